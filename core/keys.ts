@@ -1,0 +1,103 @@
+import type { Key, Range } from './ports.ts'
+
+/**
+ * Record keys. A key is a tuple of parts joined by `/`. Text parts are percent-encoded over their UTF-8 bytes with
+ * only `A-Z a-z 0-9 . _ -` left as they are, so no part holds a `/` and none can run into its neighbour; numbers are 14
+ * hex digits, so that they sort. The first part names the family; each family is one line below.
+ */
+const plain = /^[A-Za-z0-9._-]*$/
+
+function text(part: string): string {
+  if (plain.test(part)) return part
+  let out = ''
+  for (const byte of Buffer.from(part, 'utf8')) {
+    const char = String.fromCharCode(byte)
+    out += byte < 128 && plain.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  }
+  return out
+}
+
+const number = (value: number): string => value.toString(16).padStart(14, '0')
+
+function key(family: string, ...parts: readonly (string | number)[]): Key {
+  let out = family
+  for (const part of parts) out += '/' + (typeof part === 'number' ? number(part) : text(part))
+  return out
+}
+
+/** Every key that begins with these parts, whole. */
+function under(prefix: Key): Range {
+  return { gte: `${prefix}/`, lt: `${prefix}0` }
+}
+
+export const keys = {
+  key,
+  under,
+  // -- the registry itself
+  operator: (): Key => 'op',
+  // -- companies and source systems
+  company: (company: string): Key => key('co', company),
+  sourceSystem: (company: string, id: string): Key => key('ss', company, id),
+  sourceSystems: (company: string): Range => under(key('ss', company)),
+  sourceSystemName: (company: string, name: string): Key => key('sn', company, name),
+  /** `mac`: HMAC of company and key, hex. */
+  apiKey: (mac: string): Key => key('sk', mac),
+  // -- categories and subcategories
+  category: (company: string, id: string): Key => key('ca', company, id),
+  categories: (company: string): Range => under(key('ca', company)),
+  categoryName: (company: string, name: string): Key => key('cn', company, name),
+  subcategory: (category: string, id: string): Key => key('su', category, id),
+  subcategories: (category: string): Range => under(key('su', category)),
+  subcategoryName: (category: string, name: string): Key => key('sx', category, name),
+  /** Counter: subcategories that are not removed. */
+  subcategoryCount: (category: string): Key => key('sc', category),
+  // -- evidences
+  evidence: (id: string): Key => key('ev', id),
+  /** Holds the evidence's id; its range over all companies is what the public endpoints look up. */
+  externalId: (externalId: string, company: string): Key => key('ex', externalId, company),
+  externalIds: (externalId: string): Range => under(key('ex', externalId)),
+  /** Lists by company, category or subcategory (`scope`), by id. */
+  evidenceIn: (scope: string, id: string): Key => key('el', scope, id),
+  evidencesIn: (scope: string): Range => under(key('el', scope)),
+  /** Counter. */
+  evidenceCount: (scope: string): Key => key('ec', scope),
+  event: (evidence: string, version: number): Key => key('vh', evidence, version),
+  /** Holds the opening and where the event is. */
+  transaction: (txId: string): Key => key('tx', txId),
+  // -- files
+  file: (id: string): Key => key('fi', id),
+  /** Files by owner: an evidence, a category or a subcategory. */
+  fileOf: (owner: string, id: string): Key => key('fo', owner, id),
+  filesOf: (owner: string): Range => under(key('fo', owner)),
+  /** A blob that is about to be put and not yet used. */
+  blobIntent: (blob: string): Key => key('bi', blob),
+  blobIntents: (): Range => under('bi'),
+  /** A blob whose bytes are to be destroyed. */
+  blobDoom: (blob: string): Key => key('bd', blob),
+  blobDooms: (): Range => under('bd'),
+  // -- idempotency
+  idempotency: (scope: string, idempotencyKey: string): Key => key('ik', scope, idempotencyKey),
+  idempotencyByTime: (expires: number, scope: string, idempotencyKey: string): Key => key('it', expires, scope, idempotencyKey),
+  idempotencyExpired: (before: number): Range => ({ gte: 'it/', lt: key('it', before) }),
+  // -- the log (core/log)
+  logIdentity: (): Key => 'lg',
+  /** The tree's head: size, root. A batch's commit checks it. */
+  treeHead: (): Key => 'th',
+  tile: (level: number, index: number): Key => key('ti', level, index),
+  /** Batches by the size of the tree at their end, so that the first at or beyond `position + 1` holds it. */
+  batch: (treeSize: number): Key => key('ba', treeSize),
+  batchesFrom: (treeSize: number): Range => ({ gte: key('ba', treeSize), lt: 'ba0' }),
+  batchById: (id: string): Key => key('bx', id),
+  checkpoint: (treeSize: number): Key => key('cp', treeSize),
+  checkpoints: (): Range => under('cp'),
+  /** Stamps by the size of the checkpoint they are for. */
+  stamp: (treeSize: number): Key => key('st', treeSize),
+  stampsFrom: (treeSize: number): Range => ({ gte: key('st', treeSize), lt: 'st0' }),
+  anchor: (treeSize: number): Key => key('an', treeSize),
+  anchorsFrom: (treeSize: number): Range => ({ gte: key('an', treeSize), lt: 'an0' }),
+  /** Confirmed anchors that no larger one in the same or a lower block makes needless. */
+  confirmedAnchor: (treeSize: number): Key => key('ac', treeSize),
+  confirmedAnchorsFrom: (treeSize: number): Range => ({ gte: key('ac', treeSize), lt: 'ac0' }),
+  /** The largest confirmed and the largest live sent anchor sizes, and which is outstanding. */
+  anchorHead: (): Key => 'ah',
+} as const

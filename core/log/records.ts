@@ -1,0 +1,105 @@
+import type { AnchorInfo, Assurance } from '../ports.ts'
+
+/**
+ * What the log keeps beside its entries: the identity, the tree's head, batches, checkpoints, stamps, anchors. Stored as
+ * JSON (tiles as bytes). Hashes are lowercase hex here, 64 digits.
+ */
+
+export interface LogIdentityRecord {
+  /** `NAME/ID`, fixed at the first start. */
+  readonly origin: string
+  /** Each checkpoint key there was: its number (for the derivation), its key entry's log position, its verifier key (C2SP vkey). */
+  readonly keys: readonly { readonly generation: number; readonly entry: string; readonly vkey: string }[]
+  readonly createdAt: number
+}
+
+export interface TreeHeadRecord {
+  readonly size: number
+  readonly root: string
+  /** The last batch, `null` before the first. */
+  readonly batchId: string | null
+  /** Its time, ms since 1970. */
+  readonly time: number
+}
+
+/** Entries `start` to `end` (exclusive); `root` is the root of the whole log at `end`. A batch stores no state. */
+export interface BatchRecord {
+  readonly id: string
+  readonly start: number
+  readonly end: number
+  readonly root: string
+  readonly createdAt: number
+  /** Id of the batch before, `null` for the first. */
+  readonly previous: string | null
+}
+
+export interface CheckpointRecord {
+  readonly size: number
+  readonly root: string
+  /** The whole signed note. */
+  readonly note: string
+}
+
+export interface StampRecord {
+  /** Size and note of the checkpoint that was stamped. */
+  readonly size: number
+  readonly checkpoint: string
+  readonly tokens: readonly StampToken[]
+}
+
+export interface StampToken {
+  readonly authority: string
+  readonly assurance: Assurance
+  /** ms since 1970. */
+  readonly genTime: number
+  /** Hex. */
+  readonly serialNumber: string
+  /** Dotted OID. */
+  readonly policy: string
+  /** `sha256`, … */
+  readonly hashAlgorithm: string
+  /** Hex of the hash that was stamped: that of the checkpoint's bytes. */
+  readonly imprint: string
+  /** Base64 of the whole TimeStampResp. */
+  readonly token: string
+}
+
+export interface AnchorTransaction {
+  readonly ref: string
+  /** Base64. */
+  readonly raw: string
+  readonly preparedAt: number
+}
+
+export interface AnchorRecord {
+  readonly size: number
+  readonly root: string
+  /** The whole signed note, the bytes that were anchored. */
+  readonly checkpoint: string
+  readonly info: AnchorInfo
+  /** Every transaction ever prepared for it: a replacement must not hide an original that was mined. */
+  readonly transactions: readonly AnchorTransaction[]
+  /** `prepared`: stored, perhaps not sent. `lost`: the chain dropped it and a later one covers it. */
+  readonly state: 'prepared' | 'sent' | 'confirmed' | 'lost'
+  readonly confirmation?: AnchorConfirmation
+}
+
+export interface AnchorConfirmation {
+  readonly ref: string
+  readonly blockNumber: number
+  readonly blockHash: string
+  /** ms since 1970. */
+  readonly blockTime: number
+  readonly confirmations: number
+  /** Base64 of what the adapter wants kept. */
+  readonly evidence: string
+}
+
+export interface AnchorHeadRecord {
+  /** Largest size of a confirmed anchor, 0 where there is none. */
+  readonly confirmedSize: number
+  /** Largest size of a live sent or confirmed anchor. */
+  readonly sentSize: number
+  /** Size of the one outstanding anchor, `null` where there is none. */
+  readonly outstanding: number | null
+}

@@ -1,0 +1,238 @@
+/**
+ * The ports: what the registry needs from outside, small and split by guarantee. The comment on each member is its
+ * contract; `test/contract` holds a suite per port that an adapter must pass. No member is optional.
+ */
+
+/** Printable ASCII, at most 2,048 characters, ordered bytewise. Only `core/keys.ts` builds keys. */
+export type Key = string
+
+/** Opaque token of one committed state of a key. Compare for equality only; never used twice, also after a deletion. */
+export type Version = string & { readonly __brand: 'Version' }
+
+export interface Entry {
+  readonly key: Key
+  /** A counter's value is its 8 bytes big-endian, two's complement. */
+  readonly value: Uint8Array
+  readonly version: Version
+}
+
+export interface Range {
+  /** First key, inclusive. */
+  readonly gte: Key
+  /** End, exclusive. */
+  readonly lt: Key
+  readonly reverse?: boolean
+  /** Default: no limit. */
+  readonly limit?: number
+}
+
+export interface Check {
+  readonly key: Key
+  /** The version the key must still have; `null`: it must not exist. A counter is a key too. */
+  readonly version: Version | null
+}
+
+export interface Write {
+  readonly key: Key
+  /** `null` deletes. Deleting what is not there is no fault. */
+  readonly value: Uint8Array | null
+}
+
+export interface Add {
+  readonly key: Key
+  /** A safe integer, may be negative. A counter that does not exist counts from 0. */
+  readonly delta: number
+}
+
+export interface Commit {
+  /** All must hold, or nothing is applied. */
+  readonly checks?: readonly Check[]
+  /** Applied all or none. A key appears at most once among `writes` and `adds` together. */
+  readonly writes?: readonly Write[]
+  /** Added to 64-bit counters without a conflict; they change the counter's version. */
+  readonly adds?: readonly Add[]
+  /** n × 32 bytes: log entries, appended in this order as one contiguous piece. */
+  readonly append?: Uint8Array
+}
+
+export type CommitResult =
+  | {
+      readonly ok: true
+      /** The version that every key written or added to by this commit has now. */
+      readonly version: Version
+      /** The log's size just before this commit: the position of its first appended entry. */
+      readonly firstPosition: number
+    }
+  | {
+      readonly ok: false
+      /** Every key whose check did not hold. */
+      readonly conflicts: readonly Key[]
+    }
+
+/**
+ * An ordered map of key → bytes, and one dense append-only log of 32-byte entries, changed together.
+ *
+ * A fault throws `UNAVAILABLE` where nothing was applied, `UNKNOWN_OUTCOME` where that could not be learnt (a caller
+ * that retries must carry a check that the first try would have broken), `STORE_POISONED` once a failed write has made
+ * the store read-only, `CLOSED` after `close`.
+ */
+export interface RecordStore {
+  /** One consistent snapshot, in the order of `keys`. */
+  get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]>
+  /** In key order. Each page of an adapter is consistent, the whole iteration need not be. Reads no more than it yields, by a bounded page. */
+  list(range: Range): AsyncIterable<Entry>
+  /** Atomic, serializable, and durable (synced) when it answers `ok`. */
+  commit(commit: Commit): Promise<CommitResult>
+  /** Up to `count` entries from position `from`, packed (n × 32 bytes); fewer only where the log ends. */
+  readLog(from: number, count: number): Promise<Uint8Array>
+  /** The number of entries in the log. */
+  logSize(): Promise<number>
+  /** The log position of each 32-byte entry, `undefined` where it is not in the log. Of equal entries, the first. */
+  positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]>
+  close(): Promise<void>
+}
+
+export interface PutOptions {
+  /** One byte more throws `PAYLOAD_TOO_LARGE` and keeps nothing. */
+  readonly maxBytes: number
+  readonly signal?: AbortSignal
+}
+
+/** What a put found: its size in bytes, and the SHA-256 (32 bytes) of exactly these bytes. */
+export interface BlobDigest {
+  readonly size: number
+  readonly sha256: Uint8Array
+}
+
+export interface BlobBody {
+  /** Size of the whole blob in bytes, also where a range was asked for. */
+  readonly size: number
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+export interface BlobRange {
+  /** First byte, inclusive. Requires 0 <= start < end <= size: else `RANGE_NOT_SATISFIABLE`. */
+  readonly start: number
+  /** Exclusive. */
+  readonly end: number
+}
+
+/** Write-once bytes by key, streaming both ways. Keys are never reused. */
+export interface BlobStore {
+  /** Durable when it answers; a put that fails or is aborted leaves nothing to be seen. A second put to a key throws `UNAVAILABLE` and changes nothing. */
+  put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest>
+  /** `undefined` where there is none. The body is opened before this answers, so a later delete does not cut it. */
+  get(key: string, range?: BlobRange, signal?: AbortSignal): Promise<BlobBody | undefined>
+  /** Idempotent; durable when it answers. */
+  delete(key: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** Who vouches: the embedded parts are the operator's own, real chains and authorities are independent of it. */
+export type Assurance = 'operator' | 'independent'
+
+export interface AnchorInfo {
+  /** `local`, `evm`, … */
+  readonly type: string
+  readonly network: string
+  /** 0 where the chain has none. */
+  readonly chainId: number
+  readonly assurance: Assurance
+}
+
+export interface PreparedAnchor {
+  /** The transaction's hash, as the chain writes it. */
+  readonly ref: string
+  /** Signed bytes, complete: sending them again is harmless. */
+  readonly raw: Uint8Array
+}
+
+export interface AnchorPlace {
+  readonly blockNumber: number
+  readonly blockHash: string
+  /** The chain's own time of the block, ms since 1970. */
+  readonly blockTime: number
+  readonly confirmations: number
+}
+
+export type AnchorStatus =
+  /** The chain does not know it: never sent, dropped, or reorged away. */
+  | { readonly state: 'unknown' }
+  | { readonly state: 'pending' }
+  /** In a block, not deep enough yet. */
+  | ({ readonly state: 'included' } & AnchorPlace)
+  /** Deep enough by the adapter's own setting. `evidence` is what nodes prune later: it is kept with the record. */
+  | ({ readonly state: 'confirmed'; readonly evidence: Uint8Array } & AnchorPlace)
+  /** It can never be included as it is (nonce used by another, reverted). */
+  | { readonly state: 'failed'; readonly reason: string }
+
+/** Puts checkpoints on a chain. Throws `ANCHOR_FAILED` for what can be tried again. */
+export interface Anchor {
+  readonly info: AnchorInfo
+  /** Fixes and signs, sends nothing. `replaces` are earlier transactions for the same anchor that are stuck. */
+  prepare(
+    request: { readonly checkpoint: Uint8Array; readonly replaces?: readonly PreparedAnchor[] },
+    signal?: AbortSignal,
+  ): Promise<PreparedAnchor>
+  /** Idempotent: the same bytes may be sent any number of times. */
+  broadcast(raw: Uint8Array, signal?: AbortSignal): Promise<void>
+  /** One status per ref, in order. */
+  status(refs: readonly string[], signal?: AbortSignal): Promise<readonly AnchorStatus[]>
+  close(): Promise<void>
+}
+
+export interface TimestampAuthorityInfo {
+  readonly name: string
+  readonly assurance: Assurance
+}
+
+/** RFC 3161. Throws `AUTHORITY_FAILED` for what can be tried again. */
+export interface TimestampAuthority {
+  readonly info: TimestampAuthorityInfo
+  /** Stamps the SHA-256 of `bytes`; answers the whole DER TimeStampResp, checked (imprint, nonce, signature, chain) before it is returned. */
+  stamp(bytes: Uint8Array, signal?: AbortSignal): Promise<Uint8Array>
+  close(): Promise<void>
+}
+
+/**
+ * RFC 6962 hashing over packed bytes. Engines differ in speed only: all give the same bytes. Inputs are not changed
+ * and may be reused when the promise settles. Throws `ENGINE_FAILED` for what can be done again, `CLOSED` after `close`.
+ */
+export interface TreeEngine {
+  /**
+   * Builds tiles of 256 (core/tree/tile.ts) over one row of the tree.
+   * `entries`: n × 32 bytes, hashed to leaves H(00 ‖ entry) first; `nodes`: n × 32 bytes, taken as they are.
+   * Answers the tiles one after the other in the layout of `tile.ts`; only the last may be partial.
+   */
+  tiles(row: Uint8Array, kind: 'entries' | 'nodes', signal?: AbortSignal): Promise<Uint8Array>
+  close(): Promise<void>
+}
+
+/** The size and root last signed: kept outside the record store, so that a store set back is noticed. */
+export interface SignedHead {
+  readonly size: number
+  /** 32 bytes. */
+  readonly root: Uint8Array
+}
+
+export interface SignedHeadKeeper {
+  read(): Promise<SignedHead | undefined>
+  /** Durable when it answers. */
+  write(head: SignedHead): Promise<void>
+}
+
+/** Time. Tests own it. */
+export interface Clock {
+  /** ms since 1970. */
+  now(): number
+  /** Rejects with the signal's reason when aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+/** What pino offers, as far as it is used here. */
+export interface Logger {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
