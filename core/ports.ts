@@ -1,3 +1,5 @@
+import type { LogIdentity } from './log/identity.ts'
+
 /**
  * The ports: what the registry needs from outside, small and split by guarantee. The comment on each member is its
  * contract; `test/contract` holds a suite per port that an adapter must pass. No member is optional.
@@ -235,4 +237,42 @@ export interface Logger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
+}
+
+/** What the registry gives its sealer to work with. */
+export interface SealerHost {
+  readonly records: RecordStore
+  readonly signedHead: SignedHeadKeeper
+  /** Whose log it is, and who signs for it. */
+  readonly identity: LogIdentity
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+export interface SealerStatus {
+  /** Entries in batches. */
+  readonly sealedSize: number
+  /** Entries in the log. */
+  readonly logSize: number
+  readonly lastBatchAt: number | null
+  /** Sizes of the newest stamped and confirmed checkpoints, 0 where there is none. */
+  readonly stampedSize: number
+  readonly anchoredSize: number
+  /** Steps that failed since the start, by step, and the last error's code of each. */
+  readonly failures: Readonly<Record<'seal' | 'stamp' | 'anchor', { readonly count: number; readonly lastCode: string | null }>>
+}
+
+/** Seals the log: batches, checkpoints, stamps, anchors. `sealer/` implements it. */
+export interface Sealer {
+  /** Who vouches for time and anchor: `none` where there is no authority or chain. */
+  readonly assurance: { readonly time: 'none' | Assurance; readonly anchor: 'none' | Assurance }
+  /** Recovers what a stopped process left half done, then begins the loops. */
+  start(host: SealerHost): Promise<void>
+  /** Events were appended. Cheap; called after each commit. */
+  notify(): void
+  /** Seals what the log holds now without waiting for `maxWait`; answers when the batch is committed and its checkpoint signed. */
+  sealNow(signal?: AbortSignal): Promise<void>
+  status(): SealerStatus
+  /** Finishes the step under way; what is left is done at the next start. */
+  close(): Promise<void>
 }
