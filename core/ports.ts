@@ -109,6 +109,7 @@ export interface BlobDigest {
 export interface BlobBody {
   /** Size of the whole blob in bytes, also where a range was asked for. */
   readonly size: number
+  /** Iterate it once. What is not read to its end must be let go: by the iterator's `return` (as leaving a `for await` does), or by the signal. */
   readonly body: AsyncIterable<Uint8Array>
 }
 
@@ -119,7 +120,11 @@ export interface BlobRange {
   readonly end: number
 }
 
-/** Write-once bytes by key, streaming both ways. Keys are never reused. */
+/**
+ * Write-once bytes by key, streaming both ways. A key is 1 to 128 of `A-Z a-z 0-9 _ -` (anything else: a TypeError) and is
+ * never reused. A fault throws `UNAVAILABLE`, stored bytes that are not whole any more `CORRUPT`, everything after `close`
+ * `CLOSED`. What a given body throws, and an abort's reason, pass through as they are.
+ */
 export interface BlobStore {
   /** Durable when it answers; a put that fails or is aborted leaves nothing to be seen. A second put to a key throws `UNAVAILABLE` and changes nothing. */
   put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest>

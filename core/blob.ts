@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto'
+import { RegistryError } from './errors.ts'
+import type { BlobDigest, BlobRange, PutOptions } from './ports.ts'
+
+/** What every BlobStore must decide alike: which keys and ranges there are, and what a body came to. */
+
+/** Throws a TypeError for what is no blob key: 1 to 128 of `A-Z a-z 0-9 _ -`, so that a key is one plain path segment. */
+export function assertBlobKey(key: string): void {
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(key))
+    throw new TypeError(`A blob key is 1 to 128 of A-Z a-z 0-9 _ -, not ${JSON.stringify(key)}`)
+}
+
+/** Throws `RANGE_NOT_SATISFIABLE` unless 0 <= start < end <= size, all integers. */
+export function assertBlobRange({ start, end }: BlobRange, size: number): void {
+  if (Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start < end && end <= size) return
+  throw new RegistryError(
+    'RANGE_NOT_SATISFIABLE',
+    `Bytes ${start} to ${end} (exclusive) are not within a file of ${size} bytes`,
+  )
+}
+
+/** A second put to a key: the refusal that the port promises. */
+export const blobExists = (key: string): RegistryError =>
+  new RegistryError('UNAVAILABLE', `Blob ${key} is already written; blobs are write-once: put under a new key`)
+
+/**
+ * A body on its way into a store: passes its chunks on as they are asked for (nothing is read ahead), counts and hashes
+ * them, and ends with an error at the first byte beyond `maxBytes` or when the signal aborts, even where the body itself
+ * hangs. Read it once, then ask for `digest`.
+ */
+export class MeteredBody implements AsyncIterable<Uint8Array> {
+  readonly #body: AsyncIterable<Uint8Array>
+  readonly #options: PutOptions
+  readonly #hash = createHash('sha256')
+  #size = 0
+  #failure: { readonly error: unknown } | undefined
+
+  constructor(body: AsyncIterable<Uint8Array>, options: PutOptions) {
+    this.#body = body
+    this.#options = options
+  }
+
+  /** What ended the body early: its own error, the limit, or the abort's reason. It belongs to the caller and passes through unchanged. */
+  get failure(): { readonly error: unknown } | undefined {
+    return this.#failure
+  }
+
+  /** Requires that the body was read to its end. Call once. */
+  digest(): BlobDigest {
+    return { size: this.#size, sha256: new Uint8Array(this.#hash.digest()) }
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
+    let body: AsyncIterator<Uint8Array> | undefined
+    let ended = false
+    try {
+      this.#options.signal?.throwIfAborted()
+      body = this.#body[Symbol.asyncIterator]()
+      for (;;) {
+        const step = await nextOrAbort(body, this.#options.signal)
+        if (step.done === true) {
+          ended = true
+          return
+        }
+        this.#meter(step.value)
+        yield step.value
+      }
+    } catch (error) {
+      this.#failure = { error }
+      throw error
+    } finally {
+      // Not awaited: a generator that hangs would answer `return` only once it goes on.
+      if (!ended) body?.return?.().catch(() => undefined)
+    }
+  }
+
+  #meter(chunk: Uint8Array): void {
+    // A stream with an encoding gives strings, whose length is not their size in bytes.
+    if (!(chunk instanceof Uint8Array)) throw new TypeError('A blob body must give Uint8Array chunks')
+    this.#size += chunk.length
+    const { maxBytes } = this.#options
+    if (this.#size > maxBytes)
+      throw new RegistryError('PAYLOAD_TOO_LARGE', `The file has more than the ${maxBytes} bytes allowed`)
+    this.#hash.update(chunk)
+  }
+}
+
+/** The body's next step, or the abort's reason, whichever comes first. One listener a step, removed with it. */
+function nextOrAbort<T>(body: AsyncIterator<T>, signal: AbortSignal | undefined): Promise<IteratorResult<T>> {
+  if (signal === undefined) return body.next()
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+    body
+      .next()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', abort))
+  })
+}
