@@ -1,0 +1,126 @@
+import { createHash, createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto'
+import {
+  bitString,
+  boolean,
+  certificateTime,
+  constructed,
+  implicit,
+  integer,
+  objectIdentifier,
+  octetString,
+  sequence,
+  setOf,
+  smallInteger,
+  utf8String,
+} from './der.ts'
+
+/** Every certificate says what it is, so that nobody takes one for an independent authority's. */
+const NOTICE = 'LOCAL TEST - NOT A TRUSTED AUTHORITY'
+
+const DAY_MS = 86_400_000
+const CA_LIFE_MS = 30 * 365 * DAY_MS
+const SIGNER_LIFE_MS = 10 * 365 * DAY_MS
+/** A new signer's certificate is issued when the old one has less left. */
+export const RENEWAL_MS = 365 * DAY_MS
+/** Certificates begin a day early: a clock that is set back a little must not make them invalid. */
+const EARLY_MS = DAY_MS
+
+/** ecdsa-with-SHA256 (RFC 5758 § 3.2): no parameters. */
+export const ECDSA_WITH_SHA256 = sequence(objectIdentifier('1.2.840.10045.4.3.2'))
+
+const spki = (publicKey: KeyObject): Uint8Array => publicKey.export({ type: 'spki', format: 'der' })
+
+/** 160 bits of the SHA-256 of the public key info (RFC 7093 § 2). */
+const keyIdentifier = (publicKey: KeyObject): Buffer =>
+  createHash('sha256').update(spki(publicKey)).digest().subarray(0, 20)
+
+/** The name holds digits of the key, so that the certificates of two registries are told apart. */
+function distinguishedName(role: 'CA' | 'TSA', publicKey: KeyObject): Uint8Array {
+  const commonName = `${NOTICE} (${role} ${keyIdentifier(publicKey).toString('hex', 0, 4)})`
+  return sequence(setOf(sequence(objectIdentifier('2.5.4.3'), utf8String(commonName))))
+}
+
+/** DER of the CA's distinguished name. */
+export const authorityName = (authorityKey: KeyObject): Uint8Array =>
+  distinguishedName('CA', createPublicKey(authorityKey))
+
+function extension(oid: string, critical: boolean, value: Uint8Array): Uint8Array {
+  return sequence(objectIdentifier(oid), ...(critical ? [boolean(true)] : []), octetString(value))
+}
+
+const subjectKeyIdentifier = (publicKey: KeyObject): Uint8Array =>
+  extension('2.5.29.14', false, octetString(keyIdentifier(publicKey)))
+
+/** A self-signed CA certificate for a P-256 private key. `now` in ms since 1970. DER. */
+export function issueAuthority(authorityKey: KeyObject, now: number): Uint8Array {
+  const publicKey = createPublicKey(authorityKey)
+  return certificate(authorityKey, {
+    subject: distinguishedName('CA', publicKey),
+    publicKey,
+    now,
+    notAfter: now + CA_LIFE_MS,
+    extensions: [
+      // It issues signers only: path length 0.
+      extension('2.5.29.19', true, sequence(boolean(true), smallInteger(0))),
+      // keyCertSign and cRLSign.
+      extension('2.5.29.15', true, bitString(Uint8Array.of(0x06), 1)),
+      subjectKeyIdentifier(publicKey),
+    ],
+  })
+}
+
+/** A timestamping certificate (RFC 3161 § 2.3), valid no longer than the CA's `authorityNotAfter` (ms since 1970). DER. */
+export function issueSigner(
+  authorityKey: KeyObject,
+  authorityNotAfter: number,
+  publicKey: KeyObject,
+  now: number,
+): Uint8Array {
+  return certificate(authorityKey, {
+    subject: distinguishedName('TSA', publicKey),
+    publicKey,
+    now,
+    notAfter: Math.min(now + SIGNER_LIFE_MS, authorityNotAfter),
+    extensions: [
+      // digitalSignature.
+      extension('2.5.29.15', true, bitString(Uint8Array.of(0x80), 7)),
+      // timeStamping: critical and alone.
+      extension('2.5.29.37', true, sequence(objectIdentifier('1.3.6.1.5.5.7.3.8'))),
+      subjectKeyIdentifier(publicKey),
+      extension('2.5.29.35', false, sequence(implicit(0, keyIdentifier(createPublicKey(authorityKey))))),
+    ],
+  })
+}
+
+interface Terms {
+  readonly subject: Uint8Array
+  readonly publicKey: KeyObject
+  /** ms since 1970, both. */
+  readonly now: number
+  readonly notAfter: number
+  readonly extensions: readonly Uint8Array[]
+}
+
+/** RFC 5280 § 4.1, version 3. */
+function certificate(authorityKey: KeyObject, terms: Terms): Uint8Array {
+  const toBeSigned = sequence(
+    constructed(0, smallInteger(2)),
+    integer(randomBytes(16)),
+    ECDSA_WITH_SHA256,
+    authorityName(authorityKey),
+    sequence(certificateTime(terms.now - EARLY_MS), certificateTime(terms.notAfter)),
+    terms.subject,
+    spki(terms.publicKey),
+    constructed(3, sequence(...terms.extensions)),
+  )
+  return sequence(toBeSigned, ECDSA_WITH_SHA256, bitString(sign('sha256', toBeSigned, authorityKey)))
+}
+
+/** PEM text of a DER certificate (RFC 7468). */
+export function certificateToPem(der: Uint8Array): string {
+  const lines =
+    Buffer.from(der)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? []
+  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
+}

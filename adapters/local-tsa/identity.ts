@@ -1,0 +1,135 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate, type KeyObject } from 'node:crypto'
+import { join } from 'node:path'
+import { encodeUtf8, decodeUtf8 } from '../../core/bytes.ts'
+import { RegistryError } from '../../core/errors.ts'
+import { createFile, discard, errnoOf, makeDirectory, replaceFile, type FileOperations } from '../files/durable.ts'
+import { authorityName, certificateToPem, issueAuthority, issueSigner, RENEWAL_MS } from './certificates.ts'
+import type { Signer } from './response.ts'
+
+/**
+ * The authority's files: `ca.key` (0600), `ca.pem`, and `tsa.pem` (0600), which holds the signer's key and certificate
+ * together, so that a renewal replaces both at once. They are made in this order, each whole and durable before the next; a start
+ * that was cut short is finished by the next one, and nothing was stamped before all three were there.
+ */
+
+export interface Authority {
+  readonly key: KeyObject
+  readonly certificate: X509Certificate
+  /** ms since 1970. */
+  readonly notAfter: number
+}
+
+export interface CurrentSigner extends Signer {
+  /** ms since 1970. */
+  readonly notAfter: number
+}
+
+/** Reads the CA, or makes it at the first start. Throws `CONFIG_ERROR` where a file is missing or unusable, `CORRUPT` where they do not fit together. */
+export async function openAuthority(files: FileOperations, directory: string, now: number): Promise<Authority> {
+  await makeDirectory(files, directory)
+  await sweep(files, directory)
+  const keyPath = join(directory, 'ca.key')
+  const certificatePath = join(directory, 'ca.pem')
+  const oldCertificate = await readText(files, certificatePath)
+  if (oldCertificate !== undefined && (await readText(files, keyPath)) === undefined)
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `${keyPath} is missing, but ${certificatePath} is there: restore the key from a backup, or move the directory away to begin a new authority`,
+    )
+  const key = readKey(keyPath, await readOrCreate(files, keyPath, () => newKeyPem()))
+  const pem = await readOrCreate(files, certificatePath, () => certificateToPem(issueAuthority(key, now)))
+  const certificate = readCertificate(certificatePath, pem)
+  if (!certificate.checkPrivateKey(key))
+    throw new RegistryError(
+      'CORRUPT',
+      `${certificatePath} is not the certificate of ${keyPath}: restore both from one backup`,
+    )
+  return { key, certificate, notAfter: Date.parse(certificate.validTo) }
+}
+
+/** Reads the signer, or makes it where there is none, or a new one where the old one ends within a year. */
+export async function openSigner(
+  files: FileOperations,
+  directory: string,
+  authority: Authority,
+  now: number,
+): Promise<CurrentSigner> {
+  const path = join(directory, 'tsa.pem')
+  const signer = readSigner(path, await readOrCreate(files, path, () => newSignerPem(authority, now)), authority)
+  if (!needsRenewal(signer, authority, now)) return signer
+  const renewed = newSignerPem(authority, now)
+  await replaceFile(files, path, encodeUtf8(renewed))
+  return readSigner(path, renewed, authority)
+}
+
+/** Not where the CA itself ends as soon: a new certificate would last no longer. */
+export const needsRenewal = (signer: CurrentSigner, authority: Authority, now: number): boolean =>
+  signer.notAfter - now < RENEWAL_MS && signer.notAfter < authority.notAfter
+
+const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+
+const newKeyPem = (key = newKey()): string => key.export({ type: 'pkcs8', format: 'pem' }) as string
+
+function newSignerPem(authority: Authority, now: number): string {
+  const key = newKey()
+  const der = issueSigner(authority.key, authority.notAfter, createPublicKey(key), now)
+  return newKeyPem(key) + certificateToPem(der)
+}
+
+function readSigner(path: string, pem: string, authority: Authority): CurrentSigner {
+  const key = readKey(path, pem)
+  const certificate = readCertificate(path, pem)
+  if (!certificate.checkPrivateKey(key) || !certificate.verify(authority.certificate.publicKey))
+    throw new RegistryError(
+      'CORRUPT',
+      `${path} does not hold a key and its certificate under ca.pem: restore it, or remove it to get new ones`,
+    )
+  return {
+    key,
+    certificate: new Uint8Array(certificate.raw),
+    issuerName: authorityName(authority.key),
+    serialNumber: new Uint8Array(Buffer.from(certificate.serialNumber, 'hex')),
+    notAfter: Date.parse(certificate.validTo),
+  }
+}
+
+function readKey(path: string, pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    // Without the cause: an error about key material must not carry any of it.
+    throw new RegistryError('CORRUPT', `${path} holds no readable private key: restore it from a backup`)
+  }
+}
+
+function readCertificate(path: string, pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem)
+  } catch (cause) {
+    throw new RegistryError('CORRUPT', `${path} holds no readable certificate: restore it from a backup`, { cause })
+  }
+}
+
+async function readText(files: FileOperations, path: string): Promise<string | undefined> {
+  try {
+    return decodeUtf8(await files.readFile(path))
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** What the file holds; where there is none, what `make` gives, durably. Of processes that race, all answer the same. */
+async function readOrCreate(files: FileOperations, path: string, make: () => string): Promise<string> {
+  const found = await readText(files, path)
+  if (found !== undefined) return found
+  const made = make()
+  if (await createFile(files, path, encodeUtf8(made))) return made
+  return (await readText(files, path)) ?? made
+}
+
+/** Half-written files of a start that died; they may hold keys. */
+async function sweep(files: FileOperations, directory: string): Promise<void> {
+  for (const name of await files.readdir(directory))
+    if (name.startsWith('.') && name.endsWith('.tmp')) await discard(files, join(directory, name))
+}

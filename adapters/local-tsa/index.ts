@@ -1,0 +1,1 @@
+export { openLocalTsa, type LocalTsa, type LocalTsaOptions } from './authority.ts'
