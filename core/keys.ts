@@ -30,6 +30,8 @@ function under(prefix: Key): Range {
   return { gte: `${prefix}/`, lt: `${prefix}0` }
 }
 
+export type EvidenceScope = 'company' | 'category' | 'subcategory'
+
 export const keys = {
   key,
   under,
@@ -46,8 +48,9 @@ export const keys = {
   category: (company: string, id: string): Key => key('ca', company, id),
   categories: (company: string): Range => under(key('ca', company)),
   categoryName: (company: string, name: string): Key => key('cn', company, name),
-  subcategory: (category: string, id: string): Key => key('su', category, id),
-  subcategories: (category: string): Range => under(key('su', category)),
+  subcategory: (company: string, id: string): Key => key('su', company, id),
+  subcategoryOf: (category: string, id: string): Key => key('so', category, id),
+  subcategoriesOf: (category: string): Range => under(key('so', category)),
   subcategoryName: (category: string, name: string): Key => key('sx', category, name),
   /** Counter: subcategories that are not removed. */
   subcategoryCount: (category: string): Key => key('sc', category),
@@ -56,11 +59,11 @@ export const keys = {
   /** Holds the evidence's id; its range over all companies is what the public endpoints look up. */
   externalId: (externalId: string, company: string): Key => key('ex', externalId, company),
   externalIds: (externalId: string): Range => under(key('ex', externalId)),
-  /** Lists by company, category or subcategory (`scope`), by id. */
-  evidenceIn: (scope: string, id: string): Key => key('el', scope, id),
-  evidencesIn: (scope: string): Range => under(key('el', scope)),
+  /** Lists by id, within a company, category or subcategory. */
+  evidenceIn: (kind: EvidenceScope, scope: string, id: string): Key => key('el', kind, scope, id),
+  evidencesIn: (kind: EvidenceScope, scope: string): Range => under(key('el', kind, scope)),
   /** Counter. */
-  evidenceCount: (scope: string): Key => key('ec', scope),
+  evidenceCount: (kind: EvidenceScope, scope: string): Key => key('ec', kind, scope),
   event: (evidence: string, version: number): Key => key('vh', evidence, version),
   /** Holds the opening and where the event is. */
   transaction: (txId: string): Key => key('tx', txId),
@@ -76,11 +79,15 @@ export const keys = {
   blobDoom: (blob: string): Key => key('bd', blob),
   blobDooms: (): Range => under('bd'),
   // -- idempotency
-  idempotency: (scope: string, idempotencyKey: string): Key => key('ik', scope, idempotencyKey),
-  idempotencyByTime: (expires: number, scope: string, idempotencyKey: string): Key => key('it', expires, scope, idempotencyKey),
+  idempotency: (company: string, actor: string, route: string, idempotencyKey: string): Key =>
+    key('ik', company, actor, route, idempotencyKey),
+  /** By expiry, for the sweep; holds the key of the record that expires. */
+  idempotencyExpiry: (expires: number, id: string): Key => key('it', expires, id),
   idempotencyExpired: (before: number): Range => ({ gte: 'it/', lt: key('it', before) }),
   // -- the log (core/log)
   logIdentity: (): Key => 'lg',
+  /** The opening of a log entry that is no event: a key's or a token's. `entry`: hex. */
+  otherOpening: (entry: string): Key => key('oe', entry),
   /** The tree's head: size, root. A batch's commit checks it. */
   treeHead: (): Key => 'th',
   tile: (level: number, index: number): Key => key('ti', level, index),

@@ -8,7 +8,7 @@ import type { AnchorInfo, Assurance } from '../ports.ts'
 export interface LogIdentityRecord {
   /** `NAME/ID`, fixed at the first start. */
   readonly origin: string
-  /** Each checkpoint key there was: its number (for the derivation), its key entry's log position, its verifier key (C2SP vkey). */
+  /** Each checkpoint key there was: its number (for the derivation), its log entry (hex), its verifier key (C2SP vkey). */
   readonly keys: readonly { readonly generation: number; readonly entry: string; readonly vkey: string }[]
   readonly createdAt: number
 }
@@ -31,6 +31,11 @@ export interface BatchRecord {
   readonly createdAt: number
   /** Id of the batch before, `null` for the first. */
   readonly previous: string | null
+}
+
+/** Under the batch's id: where it is. */
+export interface BatchPlaceRecord {
+  readonly end: number
 }
 
 export interface CheckpointRecord {
@@ -102,4 +107,13 @@ export interface AnchorHeadRecord {
   readonly sentSize: number
   /** Size of the one outstanding anchor, `null` where there is none. */
   readonly outstanding: number | null
+}
+
+/**
+ * One step of the staircase of confirmed anchors: sizes rise with blocks, because one that a larger anchor in the same or a lower
+ * block covers is left out. So the first step at or beyond a size is in the lowest block that covers it.
+ */
+export interface ConfirmedAnchorRecord {
+  readonly size: number
+  readonly blockNumber: number
 }

@@ -1,0 +1,241 @@
+import { toHex } from '../bytes.ts'
+import { keys } from '../keys.ts'
+import type { Entry, Range, RecordStore } from '../ports.ts'
+import { emptyRoot, HASH_BYTES } from '../tree/hasher.ts'
+import { consistencyRanges, inclusionRanges } from '../tree/proof.ts'
+import { rangeHash, type LeafRange } from '../tree/range.ts'
+import { rowPrefix, TILE_WIDTH } from '../tree/tile.ts'
+import { decodeRecord } from './record-json.ts'
+import type {
+  AnchorHeadRecord,
+  AnchorRecord,
+  BatchPlaceRecord,
+  BatchRecord,
+  CheckpointRecord,
+  ConfirmedAnchorRecord,
+  StampRecord,
+  TreeHeadRecord,
+} from './records.ts'
+import { StoredTiles } from './stored-tiles.ts'
+
+/** `P`: batched. `S`: in an anchor that was sent. `C`: in a confirmed one. `null`: in no batch yet. */
+export type SendStatus = 'P' | 'S' | 'C' | null
+
+export interface LogPlace {
+  /** In the log, and so the leaf's index in every tree that holds it. */
+  readonly position: number
+  readonly batch: BatchRecord | null
+  readonly sendStatus: SendStatus
+}
+
+export interface LogReaderOptions {
+  /** Tiles kept in memory, at most 16,352 bytes each. Default 512: 8 MiB. */
+  readonly maxCachedTiles?: number
+}
+
+/**
+ * Reads the log: places, batches, checkpoints, proofs, stamps, anchors. Every tree size that it takes must be one that is sealed, and
+ * every answer is from stored records only; nothing is rebuilt from entries.
+ */
+export class LogReader {
+  readonly #records: RecordStore
+  readonly #tiles: StoredTiles
+
+  constructor(records: RecordStore, { maxCachedTiles = 512 }: LogReaderOptions = {}) {
+    this.#records = records
+    this.#tiles = new StoredTiles(records, maxCachedTiles)
+  }
+
+  /** Size and root of what is sealed; the empty tree before the first batch. */
+  async treeHead(): Promise<TreeHeadRecord> {
+    return (
+      (await this.#one<TreeHeadRecord>(keys.treeHead())) ?? {
+        size: 0,
+        root: toHex(emptyRoot()),
+        batchId: null,
+        time: 0,
+      }
+    )
+  }
+
+  /** Largest confirmed and sent anchors; zeros before the first. */
+  async anchorHead(): Promise<AnchorHeadRecord> {
+    return (
+      (await this.#one<AnchorHeadRecord>(keys.anchorHead())) ?? { confirmedSize: 0, sentSize: 0, outstanding: null }
+    )
+  }
+
+  /**
+   * Where each txId (32 bytes) is, `undefined` where it is not in the log. Reads positions, anchor head and each batch once, however many
+   * are asked for.
+   */
+  async placesOf(txIds: readonly Uint8Array[]): Promise<readonly (LogPlace | undefined)[]> {
+    const positions = await this.#records.positionsOf(txIds)
+    const sizes = positions.filter((position) => position !== undefined).map((position) => position + 1)
+    const batches = await this.#firstCovering<BatchRecord>(sizes, keys.batchesFrom, (batch) => batch.end)
+    // Read after the batches: an anchor that is seen then covers no less than it would have before.
+    const head = await this.anchorHead()
+    return positions.map((position) => {
+      if (position === undefined) return undefined
+      const batch = batches.get(position + 1) ?? null
+      return { position, batch, sendStatus: batch && sendStatusOf(batch, head) }
+    })
+  }
+
+  /** The block of the confirmed anchor that covers each position, `undefined` where none does yet. */
+  async blockNumbersOf(positions: readonly number[]): Promise<readonly (number | undefined)[]> {
+    const sizes = positions.map((position) => position + 1)
+    const anchors = await this.#firstCovering<ConfirmedAnchorRecord>(
+      sizes,
+      keys.confirmedAnchorsFrom,
+      (anchor) => anchor.size,
+    )
+    return sizes.map((size) => anchors.get(size)?.blockNumber)
+  }
+
+  async batchById(id: string): Promise<BatchRecord | undefined> {
+    const place = await this.#one<BatchPlaceRecord>(keys.batchById(id))
+    return place && this.#one<BatchRecord>(keys.batch(place.end))
+  }
+
+  /** The batch that holds a position, `undefined` where none does yet. */
+  batchOf(position: number): Promise<BatchRecord | undefined> {
+    return this.#first<BatchRecord>(keys.batchesFrom(position + 1))
+  }
+
+  async sendStatusOf(batch: BatchRecord): Promise<SendStatus> {
+    return sendStatusOf(batch, await this.anchorHead())
+  }
+
+  /** The signed checkpoint of exactly this size. */
+  checkpoint(size: number): Promise<CheckpointRecord | undefined> {
+    return this.#one<CheckpointRecord>(keys.checkpoint(size))
+  }
+
+  latestCheckpoint(): Promise<CheckpointRecord | undefined> {
+    return this.#first<CheckpointRecord>({ ...keys.checkpoints(), reverse: true })
+  }
+
+  /** The first stamp of this size or a larger one. */
+  stampCovering(treeSize: number): Promise<StampRecord | undefined> {
+    return this.#first<StampRecord>(keys.stampsFrom(treeSize))
+  }
+
+  latestStamp(): Promise<StampRecord | undefined> {
+    return this.#first<StampRecord>({ ...keys.stampsFrom(0), reverse: true })
+  }
+
+  /** The confirmed anchor in the lowest block among those of this size or a larger one. */
+  async anchorCovering(treeSize: number): Promise<AnchorRecord | undefined> {
+    const confirmed = await this.#first<ConfirmedAnchorRecord>(keys.confirmedAnchorsFrom(treeSize))
+    return confirmed && this.anchor(confirmed.size)
+  }
+
+  /** The anchor of exactly this size, in whatever state. */
+  anchor(treeSize: number): Promise<AnchorRecord | undefined> {
+    return this.#one<AnchorRecord>(keys.anchor(treeSize))
+  }
+
+  /** Hashes from the leaf's sibling to the root (RFC 9162 § 2.1.3). Requires position < treeSize. */
+  async inclusionProof(position: number, treeSize: number): Promise<readonly Uint8Array[]> {
+    return this.#hashesOf(inclusionRanges(position, treeSize))
+  }
+
+  /** RFC 9162 § 2.1.4; empty where the sizes are equal. Requires from <= to. */
+  async consistencyProof(from: number, to: number): Promise<readonly Uint8Array[]> {
+    return this.#hashesOf(consistencyRanges(from, to))
+  }
+
+  /** The root of the tree of any sealed size, computed from tiles. */
+  async rootAt(size: number): Promise<Uint8Array> {
+    if (size === 0) return emptyRoot()
+    const [root] = await this.#hashesOf([{ start: 0, end: size }])
+    return root as Uint8Array
+  }
+
+  /** The first `width` hashes of a tile's row 0, as C2SP tlog-tiles serves it; `undefined` where the tree has not so many. */
+  async tile(level: number, index: number, width: number): Promise<Uint8Array | undefined> {
+    const tile = await this.#tiles.tile(level, index, width)
+    return tile && rowPrefix(tile, width)?.slice()
+  }
+
+  /** The entries of tile `index`, `width` of them, packed (32 bytes each); `undefined` where not all are sealed. */
+  async packedEntries(index: number, width: number): Promise<Uint8Array | undefined> {
+    const start = index * TILE_WIDTH
+    const { size } = await this.treeHead()
+    return start + width > size ? undefined : this.#records.readLog(start, width)
+  }
+
+  /** The same as a C2SP entry bundle: each entry with its length in two bytes before it, big-endian. */
+  async entries(index: number, width: number): Promise<Uint8Array | undefined> {
+    const packed = await this.packedEntries(index, width)
+    if (packed === undefined) return undefined
+    const out = new Uint8Array(width * (2 + HASH_BYTES))
+    for (let i = 0; i < width; i++) {
+      out[i * (2 + HASH_BYTES) + 1] = HASH_BYTES
+      out.set(packed.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES), i * (2 + HASH_BYTES) + 2)
+    }
+    return out
+  }
+
+  /** The opening of an entry (32 bytes) that is a key's or a token's, `undefined` for an event's. */
+  async otherOpening(entry: Uint8Array): Promise<Uint8Array | undefined> {
+    const [stored] = await this.#records.get([keys.otherOpening(toHex(entry))])
+    return stored?.value
+  }
+
+  async #hashesOf(ranges: readonly LeafRange[]): Promise<readonly Uint8Array[]> {
+    const source = await this.#tiles.nodesOf(ranges)
+    return ranges.map((range) => rangeHash(range, source))
+  }
+
+  async #one<T extends object>(key: string): Promise<T | undefined> {
+    const [entry] = await this.#records.get([key])
+    return decodeRecord<T>(entry)
+  }
+
+  async #first<T extends object>(range: Range): Promise<T | undefined> {
+    for await (const entry of this.#records.list({ ...range, limit: 1 })) return decodeRecord<T>(entry)
+    return undefined
+  }
+
+  /**
+   * For each size the first record at or beyond it, by size. Walks the range once in pages: where what is wanted lies far apart, pages
+   * are of one record and it jumps; where it lies close, they grow.
+   */
+  async #firstCovering<T extends object>(
+    sizes: readonly number[],
+    from: (size: number) => Range,
+    sizeOf: (record: T) => number,
+  ): Promise<ReadonlyMap<number, T>> {
+    const found = new Map<number, T>()
+    let page: readonly T[] = []
+    let limit = 1
+    let at = 0
+    let used = 0
+    for (const size of [...new Set(sizes)].sort((a, b) => a - b)) {
+      while (at < page.length && sizeOf(page[at] as T) < size) at++
+      if (at === page.length) {
+        if (page.length < limit && page.length > 0) break
+        limit = Math.min(MAX_PAGE, Math.max(1, used * 2))
+        page = await this.#page<T>({ ...from(size), limit })
+        if (page.length === 0) break
+        ;[at, used] = [0, 0]
+      }
+      found.set(size, page[at] as T)
+      used = at + 1
+    }
+    return found
+  }
+
+  async #page<T extends object>(range: Range): Promise<readonly T[]> {
+    const entries: Entry[] = []
+    for await (const entry of this.#records.list(range)) entries.push(entry)
+    return entries.map((entry) => decodeRecord<T>(entry) as T)
+  }
+}
+
+const MAX_PAGE = 256
+
+const sendStatusOf = ({ end }: BatchRecord, { confirmedSize, sentSize }: AnchorHeadRecord): Exclude<SendStatus, null> =>
+  confirmedSize >= end ? 'C' : sentSize >= end ? 'S' : 'P'

@@ -1,0 +1,102 @@
+import { RegistryError } from '../errors.ts'
+import { keys } from '../keys.ts'
+import type { Key, RecordStore } from '../ports.ts'
+import { nodesOfRange, type LeafRange, type NodePlace, type NodeSource } from '../tree/range.ts'
+import { nodeAt, tileOfNode, widthOf } from '../tree/tile.ts'
+
+/**
+ * The tree's tiles as they are stored, with a bounded cache of those used last. A partial tile grows, but the nodes that it holds
+ * are complete and never change, so a cached one is good for all that it holds and read again for more.
+ */
+export class StoredTiles {
+  readonly #records: RecordStore
+  readonly #maxCached: number
+  /** In the order of last use. */
+  readonly #cache = new Map<Key, Uint8Array>()
+
+  constructor(records: RecordStore, maxCached: number) {
+    this.#records = records
+    this.#maxCached = maxCached
+  }
+
+  /** A tile with at least `width` hashes in row 0, not to be changed; `undefined` where there is none. */
+  async tile(level: number, index: number, width: number): Promise<Uint8Array | undefined> {
+    const key = keys.tile(level, index)
+    const tile = await this.#get([{ key, isEnough: (cached) => (widthOf(cached) ?? 0) >= width }])
+    const found = tile.get(key)
+    return found !== undefined && (widthOf(found) ?? 0) >= width ? found : undefined
+  }
+
+  /**
+   * Every node that these ranges are made of, from one read of the tiles that are not cached. The source throws `CORRUPT` for a node that is
+   * not stored.
+   */
+  async nodesOf(ranges: readonly LeafRange[]): Promise<NodeSource> {
+    const wanted = new Map<Key, NodePlace[]>()
+    for (const place of ranges.flatMap(nodesOfRange)) {
+      const { tileLevel, tileIndex } = tileOfNode(place)
+      const key = keys.tile(tileLevel, tileIndex)
+      const places = wanted.get(key)
+      if (places === undefined) wanted.set(key, [place])
+      else places.push(place)
+    }
+    const tiles = await this.#get(
+      Array.from(wanted, ([key, places]) => ({
+        key,
+        isEnough: (tile) => places.every((place) => nodeIn(tile, place) !== undefined),
+      })),
+    )
+    return (place) => {
+      const { tileLevel, tileIndex } = tileOfNode(place)
+      const key = keys.tile(tileLevel, tileIndex)
+      const node = nodeIn(tiles.get(key), place)
+      if (node === undefined)
+        throw new RegistryError(
+          'CORRUPT',
+          `Tile ${key} does not hold node ${place.level}/${place.index}: it is not sealed yet, or the store lost it`,
+        )
+      // A copy: what is handed out neither keeps a whole tile alive nor reaches the cache.
+      return node.slice()
+    }
+  }
+
+  async #get(
+    wanted: readonly { readonly key: Key; readonly isEnough: (tile: Uint8Array) => boolean }[],
+  ): Promise<ReadonlyMap<Key, Uint8Array>> {
+    const tiles = new Map<Key, Uint8Array>()
+    const missing: Key[] = []
+    for (const { key, isEnough } of wanted) {
+      const cached = this.#cache.get(key)
+      if (cached !== undefined && isEnough(cached)) {
+        tiles.set(key, cached)
+        this.#keep(key, cached)
+      } else missing.push(key)
+    }
+    if (missing.length === 0) return tiles
+    for (const entry of await this.#records.get(missing)) {
+      if (entry === undefined) continue
+      if (widthOf(entry.value) === undefined)
+        throw new RegistryError(
+          'CORRUPT',
+          `Tile ${entry.key} has a length that no tile has: restore the store from a backup`,
+        )
+      tiles.set(entry.key, entry.value)
+      this.#keep(entry.key, entry.value)
+    }
+    return tiles
+  }
+
+  #keep(key: Key, tile: Uint8Array): void {
+    this.#cache.delete(key)
+    this.#cache.set(key, tile)
+    if (this.#cache.size > this.#maxCached) {
+      const [oldest] = this.#cache.keys()
+      if (oldest !== undefined) this.#cache.delete(oldest)
+    }
+  }
+}
+
+function nodeIn(tile: Uint8Array | undefined, place: NodePlace): Uint8Array | undefined {
+  const { row, offset } = tileOfNode(place)
+  return tile && nodeAt(tile, row, offset)
+}
