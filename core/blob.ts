@@ -24,20 +24,25 @@ export const blobExists = (key: string): RegistryError =>
   new RegistryError('UNAVAILABLE', `Blob ${key} is already written; blobs are write-once: put under a new key`)
 
 /**
- * A body on its way into a store: passes its chunks on as they are asked for (nothing is read ahead), counts and hashes
- * them, and ends with an error at the first byte beyond `maxBytes` or when the signal aborts, even where the body itself
- * hangs. Read it once, then ask for `digest`.
+ * A body on its way into a store: passes its chunks on as they are asked for (only the first is asked for at once), counts
+ * and hashes them, and ends with an error at the first byte beyond `maxBytes` or when the signal aborts, even where the
+ * body itself hangs. Read it once, ask for `digest`, and in any case `release` it.
  */
 export class MeteredBody implements AsyncIterable<Uint8Array> {
-  readonly #body: AsyncIterable<Uint8Array>
   readonly #options: PutOptions
+  readonly #body: AsyncIterator<Uint8Array>
+  readonly #first: Promise<IteratorResult<Uint8Array>>
   readonly #hash = createHash('sha256')
   #size = 0
+  #ended = false
   #failure: { readonly error: unknown } | undefined
 
+  /** Begins the body at once: a stream that breaks before anyone reads it must find a listener, or it ends the process. */
   constructor(body: AsyncIterable<Uint8Array>, options: PutOptions) {
-    this.#body = body
     this.#options = options
+    this.#body = body[Symbol.asyncIterator]()
+    this.#first = this.#next()
+    this.#first.catch(() => undefined)
   }
 
   /** What ended the body early: its own error, the limit, or the abort's reason. It belongs to the caller and passes through unchanged. */
@@ -50,27 +55,40 @@ export class MeteredBody implements AsyncIterable<Uint8Array> {
     return { size: this.#size, sha256: new Uint8Array(this.#hash.digest()) }
   }
 
+  /** Lets go of a body that was not read to its end. Does not wait: a generator that hangs would answer only once it goes on. */
+  release(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#body.return?.().catch(() => undefined)
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
-    let body: AsyncIterator<Uint8Array> | undefined
-    let ended = false
     try {
-      this.#options.signal?.throwIfAborted()
-      body = this.#body[Symbol.asyncIterator]()
-      for (;;) {
-        const step = await nextOrAbort(body, this.#options.signal)
-        if (step.done === true) {
-          ended = true
-          return
-        }
+      for (let step = await this.#first; step.done !== true; step = await this.#next()) {
         this.#meter(step.value)
         yield step.value
       }
+      this.#ended = true
     } catch (error) {
       this.#failure = { error }
       throw error
+    }
+  }
+
+  /** The body's next step, or the abort's reason, whichever comes first. One listener a step, removed with it. */
+  async #next(): Promise<IteratorResult<Uint8Array>> {
+    const { signal } = this.#options
+    signal?.throwIfAborted()
+    if (signal === undefined) return this.#body.next()
+    let abort = (): void => undefined
+    const aborted = new Promise<never>((_, reject) => {
+      abort = () => reject(signal.reason)
+    })
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      return await Promise.race([this.#body.next(), aborted])
     } finally {
-      // Not awaited: a generator that hangs would answer `return` only once it goes on.
-      if (!ended) body?.return?.().catch(() => undefined)
+      signal.removeEventListener('abort', abort)
     }
   }
 
@@ -83,18 +101,4 @@ export class MeteredBody implements AsyncIterable<Uint8Array> {
       throw new RegistryError('PAYLOAD_TOO_LARGE', `The file has more than the ${maxBytes} bytes allowed`)
     this.#hash.update(chunk)
   }
-}
-
-/** The body's next step, or the abort's reason, whichever comes first. One listener a step, removed with it. */
-function nextOrAbort<T>(body: AsyncIterator<T>, signal: AbortSignal | undefined): Promise<IteratorResult<T>> {
-  if (signal === undefined) return body.next()
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    if (signal.aborted) abort()
-    body
-      .next()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', abort))
-  })
 }

@@ -13,15 +13,12 @@ export class MemoryBlobs implements BlobStore {
   async put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
     this.#assertOpen()
     assertBlobKey(key)
-    if (this.#blobs.has(key)) throw blobExists(key)
     const metered = new MeteredBody(body, options)
-    const chunks: Uint8Array[] = []
-    // Copied, because the giver may use its buffer again (and `slice` of a Buffer copies nothing).
-    for await (const chunk of metered) chunks.push(new Uint8Array(chunk))
-    // Again, because another put may have won while this one was reading.
-    if (this.#blobs.has(key)) throw blobExists(key)
-    this.#blobs.set(key, concatBytes(...chunks))
-    return metered.digest()
+    try {
+      return await this.#keep(key, metered)
+    } finally {
+      metered.release()
+    }
   }
 
   async get(key: string, range?: BlobRange, signal?: AbortSignal): Promise<BlobBody | undefined> {
@@ -42,6 +39,17 @@ export class MemoryBlobs implements BlobStore {
 
   async close(): Promise<void> {
     this.#closed = true
+  }
+
+  async #keep(key: string, metered: MeteredBody): Promise<BlobDigest> {
+    if (this.#blobs.has(key)) throw blobExists(key)
+    const chunks: Uint8Array[] = []
+    // Copied, because the giver may use its buffer again (and `slice` of a Buffer copies nothing).
+    for await (const chunk of metered) chunks.push(new Uint8Array(chunk))
+    // Again, because another put may have won while this one was reading.
+    if (this.#blobs.has(key)) throw blobExists(key)
+    this.#blobs.set(key, concatBytes(...chunks))
+    return metered.digest()
   }
 
   #assertOpen(): void {

@@ -266,6 +266,33 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreUnd
         assert.equal(await store.get('destroyed'), undefined)
       }))
 
+    test('a Node stream may break at any moment of a put, also of one that is refused', () =>
+      withStore(async (store) => {
+        await store.put('taken', inChunks(new Uint8Array(1), 1), ROOMY)
+        for (const key of ['free', 'taken']) {
+          for (let turns = 0; turns < 6; turns += 1) {
+            const stream = new Readable({ read: () => undefined })
+            const put = store.put(key, stream, ROOMY)
+            put.catch(() => undefined)
+            for (let n = 0; n < turns; n += 1) await turn()
+            // With nobody listening this would end the process.
+            stream.destroy(new Error('reset by peer'))
+            await assert.rejects(put)
+            await turn()
+          }
+        }
+        assert.equal(await store.get('free'), undefined)
+      }))
+
+    test('lets go of the body of a put that it refuses', () =>
+      withStore(async (store) => {
+        await store.put('taken', inChunks(new Uint8Array(1), 1), ROOMY)
+        const stream = Readable.from([new Uint8Array(1), new Uint8Array(1)])
+        await rejectsWith('UNAVAILABLE', store.put('taken', stream, ROOMY))
+        await turn()
+        assert.ok(stream.destroyed)
+      }))
+
     test('refuses chunks that are not bytes', () =>
       withStore(async (store) => {
         const text: AsyncIterable<Uint8Array> = Readable.from(['text'])

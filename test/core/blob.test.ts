@@ -74,10 +74,12 @@ describe('a metered body', () => {
         },
       }),
     }
-    const reading = collect(new MeteredBody(body, { maxBytes: 1, signal: controller.signal }))
+    const metered = new MeteredBody(body, { maxBytes: 1, signal: controller.signal })
+    const reading = collect(metered)
     await new Promise(setImmediate)
     controller.abort()
     await assert.rejects(reading, { name: 'AbortError' })
+    metered.release()
     // An unhandled rejection would fail this test.
     fail(new Error('reset by peer'))
     await new Promise(setImmediate)
