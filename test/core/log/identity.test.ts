@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { MemoryRecords } from '../../../adapters/memory/index.ts'
+import { fromHex, toHex } from '../../../core/bytes.ts'
+import { keys } from '../../../core/keys.ts'
+import { verifyCheckpoint } from '../../../core/log/checkpoint.ts'
+import { entryOf, verifyKeyChain } from '../../../core/log/entry.ts'
+import { openLogIdentity, type LogIdentity } from '../../../core/log/identity.ts'
+import type { RecordStore } from '../../../core/ports.ts'
+import { FaultyRecords } from '../../faulty-records.ts'
+import { ManualClock } from '../../manual-clock.ts'
+
+const clock = new ManualClock()
+const secret = new Uint8Array(32).fill(1)
+const root = new Uint8Array(32).fill(2)
+const open = (records: RecordStore, more: { secret?: Uint8Array; logName?: string } = {}): Promise<LogIdentity> =>
+  openLogIdentity({ records, secret, clock, ...more })
+
+async function openingsOf(records: RecordStore, identity: LogIdentity): Promise<readonly Uint8Array[]> {
+  const stored = await records.get(identity.keys.map(({ entry }) => keys.otherOpening(entry)))
+  return stored.map((entry) => entry?.value as Uint8Array)
+}
+
+describe('the log identity', () => {
+  it('makes the first key entry 0 of the log, at the first start only', async () => {
+    const records = new MemoryRecords()
+    const identity = await open(records, { logName: 'example.org/log' })
+    assert.match(identity.origin, /^example\.org\/log\/[0-9a-f]{32}$/)
+    assert.equal(await records.logSize(), 1)
+    const [opening] = await openingsOf(records, identity)
+    assert.deepEqual(await records.readLog(0, 1), entryOf(opening as Uint8Array))
+    assert.equal(verifyKeyChain([opening as Uint8Array])[0]?.vkey, identity.verifierKey)
+    const again = await open(records)
+    assert.deepEqual(
+      [again.origin, again.verifierKey, again.keys],
+      [identity.origin, identity.verifierKey, identity.keys],
+    )
+    assert.equal(await records.logSize(), 1)
+  })
+
+  it('is one for all that start at the same time', async () => {
+    const records = new MemoryRecords()
+    const secrets = Array.from({ length: 8 }, () => secret)
+    const identities = await Promise.all(secrets.map((own) => open(records, { secret: own })))
+    assert.equal(new Set(identities.map(({ origin }) => origin)).size, 1)
+    assert.equal(await records.logSize(), 1)
+  })
+
+  it('refuses another secret and another name, and says which name it has', async () => {
+    const records = new MemoryRecords()
+    await open(records)
+    await assert.rejects(open(records, { secret: new Uint8Array(32).fill(9) }), { code: 'LOG_KEY_MISMATCH' })
+    await assert.rejects(open(records, { logName: 'other' }), { code: 'CONFIG_ERROR', message: /evidence-registry/ })
+    await assert.rejects(open(new MemoryRecords(), { logName: 'a b' }), { code: 'CONFIG_ERROR' })
+    await assert.rejects(open(new MemoryRecords(), { secret: new Uint8Array(31) }), { code: 'CONFIG_ERROR' })
+    await open(records, { logName: 'evidence-registry' })
+  })
+
+  it('refuses a log whose identity, or whose key, is gone', async () => {
+    const records = new MemoryRecords()
+    await open(records)
+    const [entry] = await records.get([keys.logIdentity()])
+    await records.commit({ writes: [{ key: keys.logIdentity(), value: null }] })
+    await assert.rejects(open(records), { code: 'CORRUPT' })
+    const other = new MemoryRecords()
+    await other.commit({ writes: [{ key: keys.logIdentity(), value: entry?.value as Uint8Array }] })
+    await assert.rejects(open(other), { code: 'CORRUPT' })
+  })
+
+  it('starts again after a first commit that failed, applied or not', async () => {
+    for (const fault of ['before', 'after'] as const) {
+      const records = new MemoryRecords()
+      const faulty = new FaultyRecords(records)
+      faulty.failCommit(1, fault)
+      if (fault === 'before') await assert.rejects(open(faulty), { code: 'UNAVAILABLE' })
+      const identity = await open(faulty)
+      assert.equal(await records.logSize(), 1)
+      assert.equal(identity.keys.length, 1)
+    }
+  })
+
+  it('signs with the newest key that a tree holds', async () => {
+    const records = new MemoryRecords()
+    const identity = await open(records)
+    const oldKey = identity.verifierKey
+    await records.commit({ append: new Uint8Array(64).fill(7) })
+    const added = await identity.rotateCheckpointKey()
+    assert.equal(added.position, 3)
+    assert.notEqual(identity.verifierKey, oldKey)
+    assert.equal(verifyCheckpoint(identity.signCheckpoint(3, root), oldKey).size, 3)
+    assert.equal(verifyCheckpoint(identity.signCheckpoint(4, root), identity.verifierKey).size, 4)
+    assert.throws(() => identity.signCheckpoint(0, root), RangeError)
+    verifyKeyChain(await openingsOf(records, identity))
+    const again = await open(records)
+    assert.equal(again.signCheckpoint(4, root), identity.signCheckpoint(4, root))
+    assert.equal(again.signCheckpoint(3, root), identity.signCheckpoint(3, root))
+  })
+
+  it('learns of a key that another process added, and adds one key where two rotate at once', async () => {
+    const records = new MemoryRecords()
+    const [a, b] = [await open(records), await open(records)]
+    const [fromA, fromB] = await Promise.all([a.rotateCheckpointKey(), b.rotateCheckpointKey()])
+    assert.deepEqual(fromA, fromB)
+    assert.equal(await records.logSize(), 2)
+    await a.rotateCheckpointKey()
+    await b.refresh()
+    assert.equal(b.verifierKey, a.verifierKey)
+    assert.equal(b.keys.length, 3)
+  })
+
+  it('rotates once where the outcome was unknown, and not where nothing was applied', async () => {
+    const records = new MemoryRecords()
+    const faulty = new FaultyRecords(records)
+    const identity = await open(faulty)
+    faulty.failCommit(1, 'after')
+    await identity.rotateCheckpointKey()
+    assert.equal(identity.keys.length, 2)
+    faulty.failCommit(1, 'before')
+    await assert.rejects(identity.rotateCheckpointKey(), { code: 'UNAVAILABLE' })
+    assert.equal(identity.keys.length, 2)
+    assert.equal(await records.logSize(), 2)
+    assert.equal((await records.positionsOf([fromHex(identity.keys[1]?.entry ?? '') as Uint8Array]))[0], 1)
+    assert.equal(toHex(await records.readLog(1, 1)), identity.keys[1]?.entry)
+  })
+})
