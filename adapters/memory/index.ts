@@ -1,0 +1,3 @@
+export { MemoryBlobs } from './blobs.ts'
+export { MemoryRecords } from './records.ts'
+export { MemorySignedHead } from './signed-head.ts'

@@ -1,0 +1,115 @@
+import { toHex } from '../../core/bytes.ts'
+import {
+  assertCommit,
+  assertLogRange,
+  keysToRead,
+  LOG_ENTRY_BYTES,
+  planGroup,
+  type GroupPlan,
+} from '../../core/commit-plan.ts'
+import { RegistryError } from '../../core/errors.ts'
+import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
+import { SortedKeys } from './sorted-keys.ts'
+
+const PAGE = 256
+
+/** Records in this process's memory: gone with it. For tests and for embedding without a disk. */
+export class MemoryRecords implements RecordStore {
+  readonly #entries = new Map<Key, Entry>()
+  readonly #keys = new SortedKeys()
+  /** Capacity doubles; the first `#logSize` entries are in use. */
+  #log = new Uint8Array(256 * LOG_ENTRY_BYTES)
+  #logSize = 0
+  #lastVersion = 0
+  readonly #positions = new Map<string, number>()
+  #closed = false
+
+  async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
+    this.#assertOpen()
+    return keys.map((key) => copyOf(this.#entries.get(key)))
+  }
+
+  async *list(range: Range): AsyncIterable<Entry> {
+    let left = range.limit ?? Infinity
+    let { gte, lt } = range
+    while (left > 0) {
+      this.#assertOpen()
+      const keys = this.#keys.slice({ ...range, gte, lt }, Math.min(PAGE, left))
+      const page = keys.map((key) => copyOf(this.#entries.get(key)))
+      for (const entry of page) if (entry !== undefined) yield entry
+      const last = keys.at(-1)
+      if (last === undefined || keys.length < PAGE) return
+      left -= keys.length
+      if (range.reverse === true) lt = last
+      else gte = `${last}\0` // the least string above it
+    }
+  }
+
+  async commit(commit: Commit): Promise<CommitResult> {
+    this.#assertOpen()
+    assertCommit(commit)
+    const entries = new Map<Key, Entry>()
+    for (const key of keysToRead(commit)) {
+      const entry = this.#entries.get(key)
+      if (entry !== undefined) entries.set(key, entry)
+    }
+    const plan = planGroup([commit], { entries, logSize: this.#logSize, lastVersion: this.#lastVersion })
+    const outcome = plan.outcomes[0]!
+    if (outcome instanceof RegistryError) throw outcome
+    this.#apply(plan)
+    return outcome
+  }
+
+  async readLog(from: number, count: number): Promise<Uint8Array> {
+    this.#assertOpen()
+    assertLogRange(from, count)
+    const end = Math.min(this.#logSize, from + count)
+    return this.#log.slice(Math.min(from, end) * LOG_ENTRY_BYTES, end * LOG_ENTRY_BYTES)
+  }
+
+  async logSize(): Promise<number> {
+    this.#assertOpen()
+    return this.#logSize
+  }
+
+  async positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
+    this.#assertOpen()
+    return entries.map((entry) => this.#positions.get(toHex(entry)))
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+  }
+
+  #apply(plan: GroupPlan): void {
+    for (const entry of plan.puts) {
+      this.#entries.set(entry.key, { ...entry, value: entry.value.slice() })
+      this.#keys.add(entry.key)
+    }
+    for (const key of plan.deletes) if (this.#entries.delete(key)) this.#keys.delete(key)
+    this.#append(plan.appended)
+    this.#lastVersion = plan.lastVersion
+  }
+
+  #append(entries: Uint8Array): void {
+    const used = this.#logSize * LOG_ENTRY_BYTES
+    if (used + entries.length > this.#log.length) {
+      const larger = new Uint8Array(Math.max(this.#log.length * 2, used + entries.length))
+      larger.set(this.#log.subarray(0, used))
+      this.#log = larger
+    }
+    this.#log.set(entries, used)
+    for (let at = 0; at < entries.length; at += LOG_ENTRY_BYTES) {
+      const entry = toHex(entries.subarray(at, at + LOG_ENTRY_BYTES))
+      if (!this.#positions.has(entry)) this.#positions.set(entry, this.#logSize)
+      this.#logSize += 1
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new RegistryError('CLOSED', 'The record store is closed')
+  }
+}
+
+/** Callers own what they get: nothing that they do to it reaches the store. */
+const copyOf = (entry: Entry | undefined): Entry | undefined => entry && { ...entry, value: entry.value.slice() }

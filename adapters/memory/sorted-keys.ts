@@ -1,0 +1,93 @@
+import type { Key, Range } from '../../core/ports.ts'
+
+const MAX_CHUNK = 512
+
+/**
+ * An ordered set of keys in chunks of at most 512: adding and removing move one chunk's keys, never all (a splice of
+ * one flat array of a million keys moves 8 MB). No chunk is empty.
+ */
+export class SortedKeys {
+  readonly #chunks: Key[][] = []
+
+  add(key: Key): void {
+    const at = this.#chunkOf(key)
+    const chunk = this.#chunks[at]
+    if (chunk === undefined) {
+      this.#chunks.push([key])
+      return
+    }
+    const index = lowerBound(chunk, key)
+    if (chunk[index] === key) return
+    chunk.splice(index, 0, key)
+    if (chunk.length > MAX_CHUNK) this.#chunks.splice(at + 1, 0, chunk.splice(MAX_CHUNK / 2))
+  }
+
+  delete(key: Key): void {
+    const at = this.#chunkOf(key)
+    const chunk = this.#chunks[at]
+    if (chunk === undefined) return
+    const index = lowerBound(chunk, key)
+    if (chunk[index] !== key) return
+    chunk.splice(index, 1)
+    if (chunk.length === 0) this.#chunks.splice(at, 1)
+  }
+
+  /** Up to `count` keys of the range, in its direction. The range's own limit is not looked at. */
+  slice(range: Range, count: number): Key[] {
+    return range.reverse === true ? this.#backward(range, count) : this.#forward(range, count)
+  }
+
+  #forward({ gte, lt }: Range, count: number): Key[] {
+    const out: Key[] = []
+    let at = this.#chunkOf(gte)
+    let index = lowerBound(this.#chunks[at] ?? [], gte)
+    for (; at < this.#chunks.length; at += 1, index = 0) {
+      const chunk = this.#chunks[at] ?? []
+      for (; index < chunk.length; index += 1) {
+        const key = chunk[index]
+        if (key === undefined || key >= lt || out.length === count) return out
+        out.push(key)
+      }
+    }
+    return out
+  }
+
+  #backward({ gte, lt }: Range, count: number): Key[] {
+    const out: Key[] = []
+    let at = this.#chunkOf(lt)
+    let index = lowerBound(this.#chunks[at] ?? [], lt) - 1
+    for (; at >= 0; at -= 1, index = (this.#chunks[at]?.length ?? 0) - 1) {
+      const chunk = this.#chunks[at] ?? []
+      for (; index >= 0; index -= 1) {
+        const key = chunk[index]
+        if (key === undefined || key < gte || out.length === count) return out
+        out.push(key)
+      }
+    }
+    return out
+  }
+
+  /** The last chunk that begins at or before the key (there it is or belongs), the first where none does. */
+  #chunkOf(key: Key): number {
+    let low = 0
+    let high = this.#chunks.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#chunks[middle]?.[0] ?? '') <= key) low = middle + 1
+      else high = middle
+    }
+    return Math.max(0, low - 1)
+  }
+}
+
+/** The index of the first key that is not below `key`. Keys are ASCII, so `<` is the bytewise order. */
+function lowerBound(keys: readonly Key[], key: Key): number {
+  let low = 0
+  let high = keys.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((keys[middle] ?? '') < key) low = middle + 1
+    else high = middle
+  }
+  return low
+}
