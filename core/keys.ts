@@ -95,6 +95,8 @@ export const keys = {
   batch: (treeSize: number): Key => key('ba', treeSize),
   batchesFrom: (treeSize: number): Range => ({ gte: key('ba', treeSize), lt: 'ba0' }),
   batchById: (id: string): Key => key('bx', id),
+  /** Where a root was sealed; holds the same as `batchById`. */
+  batchByRoot: (root: string): Key => key('br', root),
   checkpoint: (treeSize: number): Key => key('cp', treeSize),
   checkpoints: (): Range => under('cp'),
   /** Stamps by the size of the checkpoint they are for. */

@@ -94,7 +94,6 @@ export interface StagedFile {
   readonly size: number
   /** Lowercase hex. */
   readonly sha256: string
-  readonly blob: string
   /** Of the intent record that the write consumes. */
   readonly intent: Version
 }
@@ -108,8 +107,16 @@ export interface EvidenceFiles {
 export interface SourceSystems {
   /** The principal of an active key of this company, by one look-up; `undefined` for all else. The operator key is a principal in every company. */
   authenticate(companyId: string, apiKey: string): Promise<Principal | undefined>
+  /** Whether there is an operator key. */
+  hasOperatorKey(): boolean
+  /** Replaces the operator key; only its HMAC is kept. Requires at least 16 characters. */
+  setOperatorKey(apiKey: string): Promise<void>
   /** Answers `apiKey` only where it was made here, and only this once. The operator's first one creates the company. */
-  create(scope: Scope, input: NewSourceSystem, options?: WriteOptions): Promise<{ readonly id: string; readonly apiKey?: string }>
+  create(
+    scope: Scope,
+    input: NewSourceSystem,
+    options?: WriteOptions,
+  ): Promise<{ readonly id: string; readonly apiKey?: string }>
   update(scope: Scope, systemId: string, change: SourceSystemChange): Promise<void>
   list(scope: Scope): Promise<readonly SourceSystem[]>
 }
@@ -118,7 +125,13 @@ export interface Categories {
   create(scope: Scope, input: NewCategory, image?: StagedFile, options?: WriteOptions): Promise<{ readonly id: string }>
   list(scope: Scope): Promise<CategoryList>
   get(scope: Scope, categoryId: string): Promise<CategoryDetails>
-  update(scope: Scope, categoryId: string, change: CategoryChange, image?: StagedFile, options?: WriteOptions): Promise<{ readonly imageId?: string }>
+  update(
+    scope: Scope,
+    categoryId: string,
+    change: CategoryChange,
+    image?: StagedFile,
+    options?: WriteOptions,
+  ): Promise<{ readonly imageId?: string }>
   createSubcategory(
     scope: Scope,
     categoryId: string,
@@ -168,12 +181,15 @@ export interface FileInfo {
   readonly size: number
   /** Lowercase hex of the content's SHA-256. */
   readonly sha256: string
-  readonly blob: string
 }
 
 export interface Files {
   /** Stores the bytes. Requires size <= maxBytes: else `PAYLOAD_TOO_LARGE`. */
-  stage(scope: Scope, file: FileToStage, options: { readonly maxBytes: number; readonly signal?: AbortSignal }): Promise<StagedFile>
+  stage(
+    scope: Scope,
+    file: FileToStage,
+    options: { readonly maxBytes: number; readonly signal?: AbortSignal },
+  ): Promise<StagedFile>
   /** Destroys the bytes of files that no write has used. Idempotent; never throws for what is gone already. */
   discard(files: readonly StagedFile[]): Promise<void>
   /** The file that the selector names, where all that it names are its owners: else `FILE_NOT_FOUND`. */
@@ -198,6 +214,6 @@ export interface Proofs {
   root(txId: string): Promise<MerkleRoot>
   /** The whole DER TimeStampResp that covers a batch. Throws `BATCH_NOT_FOUND` where there is no such batch or no token yet. */
   timestampToken(batchId: string): Promise<Uint8Array>
-  /** Openings of the log's entries of tile `index`, `width` of them (C2SP has no such tile: it is for monitors), in JSON lines of hex. */
-  openings(index: number, width: number): Promise<readonly (string | null)[]>
+  /** The openings (hex) of `width` log entries from position 256 × `index`, for monitors. `undefined` where the log is not sealed so far. */
+  openings(index: number, width: number): Promise<readonly string[] | undefined>
 }

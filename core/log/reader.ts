@@ -103,6 +103,11 @@ export class LogReader {
     return this.#first<BatchRecord>(keys.batchesFrom(position + 1))
   }
 
+  /** The size of the tree that a batch closed with this root (hex), `undefined` where none did. */
+  async sizeOfRoot(root: string): Promise<number | undefined> {
+    return (await this.#one<BatchPlaceRecord>(keys.batchByRoot(root)))?.end
+  }
+
   async sendStatusOf(batch: BatchRecord): Promise<SendStatus> {
     return sendStatusOf(batch, await this.anchorHead())
   }

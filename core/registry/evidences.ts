@@ -1,0 +1,460 @@
+import { randomBytes } from 'node:crypto'
+import { concatBytes, fromHex } from '../bytes.ts'
+import type { Json } from '../canonical-json.ts'
+import { RegistryError } from '../errors.ts'
+import { keys } from '../keys.ts'
+import { actorOf } from '../permissions.ts'
+import type { Check, Commit, Entry, Write } from '../ports.ts'
+import type { EvidenceFiles, Evidences, Scope, StagedFile, UpdateOptions, WriteOptions } from '../registry.ts'
+import {
+  EvidenceInput,
+  EvidenceListQuery,
+  EvidencePageQuery,
+  ExternalId,
+  MAX_BATCH_EVIDENCES,
+  NewEvidence,
+  type CreatedEvidence,
+  type CreatedEvidences,
+  type Evidence,
+  type EvidenceEvent,
+  type EvidenceList,
+  type EvidenceListItem,
+  type EvidencePage,
+  type EvidenceUpdate,
+  type FileListing,
+  type RecordedEvent,
+} from '../schemas.ts'
+import { metaText, validate } from '../validation.ts'
+import { consume } from './blobs.ts'
+import { countOf } from './categories.ts'
+import {
+  assertCompany,
+  lastPart,
+  listAll,
+  mustRead,
+  put,
+  read,
+  rfc3339,
+  write,
+  type Context,
+  type Decision,
+  type Read,
+} from './context.ts'
+import { eventWrites, makeEvent, openEvent } from './event.ts'
+import { filesOf, fileWrites } from './files.ts'
+import { placeById, resolvePlace, type Place } from './place.ts'
+import { decodeRecord, type CategoryRecord, type EventRecord, type EvidenceRecord } from './records.ts'
+import { decideUpdate } from './update.ts'
+
+const DEFAULT_LIST_LENGTH = 100
+const DEFAULT_PAGE_LENGTH = 50
+
+export const evidenceNotFound = (): RegistryError =>
+  new RegistryError('EVIDENCE_NOT_FOUND', 'There is no such evidence in this company')
+
+export class RegistryEvidences implements Evidences {
+  readonly #context: Context
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  create(
+    scope: Scope,
+    input: NewEvidence,
+    files: EvidenceFiles = {},
+    options: WriteOptions = {},
+  ): Promise<CreatedEvidence> {
+    const { categoryId, categoryName, subcategoryId, subcategoryName, ...evidence } = validate(NewEvidence, input)
+    assertMeta(evidence)
+    return write(this.#context, scope, options, async (now) => {
+      const place = await resolvePlace(
+        this.#context,
+        scope,
+        { categoryId, categoryName, subcategoryId, subcategoryName },
+        now,
+      )
+      const { commit, created } = await this.#decideCreate(scope, place, [evidence], files, now)
+      const { id, txId, version } = created[0] as Created
+      return { commit, answer: { id, events: [{ txId, version }] } }
+    })
+  }
+
+  createIn(
+    scope: Scope,
+    categoryId: string,
+    subcategoryId: string,
+    inputs: readonly EvidenceInput[],
+    files: EvidenceFiles = {},
+    options: WriteOptions = {},
+  ): Promise<CreatedEvidences> {
+    if (inputs.length === 0 || inputs.length > MAX_BATCH_EVIDENCES)
+      throw new RegistryError('VALIDATION_ERROR', `evidences takes 1 to ${MAX_BATCH_EVIDENCES} evidences`)
+    const evidences = inputs.map((input) => assertMeta(validate(EvidenceInput, input)))
+    if (evidences.length > 1 && stagedOf(files).length > 0)
+      throw new RegistryError('VALIDATION_ERROR', 'Files belong to one evidence: send one evidence, or no file')
+    assertDistinct(evidences)
+    return write(this.#context, scope, options, async (now) => {
+      const place = await placeById(this.#context, scope, categoryId, subcategoryId)
+      const { commit, created } = await this.#decideCreate(scope, place, evidences, files, now)
+      const ids = created.map(({ id }) => id)
+      const events = created.map(({ id, txId, version }) => ({ id, txId, version }))
+      const [first] = ids
+      return {
+        commit,
+        answer: { ids, count: ids.length, ...(ids.length === 1 && first !== undefined && { id: first }), events },
+      }
+    })
+  }
+
+  async list(scope: Scope, query: EvidenceListQuery = {}): Promise<EvidenceList> {
+    const context = this.#context
+    const { categoryId, subcategoryId, len = DEFAULT_LIST_LENGTH, last } = validate(EvidenceListQuery, query)
+    await assertCompany(context, scope)
+    if (last !== undefined) await this.#assertOwn(scope, last)
+    const index = await this.#indexOf(scope, categoryId, subcategoryId)
+    if (index === undefined) return { dts: [], count: 0, isMore: false }
+    const range = keys.evidencesIn(...index)
+    const page = await listAll(context, {
+      gte: range.gte,
+      lt: last === undefined ? range.lt : keys.evidenceIn(...index, last),
+      reverse: true,
+      limit: len + 1,
+    })
+    const [[count], entries] = await Promise.all([
+      context.records.get([keys.evidenceCount(...index)]),
+      context.records.get(page.slice(0, len).map(({ key }) => keys.evidence(lastPart(key)))),
+    ])
+    const records = entries
+      .filter((entry): entry is Entry => entry !== undefined)
+      .map(({ value }) => decodeRecord<EvidenceRecord>(value))
+    return { dts: await this.#listItems(records), count: countOf(count), isMore: page.length > len }
+  }
+
+  async get(scope: Scope, externalId: string, query: EvidencePageQuery = {}): Promise<EvidencePage> {
+    const { last = 0, len = DEFAULT_PAGE_LENGTH, disclose = false } = validate(EvidencePageQuery, query)
+    const { record } = await this.#find(scope, externalId)
+    const end = Math.min(last + len, record.lastVersion)
+    const versions = Array.from({ length: Math.max(0, end - last) }, (_, i) => last + 1 + i)
+    const entries = await this.#context.records.get(versions.map((version) => keys.event(record.id, version)))
+    const events = entries.map((entry) => {
+      if (entry === undefined) throw new RegistryError('CORRUPT', `A stored event of evidence ${record.id} is missing`)
+      return decodeRecord<EventRecord>(entry.value)
+    })
+    return {
+      object: evidenceAnswer(record),
+      events: await this.#eventAnswers(record, events, disclose),
+      lastVersion: events.at(-1)?.version ?? last,
+      isMore: end < record.lastVersion,
+    }
+  }
+
+  update(
+    scope: Scope,
+    externalId: string,
+    update: EvidenceUpdate,
+    files: readonly StagedFile[] = [],
+    options: UpdateOptions = {},
+  ): Promise<{ readonly events: readonly RecordedEvent[] }> {
+    return write(this.#context, scope, options, async (now) => {
+      this.#context.assertClock()
+      const found = await this.#find(scope, externalId)
+      if (options.ifMatch !== undefined && options.ifMatch !== found.record.lastVersion)
+        throw new RegistryError(
+          'VERSION_CONFLICT',
+          `If-Match names version ${options.ifMatch}, the last is ${found.record.lastVersion}: read again`,
+        )
+      const decision: Decision<{ events: { txId: string; version: number }[] }> = decideUpdate({
+        origin: this.#context.origin,
+        scope,
+        found,
+        update,
+        files,
+        now,
+      })
+      return decision
+    })
+  }
+
+  async files(scope: Scope, externalId: string): Promise<FileListing> {
+    const { record } = await this.#find(scope, externalId)
+    const [dt, category, subcategory] = await Promise.all(
+      [record.id, record.categoryId, record.subcategoryId].map((owner) => filesOf(this.#context, owner)),
+    )
+    return { dt: dt ?? [], category: category ?? [], subcategory: subcategory ?? [] }
+  }
+
+  async #decideCreate(
+    scope: Scope,
+    place: Place,
+    evidences: readonly EvidenceInput[],
+    files: EvidenceFiles,
+    now: number,
+  ): Promise<{ readonly commit: Commit; readonly created: readonly Created[] }> {
+    this.#context.assertClock()
+    const staged = stagedOf(files)
+    const nameKeys = evidences.map(({ externalId }) => keys.externalId(externalId, scope.companyId))
+    const taken = (await this.#context.records.get(nameKeys)).findIndex((entry) => entry !== undefined)
+    if (taken !== -1)
+      throw new RegistryError(
+        'EXTERNAL_ID_EXISTS',
+        `externalId: ${JSON.stringify(evidences[taken]?.externalId)} is in use in this company`,
+      )
+    const made = evidences.map((input) =>
+      newEvidence(this.#context, scope, place, input, { image: files.image, staged, now }),
+    )
+    const { companyId } = scope
+    const scopes = [
+      ['company', companyId],
+      ['category', place.category.id],
+      ['subcategory', place.subcategory.id],
+    ] as const
+    const commit: Commit = {
+      checks: [...nameKeys.map((key): Check => ({ key, version: null })), ...place.checks, ...consume(staged).checks],
+      writes: [
+        ...place.writes,
+        ...made.flatMap(({ evidence, writes }, i): readonly Write[] => [
+          put(nameKeys[i] as string, { id: evidence.id }),
+          put(keys.evidence(evidence.id), evidence),
+          ...scopes.map(([kind, id]) => ({ key: keys.evidenceIn(kind, id, evidence.id), value: new Uint8Array() })),
+          ...writes,
+          ...fileWrites(staged, { company: companyId, ownerKind: 'evidence', ownerId: evidence.id, version: 1 }),
+        ]),
+        ...consume(staged).writes,
+      ],
+      adds: [...place.adds, ...scopes.map(([kind, id]) => ({ key: keys.evidenceCount(kind, id), delta: made.length }))],
+      append: concatBytes(...made.map(({ txId }) => txId)),
+    }
+    return { commit, created: made.map(({ evidence }) => ({ id: evidence.id, txId: evidence.txId, version: 1 })) }
+  }
+
+  async #find(scope: Scope, externalId: string): Promise<Read<EvidenceRecord>> {
+    await assertCompany(this.#context, scope)
+    validate(ExternalId, externalId)
+    const index = await mustRead<{ id: string }>(
+      this.#context,
+      keys.externalId(externalId, scope.companyId),
+      evidenceNotFound,
+    )
+    return mustRead<EvidenceRecord>(this.#context, keys.evidence(index.record.id), evidenceNotFound)
+  }
+
+  /** `last` is the id of an evidence of this company. */
+  async #assertOwn({ companyId }: Scope, id: string): Promise<void> {
+    const evidence = await read<EvidenceRecord>(this.#context, keys.evidence(id))
+    if (evidence?.record.company !== companyId)
+      throw new RegistryError(
+        'VALIDATION_ERROR',
+        'last takes the id of the last evidence that you have of this company',
+      )
+  }
+
+  /** The narrowest listing for these filters; `undefined` where nothing can match. */
+  async #indexOf(
+    { companyId }: Scope,
+    categoryId: string | undefined,
+    subcategoryId: string | undefined,
+  ): Promise<Parameters<typeof keys.evidencesIn> | undefined> {
+    if (categoryId === undefined && subcategoryId === undefined) return ['company', companyId]
+    const [category, subcategory] = await Promise.all([
+      categoryId === undefined ? undefined : read<CategoryRecord>(this.#context, keys.category(companyId, categoryId)),
+      subcategoryId === undefined
+        ? undefined
+        : read<{ categoryId: string }>(this.#context, keys.subcategory(companyId, subcategoryId)),
+    ])
+    if (categoryId !== undefined && category === undefined) return undefined
+    if (subcategoryId === undefined) return ['category', categoryId as string]
+    if (subcategory === undefined || (categoryId !== undefined && subcategory.record.categoryId !== categoryId))
+      return undefined
+    return ['subcategory', subcategoryId]
+  }
+
+  async #listItems(records: readonly EvidenceRecord[]): Promise<EvidenceListItem[]> {
+    const txIds = records.flatMap(({ txId, lastTxId }) => [txId, lastTxId])
+    const blocks = await blocksOf(this.#context, txIds)
+    return records.map((record, i) => {
+      const [created, updated] = [blocks[2 * i], blocks[2 * i + 1]]
+      const { changes } = record
+      return {
+        id: record.id,
+        externalId: record.externalId,
+        name: record.name,
+        creationDate: rfc3339(record.createdAt),
+        owner: { name: record.owner ?? '' },
+        historyChanges: { ...changes, total: changes.create + changes.update + changes.transfer },
+        categoryId: record.categoryId,
+        subcategoryId: record.subcategoryId,
+        txId: record.txId,
+        ...(record.summary !== undefined && { summary: record.summary }),
+        lastUpdateDate: rfc3339(record.lastAt),
+        lastUpdateTxId: record.lastTxId,
+        iconId: record.image ?? null,
+        stolen: record.stolen,
+        ...(created !== undefined && { blockNumber: created }),
+        ...(updated !== undefined && { lastUpdateBlockNumber: updated }),
+      }
+    })
+  }
+
+  async #eventAnswers(
+    { slotKey }: EvidenceRecord,
+    events: readonly EventRecord[],
+    disclose: boolean,
+  ): Promise<EvidenceEvent[]> {
+    const places = await this.#context.log.placesOf(events.map(({ txId }) => fromHex(txId) as Uint8Array))
+    return events.map((event, i) => {
+      const place = places[i]
+      return {
+        timestamp: rfc3339(event.time),
+        ...textField(event, 'personaName'),
+        ownerName: event.ownerName,
+        type: event.type,
+        ...(event.updateType !== undefined && {
+          updateType: event.updateType as NonNullable<EvidenceEvent['updateType']>,
+        }),
+        ...textField(event, 'eventDescription'),
+        ...textField(event, 'updateDescription'),
+        txId: event.txId,
+        version: event.version,
+        ...(event.fields['meta'] !== undefined && { meta: event.fields['meta'] as Record<string, Json> }),
+        merkleBatchId: place?.batch?.id ?? null,
+        merkleSendStatus: place?.sendStatus ?? null,
+        ...(disclose && { disclosure: openEvent(event, { origin: this.#context.origin, slotKey }).disclosure }),
+      }
+    })
+  }
+}
+
+/** The block that covers each txId, `undefined` where none is confirmed yet. */
+async function blocksOf({ records, log }: Context, txIds: readonly string[]): Promise<readonly (number | undefined)[]> {
+  const positions = await records.positionsOf(txIds.map((txId) => fromHex(txId) as Uint8Array))
+  const known = await log.blockNumbersOf(positions.map((position) => position ?? Number.MAX_SAFE_INTEGER - 1))
+  return positions.map((position, i) => (position === undefined ? undefined : known[i]))
+}
+
+interface Created {
+  readonly id: string
+  readonly txId: string
+  readonly version: number
+}
+
+const stagedOf = ({ image, files = [] }: EvidenceFiles): readonly StagedFile[] =>
+  image === undefined ? files : [image, ...files]
+
+function assertMeta<T extends { readonly meta?: unknown }>(input: T): T {
+  if (input.meta !== undefined) metaText(input.meta)
+  return input
+}
+
+function assertDistinct(evidences: readonly EvidenceInput[]): void {
+  const seen = new Set<string>()
+  for (const { externalId } of evidences) {
+    if (seen.has(externalId))
+      throw new RegistryError(
+        'EXTERNAL_ID_EXISTS',
+        `externalId: ${JSON.stringify(externalId)} stands twice in this request`,
+      )
+    seen.add(externalId)
+  }
+}
+
+/** What a text or object field sets: nothing, where it was left out or is empty. */
+const set = <N extends string, T>(name: N, value: T | undefined): { [K in N]?: T } =>
+  value === undefined ||
+  value === '' ||
+  (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
+    ? {}
+    : ({ [name]: value } as { [K in N]?: T })
+
+interface CreateFiles {
+  readonly image: StagedFile | undefined
+  readonly staged: readonly StagedFile[]
+  readonly now: number
+}
+
+function newEvidence(
+  context: Context,
+  scope: Scope,
+  place: Place,
+  input: EvidenceInput,
+  { image, staged, now }: CreateFiles,
+) {
+  const id = context.ids.next()
+  const slotKey = randomBytes(32).toString('hex')
+  const stated = {
+    ...set('description', input.description),
+    ...set('summary', input.summary),
+    ...set('owner', input.owner),
+    ...set('meta', input.meta as Record<string, Json> | undefined),
+  }
+  const event = makeEvent({
+    origin: context.origin,
+    evidenceId: id,
+    slotKey,
+    version: 1,
+    time: now,
+    first: null,
+    prev: null,
+    type: 'create',
+    ownerName: stated.owner ?? '',
+    fields: {
+      action: { type: 'create' },
+      actor: actorOf(scope.principal),
+      company: scope.companyId,
+      evidence: id,
+      externalId: input.externalId,
+      categoryId: place.category.id,
+      subcategoryId: place.subcategory.id,
+      name: input.name,
+      slotKey,
+      ...stated,
+      ...(image !== undefined && { imageId: image.id }),
+    },
+    files: committedFiles(staged),
+  })
+  const evidence: EvidenceRecord = {
+    id,
+    company: scope.companyId,
+    externalId: input.externalId,
+    categoryId: place.category.id,
+    subcategoryId: place.subcategory.id,
+    createdAt: now,
+    name: input.name,
+    stolen: false,
+    ...stated,
+    ...(image !== undefined && { image: { id: image.id, mimeType: image.mimeType } }),
+    txId: event.record.txId,
+    lastVersion: 1,
+    lastTxId: event.record.txId,
+    lastAt: now,
+    changes: { create: 1, update: 0, transfer: 0 },
+    slotKey,
+    fileCount: staged.length,
+  }
+  return { evidence, txId: event.txId, writes: eventWrites(id, event) }
+}
+
+/** What an event commits to of the files it attaches. */
+export const committedFiles = (staged: readonly StagedFile[]) =>
+  Object.fromEntries(staged.map(({ id, mimeType, name, sha256, size }) => [id, { id, mimeType, name, sha256, size }]))
+
+const evidenceAnswer = (record: EvidenceRecord): Evidence => ({
+  id: record.id,
+  categoryId: record.categoryId,
+  subcategoryId: record.subcategoryId,
+  externalId: record.externalId,
+  createDate: rfc3339(record.createdAt),
+  name: record.name,
+  status: record.stolen ? 'stolen' : 'active',
+  ...(record.description !== undefined && { description: record.description }),
+  ...(record.image !== undefined && { imageId: record.image.id }),
+  ...(record.summary !== undefined && { summary: record.summary }),
+  ...(record.owner !== undefined && { owner: record.owner }),
+  txId: record.txId,
+  ...(record.meta !== undefined && { meta: record.meta }),
+})
+
+const textField = <N extends string>(event: EventRecord, name: N): { [K in N]?: string } => {
+  const value = event.fields[name]
+  return typeof value === 'string' && value !== '' ? ({ [name]: value } as { [K in N]?: string }) : {}
+}

@@ -1,0 +1,157 @@
+import { RegistryError } from '../errors.ts'
+import { keys } from '../keys.ts'
+import type { Add, Check, Write } from '../ports.ts'
+import type { Scope } from '../registry.ts'
+import { categoryNotFound, createCategory, createSubcategory, newCategory, subcategoryNotFound } from './categories.ts'
+import { mustRead, read, type Context, type Read } from './context.ts'
+import type { CategoryRecord, SubcategoryRecord } from './records.ts'
+
+/** Where a new evidence goes, and what its commit must check and write for that. */
+export interface Place {
+  readonly category: CategoryRecord
+  readonly subcategory: SubcategoryRecord
+  readonly checks: readonly Check[]
+  readonly writes: readonly Write[]
+  readonly adds: readonly Add[]
+}
+
+export interface PlaceNames {
+  readonly categoryId?: string | undefined
+  readonly categoryName?: string | undefined
+  readonly subcategoryId?: string | undefined
+  readonly subcategoryName?: string | undefined
+}
+
+/** A category and a subcategory by id, both active. */
+export async function placeById(
+  context: Context,
+  scope: Scope,
+  categoryId: string,
+  subcategoryId: string,
+): Promise<Place> {
+  const category = await mustRead<CategoryRecord>(context, keys.category(scope.companyId, categoryId), categoryNotFound)
+  const subcategory = await mustRead<SubcategoryRecord>(
+    context,
+    keys.subcategory(scope.companyId, subcategoryId),
+    subcategoryNotFound,
+  )
+  if (subcategory.record.categoryId !== categoryId) throw subcategoryNotFound()
+  return existing(category, subcategory)
+}
+
+/**
+ * An id wins over a name; an id and a name that disagree are refused; a name that does not exist yet is created in the
+ * evidence's own commit, so that two creates that race on it share it.
+ */
+export async function resolvePlace(context: Context, scope: Scope, names: PlaceNames, now: number): Promise<Place> {
+  const [categoryId, categoryName] = [given(names.categoryId), given(names.categoryName)]
+  const [subcategoryId, subcategoryName] = [given(names.subcategoryId), given(names.subcategoryName)]
+  if (categoryId === undefined && categoryName === undefined)
+    throw new RegistryError('VALIDATION_ERROR', 'categoryId or categoryName is required')
+  if (subcategoryId === undefined && subcategoryName === undefined)
+    throw new RegistryError('VALIDATION_ERROR', 'subcategoryId or subcategoryName is required')
+
+  const category = await findCategory(context, scope, categoryId, categoryName)
+  if (category === undefined) {
+    // Nothing can be in a category that does not exist yet.
+    if (subcategoryId !== undefined) await refuseForeignSubcategory(context, scope, subcategoryId)
+    const record = newCategory(context, { name: categoryName as string, now })
+    const child: SubcategoryRecord = {
+      ...newCategory(context, { name: subcategoryName as string, now }),
+      categoryId: record.id,
+    }
+    return created(record, child, merge(createCategory(scope, record), createSubcategory(scope, undefined, child)))
+  }
+  const subcategory = await findSubcategory(context, scope, category.record, subcategoryId, subcategoryName)
+  if (subcategory !== undefined) return existing(category, subcategory)
+  assertActive(category.record)
+  const child: SubcategoryRecord = {
+    ...newCategory(context, { name: subcategoryName as string, now }),
+    categoryId: category.record.id,
+  }
+  return created(category.record, child, merge(createSubcategory(scope, category.check, child)))
+}
+
+/** An empty form value is no value. */
+const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value)
+
+async function findCategory(
+  context: Context,
+  { companyId }: Scope,
+  id: string | undefined,
+  name: string | undefined,
+): Promise<Read<CategoryRecord> | undefined> {
+  if (id !== undefined) {
+    const found = await mustRead<CategoryRecord>(context, keys.category(companyId, id), categoryNotFound)
+    if (name !== undefined && name !== found.record.name)
+      throw mismatch('categoryId and categoryName name different categories')
+    return found
+  }
+  const index = await read<{ id: string }>(context, keys.categoryName(companyId, name as string))
+  return index && read<CategoryRecord>(context, keys.category(companyId, index.record.id))
+}
+
+async function findSubcategory(
+  context: Context,
+  { companyId }: Scope,
+  category: CategoryRecord,
+  id: string | undefined,
+  name: string | undefined,
+): Promise<Read<SubcategoryRecord> | undefined> {
+  if (id !== undefined) {
+    const found = await mustRead<SubcategoryRecord>(context, keys.subcategory(companyId, id), subcategoryNotFound)
+    if (found.record.categoryId !== category.id) throw mismatch('subcategoryId is a subcategory of another category')
+    if (name !== undefined && name !== found.record.name)
+      throw mismatch('subcategoryId and subcategoryName name different subcategories')
+    return found
+  }
+  const index = await read<{ id: string }>(context, keys.subcategoryName(category.id, name as string))
+  return index && read<SubcategoryRecord>(context, keys.subcategory(companyId, index.record.id))
+}
+
+/** Where the category is new, a given subcategory id is another category's, or nobody's. */
+async function refuseForeignSubcategory(context: Context, { companyId }: Scope, id: string): Promise<never> {
+  await mustRead(context, keys.subcategory(companyId, id), subcategoryNotFound)
+  throw mismatch('subcategoryId is a subcategory of another category')
+}
+
+function existing(category: Read<CategoryRecord>, subcategory: Read<SubcategoryRecord>): Place {
+  assertActive(category.record)
+  assertActive(subcategory.record)
+  return {
+    category: category.record,
+    subcategory: subcategory.record,
+    checks: [category.check, subcategory.check],
+    writes: [],
+    adds: [],
+  }
+}
+
+const created = (
+  category: CategoryRecord,
+  subcategory: SubcategoryRecord,
+  parts: Omit<Place, 'category' | 'subcategory'>,
+): Place => ({
+  category,
+  subcategory,
+  ...parts,
+})
+
+interface Parts {
+  readonly checks: readonly Check[]
+  readonly writes: readonly Write[]
+  readonly adds?: readonly Add[]
+}
+
+const merge = (...parts: readonly Parts[]) => ({
+  checks: parts.flatMap(({ checks }) => checks),
+  writes: parts.flatMap(({ writes }) => writes),
+  adds: parts.flatMap(({ adds = [] }) => adds),
+})
+
+function assertActive({ status, name }: CategoryRecord): void {
+  if (status !== 'active')
+    throw new RegistryError('CATEGORY_INACTIVE', `${JSON.stringify(name)} is inactive and takes no new evidence`)
+}
+
+const mismatch = (what: string): RegistryError => new RegistryError('CATEGORY_MISMATCH', what)
