@@ -2,7 +2,14 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate
 import { join } from 'node:path'
 import { encodeUtf8, decodeUtf8 } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
-import { createFile, discard, errnoOf, makeDirectory, replaceFile, type FileOperations } from '../files/durable.ts'
+import {
+  createFile,
+  discardStaged,
+  errnoOf,
+  makeDirectory,
+  replaceFile,
+  type FileOperations,
+} from '../files/durable.ts'
 import { authorityName, certificateToPem, issueAuthority, issueSigner, RENEWAL_MS } from './certificates.ts'
 import type { Signer } from './response.ts'
 
@@ -27,7 +34,7 @@ export interface CurrentSigner extends Signer {
 /** Reads the CA, or makes it at the first start. Throws `CONFIG_ERROR` where a file is missing or unusable, `CORRUPT` where they do not fit together. */
 export async function openAuthority(files: FileOperations, directory: string, now: number): Promise<Authority> {
   await makeDirectory(files, directory)
-  await sweep(files, directory)
+  await discardStaged(files, directory)
   const keyPath = join(directory, 'ca.key')
   const certificatePath = join(directory, 'ca.pem')
   const oldCertificate = await readText(files, certificatePath)
@@ -126,10 +133,4 @@ async function readOrCreate(files: FileOperations, path: string, make: () => str
   const made = make()
   if (await createFile(files, path, encodeUtf8(made))) return made
   return (await readText(files, path)) ?? made
-}
-
-/** Half-written files of a start that died; they may hold keys. */
-async function sweep(files: FileOperations, directory: string): Promise<void> {
-  for (const name of await files.readdir(directory))
-    if (name.startsWith('.') && name.endsWith('.tmp')) await discard(files, join(directory, name))
 }

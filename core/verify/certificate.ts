@@ -178,7 +178,7 @@ function whyNotIssuer(issuer: Certificate, subject: Certificate, below: number, 
   const unusable = whyNotUsable(issuer, time)
   if (unusable) return unusable
   const constraints: unknown = issuer.extensions.get(OID_BASIC_CONSTRAINTS)?.parsedValue
-  if (!issuer.x509.ca || !(constraints instanceof BasicConstraints) || constraints.cA !== true) return 'it is not a CA'
+  if (!issuer.x509.ca || !(constraints instanceof BasicConstraints) || !constraints.cA) return 'it is not a CA'
   const limit = constraints.pathLenConstraint
   if (limit !== undefined && !(typeof limit === 'number' && below <= limit)) return 'its path length is exceeded'
   const usage = keyUsage(issuer)
