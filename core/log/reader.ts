@@ -3,7 +3,7 @@ import { keys } from '../keys.ts'
 import type { Entry, Range, RecordStore } from '../ports.ts'
 import { emptyRoot, HASH_BYTES } from '../tree/hasher.ts'
 import { consistencyRanges, inclusionRanges } from '../tree/proof.ts'
-import { rangeHash, type LeafRange } from '../tree/range.ts'
+import { nodesOfRange, rangeHash, type LeafRange } from '../tree/range.ts'
 import { rowPrefix, TILE_WIDTH } from '../tree/tile.ts'
 import { decodeRecord } from './record-json.ts'
 import type {
@@ -190,7 +190,7 @@ export class LogReader {
   }
 
   async #hashesOf(ranges: readonly LeafRange[]): Promise<readonly Uint8Array[]> {
-    const source = await this.#tiles.nodesOf(ranges)
+    const source = await this.#tiles.nodes(ranges.flatMap(nodesOfRange))
     return ranges.map((range) => rangeHash(range, source))
   }
 

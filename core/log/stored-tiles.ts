@@ -1,7 +1,7 @@
 import { RegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
 import type { Key, RecordStore } from '../ports.ts'
-import { nodesOfRange, type LeafRange, type NodePlace, type NodeSource } from '../tree/range.ts'
+import type { NodePlace, NodeSource } from '../tree/range.ts'
 import { nodeAt, tileOfNode, widthOf } from '../tree/tile.ts'
 
 /**
@@ -28,17 +28,16 @@ export class StoredTiles {
   }
 
   /**
-   * Every node that these ranges are made of, from one read of the tiles that are not cached. The source throws `CORRUPT` for a node that is
-   * not stored.
+   * These complete nodes, from one read of the tiles that are not cached. The source throws `CORRUPT` for a node that is not stored.
    */
-  async nodesOf(ranges: readonly LeafRange[]): Promise<NodeSource> {
+  async nodes(places: readonly NodePlace[]): Promise<NodeSource> {
     const wanted = new Map<Key, NodePlace[]>()
-    for (const place of ranges.flatMap(nodesOfRange)) {
+    for (const place of places) {
       const { tileLevel, tileIndex } = tileOfNode(place)
       const key = keys.tile(tileLevel, tileIndex)
-      const places = wanted.get(key)
-      if (places === undefined) wanted.set(key, [place])
-      else places.push(place)
+      const others = wanted.get(key)
+      if (others === undefined) wanted.set(key, [place])
+      else others.push(place)
     }
     const tiles = await this.#get(
       Array.from(wanted, ([key, places]) => ({
