@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { getEventListeners } from 'node:events'
 import { stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -72,6 +73,20 @@ describe('local blobs on disk', () => {
     await Promise.all([first.close(), second.close()])
   })
 
+  test('an abort after the body has ended still keeps the blob from being seen', async (t) => {
+    const faulty = new FaultyFiles()
+    const directory = await temporaryFor(t)
+    const store = await openLocalBlobs(directory, { files: faulty.files })
+    const controller = new AbortController()
+    faulty.onCall = (name) => {
+      if (name === 'sync') controller.abort()
+    }
+    const put = store.put('k', body(), { ...ROOMY, signal: controller.signal })
+    await assert.rejects(put, { name: 'AbortError' })
+    assert.deepEqual(await filesBelow(directory), [])
+    await store.close()
+  })
+
   test('close waits for a put under way', async (t) => {
     const store = await openLocalBlobs(await temporaryFor(t))
     const order: string[] = []
@@ -117,7 +132,9 @@ describe('local blobs on disk', () => {
     assert.equal(faulty.openHandles, 0)
 
     await rejectsWith('RANGE_NOT_SATISFIABLE', store.get('k', { start: 0, end: 1e6 }))
-    await collect((await mustGet(store, 'k')).body)
+    const { signal } = new AbortController()
+    await collect((await store.get('k', undefined, signal))?.body ?? body())
+    assert.equal(getEventListeners(signal, 'abort').length, 0)
     await collect((await mustGet(store, 'empty')).body)
     await new Promise((resolve) => setTimeout(resolve, 20))
     assert.equal(faulty.openHandles, 0)

@@ -18,6 +18,8 @@ export class FaultyFiles {
   readonly files: FileOperations = this.#wrapAll({ ...nodeFiles })
   /** Every operation so far, in the order in which they were called. */
   readonly calls: string[] = []
+  /** Told of each call before it is made. */
+  onCall: (name: string) => void = () => undefined
   /** A write takes no more than so many bytes at once, as write(2) may. */
   writeAtMost = Infinity
   /** Handles that are open now. */
@@ -54,6 +56,7 @@ export class FaultyFiles {
 
   async #call(name: string, real: () => Promise<unknown>): Promise<unknown> {
     this.calls.push(name)
+    this.onCall(name)
     const fault = this.#faultOf(name)
     // A close that is not applied would only leak here: the kernel lets go of the file either way (close(2)).
     if (fault !== undefined && fault.fault === 'not applied' && name !== 'close') throw errno(fault.code)
