@@ -1,0 +1,16 @@
+import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
+import { timestampAuthorityContract } from '../../contract/timestamp-authority.ts'
+import { ManualClock } from '../../manual-clock.ts'
+import { makeTemporary, removeTemporary } from '../files/temporary.ts'
+
+timestampAuthorityContract('local', async () => {
+  const directory = await makeTemporary()
+  const clock = new ManualClock()
+  const authority = await openLocalTsa(directory, { clock })
+  return {
+    authority,
+    trustAnchors: [authority.trustAnchor],
+    now: () => clock.now(),
+    dispose: () => removeTemporary(directory),
+  }
+})
