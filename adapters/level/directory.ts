@@ -27,15 +27,16 @@ export interface OpenLevelOptions {
  * database opened with less than it held.
  */
 export async function openLevelRecords(directory: string, options: OpenLevelOptions = {}): Promise<LevelRecords> {
-  await mkdir(join(directory, 'db'), { recursive: true, mode: 0o700 })
-  const root = await realpath(directory)
-  const release = await claimDirectory(root)
+  let release: Release | undefined
   try {
+    await mkdir(join(directory, 'db'), { recursive: true, mode: 0o700 })
+    const root = await realpath(directory)
+    release = await claimDirectory(root)
     return await openOwned({ directory: root, database: join(root, 'db') }, options, release)
   } catch (error) {
-    await release()
+    await release?.()
     if (isRegistryError(error)) throw error
-    throw new RegistryError('UNAVAILABLE', `The record store in ${root} cannot be opened`, { cause: error })
+    throw new RegistryError('UNAVAILABLE', `The record store in ${directory} cannot be opened`, { cause: error })
   }
 }
 

@@ -51,7 +51,7 @@ export async function restoreFiles(paths: StorePaths): Promise<void> {
   const { directory, database } = paths
   const links = join(directory, LINKS)
   for (const name of await readdir(database)) {
-    if (DATA_FILE.test(name) || LEFTOVER.test(name)) await rm(join(database, name))
+    if (DATA_FILE.test(name) || LEFTOVER.test(name)) await rm(join(database, name), { recursive: true })
   }
   for (const name of await readdir(links)) await link(join(links, name), join(database, name))
   await syncFolder(database)

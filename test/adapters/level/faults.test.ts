@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { MemoryLevel } from 'memory-level'
+import { LevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
+import { BY_BYTES, BY_TEXT, HEAD_KEY, logRowKey, positionKey } from '../../../adapters/level/layout.ts'
+import type { RecordStore } from '../../../core/ports.ts'
+
+type Fault = 'not applied' | 'applied'
+
+interface Faults {
+  /** What the next write does before it fails. */
+  write?: Fault
+  /** The next read fails. */
+  read?: true
+}
+
+const memoryLevel = (): LevelDatabase =>
+  new MemoryLevel<string, Uint8Array>({ keyEncoding: 'utf8', valueEncoding: 'view' })
+
+/** The database, failing once where it is told to. */
+function faulty(db: LevelDatabase, faults: Faults): LevelDatabase {
+  const batch = () => {
+    const real = db.batch()
+    const write = real.write.bind(real)
+    real.write = async (options?: object) => {
+      const fault = faults.write
+      delete faults.write
+      if (fault !== 'not applied') await write(options ?? {})
+      if (fault !== undefined) throw new Error('IO error: no space left on device')
+    }
+    return real
+  }
+  const failing =
+    (read: unknown) =>
+    (...args: unknown[]) => {
+      const fails = faults.read
+      delete faults.read
+      if (fails === true) throw new Error('IO error: too many open files')
+      return Reflect.apply(read as () => unknown, db, args) as unknown
+    }
+  return new Proxy(db, {
+    get(target, name) {
+      if (name === 'batch') return batch
+      const member: unknown = Reflect.get(target, name, target)
+      if (name === 'getMany' || name === 'getSync') return failing(member)
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+    },
+  })
+}
+
+const put = (store: RecordStore, key: string) =>
+  store.commit({
+    checks: [{ key, version: null }],
+    writes: [{ key, value: Buffer.from(key) }],
+    adds: [{ key: 'n', delta: 1 }],
+    append: new Uint8Array(32).fill(key.charCodeAt(0)),
+  })
+
+const keysOf = async (store: RecordStore): Promise<string[]> => {
+  const keys: string[] = []
+  for await (const { key } of store.list({ gte: 'a', lt: 'z' })) keys.push(key)
+  return keys
+}
+
+describe('a write that fails', () => {
+  for (const fault of ['not applied', 'applied'] as const) {
+    it(`and was ${fault} poisons the store until it is opened again`, async () => {
+      const db = memoryLevel()
+      const faults: Faults = {}
+      const store = await LevelRecords.open(faulty(db, faults))
+      assert.ok((await put(store, 'a')).ok)
+
+      faults.write = fault
+      const group = [put(store, 'b'), put(store, 'c')]
+      for (const commit of group) await assert.rejects(commit, { code: 'UNKNOWN_OUTCOME' })
+      for (const key of ['d', 'e']) await assert.rejects(put(store, key), { code: 'STORE_POISONED' })
+      assert.ok((await keysOf(store)).includes('a'), 'reads go on')
+      assert.equal((await store.readLog(0, 1))[0], 'a'.charCodeAt(0))
+
+      await store.close()
+      const again = await LevelRecords.open(db)
+      const kept = fault === 'applied' ? ['a', 'b', 'c'] : ['a']
+      assert.deepEqual(await keysOf(again), [...kept, 'n'])
+      assert.deepEqual(
+        [...(await again.readLog(0, 100))].filter((_, i) => i % 32 === 0),
+        kept.map((key) => key.charCodeAt(0)),
+      )
+      const next = await put(again, 'f')
+      assert.ok(next.ok)
+      assert.equal(next.firstPosition, kept.length)
+      await again.close()
+    })
+  }
+
+  it('refuses those that waited behind it, too', async () => {
+    const faults: Faults = {}
+    const store = await LevelRecords.open(faulty(memoryLevel(), faults))
+    faults.write = 'not applied'
+    // More than one group holds.
+    const codes = await Promise.all(
+      Array.from({ length: 2000 }, (_, i) =>
+        store.commit({ writes: [{ key: `k/${i}`, value: new Uint8Array() }] }).then(
+          () => 'ok',
+          (error: { code: string }) => error.code,
+        ),
+      ),
+    )
+    assert.deepEqual([...new Set(codes)], ['UNKNOWN_OUTCOME', 'STORE_POISONED'])
+    assert.equal(codes.lastIndexOf('UNKNOWN_OUTCOME') + 1, codes.indexOf('STORE_POISONED'))
+    await store.close()
+  })
+})
+
+describe('a fault before anything is written', () => {
+  it('changes nothing, and the next commit is taken', async () => {
+    const faults: Faults = {}
+    const store = await LevelRecords.open(faulty(memoryLevel(), faults))
+    faults.read = true
+    await assert.rejects(put(store, 'a'), { code: 'UNAVAILABLE' })
+    faults.read = true
+    await assert.rejects(store.get(['a']), { code: 'UNAVAILABLE' })
+    assert.ok((await put(store, 'a')).ok)
+    assert.equal(await store.logSize(), 1)
+    await store.close()
+  })
+
+  it('is CLOSED where the database was closed behind the store’s back', async () => {
+    const db = memoryLevel()
+    const store = await LevelRecords.open(db)
+    await db.close()
+    await assert.rejects(put(store, 'a'), { code: 'CLOSED' })
+    await assert.rejects(store.get(['a']), { code: 'CLOSED' })
+    await assert.rejects(store.readLog(0, 1), { code: 'CLOSED' })
+  })
+})
+
+describe('opening checks that the last group is wholly there', () => {
+  const entry = (n: number): Uint8Array => new Uint8Array(32).fill(n)
+
+  /** A store of 600 log entries in two full rows and two pieces, closed. */
+  async function written(): Promise<LevelDatabase> {
+    const db = memoryLevel()
+    const store = await LevelRecords.open(db)
+    const append = Buffer.alloc(590 * 32)
+    for (let i = 0; i < 590; i += 1) append.writeUInt32BE(i + 1, i * 32)
+    await store.commit({ append: new Uint8Array(append), writes: [{ key: 'a', value: entry(0) }] })
+    for (let i = 0; i < 10; i += 1) await store.commit({ append: entry(i) })
+    await store.close()
+    await db.open()
+    return db
+  }
+
+  const damages: readonly (readonly [string, (db: LevelDatabase) => Promise<void>])[] = [
+    ['its head is gone', (db) => db.del(HEAD_KEY, BY_TEXT)],
+    ['its head cannot be read', (db) => db.put(HEAD_KEY, new Uint8Array(33), BY_TEXT)],
+    ['a full row is gone', (db) => db.del(logRowKey(256), BY_TEXT)],
+    ['the last piece is gone', (db) => db.del(logRowKey(599), BY_TEXT)],
+    ['a piece in the middle is gone', (db) => db.del(logRowKey(595), BY_TEXT)],
+    ['a row is cut short', (db) => db.put(logRowKey(256), new Uint8Array(255 * 32), BY_TEXT)],
+    ['a row is no multiple of 32', (db) => db.put(logRowKey(599), new Uint8Array(33), BY_TEXT)],
+    ['the log runs beyond its head', (db) => db.put(logRowKey(600), entry(9), BY_TEXT)],
+    ['an index row is gone', (db) => db.del(positionKey(entry(4)), BY_BYTES)],
+  ]
+  for (const [name, damage] of damages) {
+    it(`and throws CORRUPT where ${name}`, async () => {
+      const db = await written()
+      await damage(db)
+      await assert.rejects(LevelRecords.open(db), { code: 'CORRUPT' })
+    })
+  }
+
+  it('and takes what is whole', async () => {
+    const store = await LevelRecords.open(await written())
+    assert.equal(await store.logSize(), 600)
+    assert.deepEqual(await store.positionsOf([entry(4)]), [594])
+    await store.close()
+  })
+
+  it('and refuses an empty database that must not be', async () => {
+    await assert.rejects(LevelRecords.open(memoryLevel(), { mustExist: true }), { code: 'CORRUPT' })
+  })
+})
