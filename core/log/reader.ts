@@ -141,6 +141,10 @@ export class LogReader {
     return this.#one<AnchorRecord>(keys.anchor(treeSize))
   }
 
+  latestAnchor(): Promise<AnchorRecord | undefined> {
+    return this.#first<AnchorRecord>({ ...keys.anchorsFrom(0), reverse: true })
+  }
+
   /** Hashes from the leaf's sibling to the root (RFC 9162 § 2.1.3). Requires position < treeSize. */
   async inclusionProof(position: number, treeSize: number): Promise<readonly Uint8Array[]> {
     return this.#hashesOf(inclusionRanges(position, treeSize))

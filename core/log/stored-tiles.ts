@@ -40,9 +40,9 @@ export class StoredTiles {
       else others.push(place)
     }
     const tiles = await this.#get(
-      Array.from(wanted, ([key, places]) => ({
+      Array.from(wanted, ([key, inTile]) => ({
         key,
-        isEnough: (tile) => places.every((place) => nodeIn(tile, place) !== undefined),
+        isEnough: (tile) => inTile.every((place) => nodeIn(tile, place) !== undefined),
       })),
     )
     return (place) => {

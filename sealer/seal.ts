@@ -1,0 +1,221 @@
+import { equalBytes, fromHex, toHex } from '../core/bytes.ts'
+import { isRegistryError, RegistryError } from '../core/errors.ts'
+import type { IdSource } from '../core/ids.ts'
+import { keys } from '../core/keys.ts'
+import type { LogReader } from '../core/log/reader.ts'
+import { decodeRecord, encodeRecord } from '../core/log/record-json.ts'
+import type { BatchPlaceRecord, BatchRecord, CheckpointRecord, TreeHeadRecord } from '../core/log/records.ts'
+import { behind } from '../core/log/signed-head.ts'
+import { StoredTiles } from '../core/log/stored-tiles.ts'
+import type { SealerHost, SignedHead, TreeEngine, Version } from '../core/ports.ts'
+import { emptyRoot, HASH_BYTES } from '../core/tree/hasher.ts'
+import { InlineEngine } from './engine/inline.ts'
+import { growthStart, growTree, type Growth } from './growth.ts'
+
+export interface BatchRules {
+  /** Entries in a batch at most. */
+  readonly maxLeaves: number
+  /** How old its oldest event gets, ms, counted from when the sealer first saw it. */
+  readonly maxWaitMs: number
+}
+
+/** The tree's head, and the version by which a commit checks it. */
+interface Head {
+  readonly record: TreeHeadRecord
+  readonly version: Version | null
+}
+
+/** What a pass left: the head, the log's size, and when it is to be done again. */
+export interface SealPass {
+  readonly head: TreeHeadRecord
+  readonly logSize: number
+  /** ms until the open batch closes, 0 where there may be more to seal now; `null` where no event waits. */
+  readonly dueInMs: number | null
+}
+
+/** Tiles of the right edge, two a level: what growing reads again each time. */
+const CACHED_TILES = 16
+/** Entries looked at together for the first that is an event. */
+const SCAN_ENTRIES = 16
+
+/**
+ * Seals the log in batches and signs their checkpoints. Every step starts from what is stored, so a pass after a crash, or after
+ * another sealer's batch, is a pass like any other. Not to be run twice at a time.
+ */
+export class BatchSealer {
+  readonly #host: SealerHost
+  readonly #reader: LogReader
+  readonly #engine: TreeEngine
+  readonly #ids: IdSource
+  readonly #rules: BatchRules
+  readonly #stored: StoredTiles
+  readonly #inline = new InlineEngine()
+  /** The size whose checkpoint is known to be stored. */
+  #signedSize = 0
+  /** No entry before this place that is not sealed is an event. */
+  #noEventBefore = 0
+  /** When the oldest event of the open batch was first seen. */
+  #openSince: number | null = null
+
+  constructor(host: SealerHost, reader: LogReader, engine: TreeEngine, ids: IdSource, rules: BatchRules) {
+    this.#host = host
+    this.#reader = reader
+    this.#engine = engine
+    this.#ids = ids
+    this.#rules = rules
+    this.#stored = new StoredTiles(host.records, CACHED_TILES)
+  }
+
+  /**
+   * Signs what is not signed yet, then closes the open batch if it is due; or if `isForced`, whatever its age. A batch that holds
+   * no event is not begun.
+   */
+  async pass(isForced = false): Promise<SealPass> {
+    const head = await this.#signedHead()
+    const logSize = await this.#host.records.logSize()
+    const { size } = head.record
+    if (!(await this.#hasEvent(size, logSize))) {
+      this.#openSince = null
+      return { head: head.record, logSize, dueInMs: null }
+    }
+    const now = this.#host.clock.now()
+    // A clock that was set back must not keep a batch open for longer than maxWait.
+    this.#openSince = Math.min(this.#openSince ?? now, now)
+    const dueInMs = this.#openSince + this.#rules.maxWaitMs - now
+    if (!isForced && dueInMs > 0 && logSize - size < this.#rules.maxLeaves)
+      return { head: head.record, logSize, dueInMs }
+    await this.#sealBatch(head, Math.min(logSize, size + this.#rules.maxLeaves))
+    this.#openSince = null
+    return { head: (await this.#signedHead()).record, logSize, dueInMs: 0 }
+  }
+
+  /** Signs and stores the checkpoint of the newest batch, if it has none. Throws as `pass`. */
+  async signHead(): Promise<void> {
+    await this.#signedHead()
+  }
+
+  /**
+   * The tree's head, whose checkpoint is stored. A batch is only ever put on such a head, so no batch is left without its checkpoint. What
+   * was signed is durable before the checkpoint is seen, so a store that is set back is always noticed: `LOG_BEHIND_SIGNED`.
+   */
+  async #signedHead(): Promise<Head> {
+    const seen = await this.#head()
+    if (seen.record.size === this.#signedSize) return seen
+    // First what was signed, then the head: the other way round another sealer's batch in between would look like a tree set back.
+    const signed = await this.#host.signedHead.read()
+    const head = await this.#head()
+    const { size } = head.record
+    if (signed !== undefined && signed.size > size)
+      throw behind(`a checkpoint of ${signed.size} entries was signed, and the store has only ${size} of them sealed`)
+    if (size > 0 && (await this.#reader.checkpoint(size)) === undefined) await this.#sign(head.record, signed)
+    this.#signedSize = size
+    return head
+  }
+
+  async #sign(head: TreeHeadRecord, signed: SignedHead | undefined): Promise<void> {
+    const { signedHead, identity, records, logger } = this.#host
+    const root = await this.#assertConsistent(head, signed)
+    await identity.refresh()
+    const note = identity.signCheckpoint(head.size, root)
+    if (signed?.size !== head.size) await signedHead.write({ size: head.size, root })
+    const checkpoint: CheckpointRecord = { size: head.size, root: head.root, note }
+    // A conflict is another sealer's checkpoint of the same tree.
+    await records.commit({
+      checks: [{ key: keys.checkpoint(head.size), version: null }],
+      writes: [{ key: keys.checkpoint(head.size), value: encodeRecord(checkpoint) }],
+    })
+    logger.info({ size: head.size, root: head.root }, 'checkpoint signed')
+  }
+
+  /** The root of the head, once the tiles lead to it and to the root that was signed last. */
+  async #assertConsistent(
+    head: TreeHeadRecord,
+    signed: { readonly size: number; readonly root: Uint8Array } | undefined,
+  ): Promise<Uint8Array> {
+    const root = await this.#reader.rootAt(head.size)
+    if (toHex(root) !== head.root)
+      throw new RegistryError(
+        'CORRUPT',
+        `The tiles do not lead to the root of the tree of ${head.size}: restore the store from a backup`,
+      )
+    if (signed !== undefined && !equalBytes(await this.#reader.rootAt(signed.size), signed.root))
+      throw behind(
+        `the checkpoint of ${signed.size} entries that was signed has another root than the store has at that size`,
+      )
+    return root
+  }
+
+  async #head(): Promise<Head> {
+    const [entry] = await this.#host.records.get([keys.treeHead()])
+    const record = decodeRecord<TreeHeadRecord>(entry)
+    return {
+      record: record ?? { size: 0, root: toHex(emptyRoot()), batchId: null, time: 0 },
+      version: entry?.version ?? null,
+    }
+  }
+
+  /** True where an entry from `from` on is an event's: one whose opening is not among those of keys and tokens. */
+  async #hasEvent(from: number, to: number): Promise<boolean> {
+    const { records } = this.#host
+    for (let at = Math.max(from, this.#noEventBefore); at < to; at += SCAN_ENTRIES) {
+      const packed = await records.readLog(at, Math.min(SCAN_ENTRIES, to - at))
+      const openings: string[] = []
+      for (let i = 0; i < packed.length; i += HASH_BYTES)
+        openings.push(keys.otherOpening(toHex(packed.subarray(i, i + HASH_BYTES))))
+      if ((await records.get(openings)).includes(undefined)) return true
+      this.#noEventBefore = at + openings.length
+    }
+    return false
+  }
+
+  /** One batch in one commit: tiles, batch, head. Where another sealer was first, nothing is done. */
+  async #sealBatch({ record: head, version }: Head, end: number): Promise<void> {
+    const { records, clock, logger } = this.#host
+    const begun = performance.now()
+    const start = growthStart(head.size)
+    const entries = await records.readLog(start, end - start)
+    const growth = await this.#grow(head, end, entries)
+    const batch: BatchRecord = {
+      id: this.#ids.next(),
+      start: head.size,
+      end,
+      root: toHex(growth.root),
+      createdAt: Math.max(clock.now(), head.time),
+      previous: head.batchId,
+    }
+    const result = await records.commit({
+      checks: [{ key: keys.treeHead(), version }],
+      writes: [
+        ...Array.from(growth.tiles, ([key, value]) => ({ key, value })),
+        { key: keys.batch(end), value: encodeRecord(batch) },
+        { key: keys.batchById(batch.id), value: encodeRecord({ end } satisfies BatchPlaceRecord) },
+        { key: keys.treeHead(), value: encodeRecord(headAfter(batch)) },
+      ],
+    })
+    if (result.ok)
+      logger.info(
+        { batchId: batch.id, start: batch.start, end, root: batch.root, ms: Math.round(performance.now() - begun) },
+        'batch sealed',
+      )
+    else logger.debug({ start: head.size, end }, 'another sealer sealed these entries')
+  }
+
+  /** Where a worker dies, the same again in this thread: a machine that cannot run workers still seals. */
+  async #grow(head: TreeHeadRecord, newSize: number, entries: Uint8Array): Promise<Growth> {
+    const request = { oldSize: head.size, oldRoot: fromHex(head.root) ?? new Uint8Array(), newSize, entries }
+    try {
+      return await growTree(request, this.#stored, this.#engine)
+    } catch (error) {
+      if (!isRegistryError(error, 'ENGINE_FAILED')) throw error
+      this.#host.logger.warn({ err: error }, 'the sealing pool failed: this batch is hashed without it')
+      return growTree(request, this.#stored, this.#inline)
+    }
+  }
+}
+
+const headAfter = ({ id, end, root, createdAt }: BatchRecord): TreeHeadRecord => ({
+  size: end,
+  root,
+  batchId: id,
+  time: createdAt,
+})
