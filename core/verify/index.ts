@@ -7,3 +7,16 @@ export {
   type TimestampInfo,
   type VerifyTimeStampOptions,
 } from './timestamp.ts'
+export { verifyEvent, type VerifiedEvent, type VerifyEventOptions } from './event.ts'
+export { verifyHistory, type VerifiedHistory } from './history.ts'
+export { assertContent, verifyFile, type FileCommitment } from './file.ts'
+export { verifierKeysOf, verifyLog, verifySignedCheckpoint, type VerifiedLog } from './log.ts'
+export {
+  PROOF_STEPS,
+  verifyProof,
+  type AnchoredTransaction,
+  type ProofResult,
+  type ProofStep,
+  type ProofStepName,
+  type VerifyProofOptions,
+} from './proof.ts'
