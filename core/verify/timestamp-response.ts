@@ -90,7 +90,10 @@ export const parseTimeStampResponse = (der: Uint8Array): TimestampInfo => guarde
 export function parseToken(der: Uint8Array): ParsedToken {
   if (der.length > MAX_TIMESTAMP_BYTES)
     throw refuse(`it has ${der.length} bytes, at most ${MAX_TIMESTAMP_BYTES} are read`)
-  const response = new TimeStampResp({ schema: decode(der) })
+  const schema = decode(der)
+  // pkijs passes over values that it does not expect.
+  if (children(schema).length > 2) throw refuse('values trail the token')
+  const response = new TimeStampResp({ schema })
   checkStatus(response)
   const token = response.timeStampToken
   if (!(token instanceof ContentInfo)) throw refuse('the response holds no token')
