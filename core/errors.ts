@@ -21,6 +21,7 @@ export const ERROR_CODES = [
   'SOURCE_SYSTEM_NOT_FOUND',
   'BATCH_NOT_FOUND',
   'NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
   // It clashes with what is there.
   'EXTERNAL_ID_EXISTS',
   'NAME_EXISTS',
@@ -72,5 +73,9 @@ export class RegistryError extends Error {
 
 /** True for a `RegistryError` (of that code, where one is named), also one from another copy of this module. */
 export function isRegistryError(error: unknown, code?: ErrorCode): error is RegistryError {
-  return error instanceof Error && error.name === 'RegistryError' && (code === undefined || (error as RegistryError).code === code)
+  return (
+    error instanceof Error &&
+    error.name === 'RegistryError' &&
+    (code === undefined || (error as RegistryError).code === code)
+  )
 }

@@ -1,0 +1,117 @@
+import Koa from 'koa'
+import helmet from 'koa-helmet'
+import type { Logger } from '../core/ports.ts'
+import type { Registry } from '../core/registry.ts'
+import { allowAnyOrigin } from './cors.ts'
+import { docsRouter } from './docs.ts'
+import type { EndpointGroup } from './endpoint.ts'
+import { answerErrors, refuseBrokenPaths, refuseUnrouted } from './exits.ts'
+import { Health } from './health.ts'
+import { createMetrics } from './metrics.ts'
+import { mount, type Surroundings } from './mount.ts'
+import { openApiDocument } from './openapi.ts'
+import { createRateLimiter } from './rate-limit.ts'
+import { requestLog } from './request-log.ts'
+import { categories } from './router/categories.ts'
+import { evidences } from './router/evidences.ts'
+import { files } from './router/files.ts'
+import { log } from './router/log.ts'
+import { description, operations } from './router/operations.ts'
+import { sourceSystems } from './router/source-systems.ts'
+import { verification } from './router/verification.ts'
+
+export const BASE_PATH = '/api/v1'
+/** Of the interface, which the document describes. */
+const API_VERSION = '1.0.0'
+
+export interface AppOptions {
+  readonly registry: Registry
+  readonly logger: Logger
+  /** Address under which clients reach the service, without the base path and without a slash at its end. Asked when it is first needed: a free port is known late. */
+  readonly publicUrl: () => string
+  readonly maxFileBytes: number
+  readonly maxFilesPerRequest: number
+  readonly uploadIdleMs: number
+  /** 0 is no limit. */
+  readonly rateLimitPerMinute: number
+  readonly trustProxy: boolean
+}
+
+/** The service as a Koa app, and its health, which a shutdown sets. */
+export interface App {
+  readonly koa: Koa
+  readonly health: Health
+  /** The OpenAPI 3.1 document. */
+  document(): object
+}
+
+const isPublic = (path: string): boolean => /^\/api\/v1\/(?:merkle\/|log\/|openapi\.json$)/.test(path)
+
+/** The REST contract over a registry. The registry stays the caller's to close. */
+export async function createApp({ registry, logger, ...options }: AppOptions): Promise<App> {
+  const health = new Health(registry)
+  const metrics = createMetrics(registry)
+  const root = [operations({ health, metrics })]
+  const groups: EndpointGroup[] = [
+    categories,
+    evidences,
+    files,
+    sourceSystems,
+    verification,
+    log,
+    description(() => document()),
+  ]
+  const document = once(() =>
+    openApiDocument({
+      publicUrl: options.publicUrl(),
+      basePath: BASE_PATH,
+      version: API_VERSION,
+      groups,
+      rootGroups: root,
+    }),
+  )
+  const limits = {
+    maxFileBytes: options.maxFileBytes,
+    maxFilesPerRequest: options.maxFilesPerRequest,
+    idleMs: options.uploadIdleMs,
+  }
+  const surroundings: Surroundings = {
+    registry,
+    limits,
+    rateLimit: await createRateLimiter(options.rateLimitPerMinute),
+  }
+
+  const koa = new Koa({ proxy: options.trustProxy })
+  koa.use(requestLog(logger))
+  koa.use(metrics.middleware)
+  koa.use(async (ctx, next) => {
+    if (health.stopping) ctx.set('Connection', 'close')
+    await next()
+  })
+  koa.use(helmet())
+  koa.use(allowAnyOrigin(isPublic))
+  koa.use(
+    answerErrors({
+      logger,
+      health,
+      shapeOf: (path) => (path.startsWith(`${BASE_PATH}/merkle/`) ? 'verification' : 'operation'),
+    }),
+  )
+  koa.use(refuseBrokenPaths)
+  for (const group of root)
+    koa.use(mount(group.endpoints, '', { ...surroundings, rateLimit: async () => undefined }).routes())
+  for (const group of groups) koa.use(mount(group.endpoints, BASE_PATH, surroundings).routes())
+  koa.use(docsRouter(`${BASE_PATH}/openapi.json`.slice(1)).routes())
+  koa.use(refuseUnrouted)
+  // What breaks after the answer began: a client that left, or bytes that are not those recorded.
+  koa.on('error', (err: unknown) => {
+    health.note(err)
+    logger.warn({ err }, 'an answer broke off')
+  })
+  return { koa, health, document }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => (made ??= { value: make() }).value
+}

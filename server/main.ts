@@ -1,0 +1,156 @@
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import closeWithGrace from 'close-with-grace'
+import { pino, type Logger } from 'pino'
+import {
+  openLocalBlobs,
+  FileSignedHead,
+  readOrCreateSecret,
+  readSecret,
+  writePrivateFile,
+} from '../adapters/files/index.ts'
+import { openLevelRecords } from '../adapters/level/index.ts'
+import { openLocalLedger } from '../adapters/local-ledger/index.ts'
+import { openLocalTsa } from '../adapters/local-tsa/index.ts'
+import { isRegistryError, openRegistry, systemClock, type Registry } from '../core/index.ts'
+import { createSealer } from '../sealer/index.ts'
+import { BASE_PATH, createApp } from './app.ts'
+import { loadConfig, type Config, type Start } from './config.ts'
+import { newOperatorKey, welcome } from './first-start.ts'
+import { listen, type RunningServer } from './server.ts'
+
+/**
+ * The bundled server: the one place that knows every part. Its data directory holds
+ *
+ *     records/           LevelDB
+ *     blobs/             files
+ *     tsa/               the local timestamp authority; ca.pem is its CA
+ *     ledger/            the local ledger
+ *     secret             the root secret, unless EVIDENCE_SECRET_FILE names another
+ *     signed-head.json   the size and root last signed
+ *     operator.key       the operator key, where the first start had no terminal to show it on
+ *
+ * It ends with 0 after a signal, with 2 where a setting cannot be used, with 1 where anything else is wrong.
+ */
+const EXIT_FAILURE = 1
+const EXIT_CONFIG = 2
+/** The registry gets so long to close beyond the requests' deadline. */
+const CLOSE_MS = 30_000
+
+async function openParts(config: Config, logger: Logger): Promise<Registry> {
+  const directory = resolve(config.dataDir)
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  // First, because it is what keeps a second process out of the directory.
+  const records = await openLevelRecords(join(directory, 'records'))
+  const opened: { close(): Promise<void> }[] = [records]
+  const keep = async <T extends { close(): Promise<void> }>(part: Promise<T>): Promise<T> => {
+    const value = await part
+    opened.push(value)
+    return value
+  }
+  try {
+    const secret = await (config.secretFile === undefined
+      ? readOrCreateSecret(join(directory, 'secret'))
+      : readSecret(config.secretFile))
+    const blobs = await keep(openLocalBlobs(join(directory, 'blobs')))
+    const timestampAuthority = await keep(openLocalTsa(join(directory, 'tsa'), { clock: systemClock }))
+    const anchor = await keep(openLocalLedger(join(directory, 'ledger'), { clock: systemClock }))
+    const sealer = createSealer({
+      timestampAuthority,
+      anchor,
+      maxWaitMs: config.sealMaxWaitMs,
+      maxLeaves: config.sealMaxLeaves,
+      anchorIntervalMs: config.anchorIntervalMs,
+      tsaIntervalMs: config.tsaIntervalMs,
+    })
+    return await openRegistry({
+      records,
+      blobs,
+      sealer,
+      signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
+      secret,
+      logName: config.logName,
+      acceptClock: config.acceptClock,
+      logger,
+      ...(config.operatorKey !== undefined && { operatorKey: config.operatorKey }),
+    })
+  } catch (error) {
+    await Promise.allSettled(opened.reverse().map((part) => part.close()))
+    throw error
+  }
+}
+
+async function start(config: Config, logger: Logger): Promise<void> {
+  const registry = await openParts(config, logger)
+  let server: RunningServer | undefined
+  let url = ''
+  try {
+    const app = await createApp({ ...config, registry, logger, publicUrl: () => config.publicUrl ?? url })
+    server = await listen(app, config)
+  } catch (error) {
+    await registry.close()
+    throw error
+  }
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host
+  url = `http://${host}:${server.port}`
+  closeOnSignal(config, logger, server, registry)
+  // Only now, when the address is ours: a key that was set and never shown would be lost.
+  if (!registry.sourceSystems.hasOperatorKey())
+    await introduce(config, logger, registry, `${config.publicUrl ?? url}${BASE_PATH}`)
+  logger.info(
+    {
+      url,
+      publicUrl: config.publicUrl ?? url,
+      origin: registry.origin,
+      verifierKey: registry.verifierKey,
+      pid: process.pid,
+    },
+    'ready',
+  )
+}
+
+async function introduce(config: Config, logger: Logger, registry: Registry, baseUrl: string): Promise<void> {
+  const operatorKey = newOperatorKey()
+  if (process.stderr.isTTY) {
+    await registry.sourceSystems.setOperatorKey(operatorKey)
+    process.stderr.write(welcome({ baseUrl, operatorKey }))
+    return
+  }
+  const path = join(resolve(config.dataDir), 'operator.key')
+  await writePrivateFile(path, `${operatorKey}\n`)
+  await registry.sourceSystems.setOperatorKey(operatorKey)
+  logger.info({ path }, 'first start: the operator key is in this file; keep it elsewhere and delete it')
+}
+
+/** A first signal finishes what was begun; a second one ends the process at once, which loses nothing acknowledged either. */
+function closeOnSignal(config: Config, logger: Logger, server: RunningServer, registry: Registry): void {
+  const onTimeout = (delayMs: number): void => logger.error({ delayMs }, 'closing took too long; ending at once')
+  closeWithGrace({ delay: config.shutdownMs + CLOSE_MS, logger: false, onTimeout }, async ({ err, signal }) => {
+    if (err !== undefined) logger.error({ err }, 'an error that nobody expected; stopping')
+    else logger.info({ signal }, 'stopping: requests under way are finished')
+    await server.close()
+    await registry.close()
+    logger.info({}, 'stopped')
+  })
+}
+
+function configure(): Start {
+  // eslint-disable-next-line node/no-process-env -- the one place that hands the environment to the configuration
+  return loadConfig({ args: process.argv.slice(2), env: process.env })
+}
+
+function fail(error: unknown): void {
+  process.stderr.write(`evidence-registry: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = isRegistryError(error, 'CONFIG_ERROR') ? EXIT_CONFIG : EXIT_FAILURE
+}
+
+try {
+  const asked = configure()
+  if ('text' in asked) process.stdout.write(asked.text)
+  else {
+    const logger = pino({ level: asked.run.logLevel, base: undefined, timestamp: pino.stdTimeFunctions.isoTime })
+    await start(asked.run, logger)
+  }
+} catch (error) {
+  fail(error)
+}

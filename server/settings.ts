@@ -1,0 +1,181 @@
+import { RegistryError } from '../core/errors.ts'
+
+/** One row of the configuration: where its value may come from follows from its name. */
+export interface Setting<T> {
+  /** What it takes, for people: it stands in `--help`, in the README and in the error. */
+  readonly takes: string
+  readonly doc: string
+  readonly fallback: T
+  /** The fallback as it is shown, where its text says too little. */
+  readonly shownFallback?: string
+  /** Never shown, and also read from the file that `…_FILE` names. */
+  readonly secret?: true
+  /** A flag without a value means `true`. */
+  readonly flag?: 'switch'
+  /** `undefined` where the text is not what it takes. */
+  parse(text: string): T | undefined
+}
+
+const integer = (min: number, max: number): Pick<Setting<number>, 'takes' | 'parse'> => ({
+  takes: `an integer from ${min} to ${max}`,
+  parse(text) {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : undefined
+    return value !== undefined && value >= min && value <= max ? value : undefined
+  },
+})
+
+const oneOf = <const T extends string>(...values: readonly T[]) => ({
+  takes: `one of ${values.join(', ')}`,
+  parse: (text: string): T | undefined => values.find((value) => value === text),
+})
+
+const flag = {
+  takes: 'true or false',
+  flag: 'switch',
+  parse: (text: string) => ({ true: true, false: false })[text],
+} as const
+
+const text = (takes: string, pattern: RegExp) => ({
+  takes,
+  parse: (value: string) => (pattern.test(value) ? value : undefined),
+})
+
+const path = text('a path', /^[^\0]+$/)
+
+/** `http://host/base` without a slash at its end. */
+function httpUrl(value: string): string | undefined {
+  if (!URL.canParse(value)) return undefined
+  const url = new URL(value)
+  const bare =
+    (url.protocol === 'http:' || url.protocol === 'https:') &&
+    url.search === '' &&
+    url.hash === '' &&
+    url.username === ''
+  return bare ? url.href.replace(/\/+$/, '') : undefined
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+/** A type for the settings without a fallback: they are `undefined` where nobody sets them. */
+const unset = <T>(): T | undefined => undefined
+const row = <T>(setting: Setting<T>): Setting<T> => setting
+
+/** Every setting there is. A name `fooBar` is the flag `--foo-bar`, the variable `EVIDENCE_FOO_BAR` and the file's key `fooBar`. */
+export const SETTINGS = {
+  port: row({ ...integer(0, 65_535), fallback: 8080, doc: 'TCP port; 0 takes a free one' }),
+  host: row({
+    ...text('a host name or address', /^[A-Za-z0-9.:_-]+$/),
+    fallback: '127.0.0.1',
+    doc: 'Address to listen on',
+  }),
+  dataDir: row({ ...path, fallback: './data', doc: 'Where records, files, keys and the local ledger are kept' }),
+  publicUrl: row<string | undefined>({
+    takes: 'an http or https URL',
+    parse: httpUrl,
+    fallback: unset<string>(),
+    shownFallback: 'the address it listens on',
+    doc: 'Address under which clients reach the service, without /api/v1: links are made of it',
+  }),
+  operatorKey: row<string | undefined>({
+    ...text('16 to 1,024 printable ASCII characters', /^[\x21-\x7e]{16,1024}$/),
+    fallback: unset<string>(),
+    shownFallback: 'made at the first start',
+    secret: true,
+    doc: 'Key that acts as A in every company and creates companies; replaces the one before',
+  }),
+  secretFile: row<string | undefined>({
+    ...path,
+    fallback: unset<string>(),
+    shownFallback: 'secret in the data directory, made at the first start',
+    doc: 'File with the root secret, at least 32 bytes; all other secrets derive from it',
+  }),
+  logName: row({
+    ...text('1 to 160 of A-Z a-z 0-9 . _ - /', /^[A-Za-z0-9._/-]{1,160}$/),
+    fallback: 'evidence-registry',
+    doc: "Name in the log's origin; fixed at the first start",
+  }),
+  sealMaxWaitMs: row({
+    ...integer(1, DAY_MS),
+    fallback: 5_000,
+    doc: 'A batch closes when its oldest event has waited so long',
+  }),
+  sealMaxLeaves: row({ ...integer(1, 1_048_576), fallback: 65_536, doc: 'A batch closes when it has so many entries' }),
+  anchorIntervalMs: row({ ...integer(0, DAY_MS), fallback: 0, doc: 'Time between anchors; 0 anchors every batch' }),
+  tsaIntervalMs: row({ ...integer(0, DAY_MS), fallback: 0, doc: 'Time between time stamps; 0 stamps every batch' }),
+  maxFileBytes: row({ ...integer(1, 2 ** 40), fallback: 100 * 1024 * 1024, doc: 'Largest file that is taken' }),
+  maxFilesPerRequest: row({
+    ...integer(1, 1_000),
+    fallback: 20,
+    doc: 'Most files in one request, and so in one event',
+  }),
+  uploadIdleMs: row({
+    ...integer(1, 3_600_000),
+    fallback: 30_000,
+    doc: 'A request body ends when no byte came for so long',
+  }),
+  headersTimeoutMs: row({
+    ...integer(1_000, 600_000),
+    fallback: 20_000,
+    doc: "A request's headers must be whole after so long",
+  }),
+  shutdownMs: row({
+    ...integer(0, 600_000),
+    fallback: 15_000,
+    doc: 'How long requests under way may take after SIGTERM',
+  }),
+  rateLimitPerMinute: row({
+    ...integer(0, 10_000_000),
+    fallback: 0,
+    doc: 'Requests a minute of one source system, or of one address without a key; 0 is no limit',
+  }),
+  trustProxy: row({
+    ...flag,
+    fallback: false,
+    doc: 'Take client addresses from X-Forwarded-For: only behind your own proxy',
+  }),
+  acceptClock: row({
+    ...flag,
+    fallback: false,
+    doc: 'Confirm that the clock is right although it is behind the last batch',
+  }),
+  logLevel: row({
+    ...oneOf('debug', 'info', 'warn', 'error', 'silent'),
+    fallback: 'info',
+    doc: 'Least severe log lines that are written',
+  }),
+} as const
+
+export type SettingName = keyof typeof SETTINGS
+
+/** What the server is started with. */
+export type Config = { readonly [K in SettingName]: (typeof SETTINGS)[K] extends Setting<infer T> ? T : never }
+
+const words = (name: string): string[] => name.split(/(?=[A-Z])/).map((word) => word.toLowerCase())
+
+export const flagOf = (name: string): string => `--${words(name).join('-')}`
+export const variableOf = (name: string): string => `EVIDENCE_${words(name).join('_').toUpperCase()}`
+
+/** The value that a text gives a setting. Throws `CONFIG_ERROR` that names the setting, what it takes, and what was given unless it is secret. */
+export function parseSetting(name: SettingName, source: string, value: string): Config[SettingName] {
+  const setting: Setting<Config[SettingName]> = SETTINGS[name]
+  const parsed = setting.parse(value)
+  if (parsed !== undefined) return parsed
+  const given = setting.secret === true ? '' : `, not ${JSON.stringify(value.slice(0, 128))}`
+  throw new RegistryError('CONFIG_ERROR', `${source} takes ${setting.takes}${given}`)
+}
+
+/** A row of the table that `--help` prints and the README shows. */
+export interface SettingRow {
+  readonly flag: string
+  readonly variable: string
+  readonly fallback: string
+  readonly takes: string
+  readonly doc: string
+}
+
+/** The table of settings, as people read it. */
+export const settingRows = (): readonly SettingRow[] =>
+  (Object.keys(SETTINGS) as SettingName[]).map((name) => {
+    const setting: Setting<unknown> = SETTINGS[name]
+    const fallback = setting.shownFallback ?? String(setting.fallback)
+    return { flag: flagOf(name), variable: variableOf(name), fallback, takes: setting.takes, doc: setting.doc }
+  })
