@@ -22,12 +22,14 @@ import type { Signer } from './response.ts'
 export interface Authority {
   readonly key: KeyObject
   readonly certificate: X509Certificate
-  /** ms since 1970. */
+  /** ms since 1970, both. */
+  readonly notBefore: number
   readonly notAfter: number
 }
 
 export interface CurrentSigner extends Signer {
-  /** ms since 1970. */
+  /** ms since 1970, both. */
+  readonly notBefore: number
   readonly notAfter: number
 }
 
@@ -51,7 +53,7 @@ export async function openAuthority(files: FileOperations, directory: string, no
       'CORRUPT',
       `${certificatePath} is not the certificate of ${keyPath}: restore both from one backup`,
     )
-  return { key, certificate, notAfter: Date.parse(certificate.validTo) }
+  return { key, certificate, ...validity(certificate) }
 }
 
 /** Reads the signer, or makes it where there is none, or a new one where the old one ends within a year. */
@@ -69,9 +71,14 @@ export async function openSigner(
   return readSigner(path, renewed, authority)
 }
 
-/** Not where the CA itself ends as soon: a new certificate would last no longer. */
-export const needsRenewal = (signer: CurrentSigner, authority: Authority, now: number): boolean =>
-  signer.notAfter - now < RENEWAL_MS && signer.notAfter < authority.notAfter
+/**
+ * In its last year, unless the CA ends as soon; and before its first day, which is where it was issued by a clock that had run
+ * ahead. Never where the CA itself is not valid: nothing that it issues would be.
+ */
+export function needsRenewal(signer: CurrentSigner, authority: Authority, now: number): boolean {
+  if (now < authority.notBefore || now > authority.notAfter) return false
+  return now < signer.notBefore || (signer.notAfter - now < RENEWAL_MS && signer.notAfter < authority.notAfter)
+}
 
 const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 
@@ -96,9 +103,17 @@ function readSigner(path: string, pem: string, authority: Authority): CurrentSig
     certificate: new Uint8Array(certificate.raw),
     issuerName: authorityName(authority.key),
     serialNumber: new Uint8Array(Buffer.from(certificate.serialNumber, 'hex')),
-    notAfter: Date.parse(certificate.validTo),
+    ...validity(certificate),
   }
 }
+
+const validity = ({
+  validFrom,
+  validTo,
+}: X509Certificate): { readonly notBefore: number; readonly notAfter: number } => ({
+  notBefore: Date.parse(validFrom),
+  notAfter: Date.parse(validTo),
+})
 
 function readKey(path: string, pem: string): KeyObject {
   try {
