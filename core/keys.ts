@@ -1,21 +1,29 @@
+import { encodeUtf8, sha256, toHex } from './bytes.ts'
 import type { Key, Range } from './ports.ts'
 
 /**
  * Record keys. A key is a tuple of parts joined by `/`. Text parts are percent-encoded over their UTF-8 bytes with
  * only `A-Z a-z 0-9 . _ -` left as they are, so no part holds a `/` and none can run into its neighbour; numbers are 14
  * hex digits, so that they sort. The first part names the family; each family is one line below.
+ *
+ * A part that would be longer than `MAX_PART` is `~` and its SHA-256 instead: a name of 256 characters takes up to 3,072
+ * when encoded, and a store takes keys of 2,048. So any text has a key, also one from a query that was never checked.
  */
+const MAX_PART = 400
 const plain = /^[A-Za-z0-9._-]*$/
 
 function text(part: string): string {
-  if (plain.test(part)) return part
+  if (plain.test(part)) return part.length > MAX_PART ? hashed(part) : part
   let out = ''
   for (const byte of Buffer.from(part, 'utf8')) {
     const char = String.fromCharCode(byte)
     out += byte < 128 && plain.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+    if (out.length > MAX_PART) return hashed(part)
   }
   return out
 }
+
+const hashed = (part: string): string => `~${toHex(sha256(encodeUtf8(part)))}`
 
 const number = (value: number): string => value.toString(16).padStart(14, '0')
 
