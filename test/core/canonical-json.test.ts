@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import canonicalize from 'canonicalize'
+import canonicalizeModule from 'canonicalize'
 import fc from 'fast-check'
 import { canonicalJson, MAX_DEPTH, parseStrictJson, type Json } from '../../core/canonical-json.ts'
 import type { ErrorCode } from '../../core/errors.ts'
@@ -29,8 +29,8 @@ const { json } = fc.letrec<{ json: Json }>((tie) => ({
   ),
 }))
 
-/** `canonicalize` gives no text for `undefined` only. */
-const oracle = (value: Json): string => canonicalize(value) as string
+/** The module is the function itself, which its types do not say. It gives no text for `undefined` only. */
+const oracle = canonicalizeModule as unknown as (value: Json) => string
 
 describe('canonicalJson', () => {
   it('agrees with the npm package canonicalize', () => {
@@ -57,7 +57,7 @@ describe('canonicalJson', () => {
     // The example's 333333333.33333329 has one digit more than survives; canonicalJson sees only the number it becomes.
     const value = {
       numbers: [333333333.3333333, 1e30 / 1e25, 4.5, 2e-3, 0.000000000000000000000000001],
-      string: '\u20ac$\u000F\u000aA\'\u0042\u0022\u005c\\"\/',
+      string: '\u20ac$\u000F\u000aA\'\u0042\u0022\u005c\\"/',
       literals: [null, true, false],
     }
     assert.equal(
