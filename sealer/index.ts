@@ -159,7 +159,7 @@ class LogSealer implements Sealer {
         clock,
         logger,
         maxBackoffMs: MAX_SEAL_BACKOFF_MS,
-        step: () => this.#pass(running),
+        step: () => this.#sealStep(running),
       }),
       stamp: stamper && new Loop({ ...outside, name: 'stamp', step: (signal) => stamper.step(signal) }),
       anchor: anchorer && new Loop({ ...outside, name: 'anchor', step: (signal) => anchorer.step(signal) }),
@@ -221,6 +221,7 @@ function wholeNumber(name: string, value: number, least: number): number {
 function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error)
+    if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort, { once: true })
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })
