@@ -189,6 +189,7 @@ export class BatchSealer {
         ...Array.from(growth.tiles, ([key, value]) => ({ key, value })),
         { key: keys.batch(end), value: encodeRecord(batch) },
         { key: keys.batchById(batch.id), value: encodeRecord({ end } satisfies BatchPlaceRecord) },
+        { key: keys.batchByRoot(batch.root), value: encodeRecord({ end } satisfies BatchPlaceRecord) },
         { key: keys.treeHead(), value: encodeRecord(headAfter(batch)) },
       ],
     })
