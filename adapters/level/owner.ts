@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { link, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { RegistryError } from '../../core/errors.ts'
 
 /**
@@ -15,6 +16,8 @@ import { RegistryError } from '../../core/errors.ts'
 const NAME = /^owner\.(\d+)$/
 const DRAFT = /^owner-[0-9a-f-]{36}\.draft$/
 const DRAFT_LIFE_MS = 60_000
+/** 2 s: a process that was killed is gone within milliseconds. */
+const MAX_LOOKS_AT_DYING = 400
 
 interface Owner {
   /** `null` once the store was closed. */
@@ -39,6 +42,8 @@ export async function claimDirectory(directory: string): Promise<Release> {
     await assertFree(directory, highest)
     const mine = highest + 1
     if (!(await make(directory, mine, self))) continue
+    // The folder may be another one of the same name.
+    givenUp.delete(pathOf(directory, mine))
     const release = () => giveUp(directory, mine, self)
     try {
       // While we looked, others may have come, gone, and removed the numbers below theirs, so that ours was free again.
@@ -141,18 +146,32 @@ async function isAlive(owner: Owner): Promise<boolean> {
     // EPERM: it runs, as another user.
     if (!isCode(error, 'EPERM')) return false
   }
-  const now = await processStat(owner.pid)
-  if (now === undefined || owner.started === null) return true
-  return now.started === owner.started && now.state !== 'Z' && now.state !== 'X'
+  if (owner.started === null) return true
+  for (let look = 0; look < MAX_LOOKS_AT_DYING; look += 1) {
+    const now = await processStat(owner.pid)
+    if (now === undefined) return true
+    if (now.started !== owner.started || now.state === 'X') return false
+    if (now.state !== 'Z') return true
+    // A zombie whose parent has not noticed. Until the last of its threads is gone, its files are open and locked.
+    if (now.threads <= 1) return false
+    await sleep(5)
+  }
+  return true
 }
 
-/** State and start time of proc_pid_stat(5): fields 3 and 22. The name in field 2 may hold spaces and brackets. */
-async function processStat(pid: number): Promise<{ readonly state: string; readonly started: string } | undefined> {
+interface ProcessStat {
+  readonly state: string
+  readonly threads: number
+  readonly started: string
+}
+
+/** Fields 3, 20 and 22 of proc_pid_stat(5). The name in field 2 may hold spaces and brackets. */
+async function processStat(pid: number): Promise<ProcessStat | undefined> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    const [state, started] = [fields[0], fields[19]]
-    return state === undefined || started === undefined ? undefined : { state, started }
+    const [state, threads, started] = [fields[0], fields[17], fields[19]]
+    return state === undefined || started === undefined ? undefined : { state, threads: Number(threads), started }
   } catch {
     return undefined
   }

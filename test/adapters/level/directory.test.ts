@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { link, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -15,6 +15,8 @@ import {
   type LevelDatabase,
   type LevelRecords,
 } from '../../../adapters/level/index.ts'
+import { claimDirectory } from '../../../adapters/level/owner.ts'
+import { isRegistryError } from '../../../core/errors.ts'
 
 let root: string
 let directory: string
@@ -169,6 +171,77 @@ describe('who owns a directory', () => {
       await assert.rejects(openLevelRecords(directory), { code: 'STORE_LOCKED', message: /cannot be read/ })
     },
   )
+
+  it(
+    'is nobody where the owner was killed and its parent has not noticed',
+    { skip: process.platform !== 'linux' && 'needs /proc' },
+    async () => {
+      // The store's process is the child of a sleep, which never waits for it.
+      const { lines } = run('write', ['/bin/sh', '-c', '"$@" & exec sleep 600', 'sh'])
+      await lineOf(lines)
+      const [name = ''] = (await readdir(directory)).filter((file) => file.startsWith('owner.'))
+      const { pid } = JSON.parse(await readFile(join(directory, name), 'utf8')) as { pid: number }
+      process.kill(pid, 'SIGKILL')
+      const stateOf = async () => / \(.*\) (.)/.exec(await readFile(`/proc/${pid}/stat`, 'utf8'))?.[1]
+      while ((await stateOf()) !== 'Z') await new Promise(setImmediate)
+      await (await openLevelRecords(directory)).close()
+    },
+  )
+
+  it('is still the process that holds LevelDB’s lock, where its pid means nothing here', async () => {
+    await written()
+    const owner = run('open')
+    assert.equal(await lineOf(owner.lines), 'open')
+    // As it looks from another container.
+    const [name = ''] = (await readdir(directory)).filter((file) => file.startsWith('owner.'))
+    const record = JSON.parse(await readFile(join(directory, name), 'utf8')) as object
+    await leaveOwner({ ...record, pid: 2 ** 22 + 1 })
+    for (let i = 0; i < 2; i += 1)
+      await assert.rejects(openLevelRecords(directory), { code: 'STORE_LOCKED', message: /Another process/ })
+    owner.child.stdin?.write('\n')
+    await once(owner.child, 'exit')
+    await holdsAll()
+  })
+
+  it('is nobody where the directory was away when its owner closed', async () => {
+    const store = await openLevelRecords(directory)
+    await rename(directory, join(root, 'away'))
+    await store.close()
+    await rename(join(root, 'away'), directory)
+    await (await openLevelRecords(directory)).close()
+  })
+
+  it('is one again where the directory was made anew', async () => {
+    const store = await openLevelRecords(directory)
+    await rm(directory, { recursive: true })
+    await store.close()
+    const other = await openLevelRecords(directory)
+    await assert.rejects(openLevelRecords(directory), { code: 'STORE_LOCKED', message: /this process/ })
+    await other.close()
+  })
+
+  it('is never two, however many come and go', async () => {
+    await mkdir(directory)
+    let owners = 0
+    let claims = 0
+    const comeAndGo = async (): Promise<void> => {
+      while (claims < 80) {
+        const release = await claimDirectory(directory).catch((error: unknown) => {
+          assert.ok(isRegistryError(error, 'STORE_LOCKED'), String(error))
+        })
+        if (release === undefined) continue
+        claims += 1
+        owners += 1
+        assert.equal(owners, 1)
+        await new Promise(setImmediate)
+        assert.equal(owners, 1)
+        owners -= 1
+        await release()
+      }
+    }
+    await Promise.all(Array.from({ length: 16 }, comeAndGo))
+    assert.equal((await readdir(directory)).length, 1)
+  })
 
   async function leaveOwner(owner: unknown): Promise<void> {
     removeFiles(directory, /^owner\./)
