@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import { MemoryRecords } from '../../../adapters/memory/index.ts'
+import { concatBytes, encodeUtf8, toHex } from '../../../core/bytes.ts'
+import { keys } from '../../../core/keys.ts'
+import { encodeRecord } from '../../../core/log/record-json.ts'
+import { LogReader } from '../../../core/log/reader.ts'
+import type { Key, Range, RecordStore } from '../../../core/ports.ts'
+import { emptyRoot, leafHash } from '../../../core/tree/hasher.ts'
+import { consistencyProof, inclusionProof, rootFromNodes } from '../../../core/tree/proof.ts'
+import { staircaseWrites } from '../../../sealer/staircase.ts'
+import { SealerBench } from '../../sealer/bench.ts'
+import { nodeTable } from '../tree/node-table.ts'
+
+/** Counts what is asked of the store. */
+function counting(records: RecordStore): RecordStore & { gets: Key[][]; lists: number; positions: number } {
+  const counter = Object.assign(Object.create(records) as RecordStore, {
+    gets: [] as Key[][],
+    lists: 0,
+    positions: 0,
+    get: (wanted: readonly Key[]) => {
+      counter.gets.push([...wanted])
+      return records.get(wanted)
+    },
+    list: (range: Range) => {
+      counter.lists++
+      return records.list(range)
+    },
+    positionsOf: (entries: readonly Uint8Array[]) => {
+      counter.positions++
+      return records.positionsOf(entries)
+    },
+    readLog: (from: number, count: number) => records.readLog(from, count),
+  })
+  return counter
+}
+
+describe('the log reader', () => {
+  const benches: SealerBench[] = []
+  afterEach(async () => {
+    await Promise.all(benches.splice(0).map((bench) => bench.close()))
+  })
+
+  /** A log sealed at each of these sizes; its entries, entry 0 the key. */
+  async function sealedAt(
+    ...sizes: readonly number[]
+  ): Promise<{ bench: SealerBench; entries: readonly Uint8Array[] }> {
+    const bench = await SealerBench.open()
+    benches.push(bench)
+    const sealer = await bench.start()
+    const entries = [await bench.records.readLog(0, 1)]
+    for (const size of sizes) {
+      entries.push(...(await bench.append(size - entries.length)))
+      await sealer.sealNow()
+    }
+    return { bench, entries }
+  }
+
+  it('answers for a log in which nothing is sealed', async () => {
+    const reader = new LogReader(new MemoryRecords())
+    assert.deepEqual(await reader.treeHead(), { size: 0, root: toHex(emptyRoot()), batchId: null, time: 0 })
+    assert.deepEqual(await reader.anchorHead(), { confirmedSize: 0, sentSize: 0, outstanding: null })
+    assert.deepEqual(await reader.rootAt(0), emptyRoot())
+    assert.deepEqual(await reader.placesOf([new Uint8Array(32)]), [undefined])
+    assert.deepEqual(await reader.placesOf([]), [])
+    for (const answer of [
+      reader.batchOf(0),
+      reader.batchById('x'),
+      reader.latestCheckpoint(),
+      reader.stampCovering(0),
+      reader.anchorCovering(0),
+      reader.tile(0, 0, 1),
+      reader.entries(0, 1),
+      reader.otherOpening(new Uint8Array(32)),
+    ])
+      assert.equal(await answer, undefined)
+  })
+
+  it('proves every entry at every sealed size, and any two sizes, as the reference does', async () => {
+    const sizes = [2, 3, 7, 255, 256, 257, 300, 512, 513]
+    const { bench, entries } = await sealedAt(...sizes)
+    const source = nodeTable(entries)
+    const { reader } = bench
+    for (const size of sizes) {
+      assert.deepEqual(await reader.rootAt(size), rootFromNodes(size, source))
+      for (let position = 0; position < size; position += size > 20 ? 13 : 1)
+        assert.deepEqual(
+          await reader.inclusionProof(position, size),
+          inclusionProof(position, size, source),
+          `${position} in ${size}`,
+        )
+      for (const from of sizes.filter((each) => each <= size))
+        assert.deepEqual(
+          await reader.consistencyProof(from, size),
+          consistencyProof(from, size, source),
+          `${from} to ${size}`,
+        )
+    }
+    await assert.rejects(reader.inclusionProof(513, 513), RangeError)
+    await assert.rejects(reader.consistencyProof(513, 2), RangeError)
+    await assert.rejects(reader.inclusionProof(0, 700), { code: 'CORRUPT' })
+  })
+
+  it('reads a proof’s tiles at once, three at most here, and full ones never again', async () => {
+    const { bench } = await sealedAt(1_000)
+    const records = counting(bench.records)
+    const reader = new LogReader(records)
+    await reader.inclusionProof(10, 1_000)
+    assert.deepEqual(
+      records.gets.map((wanted) => wanted.length),
+      [3],
+    )
+    await reader.inclusionProof(11, 1_000)
+    assert.equal(records.gets.length, 1, 'all in memory')
+    await reader.inclusionProof(300, 1_000)
+    assert.deepEqual(records.gets.at(-1), [keys.tile(0, 1)])
+  })
+
+  it('reads a partial tile again where it needs more of it than it has', async () => {
+    const { bench, entries } = await sealedAt(10)
+    const { reader } = bench
+    await reader.rootAt(10)
+    const sealer = await bench.start()
+    const all = [...entries, ...(await bench.append(300))]
+    await sealer.sealNow()
+    assert.deepEqual(await reader.rootAt(310), rootFromNodes(310, nodeTable(all)))
+    assert.deepEqual(await reader.rootAt(10), rootFromNodes(10, nodeTable(all)))
+    assert.equal((await reader.tile(0, 0, 256))?.length, 8_192)
+  })
+
+  it('keeps no more tiles than it may, and hands out nothing that reaches them', async () => {
+    const { bench } = await sealedAt(3_000)
+    const records = counting(bench.records)
+    const reader = new LogReader(records, { maxCachedTiles: 2 })
+    const positions = [0, 300, 600, 900, 0, 300]
+    const proofs = []
+    for (const position of positions) proofs.push(await reader.inclusionProof(position, 3_000))
+    assert.deepEqual(proofs.slice(4), proofs.slice(0, 2))
+    assert.ok(records.gets.length >= 6)
+    const unbounded = new LogReader(bench.records)
+    const [proof] = [await unbounded.inclusionProof(5, 3_000)]
+    const before = proof.map((hash) => hash.slice())
+    for (const hash of proof) hash.fill(0)
+    ;(await unbounded.tile(0, 0, 256))?.fill(0)
+    assert.deepEqual(await unbounded.inclusionProof(5, 3_000), before)
+  })
+
+  it('finds the places of many txIds by one look-up of positions and few of batches', async () => {
+    const sizes = Array.from({ length: 50 }, (_, i) => 20 * (i + 1))
+    const { bench, entries } = await sealedAt(...sizes)
+    const pending = await bench.append(3)
+    const records = counting(bench.records)
+    const reader = new LogReader(records)
+    const wanted = [...entries.toReversed(), new Uint8Array(32), ...pending, entries[5] as Uint8Array]
+    const places = await reader.placesOf(wanted)
+    for (const [i, entry] of wanted.entries()) {
+      const position = entries.indexOf(entry)
+      const place = places[i]
+      if (position >= 0) {
+        assert.equal(place?.position, position)
+        assert.equal(
+          place?.batch?.end,
+          sizes.find((size) => size > position),
+        )
+        assert.equal(place?.sendStatus, 'P')
+      }
+    }
+    assert.equal(places[1_000], undefined)
+    for (const place of places.slice(1_001, 1_004)) assert.deepEqual([place?.batch, place?.sendStatus], [null, null])
+    assert.equal(records.positions, 1)
+    assert.ok(records.gets.length + records.lists <= 12, `${records.gets.length} gets, ${records.lists} lists`)
+    // One txId costs one batch.
+    records.lists = 0
+    await reader.placesOf([entries[7] as Uint8Array])
+    assert.equal(records.lists, 1)
+  })
+
+  it('answers P, S and C by the anchors that cover a batch', async () => {
+    const { bench, entries } = await sealedAt(10, 20, 30)
+    await bench.records.commit({
+      writes: [{ key: keys.anchorHead(), value: encodeRecord({ confirmedSize: 10, sentSize: 20, outstanding: 20 }) }],
+    })
+    const places = await bench.reader.placesOf([5, 15, 25].map((position) => entries[position] as Uint8Array))
+    assert.deepEqual(
+      places.map((place) => place?.sendStatus),
+      ['C', 'S', 'P'],
+    )
+    const batches = await Promise.all([5, 15, 25].map((position) => bench.reader.batchOf(position)))
+    for (const [i, batch] of batches.entries()) {
+      assert.deepEqual(batch, places[i]?.batch)
+      assert.ok(batch)
+      assert.equal(await bench.reader.sendStatusOf(batch), places[i]?.sendStatus)
+      assert.deepEqual(await bench.reader.batchById(batch.id), batch)
+    }
+    assert.equal(await bench.reader.batchOf(30), undefined)
+  })
+
+  it('finds the blocks of positions that lie far apart or close, each in few reads', async () => {
+    const records = new MemoryRecords()
+    for (let i = 1; i <= 500; i++)
+      await records.commit({ writes: await staircaseWrites(records, { size: 10 * i, blockNumber: i }) })
+    const counter = counting(records)
+    const reader = new LogReader(counter)
+    const close = Array.from({ length: 4_990 }, (_, i) => i)
+    assert.deepEqual(
+      await reader.blockNumbersOf(close),
+      close.map((position) => Math.floor(position / 10) + 1),
+    )
+    assert.ok(counter.lists <= 12, `${counter.lists} lists`)
+    counter.lists = 0
+    assert.deepEqual(await reader.blockNumbersOf([4_321, 17, 2_500, 6_000, 5_000, 4_999]), [
+      433,
+      2,
+      251,
+      undefined,
+      undefined,
+      500,
+    ])
+    assert.ok(counter.lists <= 6)
+  })
+
+  it('serves tiles and entry bundles as C2SP tlog-tiles has them, of what is sealed only', async () => {
+    const { bench, entries } = await sealedAt(300)
+    await bench.append(10)
+    const { reader } = bench
+    assert.deepEqual(await reader.tile(0, 1, 44), concatBytes(...entries.slice(256).map(leafHash)))
+    assert.deepEqual(await reader.tile(0, 1, 3), concatBytes(...entries.slice(256, 259).map(leafHash)))
+    assert.equal(await reader.tile(0, 1, 45), undefined)
+    assert.deepEqual(await reader.tile(1, 0, 1), nodeTable(entries)({ level: 8, index: 0 }))
+    assert.equal(await reader.tile(2, 0, 1), undefined)
+    assert.deepEqual(await reader.packedEntries(1, 44), concatBytes(...entries.slice(256)))
+    assert.equal(await reader.packedEntries(1, 45), undefined)
+    const bundle = await reader.entries(0, 256)
+    assert.deepEqual(bundle, concatBytes(...entries.slice(0, 256).flatMap((entry) => [Uint8Array.of(0, 32), entry])))
+    assert.match(Buffer.from((await reader.otherOpening(entries[0] as Uint8Array)) ?? []).toString(), /^er1\.key/)
+    assert.equal(await reader.otherOpening(entries[1] as Uint8Array), undefined)
+  })
+
+  it('takes no broken record for none', async () => {
+    const records = new MemoryRecords()
+    for (const bytes of ['{', 'null', '"x"'].map(encodeUtf8)) {
+      await records.commit({
+        writes: [
+          { key: keys.treeHead(), value: bytes },
+          { key: keys.tile(0, 0), value: bytes },
+        ],
+      })
+      const reader = new LogReader(records)
+      await assert.rejects(reader.treeHead(), { code: 'CORRUPT' })
+      await assert.rejects(reader.rootAt(1), { code: 'CORRUPT' })
+    }
+    await records.commit({ writes: [{ key: keys.treeHead(), value: Uint8Array.of(0xff) }] })
+    await assert.rejects(new LogReader(records).treeHead(), { code: 'CORRUPT' })
+  })
+})
