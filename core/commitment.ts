@@ -40,7 +40,8 @@ const EVENT = tag('er1.event')
 /** J([name, value]), the text that a field's hash binds. */
 export const fieldText = (name: string, value: Json): string => canonicalJson([name, value])
 
-export const fieldHash = (salt: Uint8Array, text: string): Uint8Array => sha256(concatBytes(FIELD, salt, encodeUtf8(text)))
+export const fieldHash = (salt: Uint8Array, text: string): Uint8Array =>
+  sha256(concatBytes(FIELD, salt, encodeUtf8(text)))
 
 export interface AttachedFile {
   readonly id: string
@@ -59,12 +60,14 @@ export const attachedFileText = ({ id, mimeType, name, sha256: hash, size }: Att
 /** J of a file that a deletefile event deletes; `deleted` is the txId of the event that attached it. */
 export const deletedFileText = (id: string, deleted: string): string => canonicalJson({ deleted, id })
 
-export const fileHash = (salt: Uint8Array, text: string): Uint8Array => sha256(concatBytes(FILE, salt, encodeUtf8(text)))
+export const fileHash = (salt: Uint8Array, text: string): Uint8Array =>
+  sha256(concatBytes(FILE, salt, encodeUtf8(text)))
 
 /** J({file id: file, …}); `{}` where an event has no files. */
 export const filesText = (files: Readonly<Record<string, string>>): string => canonicalJson(files)
 
-export const filesHash = (salt: Uint8Array, text: string): Uint8Array => sha256(concatBytes(FILES, salt, encodeUtf8(text)))
+export const filesHash = (salt: Uint8Array, text: string): Uint8Array =>
+  sha256(concatBytes(FILES, salt, encodeUtf8(text)))
 
 export interface Header {
   /** Field name → field hash, hex. The map is whole, so a name's absence is proven. */
@@ -78,7 +81,8 @@ export interface Header {
   readonly version: number
 }
 
-export const headerText = ({ fields, first, log, prev, version }: Header): string => canonicalJson({ fields, first, log, prev, v: 1, version })
+export const headerText = ({ fields, first, log, prev, version }: Header): string =>
+  canonicalJson({ fields, first, log, prev, v: 1, version })
 
 export const headerHash = (text: string): Uint8Array => sha256(concatBytes(HEADER, encodeUtf8(text)))
 
@@ -95,7 +99,8 @@ export interface Opening {
 }
 
 /** The 120 bytes whose hash is the txId. */
-export const openingBytes = ({ slot, time, header, files }: Opening): Uint8Array => concatBytes(EVENT, slot, u64(time), header, files)
+export const openingBytes = ({ slot, time, header, files }: Opening): Uint8Array =>
+  concatBytes(EVENT, slot, u64(time), header, files)
 
 /** The txId of an opening: 32 bytes, the log entry. */
 export const txIdOf = (opening: Uint8Array): Uint8Array => sha256(opening)
