@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { nodeFiles, type FileOperations } from '../../../adapters/files/durable.ts'
 
 /** `write`, `sync`, `close` and `read` are those of file handles; `stat` is both. */
-export type Operation = keyof FileOperations | 'write' | 'sync' | 'close' | 'read'
+export type Operation = keyof FileOperations | 'write' | 'sync' | 'close' | 'read' | 'truncate'
 export type Fault = 'not applied' | 'applied'
 
 export interface Plan {

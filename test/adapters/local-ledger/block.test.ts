@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { createHash, generateKeyPairSync, verify } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { describe, test } from 'node:test'
+import { verifyLedger, verifyLedgerBlock } from '../../../adapters/local-ledger/index.ts'
+import { TransactionIndex } from '../../../adapters/local-ledger/transaction-index.ts'
+import { encodeUtf8, toHex } from '../../../core/bytes.ts'
+import { input, ledgerDirectory, send } from './ledger-directory.ts'
+
+/** SHA-256 of the parts, a text being a tag padded with zeros to 16 bytes and a number 8 bytes: the docstrings' formulas, word by word. */
+function hashOf(...parts: readonly (string | number | Uint8Array)[]): Buffer {
+  const hash = createHash('sha256')
+  for (const part of parts) {
+    if (typeof part === 'string') hash.update(Buffer.alloc(16).fill(part, 0, part.length))
+    else if (typeof part === 'number') hash.update(Buffer.from(part.toString(16).padStart(16, '0'), 'hex'))
+    else hash.update(part)
+  }
+  return hash.digest()
+}
+
+interface BlockLine {
+  readonly height: number
+  readonly time: number
+  readonly transactions: readonly { readonly hash: string; readonly nonce: string; readonly input: string }[]
+  readonly previous: string
+  readonly hash: string
+  readonly signature: string
+}
+
+const fromHex = (text = ''): Buffer => Buffer.from(text, 'hex')
+
+describe('a ledger’s lines', () => {
+  test('hash, link and sign as it is written down', async (t) => {
+    const { open, lines, clock, publicKey } = await ledgerDirectory(t)
+    const genesis = clock.now()
+    const ledger = await open()
+    clock.set(genesis + 7000)
+    const checkpoint = input()
+    const { ref, raw } = await send(ledger, checkpoint)
+    await Promise.all([send(ledger), send(ledger)])
+
+    const [first, ...rest] = await lines()
+    const opening = JSON.parse(first ?? '') as { publicKey: string; hash: string; signature: string }
+    assert.equal(opening.hash, hashOf('er1.ledger.open', genesis, 1000, fromHex(opening.publicKey)).toString('hex'))
+    const key = await publicKey()
+    const signedBytes = (hash: string): Buffer => Buffer.concat([Buffer.from('er1.ledger.sign\0'), fromHex(hash)])
+    assert.ok(verify(null, signedBytes(opening.hash), key, Buffer.from(opening.signature, 'base64')))
+
+    let previous = opening.hash
+    for (const line of rest) {
+      const block = JSON.parse(line) as BlockLine
+      for (const { hash, nonce, input: text } of block.transactions)
+        assert.equal(hash, hashOf('er1.ledger.tx', fromHex(nonce), Buffer.from(text, 'base64')).toString('hex'))
+      assert.equal(block.previous, previous)
+      const hashes = Buffer.concat(block.transactions.map(({ hash }) => fromHex(hash)))
+      const expected = hashOf('er1.ledger.block', block.height, block.time, fromHex(block.previous), hashes)
+      assert.equal(block.hash, expected.toString('hex'))
+      assert.ok(verify(null, signedBytes(block.hash), key, Buffer.from(block.signature, 'base64')))
+      previous = block.hash
+    }
+
+    const block = JSON.parse(rest[0] ?? '') as BlockLine
+    assert.deepEqual([block.height, block.time], [7, genesis + 7000])
+    assert.equal(block.transactions[0]?.hash, ref)
+    assert.equal(ref, createHash('sha256').update(raw).digest('hex'))
+    assert.deepEqual(new Uint8Array(Buffer.from(block.transactions[0]?.input ?? '', 'base64')), checkpoint)
+  })
+
+  test('are the evidence of what they confirm: verified alone, against the public key', async (t) => {
+    const { open, lines, clock, publicKey } = await ledgerDirectory(t)
+    const ledger = await open()
+    const checkpoint = input()
+    const { ref } = await send(ledger, checkpoint)
+    clock.set(clock.now() + 10_000)
+    const [status] = await ledger.status([ref])
+    assert.ok(status?.state === 'confirmed')
+    assert.deepEqual(Buffer.from(status.evidence).toString(), (await lines())[1])
+    const block = verifyLedgerBlock(status.evidence, await publicKey())
+    assert.equal(block.hash, status.blockHash)
+    assert.equal(block.height, status.blockNumber)
+    assert.equal(block.time, status.blockTime)
+    assert.deepEqual(
+      block.transactions.map(({ hash, input: bytes }) => [hash, bytes]),
+      [[ref, checkpoint]],
+    )
+  })
+
+  test('do not verify with any bit flipped, anything added or taken, or another key', async (t) => {
+    const { open, lines, publicKey } = await ledgerDirectory(t)
+    await send(await open(), new Uint8Array(30))
+    const key = await publicKey()
+    const line = encodeUtf8((await lines())[1] ?? '')
+    verifyLedgerBlock(line, key)
+    const refused = (bytes: Uint8Array): void =>
+      assert.throws(() => verifyLedgerBlock(bytes, key), { code: 'VERIFICATION_FAILED' })
+    for (let at = 0; at < line.length; at += 1) refused(line.with(at, (line[at] ?? 0) ^ (1 << (at % 8))))
+    const text = Buffer.from(line).toString()
+    for (const changed of [
+      `${text}\n`,
+      ` ${text}`,
+      text.replace('{', '{"note":"x",'),
+      text.replace('"height":1', '"height":1,"height":1'),
+      text.replace('"height":1', '"height":1.0'),
+      text.replace(/"transactions":\[.*\]/, '"transactions":[]'),
+      text.replace(/\[(.*)\]/, '[$1,$1]'),
+      text.replace(/\[(.*)\]/, '[null]'),
+      'null',
+      '[]',
+      '',
+    ])
+      refused(encodeUtf8(changed))
+    const { publicKey: other } = generateKeyPairSync('ed25519')
+    assert.throws(() => verifyLedgerBlock(line, other), { code: 'VERIFICATION_FAILED' })
+    const { publicKey: otherKind } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    assert.throws(() => verifyLedgerBlock(line, otherKind), { code: 'VERIFICATION_FAILED' })
+  })
+})
+
+describe('verifyLedger', () => {
+  test('counts what it verified', async (t) => {
+    const { open, blocks, publicKey } = await ledgerDirectory(t)
+    const ledger = await open()
+    const empty = await verifyLedger(blocks, await publicKey())
+    assert.deepEqual({ ...empty, hash: empty.hash.length }, { blocks: 0, transactions: 0, height: 0, hash: 64 })
+    for (let i = 0; i < 5; i += 1) await send(ledger)
+    const { hash, ...counts } = await verifyLedger(blocks, await publicKey())
+    assert.deepEqual(counts, { blocks: 5, transactions: 5, height: 5 })
+    assert.match(hash, /^[0-9a-f]{64}$/)
+  })
+
+  test('names the line that does not verify, also one that only its own signature betrays', async (t) => {
+    const { open, blocks, lines, publicKey } = await ledgerDirectory(t)
+    const ledger = await open()
+    for (let i = 0; i < 3; i += 1) await send(ledger)
+    await ledger.close()
+    const key = await publicKey()
+    const good = await lines()
+    const signature = /"signature":.*$/
+    const foreign = good[2]?.replace(signature, signature.exec(good[1] ?? '')?.[0] ?? '') ?? ''
+    const cases: readonly [string, RegExp][] = [
+      [`${good.with(2, foreign).join('\n')}\n`, /Line 3 /],
+      [`${good.toSpliced(1, 1).join('\n')}\n`, /Line 2 /],
+      [good.join('\n'), /Line 4 /],
+      [`${good.join('\n')}\n{"height"`, /Line 5 /],
+      ['', /Line 1 /],
+    ]
+    for (const [text, where] of cases) {
+      await writeFile(blocks, text)
+      await assert.rejects(verifyLedger(blocks, key), { code: 'VERIFICATION_FAILED', message: where })
+    }
+    await writeFile(blocks, `${good.join('\n')}\n`)
+    const { publicKey: other } = generateKeyPairSync('ed25519')
+    await assert.rejects(verifyLedger(blocks, other), { code: 'VERIFICATION_FAILED', message: /Line 1 / })
+  })
+})
+
+test('the index tells apart transactions whose hashes begin alike', () => {
+  const index = new TransactionIndex()
+  const alike = (end: string): string => toHex(new Uint8Array(31).fill(7)) + end
+  for (const [hash, offset] of [
+    [alike('00'), 0],
+    [alike('01'), 500],
+    [alike('02'), 900],
+  ] as const)
+    index.add(hash, offset)
+  assert.deepEqual(index.find(alike('01')), [0, 500, 900])
+  assert.deepEqual(index.find('f'.repeat(64)), [])
+  index.add('f'.repeat(64), 7)
+  assert.deepEqual(index.find('f'.repeat(64)), [7])
+})

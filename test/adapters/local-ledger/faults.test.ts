@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises'
+import { describe, test } from 'node:test'
+import { verifyLedger } from '../../../adapters/local-ledger/index.ts'
+import { isRegistryError } from '../../../core/errors.ts'
+import { failEachCall, FaultyFiles, type Operation } from '../files/faulty-files.ts'
+import { filesBelow } from '../files/temporary.ts'
+import { input, ledgerDirectory, send } from './ledger-directory.ts'
+
+describe('a last line that a crash cut short', () => {
+  test('is removed at the start, wherever it was cut, and what it held can be sent again', async (t) => {
+    const { open, blocks, publicKey } = await ledgerDirectory(t)
+    const ledger = await open()
+    const first = await send(ledger)
+    const before = await readFile(blocks)
+    const second = await send(ledger)
+    await ledger.close()
+    const after = await readFile(blocks)
+    for (let end = before.length + 1; end < after.length; end += 13) {
+      await writeFile(blocks, after.subarray(0, end))
+      const mended = await open()
+      assert.equal(mended.mendedBytes, end - before.length)
+      assert.deepEqual(await readFile(blocks), before)
+      assert.deepEqual(await readFile(`${blocks}.cut`), after.subarray(before.length, end))
+      const states = (await mended.status([first.ref, second.ref])).map(({ state }) => state)
+      assert.deepEqual(states, ['included', 'unknown'])
+      await mended.broadcast(second.raw)
+      await mended.close()
+      assert.equal((await verifyLedger(blocks, await publicKey())).transactions, 2)
+    }
+  })
+
+  test('is removed where only its line feed is missing, or where the disk left zeros', async (t) => {
+    const { open, blocks } = await ledgerDirectory(t)
+    const ledger = await open()
+    await send(ledger)
+    await ledger.close()
+    const before = await readFile(blocks)
+    for (const tail of ['\0'.repeat(5000), `${'\0'.repeat(300)}"}\n`, before.toString().split('\n')[1] ?? '']) {
+      await appendFile(blocks, tail)
+      const mended = await open()
+      assert.equal(mended.mendedBytes, tail.replace(/\n$/, '').length)
+      await mended.close()
+      assert.deepEqual(await readFile(blocks), before)
+    }
+  })
+
+  test('leaves a whole file as it is', async (t) => {
+    const { open, blocks } = await ledgerDirectory(t)
+    const ledger = await open()
+    await send(ledger)
+    await ledger.close()
+    const before = await readFile(blocks)
+    assert.equal((await open()).mendedBytes, 0)
+    assert.deepEqual(await readFile(blocks), before)
+  })
+})
+
+describe('a line that is not what was written is CORRUPT, and is left as it is', () => {
+  const spoilt: readonly [string, (lines: string[]) => string[], RegExp][] = [
+    ['a broken line in the middle', (lines) => lines.with(2, lines[2]?.slice(0, 40) ?? ''), /Line 3/],
+    [
+      'an edited line in the middle',
+      (lines) => lines.with(2, lines[2]?.replace('"time":1', '"time":2') ?? ''),
+      /Line 3/,
+    ],
+    ['an edited last line', (lines) => lines.with(3, lines[3]?.replace('"time":1', '"time":2') ?? ''), /Line 4/],
+    ['a missing line', (lines) => lines.toSpliced(2, 1), /Line 3/],
+    ['a line that is there twice', (lines) => lines.toSpliced(2, 0, lines[2] ?? ''), /Line 4/],
+    ['an empty line', (lines) => lines.toSpliced(2, 0, ''), /Line 3/],
+    ['a broken opening', (lines) => lines.with(0, '{}'), /Line 1/],
+    ['no opening', (lines) => lines.slice(1), /Line 1/],
+    ['a signature that is another’s', (lines) => lines.with(3, withSignatureOf(lines[3], lines[2])), /Line/],
+  ]
+  for (const [what, spoil, where] of spoilt)
+    test(what, async (t) => {
+      const { open, blocks, lines } = await ledgerDirectory(t)
+      const ledger = await open()
+      for (let i = 0; i < 3; i += 1) await send(ledger)
+      await ledger.close()
+      const text = `${spoil([...(await lines())]).join('\n')}\n`
+      await writeFile(blocks, text)
+      await assert.rejects(open(), { code: 'CORRUPT', message: where })
+      assert.equal(await readFile(blocks, 'utf8'), text)
+    })
+
+  test('an empty file', async (t) => {
+    const { open, blocks } = await ledgerDirectory(t)
+    await (await open()).close()
+    await truncate(blocks, 0)
+    await assert.rejects(open(), { code: 'CORRUPT' })
+  })
+})
+
+function withSignatureOf(line = '', other = ''): string {
+  return line.replace(/"signature":.*$/, /"signature":.*$/.exec(other)?.[0] ?? '')
+}
+
+describe('the disk fails', () => {
+  test('while a block is written: it is refused or written whole, and can be sent again, now and after a restart', async (t) => {
+    for (const restart of [false, true]) {
+      const met = await failEachCall(['write', 'sync', 'stat', 'truncate'], async (plan) => {
+        const { open, blocks, publicKey } = await ledgerDirectory(t)
+        const faulty = new FaultyFiles()
+        const ledger = await open({ files: faulty.files })
+        const kept = await send(ledger)
+        const { ref, raw } = await ledger.prepare({ checkpoint: input() })
+        faulty.arm(plan)
+        await ledger.broadcast(raw).catch((error: unknown) => assert.ok(isRegistryError(error, 'ANCHOR_FAILED')))
+        const wasMet = faulty.disarm()
+        if (restart) await ledger.close()
+        const current = restart ? await open() : ledger
+        await current.broadcast(raw)
+        assert.ok(
+          (await current.status([kept.ref, ref])).every(({ state }) => state === 'included' || state === 'confirmed'),
+        )
+        assert.equal((await verifyLedger(blocks, await publicKey())).transactions, 2)
+        return wasMet
+      })
+      assert.ok(met >= 6, `only ${met} faults were met`)
+    }
+  })
+
+  test('twice, so that a failed block cannot be cut off at once: the next one cuts it, or the next start', async (t) => {
+    for (const restart of [false, true]) {
+      const { open, blocks, publicKey, lines } = await ledgerDirectory(t)
+      const faulty = new FaultyFiles()
+      let failTruncate = false
+      const ledger = await open({ files: failingTruncate(faulty, () => failTruncate) })
+      await send(ledger)
+      const { ref, raw } = await ledger.prepare({ checkpoint: input() })
+      failTruncate = true
+      faulty.arm({ operation: 'sync', nth: 1, fault: 'not applied', code: 'EIO' })
+      await assert.rejects(ledger.broadcast(raw), { code: 'ANCHOR_FAILED' })
+      assert.ok(faulty.disarm())
+      // Written whole, and not acknowledged: this ledger does not know it, whoever starts next does.
+      assert.equal((await lines()).length, 3)
+      assert.equal((await ledger.status([ref]))[0]?.state, 'unknown')
+      await assert.rejects(ledger.broadcast(raw), { code: 'ANCHOR_FAILED' })
+      failTruncate = false
+      if (restart) await ledger.close()
+      const current = restart ? await open() : ledger
+      assert.equal((await current.status([ref]))[0]?.state, restart ? 'included' : 'unknown')
+      await current.broadcast(raw)
+      assert.equal((await current.status([ref]))[0]?.state, 'included')
+      assert.equal((await verifyLedger(blocks, await publicKey())).transactions, 2)
+    }
+  })
+
+  test('while a status is read: ANCHOR_FAILED, and nothing is lost', async (t) => {
+    const { open } = await ledgerDirectory(t)
+    const faulty = new FaultyFiles()
+    const ledger = await open({ files: faulty.files })
+    const { ref } = await send(ledger)
+    faulty.arm({ operation: 'read', nth: 1, fault: 'not applied', code: 'EIO' })
+    await assert.rejects(ledger.status([ref]), { code: 'ANCHOR_FAILED' })
+    assert.ok(faulty.disarm())
+    assert.equal((await ledger.status([ref]))[0]?.state, 'included')
+  })
+
+  test('at the first start, or at one that mends: the next start is good', async (t) => {
+    const operations: readonly Operation[] = [
+      'open',
+      'write',
+      'sync',
+      'close',
+      'read',
+      'link',
+      'unlink',
+      'rename',
+      'mkdir',
+      'readdir',
+      'readFile',
+      'stat',
+      'truncate',
+    ]
+    for (const torn of [false, true]) {
+      const met = await failEachCall(operations, async (plan) => {
+        const { open, directory, blocks } = await ledgerDirectory(t)
+        if (torn) {
+          await (await open()).close()
+          await appendFile(blocks, '{"height":')
+        }
+        const faulty = new FaultyFiles()
+        faulty.arm(plan)
+        const first = await open({ files: faulty.files }).catch((error: unknown) => {
+          assert.ok(isRegistryError(error, 'CONFIG_ERROR'))
+          return undefined
+        })
+        const wasMet = faulty.disarm()
+        const ref = first && (await send(first)).ref
+        await first?.close()
+        assert.equal(faulty.openHandles, 0)
+        const second = await open()
+        if (ref !== undefined) assert.equal((await second.status([ref]))[0]?.state, 'included')
+        await send(second)
+        const files = (await filesBelow(directory)).filter((name) => !name.endsWith('.cut'))
+        assert.deepEqual(files, ['blocks.jsonl', 'ledger.key', 'ledger.pub'])
+        return wasMet
+      })
+      assert.ok(met > 30, `only ${met} faults were met`)
+    }
+  })
+})
+
+/** The faulty files, whose handles also fail every truncation while `fails` says so. */
+function failingTruncate(faulty: FaultyFiles, fails: () => boolean): FaultyFiles['files'] {
+  const open: typeof faulty.files.open = async (...args) => {
+    const handle = await faulty.files.open(...args)
+    return new Proxy(handle, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name, target)
+        if (name === 'truncate' && fails())
+          return () => Promise.reject(Object.assign(new Error('injected'), { code: 'EIO' }))
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      },
+    })
+  }
+  return { ...Object.fromEntries(fileOperations(faulty)), open } as FaultyFiles['files']
+}
+
+const fileOperations = ({ files }: FaultyFiles): readonly (readonly [string, unknown])[] =>
+  (['link', 'unlink', 'rename', 'mkdir', 'readdir', 'readFile', 'stat'] as const).map((name) => [name, files[name]])

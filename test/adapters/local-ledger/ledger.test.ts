@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { appendFile, copyFile, readFile, stat, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { openLocalLedger, verifyLedger } from '../../../adapters/local-ledger/index.ts'
+import type { AnchorStatus } from '../../../core/ports.ts'
+import { ManualClock } from '../../manual-clock.ts'
+import { filesBelow } from '../files/temporary.ts'
+import { input, ledgerDirectory, send } from './ledger-directory.ts'
+
+type InBlock = Extract<AnchorStatus, { state: 'included' | 'confirmed' }>
+
+function inBlock(status: AnchorStatus | undefined): InBlock {
+  assert.ok(status?.state === 'included' || status?.state === 'confirmed', `it is ${status?.state}`)
+  return status
+}
+
+describe('the local ledger', () => {
+  test('is the operator’s, and no chain', async (t) => {
+    const { open, directory } = await ledgerDirectory(t)
+    assert.deepEqual((await open()).info, { type: 'local', network: 'local', chainId: 0, assurance: 'operator' })
+    assert.deepEqual(await filesBelow(directory), ['blocks.jsonl', 'ledger.key', 'ledger.pub'])
+    assert.equal((await stat(join(directory, 'ledger.key'))).mode & 0o777, 0o600)
+    assert.match(await readFile(join(directory, 'ledger.pub'), 'utf8'), /^-----BEGIN PUBLIC KEY-----/)
+  })
+
+  test('grows with time: height, block time and confirmations, its own block counted', async (t) => {
+    const { open, clock } = await ledgerDirectory(t)
+    const genesis = clock.now()
+    const ledger = await open({ blockTimeMs: 500, confirmations: 4 })
+    clock.set(genesis + 10_250)
+    const { ref } = await send(ledger)
+    const states: unknown[] = []
+    for (const after of [10_250, 10_499, 10_500, 11_499, 11_500, 60_000]) {
+      clock.set(genesis + after)
+      const { state, blockNumber, blockTime, confirmations } = inBlock((await ledger.status([ref]))[0])
+      assert.equal(blockNumber, 20)
+      assert.equal(blockTime, genesis + 10_250)
+      states.push([state, confirmations])
+    }
+    assert.deepEqual(states, [
+      ['included', 1],
+      ['included', 1],
+      ['included', 2],
+      ['included', 3],
+      ['confirmed', 4],
+      ['confirmed', 101],
+    ])
+  })
+
+  test('writes only blocks that have transactions, and none twice at one height', async (t) => {
+    const { open, clock, lines } = await ledgerDirectory(t)
+    const ledger = await open()
+    clock.set(clock.now() + 100_000)
+    const refs: string[] = []
+    for (let i = 0; i < 3; i += 1) refs.push((await send(ledger)).ref)
+    const heights = (await ledger.status(refs)).map((status) => inBlock(status).blockNumber)
+    assert.deepEqual(heights, [100, 101, 102])
+    assert.equal((await lines()).length, 4)
+  })
+
+  test('puts what is broadcast while it writes into one block, at most 256', async (t) => {
+    const { open, lines, blocks, publicKey } = await ledgerDirectory(t)
+    const ledger = await open()
+    const sent = await Promise.all(Array.from({ length: 600 }, () => send(ledger)))
+    const counts = (await lines()).slice(1).map((line) => line.split('"nonce"').length - 1)
+    assert.ok(counts.length <= 6, `${counts.length} blocks`)
+    assert.ok(Math.max(...counts) <= 256)
+    assert.equal((await verifyLedger(blocks, await publicKey())).transactions, 600)
+    assert.ok((await ledger.status(sent.map(({ ref }) => ref))).every(({ state }) => state !== 'unknown'))
+  })
+
+  test('never falls when its clock does: heights, block times and confirmations', async (t) => {
+    const { open, clock } = await ledgerDirectory(t)
+    const ledger = await open()
+    const start = clock.now()
+    clock.set(start + 50_000)
+    const first = await send(ledger)
+    clock.set(start + 51_000)
+    const before = inBlock((await ledger.status([first.ref]))[0])
+    for (const setBack of [start + 20_000, start - 1_000_000]) {
+      clock.set(setBack)
+      assert.deepEqual(inBlock((await ledger.status([first.ref]))[0]), before)
+      const { ref } = await send(ledger)
+      const later = inBlock((await ledger.status([ref]))[0])
+      assert.ok(later.blockNumber > before.blockNumber)
+      assert.ok(later.blockTime >= before.blockTime)
+      assert.ok(inBlock((await ledger.status([first.ref]))[0]).confirmations >= before.confirmations)
+      clock.set(start + 51_000)
+    }
+    await ledger.close()
+    clock.set(start - 1_000_000)
+    const again = await open()
+    assert.equal(inBlock((await again.status([first.ref]))[0]).blockNumber, before.blockNumber)
+    const last = inBlock((await again.status([(await send(again)).ref]))[0])
+    assert.ok(last.blockNumber > before.blockNumber && last.blockTime >= before.blockTime)
+  })
+
+  test('takes only what it prepared: VALIDATION_ERROR for other bytes and for too many', async (t) => {
+    const { open, lines } = await ledgerDirectory(t)
+    const ledger = await open()
+    const { raw } = await ledger.prepare({ checkpoint: input() })
+    for (const bytes of [new Uint8Array(), new Uint8Array(300), raw.subarray(0, 31), raw.with(0, 0)])
+      await assert.rejects(ledger.broadcast(bytes), { code: 'VALIDATION_ERROR' })
+    await assert.rejects(ledger.prepare({ checkpoint: new Uint8Array(16_385) }), { code: 'VALIDATION_ERROR' })
+    const whole = await ledger.prepare({ checkpoint: new Uint8Array(16_384) })
+    await assert.rejects(ledger.broadcast(new Uint8Array([...whole.raw, 0])), { code: 'VALIDATION_ERROR' })
+    assert.equal((await lines()).length, 1)
+    await ledger.broadcast(whole.raw)
+  })
+
+  test('keeps the bytes it was given, not the buffer', async (t) => {
+    const { open, blocks, publicKey } = await ledgerDirectory(t)
+    const ledger = await open()
+    const { ref, raw } = await ledger.prepare({ checkpoint: input() })
+    const sending = ledger.broadcast(raw)
+    raw.fill(0)
+    await sending
+    assert.equal(inBlock((await ledger.status([ref]))[0]).state, 'included')
+    await verifyLedger(blocks, await publicKey())
+  })
+
+  test('finishes what is under way when it is closed', async (t) => {
+    const { open } = await ledgerDirectory(t)
+    const ledger = await open()
+    const { ref, raw } = await ledger.prepare({ checkpoint: input() })
+    const sending = ledger.broadcast(raw)
+    await ledger.close()
+    await sending
+    assert.equal(inBlock((await (await open()).status([ref]))[0]).state, 'included')
+  })
+})
+
+describe('the local ledger does not open', () => {
+  test('with settings that make no sense, or a block time that is not its own: CONFIG_ERROR', async (t) => {
+    const { open, directory } = await ledgerDirectory(t)
+    const clock = new ManualClock()
+    for (const wrong of [{ blockTimeMs: 0 }, { blockTimeMs: 1.5 }, { confirmations: 0 }, { confirmations: Number.NaN }])
+      await assert.rejects(openLocalLedger(directory, { clock, ...wrong }), { code: 'CONFIG_ERROR' })
+    const ledger = await open()
+    await ledger.close()
+    await assert.rejects(open({ blockTimeMs: 2000 }), { code: 'CONFIG_ERROR', message: /1000 ms/ })
+  })
+
+  test('where its key is missing: CONFIG_ERROR, and no other key is made', async (t) => {
+    const { open, directory } = await ledgerDirectory(t)
+    await (await open()).close()
+    await unlink(join(directory, 'ledger.key'))
+    await assert.rejects(open(), { code: 'CONFIG_ERROR' })
+    assert.deepEqual(await filesBelow(directory), ['blocks.jsonl', 'ledger.pub'])
+  })
+
+  test('with another ledger’s key, or one that is none: CORRUPT', async (t) => {
+    const [one, other] = [await ledgerDirectory(t), await ledgerDirectory(t)]
+    await (await one.open()).close()
+    await (await other.open()).close()
+    await copyFile(join(other.directory, 'ledger.key'), join(one.directory, 'ledger.key'))
+    await assert.rejects(one.open(), { code: 'CORRUPT' })
+    await writeFile(join(one.directory, 'ledger.key'), new Uint8Array(33))
+    await assert.rejects(one.open(), { code: 'CORRUPT' })
+  })
+
+  test('where the directory is a file: CONFIG_ERROR', async (t) => {
+    const { directory, open } = await ledgerDirectory(t)
+    await writeFile(directory, '')
+    await assert.rejects(open(), { code: 'CONFIG_ERROR' })
+  })
+})
+
+test('a second writer of the file is noticed before anything is written', async (t) => {
+  const { open, blocks, lines } = await ledgerDirectory(t)
+  const ledger = await open()
+  await send(ledger)
+  const own = await lines()
+  await appendFile(blocks, 'somebody else\n')
+  await assert.rejects(send(ledger), { code: 'ANCHOR_FAILED', message: /Somebody else/ })
+  assert.deepEqual(await lines(), [...own, 'somebody else'])
+})
+
+test('a block that changed on the disk under a running ledger is CORRUPT, and not believed', async (t) => {
+  const { open, blocks } = await ledgerDirectory(t)
+  const ledger = await open()
+  const { ref } = await send(ledger)
+  const text = await readFile(blocks, 'utf8')
+  await writeFile(blocks, text.replace('"height":1,', '"height":0,'))
+  await assert.rejects(ledger.status([ref]), { code: 'CORRUPT' })
+})
