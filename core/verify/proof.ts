@@ -122,7 +122,9 @@ function checkEvent(answer: Members, of: ProofStep['of'], options: VerifyProofOp
   run('stamped checkpoint', of, () => (tsa === undefined ? UNSTAMPED : checkLater(merkle, tsa, options)))
   run('timestamp', of, () => (tsa === undefined ? UNSTAMPED : checkToken(membersOf(tsa, 'tsa'), options)))
   run('anchored checkpoint', of, () => (anchor === undefined ? UNANCHORED : checkLater(merkle, anchor, options)))
-  run('anchor', of, () => (anchor === undefined ? UNANCHORED : checkAnchor(membersOf(anchor, 'anchor'), options)))
+  run('anchor', of, () =>
+    anchor === undefined ? UNANCHORED : checkAnchor(answer, membersOf(anchor, 'anchor'), options),
+  )
 }
 
 const UNSEALED = skip('The answer holds no Merkle proof: the event is not sealed, or not known')
@@ -200,7 +202,9 @@ function checkToken(tsa: Members, { trustAnchors = [] }: VerifyProofOptions): Sk
     if (tsa[name] !== value) throw refuse(`${name} is not what the token says`)
 }
 
-function checkAnchor(anchor: Members, { anchored }: VerifyProofOptions): Skip | void {
+function checkAnchor(answer: Members, anchor: Members, { anchored }: VerifyProofOptions): Skip | void {
+  if (answer['blockNumber'] !== undefined && answer['blockNumber'] !== anchor['blockNumber'])
+    throw refuse("blockNumber is not that of the anchor's block")
   if (anchored === undefined) return skip('Nothing was given to look into the chain with')
   const found = anchored(anchor)
   if (found === undefined) throw refuse('The chain does not hold the transaction')

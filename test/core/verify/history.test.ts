@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { encodeUtf8, fromHex, sha256, toHex } from '../../../core/bytes.ts'
+import { slotHash } from '../../../core/commitment.ts'
+import type { EvidenceEvent } from '../../../core/schemas.ts'
+import { verifyEvent, verifyFile, verifyHistory, verifyLog } from '../../../core/verify/index.ts'
+import { makeTemporary, removeTemporary } from '../../adapters/files/temporary.ts'
+import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../sealed-registry.ts'
+
+const REFUSED = { code: 'VERIFICATION_FAILED' }
+
+type Disclosure = NonNullable<EvidenceEvent['disclosure']>
+type Disclosed = EvidenceEvent & { disclosure: Disclosure }
+
+let directory: string
+let sealed: SealedRegistry
+let filled: Filled
+let events: Disclosed[]
+
+before(async () => {
+  directory = await makeTemporary()
+  sealed = await openSealedRegistry(directory)
+  filled = await fillRegistry(sealed)
+  const page = await sealed.registry.evidences.get(sealed.scope, filled.drill, { disclose: true })
+  // As it comes over HTTP: nothing but JSON.
+  events = JSON.parse(JSON.stringify(page.events)) as Disclosed[]
+})
+after(async () => {
+  await sealed.registry.close()
+  await removeTemporary(directory)
+})
+
+/** Event `index`, changed. */
+function edited(index: number, edit: (event: Disclosed) => void): Disclosed[] {
+  const copy = structuredClone(events)
+  edit(copy[index] as Disclosed)
+  return copy
+}
+
+const flip = (text: string, at = Math.floor(text.length / 2)): string =>
+  text.slice(0, at) + (text[at] === '1' ? '2' : '1') + text.slice(at + 1)
+
+describe('verifyEvent', () => {
+  it('answers what was disclosed, and names what was erased', () => {
+    const [first] = events as [Disclosed]
+    const event = verifyEvent(first.disclosure, { txId: first.txId, origin: sealed.registry.origin })
+    assert.equal(event.version, 1)
+    assert.equal(event.time, Date.parse(first.timestamp))
+    assert.equal(event.fields.get('externalId'), filled.drill)
+    assert.deepEqual(event.fields.get('meta'), { a: [1] })
+    assert.deepEqual(event.fields.get('action'), { type: 'create' })
+    assert.deepEqual(event.erasedFields, [])
+    assert.deepEqual(event.erasedFiles, [filled.deletedFile])
+    assert.deepEqual([...event.files.keys()].toSorted(), [filled.imageFile, filled.keptFile].toSorted())
+  })
+
+  it('verifies with any field or file left out, and names it', () => {
+    const [first] = events as [Disclosed]
+    for (const name of Object.keys(first.disclosure.fields)) {
+      const { [name]: _, ...fields } = first.disclosure.fields
+      const event = verifyEvent({ ...first.disclosure, fields }, { txId: first.txId })
+      assert.deepEqual(event.erasedFields, [name])
+      assert.equal(event.fields.has(name), false)
+    }
+    const bare = verifyEvent({ ...first.disclosure, fields: {}, files: {} }, { txId: first.txId })
+    assert.equal(bare.erasedFields.length, Object.keys(first.disclosure.fields).length)
+    assert.equal(bare.erasedFiles.length, 3)
+  })
+
+  it('refuses every text, salt, opening and txId that is changed', () => {
+    for (const { txId, disclosure } of events) {
+      const refused = (change: (copy: Disclosure) => void): void => {
+        const copy = structuredClone(disclosure)
+        change(copy)
+        assert.throws(() => verifyEvent(copy, { txId }), REFUSED)
+      }
+      for (const name of ['opening', 'header', 'filesText', 'filesSalt'] as const) {
+        refused((copy) => (copy[name] = flip(copy[name])))
+        refused((copy) => (copy[name] = 7 as never))
+        refused((copy) => delete (copy as Partial<Disclosure>)[name])
+        // The same value in another spelling: what is hashed is the text as it came.
+        refused((copy) => (copy[name] += ' '))
+      }
+      for (const kind of ['fields', 'files'] as const) {
+        for (const name of Object.keys(disclosure[kind])) {
+          const at = (copy: Disclosure) => copy[kind][name] as { text: string; salt: string }
+          refused((copy) => (at(copy).text = flip(at(copy).text)))
+          refused((copy) => (at(copy).text += ' '))
+          refused((copy) => (at(copy).salt = flip(at(copy).salt)))
+          refused((copy) => (copy[kind]['another'] = at(copy)))
+          refused((copy) => (copy[kind] = { ...copy[kind], [name]: null as never }))
+        }
+        refused((copy) => (copy[kind] = [] as never))
+      }
+      assert.throws(() => verifyEvent(disclosure, { txId: flip(txId) }), REFUSED)
+      assert.throws(() => verifyEvent(disclosure, { txId, origin: 'another/log' }), REFUSED)
+    }
+    const [first, second] = events as [Disclosed, Disclosed]
+    assert.throws(() => verifyEvent(second.disclosure, { txId: first.txId }), REFUSED)
+    assert.throws(() => verifyEvent(null, { txId: first.txId }), REFUSED)
+  })
+
+  it('refuses a value that stands under another name', () => {
+    const [first] = events as [Disclosed]
+    const copy = structuredClone(first.disclosure)
+    copy.fields['name'] = copy.fields['owner'] as { text: string; salt: string }
+    assert.throws(() => verifyEvent(copy, { txId: first.txId }), REFUSED)
+  })
+})
+
+describe('verifyHistory', () => {
+  it('follows a whole history', () => {
+    const history = verifyHistory(events, { origin: sealed.registry.origin })
+    assert.equal(history.txId, events[0]?.txId)
+    assert.deepEqual(
+      history.events.map(({ version }) => version),
+      [1, 2, 3, 4, 5],
+    )
+    assert.deepEqual(
+      events.map(({ type, updateType }) => updateType ?? type),
+      ['create', 'change', 'transfer', 'addfile', 'deletefile'],
+    )
+    assert.deepEqual(history.events[4]?.files.get(filled.deletedFile), {
+      id: filled.deletedFile,
+      deleted: events[0]?.txId,
+    })
+  })
+
+  it('refuses versions that are missing, swapped, doubled or of another history', async () => {
+    const other = await sealed.registry.evidences.get(sealed.scope, filled.plain, { disclose: true })
+    const [a, b, c, d, e] = events as [Disclosed, Disclosed, Disclosed, Disclosed, Disclosed]
+    const broken = [
+      [],
+      [b],
+      [a, c],
+      [b, a],
+      [a, a],
+      [a, b, d, c, e],
+      [a, ...other.events.slice(1)],
+      other.events.slice(1),
+    ]
+    for (const history of broken) assert.throws(() => verifyHistory(history), REFUSED)
+    assert.equal(verifyHistory(other.events).events.length, 2)
+  })
+
+  it('refuses everything that an event shows beside its disclosure and does not commit to', () => {
+    const changes: ((event: Disclosed) => void)[] = [
+      (event) => (event.timestamp = new Date(Date.parse(event.timestamp) + 1).toISOString()),
+      (event) => (event.version += 1),
+      (event) => (event.type = event.type === 'create' ? 'update' : 'create'),
+      (event) => (event.updateType = 'repair'),
+      (event) => (event.ownerName += 'x'),
+      (event) => (event.personaName = 'Somebody'),
+      (event) => (event.eventDescription = 'Something'),
+      (event) => (event.updateDescription = 'Something'),
+      (event) => (event.meta = { a: [2] }),
+      (event) => (event.txId = flip(event.txId)),
+      (event) => delete (event as Partial<Disclosed>).disclosure,
+    ]
+    for (let index = 0; index < events.length; index++)
+      for (const change of changes) assert.throws(() => verifyHistory(edited(index, change)), REFUSED, String(change))
+    const shown = ['personaName', 'eventDescription', 'updateDescription', 'meta'] as const
+    for (const name of shown) assert.throws(() => verifyHistory(edited(1, (event) => delete event[name])), REFUSED)
+  })
+
+  it('needs the slot key of version 1', () => {
+    const hidden = edited(0, ({ disclosure }) => delete disclosure.fields['slotKey'])
+    assert.throws(() => verifyHistory(hidden), REFUSED)
+  })
+})
+
+describe('verifyFile', () => {
+  const content = encodeUtf8('Read this first.')
+  const commitment = () => {
+    const [{ txId, disclosure }] = events as [Disclosed]
+    const { opening, filesText, filesSalt } = disclosure
+    return { fileId: filled.keptFile, txId, opening, filesText, filesSalt }
+  }
+  const disclosed = () => (events[0] as Disclosed).disclosure.files[filled.keptFile]
+
+  it('leads from the bytes, or from their digest, to the txId', () => {
+    const file = verifyFile(content, disclosed(), commitment())
+    assert.deepEqual(file, {
+      id: filled.keptFile,
+      name: 'manual.txt',
+      mimeType: 'text/plain',
+      size: content.length,
+      sha256: toHex(sha256(content)),
+    })
+    assert.deepEqual(verifyFile({ size: content.length, sha256: sha256(content) }, disclosed(), commitment()), file)
+  })
+
+  it('refuses other bytes, another file, another event and a disclosure of something else', () => {
+    const [first, , , fourth, fifth] = events as [Disclosed, Disclosed, Disclosed, Disclosed, Disclosed]
+    for (const bytes of [encodeUtf8('Read this first!'), encodeUtf8('Read this first. '), new Uint8Array()])
+      assert.throws(() => verifyFile(bytes, disclosed(), commitment()), REFUSED)
+    assert.throws(
+      () => verifyFile({ size: content.length + 1, sha256: sha256(content) }, disclosed(), commitment()),
+      REFUSED,
+    )
+    assert.throws(() => verifyFile(content, disclosed(), { ...commitment(), fileId: filled.imageFile }), REFUSED)
+    assert.throws(() => verifyFile(content, first.disclosure.files[filled.imageFile], commitment()), REFUSED)
+    assert.throws(() => verifyFile(content, disclosed(), { ...commitment(), txId: fourth.txId }), REFUSED)
+    assert.throws(() => verifyFile(content, undefined, commitment()), REFUSED)
+    const { opening, filesText, filesSalt } = fifth.disclosure
+    const deletion = { fileId: filled.deletedFile, txId: fifth.txId, opening, filesText, filesSalt }
+    assert.throws(() => verifyFile(content, fifth.disclosure.files[filled.deletedFile], deletion), REFUSED)
+  })
+})
+
+describe('verifyLog', () => {
+  const openingsOf = async (size: number): Promise<Uint8Array[]> =>
+    ((await sealed.registry.proofs.openings(0, size)) ?? []).map((opening) => fromHex(opening) as Uint8Array)
+
+  it('rebuilds the signed root from the openings of all entries, and knows every slot', async () => {
+    const { note, size, root } = (await sealed.registry.log.latestCheckpoint())!
+    const log = verifyLog(await openingsOf(size), { checkpoint: note, origin: sealed.registry.origin })
+    assert.deepEqual([log.size, log.root], [size, root])
+    assert.deepEqual(log.verifierKeys, [sealed.registry.verifierKey])
+    assert.ok(log.tokens.size >= 1)
+    const { slotKey } = verifyHistory(events)
+    const isIn = (version: number): boolean => log.slots.has(toHex(slotHash(slotKey, version)))
+    assert.deepEqual([1, 2, 3, 4, 5, 6].map(isIn), [true, true, true, true, true, false])
+    // A history that was cut short verifies by itself, and shows here.
+    assert.equal(verifyHistory(events.slice(0, 4)).events.length, 4)
+    assert.equal(isIn(5), true)
+  })
+
+  it('refuses entries that are missing, swapped, changed or forked, and another origin', async () => {
+    const { note: checkpoint, size } = (await sealed.registry.log.latestCheckpoint())!
+    const openings = await openingsOf(size)
+    const [key, first, second, ...rest] = openings as [Uint8Array, Uint8Array, Uint8Array, ...Uint8Array[]]
+    const changed = first.slice()
+    changed[60] = (changed[60] ?? 0) ^ 1
+    const broken = [
+      openings.slice(0, -1),
+      [...openings, first],
+      [key, second, first, ...rest],
+      [key, changed, second, ...rest],
+      [key, first, first, ...rest],
+      [first, second, ...rest],
+      [key, first, new Uint8Array(120), ...rest],
+      [],
+    ]
+    for (const log of broken) assert.throws(() => verifyLog(log, { checkpoint }), REFUSED)
+    assert.throws(() => verifyLog(openings, { checkpoint, origin: 'another/log' }), REFUSED)
+    assert.throws(() => verifyLog(openings, { checkpoint: flip(checkpoint) }), REFUSED)
+  })
+})

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { encodeUtf8, fromHex } from '../../../core/bytes.ts'
+import type { FileProof } from '../../../core/schemas.ts'
+import { openLogIdentity } from '../../../core/log/identity.ts'
+import {
+  verifierKeysOf,
+  verifyProof,
+  type AnchoredTransaction,
+  type ProofResult,
+  type VerifyProofOptions,
+} from '../../../core/verify/index.ts'
+import { makeTemporary, removeTemporary } from '../../adapters/files/temporary.ts'
+import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../sealed-registry.ts'
+
+/** As it comes over HTTP: nothing but JSON. */
+const overTheWire = (answer: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(answer)) as never
+
+const failed = ({ steps }: ProofResult): string[] =>
+  steps.filter(({ state }) => state === 'failed').map(({ name, of }) => `${of}: ${name}`)
+
+describe('verifyProof', () => {
+  let directory: string
+  let sealed: SealedRegistry
+  let filled: Filled
+  let options: VerifyProofOptions
+  let answers: Record<string, Record<string, unknown>>
+
+  before(async () => {
+    directory = await makeTemporary()
+    sealed = await openSealedRegistry(directory)
+    filled = await fillRegistry(sealed)
+    const { registry, trustAnchor, scope } = sealed
+    const { events } = await registry.evidences.get(scope, filled.drill)
+    answers = {
+      evidence: overTheWire(await registry.proofs.evidence(filled.drill)),
+      file: overTheWire(await registry.proofs.file(filled.drill, filled.keptFile)),
+      later: overTheWire(await registry.proofs.file(filled.drill, filled.billFile)),
+      deleted: overTheWire(await registry.proofs.file(filled.drill, filled.deletedFile)),
+      path: overTheWire(await registry.proofs.proof(events[1]?.txId as string)),
+    }
+    const chain = chainOf(Object.values(answers))
+    const anchored: VerifyProofOptions['anchored'] = (anchor) => chain.get(anchor['txHash'])
+    options = { verifierKeys: [registry.verifierKey], trustAnchors: [trustAnchor], anchored }
+  })
+  after(async () => {
+    await sealed.registry.close()
+    await removeTemporary(directory)
+  })
+
+  const answerOf = (kind: string): Record<string, unknown> => structuredClone(answers[kind] as Record<string, unknown>)
+
+  it('follows each answer from the opening to the token and the chain', () => {
+    const states = (kind: string): string[] => verifyProof(answers[kind], options).steps.map(({ state }) => state)
+    assert.deepEqual(states('evidence'), Array(7).fill('ok'))
+    assert.deepEqual(states('file'), Array(8).fill('ok'))
+    // A deletion's answer holds no opening.
+    assert.deepEqual(states('deleted'), [...Array(8).fill('ok'), 'skipped', ...Array(6).fill('ok')])
+    assert.deepEqual(states('path'), ['ok', 'ok', 'ok', ...Array(4).fill('skipped')])
+    for (const kind of Object.keys(answers)) assert.equal(verifyProof(answers[kind], options).ok, true)
+  })
+
+  it('follows a stamp and an anchor that are later than the batch', () => {
+    const { merkle, tsa } = answers['later'] as FileProof
+    for (const later of [tsa, merkle?.anchor]) {
+      assert.ok(later !== undefined && merkle !== undefined && later.treeSize > merkle.treeSize)
+      assert.ok(later.consistency.length > 0)
+    }
+    assert.deepEqual(
+      verifyProof(answers['later'], options).steps.map(({ state }) => state),
+      Array(8).fill('ok'),
+    )
+  })
+
+  it('skips what it cannot check, unless that is required', async () => {
+    const { registry, scope } = sealed
+    const bare = { verifierKeys: [registry.verifierKey] }
+    const states = verifyProof(answers['evidence'], bare).steps.filter(({ state }) => state === 'skipped')
+    assert.deepEqual(
+      states.map(({ name }) => name),
+      ['timestamp', 'anchor'],
+    )
+    assert.deepEqual(failed(verifyProof(answers['path'], { ...bare, require: ['timestamp'] })), ['event: timestamp'])
+    const { events } = await registry.evidences.create(scope, {
+      categoryName: 'Tools & Gärten',
+      subcategoryName: 'Drills',
+      externalId: 'unsealed',
+      name: 'Unsealed',
+    })
+    const pending = overTheWire(await registry.proofs.evidence('unsealed'))
+    assert.equal(pending['txId'], events[0]?.txId)
+    assert.deepEqual(failed(verifyProof(pending, options)), ['event: inclusion', 'event: checkpoint'])
+  })
+
+  /** What an answer says that no cryptography covers (see the comment on `verifyProof`). */
+  const UNPROVEN = new Set([
+    'status',
+    'evidenceId',
+    'fileCount',
+    'batchId',
+    'sendStatus',
+    'tsa.authority',
+    'merkle.batchId',
+    'merkle.sendStatus',
+    ...['time', 'anchor', 'note'].map((name) => `assurance.${name}`),
+    ...['type', 'network', 'chainId', 'confirmations'].map((name) => `merkle.anchor.${name}`),
+  ])
+  const isUnproven = (path: string): boolean =>
+    UNPROVEN.has(path) ||
+    UNPROVEN.has(path.replace(/^deletion\./, '')) ||
+    // Without its opening, a deletion's time is a claim.
+    path === 'deletion.eventTimestamp'
+
+  for (const kind of ['evidence', 'file', 'later', 'deleted', 'path']) {
+    it(`notices every change to a member of an answer: ${kind}`, () => {
+      let changes = 0
+      for (const path of leavesOf(answers[kind])) {
+        for (const change of [other, wrongKind]) {
+          const answer = answerOf(kind)
+          edit(answer, path, change)
+          const { ok } = verifyProof(answer, options)
+          assert.equal(ok, isUnproven(nameOf(path)), `${nameOf(path)} changed by ${change.name}`)
+          if (!ok) changes += 1
+        }
+      }
+      assert.ok(changes > 15, `${changes} changes were noticed`)
+    })
+
+    it(`notices every member that is taken away: ${kind}`, () => {
+      for (const path of leavesOf(answers[kind])) {
+        const answer = answerOf(kind)
+        edit(answer, path, () => undefined)
+        const name = nameOf(path).replace(/^deletion\./, '')
+        // Times stand beside the opening, and an anchor's root beside its checkpoint; a time that is not shown is no lie.
+        const optional = ['opening', 'createdAt', 'eventTimestamp', 'blockNumber', 'merkle.anchor.merkleRoot', 'fileId']
+        const { ok } = verifyProof(JSON.parse(JSON.stringify(answer)), options)
+        if (!optional.includes(name)) assert.equal(ok, isUnproven(nameOf(path)), `${nameOf(path)} taken away`)
+      }
+    })
+  }
+
+  it('notices each proof hash left out, doubled or swapped', () => {
+    for (const edits of [
+      (proof: unknown[]) => proof.slice(1),
+      (proof: unknown[]) => [...proof, proof[0]],
+      (proof: unknown[]) => proof.toReversed(),
+    ]) {
+      const answer = answerOf('evidence') as { merkle: { proof: unknown[] } }
+      assert.ok(answer.merkle.proof.length > 1)
+      answer.merkle.proof = edits(answer.merkle.proof)
+      assert.deepEqual(failed(verifyProof(answer, options)), ['event: inclusion'])
+    }
+  })
+
+  it('trusts no other key, no other authority and no other chain', async () => {
+    const { registry, trustAnchor } = sealed
+    const stranger = await openSealedRegistry(`${directory}/other`, 8)
+    const keys = [stranger.registry.verifierKey]
+    await stranger.registry.close()
+    const steps = (some: Partial<VerifyProofOptions>): string[] =>
+      failed(verifyProof(answers['evidence'], { ...options, ...some }))
+    const checkpoints = ['event: checkpoint', 'event: stamped checkpoint', 'event: anchored checkpoint']
+    assert.deepEqual(steps({ verifierKeys: keys }), checkpoints)
+    assert.deepEqual(steps({ verifierKeys: [] }), checkpoints)
+    assert.deepEqual(steps({ verifierKeys: ['nonsense', ...keys, registry.verifierKey] }), [])
+    assert.deepEqual(steps({ trustAnchors: [stranger.trustAnchor] }), ['event: timestamp'])
+    assert.deepEqual(steps({ trustAnchors: [stranger.trustAnchor, trustAnchor] }), [])
+    assert.deepEqual(steps({ anchored: () => undefined }), ['event: anchor'])
+    const found = { input: encodeUtf8('x'), blockNumber: 1, blockHash: '', blockTime: 0 }
+    assert.deepEqual(steps({ anchored: () => found }), ['event: anchor'])
+  })
+
+  it('never throws, whatever it is given', () => {
+    const nonsense = [
+      null,
+      'x',
+      7,
+      [],
+      {},
+      { merkle: 'x', tsa: 7 },
+      { merkle: { anchor: [] }, tsa: [], deletion: null },
+    ]
+    for (const answer of nonsense) assert.equal(verifyProof(answer, options).ok, false)
+  })
+
+  it('follows a rotated key by the keys in the log', async () => {
+    const { registry, records, secret, clock, scope, settle, trustAnchor } = sealed
+    const identity = await openLogIdentity({ records, secret, clock })
+    await identity.rotateCheckpointKey()
+    await registry.evidences.create(scope, {
+      categoryName: 'Tools & Gärten',
+      subcategoryName: 'Drills',
+      externalId: 'after the rotation',
+      name: 'Rotated',
+    })
+    await settle()
+    const answer = overTheWire(await registry.proofs.evidence('after the rotation'))
+    const openings = await Promise.all(
+      identity.keys.map(
+        async ({ entry }) => (await registry.log.otherOpening(fromHex(entry) as Uint8Array)) as Uint8Array,
+      ),
+    )
+    const verifierKeys = verifierKeysOf(registry.origin, openings)
+    assert.equal(verifierKeys.length, 2)
+    assert.deepEqual(failed(verifyProof(answer, { verifierKeys, trustAnchors: [trustAnchor] })), [])
+    assert.deepEqual(failed(verifyProof(answer, { verifierKeys: verifierKeys.slice(0, 1) })), [
+      'event: checkpoint',
+      'event: stamped checkpoint',
+      'event: anchored checkpoint',
+    ])
+    // What was sealed before still holds under the first key.
+    assert.equal(verifyProof(answers['evidence'], { ...options, verifierKeys }).ok, true)
+    assert.throws(() => verifierKeysOf(registry.origin, openings.toReversed()), { code: 'VERIFICATION_FAILED' })
+    assert.throws(() => verifierKeysOf(`${registry.origin}0`, openings), { code: 'VERIFICATION_FAILED' })
+  })
+})
+
+/** What the chain holds, as far as these answers know of it. */
+function chainOf(answersOfAll: readonly Record<string, unknown>[]): ReadonlyMap<unknown, AnchoredTransaction> {
+  const anchors = answersOfAll.flatMap((answer) => {
+    const { merkle, deletion } = answer as Partial<FileProof>
+    return [merkle?.anchor, deletion?.merkle?.anchor]
+  })
+  return new Map(
+    anchors
+      .filter((anchor) => anchor !== undefined)
+      .map(({ txHash, checkpoint, blockNumber, blockHash, blockTime }) => [
+        txHash,
+        { input: encodeUtf8(checkpoint), blockNumber, blockHash, blockTime: Date.parse(blockTime) },
+      ]),
+  )
+}
+
+type Path = readonly (string | number)[]
+
+const nameOf = (path: Path): string => path.filter((part) => typeof part === 'string').join('.')
+
+/** Every path to a member that is no object or list. */
+function leavesOf(value: unknown, path: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return [path]
+  return Object.entries(value).flatMap(([name, member]) =>
+    leavesOf(member, [...path, Array.isArray(value) ? Number(name) : name]),
+  )
+}
+
+function edit(answer: unknown, path: Path, change: (value: unknown) => unknown): void {
+  const parent = path.slice(0, -1).reduce((value, name) => (value as Record<string, unknown>)[name], answer)
+  const last = path.at(-1) as string
+  const members = parent as Record<string, unknown>
+  members[last] = change(members[last])
+}
+
+/** Something else of the same kind. */
+function other(value: unknown): unknown {
+  if (typeof value === 'number') return value + 1
+  if (typeof value === 'boolean') return !value
+  const text = value as string
+  if (text === 'left' || text === 'right') return text === 'left' ? 'right' : 'left'
+  if (/^\d{4}-\d\d-\d\dT/.test(text)) return new Date(Date.parse(text) + 1).toISOString()
+  // One character in the middle, by one that the same alphabets have.
+  const at = Math.floor(text.length / 2)
+  return text.slice(0, at) + (text[at] === '1' ? '2' : '1') + text.slice(at + 1)
+}
+
+function wrongKind(value: unknown): unknown {
+  return typeof value === 'string' ? 7 : 'x'
+}
