@@ -24,6 +24,12 @@ export const BASE_PATH = '/api/v1'
 /** Of the interface, which the document describes. */
 const API_VERSION = '1.0.0'
 
+/** Answers are data: nothing in them may run or be framed. Whether the site is https for ever is for whoever ends TLS to say. */
+const HEADERS = {
+  contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+  strictTransportSecurity: false,
+} as const
+
 export interface AppOptions {
   readonly registry: Registry
   readonly logger: Logger
@@ -88,7 +94,7 @@ export async function createApp({ registry, logger, ...options }: AppOptions): P
     if (health.stopping) ctx.set('Connection', 'close')
     await next()
   })
-  koa.use(helmet())
+  koa.use(helmet(HEADERS))
   koa.use(allowAnyOrigin(isPublic))
   koa.use(
     answerErrors({

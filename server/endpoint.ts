@@ -88,3 +88,6 @@ export const endpoint = <Q extends TObject, B extends TSchema>(description: Endp
 /** The names of a path's parameters, in order. */
 export const parametersOf = (path: string): string[] =>
   [...path.matchAll(/\{([A-Za-z_]+)\*?\}/g)].map(([, name]) => name as string)
+
+/** A path as the document writes it: `{N*}` has no spelling of its own there. */
+export const documentPath = (path: string): string => path.replaceAll('*}', '}')

@@ -122,16 +122,30 @@ async function introduce(config: Config, logger: Logger, registry: Registry, bas
   logger.info({ path }, 'first start: the operator key is in this file; keep it elsewhere and delete it')
 }
 
+/** npm hands on what the terminal sent to the whole group as well: one Ctrl-C arrives twice. */
+const SAME_SIGNAL_MS = 500
+
 /** A first signal finishes what was begun; a second one ends the process at once, which loses nothing acknowledged either. */
 function closeOnSignal(config: Config, logger: Logger, server: RunningServer, registry: Registry): void {
   const onTimeout = (delayMs: number): void => logger.error({ delayMs }, 'closing took too long; ending at once')
-  closeWithGrace({ delay: config.shutdownMs + CLOSE_MS, logger: false, onTimeout }, async ({ err, signal }) => {
-    if (err !== undefined) logger.error({ err }, 'an error that nobody expected; stopping')
-    else logger.info({ signal }, 'stopping: requests under way are finished')
-    await server.close()
-    await registry.close()
-    logger.info({}, 'stopped')
-  })
+  const grace = closeWithGrace(
+    { delay: config.shutdownMs + CLOSE_MS, logger: false, onTimeout, skip: ['SIGINT', 'SIGTERM'] },
+    async ({ err }) => {
+      if (err !== undefined) logger.error({ err }, 'an error that nobody expected; stopping')
+      await server.close()
+      await registry.close()
+      logger.info({}, 'stopped')
+    },
+  )
+  let firstAt: number | undefined
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (firstAt === undefined) {
+      firstAt = performance.now()
+      logger.info({ signal }, 'stopping: requests under way are finished')
+      grace.close()
+    } else if (performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(EXIT_FAILURE)
+  }
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
 }
 
 function configure(): Start {
@@ -148,7 +162,7 @@ try {
   const asked = configure()
   if ('text' in asked) process.stdout.write(asked.text)
   else {
-    const logger = pino({ level: asked.run.logLevel, base: undefined, timestamp: pino.stdTimeFunctions.isoTime })
+    const logger = pino({ level: asked.run.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime })
     await start(asked.run, logger)
   }
 } catch (error) {

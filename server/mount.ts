@@ -8,7 +8,7 @@ import { CompanyId } from '../core/schemas.ts'
 import { validate } from '../core/validation.ts'
 import { authenticate } from './auth.ts'
 import { bodyType, readJsonObject } from './bodies.ts'
-import { parametersOf, type Asked, type Endpoint } from './endpoint.ts'
+import { documentPath, parametersOf, type Asked, type Endpoint } from './endpoint.ts'
 import { readQuery } from './query.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { readJsonForm, readMultipart, type Form, type Stage, type UploadLimits } from './uploads.ts'
@@ -25,7 +25,7 @@ export function mount(endpoints: readonly Endpoint[], base: string, surroundings
   const router = new Router({ prefix: base, sensitive: true, strict: true })
   for (const endpoint of endpoints) {
     router.register(koaPath(endpoint.path), [endpoint.method], async (ctx: Context) => {
-      ctx.state['route'] = `${base}${endpoint.path}`
+      ctx.state['route'] = `${base}${documentPath(endpoint.path)}`
       await run(endpoint, ctx, surroundings)
     })
   }

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import * as coreShapes from '../core/schemas.ts'
 import { codesWith, statusOf } from './errors.ts'
-import { parametersOf, type Endpoint, type EndpointGroup } from './endpoint.ts'
+import { documentPath, parametersOf, type Endpoint, type EndpointGroup } from './endpoint.ts'
 import type { FileSlot } from './uploads.ts'
 import * as httpShapes from './shapes.ts'
 import { INERT_TYPES } from './download.ts'
@@ -64,9 +64,6 @@ export function openApiDocument({ publicUrl, basePath, version, groups, rootGrou
     },
   }
 }
-
-/** A path as the document writes it: `{N*}` has no other spelling there. */
-export const documentPath = (path: string): string => path.replaceAll('*}', '}')
 
 /** Schemas with a name become references; all else is written where it stands. */
 class SchemaEmitter {
