@@ -3,11 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLevelRecords, type LevelRecords } from '../adapters/level/index.ts'
+import { shown, type Bench } from './bench.ts'
 
 /**
  * Synced commits a second of the Level store, each as large as creating an evidence: two checks, eight records of 500
  * bytes, a counter, a log entry. Then appending and reading a million log entries.
- * `node --import tsx bench/store.ts [seconds a step]`; the store lies below TMPDIR, which must be a real disk.
+ * The store lies below TMPDIR, which must be a real disk.
  */
 const FAMILIES = ['ex', 'ev', 'vh', 'tx', 'el', 'ec', 'fi', 'fo']
 const value = new Uint8Array(randomBytes(500))
@@ -37,26 +38,52 @@ async function commitsPerSecond(store: LevelRecords, inFlight: number, seconds: 
   return committed / ((performance.now() - start) / 1000)
 }
 
-async function timed(name: string, work: () => Promise<unknown>): Promise<void> {
-  const start = performance.now()
-  await work()
-  console.log(`${name}: ${(performance.now() - start).toFixed(0)} ms`)
-}
-
-const seconds = Number(process.argv[2] ?? 4)
-const directory = await mkdtemp(join(tmpdir(), 'er-bench-'))
-try {
-  const store = await openLevelRecords(directory)
-  for (const inFlight of [1, 16, 256]) {
-    const rate = await commitsPerSecond(store, inFlight, seconds)
-    console.log(`${inFlight} in flight: ${rate.toFixed(0)} commits/s`)
-  }
-  await timed('append 1,048,576 entries in 16 commits', async () => {
-    for (let i = 0; i < 16; i += 1) await store.commit({ append: new Uint8Array(randomBytes(65_536 * 32)) })
-  })
-  await timed('read 1,000,000 entries', () => store.readLog(0, 1_000_000))
-  await timed('close', () => store.close())
-  await timed('open', async () => (await openLevelRecords(directory)).close())
-} finally {
-  await rm(directory, { recursive: true })
+/** Rows of the result: what was done, and what it came to. */
+export const store: Bench = {
+  name: 'store',
+  about: 'synced commits of the Level store, and its log, beside nothing else',
+  async run({ quick, progress }) {
+    const seconds = quick ? 1 : 4
+    const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
+    const rows: { what: string; value: number; unit: string }[] = []
+    const timed = async (what: string, work: () => Promise<unknown>): Promise<void> => {
+      const start = performance.now()
+      await work()
+      rows.push({ what, value: shown(performance.now() - start), unit: 'ms' })
+      progress(what)
+    }
+    try {
+      const records = await openLevelRecords(directory)
+      for (const inFlight of [1, 16, 256]) {
+        rows.push({
+          what: `${inFlight} in flight`,
+          value: shown(await commitsPerSecond(records, inFlight, seconds)),
+          unit: 'commits/s',
+        })
+        progress(`${inFlight} in flight`)
+      }
+      const pieces = quick ? 1 : 16
+      await timed(`append ${pieces} × 65,536 entries`, async () => {
+        for (let i = 0; i < pieces; i += 1) await records.commit({ append: new Uint8Array(randomBytes(65_536 * 32)) })
+      })
+      await timed(`read ${pieces} × 62,500 entries`, () => records.readLog(0, pieces * 62_500))
+      await timed('close', () => records.close())
+      await timed('open', async () => (await openLevelRecords(directory)).close())
+    } finally {
+      await rm(directory, { recursive: true })
+    }
+    return {
+      settings: {
+        checks: 2,
+        puts: FAMILIES.length,
+        putBytes: value.length,
+        adds: 1,
+        entries: 1,
+        synced: true,
+        seconds,
+      },
+      rows,
+      findings: {},
+    }
+  },
 }

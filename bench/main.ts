@@ -1,0 +1,30 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import type { Bench } from './bench.ts'
+import { growth } from './growth.ts'
+import { machine } from './machine.ts'
+import { store } from './store.ts'
+
+/** `npm run bench [-- --quick] [-- --only growth,…]`: runs, shows how far it is, and writes `bench/results/NAME.json`. */
+const BENCHES: readonly Bench[] = [store, growth]
+
+const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
+const names = values.only?.split(',') ?? BENCHES.map(({ name }) => name)
+const unknown = names.filter((name) => !BENCHES.some((bench) => bench.name === name))
+if (unknown.length > 0) {
+  console.error(`No such benchmark: ${unknown.join(', ')}. There are: ${BENCHES.map(({ name }) => name).join(', ')}`)
+  process.exit(2)
+}
+
+for (const bench of BENCHES.filter(({ name }) => names.includes(name))) {
+  console.log(`\n${bench.name}: ${bench.about}`)
+  const begun = performance.now()
+  const result = await bench.run({ quick: values.quick, progress: (text) => console.error(`  … ${text}`) })
+  console.table(result.rows)
+  console.log(result.findings)
+  console.log(`  took ${((performance.now() - begun) / 1_000).toFixed(0)} s`)
+  if (values.quick) continue
+  await mkdir('bench/results', { recursive: true })
+  const record = { bench: bench.name, at: new Date().toISOString(), machine: machine(), ...result }
+  await writeFile(`bench/results/${bench.name}.json`, `${JSON.stringify(record, null, 2)}\n`)
+}
