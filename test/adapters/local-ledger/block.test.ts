@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
-import { createHash, generateKeyPairSync, verify } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
+import { createHash, createPrivateKey, generateKeyPairSync, verify } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { verifyLedger, verifyLedgerBlock } from '../../../adapters/local-ledger/index.ts'
+import { blockOf, formatBlock, signHash } from '../../../adapters/local-ledger/block.ts'
+import { newTransaction } from '../../../adapters/local-ledger/transaction.ts'
 import { TransactionIndex } from '../../../adapters/local-ledger/transaction-index.ts'
 import { encodeUtf8, toHex } from '../../../core/bytes.ts'
 import { input, ledgerDirectory, send } from './ledger-directory.ts'
@@ -152,6 +155,38 @@ describe('verifyLedger', () => {
     const { publicKey: other } = generateKeyPairSync('ed25519')
     await assert.rejects(verifyLedger(blocks, other), { code: 'VERIFICATION_FAILED', message: /Line 1 / })
   })
+})
+
+test('verifyLedger refuses blocks that are well signed and do not follow: previous hash, height, time', async (t) => {
+  const { directory, open, blocks, lines, clock, publicKey } = await ledgerDirectory(t)
+  const ledger = await open()
+  clock.set(clock.now() + 5000)
+  await send(ledger)
+  await ledger.close()
+  const key = createPrivateKey({
+    key: Buffer.concat([fromHex('302e020100300506032b657004220420'), await readFile(join(directory, 'ledger.key'))]),
+    type: 'pkcs8',
+    format: 'der',
+  })
+  const good = await lines()
+  const last = verifyLedgerBlock(encodeUtf8(good[1] ?? ''), await publicKey())
+  const next = { height: 6, time: last.time, previous: last.hash, transactions: [newTransaction(input())] }
+  const append = async (content: typeof next): Promise<void> => {
+    const block = blockOf(content)
+    const line = formatBlock({ content: block, signature: signHash(block.hash, key) })
+    await writeFile(blocks, `${[...good, Buffer.from(line).toString()].join('\n')}\n`)
+  }
+  await append(next)
+  assert.equal((await verifyLedger(blocks, await publicKey())).blocks, 2)
+  for (const [wrong, reason] of [
+    [{ height: 5 }, /height does not follow/],
+    [{ time: last.time - 1 }, /time does not follow/],
+    [{ previous: last.previous }, /hash does not follow/],
+  ] as const) {
+    await append({ ...next, ...wrong })
+    await assert.rejects(verifyLedger(blocks, await publicKey()), { code: 'VERIFICATION_FAILED', message: reason })
+    await assert.rejects(open(), { code: 'CORRUPT', message: reason })
+  }
 })
 
 test('the index tells apart transactions whose hashes begin alike', () => {

@@ -100,13 +100,17 @@ describe('the disk fails', () => {
   test('while a block is written: it is refused or written whole, and can be sent again, now and after a restart', async (t) => {
     for (const restart of [false, true]) {
       const met = await failEachCall(['write', 'sync', 'stat', 'truncate'], async (plan) => {
-        const { open, blocks, publicKey } = await ledgerDirectory(t)
+        const { open, blocks, lines, publicKey } = await ledgerDirectory(t)
         const faulty = new FaultyFiles()
         const ledger = await open({ files: faulty.files })
         const kept = await send(ledger)
         const { ref, raw } = await ledger.prepare({ checkpoint: input() })
         faulty.arm(plan)
-        await ledger.broadcast(raw).catch((error: unknown) => assert.ok(isRegistryError(error, 'ANCHOR_FAILED')))
+        const before = await lines()
+        await ledger.broadcast(raw).catch(async (error: unknown) => {
+          assert.ok(isRegistryError(error, 'ANCHOR_FAILED'))
+          assert.deepEqual(await lines(), before)
+        })
         const wasMet = faulty.disarm()
         if (restart) await ledger.close()
         const current = restart ? await open() : ledger
