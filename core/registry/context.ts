@@ -47,19 +47,41 @@ export async function write<T extends Json>(
   decide: (now: number) => Promise<Decision<T>>,
 ): Promise<T> {
   await assertCompany(context, scope)
+  return writeUnchecked(context, scope, options, decide)
+}
+
+/** A write that may also create the company. */
+export async function writeUnchecked<T extends Json>(
+  context: Context,
+  scope: Scope,
+  options: WriteOptions,
+  decide: (now: number) => Promise<Decision<T>>,
+): Promise<T> {
+  let isFileGone = false
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const seen = await lookUpIdempotency(context, scope, options.idempotency)
     if (seen !== undefined && 'replay' in seen) return seen.replay as T
+    // No new decision brings a staged file back, so this is not tried again.
+    if (isFileGone)
+      throw new RegistryError('FILE_NOT_FOUND', 'A staged file was used or discarded before: stage it again')
     const now = context.clock.now()
     const { commit, answer, stored } = await decide(now)
     const result = await context.records.commit(
       seen === undefined ? commit : withIdempotency(context, commit, seen, { answer: stored ?? answer, now }),
     )
-    if (!result.ok) continue
+    if (!result.ok) {
+      isFileGone = result.conflicts.some(isBlobIntent)
+      continue
+    }
     if (commit.append !== undefined) context.notify()
     return answer
   }
   throw new RegistryError('UNAVAILABLE', 'Too many others write to the same records; try again')
+}
+
+const isBlobIntent = (key: string): boolean => {
+  const { gte, lt } = keys.blobIntents()
+  return key >= gte && key < lt
 }
 
 /** A source system has a company; the operator may name one that does not exist. */
@@ -86,6 +108,8 @@ async function lookUpIdempotency(
   idempotency: Idempotency | undefined,
 ): Promise<FirstUse | { readonly replay: Json } | undefined> {
   if (idempotency === undefined) return undefined
+  if (!/^[\x20-\x7e]{1,255}$/.test(idempotency.key))
+    throw new RegistryError('VALIDATION_ERROR', 'Idempotency-Key takes 1 to 255 printable ASCII characters')
   const key = keys.idempotency(companyId, actorOf(principal), idempotency.route, idempotency.key)
   const [entry] = await context.records.get([key])
   const record = entry && decodeRecord<IdempotencyRecord>(entry.value)

@@ -3,10 +3,11 @@ import { RegistryError } from '../errors.ts'
 import { fromHex } from '../bytes.ts'
 import { keys } from '../keys.ts'
 import { assertAllowed, type Principal } from '../permissions.ts'
+import type { Write } from '../ports.ts'
 import type { Scope, SourceSystems, WriteOptions } from '../registry.ts'
 import { CompanyId, NewSourceSystem, SourceSystemChange, type SourceSystem } from '../schemas.ts'
 import { validate } from '../validation.ts'
-import { assertCompany, listAll, mustRead, put, read, rfc3339, write, type Context } from './context.ts'
+import { assertCompany, listAll, mustRead, put, read, rfc3339, write, writeUnchecked, type Context } from './context.ts'
 import { decodeRecord, type ApiKeyRecord, type SourceSystemRecord } from './records.ts'
 
 const MIN_KEY_LENGTH = 16
@@ -58,9 +59,8 @@ export class RegistrySourceSystems implements SourceSystems {
     validate(CompanyId, scope.companyId)
     const { name, apiKey: own, permissions = 'U' } = validate(NewSourceSystem, input)
     assertAllowed(scope.principal, permissions)
-    if (scope.principal.kind === 'operator') await this.#createCompany(scope.companyId)
     const apiKey = own ?? randomBytes(32).toString('base64url')
-    return write(context, scope, options, async (now) => {
+    return writeUnchecked(context, scope, options, async (now) => {
       const record: SourceSystemRecord = {
         id: context.ids.next(),
         name,
@@ -70,13 +70,16 @@ export class RegistrySourceSystems implements SourceSystems {
         mac: this.#mac(scope.companyId, apiKey),
       }
       await this.#assertFree(scope, { name, apiKey })
+      const company = await this.#newCompany(scope, now)
       return {
         commit: {
           checks: [
+            ...company.map(({ key }) => ({ key, version: null })),
             { key: keys.sourceSystemName(scope.companyId, name), version: null },
             { key: keys.apiKey(record.mac), version: null },
           ],
           writes: [
+            ...company,
             ...this.#writes(scope.companyId, record),
             put(keys.sourceSystemName(scope.companyId, name), { id: record.id }),
           ],
@@ -146,14 +149,11 @@ export class RegistrySourceSystems implements SourceSystems {
     })
   }
 
-  /** Idempotent: of two that create it at once, one does. */
-  async #createCompany(companyId: string): Promise<void> {
+  /** The write that creates the company, where the operator names one that is not there: it comes and goes with its first system. */
+  async #newCompany({ companyId, principal }: Scope, now: number): Promise<readonly Write[]> {
     const key = keys.company(companyId)
-    if ((await read(this.#context, key)) !== undefined) return
-    await this.#context.records.commit({
-      checks: [{ key, version: null }],
-      writes: [put(key, { createdAt: this.#context.clock.now() })],
-    })
+    if (principal.kind !== 'operator' || (await read(this.#context, key)) !== undefined) return []
+    return [put(key, { createdAt: now })]
   }
 
   /** Throws for a name or key that is taken. */

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { OPERATOR, type PermissionLevel, type Scope } from '../../../core/index.ts'
+import { deriveSecret } from '../../../core/secrets.ts'
+import { COMPANY, openFixture, refused, withRegistry, World } from '../../registry-fixture.ts'
+
+const KEY = 'a-key-of-more-than-16-characters'
+const operatorIn = (companyId: string): Scope => ({ companyId, principal: OPERATOR })
+
+describe('source systems', () => {
+  it('are found by their key, in their company only', () =>
+    withRegistry(async ({ registry, system }) => {
+      const { apiKey, scope } = await system('I')
+      const other = await system('A', 'other')
+      const { principal } = scope
+      assert.deepEqual(principal, {
+        kind: 'sourceSystem',
+        id: principal.kind === 'operator' ? '' : principal.id,
+        permissions: 'I',
+      })
+      assert.deepEqual(await registry.sourceSystems.authenticate(COMPANY, apiKey), principal)
+      for (const [company, key] of [
+        ['other', apiKey],
+        [COMPANY, other.apiKey],
+        ['nobody', apiKey],
+        [COMPANY, `${apiKey}x`],
+        [COMPANY, apiKey.toUpperCase()],
+        [COMPANY, ''],
+        [`${COMPANY}\0${apiKey}`, ''],
+      ] as const)
+        assert.equal(await registry.sourceSystems.authenticate(company, key), undefined, `${company} ${key}`)
+    }))
+
+  it('are stored without their keys: only as HMAC-SHA-256 of company and key under a derived secret', () =>
+    withRegistry(async ({ world, registry, scope }) => {
+      await registry.sourceSystems.create(scope, { name: 'own', apiKey: KEY })
+      const made = await registry.sourceSystems.create(scope, { name: 'made' })
+      const mac = createHmac('sha256', deriveSecret(world.secret, 'api-key')).update(`${COMPANY}\0${KEY}`).digest('hex')
+      assert.ok((await world.keysOf('sk')).includes(`sk/${mac}`))
+      for await (const { key, value } of world.records.list({ gte: ' ', lt: '~' })) {
+        const stored = key + Buffer.from(value).toString('latin1')
+        for (const secret of [KEY, made.apiKey as string]) assert.ok(!stored.includes(secret), `${key} holds a key`)
+      }
+      assert.ok(!JSON.stringify(await registry.sourceSystems.list(scope)).includes(mac))
+    }))
+
+  it('get a key of 256 random bits where they bring none, shown once', () =>
+    withRegistry(async ({ registry, scope }) => {
+      const made = await registry.sourceSystems.create(scope, { name: 'a' })
+      assert.match(made.apiKey ?? '', /^[A-Za-z0-9_-]{43}$/)
+      assert.notEqual((await registry.sourceSystems.create(scope, { name: 'b' })).apiKey, made.apiKey)
+      assert.deepEqual(Object.keys(await registry.sourceSystems.create(scope, { name: 'c', apiKey: KEY })), ['id'])
+      assert.ok(await registry.sourceSystems.authenticate(COMPANY, made.apiKey as string))
+    }))
+
+  it('have the level U unless told otherwise', () =>
+    withRegistry(async ({ registry, scope }) => {
+      const { id } = await registry.sourceSystems.create(scope, { name: 'a' })
+      const found = (await registry.sourceSystems.list(scope)).find((system) => system.id === id)
+      assert.deepEqual([found?.permissions, found?.active, found?.name], ['U', true, 'a'])
+    }))
+
+  it('have names and keys of their own in a company, and any in another', () =>
+    withRegistry(async ({ registry, scope }) => {
+      const { create } = registry.sourceSystems
+      const made = create.bind(registry.sourceSystems)
+      await made(scope, { name: 'a', apiKey: KEY })
+      await assert.rejects(made(scope, { name: 'a' }), refused('NAME_EXISTS'))
+      await assert.rejects(made(scope, { name: 'b', apiKey: KEY }), refused('KEY_EXISTS'))
+      await made(operatorIn('other'), { name: 'a', apiKey: KEY })
+      assert.equal((await registry.sourceSystems.list(scope)).length, 2)
+    }))
+
+  it('are one, of two that race on a name or a key', () =>
+    withRegistry(async ({ registry, scope }) => {
+      const { sourceSystems } = registry
+      const names = await Promise.allSettled([1, 2, 3, 4].map(() => sourceSystems.create(scope, { name: 'same' })))
+      assert.equal(names.filter(({ status }) => status === 'fulfilled').length, 1)
+      const keys = await Promise.allSettled(
+        ['k1', 'k2', 'k3'].map((name) => sourceSystems.create(scope, { name, apiKey: KEY })),
+      )
+      const lost = keys.filter((result) => result.status === 'rejected')
+      assert.equal(lost.length, 2)
+      for (const { reason } of lost) assert.equal((reason as { code: string }).code, 'KEY_EXISTS')
+    }))
+
+  it('stop at once when their key is replaced, and work again under the new one', () =>
+    withRegistry(async ({ registry, system, scope }) => {
+      const { apiKey, scope: own } = await system('U')
+      const id = own.principal.kind === 'operator' ? '' : own.principal.id
+      await registry.sourceSystems.update(scope, id, { apiKey: KEY })
+      assert.equal(await registry.sourceSystems.authenticate(COMPANY, apiKey), undefined)
+      assert.deepEqual(await registry.sourceSystems.authenticate(COMPANY, KEY), own.principal)
+      // The old key is free again, the new one taken.
+      await registry.sourceSystems.create(scope, { name: 'next', apiKey })
+      await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey }), refused('KEY_EXISTS'))
+      await registry.sourceSystems.update(scope, id, { apiKey: KEY })
+      assert.ok(await registry.sourceSystems.authenticate(COMPANY, KEY))
+    }))
+
+  it('stop while they are inactive, and take their changes nonetheless', () =>
+    withRegistry(async ({ registry, system, scope }) => {
+      const { apiKey, scope: own } = await system('I')
+      const id = own.principal.kind === 'operator' ? '' : own.principal.id
+      await registry.sourceSystems.update(scope, id, { active: false })
+      assert.equal(await registry.sourceSystems.authenticate(COMPANY, apiKey), undefined)
+      await registry.sourceSystems.update(scope, id, { apiKey: KEY, name: 'renamed', permissions: 'R' })
+      assert.equal(await registry.sourceSystems.authenticate(COMPANY, KEY), undefined)
+      await registry.sourceSystems.update(scope, id, { active: true })
+      assert.deepEqual(await registry.sourceSystems.authenticate(COMPANY, KEY), {
+        kind: 'sourceSystem',
+        id,
+        permissions: 'R',
+      })
+      await registry.sourceSystems.create(scope, { name: apiKey }) // The old name is free.
+      await assert.rejects(registry.sourceSystems.create(scope, { name: 'renamed' }), refused('NAME_EXISTS'))
+    }))
+
+  it('keep name and key where a change of both is refused', () =>
+    withRegistry(async ({ registry, system, scope }) => {
+      const { apiKey, scope: own } = await system('U')
+      const id = own.principal.kind === 'operator' ? '' : own.principal.id
+      await assert.rejects(
+        registry.sourceSystems.update(scope, id, { apiKey: KEY, name: 'first' }),
+        refused('NAME_EXISTS'),
+      )
+      assert.ok(await registry.sourceSystems.authenticate(COMPANY, apiKey))
+      assert.equal(await registry.sourceSystems.authenticate(COMPANY, KEY), undefined)
+      await assert.rejects(registry.sourceSystems.update(scope, id, {}), refused('VALIDATION_ERROR'))
+      await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey: 'short' }), refused('VALIDATION_ERROR'))
+    }))
+
+  it('are the own company’s: another’s is not found', () =>
+    withRegistry(async ({ registry, system, scope }) => {
+      const { scope: foreign } = await system('U', 'other')
+      const id = foreign.principal.kind === 'operator' ? '' : foreign.principal.id
+      await assert.rejects(
+        registry.sourceSystems.update(scope, id, { active: false }),
+        refused('SOURCE_SYSTEM_NOT_FOUND'),
+      )
+      await assert.rejects(
+        registry.sourceSystems.update(scope, 'x', { active: false }),
+        refused('SOURCE_SYSTEM_NOT_FOUND'),
+      )
+    }))
+
+  it('grant no level above their own, and change none that has one', () =>
+    withRegistry(async ({ registry, system, scope }) => {
+      const levels: readonly PermissionLevel[] = ['R', 'I', 'U', 'A']
+      const target = (await registry.sourceSystems.create(scope, { name: 'target', permissions: 'A' })).id
+      for (const [i, level] of levels.entries()) {
+        const { scope: own } = await system(level)
+        for (const [j, permissions] of levels.entries()) {
+          const create = registry.sourceSystems.create(own, { name: `${level}${permissions}`, permissions })
+          if (j <= i) await create
+          else await assert.rejects(create, refused('FORBIDDEN'))
+        }
+        const demote = registry.sourceSystems.update(own, target, { active: false })
+        if (level === 'A') await demote
+        else await assert.rejects(demote, refused('FORBIDDEN'))
+      }
+      // Left out, it is U: more than I has.
+      const { scope: inserting } = await system('I')
+      await assert.rejects(registry.sourceSystems.create(inserting, { name: 'left-out' }), refused('FORBIDDEN'))
+    }))
+})
+
+describe('companies', () => {
+  it('exist from the moment of their first source system, which only the operator can make', () =>
+    withRegistry(async ({ registry, world }) => {
+      const scope = operatorIn('new-one')
+      await assert.rejects(registry.sourceSystems.list(scope), refused('COMPANY_NOT_FOUND'))
+      await assert.rejects(registry.categories.list(scope), refused('COMPANY_NOT_FOUND'))
+      await assert.rejects(registry.evidences.list(scope), refused('COMPANY_NOT_FOUND'))
+      await assert.rejects(registry.categories.create(scope, { name: 'a' }), refused('COMPANY_NOT_FOUND'))
+      await registry.sourceSystems.create(scope, { name: 'first' })
+      assert.deepEqual(await registry.evidences.list(scope), { dts: [], count: 0, isMore: false })
+      assert.ok((await world.keysOf('co')).includes('co/new-one'))
+    }))
+
+  it('do not come to be by a source system that was refused', () =>
+    withRegistry(
+      async ({ registry }) => {
+        const scope = operatorIn('new-one')
+        await assert.rejects(registry.sourceSystems.create(scope, { name: 'a', apiKey: KEY }), refused('KEY_EXISTS'))
+        await assert.rejects(registry.sourceSystems.list(scope), refused('COMPANY_NOT_FOUND'))
+      },
+      { registry: { operatorKey: KEY } },
+    ))
+
+  it('are one, of first systems that race', () =>
+    withRegistry(async ({ registry }) => {
+      const scope = operatorIn('new-one')
+      await Promise.all(['a', 'b', 'c'].map((name) => registry.sourceSystems.create(scope, { name })))
+      assert.equal((await registry.sourceSystems.list(scope)).length, 3)
+    }))
+
+  it('have ids of the allowed form', () =>
+    withRegistry(async ({ registry }) => {
+      for (const id of ['', '.', '..', 'a/b', 'a b', 'x'.repeat(65)])
+        await assert.rejects(registry.sourceSystems.create(operatorIn(id), { name: 'a' }), refused('VALIDATION_ERROR'))
+    }))
+})
+
+describe('the operator key', () => {
+  it('is a principal in every company, and no system may have it', () =>
+    withRegistry(
+      async ({ registry, scope, system }) => {
+        assert.ok(registry.sourceSystems.hasOperatorKey())
+        for (const company of [COMPANY, 'nobody'])
+          assert.deepEqual(await registry.sourceSystems.authenticate(company, KEY), OPERATOR)
+        const { scope: own } = await system('U')
+        const id = own.principal.kind === 'operator' ? '' : own.principal.id
+        await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey: KEY }), refused('KEY_EXISTS'))
+      },
+      { registry: { operatorKey: KEY } },
+    ))
+
+  it('is kept as a hash, holds at a later start without it, and stops when another is set', async () => {
+    const world = new World()
+    await withRegistry(
+      async () => {
+        for await (const { key, value } of world.records.list({ gte: ' ', lt: '~' }))
+          assert.ok(!(key + Buffer.from(value).toString('latin1')).includes(KEY), key)
+      },
+      { world, registry: { operatorKey: KEY } },
+    )
+    const { registry, close } = await openFixture({ world })
+    assert.deepEqual(await registry.sourceSystems.authenticate(COMPANY, KEY), OPERATOR)
+    await registry.sourceSystems.setOperatorKey(`${KEY}-2`)
+    assert.equal(await registry.sourceSystems.authenticate(COMPANY, KEY), undefined)
+    assert.deepEqual(await registry.sourceSystems.authenticate(COMPANY, `${KEY}-2`), OPERATOR)
+    await assert.rejects(registry.sourceSystems.setOperatorKey('too-short'), refused('CONFIG_ERROR'))
+    await close()
+  })
+
+  it('is none before one is set', () =>
+    withRegistry(async ({ registry }) => {
+      assert.equal(registry.sourceSystems.hasOperatorKey(), false)
+      assert.equal(await registry.sourceSystems.authenticate(COMPANY, KEY), undefined)
+    }))
+})
