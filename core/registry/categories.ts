@@ -1,4 +1,4 @@
-import { readU64 } from '../bytes.ts'
+import { countOf } from '../counter.ts'
 import { RegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
 import type { Check, Commit, Entry } from '../ports.ts'
@@ -29,7 +29,7 @@ export class RegistryCategories implements Categories {
     this.#context = context
   }
 
-  create(
+  async create(
     scope: Scope,
     input: NewCategory,
     image?: StagedFile,
@@ -43,7 +43,7 @@ export class RegistryCategories implements Categories {
     })
   }
 
-  createSubcategory(
+  async createSubcategory(
     scope: Scope,
     categoryId: string,
     input: NewCategory,
@@ -292,9 +292,6 @@ interface Changeable {
   /** What a removal commits beside the record itself. */
   readonly removal: Pick<Commit, 'checks' | 'writes' | 'adds'>
 }
-
-/** A counter's value, 0 where it does not exist. */
-export const countOf = (entry: Entry | undefined): number => (entry === undefined ? 0 : readU64(entry.value))
 
 interface CategoryDraft {
   readonly name: string

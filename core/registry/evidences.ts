@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { concatBytes, fromHex } from '../bytes.ts'
 import type { Json } from '../canonical-json.ts'
+import { countOf } from '../counter.ts'
 import { RegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
 import { actorOf } from '../permissions.ts'
@@ -26,7 +27,6 @@ import {
 } from '../schemas.ts'
 import { metaText, validate } from '../validation.ts'
 import { consume } from './blobs.ts'
-import { countOf } from './categories.ts'
 import {
   assertCompany,
   lastPart,
@@ -59,7 +59,7 @@ export class RegistryEvidences implements Evidences {
     this.#context = context
   }
 
-  create(
+  async create(
     scope: Scope,
     input: NewEvidence,
     files: EvidenceFiles = {},
@@ -80,7 +80,7 @@ export class RegistryEvidences implements Evidences {
     })
   }
 
-  createIn(
+  async createIn(
     scope: Scope,
     categoryId: string,
     subcategoryId: string,

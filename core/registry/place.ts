@@ -88,7 +88,9 @@ async function findCategory(
     return found
   }
   const index = await read<{ id: string }>(context, keys.categoryName(companyId, name as string))
-  return index && read<CategoryRecord>(context, keys.category(companyId, index.record.id))
+  const found = index && (await read<CategoryRecord>(context, keys.category(companyId, index.record.id)))
+  // Renamed between the two reads, it is not the one that was named.
+  return found?.record.name === name ? found : undefined
 }
 
 async function findSubcategory(
@@ -106,7 +108,8 @@ async function findSubcategory(
     return found
   }
   const index = await read<{ id: string }>(context, keys.subcategoryName(category.id, name as string))
-  return index && read<SubcategoryRecord>(context, keys.subcategory(companyId, index.record.id))
+  const found = index && (await read<SubcategoryRecord>(context, keys.subcategory(companyId, index.record.id)))
+  return found?.record.name === name ? found : undefined
 }
 
 /** Where the category is new, a given subcategory id is another category's, or nobody's. */
