@@ -5,17 +5,18 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** A clock that stands until it is advanced. */
+/** A clock that stands until it is advanced. Sleeps go by the time that passed, not by what the clock shows, as timers do. */
 export class ManualClock implements Clock {
-  #now: number
+  #passed = 0
+  #offset: number
   readonly #sleepers = new Set<Sleeper>()
 
   constructor(now = Date.UTC(2026, 0, 1)) {
-    this.#now = now
+    this.#offset = now
   }
 
   now(): number {
-    return this.#now
+    return this.#offset + this.#passed
   }
 
   /** How many sleeps wait now. */
@@ -32,7 +33,7 @@ export class ManualClock implements Clock {
         reject(signal?.reason as Error)
       }
       const sleeper: Sleeper = {
-        due: this.#now + ms,
+        due: this.#passed + ms,
         wake: () => {
           this.#sleepers.delete(sleeper)
           signal?.removeEventListener('abort', onAbort)
@@ -46,20 +47,20 @@ export class ManualClock implements Clock {
 
   /** Sets the time without waking anybody: a machine's clock that jumps. */
   set(now: number): void {
-    this.#now = now
+    this.#offset = now - this.#passed
   }
 
   /** Lets `ms` pass. Sleeps end in the order they are due, and what they start runs (and may sleep again) before time goes on. */
   async advance(ms: number): Promise<void> {
-    const end = this.#now + ms
+    const end = this.#passed + ms
     for (;;) {
       await settle()
       const next = this.#next(end)
       if (next === undefined) break
-      this.#now = Math.max(this.#now, next.due)
+      this.#passed = Math.max(this.#passed, next.due)
       next.wake()
     }
-    this.#now = Math.max(this.#now, end)
+    this.#passed = Math.max(this.#passed, end)
     await settle()
   }
 

@@ -208,6 +208,33 @@ describe('anchoring', () => {
     assert.equal(anchor?.state, 'confirmed')
   })
 
+  it('sends the last of them where the chain forgot them all', async () => {
+    const scene = await openScene()
+    const { bench, chain } = scene
+    await scene.seal()
+    const first = chain.broadcasts[0] as string
+    chain.kill(first)
+    await bench.clock.advance(2_000)
+    const second = chain.broadcasts.at(-1) as string
+    chain.drop(first)
+    chain.drop(second)
+    await confirm(scene)
+    assert.equal((await bench.reader.anchor(2))?.confirmation?.ref, second)
+    assert.equal(chain.mined, 1)
+  })
+
+  it('goes on where the chain refuses what it took already', async () => {
+    const scene = await openScene()
+    const { chain, sealer } = scene
+    chain.refusesKnown = true
+    chain.fail('broadcast', 'after')
+    chain.fail('status', 'before')
+    await scene.seal()
+    await confirm(scene)
+    assert.equal(sealer.status().anchoredSize, 2)
+    assert.equal(sealer.status().failures.anchor.count, 1)
+  })
+
   it('finds the original where that was mined, not its replacement', async () => {
     const scene = await openScene()
     const { bench, chain } = scene
@@ -277,8 +304,13 @@ describe('the staircase of confirmed anchors', () => {
           return blocks.length === 0 ? undefined : Math.min(...blocks)
         })
         assert.deepEqual(await reader.blockNumbersOf(positions), expected)
-        const steps = await recordsOf(records, 'ac')
-        assert.ok(steps.size <= new Set(anchors.map(({ blockNumber }) => blockNumber)).size)
+        const steps = anchors.filter(
+          ({ size, blockNumber }) => !anchors.some((other) => other.size > size && other.blockNumber <= blockNumber),
+        )
+        assert.deepEqual(
+          new Set((await recordsOf(records, 'ac')).keys()),
+          new Set(steps.map(({ size }) => keys.confirmedAnchor(size))),
+        )
       }),
     )
   })

@@ -6,6 +6,8 @@ import type { Logger, RecordStore, Sealer, SignedHeadKeeper } from '../../core/p
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { ManualClock } from '../manual-clock.ts'
 
+export const BENCH_SECRET = new Uint8Array(32).fill(3)
+
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly fields: object
@@ -33,7 +35,7 @@ export class SealerBench {
     signedHead: SignedHeadKeeper = new MemorySignedHead(),
   ): Promise<SealerBench> {
     const clock = new ManualClock()
-    const identity = await openLogIdentity({ records, secret: new Uint8Array(32).fill(3), clock })
+    const identity = await openLogIdentity({ records, secret: BENCH_SECRET, clock })
     return new SealerBench(records, signedHead, identity)
   }
 

@@ -21,6 +21,8 @@ export class ScriptedChain implements Anchor {
   readonly prepared: { readonly checkpoint: string; readonly replaces: readonly string[] }[] = []
   readonly broadcasts: string[] = []
   height = 0
+  /** While true it takes no transaction twice, as some nodes do. */
+  refusesKnown = false
   /** While true every call fails. */
   isDown = false
   isClosed = false
@@ -44,6 +46,7 @@ export class ScriptedChain implements Anchor {
     this.#attempt('broadcast', () => {
       const ref = refOf(raw)
       this.broadcasts.push(ref)
+      if (this.refusesKnown && this.#known.has(ref)) throw new RegistryError('ANCHOR_FAILED', 'already known')
       if (!this.#known.has(ref)) this.#known.set(ref, { raw, state: 'pending', block: 0, reason: '' })
     })
   }

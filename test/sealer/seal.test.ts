@@ -5,6 +5,7 @@ import { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { toHex } from '../../core/bytes.ts'
 import { keys } from '../../core/keys.ts'
 import { verifyCheckpoint } from '../../core/log/checkpoint.ts'
+import { openLogIdentity } from '../../core/log/identity.ts'
 import type { BatchRecord } from '../../core/log/records.ts'
 import { decodeRecord } from '../../core/log/record-json.ts'
 import { LogReader } from '../../core/log/reader.ts'
@@ -16,7 +17,7 @@ import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { nodeTable } from '../core/tree/node-table.ts'
 import { FaultyRecords } from '../faulty-records.ts'
 import { settle, until } from '../manual-clock.ts'
-import { recordsOf, SealerBench } from './bench.ts'
+import { BENCH_SECRET, recordsOf, SealerBench } from './bench.ts'
 
 const benches: SealerBench[] = []
 
@@ -248,10 +249,9 @@ describe('sealing', () => {
     sealer.notify()
     await settle()
     bench.clock.set(bench.clock.now() - 3_600_000)
-    await sealer.status()
-    await bench.clock.advance(3_600_000 + 5_250)
-    await assertWhole(bench)
+    await bench.clock.advance(5_250)
     assert.equal((await bench.reader.treeHead()).size, 3)
+    await assertWhole(bench)
   })
 
   it('signs with a new key from the batch that holds its entry', async () => {
@@ -266,6 +266,42 @@ describe('sealing', () => {
     const [oldKey, newKey] = bench.identity.keys.map(({ verifierKey }) => verifierKey) as [string, string]
     verifyCheckpoint((await bench.reader.checkpoint(3))?.note ?? '', oldKey)
     verifyCheckpoint((await bench.reader.checkpoint(6))?.note ?? '', newKey)
+  })
+})
+
+describe('sealing beside others', () => {
+  afterEach(async () => {
+    await Promise.all(benches.splice(0).map((bench) => bench.close()))
+  })
+
+  it('signs with a key that another process added', async () => {
+    const bench = await openBench()
+    const sealer = await bench.start()
+    const { records, clock } = bench
+    const other = await openLogIdentity({ records, clock, secret: BENCH_SECRET })
+    const added = await other.rotateCheckpointKey()
+    await bench.append(1)
+    await sealer.sealNow()
+    assert.equal(verifyCheckpoint((await bench.reader.checkpoint(3))?.note ?? '', added.verifierKey).size, 3)
+    await assertWhole(bench)
+  })
+
+  it('asks the store no more often the more often it is told', async () => {
+    const bench = await openBench()
+    let asked = 0
+    const counting: RecordStore = Object.assign(Object.create(bench.records) as RecordStore, {
+      logSize: () => (asked++, bench.records.logSize()),
+      get: (wanted: readonly string[]) => bench.records.get(wanted),
+      readLog: (from: number, count: number) => bench.records.readLog(from, count),
+      list: (range: Parameters<RecordStore['list']>[0]) => bench.records.list(range),
+    })
+    const sealer = await bench.start({ maxWaitMs: 5_000 }, counting)
+    for (let i = 0; i < 1_000; i++) {
+      await bench.append(1)
+      sealer.notify()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    assert.ok(asked < 10, `${asked} times`)
   })
 })
 
@@ -391,7 +427,13 @@ describe('sealing where things fail', () => {
     assert.equal((await bench.reader.treeHead()).size, 11)
     await misled.close()
     const [tile] = await bench.records.get([keys.tile(0, 0)])
-    const broken = (tile?.value as Uint8Array).map((byte) => byte ^ 1)
+    const shorter: RecordStore = Object.assign(Object.create(bench.records) as RecordStore, {
+      logSize: async () => 10,
+      get: (wanted: readonly string[]) => bench.records.get(wanted),
+    })
+    await assert.rejects(bench.start({}, shorter), { code: 'CORRUPT', message: /fewer than the 11/ })
+    assert.ok(tile)
+    const broken = tile.value.map((byte) => byte ^ 1)
     await bench.records.commit({ writes: [{ key: keys.tile(0, 0), value: broken }] })
     await assert.rejects(bench.start(), { code: 'CORRUPT' })
     await bench.records.commit({ writes: [{ key: keys.tile(0, 0), value: null }] })
@@ -491,7 +533,10 @@ describe('a sealer’s life', () => {
     const sealing = sealer.sealNow()
     const refused = assert.rejects(sealing, { code: 'CLOSED' })
     await until(() => calls === 1)
-    const closing = sealer.close()
+    let isClosed = false
+    const closing = sealer.close().then(() => (isClosed = true))
+    await settle()
+    assert.ok(!isClosed, 'it waits for the batch')
     open()
     await Promise.all([closing, refused])
     assert.deepEqual(
