@@ -52,7 +52,7 @@ export async function sendFile(
   // Opened before anything is said, so that a missing blob is still an error answer.
   const content = known || ctx.method === 'HEAD' ? undefined : await files.read(file, range)
   // Koa's own `attachment` writes both forms of RFC 6266; it also guesses a type, so ours comes after.
-  ctx.attachment(file.name)
+  ctx.attachment(file.name, { fallback: file.name.replaceAll(/[^\x20-\x7e]/g, '?') })
   ctx.set({
     'Content-Security-Policy': "default-src 'none'; sandbox",
     'X-Content-Type-Options': 'nosniff',

@@ -77,7 +77,8 @@ export const OperationError = closed(
   { error: Type.String({ description: 'For people; may change' }), code: Type.String({ description: 'Stable' }) },
   { description: 'Every other failure' },
 )
-export const VerificationError = closed(
+/** Open, because a proof that was not found also repeats what was asked for. */
+export const VerificationError = Type.Object(
   {
     status: Type.Enum(['invalid', 'not_found', 'ambiguous', 'error'], {
       description: 'error says nothing about what was asked for',

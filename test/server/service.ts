@@ -7,7 +7,14 @@ import type { TSchema } from 'typebox'
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
 import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
-import { openRegistry, systemClock, type BlobStore, type Logger, type RecordStore, type Registry } from '../../core/index.ts'
+import {
+  openRegistry,
+  systemClock,
+  type BlobStore,
+  type Logger,
+  type RecordStore,
+  type Registry,
+} from '../../core/index.ts'
 import { keys } from '../../core/keys.ts'
 import type { PermissionLevel } from '../../core/permissions.ts'
 import { validate } from '../../core/validation.ts'
@@ -24,7 +31,9 @@ import { AuthorizationError, OperationError, VerificationError } from '../../ser
 
 /** Every endpoint of the contract by its operation's id. */
 export const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map(
-  [categories, evidences, files, sourceSystems, verification, log].flatMap(({ endpoints }) => endpoints.map((endpoint) => [endpoint.id, endpoint])),
+  [categories, evidences, files, sourceSystems, verification, log].flatMap(({ endpoints }) =>
+    endpoints.map((endpoint) => [endpoint.id, endpoint]),
+  ),
 )
 
 export const OPERATOR_KEY = 'operator-key-of-the-tests'
@@ -68,10 +77,28 @@ export class Service {
   readonly blobs: CountingBlobs
   readonly app: App
   readonly port: number
+  /** Of the authority and the ledger. */
+  readonly directory: string
   readonly #close: () => Promise<void>
 
-  constructor(parts: { registry: Registry; records: RecordStore; blobs: CountingBlobs; app: App; port: number; close: () => Promise<void> }) {
-    ;({ registry: this.registry, records: this.records, blobs: this.blobs, app: this.app, port: this.port, close: this.#close } = parts)
+  constructor(parts: {
+    registry: Registry
+    records: RecordStore
+    blobs: CountingBlobs
+    app: App
+    port: number
+    directory: string
+    close: () => Promise<void>
+  }) {
+    ;({
+      registry: this.registry,
+      records: this.records,
+      blobs: this.blobs,
+      app: this.app,
+      port: this.port,
+      directory: this.directory,
+      close: this.#close,
+    } = parts)
   }
 
   get url(): string {
@@ -92,8 +119,17 @@ export class Service {
     const headers: Record<string, string> = { ...options.headers }
     if (options.key !== undefined) headers['x-api-key'] = options.key
     if (options.json !== undefined) headers['content-type'] ??= 'application/json'
-    const body = options.json === undefined ? options.form : typeof options.json === 'string' ? options.json : JSON.stringify(options.json)
-    const response = await this.fetch(pathOf(endpoint, options), { method: endpoint.method, headers, ...(body !== undefined && { body }) })
+    const body =
+      options.json === undefined
+        ? options.form
+        : typeof options.json === 'string'
+          ? options.json
+          : JSON.stringify(options.json)
+    const response = await this.fetch(pathOf(endpoint, options), {
+      method: endpoint.method,
+      headers,
+      ...(body !== undefined && { body }),
+    })
     const answer = await answerOf(response)
     checkShape(endpoint, answer)
     return answer
@@ -109,7 +145,11 @@ export class Service {
   /** As `call`, where a failure is expected. */
   async refused(id: string, status: number, code: string, options: CallOptions = {}): Promise<Answer> {
     const answer = await this.call(id, options)
-    assert.deepEqual([answer.status, answer.body?.code], [status, code], `${id}: ${answer.status} ${answer.text.slice(0, 300)}`)
+    assert.deepEqual(
+      [answer.status, answer.body?.code],
+      [status, code],
+      `${id}: ${answer.status} ${answer.text.slice(0, 300)}`,
+    )
     return answer
   }
 
@@ -118,7 +158,11 @@ export class Service {
     const made = { keys: {} as Record<PermissionLevel, string>, systems: {} as Record<PermissionLevel, string> }
     for (const permissions of ['R', 'I', 'U', 'A'] as const) {
       const apiKey = `${id}-${permissions}-${randomBytes(9).toString('hex')}`
-      const { id: system } = await this.ok('createSourceSystem', { key: OPERATOR_KEY, params: { COMPANY_ID: id }, json: { name: permissions, apiKey, permissions } })
+      const { id: system } = await this.ok('createSourceSystem', {
+        key: OPERATOR_KEY,
+        params: { COMPANY_ID: id },
+        json: { name: permissions, apiKey, permissions },
+      })
       made.keys[permissions] = apiKey
       made.systems[permissions] = system
     }
@@ -128,14 +172,16 @@ export class Service {
   /** Everything that is stored: equal texts, equal stores. */
   async snapshot(): Promise<string> {
     const lines: string[] = []
-    for await (const { key, value } of this.records.list({ gte: '!', lt: '~' })) lines.push(`${key} ${Buffer.from(value).toString('hex')}`)
+    for await (const { key, value } of this.records.list({ gte: '!', lt: '~' }))
+      lines.push(`${key} ${Buffer.from(value).toString('hex')}`)
     return [...lines, ...[...this.blobs.kept].sort()].join('\n')
   }
 
   /** Intents and dooms of blobs that nobody finished. */
   async unfinished(): Promise<readonly string[]> {
     const found: string[] = []
-    for (const range of [keys.blobIntents(), keys.blobDooms()]) for await (const { key } of this.records.list(range)) found.push(key)
+    for (const range of [keys.blobIntents(), keys.blobDooms()])
+      for await (const { key } of this.records.list(range)) found.push(key)
     return found
   }
 
@@ -186,7 +232,15 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     maxWaitMs: sealMaxWaitMs,
     pollIntervalMs: 10,
   })
-  const registry = await openRegistry({ records, blobs, sealer, signedHead: new MemorySignedHead(), secret: new Uint8Array(randomBytes(32)), operatorKey: OPERATOR_KEY, logger })
+  const registry = await openRegistry({
+    records,
+    blobs,
+    sealer,
+    signedHead: new MemorySignedHead(),
+    secret: new Uint8Array(randomBytes(32)),
+    operatorKey: OPERATOR_KEY,
+    logger,
+  })
   const made = await createApp({
     registry,
     logger,
@@ -204,7 +258,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     await registry.close()
     await rm(directory, { recursive: true, force: true })
   }
-  return new Service({ registry, records, blobs, app: made, port: server.port, close })
+  return new Service({ registry, records, blobs, app: made, port: server.port, directory, close })
 }
 
 export function endpointOf(id: string): Endpoint {
@@ -226,7 +280,12 @@ export function pathOf(endpoint: Endpoint, { params = {}, query }: CallOptions):
 export async function answerOf(response: Response): Promise<Answer> {
   const text = Buffer.from(await response.arrayBuffer()).toString('latin1')
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
-  return { status: response.status, headers: response.headers, text, body: isJson && text !== '' ? JSON.parse(Buffer.from(text, 'latin1').toString('utf8')) : undefined }
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson && text !== '' ? JSON.parse(Buffer.from(text, 'latin1').toString('utf8')) : undefined,
+  }
 }
 
 function checkShape(endpoint: Endpoint, { status, body, text }: Answer): void {
@@ -246,9 +305,13 @@ function shapeOf({ answer, path }: Endpoint, status: number): TSchema | undefine
 }
 
 /** A form of texts and files; a file is `[name, content, type?]`. */
-export function formOf(fields: Readonly<Record<string, string>>, sent: readonly (readonly [field: string, name: string, content: string | Uint8Array, type?: string])[] = []): FormData {
+export function formOf(
+  fields: Readonly<Record<string, string>>,
+  sent: readonly (readonly [field: string, name: string, content: string | Uint8Array, type?: string])[] = [],
+): FormData {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.set(name, value)
-  for (const [field, name, content, type = 'text/plain'] of sent) form.append(field, new File([new Blob([content as string])], name, { type }))
+  for (const [field, name, content, type = 'text/plain'] of sent)
+    form.append(field, new File([new Blob([content as string])], name, { type }))
   return form
 }

@@ -16,21 +16,42 @@ describe('categories and subcategories', () => {
   after(() => service.close())
 
   const inCategory = (CATEGORY_ID: string) => ({ ...at, params: { ...at.params, CATEGORY_ID } })
-  const inSubcategory = (CATEGORY_ID: string, SUBCATEGORY_ID: string) => ({ ...at, params: { ...at.params, CATEGORY_ID, SUBCATEGORY_ID } })
+  const inSubcategory = (CATEGORY_ID: string, SUBCATEGORY_ID: string) => ({
+    ...at,
+    params: { ...at.params, CATEGORY_ID, SUBCATEGORY_ID },
+  })
 
   it('1, 3: creates a category and answers its details', async () => {
-    const created = await service.call('createCategory', { ...at, json: { name: 'Vehicles', description: 'Cars\nand vans' } })
+    const created = await service.call('createCategory', {
+      ...at,
+      json: { name: 'Vehicles', description: 'Cars\nand vans' },
+    })
     assert.equal(created.status, 201)
     const details = await service.ok('getCategory', inCategory(created.body.id))
-    assert.deepEqual(details, { path: '/Vehicles', name: 'Vehicles', status: 'active', fileIds: [], digitalTwinsCount: 0, description: 'Cars\nand vans' })
+    assert.deepEqual(details, {
+      path: '/Vehicles',
+      name: 'Vehicles',
+      status: 'active',
+      fileIds: [],
+      digitalTwinsCount: 0,
+      description: 'Cars\nand vans',
+    })
   })
 
   it('1: takes an image in JSON and in a form, which is listed and can be downloaded', async () => {
-    const { id: json } = await service.ok('createCategory', { ...at, json: { name: 'With image', image: { ...PNG, name: 'a/b/icon.png' } } })
-    const { id: form } = await service.ok('createCategory', { ...at, form: formOf({ name: 'With form image' }, [['image', 'icon.png', 'bytes', 'image/png']]) })
+    const { id: json } = await service.ok('createCategory', {
+      ...at,
+      json: { name: 'With image', image: { ...PNG, name: 'a/b/icon.png' } },
+    })
+    const { id: form } = await service.ok('createCategory', {
+      ...at,
+      form: formOf({ name: 'With form image' }, [['image', 'icon.png', 'bytes', 'image/png']]),
+    })
     for (const id of [json, form]) {
       const { imageId, fileIds } = await service.ok('getCategory', inCategory(id))
-      assert.deepEqual(fileIds, [{ name: 'icon.png', overlayId: imageId, mimeType: 'image/png', title: 'icon', iconId: imageId, eventId: 0 }])
+      assert.deepEqual(fileIds, [
+        { name: 'icon.png', overlayId: imageId, mimeType: 'image/png', title: 'icon', iconId: imageId, eventId: 0 },
+      ])
       const { status } = await service.call('downloadFile', { ...at, query: { fileId: imageId, categoryId: id } })
       assert.equal(status, 200)
     }
@@ -40,17 +61,34 @@ describe('categories and subcategories', () => {
     await service.refused('createCategory', 409, 'NAME_EXISTS', { ...at, json: { name: 'Vehicles' } })
     await service.refused('createCategory', 400, 'VALIDATION_ERROR', { ...at, json: { name: 'a/b' } })
     await service.refused('createCategory', 400, 'VALIDATION_ERROR', { ...at, json: { description: 'no name' } })
-    const images = [{ ...PNG, data: 'not base64!' }, { ...PNG, mimeType: 'text/html' }, { ...PNG, other: 1 }, 'text', [1], { mimeType: 'image/png' }]
-    for (const image of images) await service.refused('createCategory', 400, 'VALIDATION_ERROR', { ...at, json: { name: 'Bad image', image } })
+    const images = [
+      { ...PNG, data: 'not base64!' },
+      { ...PNG, mimeType: 'text/html' },
+      { ...PNG, other: 1 },
+      'text',
+      [1],
+      { mimeType: 'image/png' },
+    ]
+    for (const image of images)
+      await service.refused('createCategory', 400, 'VALIDATION_ERROR', { ...at, json: { name: 'Bad image', image } })
     const data = Buffer.alloc(5 * 1024 * 1024 + 3).toString('base64')
-    await service.refused('createCategory', 413, 'PAYLOAD_TOO_LARGE', { ...at, json: { name: 'Big image', image: { ...PNG, data } } })
+    await service.refused('createCategory', 413, 'PAYLOAD_TOO_LARGE', {
+      ...at,
+      json: { name: 'Big image', image: { ...PNG, data } },
+    })
   })
 
   it('5, 2, 3: creates subcategories, lists all, and counts evidences', async () => {
     const { id } = await service.ok('createCategory', { ...at, json: { name: 'Tools' } })
-    const { id: sub } = await service.ok('createSubcategory', { ...inCategory(id), json: { name: 'Hammers', description: 'heavy' } })
+    const { id: sub } = await service.ok('createSubcategory', {
+      ...inCategory(id),
+      json: { name: 'Hammers', description: 'heavy' },
+    })
     await service.refused('createSubcategory', 409, 'NAME_EXISTS', { ...inCategory(id), json: { name: 'Hammers' } })
-    await service.ok('createEvidence', { ...at, json: { categoryId: id, subcategoryId: sub, externalId: 'hammer-1', name: 'Hammer' } })
+    await service.ok('createEvidence', {
+      ...at,
+      json: { categoryId: id, subcategoryId: sub, externalId: 'hammer-1', name: 'Hammer' },
+    })
     const { categories, count } = await service.ok('listCategories', at)
     assert.equal(count, categories.length)
     const tools = categories.find((category: { id: string }) => category.id === id)
@@ -61,26 +99,57 @@ describe('categories and subcategories', () => {
       status: 'active',
       fileIds: [],
       digitalTwinsCount: 1,
-      subcategories: [{ id: sub, path: '/Tools/Hammers', name: 'Hammers', status: 'active', fileIds: [], digitalTwinsCount: 1, description: 'heavy' }],
+      subcategories: [
+        {
+          id: sub,
+          path: '/Tools/Hammers',
+          name: 'Hammers',
+          status: 'active',
+          fileIds: [],
+          digitalTwinsCount: 1,
+          description: 'heavy',
+        },
+      ],
     })
   })
 
   it('4, 6, 7: updates texts and images; a replaced image is gone', async () => {
     const { id } = await service.ok('createCategory', { ...at, json: { name: 'Boats', image: PNG } })
     const { id: sub } = await service.ok('createSubcategory', { ...inCategory(id), json: { name: 'Sails' } })
-    const { imageId: first } = await service.ok('updateCategory', { ...inCategory(id), json: { description: 'afloat' } })
-    const { imageId: second } = await service.ok('updateCategory', { ...inCategory(id), form: formOf({ name: 'Ships' }, [['file', 'b.png', 'b', 'image/png']]) })
+    const { imageId: first } = await service.ok('updateCategory', {
+      ...inCategory(id),
+      json: { description: 'afloat' },
+    })
+    const { imageId: second } = await service.ok('updateCategory', {
+      ...inCategory(id),
+      form: formOf({ name: 'Ships' }, [['file', 'b.png', 'b', 'image/png']]),
+    })
     assert.notEqual(second, first)
     await service.refused('downloadFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: first } })
     assert.deepEqual(await service.ok('updateSubcategory', { ...inSubcategory(id, sub), json: { name: 'Masts' } }), {})
-    const { imageId: third } = await service.ok('updateSubcategory', { ...inSubcategory(id, sub), form: formOf({}, [['file', 'c.png', 'c', 'image/png']]) })
+    const { imageId: third } = await service.ok('updateSubcategory', {
+      ...inSubcategory(id, sub),
+      form: formOf({}, [['file', 'c.png', 'c', 'image/png']]),
+    })
     const listing = await service.ok('listSubcategoryFiles', inSubcategory(id, sub))
     assert.deepEqual(listing.dt, [])
-    assert.deepEqual(listing.category.map((file: { overlayId: string }) => file.overlayId), [second])
-    assert.deepEqual(listing.subcategory.map((file: { overlayId: string }) => file.overlayId), [third])
+    assert.deepEqual(
+      listing.category.map((file: { overlayId: string }) => file.overlayId),
+      [second],
+    )
+    assert.deepEqual(
+      listing.subcategory.map((file: { overlayId: string }) => file.overlayId),
+      [third],
+    )
     const details = await service.ok('getCategory', inCategory(id))
-    assert.deepEqual([details.name, details.path, details.description, details.imageId], ['Ships', '/Ships', 'afloat', second])
-    assert.deepEqual(details.fileIds.map((file: { overlayId: string }) => file.overlayId), [second, third])
+    assert.deepEqual(
+      [details.name, details.path, details.description, details.imageId],
+      ['Ships', '/Ships', 'afloat', second],
+    )
+    assert.deepEqual(
+      details.fileIds.map((file: { overlayId: string }) => file.overlayId),
+      [second, third],
+    )
     assert.deepEqual(await service.unfinished(), [])
   })
 
@@ -93,8 +162,14 @@ describe('categories and subcategories', () => {
     await service.refused('createEvidence', 409, 'CATEGORY_INACTIVE', { ...at, json: evidence })
     await service.ok('updateCategory', { ...inCategory(id), json: { action: 'ACTIVATE' } })
     await service.ok('createEvidence', { ...at, json: evidence })
-    await service.refused('updateSubcategory', 409, 'CATEGORY_NOT_EMPTY', { ...inSubcategory(id, sub), json: { action: 'REMOVE' } })
-    await service.refused('updateCategory', 409, 'CATEGORY_NOT_EMPTY', { ...inCategory(id), json: { action: 'REMOVE' } })
+    await service.refused('updateSubcategory', 409, 'CATEGORY_NOT_EMPTY', {
+      ...inSubcategory(id, sub),
+      json: { action: 'REMOVE' },
+    })
+    await service.refused('updateCategory', 409, 'CATEGORY_NOT_EMPTY', {
+      ...inCategory(id),
+      json: { action: 'REMOVE' },
+    })
     const { id: empty } = await service.ok('createSubcategory', { ...inCategory(id), json: { name: 'Empty' } })
     await service.ok('updateSubcategory', { ...inSubcategory(id, empty), form: formOf({ action: 'REMOVE' }) })
     await service.refused('listSubcategoryFiles', 404, 'SUBCATEGORY_NOT_FOUND', inSubcategory(id, empty))
@@ -105,9 +180,21 @@ describe('categories and subcategories', () => {
     const nothing = '01890a5d-ac96-774b-bcce-b302099a8057'
     await service.refused('getCategory', 404, 'CATEGORY_NOT_FOUND', inCategory(nothing))
     await service.refused('getCategory', 404, 'CATEGORY_NOT_FOUND', inCategory('no id at all'))
-    await service.refused('updateCategory', 404, 'CATEGORY_NOT_FOUND', { ...inCategory(nothing), json: { description: 'x' } })
-    await service.refused('createSubcategory', 404, 'CATEGORY_NOT_FOUND', { ...inCategory(nothing), json: { name: 'x' } })
-    await service.refused('updateSubcategory', 404, 'CATEGORY_NOT_FOUND', { ...inSubcategory(nothing, nothing), json: { description: 'x' } })
-    await service.refused('listCategories', 404, 'COMPANY_NOT_FOUND', { key: OPERATOR_KEY, params: { COMPANY_ID: 'nobody' } })
+    await service.refused('updateCategory', 404, 'CATEGORY_NOT_FOUND', {
+      ...inCategory(nothing),
+      json: { description: 'x' },
+    })
+    await service.refused('createSubcategory', 404, 'CATEGORY_NOT_FOUND', {
+      ...inCategory(nothing),
+      json: { name: 'x' },
+    })
+    await service.refused('updateSubcategory', 404, 'CATEGORY_NOT_FOUND', {
+      ...inSubcategory(nothing, nothing),
+      json: { description: 'x' },
+    })
+    await service.refused('listCategories', 404, 'COMPANY_NOT_FOUND', {
+      key: OPERATOR_KEY,
+      params: { COMPANY_ID: 'nobody' },
+    })
   })
 })
