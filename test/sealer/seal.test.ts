@@ -529,6 +529,8 @@ describe('a sealer’s life', () => {
         close: () => engine.close(),
       },
     })
+    // The loop has looked and sleeps: the pass that is waited for is the caller's.
+    await settle()
     await bench.append(100)
     const sealing = sealer.sealNow()
     const refused = assert.rejects(sealing, { code: 'CLOSED' })
