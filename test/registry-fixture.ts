@@ -86,11 +86,14 @@ export interface Fixture {
   /** The operator in `COMPANY`, which exists. */
   readonly scope: Scope
   /** A source system of this level, and its key. */
-  system(permissions: PermissionLevel, companyId?: string): Promise<{ readonly scope: Scope; readonly apiKey: string }>
-  stage(content?: string, name?: string, mimeType?: string): Promise<StagedFile>
-  /** Creates an evidence in Tools/Drills, or wherever the input says. */
-  evidence(input?: Partial<NewEvidence>, files?: EvidenceFiles): Promise<string>
-  close(): Promise<void>
+  readonly system: (
+    permissions: PermissionLevel,
+    companyId?: string,
+  ) => Promise<{ readonly scope: Scope; readonly id: string; readonly apiKey: string }>
+  readonly stage: (content?: string, name?: string, mimeType?: string) => Promise<StagedFile>
+  /** Creates an evidence in Tools/Drills, or wherever the input says; answers its external id. */
+  readonly evidence: (input?: Partial<NewEvidence>, files?: EvidenceFiles) => Promise<string>
+  readonly close: () => Promise<void>
 }
 
 export async function openFixture({
@@ -114,10 +117,11 @@ export async function openFixture({
   const scope: Scope = { companyId: COMPANY, principal: OPERATOR }
   const system: Fixture['system'] = async (permissions, companyId = COMPANY) => {
     const apiKey = `key-${randomUUID()}`
-    await registry.sourceSystems.create({ companyId, principal: OPERATOR }, { name: apiKey, apiKey, permissions })
+    const operator: Scope = { companyId, principal: OPERATOR }
+    const { id } = await registry.sourceSystems.create(operator, { name: apiKey, apiKey, permissions })
     const principal = await registry.sourceSystems.authenticate(companyId, apiKey)
     if (principal === undefined) throw new Error('A key that was just made is not known')
-    return { scope: { companyId, principal }, apiKey }
+    return { scope: { companyId, principal }, id, apiKey }
   }
   const [company] = await world.records.get([keys.company(COMPANY)])
   if (company === undefined) await registry.sourceSystems.create(scope, { name: 'first' })
@@ -130,7 +134,7 @@ export async function openFixture({
     system,
     stage: (content = 'content', name = 'note.txt', mimeType = 'text/plain') =>
       registry.files.stage(scope, { name, mimeType, body: bodyOf(content) }, { maxBytes: 1_000 }),
-    async evidence(input = {}, files) {
+    evidence: async (input = {}, files) => {
       const externalId = input.externalId ?? 'e-1'
       const place = { categoryName: 'Tools', subcategoryName: 'Drills' }
       await registry.evidences.create(scope, { ...place, name: 'A drill', ...input, externalId }, files)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { OPERATOR, type PermissionLevel, type Scope } from '../../../core/index.ts'
+import type { NewSourceSystem } from '../../../core/schemas.ts'
 import { deriveSecret } from '../../../core/secrets.ts'
 import { COMPANY, openFixture, refused, withRegistry, World } from '../../registry-fixture.ts'
 
@@ -11,14 +12,10 @@ const operatorIn = (companyId: string): Scope => ({ companyId, principal: OPERAT
 describe('source systems', () => {
   it('are found by their key, in their company only', () =>
     withRegistry(async ({ registry, system }) => {
-      const { apiKey, scope } = await system('I')
+      const { apiKey, scope, id } = await system('I')
       const other = await system('A', 'other')
       const { principal } = scope
-      assert.deepEqual(principal, {
-        kind: 'sourceSystem',
-        id: principal.kind === 'operator' ? '' : principal.id,
-        permissions: 'I',
-      })
+      assert.deepEqual(principal, { kind: 'sourceSystem', id, permissions: 'I' })
       assert.deepEqual(await registry.sourceSystems.authenticate(COMPANY, apiKey), principal)
       for (const [company, key] of [
         ['other', apiKey],
@@ -63,8 +60,7 @@ describe('source systems', () => {
 
   it('have names and keys of their own in a company, and any in another', () =>
     withRegistry(async ({ registry, scope }) => {
-      const { create } = registry.sourceSystems
-      const made = create.bind(registry.sourceSystems)
+      const made = (where: Scope, input: NewSourceSystem) => registry.sourceSystems.create(where, input)
       await made(scope, { name: 'a', apiKey: KEY })
       await assert.rejects(made(scope, { name: 'a' }), refused('NAME_EXISTS'))
       await assert.rejects(made(scope, { name: 'b', apiKey: KEY }), refused('KEY_EXISTS'))
@@ -87,8 +83,7 @@ describe('source systems', () => {
 
   it('stop at once when their key is replaced, and work again under the new one', () =>
     withRegistry(async ({ registry, system, scope }) => {
-      const { apiKey, scope: own } = await system('U')
-      const id = own.principal.kind === 'operator' ? '' : own.principal.id
+      const { apiKey, scope: own, id } = await system('U')
       await registry.sourceSystems.update(scope, id, { apiKey: KEY })
       assert.equal(await registry.sourceSystems.authenticate(COMPANY, apiKey), undefined)
       assert.deepEqual(await registry.sourceSystems.authenticate(COMPANY, KEY), own.principal)
@@ -101,8 +96,7 @@ describe('source systems', () => {
 
   it('stop while they are inactive, and take their changes nonetheless', () =>
     withRegistry(async ({ registry, system, scope }) => {
-      const { apiKey, scope: own } = await system('I')
-      const id = own.principal.kind === 'operator' ? '' : own.principal.id
+      const { apiKey, id } = await system('I')
       await registry.sourceSystems.update(scope, id, { active: false })
       assert.equal(await registry.sourceSystems.authenticate(COMPANY, apiKey), undefined)
       await registry.sourceSystems.update(scope, id, { apiKey: KEY, name: 'renamed', permissions: 'R' })
@@ -119,8 +113,7 @@ describe('source systems', () => {
 
   it('keep name and key where a change of both is refused', () =>
     withRegistry(async ({ registry, system, scope }) => {
-      const { apiKey, scope: own } = await system('U')
-      const id = own.principal.kind === 'operator' ? '' : own.principal.id
+      const { apiKey, id } = await system('U')
       await assert.rejects(
         registry.sourceSystems.update(scope, id, { apiKey: KEY, name: 'first' }),
         refused('NAME_EXISTS'),
@@ -133,8 +126,7 @@ describe('source systems', () => {
 
   it('are the own company’s: another’s is not found', () =>
     withRegistry(async ({ registry, system, scope }) => {
-      const { scope: foreign } = await system('U', 'other')
-      const id = foreign.principal.kind === 'operator' ? '' : foreign.principal.id
+      const { id } = await system('U', 'other')
       await assert.rejects(
         registry.sourceSystems.update(scope, id, { active: false }),
         refused('SOURCE_SYSTEM_NOT_FOUND'),
@@ -210,8 +202,7 @@ describe('the operator key', () => {
         assert.ok(registry.sourceSystems.hasOperatorKey())
         for (const company of [COMPANY, 'nobody'])
           assert.deepEqual(await registry.sourceSystems.authenticate(company, KEY), OPERATOR)
-        const { scope: own } = await system('U')
-        const id = own.principal.kind === 'operator' ? '' : own.principal.id
+        const { id } = await system('U')
         await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey: KEY }), refused('KEY_EXISTS'))
       },
       { registry: { operatorKey: KEY } },
