@@ -12,7 +12,10 @@ const all = sampleEntries(5000)
 const packed = concatBytes(...all)
 const row = (count: number): Uint8Array => packed.subarray(0, count * 32)
 const closed = { code: 'CLOSED' }
-const dyingWorker = new URL('./dying-worker.ts', import.meta.url)
+const dyingWorker = new URL(
+  import.meta.url.endsWith('.ts') ? './dying-worker.ts' : './dying-worker.js',
+  import.meta.url,
+)
 
 /** Each node of each tile, one by one against a table made node by node. */
 function assertTiles(tiles: Uint8Array, count: number): void {
