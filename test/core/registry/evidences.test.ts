@@ -1,0 +1,611 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Scope } from '../../../core/index.ts'
+import type { Evidence, EvidenceListItem, NewEvidence } from '../../../core/schemas.ts'
+import { recompute, slotOf } from '../commitment-reference.ts'
+import { openFixture, refused, withRegistry, type Fixture } from '../../registry-fixture.ts'
+
+const named = (name: string) => ({ externalId: name, name })
+
+describe('creating evidences', () => {
+  it('answers the id and the create event, and keeps every field', () =>
+    withRegistry(async ({ registry: { evidences, categories }, scope, stage, clock }) => {
+      const [image, file] = [await stage('png', 'a.png', 'image/png'), await stage()]
+      const input = {
+        categoryName: 'Tools',
+        subcategoryName: 'Drills',
+        externalId: 'drill/47 11',
+        name: 'Drill',
+        owner: 'Zoë',
+        description: 'a\nb',
+        summary: 's',
+        meta: { a: [1, null] },
+      }
+      const { id, events } = await evidences.create(scope, input, { image, files: [file] })
+      const { object, events: history, lastVersion, isMore } = await evidences.get(scope, 'drill/47 11')
+      const [category] = (await categories.list(scope)).categories
+      const expected: Evidence = {
+        id,
+        categoryId: category?.id as string,
+        subcategoryId: category?.subcategories[0]?.id as string,
+        externalId: 'drill/47 11',
+        createDate: new Date(clock.now()).toISOString(),
+        name: 'Drill',
+        status: 'active',
+        description: 'a\nb',
+        imageId: image.id,
+        summary: 's',
+        owner: 'Zoë',
+        txId: events[0]?.txId as string,
+        meta: { a: [1, null] },
+      }
+      assert.deepEqual(object, expected)
+      assert.deepEqual(events, [{ txId: object.txId, version: 1 }])
+      assert.deepEqual(history, [
+        {
+          timestamp: object.createDate,
+          ownerName: 'Zoë',
+          type: 'create',
+          txId: object.txId,
+          version: 1,
+          meta: { a: [1, null] },
+          merkleBatchId: null,
+          merkleSendStatus: null,
+        },
+      ])
+      assert.deepEqual([lastVersion, isMore], [1, false])
+      const { dt } = await evidences.files(scope, 'drill/47 11')
+      assert.deepEqual(
+        dt.map(({ overlayId, eventId, iconId }) => [overlayId, eventId, iconId]),
+        [
+          [image.id, 1, image.id],
+          [file.id, 1, undefined],
+        ],
+      )
+    }))
+
+  it('leaves out what was left out or is empty', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
+      await evidence({ owner: '', description: '', summary: '', meta: {} })
+      const { object, events } = await evidences.get(scope, 'e-1', { disclose: true })
+      assert.deepEqual(Object.keys(object).sort(), [
+        'categoryId',
+        'createDate',
+        'externalId',
+        'id',
+        'name',
+        'status',
+        'subcategoryId',
+        'txId',
+      ])
+      assert.equal(events[0]?.ownerName, '')
+      assert.deepEqual(Object.keys(events[0]?.disclosure?.fields ?? {}).sort(), [
+        'action', 'actor', 'categoryId', 'company', 'evidence', 'externalId', 'name', 'slotKey', 'subcategoryId',
+      ]) // prettier-ignore
+    }))
+
+  it('has one winner for an external id, also of many that race', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence, system, world }) => {
+      const made = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => evidence({ name: `racer ${i}` })))
+      assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 1)
+      for (const result of made)
+        if (result.status === 'rejected') assert.equal((result.reason as { code: string }).code, 'EXTERNAL_ID_EXISTS')
+      assert.equal((await evidences.list(scope)).count, 1)
+      assert.equal(await world.records.logSize(), 2, 'the key and one event')
+      // Compared exactly, and per company.
+      for (const externalId of ['E-1', 'e-1 ', 'e\u0301', '\u00e9']) await evidence({ externalId })
+      const { scope: foreign } = await system('I', 'other')
+      await evidences.create(foreign, { ...named('e-1'), categoryName: 'C', subcategoryName: 'S' })
+    }))
+
+  it('refuses invalid input as a rejection, never as a throw, and changes nothing', () =>
+    withRegistry(async ({ registry: { evidences }, scope, world }) => {
+      const place = { categoryName: 'C', subcategoryName: 'S' }
+      const bad = [
+        { ...place, name: 'no id' },
+        { ...place, externalId: '.', name: 'n' },
+        { ...place, externalId: 'x', name: 'n', unknown: 1 },
+        { ...place, externalId: 'x', name: 'n', meta: { a: 2 ** 60 } },
+        { ...place, externalId: 'x', name: 'n', meta: JSON.parse('{"__proto__":1}') as object },
+        { externalId: 'x', name: 'n' },
+        { externalId: 'x', name: 'n', categoryName: 'C' },
+        { externalId: 'x', name: 'n', subcategoryName: 'S' },
+        { externalId: 'x', name: 'n', categoryName: '', subcategoryName: '' },
+      ]
+      for (const input of bad) {
+        const asked = evidences.create(scope, input as NewEvidence)
+        await assert.rejects(asked, refused('VALIDATION_ERROR'), JSON.stringify(input))
+      }
+      for (const inputs of [[], [{ externalId: 'x' }], Array.from({ length: 1_001 }, (_, i) => named(`x${i}`))])
+        await assert.rejects(evidences.createIn(scope, 'c', 's', inputs as never), refused('VALIDATION_ERROR'))
+      assert.equal((await evidences.list(scope)).count, 0)
+      assert.deepEqual(await world.keysOf('ca'), [])
+    }))
+})
+
+describe('the place of a new evidence', () => {
+  /** C1 with S1 and S2; C2 with T1. */
+  async function places({ registry: { categories }, scope }: Fixture) {
+    const [c1, c2] = [await categories.create(scope, { name: 'C1' }), await categories.create(scope, { name: 'C2' })]
+    const sub = async (category: string, name: string) =>
+      (await categories.createSubcategory(scope, category, { name: name })).id
+    return { c1: c1.id, c2: c2.id, s1: await sub(c1.id, 'S1'), s2: await sub(c1.id, 'S2'), t1: await sub(c2.id, 'T1') }
+  }
+  const none = '01890000-0000-7000-8000-000000000000'
+
+  // What is given for category id, name, subcategory id, name; and where it leads.
+  const cases: readonly [string | undefined, string | undefined, string | undefined, string | undefined, string][] = [
+    ['c1', undefined, 's1', undefined, 'c1/s1'],
+    ['c1', 'C1', 's1', 'S1', 'c1/s1'],
+    ['c1', undefined, undefined, 'S2', 'c1/s2'],
+    [undefined, 'C1', 's1', undefined, 'c1/s1'],
+    [undefined, 'C1', undefined, 'S1', 'c1/s1'],
+    ['c1', '', '', 'S1', 'c1/s1'],
+    ['', 'C2', 't1', '', 'c2/t1'],
+    ['c1', undefined, undefined, 'T1', 'c1/new'],
+    [undefined, 'C2', undefined, 'S1', 'c2/new'],
+    [undefined, 'C3', undefined, 'S1', 'new/new'],
+    ['c1', 'C2', 's1', undefined, 'CATEGORY_MISMATCH'],
+    ['c1', 'nowhere', 's1', undefined, 'CATEGORY_MISMATCH'],
+    ['c1', undefined, 's1', 'S2', 'CATEGORY_MISMATCH'],
+    ['c1', undefined, 's1', 'nowhere', 'CATEGORY_MISMATCH'],
+    ['c1', undefined, 't1', undefined, 'CATEGORY_MISMATCH'],
+    [undefined, 'C2', 's1', undefined, 'CATEGORY_MISMATCH'],
+    [undefined, 'C3', 's1', undefined, 'CATEGORY_MISMATCH'],
+    [undefined, 'C3', 'none', undefined, 'SUBCATEGORY_NOT_FOUND'],
+    ['c1', undefined, 'none', undefined, 'SUBCATEGORY_NOT_FOUND'],
+    ['none', undefined, 's1', undefined, 'CATEGORY_NOT_FOUND'],
+    ['none', 'C1', undefined, 'S1', 'CATEGORY_NOT_FOUND'],
+    ['s1', undefined, 's1', undefined, 'CATEGORY_NOT_FOUND'],
+    ['c1', undefined, 'c1', undefined, 'SUBCATEGORY_NOT_FOUND'],
+    ['c1', undefined, undefined, undefined, 'VALIDATION_ERROR'],
+    [undefined, undefined, 's1', undefined, 'VALIDATION_ERROR'],
+    [undefined, undefined, undefined, undefined, 'VALIDATION_ERROR'],
+  ]
+  for (const [categoryId, categoryName, subcategoryId, subcategoryName, expected] of cases)
+    it(`${[categoryId, categoryName, subcategoryId, subcategoryName].map((part) => part ?? '-').join(', ')} is ${expected}`, () =>
+      withRegistry(async (fixture) => {
+        const {
+          registry: { evidences, categories },
+          scope,
+        } = fixture
+        const ids: Record<string, string> = { ...(await places(fixture)), none, '': '' }
+        const before = JSON.stringify(await categories.list(scope))
+        const create = evidences.create(scope, {
+          ...named('x'),
+          ...(categoryId !== undefined && { categoryId: ids[categoryId] as string }),
+          ...(categoryName !== undefined && { categoryName }),
+          ...(subcategoryId !== undefined && { subcategoryId: ids[subcategoryId] as string }),
+          ...(subcategoryName !== undefined && { subcategoryName }),
+        })
+        if (!expected.includes('/')) {
+          await assert.rejects(create, refused(expected))
+          assert.equal(JSON.stringify(await categories.list(scope)), before)
+          return
+        }
+        await create
+        const { object } = await evidences.get(scope, 'x')
+        const name = (id: string): string => Object.keys(ids).find((each) => ids[each] === id) ?? 'new'
+        assert.equal(`${name(object.categoryId)}/${name(object.subcategoryId)}`, expected)
+        const { name: category } = await categories.get(scope, object.categoryId)
+        if (categoryName !== undefined && categoryName !== '') assert.equal(category, categoryName)
+      }))
+
+  it('is shared by creates that race on new names', () =>
+    withRegistry(async ({ registry: { evidences, categories }, scope }) => {
+      const creates = Array.from({ length: 12 }, (_, i) =>
+        evidences.create(scope, { ...named(`x${i}`), categoryName: `C${i % 2}`, subcategoryName: `S${i % 3}` }),
+      )
+      await Promise.all(creates)
+      const { categories: made, count } = await categories.list(scope)
+      assert.equal(count, 2)
+      assert.deepEqual(
+        made.map(({ digitalTwinsCount, subcategories }) => [digitalTwinsCount, subcategories.length]),
+        [
+          [6, 3],
+          [6, 3],
+        ],
+      )
+    }))
+
+  it('is of the own company', () =>
+    withRegistry(async (fixture) => {
+      const {
+        registry: { evidences },
+        system,
+      } = fixture
+      const { c1, s1 } = await places(fixture)
+      const { scope: foreign } = await system('I', 'other')
+      await assert.rejects(
+        evidences.create(foreign, { ...named('x'), categoryId: c1, subcategoryId: s1 }),
+        refused('CATEGORY_NOT_FOUND'),
+      )
+      await assert.rejects(evidences.createIn(foreign, c1, s1, [named('x')]), refused('CATEGORY_NOT_FOUND'))
+    }))
+
+  it('in the path of a batch is looked at alike', () =>
+    withRegistry(async (fixture) => {
+      const {
+        registry: { evidences },
+        scope,
+      } = fixture
+      const { c1, c2, s1 } = await places(fixture)
+      await assert.rejects(evidences.createIn(scope, none, s1, [named('x')]), refused('CATEGORY_NOT_FOUND'))
+      await assert.rejects(evidences.createIn(scope, c1, none, [named('x')]), refused('SUBCATEGORY_NOT_FOUND'))
+      await assert.rejects(evidences.createIn(scope, c2, s1, [named('x')]), refused('SUBCATEGORY_NOT_FOUND'))
+    }))
+})
+
+describe('creating evidences in batches', () => {
+  async function place({ registry: { categories }, scope }: Fixture) {
+    const { id } = await categories.create(scope, { name: 'C' })
+    return [id, (await categories.createSubcategory(scope, id, { name: 'S' })).id] as const
+  }
+
+  it('answers the ids in order, and id only for a single one', () =>
+    withRegistry(async (fixture) => {
+      const {
+        registry: { evidences },
+        scope,
+      } = fixture
+      const [c, s] = await place(fixture)
+      const many = await evidences.createIn(scope, c, s, ['a', 'b', 'c'].map(named))
+      assert.deepEqual([many.count, many.ids.length, 'id' in many], [3, 3, false])
+      assert.deepEqual(
+        many.events.map(({ id, version }) => [id, version]),
+        many.ids.map((id) => [id, 1]),
+      )
+      const one = await evidences.createIn(scope, c, s, [named('d')])
+      assert.deepEqual([one.id, one.count], [one.ids[0], 1])
+      for (const [i, name] of ['a', 'b', 'c'].entries()) {
+        const { object } = await evidences.get(scope, name)
+        assert.deepEqual([object.id, object.txId], [many.ids[i], many.events[i]?.txId])
+      }
+    }))
+
+  it('is all or nothing', () =>
+    withRegistry(async (fixture) => {
+      const {
+        registry: { evidences },
+        scope,
+        world,
+        evidence,
+      } = fixture
+      const [c, s] = await place(fixture)
+      await evidence({ externalId: 'taken' })
+      const before = await world.records.logSize()
+      const batches = [
+        [named('a'), named('taken'), named('b')],
+        [named('a'), named('b'), named('a')],
+        [named('a'), { ...named('b'), meta: { x: -0 } }],
+      ]
+      for (const inputs of batches) await assert.rejects(evidences.createIn(scope, c, s, inputs))
+      assert.equal(await world.records.logSize(), before)
+      assert.equal((await evidences.list(scope)).count, 1)
+      await evidences.createIn(
+        scope,
+        c,
+        s,
+        Array.from({ length: 1_000 }, (_, i) => named(`n${i}`)),
+      )
+      assert.equal((await evidences.list(scope)).count, 1_001)
+    }))
+
+  it('takes files for a single one only', () =>
+    withRegistry(async (fixture) => {
+      const {
+        registry: { evidences, files },
+        scope,
+        stage,
+      } = fixture
+      const [c, s] = await place(fixture)
+      const file = await stage()
+      await assert.rejects(
+        evidences.createIn(scope, c, s, [named('a'), named('b')], { files: [file] }),
+        refused('VALIDATION_ERROR'),
+      )
+      await evidences.createIn(scope, c, s, [named('a')], { image: file })
+      assert.equal((await evidences.get(scope, 'a')).object.imageId, file.id)
+      assert.equal((await files.find(scope, { fileId: file.id, evidenceId: 'a' })).id, file.id)
+    }))
+})
+
+describe('listing evidences', () => {
+  /** Six evidences: a to d in C1 (a, b in S1; c, d in S2), e and f in C2/S1; g of another company. */
+  async function filled({ registry: { evidences }, scope, system }: Fixture) {
+    for (const [name, category, sub] of [
+      ['a', 'C1', 'S1'],
+      ['b', 'C1', 'S1'],
+      ['c', 'C1', 'S2'],
+      ['d', 'C1', 'S2'],
+      ['e', 'C2', 'S1'],
+      ['f', 'C2', 'S1'],
+    ] as const)
+      // prettier-ignore
+      await evidences.create(scope, { ...named(name), categoryName: category, subcategoryName: sub })
+    const { scope: foreign } = await system('I', 'other')
+    await evidences.create(foreign, { ...named('g'), categoryName: 'C1', subcategoryName: 'S1' })
+    const { dts } = await evidences.list(scope)
+    return { foreign, by: new Map(dts.map((item) => [item.externalId, item])) }
+  }
+  const names = (dts: readonly EvidenceListItem[]): string => dts.map(({ externalId }) => externalId).join('')
+
+  it('is newest first, and filters by category and subcategory', () =>
+    withRegistry(async (fixture) => {
+      const {
+        registry: { evidences },
+        scope,
+      } = fixture
+      const { by, foreign } = await filled(fixture)
+      const [a, c, e] = ['a', 'c', 'e'].map((name) => by.get(name) as EvidenceListItem) as [
+        EvidenceListItem,
+        EvidenceListItem,
+        EvidenceListItem,
+      ]
+      const g = (await evidences.list(foreign)).dts[0] as EvidenceListItem
+      const filters: readonly [Parameters<typeof evidences.list>[1], string][] = [
+        [{}, 'fedcba'],
+        [{ categoryId: a.categoryId }, 'dcba'],
+        [{ subcategoryId: c.subcategoryId }, 'dc'],
+        [{ categoryId: a.categoryId, subcategoryId: a.subcategoryId }, 'ba'],
+        [{ categoryId: e.categoryId }, 'fe'],
+        [{ categoryId: e.categoryId, subcategoryId: a.subcategoryId }, ''],
+        [{ categoryId: g.categoryId }, ''],
+        [{ subcategoryId: g.subcategoryId }, ''],
+        [{ categoryId: 'nothing' }, ''],
+        [{ subcategoryId: '' }, ''],
+        [{ categoryId: 'x'.repeat(5_000) }, ''],
+      ]
+      for (const [query, expected] of filters) {
+        const { dts, count, isMore } = await evidences.list(scope, query)
+        assert.deepEqual([names(dts), count, isMore], [expected, expected.length, false], JSON.stringify(query))
+      }
+      assert.equal(names((await evidences.list(foreign)).dts), 'g')
+    }))
+
+  it('pages by the id of the last item, within any filter', () =>
+    withRegistry(async (fixture) => {
+      const {
+        registry: { evidences },
+        scope,
+      } = fixture
+      const { by } = await filled(fixture)
+      for (const filter of [{}, { categoryId: by.get('a')?.categoryId as string }]) {
+        const whole = (await evidences.list(scope, filter)).dts
+        for (const len of [1, 2, 3, 6, 7]) {
+          const walked: EvidenceListItem[] = []
+          for (let isMore = true; isMore;) {
+            const last = walked.at(-1)?.id
+            const page = await evidences.list(scope, { ...filter, len, ...(last !== undefined && { last }) })
+            assert.equal(page.count, whole.length)
+            assert.ok(page.dts.length <= len)
+            walked.push(...page.dts)
+            isMore = page.isMore
+            assert.equal(isMore, walked.length < whole.length)
+          }
+          assert.deepEqual(walked, whole)
+        }
+      }
+      // An item that the filter leaves out is a place nonetheless.
+      const { dts } = await evidences.list(scope, {
+        categoryId: by.get('a')?.categoryId as string,
+        last: by.get('e')?.id as string,
+      })
+      assert.equal(names(dts), 'dcba')
+    }))
+
+  it('refuses a last that is not the company’s, and lengths out of bounds', () =>
+    withRegistry(async (fixture) => {
+      const {
+        registry: { evidences },
+        scope,
+      } = fixture
+      const { foreign, by } = await filled(fixture)
+      const g = (await evidences.list(foreign)).dts[0] as EvidenceListItem
+      for (const last of [
+        g.id,
+        'nothing',
+        '',
+        '01890000-0000-7000-8000-000000000000',
+        by.get('a')?.categoryId as string,
+      ])
+        await assert.rejects(evidences.list(scope, { last }), refused('VALIDATION_ERROR'), last)
+      for (const len of [0, -1, 1_001, 1.5])
+        await assert.rejects(evidences.list(scope, { len }), refused('VALIDATION_ERROR'))
+      await assert.rejects(evidences.list(scope, { sort: 'name' } as never), refused('VALIDATION_ERROR'))
+    }))
+
+  it('has 100 items unless told otherwise', () =>
+    withRegistry(async ({ registry: { evidences, categories }, scope }) => {
+      const { id } = await categories.create(scope, { name: 'C' })
+      const { id: sub } = await categories.createSubcategory(scope, id, { name: 'S' })
+      await evidences.createIn(
+        scope,
+        id,
+        sub,
+        Array.from({ length: 101 }, (_, i) => named(`x${i}`)),
+      )
+      const { dts, isMore, count } = await evidences.list(scope)
+      assert.deepEqual([dts.length, isMore, count], [100, true, 101])
+    }))
+
+  it('shows the whole item', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence, stage, clock }) => {
+      const image = await stage('png', 'a.png', 'image/png')
+      await evidence({ owner: 'Ada', summary: 's' }, { image })
+      const created = clock.now()
+      await clock.advance(1_000)
+      const { events } = await evidences.update(scope, 'e-1', {
+        owner: 'Grace',
+        description: 'd',
+        actionType: 'stolen',
+      })
+      const { object } = await evidences.get(scope, 'e-1')
+      const [item] = (await evidences.list(scope)).dts
+      const expected: EvidenceListItem = {
+        id: object.id,
+        externalId: 'e-1',
+        name: 'A drill',
+        creationDate: new Date(created).toISOString(),
+        owner: { name: 'Grace' },
+        historyChanges: { create: 1, update: 1, transfer: 1, total: 3 },
+        categoryId: object.categoryId,
+        subcategoryId: object.subcategoryId,
+        txId: object.txId,
+        summary: 's',
+        lastUpdateDate: new Date(created + 1_000).toISOString(),
+        lastUpdateTxId: events[1]?.txId as string,
+        iconId: { id: image.id, mimeType: 'image/png' },
+        stolen: true,
+      }
+      assert.deepEqual(item, expected)
+      await evidence({ externalId: 'plain' })
+      const [plain] = (await evidences.list(scope)).dts
+      assert.deepEqual(
+        [plain?.iconId, plain?.owner, plain?.stolen, 'summary' in (plain as object)],
+        [null, { name: '' }, false, false],
+      )
+    }))
+})
+
+describe('getting an evidence', () => {
+  it('pages its events from version 1', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
+      await evidence()
+      for (let i = 2; i <= 61; i++) await evidences.update(scope, 'e-1', { description: `${i}` })
+      const page = async (query: Parameters<typeof evidences.get>[2]) => {
+        const { events, lastVersion, isMore } = await evidences.get(scope, 'e-1', query)
+        return [events.map(({ version }) => version).join(), lastVersion, isMore]
+      }
+      const upTo = (from: number, to: number): string =>
+        Array.from({ length: to - from + 1 }, (_, i) => from + i).join()
+      assert.deepEqual(await page({}), [upTo(1, 50), 50, true])
+      assert.deepEqual(await page({ last: 50 }), [upTo(51, 61), 61, false])
+      assert.deepEqual(await page({ last: 3, len: 2 }), ['4,5', 5, true])
+      assert.deepEqual(await page({ last: 59, len: 2 }), ['60,61', 61, false])
+      assert.deepEqual(await page({ last: 61 }), ['', 61, false])
+      assert.deepEqual(await page({ len: 500 }), [upTo(1, 61), 61, false])
+      for (const query of [{ len: 0 }, { len: 501 }, { last: -1 }, { last: 0.5 }])
+        await assert.rejects(evidences.get(scope, 'e-1', query), refused('VALIDATION_ERROR'))
+    }))
+
+  it('finds what is the company’s own only', () =>
+    withRegistry(async ({ registry: { evidences }, evidence, scope, system }) => {
+      await evidence()
+      const { id } = (await evidences.get(scope, 'e-1')).object
+      const { scope: foreign } = await system('A', 'other')
+      const ask: readonly ((where: Scope, name: string) => Promise<unknown>)[] = [
+        (where, name) => evidences.get(where, name),
+        (where, name) => evidences.files(where, name),
+        (where, name) => evidences.update(where, name, { description: 'x' }),
+      ]
+      for (const asked of ask) {
+        await assert.rejects(asked(foreign, 'e-1'), refused('EVIDENCE_NOT_FOUND'))
+        await assert.rejects(asked(scope, id), refused('EVIDENCE_NOT_FOUND'), 'by external id, not by id')
+        await assert.rejects(asked(scope, 'E-1'), refused('EVIDENCE_NOT_FOUND'))
+        await assert.rejects(asked(scope, 'a\0'), refused('VALIDATION_ERROR'))
+      }
+    }))
+
+  it('shows batch and status once sealed', () =>
+    withRegistry(async ({ registry, scope, evidence }) => {
+      await evidence()
+      await registry.sealNow()
+      await registry.evidences.update(scope, 'e-1', { description: 'later' })
+      const { events } = await registry.evidences.get(scope, 'e-1')
+      const { batchId } = await registry.proofs.proof(events[0]?.txId as string)
+      assert.deepEqual(
+        events.map(({ merkleBatchId, merkleSendStatus }) => [merkleBatchId, merkleSendStatus]),
+        [
+          [batchId, 'P'],
+          [null, null],
+        ],
+      )
+    }))
+})
+
+describe('disclosed events', () => {
+  it('come to their txIds, slots and chain by the slow reference', async () => {
+    const { registry, scope, stage, evidence, close, clock, system } = await openFixture()
+    const { evidences } = registry
+    const files = [await stage('1'), await stage('2', '../x/nöte.txt')]
+    await evidence(
+      { owner: 'Ada', meta: { 10: 1, 9: { a: 0.5 } } },
+      { files, image: await stage('i', 'i.png', 'image/png') },
+    )
+    await clock.advance(5)
+    const { scope: own, id: actor } = await system('U')
+    const changes = {
+      description: 'd',
+      owner: 'Grace',
+      updateActionPersona: 'P',
+      eventDescription: 'E',
+      meta: { z: 'ü' },
+    }
+    await evidences.update(own, 'e-1', changes, [await stage('3')])
+    await evidences.update(scope, 'e-1', { actionType: 'stolen', updateActionDescription: 'gone' })
+    await registry.files.delete(scope, { fileId: files[0]?.id as string })
+    const { object, events } = await evidences.get(scope, 'e-1', { disclose: true })
+    const opened = events.map(({ disclosure }) => recompute(disclosure as NonNullable<typeof disclosure>))
+    const slotKey = opened[0]?.values['slotKey'] as string
+    assert.equal(slotKey.length, 64)
+    for (const [i, event] of events.entries()) {
+      const { txId, time, slot, header, values } = opened[i] as (typeof opened)[number]
+      assert.equal(txId, event.txId)
+      assert.equal(new Date(time).toISOString(), event.timestamp)
+      assert.equal(slot, slotOf(slotKey, i + 1))
+      assert.deepEqual([header.log, header.v, header.version], [registry.origin, 1, event.version])
+      assert.deepEqual([header.first, header.prev], i === 0 ? [null, null] : [object.txId, events[i - 1]?.txId])
+      assert.deepEqual(Object.keys(header.fields).sort(), Object.keys(values).sort(), 'every field is disclosed')
+      const action = { type: event.type, ...(event.updateType && { updateType: event.updateType }) }
+      assert.deepEqual(values['action'], action)
+      assert.deepEqual([values['evidence'], values['company'], values['externalId']], [object.id, 'acme', 'e-1'])
+    }
+    assert.deepEqual(
+      opened.map(({ values }) => values['actor']),
+      ['operator', actor, actor, actor, 'operator', 'operator'],
+    )
+    assert.deepEqual(opened[0]?.values['meta'], { 9: { a: 0.5 }, 10: 1 })
+    assert.deepEqual(
+      [opened[1]?.values['description'], opened[2]?.values['owner'], opened[4]?.values['status']],
+      ['d', 'Grace', 'stolen'],
+    )
+    assert.equal(opened[4]?.values['updateDescription'], 'gone')
+    await close()
+  })
+
+  it('are disclosed on request only', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
+      await evidence()
+      assert.equal('disclosure' in ((await evidences.get(scope, 'e-1')).events[0] as object), false)
+      assert.equal(
+        'disclosure' in ((await evidences.get(scope, 'e-1', { disclose: false })).events[0] as object),
+        false,
+      )
+    }))
+
+  it('have salts of their own: equal values have no equal hashes', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
+      await evidence({ externalId: 'a' })
+      await evidence({ externalId: 'b' })
+      await evidences.update(scope, 'a', { actionType: 'custom' })
+      await evidences.update(scope, 'a', { actionType: 'custom' })
+      const seen = new Set<string>()
+      let hashes = 0
+      for (const name of ['a', 'b'])
+        for (const { disclosure } of (await evidences.get(scope, name, { disclose: true })).events) {
+          const { header } = recompute(disclosure as NonNullable<typeof disclosure>)
+          for (const hash of Object.values(header.fields)) {
+            seen.add(hash)
+            hashes++
+          }
+          for (const { salt } of Object.values(disclosure?.fields ?? {})) {
+            seen.add(salt)
+            hashes++
+          }
+          seen.add(disclosure?.filesSalt as string)
+          hashes++
+        }
+      assert.equal(seen.size, hashes)
+    }))
+})
