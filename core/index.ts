@@ -6,3 +6,11 @@ export { ERROR_CODES, isRegistryError, RegistryError, type ErrorCode } from './e
 export { actorOf, assertAllowed, OPERATOR, type PermissionLevel, type Principal } from './permissions.ts'
 export { systemClock } from './clock.ts'
 export { canonicalJson, parseStrictJson, type Json } from './canonical-json.ts'
+export {
+  fsck,
+  type Difference,
+  type FsckHandlers,
+  type FsckProgress,
+  type FsckReport,
+  type FsckStores,
+} from './fsck.ts'

@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { encodeUtf8, sha256 } from '../../core/bytes.ts'
+import { fsck, type Difference, type FsckStores } from '../../core/fsck.ts'
+import { keys } from '../../core/keys.ts'
+import type { Entry, RecordStore } from '../../core/ports.ts'
+import { makeTemporary, removeTemporary } from '../adapters/files/temporary.ts'
+import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../sealed-registry.ts'
+
+describe('fsck', () => {
+  let directory: string
+  let sealed: SealedRegistry
+  let filled: Filled
+
+  before(async () => {
+    directory = await makeTemporary()
+    sealed = await openSealedRegistry(directory)
+    filled = await fillRegistry(sealed)
+    const { registry, scope, stage } = sealed
+    await registry.sourceSystems.create(scope, { name: 'scanner', permissions: 'I' })
+    await registry.categories.create(scope, { name: 'With a picture' }, await stage('icon.png', 'icon', 'image/png'))
+    // An event that is in no batch yet.
+    await registry.evidences.update(scope, filled.plain, { actionType: 'repair' })
+  })
+  after(async () => {
+    await sealed.registry.close()
+    await removeTemporary(directory)
+  })
+
+  async function differencesIn(stores: Partial<FsckStores> = {}): Promise<Difference[]> {
+    const { records, blobs, secret } = sealed
+    const found: Difference[] = []
+    const report = await fsck(
+      { records, blobs, secret, ...stores },
+      { onDifference: (difference) => found.push(difference) },
+    )
+    assert.equal(report.differences, found.length)
+    return found
+  }
+
+  const allEntries = async (): Promise<Entry[]> => {
+    const entries: Entry[] = []
+    for await (const entry of sealed.records.list({ gte: '', lt: '\x7f' })) entries.push(entry)
+    return entries
+  }
+
+  /** What is found while a record is other than it was. */
+  async function damaged(key: string, value: Uint8Array | null): Promise<Difference[]> {
+    const [entry] = await sealed.records.get([key])
+    await sealed.records.commit({ writes: [{ key, value }] })
+    try {
+      return await differencesIn()
+    } finally {
+      await sealed.records.commit({ writes: [{ key, value: entry?.value ?? null }] })
+    }
+  }
+
+  it('finds nothing in a sound store, and says what it looked at', async () => {
+    const { records, blobs, secret, signedHead } = sealed
+    const head = await signedHead.read()
+    assert.ok(head !== undefined)
+    const stages = new Set<string>()
+    const report = await fsck(
+      { records, blobs, secret, signedHead: head },
+      { onDifference: unwanted, onProgress: ({ stage }) => stages.add(stage) },
+    )
+    assert.equal(report.differences, 0)
+    assert.equal(report.done.log, await records.logSize())
+    assert.equal(report.done.evidences, 8)
+    assert.equal(report.done.blobs, 5)
+    assert.deepEqual([...stages].toSorted(), ['blobs', 'evidences', 'indexes', 'log'])
+  })
+
+  /** Records that nothing else depends on: the operator's key, and what only leads to what is to be destroyed or forgotten. */
+  const STANDS_ALONE = new Set(['op', 'bi', 'bd', 'ik', 'it'])
+  const familyOf = (key: string): string => key.slice(0, 2)
+
+  it('names every record that is lost', async () => {
+    const entries = await allEntries()
+    assert.ok(new Set(entries.map(({ key }) => familyOf(key))).size > 25)
+    for (const { key } of entries) {
+      const found = await damaged(key, null)
+      assert.equal(found.length === 0, STANDS_ALONE.has(familyOf(key)), `${key} lost`)
+    }
+    assert.deepEqual(await differencesIn(), [])
+  })
+
+  it('names every record of which a byte is lost', async () => {
+    for (const { key, value } of await allEntries()) {
+      if (value.length === 0) continue
+      const found = await damaged(key, value.slice(0, -1))
+      assert.equal(found.length === 0, familyOf(key) === 'op', `${key} cut short`)
+    }
+  })
+
+  it('names every record that nothing asked for', async () => {
+    const entries = await allEntries()
+    for (const { key, value } of entries) {
+      const parts = key.split('/')
+      if (parts.length < 2 || STANDS_ALONE.has(familyOf(key)) || familyOf(key) === 'co') continue
+      const last = parts.at(-1) as string
+      const other = [...parts.slice(0, -1), last.slice(0, -1) + (last.endsWith('1') ? '2' : '1')].join('/')
+      const found = await damaged(other, value)
+      assert.ok(found.length > 0, `${other} added`)
+    }
+    for (const key of ['a', 'ev', 'evil', 'zz/9', '~'])
+      assert.deepEqual(await damaged(key, new Uint8Array(1)), [
+        { kind: 'unknown', key, message: 'No part of the registry keeps such a record' },
+      ])
+  })
+
+  it('names every value of an evidence, an event or a file that is changed', async () => {
+    let changes = 0
+    for (const { key, value } of await allEntries()) {
+      if (!['ev', 'vh', 'fi'].includes(familyOf(key))) continue
+      const record = JSON.parse(Buffer.from(value).toString()) as Record<string, unknown>
+      for (const [name, member] of Object.entries(record)) {
+        // No event commits to a title, nor to what a category's picture is called.
+        const isFree = record['ownerKind'] === 'category' ? ['title', 'name', 'mimeType'] : ['title']
+        if (isFree.includes(name)) continue
+        const found = await damaged(key, encodeUtf8(JSON.stringify({ ...record, [name]: changed(member) })))
+        assert.ok(found.length > 0, `${name} of ${key} changed`)
+        changes += 1
+      }
+    }
+    assert.ok(changes > 100)
+  })
+
+  it('names a log entry that is another, missing, or one too many', async () => {
+    const { records } = sealed
+    const logSize = await records.logSize()
+    const kinds = async (store: Partial<RecordStore>): Promise<Set<string>> =>
+      new Set((await differencesIn({ records: over(records, store) })).map(({ kind }) => kind))
+    const other = await kinds({
+      async readLog(from, count) {
+        const packed = await records.readLog(from, count)
+        if (from === 0) packed[40] = (packed[40] ?? 0) ^ 1
+        return packed
+      },
+    })
+    for (const kind of ['entry', 'tile', 'batch']) assert.ok(other.has(kind), kind)
+    const shorter = await kinds({
+      logSize: async () => 3,
+      readLog: async (from) => (from === 0 ? records.readLog(0, 3) : new Uint8Array()),
+    })
+    assert.ok(shorter.has('head'))
+    const longer = await kinds({
+      logSize: async () => logSize + 1,
+      readLog: async (from, count) => Buffer.concat([await records.readLog(from, count), new Uint8Array(32)]),
+    })
+    assert.deepEqual([...longer], ['entry'])
+  })
+
+  it('names a signed head that the store does not reach, or reaches with another root', async () => {
+    const head = await sealed.signedHead.read()
+    assert.ok(head !== undefined)
+    const found = async (signedHead: typeof head): Promise<string[]> =>
+      (await differencesIn({ signedHead })).map(({ kind }) => kind)
+    assert.deepEqual(await found({ ...head, size: head.size + 1 }), ['head'])
+    assert.deepEqual(await found({ ...head, root: sha256(head.root) }), ['head'])
+  })
+
+  it('names a secret that is not the log’s', async () => {
+    const found = await differencesIn({ secret: new Uint8Array(32).fill(8) })
+    assert.deepEqual(
+      found.map(({ kind }) => kind),
+      ['identity'],
+    )
+  })
+
+  it('names files whose bytes are missing, others, or still there', async () => {
+    const { blobs } = sealed
+    const fileIds = [filled.keptFile, filled.deletedFile]
+    const [kept, deleted] = fileIds as [string, string]
+    const withBlob = (id: string, content: string | undefined) =>
+      over(blobs, {
+        get: async (key, ...rest) => {
+          if (key !== id) return blobs.get(key, ...rest)
+          if (content === undefined) return undefined
+          const bytes = encodeUtf8(content)
+          return {
+            size: bytes.length,
+            body: (async function* () {
+              yield bytes
+            })(),
+          }
+        },
+      })
+    for (const [id, content] of [
+      [kept, undefined],
+      [kept, 'Read this last..'],
+      [deleted, 'Never mind.'],
+    ] as const) {
+      const found = await differencesIn({ blobs: withBlob(id, content) })
+      assert.deepEqual(
+        found.map(({ kind, key }) => [kind, key]),
+        [['blob', `blob/${id}`]],
+      )
+    }
+  })
+
+  it('is stopped by its signal', async () => {
+    const reason = new Error('enough')
+    await assert.rejects(fsck({ records: sealed.records }, { signal: AbortSignal.abort(reason) }), reason)
+  })
+
+  it('finds nothing in an empty store', async () => {
+    const { MemoryRecords } = await import('../../adapters/memory/index.ts')
+    const report = await fsck({ records: new MemoryRecords() }, { onDifference: unwanted })
+    assert.equal(report.differences, 0)
+  })
+
+  it('derives tiles above the first level too', async () => {
+    const { registry, scope, records } = sealed
+    const [category] = (await registry.categories.list(scope)).categories
+    const inputs = Array.from({ length: 600 }, (_, i) => ({ externalId: `bulk ${i}`, name: 'Bulk' }))
+    assert.ok(category !== undefined)
+    const [subcategory] = category.subcategories
+    await registry.evidences.createIn(scope, category.id, subcategory?.id ?? '', inputs)
+    await registry.sealNow()
+    assert.deepEqual(await differencesIn(), [])
+    const [tile] = await records.get([keys.tile(1, 0)])
+    assert.ok(tile !== undefined)
+    const other = tile.value.slice()
+    other[0] = (other[0] ?? 0) ^ 1
+    assert.deepEqual(
+      (await damaged(keys.tile(1, 0), other)).map(({ kind, key }) => [kind, key]),
+      [['tile', keys.tile(1, 0)]],
+    )
+  })
+})
+
+const unwanted = ({ kind, key, message }: Difference): never => assert.fail(`${kind} ${key}: ${message}`)
+
+/** Another object with some methods replaced. */
+function over<T extends object>(base: T, some: Partial<T>): T {
+  return new Proxy(base, {
+    get(target, name) {
+      const value: unknown = Reflect.get(some, name) ?? Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(Reflect.has(some, name) ? some : target) : value
+    },
+  })
+}
+
+/** Another value of the same kind. */
+function changed(value: unknown): unknown {
+  if (typeof value === 'number') return value + 1
+  if (typeof value === 'boolean') return !value
+  if (value === null) return '0'.repeat(64)
+  if (typeof value === 'object') {
+    const entries = Object.entries(value)
+    const [first] = entries
+    return first === undefined ? { unknown: 'x' } : { ...value, [first[0]]: changed(first[1]) }
+  }
+  const text = value as string
+  return text.slice(0, -1) + (text.endsWith('1') ? '2' : '1')
+}
