@@ -12,10 +12,12 @@ export type Principal =
 /** The operator as a principal: for programs that embed the registry and answer for themselves. */
 export const OPERATOR: Principal = { kind: 'operator' }
 
-export const levelOf = (principal: Principal): PermissionLevel => (principal.kind === 'operator' ? 'A' : principal.permissions)
+export const levelOf = (principal: Principal): PermissionLevel =>
+  principal.kind === 'operator' ? 'A' : principal.permissions
 
 /** Whether `level` includes `needed`. */
-export const includes = (level: PermissionLevel, needed: PermissionLevel): boolean => LEVELS.indexOf(level) >= LEVELS.indexOf(needed)
+export const includes = (level: PermissionLevel, needed: PermissionLevel): boolean =>
+  LEVELS.indexOf(level) >= LEVELS.indexOf(needed)
 
 /** Throws `FORBIDDEN` where the principal's level does not include `needed`. */
 export function assertAllowed(principal: Principal, needed: PermissionLevel): void {

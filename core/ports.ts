@@ -264,7 +264,9 @@ export interface SealerStatus {
   readonly stampedSize: number
   readonly anchoredSize: number
   /** Steps that failed since the start, by step, and the last error's code of each. */
-  readonly failures: Readonly<Record<'seal' | 'stamp' | 'anchor', { readonly count: number; readonly lastCode: string | null }>>
+  readonly failures: Readonly<
+    Record<'seal' | 'stamp' | 'anchor', { readonly count: number; readonly lastCode: string | null }>
+  >
 }
 
 /** Seals the log: batches, checkpoints, stamps, anchors. `sealer/` implements it. */

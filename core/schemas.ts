@@ -18,7 +18,10 @@ export const MAX_BATCH_EVIDENCES = 1_000
 
 // -- parts
 
-export const CompanyId = Type.String({ pattern: '^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,64}$', description: 'Company: 1 to 64 of A-Z a-z 0-9 . _ -' })
+export const CompanyId = Type.String({
+  pattern: '^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,64}$',
+  description: 'Company: 1 to 64 of A-Z a-z 0-9 . _ -',
+})
 export const Id = Type.String({
   pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
   description: 'UUID in lowercase; ids made here are of version 7',
@@ -36,8 +39,17 @@ export const ExternalId = Type.String({
   description: 'Any text without control characters, unique in its company; not . or ..',
 })
 /** One line. */
-export const Line = Type.String({ maxLength: 256, pattern: noControls, description: 'At most 256 characters, no control characters' })
-export const Name = Type.String({ minLength: 1, maxLength: 256, pattern: noControls, description: '1 to 256 characters, no control characters' })
+export const Line = Type.String({
+  maxLength: 256,
+  pattern: noControls,
+  description: 'At most 256 characters, no control characters',
+})
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  pattern: noControls,
+  description: '1 to 256 characters, no control characters',
+})
 export const CategoryName = Type.String({
   minLength: 1,
   maxLength: 256,
@@ -53,7 +65,9 @@ export const Text = Type.String({
 export const Meta = Type.Record(Type.String(), Type.Unknown(), {
   description: `A JSON object, at most ${MAX_META_BYTES / 1024} KiB and ${MAX_META_DEPTH} deep, of what survives canonical JSON`,
 })
-export const Permission = Type.Enum(['I', 'U', 'R', 'A'], { description: 'R reads; I also creates; U also updates; A also keeps source systems' })
+export const Permission = Type.Enum(['I', 'U', 'R', 'A'], {
+  description: 'R reads; I also creates; U also updates; A also keeps source systems',
+})
 export const Base64 = Type.String({ pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' })
 const Count = Type.Integer({ minimum: 0 })
 const Version = Type.Integer({ minimum: 1 })
@@ -62,7 +76,14 @@ const Version = Type.Integer({ minimum: 1 })
 
 export const NewSourceSystem = closed({
   name: Name,
-  apiKey: opt(Type.String({ minLength: 16, maxLength: 1_024, pattern: '^[\\x21-\\x7e]+$', description: 'Your own key: 16 to 1,024 printable ASCII characters' })),
+  apiKey: opt(
+    Type.String({
+      minLength: 16,
+      maxLength: 1_024,
+      pattern: '^[\\x21-\\x7e]+$',
+      description: 'Your own key: 16 to 1,024 printable ASCII characters',
+    }),
+  ),
   permissions: opt(Permission),
 })
 export type NewSourceSystem = Static<typeof NewSourceSystem>
@@ -166,11 +187,18 @@ export const FileEntry = closed({
   mimeType: Type.String(),
   title: Type.String(),
   iconId: opt(Id),
-  eventId: Type.Integer({ minimum: 0, description: 'Version of the event that attached it, 0 for files of categories' }),
+  eventId: Type.Integer({
+    minimum: 0,
+    description: 'Version of the event that attached it, 0 for files of categories',
+  }),
 })
 export type FileEntry = Static<typeof FileEntry>
 
-export const FileListing = closed({ dt: Type.Array(FileEntry), category: Type.Array(FileEntry), subcategory: Type.Array(FileEntry) })
+export const FileListing = closed({
+  dt: Type.Array(FileEntry),
+  category: Type.Array(FileEntry),
+  subcategory: Type.Array(FileEntry),
+})
 export type FileListing = Static<typeof FileListing>
 
 export const CategoryStatus = Type.Enum(['active', 'inactive', 'removed'])
@@ -187,7 +215,9 @@ export const CategoryDetails = closed(categoryDetails)
 export type CategoryDetails = Static<typeof CategoryDetails>
 
 export const CategoryList = closed({
-  categories: Type.Array(closed({ id: Id, ...categoryDetails, subcategories: Type.Array(closed({ id: Id, ...categoryDetails })) })),
+  categories: Type.Array(
+    closed({ id: Id, ...categoryDetails, subcategories: Type.Array(closed({ id: Id, ...categoryDetails })) }),
+  ),
   count: Count,
 })
 export type CategoryList = Static<typeof CategoryList>
@@ -224,7 +254,10 @@ export const Disclosure = closed(
     fields: Type.Record(Type.String(), Disclosed),
     files: Type.Record(Type.String(), Disclosed),
   },
-  { description: 'What it takes to recompute the txId; what was erased is absent here and present as a hash in the header or filesText' },
+  {
+    description:
+      'What it takes to recompute the txId; what was erased is absent here and present as a hash in the header or filesText',
+  },
 )
 export type Disclosure = Static<typeof Disclosure>
 
@@ -295,8 +328,19 @@ export type FileToken = Static<typeof FileToken>
 
 // -- proofs
 
-export const VerificationStatus = Type.Enum(['ok', 'pending', 'deleted', 'not_found', 'ambiguous', 'invalid', 'unknown_root'])
-export const ProofItem = closed({ hash: Hash, position: Type.Enum(['left', 'right'], { description: 'The side on which the sibling stands' }) })
+export const VerificationStatus = Type.Enum([
+  'ok',
+  'pending',
+  'deleted',
+  'not_found',
+  'ambiguous',
+  'invalid',
+  'unknown_root',
+])
+export const ProofItem = closed({
+  hash: Hash,
+  position: Type.Enum(['left', 'right'], { description: 'The side on which the sibling stands' }),
+})
 export type ProofItem = Static<typeof ProofItem>
 
 export const AnchorProof = closed({
@@ -404,7 +448,13 @@ export const FileProof = closed({
   filesText: opt(Type.String()),
   filesSalt: opt(Hash),
   deletion: opt(
-    closed({ txId: Hash, eventTimestamp: DateTime, blockNumber: opt(Count), merkle: opt(EventMerkleProof), tsa: opt(TsaProof) }),
+    closed({
+      txId: Hash,
+      eventTimestamp: DateTime,
+      blockNumber: opt(Count),
+      merkle: opt(EventMerkleProof),
+      tsa: opt(TsaProof),
+    }),
   ),
   assurance: opt(AssuranceNote),
 })
