@@ -13,6 +13,7 @@ import { RegistryEvidences } from './registry/evidences.ts'
 import { RegistryFiles } from './registry/files.ts'
 import { RegistryProofs } from './registry/proofs.ts'
 import { RegistrySourceSystems } from './registry/source-systems.ts'
+import { Turns } from './registry/turns.ts'
 import { deriveSecret } from './secrets.ts'
 
 export interface RegistryOptions {
@@ -74,6 +75,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     logger,
     log,
     ids: createIdSource(clock),
+    turns: new Turns(),
     origin: identity.origin,
     notify: () => sealer.notify(),
     assertClock() {

@@ -3,12 +3,13 @@ import { keys } from '../keys.ts'
 import type { LogReader } from '../log/reader.ts'
 import { RegistryError } from '../errors.ts'
 import { actorOf } from '../permissions.ts'
-import type { BlobStore, Check, Clock, Commit, Entry, Logger, Range, RecordStore, Write } from '../ports.ts'
+import type { BlobStore, Check, Clock, Commit, Entry, Key, Logger, Range, RecordStore, Write } from '../ports.ts'
 import type { Json } from '../canonical-json.ts'
 import type { Idempotency, Scope, WriteOptions } from '../registry.ts'
 import { CompanyId } from '../schemas.ts'
 import { validate } from '../validation.ts'
 import { decodeRecord, encodeRecord, type IdempotencyRecord } from './records.ts'
+import type { Turns } from './turns.ts'
 
 /** What every part of the registry works with. */
 export interface Context {
@@ -18,6 +19,7 @@ export interface Context {
   readonly logger: Logger
   readonly ids: IdSource
   readonly log: LogReader
+  readonly turns: Turns
   readonly origin: string
   /** The log has new entries. */
   notify(): void
@@ -58,25 +60,31 @@ export async function writeUnchecked<T extends Json>(
   decide: (now: number) => Promise<Decision<T>>,
 ): Promise<T> {
   let isFileGone = false
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const seen = await lookUpIdempotency(context, scope, options.idempotency)
-    if (seen !== undefined && 'replay' in seen) return seen.replay as T
-    // No new decision brings a staged file back, so this is not tried again.
-    if (isFileGone)
-      throw new RegistryError('FILE_NOT_FOUND', 'A staged file was used or discarded before: stage it again')
-    const now = context.clock.now()
-    const { commit, answer, stored } = await decide(now)
-    const result = await context.records.commit(
-      seen === undefined ? commit : withIdempotency(context, commit, seen, { answer: stored ?? answer, now }),
-    )
-    if (!result.ok) {
-      isFileGone = result.conflicts.some(isBlobIntent)
-      continue
+  let endTurn: (() => void) | undefined
+  try {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const seen = await lookUpIdempotency(context, scope, options.idempotency)
+      if (seen !== undefined && 'replay' in seen) return seen.replay as T
+      // No new decision brings a staged file back, so this is not tried again.
+      if (isFileGone)
+        throw new RegistryError('FILE_NOT_FOUND', 'A staged file was used or discarded before: stage it again')
+      const now = context.clock.now()
+      const { commit, answer, stored } = await decide(now)
+      const result = await context.records.commit(
+        seen === undefined ? commit : withIdempotency(context, commit, seen, { answer: stored ?? answer, now }),
+      )
+      if (!result.ok) {
+        isFileGone = result.conflicts.some(isBlobIntent)
+        endTurn ??= await context.turns.take(result.conflicts[0] as Key)
+        continue
+      }
+      if (commit.append !== undefined) context.notify()
+      return answer
     }
-    if (commit.append !== undefined) context.notify()
-    return answer
+    throw new RegistryError('UNAVAILABLE', 'Too many others write to the same records; try again')
+  } finally {
+    endTurn?.()
   }
-  throw new RegistryError('UNAVAILABLE', 'Too many others write to the same records; try again')
 }
 
 const isBlobIntent = (key: string): boolean => {
