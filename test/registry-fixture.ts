@@ -20,6 +20,7 @@ import { ManualClock, settle } from './manual-clock.ts'
 import { MortalProcess } from './mortal-process.ts'
 
 export const COMPANY = 'acme'
+const YEAR_MS = 365 * 24 * 3_600_000
 
 /** The stores of one registry and its clock: they outlive every process that opens it. */
 export class World {
@@ -93,6 +94,8 @@ export interface Fixture {
   readonly stage: (content?: string, name?: string, mimeType?: string) => Promise<StagedFile>
   /** Creates an evidence in Tools/Drills, or wherever the input says; answers its external id. */
   readonly evidence: (input?: Partial<NewEvidence>, files?: EvidenceFiles) => Promise<string>
+  /** Lets hours pass. Seals first: a sealer with an open batch looks at it four times a second. */
+  readonly wait: (hours: number) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -109,7 +112,7 @@ export async function openFixture({
     signedHead,
     secret,
     clock,
-    sealer: createSealer({ engine: new InlineEngine(), maxWaitMs: 365 * 24 * 3_600_000, ...sealer }),
+    sealer: createSealer({ engine: new InlineEngine(), maxWaitMs: YEAR_MS, pollIntervalMs: YEAR_MS, ...sealer }),
     ...more,
   })
   // The sweep of the start has ended.
@@ -139,6 +142,10 @@ export async function openFixture({
       const place = { categoryName: 'Tools', subcategoryName: 'Drills' }
       await registry.evidences.create(scope, { ...place, name: 'A drill', ...input, externalId }, files)
       return externalId
+    },
+    wait: async (hours) => {
+      await registry.sealNow()
+      await clock.advance(hours * 3_600_000)
     },
     close: () => registry.close(),
   }
