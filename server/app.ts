@@ -1,5 +1,6 @@
 import Koa from 'koa'
 import helmet from 'koa-helmet'
+import { isRegistryError } from '../core/errors.ts'
 import type { Logger } from '../core/ports.ts'
 import type { Registry } from '../core/registry.ts'
 import { allowAnyOrigin } from './cors.ts'
@@ -87,7 +88,8 @@ export async function createApp({ registry, logger, ...options }: AppOptions): P
     rateLimit: await createRateLimiter(options.rateLimitPerMinute),
   }
 
-  const koa = new Koa({ proxy: options.trustProxy })
+  // The last forwarded address is the one that our own proxy saw; those before it are what the client says.
+  const koa = new Koa({ proxy: options.trustProxy, maxIpsCount: 1 })
   koa.use(requestLog(logger))
   koa.use(metrics.middleware)
   koa.use(async (ctx, next) => {
@@ -109,12 +111,14 @@ export async function createApp({ registry, logger, ...options }: AppOptions): P
   for (const group of groups) koa.use(mount(group.endpoints, BASE_PATH, surroundings).routes())
   koa.use(docsRouter(`${BASE_PATH}/openapi.json`.slice(1)).routes())
   koa.use(refuseUnrouted)
-  // What breaks after the answer began: a client that left, or bytes that are not those recorded.
-  koa.on('error', (err: unknown) => {
-    health.note(err)
-    logger.warn({ err }, 'an answer broke off')
-  })
+  koa.on('error', (err: unknown) => noteBrokenAnswer(err, logger))
   return { koa, health, document }
+}
+
+/** What breaks after an answer began: a client that left, or bytes that are not those recorded. */
+function noteBrokenAnswer(err: unknown, logger: Logger): void {
+  if (isRegistryError(err)) logger.error({ err, code: err.code }, 'an answer was cut short')
+  else logger.debug({ err }, 'a client left before its answer was whole')
 }
 
 function once<T>(make: () => T): () => T {

@@ -7,6 +7,8 @@ export interface ListenOptions {
   /** 0 takes a free one. */
   readonly port: number
   readonly headersTimeoutMs: number
+  /** A body may be silent for so long; a connection on which nothing moves is cut after twice that, and a minute at least. */
+  readonly uploadIdleMs: number
   /** How long requests under way may take when it closes. */
   readonly shutdownMs: number
 }
@@ -20,7 +22,7 @@ export interface RunningServer {
 /** Listens with an app. Throws the system's error where the address cannot be had. */
 export async function listen(
   app: App,
-  { host, port, headersTimeoutMs, shutdownMs }: ListenOptions,
+  { host, port, headersTimeoutMs, uploadIdleMs, shutdownMs }: ListenOptions,
 ): Promise<RunningServer> {
   const handle = app.koa.callback()
   const server = createServer(
@@ -33,6 +35,7 @@ export async function listen(
     },
     (request, response) => void handle(request, response),
   )
+  server.setTimeout(Math.max(60_000, 2 * uploadIdleMs))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port }, () => {

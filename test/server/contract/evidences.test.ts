@@ -131,18 +131,18 @@ describe('evidences', () => {
   })
 
   it('8: of two creates that race, exactly one wins, and leaves nothing of the others', async () => {
-    const before = service.blobs.kept.size
+    const keptBefore = service.blobs.kept.size
     const race = () =>
       service.call('createEvidence', {
         ...at,
         form: formOf({ ...PLACE, externalId: 'raced', name: 'x' }, [['images', 'a.txt', 'a']]),
       })
     const answers = await Promise.all(Array.from({ length: 12 }, race))
-    assert.deepEqual(answers.map(({ status, body }) => body.code ?? status).sort(), [
-      201,
+    assert.deepEqual(answers.map(({ status, body }) => String(body.code ?? status)).sort(), [
+      '201',
       ...Array.from({ length: 11 }, () => 'EXTERNAL_ID_EXISTS'),
     ])
-    assert.equal(service.blobs.kept.size, before + 1)
+    assert.equal(service.blobs.kept.size, keptBefore + 1)
     assert.deepEqual(await service.unfinished(), [])
   })
 
@@ -276,7 +276,7 @@ describe('evidences', () => {
     ])
       await service.refused('listEvidences', 400, 'VALIDATION_ERROR', {
         ...mine,
-        query: query as Record<string, string>,
+        query,
       })
   })
 
@@ -368,8 +368,8 @@ describe('evidences', () => {
     })
     await service.ok('updateEvidence', { ...of('cleared'), form: formOf({ actionType: 'stolen', stolen: 'false' }) })
     await service.ok('updateEvidence', { ...of('cleared'), json: { eventDescription: 'seen' } })
-    const { object: after, events } = await page('cleared')
-    assert.equal(after.status, 'active')
+    const { object: unmarked, events } = await page('cleared')
+    assert.equal(unmarked.status, 'active')
     assert.deepEqual(
       events.slice(1).map((event: Answer['body']) => event.updateType),
       ['change', 'stolen', 'stolen', 'custom'],
@@ -420,7 +420,7 @@ describe('evidences', () => {
     for (const query of [{ len: '0' }, { len: '501' }, { last: '-1' }, { disclose: 'yes' }])
       await service.refused('getEvidence', 400, 'VALIDATION_ERROR', {
         ...of('paged'),
-        query: query as Record<string, string>,
+        query,
       })
   })
 

@@ -243,7 +243,7 @@ describe('verification', () => {
     const { tsa } = (await verify(id)).body
     assert.equal(token.toString('base64'), tsa.token)
     const ca = new X509Certificate(await readFile(join(service.directory, 'tsa', 'ca.pem')))
-    const verified = await verifyTimeStamp(new Uint8Array(token), {
+    const verified = verifyTimeStamp(new Uint8Array(token), {
       data: new Uint8Array(Buffer.from(tsa.checkpoint)),
       trustAnchors: [new Uint8Array(ca.raw)],
     })

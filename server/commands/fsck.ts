@@ -1,0 +1,151 @@
+import { stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { FileSignedHead, openLocalBlobs, readSecret } from '../../adapters/files/index.ts'
+import { openLevelRecords } from '../../adapters/level/index.ts'
+import {
+  fsck,
+  isRegistryError,
+  RegistryError,
+  type BlobStore,
+  type FsckReport,
+  type FsckStores,
+} from '../../core/index.ts'
+import { loadConfig, type Config } from '../config.ts'
+
+/** Nothing differs; something does, or the stores cannot be read; it was not asked rightly. */
+const [EXIT_SOUND, EXIT_DIFFERS, EXIT_USAGE] = [0, 1, 2]
+const PROGRESS_MS = 2_000
+
+const HELP = `Usage: evidence-registry fsck [--data-dir DIR] [--secret-file FILE] [--skip-files]
+
+Derives every txId, leaf, tile, root, signature and index of a data directory again from its records, reads every
+stored file, and prints a line for each thing that differs. The server must not run meanwhile.
+
+  --data-dir DIR      the data directory; default: EVIDENCE_DATA_DIR, else ./data
+  --secret-file FILE  the root secret; default: EVIDENCE_SECRET_FILE, else secret in the data directory
+  --skip-files        do not read the stored files
+
+Ends with 0 where nothing differs, with 1 where something does, with 2 where a setting cannot be used.
+`
+
+export interface CommandInput {
+  /** Arguments after the command's name. */
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** Differences go to stdout, a line each; progress and errors to stderr. Answers the exit code. */
+export async function fsckCommand(input: CommandInput): Promise<number> {
+  try {
+    const asked = parse(input)
+    if (asked === undefined) {
+      process.stdout.write(HELP)
+      return EXIT_SOUND
+    }
+    const { differences } = await check(asked)
+    return differences === 0 ? EXIT_SOUND : EXIT_DIFFERS
+  } catch (error) {
+    process.stderr.write(`evidence-registry fsck: ${error instanceof Error ? error.message : String(error)}\n`)
+    return isRegistryError(error, 'CONFIG_ERROR') ? EXIT_USAGE : EXIT_DIFFERS
+  }
+}
+
+interface Asked {
+  readonly directory: string
+  /** Where it was named, it must be there. */
+  readonly secretFile: string | undefined
+  readonly skipFiles: boolean
+}
+
+/** `undefined`: only the help is asked for. */
+function parse({ args, env }: CommandInput): Asked | undefined {
+  const values = flagsOf(args)
+  if (values.help) return undefined
+  const flags = (['data-dir', 'secret-file'] as const).flatMap((name) =>
+    values[name] === undefined ? [] : [`--${name}`, values[name]],
+  )
+  const started = loadConfig({ args: flags, env })
+  // Without --help among its flags, the configuration is always one to run.
+  const { dataDir, secretFile } = (started as { readonly run: Config }).run
+  return { directory: resolve(dataDir), secretFile, skipFiles: values['skip-files'] === true }
+}
+
+function flagsOf(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        'data-dir': { type: 'string' },
+        'secret-file': { type: 'string' },
+        'skip-files': { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    }).values
+  } catch (cause) {
+    throw new RegistryError('CONFIG_ERROR', `${(cause as Error).message}; --help says what there is`, { cause })
+  }
+}
+
+async function check({ directory, secretFile, skipFiles }: Asked): Promise<FsckReport> {
+  // Opening would begin an empty store where there is none.
+  if (!(await exists(join(directory, 'records'))))
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `There is no registry in ${directory}: name its data directory with --data-dir`,
+    )
+  const secretPath = secretFile ?? join(directory, 'secret')
+  const secret = secretFile !== undefined || (await exists(secretPath)) ? await readSecret(secretPath) : undefined
+  if (secret === undefined) process.stderr.write(`There is no ${secretPath}: the log's keys are not derived again\n`)
+  const signedHead = await new FileSignedHead(join(directory, 'signed-head.json')).read()
+  const records = await openLevelRecords(join(directory, 'records'))
+  let blobs: BlobStore | undefined
+  try {
+    if (!skipFiles) blobs = await openLocalBlobs(join(directory, 'blobs'))
+    const stores = { records, ...(blobs && { blobs }), ...(secret && { secret }), ...(signedHead && { signedHead }) }
+    return await run(stores)
+  } finally {
+    await Promise.all([records.close(), blobs?.close()])
+  }
+}
+
+async function run(stores: FsckStores): Promise<FsckReport> {
+  const progress = new ProgressLine()
+  const report = await fsck(stores, {
+    onDifference: ({ kind, key, message }) => {
+      progress.clear()
+      process.stdout.write(`${kind}: ${key}: ${message}\n`)
+    },
+    onProgress: ({ stage, done }) => progress.show(`${stage}: ${done}`),
+  })
+  progress.clear()
+  const { log, evidences, indexes, blobs } = report.done
+  process.stdout.write(
+    `${log} log entries, ${evidences} events, ${indexes} index records and ${blobs} files checked: ` +
+      `${report.differences === 0 ? 'nothing differs' : `${report.differences} differences`}\n`,
+  )
+  return report
+}
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
+
+/** One line that is written over on a terminal; elsewhere a line every two seconds. */
+class ProgressLine {
+  #shownAt = performance.now()
+
+  show(text: string): void {
+    const { isTTY } = process.stderr
+    const now = performance.now()
+    if (now - this.#shownAt < (isTTY ? 100 : PROGRESS_MS)) return
+    this.#shownAt = now
+    process.stderr.write(isTTY ? `\r\x1b[K${text}` : `${text}\n`)
+  }
+
+  clear(): void {
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+  }
+}
