@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { actorOf, type Idempotency } from '../../../core/index.ts'
+import { refused, withRegistry, type Fixture } from '../../registry-fixture.ts'
+
+const place = { categoryName: 'C', subcategoryName: 'S' }
+const named = (name: string) => ({ ...place, externalId: name, name })
+const once = (key: string, fingerprint = 'f', route = 'POST /evidence'): { idempotency: Idempotency } => ({
+  idempotency: { key, route, fingerprint },
+})
+
+describe('a write with an idempotency key', () => {
+  it('is done once, and answers the same again', () =>
+    withRegistry(async ({ registry: { evidences, categories }, scope, world }) => {
+      const first = await evidences.create(scope, named('a'), {}, once('k'))
+      assert.deepEqual(await evidences.create(scope, named('a'), {}, once('k')), first)
+      const changed = await evidences.update(scope, 'a', { description: 'x' }, [], once('u'))
+      assert.deepEqual(await evidences.update(scope, 'a', { description: 'x' }, [], once('u')), changed)
+      const category = await categories.create(scope, { name: 'D' }, undefined, once('c'))
+      assert.deepEqual(await categories.create(scope, { name: 'D' }, undefined, once('c')), category)
+      assert.equal(await world.records.logSize(), 3)
+    }))
+
+  it('leaves the second upload to its caller', () =>
+    withRegistry(async ({ registry, scope, stage, world }) => {
+      const [one, again] = [await stage('same'), await stage('same')]
+      const first = await registry.evidences.create(scope, named('a'), { files: [one] }, once('k'))
+      assert.deepEqual(await registry.evidences.create(scope, named('a'), { files: [again] }, once('k')), first)
+      await registry.files.discard([again])
+      assert.deepEqual(await world.blobState(), { intents: 0, dooms: 0, files: [one.id], stored: [one.id] })
+    }))
+
+  it('is answered before If-Match is looked at', () =>
+    withRegistry(async ({ registry: { evidences }, scope }) => {
+      await evidences.create(scope, named('a'))
+      const options = { ifMatch: 1, ...once('k') }
+      const first = await evidences.update(scope, 'a', { description: 'x' }, [], options)
+      assert.deepEqual(await evidences.update(scope, 'a', { description: 'x' }, [], options), first)
+      await assert.rejects(
+        evidences.update(scope, 'a', { description: 'y' }, [], { ifMatch: 1, ...once('k2') }),
+        refused('VERSION_CONFLICT'),
+      )
+    }))
+
+  it('is refused with other content', () =>
+    withRegistry(async ({ registry: { evidences }, scope }) => {
+      await evidences.create(scope, named('a'), {}, once('k', 'one'))
+      await assert.rejects(evidences.create(scope, named('b'), {}, once('k', 'two')), refused('IDEMPOTENCY_KEY_REUSED'))
+      assert.equal((await evidences.list(scope)).count, 1)
+    }))
+
+  it('has a key of its own in each company, for each source system, on each route', () =>
+    withRegistry(async ({ registry: { evidences, categories }, scope, system }) => {
+      const { scope: one } = await system('I')
+      const { scope: two } = await system('I')
+      const { scope: foreign } = await system('I', 'other')
+      assert.notEqual(actorOf(one.principal), actorOf(two.principal))
+      for (const [i, where] of [scope, one, two, foreign].entries())
+        await evidences.create(where, named(`${i}`), {}, once('k', `${i}`))
+      await categories.create(scope, { name: 'D' }, undefined, once('k', 'other', 'POST /category'))
+      assert.equal((await evidences.list(scope)).count, 3)
+    }))
+
+  it('keeps no key of a write that was refused', () =>
+    withRegistry(async ({ registry: { evidences }, scope }) => {
+      await evidences.create(scope, named('a'))
+      await assert.rejects(evidences.create(scope, named('a'), {}, once('k', 'one')), refused('EXTERNAL_ID_EXISTS'))
+      await evidences.create(scope, named('b'), {}, once('k', 'two'))
+    }))
+
+  it('is forgotten after 24 hours, and its records swept', () =>
+    withRegistry(async ({ registry: { evidences }, scope, clock, world, wait }) => {
+      const begin = clock.now()
+      await evidences.create(scope, named('a'), {}, once('k'))
+      clock.set(begin + 24 * 3_600_000 - 1)
+      await evidences.create(scope, named('a'), {}, once('k'))
+      clock.set(begin + 24 * 3_600_000)
+      await assert.rejects(evidences.create(scope, named('a'), {}, once('k')), refused('EXTERNAL_ID_EXISTS'))
+      // Used again after it expired, it holds for another day.
+      const again = await evidences.create(scope, named('b'), {}, once('k', 'new'))
+      await wait(1)
+      assert.deepEqual(await evidences.create(scope, named('b'), {}, once('k', 'new')), again)
+      assert.deepEqual([(await world.keysOf('ik')).length, (await world.keysOf('it')).length], [1, 1])
+      await wait(25)
+      assert.deepEqual([...(await world.keysOf('ik')), ...(await world.keysOf('it'))], [])
+    }))
+
+  it('has one effect, of those that race with the same key', () =>
+    withRegistry(async ({ registry: { evidences }, scope, world }) => {
+      const creates = Array.from({ length: 10 }, () => evidences.create(scope, named('a'), {}, once('k')))
+      const answers = await Promise.all(creates)
+      for (const answer of answers) assert.deepEqual(answer, answers[0])
+      const updates = Array.from({ length: 10 }, (_, i) =>
+        evidences.update(scope, 'a', { actionType: 'repair' }, [], once('u', i < 5 ? 'one' : 'two')),
+      )
+      const results = await Promise.allSettled(updates)
+      const codes = results.map((result) =>
+        result.status === 'rejected' ? (result.reason as { code: string }).code : '',
+      )
+      assert.deepEqual([...new Set(codes)].sort(), ['', 'IDEMPOTENCY_KEY_REUSED'])
+      assert.equal(await world.records.logSize(), 3)
+    }))
+
+  it('replays a source system without its key', () =>
+    withRegistry(async ({ registry: { sourceSystems }, scope, world }) => {
+      const first = await sourceSystems.create(scope, { name: 'a' }, once('k'))
+      assert.deepEqual(await sourceSystems.create(scope, { name: 'a' }, once('k')), { id: first.id })
+      for await (const { key, value } of world.records.list({ gte: ' ', lt: '~' }))
+        assert.ok(!Buffer.from(value).includes(first.apiKey as string), key)
+      const own = { name: 'b', apiKey: 'a-key-of-the-caller-s-own' }
+      const second = await sourceSystems.create(scope, own, once('k2'))
+      assert.deepEqual(await sourceSystems.create(scope, own, once('k2')), second)
+    }))
+
+  it('takes 1 to 255 printable ASCII characters, on the longest route', () =>
+    withRegistry(async ({ registry: { evidences }, scope }) => {
+      const route = `PUT /evidence/${'😀'.repeat(128)}`
+      await evidences.create(scope, named('a'), {}, once('%'.repeat(255), 'f', route))
+      for (const key of ['', 'x'.repeat(256), 'é', 'a\n'])
+        await assert.rejects(evidences.create(scope, named('b'), {}, once(key)), refused('VALIDATION_ERROR'), key)
+    }))
+})
+
+describe('a write whose outcome is unknown', () => {
+  const create = ({ registry: { evidences }, scope }: Fixture, options = {}) =>
+    evidences.create(scope, named('a'), {}, options)
+
+  it('says so, and its retry with the same key gives the one result', () =>
+    withRegistry(async (fixture) => {
+      const { process, registry: { evidences }, scope, world } = fixture // prettier-ignore
+      process.fail(1, 'after')
+      await assert.rejects(create(fixture, once('k')), refused('UNKNOWN_OUTCOME'))
+      const { events } = await create(fixture, once('k'))
+      assert.equal((await evidences.get(scope, 'a')).object.txId, events[0]?.txId)
+      assert.equal(await world.records.logSize(), 2)
+    }))
+
+  it('and that had no key is found by its external id', () =>
+    withRegistry(async (fixture) => {
+      fixture.process.fail(1, 'after')
+      await assert.rejects(create(fixture), refused('UNKNOWN_OUTCOME'))
+      await assert.rejects(create(fixture), refused('EXTERNAL_ID_EXISTS'))
+    }))
+
+  it('is nothing where nothing was applied', () =>
+    withRegistry(async (fixture) => {
+      fixture.process.fail(1, 'before')
+      await assert.rejects(create(fixture), refused('UNAVAILABLE'))
+      assert.equal(await fixture.world.records.logSize(), 1)
+      await create(fixture)
+    }))
+})
