@@ -12,6 +12,7 @@ const page = (specUrl: string): string => `<!doctype html>
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <link rel="icon" href="data:," />
     <title>Evidence Registry API</title>
     <script type="module" src="docs/rapidoc.js"></script>
   </head>
