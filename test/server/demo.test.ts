@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { temporaryFor } from '../adapters/files/temporary.ts'
+
+/** A directory that has what real ones have. */
+async function sourceTree(t: TestContext): Promise<string> {
+  const root = await temporaryFor(t)
+  await mkdir(join(root, 'Bücher & Hefte/innen'), { recursive: true })
+  const files: Record<string, string | Uint8Array> = {
+    'README.md': '# Hello\n',
+    'empty.txt': '',
+    'Bücher & Hefte/ein "Buch".txt': 'Es war einmal\r\n--boundary--\r\n',
+    'Bücher & Hefte/innen/ohne-endung': new Uint8Array(100_000).map((_, i) => i * 7),
+    [`${'long'.repeat(40)}.bin`]: new Uint8Array([0, 255, 13, 10]),
+    'node_modules.json': '{}',
+  }
+  for (const [path, content] of Object.entries(files)) await writeFile(join(root, path), content)
+  return root
+}
+
+interface Ran {
+  readonly code: number | null
+  readonly output: string
+}
+
+/** Runs the demo with a temporary folder of its own, which must be empty afterwards. */
+async function demo(
+  t: TestContext,
+  args: readonly string[],
+  onOutput?: (kill: () => void, text: string) => void,
+): Promise<Ran> {
+  const temporary = await temporaryFor(t)
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const main = fileURLToPath(new URL(`../../server/demo/main.${extension}`, import.meta.url))
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv.filter((arg) => !arg.startsWith('--test')), main, ...args],
+    {
+      env: { ...process.env, TMPDIR: temporary, EVIDENCE_PORT: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+      onOutput?.(() => child.kill('SIGTERM'), text)
+    })
+  const [code] = (await once(child, 'close')) as [number | null]
+  const left = (await readdir(temporary)).filter((name) => name.startsWith('evidence-demo-'))
+  assert.deepEqual(left, [], 'the data directory is gone')
+  return { code, output }
+}
+
+describe('the demo', { concurrency: true }, () => {
+  it('registers a directory and finds that everything holds', async (t) => {
+    const { code, output } = await demo(t, [await sourceTree(t)])
+    assert.match(output, /Every one of \d+ checks held/)
+    assert.match(output, /file bytes: as sent, and as the event says +5 +0\n/)
+    assert.match(output, /files deleted are gone +1 +0\n/)
+    assert.match(output, /log rebuilt to its signed root +1 +0\n/)
+    assert.equal(code, 0)
+  })
+
+  it('fails where one byte of an answer is another', async (t) => {
+    const { code, output } = await demo(t, [await sourceTree(t), '--tamper', 'event,proof,stamp,file,log'])
+    assert.equal(code, 1, output)
+    const failed = [
+      /FAILED histories/,
+      /FAILED proofs: inclusion/,
+      /FAILED proofs: RFC 3161 token/,
+      /FAILED file bytes/,
+      /FAILED log rebuilt/,
+    ]
+    for (const line of failed) assert.match(output, line)
+    assert.match(output, /\d+ of \d+ checks failed/)
+  })
+
+  it('stops its server and leaves nothing when it is ended', async (t) => {
+    const { code, output } = await demo(t, [await sourceTree(t)], (kill, text) => {
+      if (text.includes('registered')) kill()
+    })
+    assert.equal(code, 1)
+    assert.match(output, /Ended by SIGTERM/)
+  })
+
+  it('says what it takes', async (t) => {
+    assert.match((await demo(t, ['--help'])).output, /Usage: npm run demo/)
+    for (const args of [['--tamper', 'nonsense'], ['--nonsense'], ['/nowhere/at/all'], ['a', 'b']])
+      assert.equal((await demo(t, args)).code, 1, args.join(' '))
+  })
+})
