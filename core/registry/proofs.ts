@@ -39,7 +39,9 @@ export class RegistryProofs implements Proofs {
     const { txId, merkleRoot, proof } = validate(MerkleValidationRequest, request)
     const { log } = this.#context
     const [[place], rootSize] = await Promise.all([log.placesOf([bytesOf(txId)]), log.sizeOfRoot(merkleRoot)])
-    const treeSize = rootSize ?? place?.batch?.end
+    // A root that was sealed before the txId came cannot hold it: the path is then that of its own batch.
+    const treeSize =
+      place !== undefined && rootSize !== undefined && place.position < rootSize ? rootSize : place?.batch?.end
     const computed = computeRoot({ txId, proof, leafIndex: place?.position, treeSize })
     const known = {
       expectedRoot: merkleRoot,
@@ -55,10 +57,19 @@ export class RegistryProofs implements Proofs {
         status: 'not_found',
         ...base,
         error: 'This log does not hold the txId; without positions nothing can be computed',
+        code: 'NOT_FOUND',
       }
-    if (rootSize === undefined) return { status: 'unknown_root', ...base, error: 'This log never sealed that root' }
+    if (rootSize === undefined)
+      return { status: 'unknown_root', ...base, error: 'This log never sealed that root', code: 'UNKNOWN_ROOT' }
+    if (computed === undefined && place?.batch === null)
+      return {
+        status: 'pending',
+        ...base,
+        error: 'This txId is not in a batch yet; without positions nothing can be computed',
+        code: 'PENDING',
+      }
     if (valid) return { status: 'ok', ...base }
-    return { status: 'ok', ...base, error: whyNot(proof, computed) }
+    return { status: 'ok', ...base, error: whyNot(proof, computed), code: 'VERIFICATION_FAILED' }
   }
 
   async evidence(evidenceId: string, companyId?: string): Promise<EvidenceProof> {

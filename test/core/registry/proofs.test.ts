@@ -1,0 +1,529 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
+import { fromBase64, fromHex } from '../../../core/bytes.ts'
+import { verifyCheckpoint } from '../../../core/log/checkpoint.ts'
+import {
+  CompanyId,
+  EvidenceProof,
+  FileProof,
+  MerkleProof,
+  MerkleRoot,
+  MerkleValidation,
+  type MerkleValidationRequest,
+  type ProofItem,
+} from '../../../core/schemas.ts'
+import { verifyConsistency } from '../../../core/tree/proof.ts'
+import { validate } from '../../../core/validation.ts'
+import { verifyTimeStamp } from '../../../core/verify/index.ts'
+import { makeTemporary, removeTemporary } from '../../adapters/files/temporary.ts'
+import { ManualClock, until } from '../../manual-clock.ts'
+import { COMPANY, openFixture, refused, withRegistry, type Fixture } from '../../registry-fixture.ts'
+import { ScriptedChain } from '../../sealer/scripted-chain.ts'
+import { H, recompute, saltedHash } from '../commitment-reference.ts'
+
+const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
+
+/** RFC 6962 § 2.1, by hand: the root to which a txId and its siblings lead. */
+function rootOf(txId: string, proof: readonly ProofItem[]): string {
+  let hash = H(Buffer.of(0), bytes(txId))
+  for (const { hash: other, position } of proof) {
+    const sibling = bytes(other)
+    hash = position === 'left' ? H(Buffer.of(1), sibling, hash) : H(Buffer.of(1), hash, sibling)
+  }
+  return hash.toString('hex')
+}
+
+/** A registry with a chain that a test mines, and a real authority. */
+async function openAnchored(directory: string) {
+  const chain = new ScriptedChain()
+  const tsa = await openLocalTsa(directory, { clock: new ManualClock() })
+  const fixture = await openFixture({ sealer: { anchor: chain, timestampAuthority: tsa, pollIntervalMs: 1_000 } })
+  const { registry, clock } = fixture
+  /** Lets the newest checkpoint be stamped and its anchor confirmed. */
+  const confirm = async (): Promise<void> => {
+    await until(async () => {
+      await clock.advance(2_000)
+      chain.mine()
+      const { sealedSize, stampedSize, anchoredSize } = registry.status()
+      return stampedSize === sealedSize && anchoredSize === sealedSize
+    })
+  }
+  return { ...fixture, chain, confirm, trustAnchor: tsa.trustAnchor }
+}
+
+describe('proofs', () => {
+  let directory: string
+  before(async () => {
+    directory = await makeTemporary()
+  })
+  after(() => removeTemporary(directory))
+
+  it('go from pending to sealed, sent and confirmed', async () => {
+    const { registry, evidence, chain, clock, close, confirm, scope, trustAnchor } = await openAnchored(
+      `${directory}/a`,
+    )
+    const { proofs } = registry
+    await evidence()
+    const { object } = await registry.evidences.get(scope, 'e-1')
+    const pending = await proofs.evidence('e-1')
+    assert.deepEqual(pending, {
+      status: 'pending',
+      evidenceId: 'e-1',
+      txId: object.txId,
+      createdAt: object.createDate,
+      fileCount: 0,
+      opening: pending.opening,
+      assurance: { time: 'none', anchor: 'none', note: pending.assurance?.note },
+    })
+    assert.equal(H(bytes(pending.opening ?? '')).toString('hex'), object.txId)
+    assert.deepEqual(
+      [(await proofs.proof(object.txId)).status, await proofs.root(object.txId)],
+      ['pending', { status: 'pending' }],
+    )
+
+    await registry.sealNow()
+    const sealed = await proofs.evidence('e-1')
+    assert.equal(sealed.status, 'ok')
+    assert.equal(sealed.merkle?.sendStatus, 'P')
+    assert.equal(rootOf(object.txId, sealed.merkle?.proof ?? []), sealed.merkle?.merkleRoot)
+    const checkpoint = verifyCheckpoint(sealed.merkle?.checkpoint ?? '', registry.verifierKey)
+    assert.deepEqual(
+      [checkpoint.size, Buffer.from(checkpoint.root).toString('hex')],
+      [sealed.merkle?.treeSize, sealed.merkle?.merkleRoot],
+    )
+    assert.deepEqual(['anchor' in (sealed.merkle ?? {}), 'blockNumber' in sealed], [false, false])
+
+    await until(async () => {
+      await clock.advance(1_000)
+      return (await proofs.evidence('e-1')).merkle?.sendStatus === 'S'
+    })
+    assert.equal('anchor' in ((await proofs.evidence('e-1')).merkle ?? {}), false, 'sent is not confirmed')
+    // Time stamped and anchored by checkpoints that are later than the batch.
+    await registry.evidences.update(scope, 'e-1', { description: 'x' })
+    await registry.sealNow()
+    await confirm()
+    const confirmed = await proofs.evidence('e-1')
+    const { merkle, tsa, blockNumber, assurance } = confirmed
+    assert.ok(merkle?.anchor && tsa)
+    assert.equal(merkle.sendStatus, 'C')
+    assert.deepEqual(
+      [merkle.anchor.type, merkle.anchor.network, merkle.anchor.blockNumber],
+      ['scripted', 'test', blockNumber],
+    )
+    assert.ok(merkle.anchor.confirmations >= 3 && blockNumber !== undefined && blockNumber <= chain.height)
+    assert.deepEqual([assurance?.time, assurance?.anchor], ['operator', 'independent'])
+    for (const later of [merkle.anchor, tsa]) {
+      const { size, root } = verifyCheckpoint(later.checkpoint, registry.verifierKey)
+      assert.equal(size, later.treeSize)
+      const consistency = later.consistency.map((hash) => fromHex(hash) as Uint8Array)
+      assert.ok(verifyConsistency(merkle.treeSize, size, consistency, bytes(merkle.merkleRoot), root))
+    }
+    const token = verifyTimeStamp(fromBase64(tsa.token) as Uint8Array, {
+      data: Buffer.from(tsa.checkpoint),
+      trustAnchors: [trustAnchor],
+    })
+    assert.deepEqual(
+      [new Date(token.genTime).toISOString(), token.serialNumber, token.policy],
+      [tsa.genTime, tsa.serialNumber, tsa.policy],
+    )
+    const root = await proofs.root(object.txId)
+    assert.deepEqual(root, {
+      status: 'ok',
+      merkleRoot: merkle.merkleRoot,
+      txidCount: root.txidCount,
+      sendStatus: 'C',
+      treeDepth: Math.ceil(Math.log2(merkle.treeSize)),
+      createdAt: root.createdAt,
+      tsaGenTime: tsa.genTime,
+      tsaSerial: tsa.serialNumber,
+      tsaPolicy: tsa.policy,
+      batchId: merkle.batchId,
+    })
+    const der = await proofs.timestampToken(merkle.batchId)
+    assert.equal(Buffer.from(der).toString('base64'), tsa.token)
+    for (const [schema, answer] of [
+      [EvidenceProof, confirmed],
+      [MerkleRoot, root],
+      [MerkleProof, await proofs.proof(object.txId)],
+    ] as const)
+      validate(schema, answer)
+    assert.deepEqual((await registry.evidences.list(scope)).dts[0]?.blockNumber, blockNumber)
+    await close()
+  })
+
+  it('hold for every entry of a log of many batches, keys and tokens included', async () => {
+    const { registry, scope, evidence, close, confirm, world } = await openAnchored(`${directory}/b`)
+    for (let i = 0; i < 9; i++) {
+      await evidence({ externalId: `e-${i}` })
+      if (i % 2 === 0) await registry.evidences.update(scope, `e-${i}`, { description: 'x', owner: 'y' })
+      await registry.sealNow()
+      if (i === 4) await confirm()
+    }
+    const size = registry.status().sealedSize
+    const packed = Buffer.from(await world.records.readLog(0, size))
+    const openings = await registry.proofs.openings(0, size)
+    for (let position = 0; position < size; position++) {
+      const entry = packed.subarray(32 * position, 32 * position + 32).toString('hex')
+      const answer = await registry.proofs.proof(entry)
+      assert.deepEqual([answer.status, answer.leafIndex], ['ok', position])
+      assert.equal(rootOf(entry, answer.proof ?? []), answer.merkleRoot)
+      assert.equal(openings?.[position], answer.opening)
+      assert.equal(H(bytes(answer.opening ?? '')).toString('hex'), entry)
+      assert.equal(
+        (
+          await registry.proofs.validate({
+            txId: entry,
+            merkleRoot: answer.merkleRoot as string,
+            proof: answer.proof as ProofItem[],
+          })
+        ).valid,
+        true,
+      )
+    }
+    assert.equal(await registry.proofs.openings(0, size + 1), undefined)
+    assert.equal(await registry.proofs.openings(1, 1), undefined)
+    await close()
+  })
+})
+
+describe('the proof of an evidence', () => {
+  it('is found by its external id or its id, and shows the same', () =>
+    withRegistry(async ({ registry: { proofs, evidences }, scope, evidence }) => {
+      await evidence()
+      const { id } = (await evidences.get(scope, 'e-1')).object
+      assert.deepEqual(await proofs.evidence(id), await proofs.evidence('e-1'))
+      assert.deepEqual(await proofs.evidence('e-1', COMPANY), await proofs.evidence('e-1'))
+      for (const [asked, company] of [
+        ['none', undefined],
+        ['e-1', 'other'],
+        ['e-1', 'x'.repeat(10_000)],
+        ['e-1', '\0'],
+      ] as const)
+        assert.deepEqual(await proofs.evidence(asked, company), {
+          status: 'not_found',
+          evidenceId: asked,
+          error: 'There is no such evidence',
+          code: 'EVIDENCE_NOT_FOUND',
+        })
+      for (const wrong of ['', '.', '..', 'a\0', 'x'.repeat(129)]) {
+        const answer = await proofs.evidence(wrong)
+        assert.deepEqual([answer.status, answer.code, 'txId' in answer], ['invalid', 'VALIDATION_ERROR', false], wrong)
+      }
+    }))
+
+  it('is ambiguous where several companies use the external id, and tells nothing else', () =>
+    withRegistry(async ({ registry: { proofs, evidences }, evidence, system }) => {
+      await evidence({ externalId: 'shared' })
+      const { scope: foreign } = await system('I', 'other')
+      await evidences.create(foreign, { categoryName: 'C', subcategoryName: 'S', externalId: 'shared', name: 'x' })
+      const answer = await proofs.evidence('shared')
+      assert.deepEqual(Object.keys(answer).sort(), ['code', 'error', 'evidenceId', 'status'])
+      assert.deepEqual([answer.status, answer.code], ['ambiguous', 'AMBIGUOUS'])
+      assert.equal((await proofs.file('shared', '01890000-0000-7000-8000-000000000000')).status, 'ambiguous')
+      const { txId } = (await evidences.get(foreign, 'shared')).object
+      assert.equal((await proofs.evidence('shared', 'other')).txId, txId)
+      const { object } = await evidences.get(foreign, 'shared')
+      assert.equal((await proofs.evidence(object.id)).txId, txId)
+    }))
+
+  it('is that of the id where another’s external id looks the same', () =>
+    withRegistry(async ({ registry: { proofs, evidences }, scope, evidence }) => {
+      await evidence({ externalId: 'mine' })
+      const { object } = await evidences.get(scope, 'mine')
+      await evidence({ externalId: object.id })
+      assert.equal((await proofs.evidence(object.id)).txId, object.txId)
+      // A text of that form which is nobody's id is an external id like any other.
+      const id = '01890000-0000-7000-8000-000000000000'
+      await evidence({ externalId: id })
+      assert.equal((await proofs.evidence(id)).evidenceId, id)
+    }))
+})
+
+describe('the proof of a file', () => {
+  /** What binds the file: from its own text and salt, which only a key holder gets, to the opening. */
+  async function assertBound(
+    { registry: { evidences }, scope }: Fixture,
+    proof: FileProof,
+    fileId: string,
+  ): Promise<void> {
+    const { events } = await evidences.get(scope, 'e-1', { disclose: true })
+    const event = events.find(({ txId }) => txId === proof.txId)
+    const disclosed = event?.disclosure?.files[fileId]
+    const committed = (JSON.parse(proof.filesText ?? '') as Record<string, string>)[fileId]
+    if (disclosed !== undefined) assert.equal(saltedHash('er1.file', disclosed), committed)
+    const files = saltedHash('er1.files', { salt: proof.filesSalt as string, text: proof.filesText as string })
+    assert.equal(proof.opening?.slice(-64), files)
+    assert.equal(H(bytes(proof.opening)).toString('hex'), proof.txId)
+    assert.equal(recompute(event?.disclosure as NonNullable<typeof event>['disclosure'] & object).txId, proof.txId)
+  }
+
+  it('is that of the event that attached it', () =>
+    withRegistry(async (fixture) => {
+      const { registry, scope, stage, evidence, clock } = fixture
+      const [one, two] = [await stage('one'), await stage('two')]
+      await evidence({}, { files: [one] })
+      await clock.advance(1_000)
+      await registry.evidences.update(scope, 'e-1', {}, [two])
+      const pending = await registry.proofs.file('e-1', two.id)
+      assert.deepEqual(
+        [pending.status, pending.evidenceId, pending.fileId, 'merkle' in pending],
+        ['pending', 'e-1', two.id, false],
+      )
+      await registry.sealNow()
+      const { events, object } = await registry.evidences.get(scope, 'e-1')
+      for (const [i, { id }] of [one, two].entries()) {
+        const proof = await registry.proofs.file(object.id, id)
+        validate(FileProof, proof)
+        assert.deepEqual(
+          [proof.status, proof.txId, proof.eventTimestamp],
+          ['ok', events[i]?.txId, events[i]?.timestamp],
+        )
+        assert.equal(rootOf(proof.txId as string, proof.merkle?.proof ?? []), proof.merkle?.merkleRoot)
+        await assertBound(fixture, proof, id)
+      }
+    }))
+
+  it('of a deleted one says so, still verifies, and adds the deletion', () =>
+    withRegistry(async (fixture) => {
+      const { registry, scope, stage, evidence } = fixture
+      const file = await stage('one')
+      await evidence({}, { files: [file, await stage('two')] })
+      await registry.sealNow()
+      const attached = await registry.proofs.file('e-1', file.id)
+      await registry.files.delete(scope, { fileId: file.id })
+      const between = await registry.proofs.file('e-1', file.id)
+      assert.deepEqual([between.status, 'merkle' in (between.deletion ?? {})], ['deleted', false])
+      await registry.sealNow()
+      const gone = await registry.proofs.file('e-1', file.id)
+      validate(FileProof, gone)
+      const { deletion, ...rest } = gone
+      assert.deepEqual({ ...rest, status: 'ok' }, attached)
+      const { events } = await registry.evidences.get(scope, 'e-1')
+      assert.deepEqual([deletion?.txId, deletion?.eventTimestamp], [events[1]?.txId, events[1]?.timestamp])
+      assert.equal(rootOf(deletion?.txId as string, deletion?.merkle?.proof ?? []), deletion?.merkle?.merkleRoot)
+      await assertBound(fixture, gone, file.id)
+    }))
+
+  it('is not found for another evidence’s, a category’s, or nobody’s', () =>
+    withRegistry(async ({ registry, scope, stage, evidence }) => {
+      const [file, other, icon] = [await stage(), await stage(), await stage()]
+      await evidence({}, { files: [file] })
+      await evidence({ externalId: 'e-2' }, { files: [other] })
+      await registry.categories.create(scope, { name: 'icon' }, icon)
+      for (const id of [other.id, icon.id, '01890000-0000-7000-8000-000000000000']) {
+        const answer = await registry.proofs.file('e-1', id)
+        assert.deepEqual([answer.status, answer.code], ['not_found', 'FILE_NOT_FOUND'])
+      }
+      assert.equal((await registry.proofs.file('none', file.id)).code, 'EVIDENCE_NOT_FOUND')
+      for (const id of ['', 'x', file.id.toUpperCase(), `${file.id} `]) {
+        const answer = await registry.proofs.file('e-1', id)
+        assert.deepEqual([answer.status, answer.code], ['invalid', 'VALIDATION_ERROR'])
+      }
+    }))
+})
+
+describe('the proof of a txid', () => {
+  it('is invalid, unknown or there', () =>
+    withRegistry(async ({ registry: { proofs } }) => {
+      for (const txId of ['', 'x', 'A'.repeat(64), 'a'.repeat(63), 'a'.repeat(65), `${'a'.repeat(63)}g`]) {
+        const [proof, root] = [await proofs.proof(txId), await proofs.root(txId)]
+        assert.deepEqual(
+          [proof.status, proof.code, root.status, root.code],
+          ['invalid', 'VALIDATION_ERROR', 'invalid', 'VALIDATION_ERROR'],
+        )
+      }
+      const [proof, root] = [await proofs.proof('a'.repeat(64)), await proofs.root('a'.repeat(64))]
+      assert.deepEqual(
+        [proof.status, proof.code, root.status, root.code],
+        ['not_found', 'NOT_FOUND', 'not_found', 'NOT_FOUND'],
+      )
+      for (const batchId of ['', 'x', '01890000-0000-7000-8000-000000000000'])
+        await assert.rejects(proofs.timestampToken(batchId), refused('BATCH_NOT_FOUND'))
+    }))
+
+  it('has no token where nothing was stamped', () =>
+    withRegistry(async ({ registry, evidence, scope }) => {
+      await evidence()
+      await registry.sealNow()
+      const { txId } = (await registry.evidences.get(scope, 'e-1')).object
+      const { batchId } = await registry.proofs.proof(txId)
+      await assert.rejects(registry.proofs.timestampToken(batchId as string), refused('BATCH_NOT_FOUND'))
+    }))
+})
+
+describe('validating a proof', () => {
+  /** Two batches: entries 0 to 5 and 6 to 8. Gives proofs of entry 3 in the first, of 7 in the second, and a pending txId. */
+  async function sealedTwice({ registry, evidence, scope }: Fixture) {
+    for (let i = 1; i <= 5; i++) await evidence({ externalId: `e-${i}` })
+    await registry.sealNow()
+    for (let i = 6; i <= 8; i++) await evidence({ externalId: `e-${i}` })
+    await registry.sealNow()
+    await evidence({ externalId: 'pending' })
+    const proofOf = async (externalId: string) => {
+      const { txId } = (await registry.evidences.get(scope, externalId)).object
+      const { merkleRoot, proof, treeSize } = await registry.proofs.proof(txId)
+      return { txId, merkleRoot: merkleRoot as string, proof: proof as ProofItem[], treeSize }
+    }
+    return { early: await proofOf('e-3'), late: await proofOf('e-7'), pending: (await proofOf('pending')).txId }
+  }
+  const bare = (proof: readonly ProofItem[]): { hash: string }[] => proof.map(({ hash }) => ({ hash }))
+  const flipped = (proof: readonly ProofItem[]): ProofItem[] =>
+    proof.map(({ hash, position }) => ({ hash, position: position === 'left' ? 'right' : 'left' }))
+  const other = (hash: string): string => (hash.startsWith('0') ? `1${hash.slice(1)}` : `0${hash.slice(1)}`)
+
+  const cases: readonly [string, (of: Awaited<ReturnType<typeof sealedTwice>>) => MerkleValidationRequest, Partial<MerkleValidation>][] = [
+    ['a path with positions', ({ early }) => early, { status: 'ok', valid: true, txIdKnown: true, rootKnown: true, sendStatus: 'P' }],
+    ['a path without', ({ early }) => ({ ...early, proof: bare(early.proof) }), { status: 'ok', valid: true }],
+    ['a path with some', ({ late }) => ({ ...late, proof: [...bare(late.proof.slice(0, 2)), ...late.proof.slice(2)] }), { status: 'ok', valid: true }],
+    ['a path with some that are wrong', ({ late }) => ({ ...late, proof: [...flipped(late.proof.slice(0, 1)), ...bare(late.proof.slice(1))] }), { status: 'ok', valid: false }],
+    ['positions that are turned round', ({ early }) => ({ ...early, proof: flipped(early.proof) }), { status: 'ok', valid: false }],
+    ['another hash', ({ early }) => ({ ...early, proof: early.proof.map((item, i) => (i === 1 ? { ...item, hash: other(item.hash) } : item)) }), { status: 'ok', valid: false, rootKnown: true }],
+    ['a hash too few', ({ early }) => ({ ...early, proof: bare(early.proof.slice(1)) }), { status: 'ok', valid: false }],
+    ['a hash too many', ({ early }) => ({ ...early, proof: [...bare(early.proof), { hash: early.txId }] }), { status: 'ok', valid: false }],
+    ['the root of the batch after', ({ early, late }) => ({ ...early, merkleRoot: late.merkleRoot }), { status: 'ok', valid: false, rootKnown: true }],
+    ['the root of the batch before', ({ early, late }) => ({ ...late, merkleRoot: early.merkleRoot, proof: bare(late.proof) }), { status: 'ok', valid: false, rootKnown: true }],
+    ['no proof at all', ({ early }) => ({ ...early, proof: [] }), { status: 'ok', valid: false, txIdKnown: true }],
+    ['an invented root', ({ early }) => ({ ...early, merkleRoot: other(early.merkleRoot) }), { status: 'unknown_root', valid: false, rootKnown: false }],
+    ['an invented root without positions', ({ early }) => ({ ...early, merkleRoot: other(early.merkleRoot), proof: bare(early.proof) }), { status: 'unknown_root', valid: false }],
+    ['an unknown txId without positions', ({ early }) => ({ ...early, txId: other(early.txId), proof: bare(early.proof) }), { status: 'not_found', valid: false, txIdKnown: false }],
+    ['an unknown txId and no proof', ({ early }) => ({ ...early, txId: other(early.txId), proof: [] }), { status: 'not_found', valid: false }],
+    ['an unknown txId with positions', ({ early }) => ({ ...early, txId: other(early.txId) }), { status: 'ok', valid: false, txIdKnown: false, rootKnown: true }],
+    ['a pending txId without positions', ({ early, pending }) => ({ ...early, txId: pending, proof: bare(early.proof) }), { status: 'pending', valid: false, txIdKnown: true }],
+    ['a pending txId and an invented root', ({ early, pending }) => ({ txId: pending, merkleRoot: other(early.merkleRoot), proof: bare(early.proof) }), { status: 'unknown_root', valid: false }],
+  ] // prettier-ignore
+  for (const [what, request, expected] of cases)
+    it(`${what} is ${expected.status}, ${expected.valid ? 'valid' : 'not valid'}`, () =>
+      withRegistry(async (fixture) => {
+        const asked = request(await sealedTwice(fixture))
+        const { txId, merkleRoot, proof } = asked
+        const answer = await fixture.registry.proofs.validate({ txId, merkleRoot, proof })
+        validate(MerkleValidation, answer)
+        for (const [name, value] of Object.entries(expected)) assert.equal(answer[name as 'status'], value, name)
+        assert.equal(answer.expectedRoot, merkleRoot)
+        assert.equal('error' in answer, !answer.valid)
+        assert.equal('code' in answer, 'error' in answer)
+        // The root is always recomputed from the caller's hashes, wherever it can be.
+        if (proof.length > 0 && proof.every(({ position }) => position !== undefined))
+          assert.equal(answer.computedRoot, rootOf(txId, proof as ProofItem[]))
+        if (answer.valid) assert.equal(answer.computedRoot, merkleRoot)
+      }))
+
+  it('recomputes the root of an earlier root’s question too', () =>
+    withRegistry(async (fixture) => {
+      const { early, late } = await sealedTwice(fixture)
+      const asked = { txId: late.txId, merkleRoot: early.merkleRoot, proof: bare(late.proof) }
+      assert.equal((await fixture.registry.proofs.validate(asked)).computedRoot, late.merkleRoot)
+    }))
+
+  it('says valid of a path to an invented root, and that this log never sealed it', () =>
+    withRegistry(async (fixture) => {
+      await sealedTwice(fixture)
+      const txId = 'ab'.repeat(32)
+      const proof: ProofItem[] = [{ hash: 'cd'.repeat(32), position: 'right' }]
+      const answer = await fixture.registry.proofs.validate({ txId, merkleRoot: rootOf(txId, proof), proof })
+      const { status, valid, txIdKnown, rootKnown } = answer
+      assert.deepEqual([status, valid, txIdKnown, rootKnown], ['unknown_root', true, false, false])
+    }))
+
+  it('takes a path to a later root that was sealed', () =>
+    withRegistry(async (fixture) => {
+      const { early, late } = await sealedTwice(fixture)
+      const { log, proofs } = fixture.registry
+      const path = await log.inclusionProof(3, late.treeSize as number)
+      const proof = path.map((hash) => ({ hash: Buffer.from(hash).toString('hex') }))
+      const answer = await proofs.validate({ txId: early.txId, merkleRoot: late.merkleRoot, proof })
+      assert.deepEqual([answer.status, answer.valid], ['ok', true])
+    }))
+
+  it('refuses what is no request', () =>
+    withRegistry(async ({ registry: { proofs } }) => {
+      const hash = 'a'.repeat(64)
+      const wrong = [
+        {},
+        { txId: hash, merkleRoot: hash },
+        { txId: hash.toUpperCase(), merkleRoot: hash, proof: [] },
+        { txId: hash, merkleRoot: 'x', proof: [] },
+        { txId: hash, merkleRoot: hash, proof: [{}] },
+        { txId: hash, merkleRoot: hash, proof: [{ hash, position: 'up' }] },
+        { txId: hash, merkleRoot: hash, proof: Array.from({ length: 65 }, () => ({ hash })) },
+      ]
+      for (const request of wrong) await assert.rejects(proofs.validate(request as never), refused('VALIDATION_ERROR'))
+      await proofs.validate({ txId: hash, merkleRoot: hash, proof: Array.from({ length: 64 }, () => ({ hash })) })
+    }))
+})
+
+describe('public answers', () => {
+  it('never show a name, owner, text, meta, company, category, key, or anything of a file but its id', () =>
+    withRegistry(async ({ registry, system, evidence: _evidence }) => {
+      // Every value that a tenant gives carries a mark, in any spelling that an answer could have.
+      const mark = 'Geheim'
+      let marks = 0
+      const planted = (): string => `${mark}${marks++}`
+      const company = planted()
+      validate(CompanyId, company)
+      const { scope, apiKey } = await system('U', company)
+      const stageIn = (name: string, content: string) =>
+        registry.files.stage(
+          scope,
+          { name, mimeType: `text/${planted()}`, title: planted(), body: (async function* () { yield Buffer.from(content) })() },
+          { maxBytes: 1_000 },
+        ) // prettier-ignore
+      const contents = [planted(), planted(), planted()]
+      const [image, file, deleted] = [
+        await stageIn(planted(), contents[0] as string),
+        await stageIn(planted(), contents[1] as string),
+        await stageIn(planted(), contents[2] as string),
+      ]
+      const input = {
+        externalId: 'public-id', name: planted(), owner: planted(), description: planted(), summary: planted(),
+        meta: { [planted()]: planted() }, categoryName: planted(), subcategoryName: planted(),
+      } // prettier-ignore
+      await registry.evidences.create(scope, input, { image, files: [file, deleted] })
+      await registry.evidences.update(scope, 'public-id', {
+        owner: planted(), description: planted(), meta: { x: planted() }, updateActionDescription: planted(),
+        updateActionPersona: planted(), eventDescription: planted(), actionType: 'stolen',
+      }) // prettier-ignore
+      await registry.files.delete(scope, { fileId: deleted.id })
+      await registry.sealNow()
+      const { object, events } = await registry.evidences.get(scope, 'public-id', { disclose: true })
+      const { proofs } = registry
+      const answers: unknown[] = [await proofs.evidence('public-id'), await proofs.evidence(object.id, company)]
+      for (const { id } of [image, file, deleted]) answers.push(await proofs.file(object.id, id))
+      for (const { txId } of events) {
+        const proof = await proofs.proof(txId)
+        const { merkleRoot, proof: path } = proof
+        answers.push(proof, await proofs.root(txId))
+        answers.push(await proofs.validate({ txId, merkleRoot: merkleRoot as string, proof: path as ProofItem[] }))
+      }
+      const size = registry.status().sealedSize
+      answers.push(await proofs.openings(0, size), await registry.log.latestCheckpoint())
+      answers.push(Buffer.from((await registry.log.entries(0, size)) ?? []).toString('hex'))
+      answers.push(Buffer.from((await registry.log.tile(0, 0, size)) ?? []).toString('hex'))
+      const text = JSON.stringify(answers)
+      assert.ok(text.includes(object.txId) && text.includes(file.id))
+
+      const secrets = [mark, apiKey, object.categoryId, object.subcategoryId]
+      for (const staged of [image, file, deleted]) secrets.push(staged.sha256)
+      const slotKey = JSON.parse(events[0]?.disclosure?.fields['slotKey']?.text ?? '') as [string, string]
+      secrets.push(slotKey[1])
+      for (const { disclosure } of events) {
+        for (const { salt } of Object.values(disclosure?.fields ?? {})) secrets.push(salt)
+        for (const { salt } of Object.values(disclosure?.files ?? {})) secrets.push(salt)
+        secrets.push(
+          ...Object.values((JSON.parse(disclosure?.header ?? '') as { fields: Record<string, string> }).fields),
+        )
+      }
+      if (scope.principal.kind === 'sourceSystem') secrets.push(scope.principal.id)
+      for (const secret of secrets)
+        for (const spelled of [
+          secret,
+          Buffer.from(secret).toString('hex'),
+          Buffer.from(secret).toString('base64').replace(/=+$/, ''),
+        ])
+          assert.ok(!text.includes(spelled), `an answer shows ${secret}`)
+      assert.ok(marks > 20 && secrets.length > 40)
+      // The same search finds what is there: in what a key holder gets.
+      assert.ok(JSON.stringify(events).includes(mark))
+    }))
+})
