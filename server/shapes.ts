@@ -1,8 +1,6 @@
 import Type from 'typebox'
 import {
   Base64,
-  CategoryChange,
-  CategoryName,
   closed,
   CreatedEvidence,
   CreatedEvidences,
@@ -10,10 +8,8 @@ import {
   Hash,
   Id,
   MAX_BATCH_EVIDENCES,
-  NewSourceSystem,
   RecordedEvent,
   SourceSystem,
-  Text,
 } from '../core/schemas.ts'
 
 /** The shapes that only HTTP has: what wraps the registry's own, and how failures look. */
@@ -47,11 +43,6 @@ export const EvidenceBatch = closed({
   }),
 })
 export const EvidenceOrBatch = Type.Union([EvidenceInput, EvidenceBatch])
-
-/** A category's text fields are named as its schema says; JSON may carry the image beside them. */
-export const CategoryFields = closed({ name: CategoryName, description: Type.Optional(Text) })
-export const CategoryChangeFields = CategoryChange
-export const SourceSystemFields = NewSourceSystem
 
 export const TokenRequest = closed({ fileId: Id })
 export const DownloadQuery = closed({
