@@ -29,14 +29,13 @@ const text = fc.oneof(
 )
 const value = fc.oneof(text, fc.jsonValue({ maxDepth: 4 }))
 
+/** The names of an object schema's properties. */
+const propertiesOf = (schema: { readonly properties?: object } | undefined): readonly string[] =>
+  Object.keys(schema?.properties ?? {})
+
 const namesOf = ({ body, query }: Endpoint): { fields: readonly string[]; queries: readonly string[] } => ({
-  fields: [
-    ...Object.keys((body?.schema as { properties?: object } | undefined)?.properties ?? {}),
-    ...(body?.form?.slots.map(({ name }) => name) ?? []),
-    'evidences',
-    'unknown',
-  ],
-  queries: [...Object.keys((query as { properties?: object } | undefined)?.properties ?? {}), 'unknown'],
+  fields: [...propertiesOf(body?.schema), ...(body?.form?.slots.map(({ name }) => name) ?? []), 'evidences', 'unknown'],
+  queries: [...propertiesOf(query), 'unknown'],
 })
 
 /** A request that only just may be one. */
@@ -65,13 +64,11 @@ function requestFor(endpoint: Endpoint): fc.Arbitrary<CallOptions> {
     ),
   )
   const query = dictionary(queries, text)
-  return fc
-    .tuple(body, params, query)
-    .map(([sent, path, asked]) => ({
-      ...sent,
-      params: { COMPANY_ID: 'acme', ...path },
-      query: asked as Record<string, string>,
-    }))
+  return fc.tuple(body, params, query).map(([sent, path, asked]) => ({
+    ...sent,
+    params: { COMPANY_ID: 'acme', ...path },
+    query: asked,
+  }))
 }
 
 describe('whatever is sent', () => {
