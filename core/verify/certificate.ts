@@ -1,8 +1,9 @@
 import { X509Certificate, type KeyObject } from 'node:crypto'
 import { BitString, fromBER, OctetString, type BaseBlock } from 'asn1js'
 import { BasicConstraints, Certificate as PkiCertificate, ExtKeyUsage, type Extension } from 'pkijs'
-import { equalBytes, fromBase64 } from '../bytes.ts'
+import { equalBytes } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
+import type { HashName } from './timestamp-info.ts'
 
 /**
  * X.509 certificates and the path from a signer to a trust anchor (RFC 5280 § 6), offline and without revocation.
@@ -10,8 +11,6 @@ import { RegistryError } from '../errors.ts'
  * pkijs reads the structure, because node:crypto does not tell which extensions are critical; node:crypto compares names
  * and checks signatures. Paths are built here: pkijs recurses without end on two certificates that sign each other.
  */
-
-export type HashName = 'sha256' | 'sha384' | 'sha512'
 
 /** Hash of each signature algorithm that is accepted: RSA PKCS #1 v1.5 (RFC 4055 § 5) and ECDSA (RFC 5758 § 3.2). */
 export const SIGNATURE_HASHES: ReadonlyMap<string, { readonly keyType: 'rsa' | 'ec'; readonly hash: HashName }> =
@@ -95,22 +94,6 @@ export function certificateFromSchema(schema: BaseBlock): Certificate {
     extensions.set(extension.extnID, extension)
   }
   return { der, x509, pki, extensions, notBefore: Date.parse(x509.validFrom), notAfter: Date.parse(x509.validTo) }
-}
-
-/** The DER certificates of a PEM text, in order. Throws `CONFIG_ERROR` where there is none. */
-export function certificatesFromPem(pem: string): readonly Uint8Array[] {
-  const found: Uint8Array[] = []
-  for (const block of pem.matchAll(/-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----/g)) {
-    const der = fromBase64((block[1] ?? '').replace(/\s/g, ''))
-    if (!der) throw new RegistryError('CONFIG_ERROR', 'A PEM certificate is not valid base64')
-    found.push(der)
-  }
-  if (found.length === 0)
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      'There is no PEM certificate in this text; it takes BEGIN CERTIFICATE blocks',
-    )
-  return found
 }
 
 /** Why this public key is not strong enough (or too costly) to be relied on; `undefined` where it is good. */

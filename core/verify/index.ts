@@ -1,4 +1,4 @@
-export { certificatesFromPem } from './certificate.ts'
+export { certificatesFromPem } from './pem.ts'
 export {
   MAX_CLOCK_SKEW_MS,
   MAX_TIMESTAMP_BYTES,

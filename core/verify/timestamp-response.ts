@@ -4,7 +4,8 @@ import { ContentInfo, SignedData, TimeStampResp, TSTInfo } from 'pkijs'
 import type { SignerInfo } from 'pkijs'
 import { toHex } from '../bytes.ts'
 import { isRegistryError, RegistryError } from '../errors.ts'
-import { certificateFromSchema, type Certificate, type HashName } from './certificate.ts'
+import { certificateFromSchema, type Certificate } from './certificate.ts'
+import { MAX_TIMESTAMP_BYTES, type HashName, type TimestampInfo } from './timestamp-info.ts'
 
 /**
  * The form of RFC 3161 timestamp responses. The input is attacker-controlled: its size, depth and number of nodes are bounded, and
@@ -13,9 +14,6 @@ import { certificateFromSchema, type Certificate, type HashName } from './certif
  * Bits outside the signature (versions, unsigned attributes, spare certificates) can change without harm to the claim:
  * whoever refers to a token refers to the hash of its exact bytes.
  */
-
-/** The largest response that is looked at. Real ones are 1 to 10 KB; some carry revocation lists. */
-export const MAX_TIMESTAMP_BYTES = 262_144
 
 const MAX_CERTIFICATES = 32
 
@@ -42,23 +40,6 @@ const FAILURES: ReadonlyMap<number, string> = new Map([
   [25, 'systemFailure'],
 ])
 
-/** What a token claims. */
-export interface TimestampInfo {
-  /** ms since 1970, cut to whole milliseconds. */
-  readonly genTime: number
-  /** Hex of the positive integer's bytes, without a leading zero byte. */
-  readonly serialNumber: string
-  /** Dotted OID. */
-  readonly policy: string
-  readonly hashAlgorithm: HashName
-  /** The hash that was stamped. */
-  readonly imprint: Uint8Array
-  /** The positive integer's bytes, big-endian, without a leading zero byte. */
-  readonly nonce?: Uint8Array
-  /** The true time lies within genTime ± so much, ms. */
-  readonly accuracyMs?: number
-}
-
 /** A token taken apart, nothing verified. */
 export interface ParsedToken {
   readonly info: TimestampInfo
@@ -79,12 +60,6 @@ export function guarded<T>(read: () => T): T {
     throw isRegistryError(error) ? error : refuse('it is malformed', error)
   }
 }
-
-/**
- * Reads a whole DER TimeStampResp (RFC 3161 § 2.4.2) that was granted. Believes it: nothing is checked but its form.
- * Throws `VERIFICATION_FAILED`.
- */
-export const parseTimeStampResponse = (der: Uint8Array): TimestampInfo => guarded(() => parseToken(der).info)
 
 /** The response, taken apart. Throws `VERIFICATION_FAILED`, or what the parsers throw: call it `guarded`. */
 export function parseToken(der: Uint8Array): ParsedToken {

@@ -10,8 +10,8 @@ import {
   subjectKeyIdentifier,
   whyNotTimestamping,
   type Certificate,
-  type HashName,
 } from './certificate.ts'
+import type { HashName, TimestampInfo } from './timestamp-info.ts'
 import {
   children,
   guarded,
@@ -21,10 +21,9 @@ import {
   refuse,
   withoutLeadingZeros,
   type ParsedToken,
-  type TimestampInfo,
 } from './timestamp-response.ts'
 
-export { MAX_TIMESTAMP_BYTES, parseTimeStampResponse, type TimestampInfo } from './timestamp-response.ts'
+export { MAX_TIMESTAMP_BYTES, type TimestampInfo } from './timestamp-info.ts'
 
 /** A genTime may be so far beyond the verifier's own clock. */
 export const MAX_CLOCK_SKEW_MS = 300_000
@@ -34,6 +33,12 @@ const OID_MESSAGE_DIGEST = '1.2.840.113549.1.9.4'
 const OID_SIGNING_CERTIFICATE = '1.2.840.113549.1.9.16.2.12'
 const OID_SIGNING_CERTIFICATE_V2 = '1.2.840.113549.1.9.16.2.47'
 const OID_RSA = '1.2.840.113549.1.1.1'
+
+/**
+ * Reads a whole DER TimeStampResp (RFC 3161 § 2.4.2) that was granted. Believes it: nothing is checked but its form.
+ * Throws `VERIFICATION_FAILED`.
+ */
+export const parseTimeStampResponse = (der: Uint8Array): TimestampInfo => guarded(() => parseToken(der).info)
 
 export type VerifyTimeStampOptions = {
   /** DER certificates that are trusted to issue (or to be) the signer's certificate. At least one. */

@@ -1,0 +1,47 @@
+// Creates, updates, deletes a file, seals, and prints what a stranger needs to check it all.
+import { mkdir } from 'node:fs/promises'
+import { fsck, openRegistry, OPERATOR } from 'evidence-registry'
+import { FileSignedHead, openLocalBlobs, readOrCreateSecret } from 'evidence-registry/adapters/files'
+import { openLevelRecords } from 'evidence-registry/adapters/level'
+import { createSealer } from 'evidence-registry/sealer'
+
+await mkdir('data', { recursive: true })
+const registry = await openRegistry({
+  records: await openLevelRecords('data/records'),
+  blobs: await openLocalBlobs('data/blobs'),
+  signedHead: new FileSignedHead('data/signed-head.json'),
+  secret: await readOrCreateSecret('data/secret'),
+  sealer: createSealer(),
+})
+if (typeof fsck !== 'function') throw new Error('fsck is missing')
+const scope = { companyId: 'acme', principal: OPERATOR }
+await registry.sourceSystems.create(scope, { name: 'warehouse' })
+
+async function* content() {
+  yield new TextEncoder().encode('Read this first.')
+}
+const manual = await registry.files.stage(
+  scope,
+  { name: 'manual.txt', mimeType: 'text/plain', body: content() },
+  { maxBytes: 1_000 },
+)
+const { id } = await registry.evidences.create(
+  scope,
+  { categoryName: 'Tools', subcategoryName: 'Drills', externalId: 'drill-4711', name: 'Hammer drill', owner: 'Ada' },
+  { files: [manual] },
+)
+await registry.evidences.update(scope, 'drill-4711', { owner: 'Grace' })
+await registry.sealNow()
+
+const { events } = await registry.evidences.get(scope, 'drill-4711', { disclose: true })
+const answers = {
+  verifierKey: registry.verifierKey,
+  events,
+  proofs: [
+    await registry.proofs.evidence(id),
+    await registry.proofs.file(id, manual.id),
+    ...(await Promise.all(events.map(({ txId }) => registry.proofs.proof(txId)))),
+  ],
+}
+await registry.close()
+process.stdout.write(`${JSON.stringify(answers)}\n`)
