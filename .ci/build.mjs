@@ -23,7 +23,11 @@ function filesBelow(folder) {
 function isStale() {
   if (!existsSync(stamp) || !existsSync(join(dist, 'server/main.js'))) return true
   const builtAt = statSync(stamp).mtimeMs
-  const inputs = ['package.json', 'tsconfig.json', ...SOURCES.flatMap(filesBelow).filter((path) => path.endsWith('.ts'))]
+  const inputs = [
+    'package.json',
+    'tsconfig.json',
+    ...SOURCES.flatMap(filesBelow).filter((path) => path.endsWith('.ts')),
+  ]
   return inputs.some((path) => statSync(join(root, path)).mtimeMs > builtAt)
 }
 
@@ -48,7 +52,9 @@ function build() {
   if (compiler === undefined) {
     // An install without development dependencies runs what was built before.
     if (existsSync(join(dist, 'server/main.js'))) return 0
-    process.stderr.write('There is no build in dist/ and no compiler: run `npm install` with development dependencies\n')
+    process.stderr.write(
+      'There is no build in dist/ and no compiler: run `npm install` with development dependencies\n',
+    )
     return 1
   }
   const { status } = spawnSync(process.execPath, [compiler, '-p', root], { stdio: 'inherit', cwd: root })
