@@ -20,6 +20,7 @@ import type { Json } from '../canonical-json.ts'
 import { RegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
 import type { Write } from '../ports.ts'
+import type { StagedFile } from '../registry.ts'
 import type { Disclosure } from '../schemas.ts'
 import { encodeRecord, type EventFile, type EventRecord, type RemainingSalts } from './records.ts'
 
@@ -55,6 +56,10 @@ export function makeEvent(draft: EventDraft): MadeEvent {
   const txId = txIdOf(opening)
   return { record: { ...unhashed, txId: toHex(txId) }, txId, opening }
 }
+
+/** What an event commits to of the files it attaches. */
+export const committedFiles = (staged: readonly StagedFile[]) =>
+  Object.fromEntries(staged.map(({ id, mimeType, name, sha256, size }) => [id, { id, mimeType, name, sha256, size }]))
 
 /** The writes that put an event into the store: its record, and its place by txId with the opening. */
 export const eventWrites = (evidenceId: string, { record, opening }: MadeEvent): readonly Write[] => [

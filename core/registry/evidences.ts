@@ -1,11 +1,9 @@
-import { randomBytes } from 'node:crypto'
-import { concatBytes, fromHex } from '../bytes.ts'
+import { fromHex } from '../bytes.ts'
 import type { Json } from '../canonical-json.ts'
 import { countOf } from '../counter.ts'
 import { RegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
-import { actorOf } from '../permissions.ts'
-import type { Check, Commit, Entry, Write } from '../ports.ts'
+import type { Entry } from '../ports.ts'
 import type { EvidenceFiles, Evidences, Scope, StagedFile, UpdateOptions, WriteOptions } from '../registry.ts'
 import {
   EvidenceInput,
@@ -26,13 +24,11 @@ import {
   type RecordedEvent,
 } from '../schemas.ts'
 import { metaText, validate } from '../validation.ts'
-import { consume } from './blobs.ts'
 import {
   assertCompany,
   lastPart,
   listAll,
   mustRead,
-  put,
   read,
   rfc3339,
   write,
@@ -40,9 +36,10 @@ import {
   type Decision,
   type Read,
 } from './context.ts'
-import { eventWrites, makeEvent, openEvent } from './event.ts'
-import { filesOf, fileWrites } from './files.ts'
-import { placeById, resolvePlace, type Place } from './place.ts'
+import { decideCreate, stagedOf, type Created } from './create.ts'
+import { openEvent } from './event.ts'
+import { filesOf } from './files.ts'
+import { placeById, resolvePlace } from './place.ts'
 import { decodeRecord, type CategoryRecord, type EventRecord, type EvidenceRecord } from './records.ts'
 import { decideUpdate } from './update.ts'
 
@@ -74,7 +71,7 @@ export class RegistryEvidences implements Evidences {
         { categoryId, categoryName, subcategoryId, subcategoryName },
         now,
       )
-      const { commit, created } = await this.#decideCreate(scope, place, [evidence], files, now)
+      const { commit, created } = await decideCreate(this.#context, scope, place, { evidences: [evidence], files, now })
       const { id, txId, version } = created[0] as Created
       return { commit, answer: { id, events: [{ txId, version }] } }
     })
@@ -96,7 +93,7 @@ export class RegistryEvidences implements Evidences {
     assertDistinct(evidences)
     return write(this.#context, scope, options, async (now) => {
       const place = await placeById(this.#context, scope, categoryId, subcategoryId)
-      const { commit, created } = await this.#decideCreate(scope, place, evidences, files, now)
+      const { commit, created } = await decideCreate(this.#context, scope, place, { evidences, files, now })
       const ids = created.map(({ id }) => id)
       const events = created.map(({ id, txId, version }) => ({ id, txId, version }))
       const [first] = ids
@@ -182,50 +179,6 @@ export class RegistryEvidences implements Evidences {
       [record.id, record.categoryId, record.subcategoryId].map((owner) => filesOf(this.#context, owner)),
     )
     return { dt: dt ?? [], category: category ?? [], subcategory: subcategory ?? [] }
-  }
-
-  async #decideCreate(
-    scope: Scope,
-    place: Place,
-    evidences: readonly EvidenceInput[],
-    files: EvidenceFiles,
-    now: number,
-  ): Promise<{ readonly commit: Commit; readonly created: readonly Created[] }> {
-    this.#context.assertClock()
-    const staged = stagedOf(files)
-    const nameKeys = evidences.map(({ externalId }) => keys.externalId(externalId, scope.companyId))
-    const taken = (await this.#context.records.get(nameKeys)).findIndex((entry) => entry !== undefined)
-    if (taken !== -1)
-      throw new RegistryError(
-        'EXTERNAL_ID_EXISTS',
-        `externalId: ${JSON.stringify(evidences[taken]?.externalId)} is in use in this company`,
-      )
-    const made = evidences.map((input) =>
-      newEvidence(this.#context, scope, place, input, { image: files.image, staged, now }),
-    )
-    const { companyId } = scope
-    const scopes = [
-      ['company', companyId],
-      ['category', place.category.id],
-      ['subcategory', place.subcategory.id],
-    ] as const
-    const commit: Commit = {
-      checks: [...nameKeys.map((key): Check => ({ key, version: null })), ...place.checks, ...consume(staged).checks],
-      writes: [
-        ...place.writes,
-        ...made.flatMap(({ evidence, writes }, i): readonly Write[] => [
-          put(nameKeys[i] as string, { id: evidence.id }),
-          put(keys.evidence(evidence.id), evidence),
-          ...scopes.map(([kind, id]) => ({ key: keys.evidenceIn(kind, id, evidence.id), value: new Uint8Array() })),
-          ...writes,
-          ...fileWrites(staged, { company: companyId, ownerKind: 'evidence', ownerId: evidence.id, version: 1 }),
-        ]),
-        ...consume(staged).writes,
-      ],
-      adds: [...place.adds, ...scopes.map(([kind, id]) => ({ key: keys.evidenceCount(kind, id), delta: made.length }))],
-      append: concatBytes(...made.map(({ txId }) => txId)),
-    }
-    return { commit, created: made.map(({ evidence }) => ({ id: evidence.id, txId: evidence.txId, version: 1 })) }
   }
 
   async #find(scope: Scope, externalId: string): Promise<Read<EvidenceRecord>> {
@@ -332,15 +285,6 @@ async function blocksOf({ records, log }: Context, txIds: readonly string[]): Pr
   return positions.map((position, i) => (position === undefined ? undefined : known[i]))
 }
 
-interface Created {
-  readonly id: string
-  readonly txId: string
-  readonly version: number
-}
-
-const stagedOf = ({ image, files = [] }: EvidenceFiles): readonly StagedFile[] =>
-  image === undefined ? files : [image, ...files]
-
 function assertMeta<T extends { readonly meta?: unknown }>(input: T): T {
   if (input.meta !== undefined) metaText(input.meta)
   return input
@@ -357,86 +301,6 @@ function assertDistinct(evidences: readonly EvidenceInput[]): void {
     seen.add(externalId)
   }
 }
-
-/** What a text or object field sets: nothing, where it was left out or is empty. */
-const set = <N extends string, T>(name: N, value: T | undefined): { [K in N]?: T } =>
-  value === undefined ||
-  value === '' ||
-  (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
-    ? {}
-    : ({ [name]: value } as { [K in N]?: T })
-
-interface CreateFiles {
-  readonly image: StagedFile | undefined
-  readonly staged: readonly StagedFile[]
-  readonly now: number
-}
-
-function newEvidence(
-  context: Context,
-  scope: Scope,
-  place: Place,
-  input: EvidenceInput,
-  { image, staged, now }: CreateFiles,
-) {
-  const id = context.ids.next()
-  const slotKey = randomBytes(32).toString('hex')
-  const stated = {
-    ...set('description', input.description),
-    ...set('summary', input.summary),
-    ...set('owner', input.owner),
-    ...set('meta', input.meta as Record<string, Json> | undefined),
-  }
-  const event = makeEvent({
-    origin: context.origin,
-    evidenceId: id,
-    slotKey,
-    version: 1,
-    time: now,
-    first: null,
-    prev: null,
-    type: 'create',
-    ownerName: stated.owner ?? '',
-    fields: {
-      action: { type: 'create' },
-      actor: actorOf(scope.principal),
-      company: scope.companyId,
-      evidence: id,
-      externalId: input.externalId,
-      categoryId: place.category.id,
-      subcategoryId: place.subcategory.id,
-      name: input.name,
-      slotKey,
-      ...stated,
-      ...(image !== undefined && { imageId: image.id }),
-    },
-    files: committedFiles(staged),
-  })
-  const evidence: EvidenceRecord = {
-    id,
-    company: scope.companyId,
-    externalId: input.externalId,
-    categoryId: place.category.id,
-    subcategoryId: place.subcategory.id,
-    createdAt: now,
-    name: input.name,
-    stolen: false,
-    ...stated,
-    ...(image !== undefined && { image: { id: image.id, mimeType: image.mimeType } }),
-    txId: event.record.txId,
-    lastVersion: 1,
-    lastTxId: event.record.txId,
-    lastAt: now,
-    changes: { create: 1, update: 0, transfer: 0 },
-    slotKey,
-    fileCount: staged.length,
-  }
-  return { evidence, txId: event.txId, writes: eventWrites(id, event) }
-}
-
-/** What an event commits to of the files it attaches. */
-export const committedFiles = (staged: readonly StagedFile[]) =>
-  Object.fromEntries(staged.map(({ id, mimeType, name, sha256, size }) => [id, { id, mimeType, name, sha256, size }]))
 
 const evidenceAnswer = (record: EvidenceRecord): Evidence => ({
   id: record.id,

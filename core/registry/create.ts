@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto'
+import { concatBytes } from '../bytes.ts'
+import type { Json } from '../canonical-json.ts'
+import { RegistryError } from '../errors.ts'
+import { keys } from '../keys.ts'
+import { actorOf } from '../permissions.ts'
+import type { Check, Commit, Write } from '../ports.ts'
+import type { EvidenceFiles, Scope, StagedFile } from '../registry.ts'
+import type { EvidenceInput } from '../schemas.ts'
+import { consume } from './blobs.ts'
+import { put, type Context } from './context.ts'
+import { committedFiles, eventWrites, makeEvent } from './event.ts'
+import { fileWrites } from './files.ts'
+import type { Place } from './place.ts'
+import type { EvidenceRecord } from './records.ts'
+
+interface CreateRequest {
+  readonly evidences: readonly EvidenceInput[]
+  /** All of the first; only where it is one. */
+  readonly files: EvidenceFiles
+  readonly now: number
+}
+
+export interface Created {
+  readonly id: string
+  readonly txId: string
+  readonly version: number
+}
+
+/** The image first, then the files. */
+export const stagedOf = ({ image, files = [] }: EvidenceFiles): readonly StagedFile[] =>
+  image === undefined ? files : [image, ...files]
+
+/** What creating these evidences at this place records, in one atomic step. Throws `EXTERNAL_ID_EXISTS` where an id is in use. */
+export async function decideCreate(
+  context: Context,
+  scope: Scope,
+  place: Place,
+  { evidences, files, now }: CreateRequest,
+): Promise<{ readonly commit: Commit; readonly created: readonly Created[] }> {
+  context.assertClock()
+  const staged = stagedOf(files)
+  const nameKeys = evidences.map(({ externalId }) => keys.externalId(externalId, scope.companyId))
+  const taken = (await context.records.get(nameKeys)).findIndex((entry) => entry !== undefined)
+  if (taken !== -1)
+    throw new RegistryError(
+      'EXTERNAL_ID_EXISTS',
+      `externalId: ${JSON.stringify(evidences[taken]?.externalId)} is in use in this company`,
+    )
+  const made = evidences.map((input) => newEvidence(context, scope, place, input, { image: files.image, staged, now }))
+  const { companyId } = scope
+  const scopes = [
+    ['company', companyId],
+    ['category', place.category.id],
+    ['subcategory', place.subcategory.id],
+  ] as const
+  const commit: Commit = {
+    checks: [...nameKeys.map((key): Check => ({ key, version: null })), ...place.checks, ...consume(staged).checks],
+    writes: [
+      ...place.writes,
+      ...made.flatMap(({ evidence, writes }, i): readonly Write[] => [
+        put(nameKeys[i] as string, { id: evidence.id }),
+        put(keys.evidence(evidence.id), evidence),
+        ...scopes.map(([kind, id]) => ({ key: keys.evidenceIn(kind, id, evidence.id), value: new Uint8Array() })),
+        ...writes,
+        ...fileWrites(staged, { company: companyId, ownerKind: 'evidence', ownerId: evidence.id, version: 1 }),
+      ]),
+      ...consume(staged).writes,
+    ],
+    adds: [...place.adds, ...scopes.map(([kind, id]) => ({ key: keys.evidenceCount(kind, id), delta: made.length }))],
+    append: concatBytes(...made.map(({ txId }) => txId)),
+  }
+  return { commit, created: made.map(({ evidence }) => ({ id: evidence.id, txId: evidence.txId, version: 1 })) }
+}
+
+/** What a text or object field sets: nothing, where it was left out or is empty. */
+const set = <N extends string, T>(name: N, value: T | undefined): { [K in N]?: T } =>
+  value === undefined ||
+  value === '' ||
+  (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
+    ? {}
+    : ({ [name]: value } as { [K in N]?: T })
+
+interface CreateFiles {
+  readonly image: StagedFile | undefined
+  readonly staged: readonly StagedFile[]
+  readonly now: number
+}
+
+function newEvidence(
+  context: Context,
+  scope: Scope,
+  place: Place,
+  input: EvidenceInput,
+  { image, staged, now }: CreateFiles,
+) {
+  const id = context.ids.next()
+  const slotKey = randomBytes(32).toString('hex')
+  const stated = {
+    ...set('description', input.description),
+    ...set('summary', input.summary),
+    ...set('owner', input.owner),
+    ...set('meta', input.meta as Record<string, Json> | undefined),
+  }
+  const event = makeEvent({
+    origin: context.origin,
+    evidenceId: id,
+    slotKey,
+    version: 1,
+    time: now,
+    first: null,
+    prev: null,
+    type: 'create',
+    ownerName: stated.owner ?? '',
+    fields: {
+      action: { type: 'create' },
+      actor: actorOf(scope.principal),
+      company: scope.companyId,
+      evidence: id,
+      externalId: input.externalId,
+      categoryId: place.category.id,
+      subcategoryId: place.subcategory.id,
+      name: input.name,
+      slotKey,
+      ...stated,
+      ...(image !== undefined && { imageId: image.id }),
+    },
+    files: committedFiles(staged),
+  })
+  const evidence: EvidenceRecord = {
+    id,
+    company: scope.companyId,
+    externalId: input.externalId,
+    categoryId: place.category.id,
+    subcategoryId: place.subcategory.id,
+    createdAt: now,
+    name: input.name,
+    stolen: false,
+    ...stated,
+    ...(image !== undefined && { image: { id: image.id, mimeType: image.mimeType } }),
+    txId: event.record.txId,
+    lastVersion: 1,
+    lastTxId: event.record.txId,
+    lastAt: now,
+    changes: { create: 1, update: 0, transfer: 0 },
+    slotKey,
+    fileCount: staged.length,
+  }
+  return { evidence, txId: event.txId, writes: eventWrites(id, event) }
+}

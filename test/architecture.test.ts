@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, join, normalize, relative } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+/** Imports run one way: server → sealer → core ← adapters. The sources are scanned, also where this runs compiled. */
+const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '..' : '../..', import.meta.url))
+
+interface Import {
+  readonly specifier: string
+  readonly isTypeOnly: boolean
+}
+
+/** Every static import and re-export, and every dynamic import of a literal. Comments hold none; a computed one is refused. */
+function importsOf(source: string): readonly Import[] {
+  const code = withoutComments(source)
+  const found: Import[] = []
+  for (const [, kind, type, specifier] of code.matchAll(
+    /^\s*(import|export)\s+(type\s)?(?:[^'"`;]*?\sfrom\s*)?['"]([^'"]+)['"]/gm,
+  ))
+    found.push({ specifier: specifier as string, isTypeOnly: kind !== undefined && type !== undefined })
+  for (const [, argument] of code.matchAll(/\b(?:import|require)\s*\(\s*([^)]*?)\s*\)/g)) {
+    const literal = /^['"]([^'"]+)['"]$/.exec(argument ?? '')
+    found.push({ specifier: literal?.[1] ?? `computed: ${argument}`, isTypeOnly: false })
+  }
+  // `import('…').Type` in a type position is found by the same pattern: it counts as an import, to be on the safe side.
+  return found
+}
+
+/** Strings are kept, so that a `//` in an address is no comment. */
+const withoutComments = (source: string): string =>
+  source.replaceAll(
+    /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g,
+    (_, string: string | undefined) => string ?? '',
+  )
+
+interface Package {
+  readonly dependencies: ReadonlySet<string>
+  readonly devDependencies: ReadonlySet<string>
+}
+
+const PRODUCT = ['core', 'sealer', 'adapters', 'server']
+const REACHES: Readonly<Record<string, readonly string[]>> = {
+  core: ['core'],
+  sealer: ['sealer', 'core'],
+  adapters: ['adapters', 'core'],
+  server: PRODUCT,
+  bench: ['bench', ...PRODUCT],
+  test: ['test', ...PRODUCT],
+}
+/** What core may take of Node: nothing that reads, writes, connects or starts anything. */
+const PURE_BUILTINS = new Set(['node:crypto', 'node:buffer', 'node:util', 'node:assert'])
+const VERIFY_ONLY = new Set(['pkijs', 'asn1js'])
+const CORE_PACKAGES = new Set(['typebox', 'ajv'])
+
+const packageOf = (specifier: string): string =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+const isBuiltin = (specifier: string): boolean => specifier.startsWith('node:') || builtinModules.includes(specifier)
+
+/** What is wrong with the imports of one source file. `path` is relative to the project, with `/`. */
+function violationsOf(path: string, source: string, known: Package): readonly string[] {
+  return importsOf(source).flatMap((each) => {
+    const why = each.specifier.startsWith('.') ? wrongReach(path, each.specifier) : wrongModule(path, each, known)
+    return why === undefined ? [] : [`${path} imports ${each.specifier}: ${why}`]
+  })
+}
+
+function wrongReach(path: string, specifier: string): string | undefined {
+  if (!specifier.endsWith('.ts')) return 'relative imports end in .ts'
+  const target = normalize(join(dirname(path), specifier))
+  const [from, to] = [path.split('/')[0] as string, target.split('/')[0] as string]
+  if (path.startsWith('server/demo/') && to !== 'core' && !target.startsWith('server/demo/'))
+    return 'the demo shares nothing with the server but core'
+  if (!(REACHES[from] ?? []).includes(to)) return `${from} does not reach ${to}`
+  return undefined
+}
+
+function wrongModule(path: string, { specifier, isTypeOnly }: Import, known: Package): string | undefined {
+  const isProduct = PRODUCT.includes(path.split('/')[0] as string)
+  const isCore = path.startsWith('core/')
+  if (specifier.startsWith('computed: ')) return isProduct ? 'a computed import cannot be checked' : undefined
+  if (isBuiltin(specifier)) {
+    if (!specifier.startsWith('node:')) return 'builtin modules are named node:'
+    return isCore && !PURE_BUILTINS.has(specifier) ? 'core does no I/O' : undefined
+  }
+  const name = packageOf(specifier)
+  if (path.startsWith('server/demo/')) return 'the demo imports core and builtin modules only'
+  if (VERIFY_ONLY.has(name) && isProduct && !path.startsWith('core/verify/') && !path.startsWith('adapters/local-tsa/'))
+    return 'ASN.1 is for core/verify and the authorities'
+  if (isCore && !CORE_PACKAGES.has(name) && !VERIFY_ONLY.has(name)) return 'core takes schemas only'
+  const isListed = known.dependencies.has(name) || ((!isProduct || isTypeOnly) && known.devDependencies.has(name))
+  // Types of a package whose declarations are a package of their own.
+  const isTyped = isTypeOnly && known.devDependencies.has(`@types/${name}`)
+  return isListed || isTyped ? undefined : 'package.json does not list it'
+}
+
+function sourcesBelow(folder: string): readonly string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.[cm]?tsx?$/.test(entry.name))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+}
+
+function readPackage(): Package {
+  const { dependencies = {}, devDependencies = {} } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    dependencies?: object
+    devDependencies?: object
+  }
+  return { dependencies: new Set(Object.keys(dependencies)), devDependencies: new Set(Object.keys(devDependencies)) }
+}
+
+describe('the architecture', () => {
+  const known = readPackage()
+  for (const folder of [...PRODUCT, 'bench', 'test'])
+    it(`holds in ${folder}`, () => {
+      // This file's own bad snippets are none of its imports.
+      const paths = sourcesBelow(folder).filter((path) => path !== 'test/architecture.test.ts')
+      assert.ok(paths.length > 0)
+      const found = paths.flatMap((path) => violationsOf(path, readFileSync(join(root, path), 'utf8'), known))
+      assert.deepEqual(found, [])
+    })
+
+  it('has no cycle of values in core: what a module runs on is there before it', () => {
+    const graph = new Map<string, readonly string[]>()
+    for (const path of sourcesBelow('core'))
+      graph.set(
+        path,
+        importsOf(readFileSync(join(root, path), 'utf8'))
+          .filter(({ specifier, isTypeOnly }) => specifier.startsWith('.') && !isTypeOnly)
+          .map(({ specifier }) => normalize(join(dirname(path), specifier))),
+      )
+    assert.deepEqual(cyclesOf(graph), [])
+  })
+})
+
+/** Each cycle once, as `a → b → a` from its first module by name. */
+function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const cycles = new Set<string>()
+  const done = new Set<string>()
+  const walk = (path: string, trail: readonly string[]): void => {
+    const at = trail.indexOf(path)
+    if (at !== -1) {
+      const cycle = trail.slice(at)
+      const first = cycle.indexOf(cycle.toSorted()[0] as string)
+      const turned = [...cycle.slice(first), ...cycle.slice(0, first)]
+      cycles.add([...turned, turned[0]].join(' → '))
+      return
+    }
+    if (done.has(path)) return
+    for (const next of graph.get(path) ?? []) walk(next, [...trail, path])
+    done.add(path)
+  }
+  for (const path of graph.keys()) walk(path, [])
+  return [...cycles].sort()
+}
+
+describe('the check of the architecture', () => {
+  const known: Package = {
+    dependencies: new Set(['koa', 'typebox', 'pkijs']),
+    devDependencies: new Set(['fast-check', '@types/estree']),
+  }
+  const wrong: readonly [string, string][] = [
+    ['core/a.ts', "import { x } from '../sealer/x.ts'"],
+    ['core/a.ts', "export * from '../server/x.ts'"],
+    ['core/a.ts', "import type { X } from '../adapters/x.ts'"],
+    ['core/log/a.ts', "import {\n  x,\n  y,\n} from '../../sealer/x.ts'"],
+    ['core/a.ts', "const x = await import('../sealer/x.ts')"],
+    ['core/a.ts', "import '../sealer/x.ts'"],
+    ['core/a.ts', "import x, { type Y } from 'node:fs'"],
+    ['core/a.ts', "import { Worker } from 'node:worker_threads'"],
+    ['core/a.ts', "import { request } from 'node:http'"],
+    ['core/a.ts', "import { readFile } from 'fs/promises'"],
+    ['core/a.ts', "import Koa from 'koa'"],
+    ['core/a.ts', "import { Certificate } from 'pkijs'"],
+    ['sealer/a.ts', "import x from '../server/x.ts'"],
+    ['sealer/a.ts', "import x from '../adapters/x.ts'"],
+    ['adapters/level/a.ts', "import x from '../../sealer/x.ts'"],
+    ['adapters/level/a.ts', "import x from '../../test/contract/x.ts'"],
+    ['server/a.ts', "import x from '../test/x.ts'"],
+    ['server/a.ts', "import x from '../bench/x.ts'"],
+    ['server/a.ts', "import fc from 'fast-check'"],
+    ['server/a.ts', "import x from 'left-pad'"],
+    ['server/a.ts', "import x from '@koa/router/deep'"],
+    ['server/a.ts', "import { x } from './x.js'"],
+    ['server/a.ts', "import { x } from './x'"],
+    ['server/a.ts', "import { readFile } from 'fs'"],
+    ['server/a.ts', 'const x = await import(name)'],
+    ['server/a.ts', 'const x = require("left-pad")'],
+    ['server/demo/a.ts', "import x from '../app.ts'"],
+    ['server/demo/a.ts', "import x from '../../adapters/memory/index.ts'"],
+    ['server/demo/a.ts', "import Koa from 'koa'"],
+    ['test/a.ts', "import x from '../bench/x.ts'"],
+    ['test/a.ts', "import x from 'left-pad'"],
+  ]
+  for (const [path, source] of wrong)
+    it(`finds ${JSON.stringify(source)} in ${path}`, () => {
+      assert.equal(violationsOf(path, `const a = 1\n${source}\nconst b = 2\n`, known).length, 1)
+    })
+
+  const right: readonly [string, string][] = [
+    ['core/a.ts', "import { createHash } from 'node:crypto'\nimport Type from 'typebox'\nimport { x } from './b/x.ts'"],
+    ['core/verify/a.ts', "import * as pkijs from 'pkijs'"],
+    [
+      'adapters/local-tsa/a.ts',
+      "import { Certificate } from 'pkijs'\nimport { x } from '../files/x.ts'\nimport fs from 'node:fs'",
+    ],
+    ['server/a.ts', "import { x } from '../core/x.ts'\nimport type { N } from 'estree'\nimport '../adapters/x.ts'"],
+    [
+      'server/demo/a.ts',
+      "import { x } from '../../core/verify/index.ts'\nimport { y } from './y.ts'\nimport http from 'node:http'",
+    ],
+    [
+      'core/a.ts',
+      "// import x from '../server/x.ts'\n/* import y from 'koa' */\nconst address = 'https://x' // import('fs')",
+    ],
+    ['core/a.ts', "export const from = 'server'\nexport type X = 'fs'\nexport { from as y }"],
+    ['test/a.ts', "import fc from 'fast-check'\nimport { x } from '../server/x.ts'\nconst y = await import(name)"],
+  ]
+  for (const [path, source] of right)
+    it(`takes ${JSON.stringify(source)} in ${path}`, () => {
+      assert.deepEqual(violationsOf(path, source, known), [])
+    })
+
+  it('finds cycles', () => {
+    const graph = new Map([
+      ['a', ['b', 'c']],
+      ['b', ['c']],
+      ['c', ['d', 'b']],
+      ['d', []],
+      ['e', ['e']],
+    ])
+    assert.deepEqual(cyclesOf(graph), ['b → c → b', 'e → e'])
+  })
+})
