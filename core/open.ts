@@ -77,6 +77,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     ids: createIdSource(clock),
     turns: new Turns(),
     origin: identity.origin,
+    fingerprintKey: deriveSecret(secret, 'idempotency'),
     notify: () => sealer.notify(),
     assertClock() {
       const last = sealer.status().lastBatchAt

@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto'
 import { RegistryError } from './errors.ts'
 
 /** What is derived from the one root secret. A generation numbers the checkpoint keys, from 0. */
-export type SecretPurpose = 'api-key' | 'file-token' | `checkpoint-key/${number}`
+export type SecretPurpose = 'api-key' | 'file-token' | 'idempotency' | `checkpoint-key/${number}`
 
 /** The root secret has at least so many bytes. */
 export const MIN_SECRET_BYTES = 32

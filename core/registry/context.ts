@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import type { IdSource } from '../ids.ts'
 import { keys } from '../keys.ts'
 import type { LogReader } from '../log/reader.ts'
@@ -21,6 +22,8 @@ export interface Context {
   readonly log: LogReader
   readonly turns: Turns
   readonly origin: string
+  /** Fingerprints of requests are kept only under this key: a request may hold a guessable secret. */
+  readonly fingerprintKey: Uint8Array
   /** The log has new entries. */
   notify(): void
   /** Throws `UNAVAILABLE` while the clock is too far behind the log. */
@@ -118,12 +121,13 @@ async function lookUpIdempotency(
   if (idempotency === undefined) return undefined
   if (!/^[\x20-\x7e]{1,255}$/.test(idempotency.key))
     throw new RegistryError('VALIDATION_ERROR', 'Idempotency-Key takes 1 to 255 printable ASCII characters')
+  const fingerprint = createHmac('sha256', context.fingerprintKey).update(idempotency.fingerprint).digest('hex')
   const key = keys.idempotency(companyId, actorOf(principal), idempotency.route, idempotency.key)
   const [entry] = await context.records.get([key])
   const record = entry && decodeRecord<IdempotencyRecord>(entry.value)
   if (record === undefined || record.expires <= context.clock.now())
-    return { key, version: entry?.version ?? null, fingerprint: idempotency.fingerprint }
-  if (record.fingerprint !== idempotency.fingerprint)
+    return { key, version: entry?.version ?? null, fingerprint }
+  if (record.fingerprint !== fingerprint)
     throw new RegistryError(
       'IDEMPOTENCY_KEY_REUSED',
       'This Idempotency-Key was used with other content; take a new one',

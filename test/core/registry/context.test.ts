@@ -49,6 +49,16 @@ describe('a write with an idempotency key', () => {
       assert.equal((await evidences.list(scope)).count, 1)
     }))
 
+  it('keeps no fingerprint from which a stolen store could be guessed', () =>
+    withRegistry(async ({ registry: { evidences }, scope, world }) => {
+      const fingerprint = 'a'.repeat(64)
+      await evidences.create(scope, named('a'), {}, once('k', fingerprint))
+      const [key] = await world.keysOf('ik')
+      const [entry] = await world.records.get([key as string])
+      assert.match(new TextDecoder().decode(entry?.value), /"fingerprint":"[0-9a-f]{64}"/)
+      assert.ok(!new TextDecoder().decode(entry?.value).includes(fingerprint))
+    }))
+
   it('has a key of its own in each company, for each source system, on each route', () =>
     withRegistry(async ({ registry: { evidences, categories }, scope, system }) => {
       const { scope: one } = await system('I')
