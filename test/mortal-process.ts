@@ -14,6 +14,7 @@ export class MortalProcess {
   /** Steps since the last arming. */
   steps = 0
   #fault: { readonly step: number; readonly when: When; readonly isDeadly: boolean } | undefined
+  #intrusion: (() => Promise<unknown>) | undefined
   #isDead = false
   #isBlobStoreDown = false
 
@@ -41,6 +42,11 @@ export class MortalProcess {
     this.#fault = { step, when, isDeadly }
   }
 
+  /** Before the next commit this happens, and is waited for: somebody else was faster. */
+  intrude(act: () => Promise<unknown>): void {
+    this.#intrusion = act
+  }
+
   /** While true, blobs can neither be put nor deleted. */
   set blobStoreDown(isDown: boolean) {
     this.#isBlobStoreDown = isDown
@@ -63,6 +69,11 @@ export class MortalProcess {
 
   async #step<T>(act: () => Promise<T>, lost: 'UNKNOWN_OUTCOME' | 'UNAVAILABLE', isBlob = false): Promise<T> {
     return this.#alive(async () => {
+      const intrusion = isBlob ? undefined : this.#intrusion
+      if (intrusion !== undefined) {
+        this.#intrusion = undefined
+        await intrusion()
+      }
       if (isBlob && this.#isBlobStoreDown) throw new RegistryError('UNAVAILABLE', 'Injected: the blob store is down')
       const fault = ++this.steps === this.#fault?.step ? this.#fault : undefined
       if (fault === undefined) return act()

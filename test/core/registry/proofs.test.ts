@@ -426,6 +426,15 @@ describe('validating a proof', () => {
       assert.deepEqual([status, valid, txIdKnown, rootKnown], ['unknown_root', true, false, false])
     }))
 
+  it('says not valid of a path whose positions are not those of a known txId, wherever it leads', () =>
+    withRegistry(async (fixture) => {
+      const { early } = await sealedTwice(fixture)
+      const proof = flipped(early.proof)
+      const asked = { txId: early.txId, merkleRoot: rootOf(early.txId, proof), proof }
+      const { status, valid, computedRoot } = await fixture.registry.proofs.validate(asked)
+      assert.deepEqual([status, valid, computedRoot], ['unknown_root', false, asked.merkleRoot])
+    }))
+
   it('takes a path to a later root that was sealed', () =>
     withRegistry(async (fixture) => {
       const { early, late } = await sealedTwice(fixture)

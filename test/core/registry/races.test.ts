@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { StagedFile } from '../../../core/index.ts'
+import { refused, withRegistry, type Fixture } from '../../registry-fixture.ts'
+
+/**
+ * Somebody else is faster: between what an operation has read and its commit, another one has committed. The operation
+ * must then come out as if it had begun after the other.
+ */
+
+interface Scene extends Fixture {
+  readonly category: string
+  readonly subcategory: string
+  readonly file: StagedFile
+}
+
+/** An evidence e-1 in C/S with a file, and an empty subcategory C/Empty. */
+async function scene(fixture: Fixture): Promise<Scene & { readonly empty: string }> {
+  const { registry, scope, stage, evidence } = fixture
+  const { id: category } = await registry.categories.create(scope, { name: 'C' })
+  const { id: subcategory } = await registry.categories.createSubcategory(scope, category, { name: 'S' })
+  const { id: empty } = await registry.categories.createSubcategory(scope, category, { name: 'Empty' })
+  const file = await stage()
+  await evidence({ categoryName: 'C', subcategoryName: 'S' }, { files: [file] })
+  return { ...fixture, category, subcategory, empty, file }
+}
+
+type Act = (scene: Scene & { readonly empty: string }) => Promise<unknown>
+
+const createHere: Act = ({ registry, scope, category, empty }) =>
+  registry.evidences.createIn(scope, category, empty, [{ externalId: 'new', name: 'new' }])
+const createByName: Act = ({ evidence }) => evidence({ externalId: 'new', categoryName: 'C', subcategoryName: 'Empty' })
+const removeEmpty: Act = ({ registry, scope, category, empty }) =>
+  registry.categories.updateSubcategory(scope, category, empty, { action: 'REMOVE' })
+const deactivate: Act = ({ registry, scope, category }) =>
+  registry.categories.update(scope, category, { action: 'DEACTIVATE' })
+const deactivateEmpty: Act = ({ registry, scope, category, empty }) =>
+  registry.categories.updateSubcategory(scope, category, empty, { action: 'DEACTIVATE' })
+const deleteFile: Act = ({ registry, scope, file }) => registry.files.delete(scope, { fileId: file.id })
+const update: Act = ({ registry, scope }) => registry.evidences.update(scope, 'e-1', { description: 'x' })
+
+const cases: readonly [string, Act, string, Act, string | undefined][] = [
+  ['creating an evidence', createHere, 'its subcategory is removed', removeEmpty, 'SUBCATEGORY_NOT_FOUND'],
+  ['creating an evidence', createHere, 'its subcategory becomes inactive', deactivateEmpty, 'CATEGORY_INACTIVE'],
+  ['creating an evidence', createHere, 'its category becomes inactive', deactivate, 'CATEGORY_INACTIVE'],
+  ['creating an evidence', createHere, 'another takes its external id', createHere, 'EXTERNAL_ID_EXISTS'],
+  ['creating one by names', createByName, 'its subcategory is removed', removeEmpty, undefined],
+  ['creating one by names', createByName, 'its category becomes inactive', deactivate, 'CATEGORY_INACTIVE'],
+  ['removing a subcategory', removeEmpty, 'it gets an evidence', createHere, 'CATEGORY_NOT_EMPTY'],
+  ['removing a subcategory', removeEmpty, 'it is removed', removeEmpty, 'SUBCATEGORY_NOT_FOUND'],
+  ['deleting a file', deleteFile, 'it is deleted', deleteFile, 'FILE_NOT_FOUND'],
+  ['deleting a file', deleteFile, 'its evidence is updated', update, undefined],
+  ['updating an evidence', update, 'a file of it is deleted', deleteFile, undefined],
+  [
+    'updating an evidence', update,
+    'it gets that value', update,
+    'VALIDATION_ERROR',
+  ],
+  [
+    'updating with If-Match', ({ registry, scope }) => registry.evidences.update(scope, 'e-1', { summary: 'x' }, [], { ifMatch: 1 }),
+    'it is updated', update,
+    'VERSION_CONFLICT',
+  ],
+  [
+    'making a subcategory', ({ registry, scope, category }) => registry.categories.createSubcategory(scope, category, { name: 'N' }),
+    'its name is taken', ({ registry, scope, category }) => registry.categories.createSubcategory(scope, category, { name: 'N' }),
+    'NAME_EXISTS',
+  ],
+  [
+    'renaming a category', ({ registry, scope, category }) => registry.categories.update(scope, category, { name: 'N' }),
+    'the name is taken', ({ registry, scope }) => registry.categories.create(scope, { name: 'N' }),
+    'NAME_EXISTS',
+  ],
+  [
+    'using an idempotency key',
+    ({ registry, scope }) =>
+      registry.categories.create(scope, { name: 'A' }, undefined, { idempotency: { key: 'k', route: 'r', fingerprint: 'a' } }),
+    'it is used for something else',
+    ({ registry, scope }) =>
+      registry.categories.create(scope, { name: 'B' }, undefined, { idempotency: { key: 'k', route: 'r', fingerprint: 'b' } }),
+    'IDEMPOTENCY_KEY_REUSED',
+  ],
+  [
+    'changing a source system',
+    async ({ registry, scope }) => {
+      const [first] = await registry.sourceSystems.list(scope)
+      return registry.sourceSystems.update(scope, first?.id as string, { name: 'renamed' })
+    },
+    'its name is taken', ({ registry, scope }) => registry.sourceSystems.create(scope, { name: 'renamed' }),
+    'NAME_EXISTS',
+  ],
+] // prettier-ignore
+
+describe('between reading and committing', () => {
+  for (const [operation, act, event, other, code] of cases)
+    it(`${operation}, when ${event}, ${code === undefined ? 'is done on top of it' : `is refused: ${code}`}`, () =>
+      withRegistry(async (fixture) => {
+        const at = await scene(fixture)
+        let intruded = 0
+        fixture.process.intrude(async () => {
+          await other(at)
+          intruded++
+        })
+        if (code === undefined) await act(at)
+        else await assert.rejects(act(at), refused(code))
+        assert.equal(intruded, 1)
+        // Whatever happened, counts and listings agree.
+        const { registry, scope } = fixture
+        const { categories } = await registry.categories.list(scope)
+        for (const { id, digitalTwinsCount, subcategories } of categories) {
+          assert.equal((await registry.evidences.list(scope, { categoryId: id })).dts.length, digitalTwinsCount)
+          for (const sub of subcategories)
+            assert.equal(
+              (await registry.evidences.list(scope, { subcategoryId: sub.id })).dts.length,
+              sub.digitalTwinsCount,
+            )
+        }
+        for (const item of (await registry.evidences.list(scope)).dts) {
+          assert.ok(categories.some(({ subcategories }) => subcategories.some(({ id }) => id === item.subcategoryId)))
+          const { events } = await registry.evidences.get(scope, item.externalId)
+          assert.deepEqual(
+            events.map(({ version }) => version),
+            Array.from({ length: item.historyChanges.total }, (_, i) => i + 1),
+          )
+        }
+      }))
+
+  it('a category that is renamed while it is looked up by name is not taken for the one of that name', () =>
+    withRegistry(async (fixture) => {
+      const { registry, scope, process, category, evidence } = await scene(fixture)
+      const get = process.records.get.bind(process.records)
+      process.records.get = async (keys) => {
+        const found = await get(keys)
+        if (!keys.some((key) => key.startsWith('cn/'))) return found
+        process.records.get = get
+        await registry.categories.update(scope, category, { name: 'Renamed' })
+        return found
+      }
+      await evidence({ externalId: 'new', categoryName: 'C', subcategoryName: 'S' })
+      const { object } = await registry.evidences.get(scope, 'new')
+      assert.notEqual(object.categoryId, category)
+      assert.equal((await registry.categories.get(scope, object.categoryId)).name, 'C')
+    }))
+})
