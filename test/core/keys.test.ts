@@ -74,6 +74,7 @@ describe('record keys', () => {
       keys.idempotency(company, id, `PUT /evidence/${astral.repeat(128)}`, '%'.repeat(255)),
       keys.evidenceIn('company', company, id),
       keys.category(company, astral.repeat(100_000)),
+      keys.category(company, 'x'.repeat(100_000)),
     ]
     for (const each of longest) {
       assert.ok(each.length <= 2_048, `${each.slice(0, 20)}… has ${each.length}`)

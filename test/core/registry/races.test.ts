@@ -89,6 +89,15 @@ const cases: readonly [string, Act, string, Act, string | undefined][] = [
     'its name is taken', ({ registry, scope }) => registry.sourceSystems.create(scope, { name: 'renamed' }),
     'NAME_EXISTS',
   ],
+  [
+    'changing the key of a source system',
+    async ({ registry, scope }) => {
+      const [first] = await registry.sourceSystems.list(scope)
+      return registry.sourceSystems.update(scope, first?.id as string, { apiKey: 'a-key-for-only-one' })
+    },
+    'the key is taken', ({ registry, scope }) => registry.sourceSystems.create(scope, { name: 'n', apiKey: 'a-key-for-only-one' }),
+    'KEY_EXISTS',
+  ],
 ] // prettier-ignore
 
 describe('between reading and committing', () => {
