@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { temporaryFor } from '../adapters/files/temporary.ts'
+import { programArgs } from '../program.ts'
 
 /** A directory that has what real ones have. */
 async function sourceTree(t: TestContext): Promise<string> {
@@ -35,16 +35,10 @@ async function demo(
   onOutput?: (kill: () => void, text: string) => void,
 ): Promise<Ran> {
   const temporary = await temporaryFor(t)
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const main = fileURLToPath(new URL(`../../server/demo/main.${extension}`, import.meta.url))
-  const child = spawn(
-    process.execPath,
-    [...process.execArgv.filter((arg) => !arg.startsWith('--test')), main, ...args],
-    {
-      env: { ...process.env, TMPDIR: temporary, EVIDENCE_PORT: '1' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
+  const child = spawn(process.execPath, [...programArgs(import.meta.url, '../../server/demo/main.ts'), ...args], {
+    env: { ...process.env, TMPDIR: temporary, EVIDENCE_PORT: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {

@@ -3,13 +3,13 @@ import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { FileSignedHead, openLocalBlobs, readOrCreateSecret } from '../../adapters/files/index.ts'
 import { openLevelRecords } from '../../adapters/level/index.ts'
 import { openRegistry, OPERATOR } from '../../core/index.ts'
 import { keys } from '../../core/keys.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { temporaryFor } from '../adapters/files/temporary.ts'
+import { programArgs } from '../program.ts'
 
 interface Ran {
   readonly code: number | null
@@ -18,13 +18,11 @@ interface Ran {
 }
 
 function fsckOf(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const cli = fileURLToPath(new URL(`../../server/cli.${extension}`, import.meta.url))
-  const flags = process.execArgv.filter((arg) => !arg.startsWith('--test'))
+  const cli = programArgs(import.meta.url, '../../server/cli.ts')
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('EVIDENCE_'))
   return new Promise((resolve) => {
     const options = { env: { ...Object.fromEntries(inherited), ...env } }
-    const child = execFile(process.execPath, [...flags, cli, 'fsck', ...args], options, (_, stdout, stderr) =>
+    const child = execFile(process.execPath, [...cli, 'fsck', ...args], options, (_, stdout, stderr) =>
       resolve({ code: child.exitCode, stdout, stderr }),
     )
   })

@@ -9,8 +9,9 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { welcome } from '../../server/first-start.ts'
 import { BOUNDARY, END, MULTIPART, part, RawRequest } from './raw-http.ts'
+import { programArgs } from '../program.ts'
 
-const MAIN = new URL(import.meta.url.endsWith('.ts') ? '../../server/main.ts' : '../../server/main.js', import.meta.url)
+const MAIN = programArgs(import.meta.url, '../../server/main.ts')
 const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
 
 /** The server as a process of its own. */
@@ -20,7 +21,6 @@ class Running {
   stderr = ''
 
   constructor(directory: string, env: Readonly<Record<string, string>> = {}, args: readonly string[] = []) {
-    const flags = MAIN.pathname.endsWith('.ts') ? ['--import', 'tsx'] : []
     const settings = {
       PATH: process.env['PATH'] ?? '',
       EVIDENCE_PORT: '0',
@@ -28,7 +28,7 @@ class Running {
       EVIDENCE_SEAL_MAX_WAIT_MS: '50',
       ...env,
     }
-    this.child = spawn(process.execPath, [...flags, MAIN.pathname, ...args], {
+    this.child = spawn(process.execPath, [...MAIN, ...args], {
       env: settings,
       stdio: ['ignore', 'pipe', 'pipe'],
     })

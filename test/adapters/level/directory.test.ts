@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { Level } from 'level'
 import {
   backupLevelRecords,
@@ -17,6 +16,7 @@ import {
 } from '../../../adapters/level/index.ts'
 import { claimDirectory } from '../../../adapters/level/owner.ts'
 import { isRegistryError } from '../../../core/errors.ts'
+import { programArgs } from '../../program.ts'
 
 let root: string
 let directory: string
@@ -35,10 +35,10 @@ afterEach(async () => {
   await rm(root, { recursive: true })
 })
 
-const script = fileURLToPath(import.meta.resolve('./process.ts'))
+const program = programArgs(import.meta.url, './process.ts')
 
 function run(mode: string, before: readonly string[] = []): { child: ChildProcess; lines: AsyncIterator<string> } {
-  const [command, ...args] = [...before, process.execPath, '--import', 'tsx', script, mode, directory]
+  const [command, ...args] = [...before, process.execPath, ...program, mode, directory]
   assert.ok(command)
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   children.push(child)

@@ -7,15 +7,13 @@ import { nodeAt, splitTiles, TILE_WIDTH, widthOf } from '../../../core/tree/tile
 import { InlineEngine } from '../../../sealer/engine/inline.ts'
 import { PoolEngine } from '../../../sealer/engine/pool.ts'
 import { nodeTable, sampleEntries } from '../../core/tree/node-table.ts'
+import { moduleUrl } from '../../program.ts'
 
 const all = sampleEntries(5000)
 const packed = concatBytes(...all)
 const row = (count: number): Uint8Array => packed.subarray(0, count * 32)
 const closed = { code: 'CLOSED' }
-const dyingWorker = new URL(
-  import.meta.url.endsWith('.ts') ? './dying-worker.ts' : './dying-worker.js',
-  import.meta.url,
-)
+const dyingWorker = moduleUrl(import.meta.url, './dying-worker.ts')
 
 /** Each node of each tile, one by one against a table made node by node. */
 function assertTiles(tiles: Uint8Array, count: number): void {
