@@ -16,16 +16,20 @@ const files = readdirSync(join(root, 'dist/test'), { withFileTypes: true, recurs
   .filter((path) => wanted.length === 0 || wanted.some((part) => relative(root, path).includes(part)))
   .sort()
 
+/** A file that hangs is one that failed. */
+const FILE_MS = 180_000
+
 const skipped = []
 let failed = 0
 const begun = performance.now()
-const events = run({ files, concurrency: Math.max(2, availableParallelism() - 1), timeout: 600_000 })
+const events = run({ files, concurrency: Math.max(2, availableParallelism() - 1), timeout: FILE_MS })
   .on('test:fail', () => (failed += 1))
   .on('test:pass', ({ name, skip }) => {
     if (skip !== undefined && skip !== false) skipped.push(`${name}: ${skip}`)
   })
-events.compose(new spec()).pipe(process.stdout)
-events.once('end', () => {
+const report = events.compose(new spec())
+report.pipe(process.stdout)
+report.once('end', () => {
   const seconds = ((performance.now() - begun) / 1_000).toFixed(1)
   for (const line of skipped) process.stdout.write(`skipped: ${line}\n`)
   const isFailed = failed > 0 || files.length === 0 || (Boolean(process.env['CI']) && skipped.length > 0)
