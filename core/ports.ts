@@ -1,5 +1,3 @@
-import type { LogIdentity } from './log/identity.ts'
-
 /**
  * The ports: what the registry needs from outside, small and split by guarantee. The comment on each member is its
  * contract; `test/contract` holds a suite per port that an adapter must pass. No member is optional.
@@ -244,12 +242,24 @@ export interface Logger {
   error(fields: object, message: string): void
 }
 
+/** Whose log it is, and who signs for it. */
+export interface CheckpointSigner {
+  /** `NAME/ID`: the log's name in checkpoints, and the note's key name. */
+  readonly origin: string
+  /**
+   * The whole signed note for a tree of `size` with this root (32 bytes), by the newest key whose entry that tree holds. Ed25519
+   * is deterministic: the same bytes each time. Throws a RangeError for a tree without a key.
+   */
+  signCheckpoint(size: number, root: Uint8Array): string
+  /** Learns of keys that another process has added. */
+  refresh(): Promise<void>
+}
+
 /** What the registry gives its sealer to work with. */
 export interface SealerHost {
   readonly records: RecordStore
   readonly signedHead: SignedHeadKeeper
-  /** Whose log it is, and who signs for it. */
-  readonly identity: LogIdentity
+  readonly identity: CheckpointSigner
   readonly clock: Clock
   readonly logger: Logger
 }

@@ -1,7 +1,7 @@
 import { fromHex, toHex } from '../bytes.ts'
 import { RegistryError, isRegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
-import type { Clock, Commit, RecordStore, Version } from '../ports.ts'
+import type { CheckpointSigner, Clock, Commit, RecordStore, Version } from '../ports.ts'
 import { deriveSecret } from '../secrets.ts'
 import { checkpointText } from './checkpoint.ts'
 import { assertLogName, entryOf, keyHandover, keyOpening, originOf } from './entry.ts'
@@ -9,21 +9,12 @@ import { createNoteSigner, publicKeyOfSeed, type NoteSigner } from './note.ts'
 import { decodeRecord, encodeRecord } from './record-json.ts'
 import type { LogIdentityRecord } from './records.ts'
 
-/** Whose log it is, and who signs for it. */
-export interface LogIdentity {
-  /** `NAME/ID`: the log's name in checkpoints, and the note's key name. */
-  readonly origin: string
+/** The log's origin and all its checkpoint keys. */
+export interface LogIdentity extends CheckpointSigner {
   /** The C2SP verifier key of the newest checkpoint key: `origin+hash+base64`. */
   readonly verifierKey: string
   /** Every checkpoint key there was, in the order of their entries. */
   readonly keys: readonly LogKey[]
-  /**
-   * The whole signed note for a tree of `size` with this root (32 bytes), by the newest key whose entry that tree holds. Ed25519
-   * is deterministic: the same bytes each time. Throws a RangeError for a tree without a key.
-   */
-  signCheckpoint(size: number, root: Uint8Array): string
-  /** Learns of keys that another process has added. */
-  refresh(): Promise<void>
   /**
    * Adds the next key to the log, signed by the one before, and answers it. Checkpoints that hold its entry are signed by it.
    * Processes that rotate at the same time make the same key, once: key, signature and so the entry are deterministic.
