@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { resolve } from 'node:path'
+import { systemClock } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import type { Anchor, AnchorInfo, AnchorPlace, AnchorStatus, Clock, PreparedAnchor } from '../../core/ports.ts'
 import { errnoOf, nodeFiles, type FileOperations } from '../files/durable.ts'
@@ -8,7 +9,8 @@ import { openFiles, type OpenedLedger } from './opening.ts'
 import { newTransaction, parseRaw, rawOf, type Transaction } from './transaction.ts'
 
 export interface LocalLedgerOptions {
-  readonly clock: Clock
+  /** Default: the system's. */
+  readonly clock?: Clock
   /** Length of a block, fixed when the ledger is begun. Default: 1,000 ms. */
   readonly blockTimeMs?: number
   /** A transaction is confirmed with so many, its own block counted. Default: 3. */
@@ -21,8 +23,8 @@ export interface LocalLedgerOptions {
  * no blockchain. A last line that a crash cut short is removed. The directory belongs to one process.
  * Throws `CONFIG_ERROR` where it cannot be used, `CORRUPT` where a line is not what was written.
  */
-export async function openLocalLedger(directory: string, options: LocalLedgerOptions): Promise<LocalLedger> {
-  const { clock, blockTimeMs = 1000, confirmations = 3, files = nodeFiles } = options
+export async function openLocalLedger(directory: string, options: LocalLedgerOptions = {}): Promise<LocalLedger> {
+  const { clock = systemClock, blockTimeMs = 1000, confirmations = 3, files = nodeFiles } = options
   for (const [name, value] of Object.entries({ blockTimeMs, confirmations }))
     if (!Number.isSafeInteger(value) || value < 1)
       throw new RegistryError('CONFIG_ERROR', `${name} of the local ledger takes an integer from 1, not ${value}`)

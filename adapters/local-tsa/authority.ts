@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { sha256 } from '../../core/bytes.ts'
+import { systemClock } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import type { Clock, TimestampAuthority, TimestampAuthorityInfo } from '../../core/ports.ts'
 import { verifyTimeStamp } from '../../core/verify/timestamp.ts'
@@ -9,8 +10,8 @@ import { needsRenewal, openAuthority, openSigner, type Authority, type CurrentSi
 import { LOCAL_POLICY, timeStampResponse } from './response.ts'
 
 export interface LocalTsaOptions {
-  /** genTime is its `now()`, as it is. */
-  readonly clock: Clock
+  /** genTime is its `now()`, as it is. Default: the system's. */
+  readonly clock?: Clock
   readonly files?: FileOperations
 }
 
@@ -21,7 +22,7 @@ export interface LocalTsaOptions {
  */
 export async function openLocalTsa(
   directory: string,
-  { clock, files = nodeFiles }: LocalTsaOptions,
+  { clock = systemClock, files = nodeFiles }: LocalTsaOptions = {},
 ): Promise<LocalTsa> {
   const root = resolve(directory)
   try {

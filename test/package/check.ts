@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -51,6 +51,13 @@ try {
   step('embed in TypeScript: strict, NodeNext, every declaration checked', () => {
     run(app, process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'])
     process.stdout.write(run(app, process.execPath, ['built/typed.js']))
+  })
+  step('run the program that the README shows', () => {
+    const [, program = ''] = /```js\n([^]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
+    const shown = join(app, 'shown')
+    mkdirSync(shown)
+    writeFileSync(join(shown, 'program.mjs'), program)
+    assert.match(run(shown, process.execPath, ['program.mjs']), /^[0-9a-f]{64} ok [0-9a-f]{64}$/m)
   })
   step('run a published contract suite', () => {
     assert.match(run(app, process.execPath, ['--test', '--test-reporter=tap', 'contract.test.js']), /^# fail 0$/m)
