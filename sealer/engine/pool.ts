@@ -96,16 +96,28 @@ export class PoolEngine implements TreeEngine {
     return tasks
   }
 
+  /** Where one piece fails, the others are given up: piscina starts no worker for what still waits behind a dead one. */
   async #run(pool: Piscina, tasks: readonly TileTask[], signal?: AbortSignal): Promise<void> {
-    const options = signal === undefined ? {} : { signal }
-    const results = await Promise.allSettled(tasks.map((task) => pool.run(task, options)))
-    const failed = results.find((result) => result.status === 'rejected')
+    const failure = new AbortController()
+    const stop = signal === undefined ? failure.signal : AbortSignal.any([signal, failure.signal])
+    let failed: { readonly cause: unknown } | undefined
+    const pieces = tasks.map(async (task) => {
+      try {
+        await pool.run(task, { signal: stop })
+      } catch (cause) {
+        failed ??= { cause }
+        failure.abort()
+      }
+    })
+    await Promise.all(pieces)
     if (failed === undefined) return
     signal?.throwIfAborted()
     this.#assertOpen()
-    throw new RegistryError('ENGINE_FAILED', 'A worker of the sealing pool did not finish its row: hash it again', {
-      cause: failed.reason,
-    })
+    throw new RegistryError(
+      'ENGINE_FAILED',
+      'A worker of the sealing pool did not finish its row: hash it again',
+      failed,
+    )
   }
 
   #assertOpen(): void {
