@@ -89,7 +89,7 @@ describe('anchoring', () => {
     assert.equal((await bench.reader.anchorHead()).outstanding, 2)
     await confirm(scene)
     assert.equal(chain.prepared.length, 2)
-    assert.deepEqual(await bench.reader.anchorHead(), { confirmedSize: 6, sentSize: 6, outstanding: null })
+    assert.deepEqual(await bench.reader.anchorHead(), { confirmedSize: 6, sentSize: 6, outstanding: null, unsettled: [2, 6] })
     assert.equal((await bench.reader.anchorCovering(3))?.size, 6)
   })
 
@@ -158,7 +158,7 @@ describe('anchoring', () => {
           }
           await confirm(scene)
           assert.equal(chain.mined, 1, `commit ${nth} ${fault}`)
-          assert.deepEqual(await bench.reader.anchorHead(), { confirmedSize: 2, sentSize: 2, outstanding: null })
+          assert.deepEqual(await bench.reader.anchorHead(), { confirmedSize: 2, sentSize: 2, outstanding: null, unsettled: [2] })
           assert.equal((await bench.reader.anchor(2))?.transactions.length, 1)
         }
   })
@@ -264,7 +264,7 @@ describe('anchoring', () => {
       chain.prepared.map(({ replaces }) => replaces),
       [[], []],
     )
-    assert.deepEqual(await bench.reader.anchorHead(), { confirmedSize: 3, sentSize: 3, outstanding: null })
+    assert.deepEqual(await bench.reader.anchorHead(), { confirmedSize: 3, sentSize: 3, outstanding: null, unsettled: [3] })
   })
 
   it('anchors each checkpoint once where two sealers share a chain', async () => {

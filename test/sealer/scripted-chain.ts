@@ -12,6 +12,7 @@ interface Transaction {
 }
 
 const CONFIRMATIONS = 3
+const SETTLED_CONFIRMATIONS = 20
 
 /** A chain that does what a test says: mines, drops, reorganises, refuses, and loses its answers. */
 export class ScriptedChain implements Anchor {
@@ -26,6 +27,8 @@ export class ScriptedChain implements Anchor {
   /** While true every call fails. */
   isDown = false
   isClosed = false
+  /** While true what waits is passed over. */
+  isStuck = false
   #nonce = 0
 
   /** The next call of a step fails: with nothing done, or done and its answer lost. */
@@ -51,8 +54,8 @@ export class ScriptedChain implements Anchor {
     })
   }
 
-  async status(refs: readonly string[]): Promise<readonly AnchorStatus[]> {
-    return this.#attempt('status', () => refs.map((ref) => this.#statusOf(this.#known.get(ref))))
+  async status(transactions: readonly PreparedAnchor[]): Promise<readonly AnchorStatus[]> {
+    return this.#attempt('status', () => transactions.map(({ ref }) => this.#statusOf(this.#known.get(ref))))
   }
 
   async close(): Promise<void> {
@@ -91,7 +94,7 @@ export class ScriptedChain implements Anchor {
 
   #statusOf(transaction: Transaction | undefined): AnchorStatus {
     if (transaction === undefined) return { state: 'unknown' }
-    if (transaction.state === 'pending') return { state: 'pending' }
+    if (transaction.state === 'pending') return { state: 'pending', stuck: this.isStuck }
     if (transaction.state === 'failed') return { state: 'failed', reason: transaction.reason }
     const confirmations = this.height - transaction.block + 1
     const place = {
@@ -101,7 +104,12 @@ export class ScriptedChain implements Anchor {
       confirmations,
     }
     return confirmations >= CONFIRMATIONS
-      ? { state: 'confirmed', evidence: Uint8Array.of(transaction.block), ...place }
+      ? {
+          state: 'confirmed',
+          evidence: Uint8Array.of(transaction.block),
+          settled: confirmations >= SETTLED_CONFIRMATIONS,
+          ...place,
+        }
       : { state: 'included', ...place }
   }
 
