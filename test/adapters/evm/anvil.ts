@@ -59,11 +59,9 @@ export class Anvil {
     const settings = ['--no-mining', '--accounts', '0', '--host', '127.0.0.1', '--silent', '--order', 'fees']
     // Silent, it does not say which port it took.
     const own = port === 0 ? await freePort() : port
-    const child = spawn(
-      anvilBinary,
-      [...settings, ...state, '--chain-id', String(chainId), '--port', String(own)],
-      { stdio: 'ignore' },
-    )
+    const child = spawn(anvilBinary, [...settings, ...state, '--chain-id', String(chainId), '--port', String(own)], {
+      stdio: 'ignore',
+    })
     const anvil = new Anvil(child, `http://127.0.0.1:${own}`)
     for (let i = 0; i < 500; i++) {
       if (child.exitCode !== null) throw new Error(`anvil ended with ${child.exitCode}`)
