@@ -141,7 +141,11 @@ function reasonOf({ code, message }: JsonObject): string {
   return `${typeof message === 'string' ? message : 'refused'} (${typeof code === 'number' ? code : 'no code'})`
 }
 
+/** Of fetch's own words only the code is of use, and its cause's text where there is none. */
 function describe(error: unknown): string {
-  const { cause, message } = error as Error & { readonly cause?: { readonly code?: unknown } }
-  return typeof cause?.code === 'string' ? cause.code : message
+  const { cause, message } = error as Error & {
+    readonly cause?: { readonly code?: unknown; readonly message?: unknown }
+  }
+  if (typeof cause?.code === 'string') return cause.code
+  return typeof cause?.message === 'string' ? cause.message : message
 }

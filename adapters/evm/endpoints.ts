@@ -78,7 +78,7 @@ export class RpcEndpoints {
     if (endpoint === undefined)
       throw new RegistryError(
         'ANCHOR_FAILED',
-        `No node can be used. ${[...new Set([...best.reasons, ...reasons])].join('; ')}`,
+        `No node can be used. ${[...new Set([...best.reasons, ...reasons])].sort().join('; ')}`,
       )
     return sessionWith(endpoint, signal)
   }

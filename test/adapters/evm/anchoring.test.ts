@@ -29,8 +29,8 @@ describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
     await scene.confirm()
     await scene.assertSound()
     const [mined] = await scene.anvil.transactionsOf(scene.account.address)
-    const checkpoint = (await scene.bench.reader.checkpoint(size))?.note as string
-    assert.equal(Buffer.from((mined?.input as string).slice(2), 'hex').toString(), checkpoint)
+    const checkpoint = (await scene.bench.reader.checkpoint(size))?.note ?? ''
+    assert.equal(mined?.input, `0x${Buffer.from(checkpoint).toString('hex')}`)
     const { to, from, value, type } = parsed(await scene.latest())
     assert.deepEqual([to, from, value, type], [scene.account.address, scene.account.address, 0n, 2])
     assert.deepEqual(scene.failures, [])

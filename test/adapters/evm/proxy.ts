@@ -20,7 +20,7 @@ export type Fault = 'hang' | 'drop' | Reply | ((call: Call) => Reply)
 export class Proxy {
   readonly #server: Server
   readonly #target: string
-  readonly #results = new Map<string, unknown>()
+  readonly #changes = new Map<string, (result: unknown) => unknown>()
   readonly #faults = new Map<string, Fault>()
   /** Methods that were asked, in order. */
   readonly calls: string[] = []
@@ -46,7 +46,12 @@ export class Proxy {
 
   /** This result for a method, instead of the node's. */
   answer(method: string, result: unknown): void {
-    this.#results.set(method, result)
+    this.change(method, () => result)
+  }
+
+  /** The node's result for a method, changed. */
+  change(method: string, change: (result: unknown) => unknown): void {
+    this.#changes.set(method, change)
   }
 
   fail(method: string, fault: Fault): void {
@@ -55,7 +60,7 @@ export class Proxy {
 
   /** The node's own answers again. */
   heal(): void {
-    this.#results.clear()
+    this.#changes.clear()
     this.#faults.clear()
     this.fault = undefined
   }
@@ -82,10 +87,12 @@ export class Proxy {
   }
 
   async #forward(call: Call, body: string): Promise<Reply> {
-    if (this.#results.has(call.method))
-      return { body: JSON.stringify({ jsonrpc: '2.0', id: call.id, result: this.#results.get(call.method) }) }
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(this.#target, { method: 'POST', headers, body })
-    return { body: await response.text() }
+    const text = await response.text()
+    const change = this.#changes.get(call.method)
+    if (change === undefined) return { body: text }
+    const answer = JSON.parse(text) as { readonly result: unknown }
+    return { body: JSON.stringify({ ...answer, result: change(answer.result) }) }
   }
 }

@@ -211,8 +211,9 @@ export class EvmScene {
       steps.push(decodeRecord<ConfirmedAnchorRecord>(entry) as ConfirmedAnchorRecord)
     assert.equal((await recordsOf(this.bench.records, 'ac')).size, steps.length)
     const last = steps.at(-1)
-    assert.equal(last?.size, (await this.bench.reader.treeHead()).size)
-    await this.#assertInChain(last as ConfirmedAnchorRecord)
+    assert.ok(last)
+    assert.equal(last.size, (await this.bench.reader.treeHead()).size)
+    await this.#assertInChain(last)
     return steps
   }
 
