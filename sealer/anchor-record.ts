@@ -3,7 +3,7 @@ import { RegistryError } from '../core/errors.ts'
 import { keys } from '../core/keys.ts'
 import { encodeRecord } from '../core/log/record-json.ts'
 import type { AnchorConfirmation, AnchorRecord, AnchorTransaction } from '../core/log/records.ts'
-import type { AnchorStatus, PreparedAnchor, Write } from '../core/ports.ts'
+import type { AnchorInfo, AnchorStatus, PreparedAnchor, Write } from '../core/ports.ts'
 
 export type Confirmed = Extract<AnchorStatus, { readonly state: 'confirmed' }>
 
@@ -11,6 +11,10 @@ export const anchorWrite = (anchor: AnchorRecord): Write => ({
   key: keys.anchor(anchor.size),
   value: encodeRecord(anchor),
 })
+
+/** Whether two name one chain: what was sent on another cannot be asked after on this one. */
+export const isSameChain = (a: AnchorInfo, b: AnchorInfo): boolean =>
+  a.type === b.type && a.network === b.network && a.chainId === b.chainId
 
 /** A stored transaction as the chain takes it. Throws `CORRUPT` where its bytes are none. */
 export function preparedOf({ ref, raw }: AnchorTransaction): PreparedAnchor {

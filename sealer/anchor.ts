@@ -11,7 +11,7 @@ import {
   type CheckpointRecord,
 } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, PreparedAnchor, SealerHost, Version, Write } from '../core/ports.ts'
-import { anchorWrite, preparedOf, withConfirmation, type Confirmed } from './anchor-record.ts'
+import { anchorWrite, isSameChain, preparedOf, withConfirmation, type Confirmed } from './anchor-record.ts'
 import { reviewUnsettled } from './reorg.ts'
 import { staircaseWrites } from './staircase.ts'
 import { dueIn, type Pace } from './stamp.ts'
@@ -67,6 +67,7 @@ export class Anchorer {
         'CORRUPT',
         `The record of the outstanding anchor of size ${outstanding} is gone: restore the store from a backup`,
       )
+    if (!isSameChain(anchor.info, this.#anchor.info)) return this.#leave(head, anchor, signal)
     return anchor.state === 'prepared' ? this.#send(head, anchor, signal) : this.#follow(head, anchor, signal)
   }
 
@@ -165,6 +166,18 @@ export class Anchorer {
     const prepared = await this.#anchor.prepare({ checkpoint: encodeUtf8(anchor.checkpoint), replaces }, signal)
     const transactions = [...anchor.transactions, this.#transactionOf(prepared)]
     await this.#store(head, { ...anchor, transactions, state: 'prepared' }, { ...head.record, sentSize })
+    return 0
+  }
+
+  /** It is of a chain that this process does not anchor on: the newest checkpoint takes its place, on the chain that is. */
+  async #leave(head: Head, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
+    const { size, root, checkpoint, info } = anchor
+    this.#host.logger.warn({ size, chain: info }, 'the outstanding anchor is of another chain: it is given up')
+    const newest = (await this.#reader.latestCheckpoint()) ?? { size, root, note: checkpoint }
+    const next = await this.#prepare(newest, signal)
+    const lost = next.size > size ? [anchorWrite({ ...anchor, state: 'lost' })] : []
+    const record = { ...head.record, sentSize: head.record.confirmedSize, outstanding: next.size }
+    await this.#store(head, next, record, lost)
     return 0
   }
 

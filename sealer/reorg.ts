@@ -2,7 +2,7 @@ import { RegistryError } from '../core/errors.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import type { AnchorConfirmation, AnchorHeadRecord, AnchorRecord } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, RecordStore, Write } from '../core/ports.ts'
-import { anchorWrite, preparedOf, withConfirmation, withoutConfirmation } from './anchor-record.ts'
+import { anchorWrite, isSameChain, preparedOf, withConfirmation, withoutConfirmation } from './anchor-record.ts'
 import { largestStep, restepWrites } from './staircase.ts'
 
 type ConfirmedAnchor = AnchorRecord & { readonly confirmation: AnchorConfirmation }
@@ -24,7 +24,10 @@ export async function reviewUnsettled(
   head: AnchorHeadRecord,
   signal: AbortSignal,
 ): Promise<UnsettledReview | undefined> {
-  const anchors = await readUnsettled(reader, head)
+  const all = await readUnsettled(reader, head)
+  const anchors = all.filter(({ info }) => isSameChain(info, anchor.info))
+  // Of a chain that is anchored on no more nothing can be learnt.
+  if (anchors.length < all.length) return { head: { ...head, unsettled: sizesOf(anchors) }, writes: [], reorged: [] }
   const highest = anchors.at(-1)
   if (highest === undefined) return undefined
   // A block names the one before it: while the highest block stands, every lower one does.

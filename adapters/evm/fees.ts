@@ -14,7 +14,10 @@ export interface FeeMarket {
   readonly priorityFee: bigint
 }
 
-export const WEI_PER_GWEI = 1_000_000_000n
+const WEI_PER_GWEI = 1_000_000_000n
+
+/** Of gwei with up to nine decimals. Requires 0 <= gwei < 9,000,000. */
+export const weiOf = (value: number): bigint => BigInt(Math.round(value * 1e9))
 
 /**
  * What a new transaction offers: the suggested tip, and a ceiling at which it stays in the running for five full blocks, the base fee
