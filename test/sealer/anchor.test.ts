@@ -395,6 +395,35 @@ describe('anchoring', () => {
     assert.equal((await bench.reader.anchorHead()).confirmedSize, 4)
   })
 
+  it('goes on where the chain is another than before, and leaves what that one confirmed', async () => {
+    for (const isNewer of [false, true]) {
+      const scene = await openScene()
+      const { bench, chain, sealer } = scene
+      await scene.seal()
+      await confirm(scene)
+      await scene.seal()
+      assert.equal((await bench.reader.anchorHead()).outstanding, 3)
+      if (isNewer) await scene.seal()
+      await sealer.close()
+      const other = new ScriptedChain('another')
+      await bench.start({ anchor: other })
+      await confirm({ bench, chain: other }, 14)
+      const size = isNewer ? 4 : 3
+      assert.deepEqual(await bench.reader.anchorHead(), {
+        confirmedSize: size,
+        sentSize: size,
+        outstanding: null,
+        unsettled: [size],
+      })
+      const [old, anchor] = [await bench.reader.anchor(2), await bench.reader.anchor(size)]
+      assert.deepEqual([old?.state, old?.info.network], ['confirmed', 'test'])
+      assert.deepEqual([anchor?.state, anchor?.info.network], ['confirmed', 'another'])
+      assert.equal((await bench.reader.anchor(3))?.state, isNewer ? 'lost' : 'confirmed')
+      assert.equal(other.mined, 1)
+      assert.equal(chain.mined, 1)
+    }
+  })
+
   it('anchors each checkpoint once where two sealers share a chain', async () => {
     const scene = await openScene()
     const { bench, chain } = scene

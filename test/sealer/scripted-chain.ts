@@ -1,6 +1,6 @@
 import { concatBytes, sha256, sha256Of, toHex, u64 } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
-import type { Anchor, AnchorStatus, PreparedAnchor } from '../../core/ports.ts'
+import type { Anchor, AnchorInfo, AnchorStatus, PreparedAnchor } from '../../core/ports.ts'
 
 export type Step = 'prepare' | 'broadcast' | 'status'
 
@@ -16,7 +16,7 @@ const SETTLED_CONFIRMATIONS = 20
 
 /** A chain that does what a test says: mines, drops, reorganises, refuses, and loses its answers. */
 export class ScriptedChain implements Anchor {
-  readonly info = { type: 'scripted', network: 'test', chainId: 0, assurance: 'independent' } as const
+  readonly info: AnchorInfo
   readonly #known = new Map<string, Transaction>()
   /** The first block that each reorganisation replaced. */
   readonly #branches: number[] = []
@@ -34,6 +34,10 @@ export class ScriptedChain implements Anchor {
   /** While true it takes no transaction at all. */
   refusesAll = false
   #nonce = 0
+
+  constructor(network = 'test') {
+    this.info = { type: 'scripted', network, chainId: 0, assurance: 'independent' }
+  }
 
   /** The next call of a step fails: with nothing done, or done and its answer lost. */
   fail(step: Step, fault: 'before' | 'after'): void {
