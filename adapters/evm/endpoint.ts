@@ -92,7 +92,8 @@ export class RpcEndpoint {
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       })
       const answer = jsonOf(await readLimited(response))
-      if (!response.ok) this.markFailed()
+      // Nodes refuse single calls with 4xx too; these are about the node.
+      if (response.status === 429 || response.status >= 500) this.markFailed()
       if (isObject(answer) && (isObject(answer.error) || (answer.id === id && 'result' in answer))) return answer
       throw new Error(response.ok ? 'the answer is none of JSON-RPC' : `HTTP ${response.status}`)
     } catch (error) {

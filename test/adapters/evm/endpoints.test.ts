@@ -112,6 +112,32 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
     assert.ok(second.calls.includes('eth_getTransactionReceipt'))
   })
 
+  test('settles by depth on a chain that calls no block finalized, and refuses to wait for one', async () => {
+    for (const status of [200, 400]) {
+      first.fail('eth_getBlockByNumber', ({ params }) =>
+        params[0] === 'finalized'
+          ? { status, body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no finalized block"}}' }
+          : undefined,
+      )
+      const anchor = await open([first.url])
+      const prepared = await anchor.prepare({ checkpoint })
+      await anchor.broadcast(prepared.raw)
+      await anvil.mine(127)
+      const settled = async (): Promise<unknown> => {
+        const [state] = await anchor.status([prepared])
+        return state?.state === 'confirmed' && state.settled
+      }
+      assert.equal(await settled(), false)
+      await anvil.mine()
+      assert.equal(await settled(), true)
+      const waiting = await open([first.url], { confirmations: 'finalized' })
+      assert.match(
+        await failureOf(waiting.status([prepared])),
+        /no block finalized: set the EVM confirmations to a number/,
+      )
+    }
+  })
+
   test('sends to every node, and needs one that takes it', async () => {
     const anchor = await open([first.url, second.url])
     first.fail('eth_sendRawTransaction', {

@@ -13,8 +13,8 @@ export interface Reply {
   readonly body: string | Uint8Array
 }
 
-/** In place of the node's answer. `hang`: none, ever. `drop`: the connection is cut. */
-export type Fault = 'hang' | 'drop' | Reply | ((call: Call) => Reply)
+/** In place of the node's answer. `hang`: none, ever. `drop`: the connection is cut. A function may leave a call to the node. */
+export type Fault = 'hang' | 'drop' | Reply | ((call: Call) => Reply | undefined)
 
 /** A node's address that a test owns: it hands on what is asked, answers otherwise, or not at all. */
 export class Proxy {
@@ -80,8 +80,7 @@ export class Proxy {
     const fault = this.#faults.get(call.method) ?? this.fault
     if (fault === 'hang') return
     if (fault === 'drop') return void response.destroy()
-    const reply =
-      fault === undefined ? await this.#forward(call, body) : typeof fault === 'function' ? fault(call) : fault
+    const reply = (typeof fault === 'function' ? fault(call) : fault) ?? (await this.#forward(call, body))
     response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers })
     response.end(reply.body)
   }
