@@ -161,28 +161,38 @@ export interface AnchorPlace {
 }
 
 export type AnchorStatus =
-  /** The chain does not know it: never sent, dropped, or reorged away. */
+  /** The chain does not know it: never sent, dropped, or reorged away. Sending it again may help. */
   | { readonly state: 'unknown' }
-  | { readonly state: 'pending' }
+  /**
+   * Waits for a block, or for certainty that another transaction took its place. `stuck`: as things stand it is passed over (it offers
+   * too little by now, or a transaction before it is missing), and one that replaces it would not be.
+   */
+  | { readonly state: 'pending'; readonly stuck: boolean }
   /** In a block, not deep enough yet. */
   | ({ readonly state: 'included' } & AnchorPlace)
-  /** Deep enough by the adapter's own setting. `evidence` is what nodes prune later: it is kept with the record. */
-  | ({ readonly state: 'confirmed'; readonly evidence: Uint8Array } & AnchorPlace)
-  /** It can never be included as it is (nonce used by another, reverted). */
+  /**
+   * Deep enough by the adapter's own setting. `evidence` is what nodes prune later: it is kept with the record. `settled`: so deep that
+   * no reorganisation will reach it; until then it is asked after again.
+   */
+  | ({ readonly state: 'confirmed'; readonly evidence: Uint8Array; readonly settled: boolean } & AnchorPlace)
+  /** It can never be included as it is: another transaction used its nonce, and is deep enough. */
   | { readonly state: 'failed'; readonly reason: string }
 
 /** Puts checkpoints on a chain. Throws `ANCHOR_FAILED` for what can be tried again. */
 export interface Anchor {
   readonly info: AnchorInfo
-  /** Fixes and signs, sends nothing. `replaces` are earlier transactions for the same anchor that are stuck. */
+  /**
+   * Fixes and signs, sends nothing. `replaces` are earlier transactions for the same anchor that are stuck or failed. What was prepared
+   * and never broadcast leaves no trace: of two prepared without a broadcast between them perhaps only one can be included.
+   */
   prepare(
     request: { readonly checkpoint: Uint8Array; readonly replaces?: readonly PreparedAnchor[] },
     signal?: AbortSignal,
   ): Promise<PreparedAnchor>
   /** Idempotent: the same bytes may be sent any number of times. */
   broadcast(raw: Uint8Array, signal?: AbortSignal): Promise<void>
-  /** One status per ref, in order. */
-  status(refs: readonly string[], signal?: AbortSignal): Promise<readonly AnchorStatus[]>
+  /** One status per transaction, in order. */
+  status(transactions: readonly PreparedAnchor[], signal?: AbortSignal): Promise<readonly AnchorStatus[]>
   close(): Promise<void>
 }
 

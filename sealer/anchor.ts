@@ -1,26 +1,34 @@
-import { encodeUtf8, fromBase64, toBase64 } from '../core/bytes.ts'
+import { encodeUtf8, toBase64 } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import { keys } from '../core/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import { decodeRecord, encodeRecord } from '../core/log/record-json.ts'
-import type {
-  AnchorConfirmation,
-  AnchorHeadRecord,
-  AnchorRecord,
-  AnchorTransaction,
-  CheckpointRecord,
+import {
+  NO_ANCHORS,
+  type AnchorHeadRecord,
+  type AnchorRecord,
+  type AnchorTransaction,
+  type CheckpointRecord,
 } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, PreparedAnchor, SealerHost, Version, Write } from '../core/ports.ts'
+import { anchorWrite, isSameChain, preparedOf, withConfirmation, type Confirmed } from './anchor-record.ts'
+import { reviewUnsettled } from './reorg.ts'
 import { staircaseWrites } from './staircase.ts'
 import { dueIn, type Pace } from './stamp.ts'
+
+export interface AnchorPace extends Pace {
+  /** A transaction that is stuck or refused is replaced when it is so old, ms. */
+  readonly replaceAfterMs: number
+}
+
+/** Confirmed anchors are asked after again, until they are settled, every so many polls. */
+const POLLS_PER_REVIEW = 10
 
 /** The anchor head and the version by which every change of an anchor is checked: so all changes are in one order. */
 interface Head {
   readonly record: AnchorHeadRecord
   readonly version: Version | null
 }
-
-type Confirmed = Extract<AnchorStatus, { readonly state: 'confirmed' }>
 
 /**
  * Anchors the newest checkpoint, one at a time: prepare → store → broadcast → poll → confirm. Signed bytes are stored before they are sent,
@@ -30,10 +38,11 @@ export class Anchorer {
   readonly #host: SealerHost
   readonly #reader: LogReader
   readonly #anchor: Anchor
-  readonly #pace: Pace
+  readonly #pace: AnchorPace
   #anchoredSize = 0
+  #reviewedAt: number | undefined
 
-  constructor(host: SealerHost, reader: LogReader, anchor: Anchor, pace: Pace) {
+  constructor(host: SealerHost, reader: LogReader, anchor: Anchor, pace: AnchorPace) {
     this.#host = host
     this.#reader = reader
     this.#anchor = anchor
@@ -49,6 +58,7 @@ export class Anchorer {
   async step(signal: AbortSignal): Promise<number> {
     const head = await this.#head()
     this.#anchoredSize = head.record.confirmedSize
+    if (await this.#review(head, signal)) return 0
     const { outstanding } = head.record
     if (outstanding === null) return this.#begin(head, signal)
     const anchor = await this.#reader.anchor(outstanding)
@@ -57,6 +67,7 @@ export class Anchorer {
         'CORRUPT',
         `The record of the outstanding anchor of size ${outstanding} is gone: restore the store from a backup`,
       )
+    if (!isSameChain(anchor.info, this.#anchor.info)) return this.#leave(head, anchor, signal)
     return anchor.state === 'prepared' ? this.#send(head, anchor, signal) : this.#follow(head, anchor, signal)
   }
 
@@ -84,14 +95,17 @@ export class Anchorer {
     }
   }
 
-  /** Sends the stored bytes. What fails but was taken shows in the status. */
+  /** Sends the stored bytes. What fails but was taken shows in the status; what is refused again and again is replaced. */
   async #send(head: Head, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
     const last = anchor.transactions.at(-1) as AnchorTransaction
     try {
-      await this.#anchor.broadcast(rawOf(last), signal)
+      await this.#anchor.broadcast(preparedOf(last).raw, signal)
     } catch (error) {
-      const [status] = await this.#anchor.status([last.ref], signal)
-      if (status === undefined || status.state === 'unknown') throw error
+      const statuses = await this.#anchor.status(anchor.transactions.map(preparedOf), signal)
+      if (statuses.at(-1)?.state === 'unknown') {
+        if (this.#isOld(last)) return this.#replace(head, anchor, statuses, signal)
+        throw error
+      }
     }
     const sentSize = Math.max(head.record.sentSize, anchor.size)
     await this.#store(head, { ...anchor, state: 'sent' }, { ...head.record, sentSize })
@@ -102,13 +116,15 @@ export class Anchorer {
   /** Asks after every transaction there was: a replacement must not hide an original that was mined. */
   async #follow(head: Head, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
     const { transactions } = anchor
-    const statuses = await this.#anchor.status(
-      transactions.map(({ ref }) => ref),
-      signal,
-    )
+    const statuses = await this.#anchor.status(transactions.map(preparedOf), signal)
     const at = statuses.findIndex(({ state }) => state === 'confirmed')
     if (at >= 0) return this.#confirm(head, anchor, transactions[at] as AnchorTransaction, statuses[at] as Confirmed)
-    if (statuses.some(({ state }) => state === 'pending' || state === 'included')) return this.#pace.pollIntervalMs
+    const live = statuses.filter(({ state }) => state === 'pending' || state === 'included')
+    if (live.length > 0) {
+      const isStuck = live.every((status) => status.state === 'pending' && status.stuck)
+      if (isStuck && this.#isOld(transactions.at(-1))) return this.#replace(head, anchor, statuses, signal)
+      return this.#pace.pollIntervalMs
+    }
     // Dropped or reorged away: the same bytes again. The last one that can still be included.
     const unknown = transactions.findLast((_, i) => statuses[i]?.state === 'unknown')
     if (unknown === undefined) return this.#replace(head, anchor, statuses, signal)
@@ -116,11 +132,19 @@ export class Anchorer {
       { size: anchor.size, ref: unknown.ref },
       'the chain does not know the anchor: it is sent again',
     )
-    await this.#anchor.broadcast(rawOf(unknown), signal)
+    try {
+      await this.#anchor.broadcast(preparedOf(unknown).raw, signal)
+    } catch (error) {
+      if (!this.#isOld(transactions.at(-1))) throw error
+      return this.#replace(head, anchor, statuses, signal)
+    }
     return this.#pace.pollIntervalMs
   }
 
-  /** No transaction of it can ever be included. A newer checkpoint covers it, so that is anchored instead; else it is tried anew. */
+  /**
+   * Its transactions are stuck, refused, or can never be included: another is prepared, and the ones before stay with it. Where none of
+   * them can be included any more and a newer checkpoint covers it, that one is anchored instead.
+   */
   async #replace(
     head: Head,
     anchor: AnchorRecord,
@@ -128,45 +152,75 @@ export class Anchorer {
     signal: AbortSignal,
   ): Promise<number> {
     const reasons = statuses.map((status) => (status.state === 'failed' ? status.reason : status.state))
-    this.#host.logger.warn({ size: anchor.size, reasons }, 'the anchor can not be included: another is prepared')
-    const newest = await this.#reader.latestCheckpoint()
+    this.#host.logger.warn({ size: anchor.size, reasons }, 'the anchor is not included as it is: another is prepared')
+    const isDead = statuses.every(({ state }) => state === 'failed')
+    const sentSize = isDead ? head.record.confirmedSize : head.record.sentSize
+    const newest = isDead ? await this.#reader.latestCheckpoint() : undefined
     if (newest !== undefined && newest.size > anchor.size) {
       const next = await this.#prepare(newest, signal)
-      const record = { ...head.record, sentSize: head.record.confirmedSize, outstanding: next.size }
-      await this.#store(head, next, record, [anchorWrite({ ...anchor, state: 'lost' })])
+      const lost = anchorWrite({ ...anchor, state: 'lost' })
+      await this.#store(head, next, { ...head.record, sentSize, outstanding: next.size }, [lost])
       return 0
     }
-    const replaces = anchor.transactions.map((transaction) => ({ ref: transaction.ref, raw: rawOf(transaction) }))
+    const replaces = anchor.transactions.map(preparedOf)
     const prepared = await this.#anchor.prepare({ checkpoint: encodeUtf8(anchor.checkpoint), replaces }, signal)
     const transactions = [...anchor.transactions, this.#transactionOf(prepared)]
-    await this.#store(
-      head,
-      { ...anchor, transactions, state: 'prepared' },
-      { ...head.record, sentSize: head.record.confirmedSize },
-    )
+    await this.#store(head, { ...anchor, transactions, state: 'prepared' }, { ...head.record, sentSize })
+    return 0
+  }
+
+  /** It is of a chain that this process does not anchor on: the newest checkpoint takes its place, on the chain that is. */
+  async #leave(head: Head, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
+    const { size, root, checkpoint, info } = anchor
+    this.#host.logger.warn({ size, chain: info }, 'the outstanding anchor is of another chain: it is given up')
+    const newest = (await this.#reader.latestCheckpoint()) ?? { size, root, note: checkpoint }
+    const next = await this.#prepare(newest, signal)
+    const lost = next.size > size ? [anchorWrite({ ...anchor, state: 'lost' })] : []
+    const record = { ...head.record, sentSize: head.record.confirmedSize, outstanding: next.size }
+    await this.#store(head, next, record, lost)
     return 0
   }
 
   async #confirm(head: Head, anchor: AnchorRecord, { ref }: AnchorTransaction, status: Confirmed): Promise<number> {
-    const { blockNumber, blockHash, blockTime, confirmations, evidence } = status
-    const confirmation: AnchorConfirmation = {
-      ref,
-      blockNumber,
-      blockHash,
-      blockTime,
-      confirmations,
-      evidence: toBase64(evidence),
-    }
+    const { blockNumber, settled } = status
+    const { unsettled, sentSize } = head.record
     const confirmedSize = Math.max(head.record.confirmedSize, anchor.size)
     await this.#store(
       head,
-      { ...anchor, state: 'confirmed', confirmation },
-      { confirmedSize, sentSize: Math.max(head.record.sentSize, confirmedSize), outstanding: null },
+      withConfirmation(anchor, ref, status),
+      {
+        confirmedSize,
+        sentSize: Math.max(sentSize, confirmedSize),
+        outstanding: null,
+        unsettled: settled ? unsettled : [...unsettled, anchor.size],
+      },
       await staircaseWrites(this.#host.records, { size: anchor.size, blockNumber }),
     )
     this.#anchoredSize = confirmedSize
     this.#host.logger.info({ size: anchor.size, ref, blockNumber }, 'anchor confirmed')
     return 0
+  }
+
+  /** Looks after confirmed anchors that are not settled, now and then. True where something changed. */
+  async #review(head: Head, signal: AbortSignal): Promise<boolean> {
+    const { records, clock, logger } = this.#host
+    if (head.record.unsettled.length === 0) return false
+    if (dueIn(this.#reviewedAt, this.#pace.pollIntervalMs * POLLS_PER_REVIEW, clock.now()) > 0) return false
+    const review = await reviewUnsettled({ records, reader: this.#reader, anchor: this.#anchor }, head.record, signal)
+    this.#reviewedAt = clock.now()
+    if (review === undefined) return false
+    await this.#commit(head, review.head, review.writes)
+    this.#anchoredSize = review.head.confirmedSize
+    if (review.reorged.length > 0)
+      logger.warn(
+        { sizes: review.reorged, outstanding: review.head.outstanding },
+        'confirmed anchors were reorganised away: they are sent again, or covered by a later one',
+      )
+    return true
+  }
+
+  #isOld(transaction: AnchorTransaction | undefined): boolean {
+    return dueIn(transaction?.preparedAt, this.#pace.replaceAfterMs, this.#host.clock.now()) <= 0
   }
 
   #transactionOf({ ref, raw }: PreparedAnchor): AnchorTransaction {
@@ -175,27 +229,18 @@ export class Anchorer {
 
   async #head(): Promise<Head> {
     const [entry] = await this.#host.records.get([keys.anchorHead()])
-    const record = decodeRecord<AnchorHeadRecord>(entry)
-    return { record: record ?? { confirmedSize: 0, sentSize: 0, outstanding: null }, version: entry?.version ?? null }
+    return { record: decodeRecord<AnchorHeadRecord>(entry) ?? NO_ANCHORS, version: entry?.version ?? null }
   }
 
-  /** One commit for an anchor and the head. A conflict is another sealer's step: the next step reads what it left. */
   async #store(head: Head, anchor: AnchorRecord, record: AnchorHeadRecord, more: readonly Write[] = []): Promise<void> {
+    await this.#commit(head, record, [anchorWrite(anchor), ...more])
+  }
+
+  /** One commit for anchors and the head. A conflict is another sealer's step: the next step reads what it left. */
+  async #commit(head: Head, record: AnchorHeadRecord, writes: readonly Write[]): Promise<void> {
     await this.#host.records.commit({
       checks: [{ key: keys.anchorHead(), version: head.version }],
-      writes: [anchorWrite(anchor), { key: keys.anchorHead(), value: encodeRecord(record) }, ...more],
+      writes: [...writes, { key: keys.anchorHead(), value: encodeRecord(record) }],
     })
   }
-}
-
-const anchorWrite = (anchor: AnchorRecord): Write => ({ key: keys.anchor(anchor.size), value: encodeRecord(anchor) })
-
-function rawOf({ ref, raw }: AnchorTransaction): Uint8Array {
-  const bytes = fromBase64(raw)
-  if (bytes === undefined)
-    throw new RegistryError(
-      'CORRUPT',
-      `The stored bytes of anchor transaction ${ref} are not base64: restore the store from a backup`,
-    )
-  return bytes
 }

@@ -28,8 +28,14 @@ export interface SealerOptions {
   readonly tsaIntervalMs?: number
   /** How often chains are asked, and stores where nothing tells of news, ms. Default 1,000. */
   readonly pollIntervalMs?: number
+  /** How often the chain is asked after an anchor, ms. Default: `pollIntervalMs`. */
+  readonly anchorPollIntervalMs?: number
+  /** A transaction that the chain passes over or refuses is replaced when it is so old, ms. Default 180,000. */
+  readonly anchorReplaceAfterMs?: number
 }
 
+/** Fifteen of Ethereum's blocks: what pays its way is in one of them. */
+const ANCHOR_REPLACE_AFTER_MS = 180_000
 /** The longest pause after failures: outside services get minutes, the own store seconds. */
 const MAX_OUTSIDE_BACKOFF_MS = 120_000
 const MAX_SEAL_BACKOFF_MS = 5_000
@@ -81,6 +87,8 @@ class LogSealer implements Sealer {
     this.#pollIntervalMs = wholeNumber('pollIntervalMs', options.pollIntervalMs ?? 1_000, 1)
     wholeNumber('anchorIntervalMs', options.anchorIntervalMs ?? 0, 0)
     wholeNumber('tsaIntervalMs', options.tsaIntervalMs ?? 0, 0)
+    wholeNumber('anchorPollIntervalMs', options.anchorPollIntervalMs ?? 1, 1)
+    wholeNumber('anchorReplaceAfterMs', options.anchorReplaceAfterMs ?? 0, 0)
     this.assurance = { time: timestampAuthority?.info.assurance ?? 'none', anchor: anchor?.info.assurance ?? 'none' }
   }
 
@@ -147,7 +155,13 @@ class LogSealer implements Sealer {
     const batches = new BatchSealer(host, reader, this.#engine, createIdSource(clock), this.#rules)
     const stamper =
       timestampAuthority && new Stamper(host, reader, timestampAuthority, { intervalMs: tsaIntervalMs, pollIntervalMs })
-    const anchorer = anchor && new Anchorer(host, reader, anchor, { intervalMs: anchorIntervalMs, pollIntervalMs })
+    const anchorer =
+      anchor &&
+      new Anchorer(host, reader, anchor, {
+        intervalMs: anchorIntervalMs,
+        pollIntervalMs: this.#options.anchorPollIntervalMs ?? pollIntervalMs,
+        replaceAfterMs: this.#options.anchorReplaceAfterMs ?? ANCHOR_REPLACE_AFTER_MS,
+      })
     const outside = { clock, logger, maxBackoffMs: MAX_OUTSIDE_BACKOFF_MS }
     const running: Running = {
       host,

@@ -25,6 +25,35 @@ export async function staircaseWrites(
   return writes
 }
 
+/** The size of the largest step that is none of `except`, 0 where there is none. */
+export async function largestStep(records: RecordStore, except: readonly number[]): Promise<number> {
+  for await (const { size } of steps(records, { ...keys.confirmedAnchorsFrom(0), reverse: true }))
+    if (!except.includes(size)) return size
+  return 0
+}
+
+/**
+ * The writes that make the staircase right again after a reorganisation: the steps of `sizes` go, and `confirmed` are the anchors of
+ * these sizes that stand, each with the block that it has now. Anchors of other sizes are in blocks below all of these.
+ */
+export async function restepWrites(
+  records: RecordStore,
+  sizes: readonly number[],
+  confirmed: readonly ConfirmedAnchorRecord[],
+): Promise<readonly Write[]> {
+  const before: ConfirmedAnchorRecord[] = []
+  for await (const step of steps(records, keys.confirmedAnchorsFrom(Math.min(...sizes)))) before.push(step)
+  const all = [...before.filter(({ size }) => !sizes.includes(size)), ...confirmed]
+  const after = all.filter((step) => !all.some((other) => covers(other, step)))
+  const writes = new Map<number, Write>()
+  for (const { size } of before) writes.set(size, { key: keys.confirmedAnchor(size), value: null })
+  for (const step of after) writes.set(step.size, { key: keys.confirmedAnchor(step.size), value: encodeRecord(step) })
+  return [...writes.values()]
+}
+
+const covers = (other: ConfirmedAnchorRecord, step: ConfirmedAnchorRecord): boolean =>
+  other.size > step.size && other.blockNumber <= step.blockNumber
+
 async function* steps(records: RecordStore, range: Range): AsyncIterable<ConfirmedAnchorRecord> {
   for await (const entry of records.list(range)) {
     const step = decodeRecord<ConfirmedAnchorRecord>(entry)

@@ -10,10 +10,10 @@ import {
   writePrivateFile,
 } from '../adapters/files/index.ts'
 import { openLevelRecords } from '../adapters/level/index.ts'
-import { openLocalLedger } from '../adapters/local-ledger/index.ts'
 import { openLocalTsa } from '../adapters/local-tsa/index.ts'
 import { isRegistryError, openRegistry, systemClock, type Registry } from '../core/index.ts'
 import { createSealer } from '../sealer/index.ts'
+import { anchorOptions } from './anchor.ts'
 import { BASE_PATH, createApp } from './app.ts'
 import { loadConfig, type Config, type Start } from './config.ts'
 import { newOperatorKey, welcome } from './first-start.ts'
@@ -25,7 +25,7 @@ import { listen, type RunningServer } from './server.ts'
  *     records/           LevelDB
  *     blobs/             files
  *     tsa/               the local timestamp authority; ca.pem is its CA
- *     ledger/            the local ledger
+ *     ledger/            the local ledger, where that is the anchor
  *     secret             the root secret, unless EVIDENCE_SECRET_FILE names another
  *     signed-head.json   the size and root last signed
  *     operator.key       the operator key, where the first start had no terminal to show it on
@@ -54,13 +54,13 @@ async function openParts(config: Config, logger: Logger): Promise<Registry> {
       : readSecret(config.secretFile))
     const blobs = await keep(openLocalBlobs(join(directory, 'blobs')))
     const timestampAuthority = await keep(openLocalTsa(join(directory, 'tsa'), { clock: systemClock }))
-    const anchor = await keep(openLocalLedger(join(directory, 'ledger'), { clock: systemClock }))
+    const anchoring = await anchorOptions(config, join(directory, 'ledger'), systemClock)
+    if (anchoring.anchor !== undefined) opened.push(anchoring.anchor)
     const sealer = createSealer({
       timestampAuthority,
-      anchor,
+      ...anchoring,
       maxWaitMs: config.sealMaxWaitMs,
       maxLeaves: config.sealMaxLeaves,
-      anchorIntervalMs: config.anchorIntervalMs,
       tsaIntervalMs: config.tsaIntervalMs,
     })
     return await openRegistry({

@@ -54,6 +54,24 @@ function httpUrl(value: string): string | undefined {
   return bare ? url.href.replace(/\/+$/, '') : undefined
 }
 
+/** One http or https URL, or several with commas between. */
+function rpcUrls(value: string): readonly string[] | undefined {
+  const urls = value.split(',').map((url) => url.trim())
+  return urls.every((url) => URL.canParse(url) && /^https?:/i.test(url)) ? urls : undefined
+}
+
+const confirmations = {
+  takes: 'an integer from 1 to 100000, or finalized',
+  parse: (value: string): number | 'finalized' | undefined =>
+    value === 'finalized' ? value : integer(1, 100_000).parse(value),
+}
+
+const gwei = {
+  takes: 'a number above 0 with up to 9 decimals',
+  parse: (value: string): number | undefined =>
+    /^\d{1,6}(\.\d{1,9})?$/.test(value) && Number(value) > 0 ? Number(value) : undefined,
+}
+
 const DAY_MS = 24 * 60 * 60 * 1_000
 /** A type for the settings without a fallback: they are `undefined` where nobody sets them. */
 const unset = <T>(): T | undefined => undefined
@@ -99,7 +117,57 @@ export const SETTINGS = {
     doc: 'A batch closes when its oldest event has waited so long',
   }),
   sealMaxLeaves: row({ ...integer(1, 1_048_576), fallback: 65_536, doc: 'A batch closes when it has so many entries' }),
-  anchorIntervalMs: row({ ...integer(0, DAY_MS), fallback: 0, doc: 'Time between anchors; 0 anchors every batch' }),
+  anchor: row({
+    ...oneOf('local', 'evm', 'none'),
+    fallback: 'local',
+    doc: 'Where checkpoints are anchored: the local ledger, an EVM chain, or nowhere',
+  }),
+  anchorIntervalMs: row<number | undefined>({
+    ...integer(0, DAY_MS),
+    fallback: unset<number>(),
+    shownFallback: '0, on an EVM chain 600000',
+    doc: 'Time between anchors; 0 anchors the newest batch as soon as the anchor before is confirmed',
+  }),
+  evmRpcUrl: row<readonly string[] | undefined>({
+    takes: 'http or https URLs with commas between',
+    parse: rpcUrls,
+    fallback: unset<readonly string[]>(),
+    shownFallback: 'none',
+    secret: true,
+    doc: 'JSON-RPC addresses of nodes of the EVM chain, best of different operators; one that fails is passed over',
+  }),
+  evmChainId: row<number | undefined>({
+    ...integer(1, 2 ** 48),
+    fallback: unset<number>(),
+    shownFallback: 'none',
+    doc: 'Chain id of the EVM chain; a node of another one is not used',
+  }),
+  evmPrivateKey: row<string | undefined>({
+    ...text('64 hex digits', /^(0x)?[0-9a-fA-F]{64}$/),
+    fallback: unset<string>(),
+    shownFallback: 'none',
+    secret: true,
+    doc: 'Private key of the account that signs and pays; it should sign nothing else',
+  }),
+  evmKeystore: row<string | undefined>({
+    ...path,
+    fallback: unset<string>(),
+    shownFallback: 'none',
+    doc: 'Keystore file of that account (Web3 Secret Storage, version 3), in place of the private key',
+  }),
+  evmKeystorePassword: row<string | undefined>({
+    ...text('1 to 1,024 characters', /^[^\0]{1,1024}$/u),
+    fallback: unset<string>(),
+    shownFallback: 'none',
+    secret: true,
+    doc: 'Password of the keystore file',
+  }),
+  evmConfirmations: row<number | 'finalized'>({
+    ...confirmations,
+    fallback: 12,
+    doc: 'An anchor is confirmed in a block so deep, its own counted, or in one that the chain calls finalized',
+  }),
+  evmMaxFeeGwei: row({ ...gwei, fallback: 100, doc: 'No anchor offers more for a gas, tip included' }),
   tsaIntervalMs: row({ ...integer(0, DAY_MS), fallback: 0, doc: 'Time between time stamps; 0 stamps every batch' }),
   maxFileBytes: row({ ...integer(1, 2 ** 40), fallback: 100 * 1024 * 1024, doc: 'Largest file that is taken' }),
   maxFilesPerRequest: row({

@@ -100,9 +100,12 @@ export class LocalLedger implements Anchor {
     await this.#group.written
   }
 
-  async status(refs: readonly string[], signal?: AbortSignal): Promise<readonly AnchorStatus[]> {
+  async status(
+    transactions: readonly Pick<PreparedAnchor, 'ref'>[],
+    signal?: AbortSignal,
+  ): Promise<readonly AnchorStatus[]> {
     const statuses: AnchorStatus[] = []
-    for (const ref of refs) {
+    for (const { ref } of transactions) {
       this.#assertOpen(signal)
       statuses.push(await this.#statusOf(ref))
     }
@@ -169,7 +172,7 @@ export class LocalLedger implements Anchor {
       confirmations: this.#currentHeight() - block.height + 1,
     }
     return place.confirmations >= this.#confirmations
-      ? { state: 'confirmed', ...place, evidence: line }
+      ? { state: 'confirmed', ...place, evidence: line, settled: true }
       : { state: 'included', ...place }
   }
 

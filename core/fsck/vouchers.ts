@@ -1,12 +1,13 @@
 import { encodeUtf8, fromBase64, sha256, toHex } from '../bytes.ts'
 import { keys } from '../keys.ts'
 import { entryOf, kindOf, tokenOpening } from '../log/entry.ts'
-import type {
-  AnchorHeadRecord,
-  AnchorRecord,
-  CheckpointRecord,
-  ConfirmedAnchorRecord,
-  StampRecord,
+import {
+  NO_ANCHORS,
+  type AnchorHeadRecord,
+  type AnchorRecord,
+  type CheckpointRecord,
+  type ConfirmedAnchorRecord,
+  type StampRecord,
 } from '../log/records.ts'
 import type { Entry } from '../ports.ts'
 import { jsonOf, type Check } from './check.ts'
@@ -53,11 +54,7 @@ async function checkStamp(check: Check, entry: Entry): Promise<number> {
 
 /** From the largest size down, so that the staircase of confirmed anchors (core/log/records.ts) can be made anew on the way. */
 async function checkAnchors(check: Check): Promise<void> {
-  const head = (await check.read<AnchorHeadRecord>('anchor', keys.anchorHead())) ?? {
-    confirmedSize: 0,
-    sentSize: 0,
-    outstanding: null,
-  }
+  const head = (await check.read<AnchorHeadRecord>('anchor', keys.anchorHead())) ?? NO_ANCHORS
   const steps = check.records.list({ ...keys.confirmedAnchorsFrom(0), reverse: true })[Symbol.asyncIterator]()
   let confirmedSize = 0
   let lowestBlock = Infinity
@@ -90,6 +87,10 @@ async function checkAnchors(check: Check): Promise<void> {
   const holds =
     head.confirmedSize === confirmedSize && head.outstanding === outstanding && head.sentSize >= confirmedSize
   check.expect(holds, 'anchor', keys.anchorHead(), 'The head of the anchors is not what they say')
+  for (const size of head.unsettled) {
+    const anchor = await check.read<AnchorRecord>('anchor', keys.anchor(size))
+    check.expect(anchor?.state === 'confirmed', 'anchor', keys.anchor(size), 'It is to be settled, and not confirmed')
+  }
 }
 
 async function expectStep(

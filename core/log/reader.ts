@@ -6,15 +6,16 @@ import { consistencyRanges, inclusionRanges } from '../tree/proof.ts'
 import { nodesOfRange, rangeHash, type LeafRange } from '../tree/range.ts'
 import { rowPrefix, TILE_WIDTH } from '../tree/tile.ts'
 import { decodeRecord } from './record-json.ts'
-import type {
-  AnchorHeadRecord,
-  AnchorRecord,
-  BatchPlaceRecord,
-  BatchRecord,
-  CheckpointRecord,
-  ConfirmedAnchorRecord,
-  StampRecord,
-  TreeHeadRecord,
+import {
+  NO_ANCHORS,
+  type AnchorHeadRecord,
+  type AnchorRecord,
+  type BatchPlaceRecord,
+  type BatchRecord,
+  type CheckpointRecord,
+  type ConfirmedAnchorRecord,
+  type StampRecord,
+  type TreeHeadRecord,
 } from './records.ts'
 import { StoredTiles } from './stored-tiles.ts'
 
@@ -60,9 +61,7 @@ export class LogReader {
 
   /** Largest confirmed and sent anchors; zeros before the first. */
   async anchorHead(): Promise<AnchorHeadRecord> {
-    return (
-      (await this.#one<AnchorHeadRecord>(keys.anchorHead())) ?? { confirmedSize: 0, sentSize: 0, outstanding: null }
-    )
+    return (await this.#one<AnchorHeadRecord>(keys.anchorHead())) ?? NO_ANCHORS
   }
 
   /**

@@ -84,7 +84,7 @@ export interface AnchorRecord {
   readonly info: AnchorInfo
   /** Every transaction ever prepared for it: a replacement must not hide an original that was mined. */
   readonly transactions: readonly AnchorTransaction[]
-  /** `prepared`: stored, perhaps not sent. `lost`: the chain dropped it and a later one covers it. */
+  /** `prepared`: stored, perhaps not sent. `lost`: the chain dropped it or reorged it away, and a later one covers it. */
   readonly state: 'prepared' | 'sent' | 'confirmed' | 'lost'
   readonly confirmation?: AnchorConfirmation
 }
@@ -100,6 +100,9 @@ export interface AnchorConfirmation {
   readonly evidence: string
 }
 
+/** Before the first anchor. */
+export const NO_ANCHORS: AnchorHeadRecord = { confirmedSize: 0, sentSize: 0, outstanding: null, unsettled: [] }
+
 export interface AnchorHeadRecord {
   /** Largest size of a confirmed anchor, 0 where there is none. */
   readonly confirmedSize: number
@@ -107,6 +110,8 @@ export interface AnchorHeadRecord {
   readonly sentSize: number
   /** Size of the one outstanding anchor, `null` where there is none. */
   readonly outstanding: number | null
+  /** Sizes of confirmed anchors that a reorganisation of the chain may still reach, ascending. */
+  readonly unsettled: readonly number[]
 }
 
 /**

@@ -39,28 +39,27 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
 
     test('knows nothing of what was prepared and not broadcast', () =>
       withAnchor(async ({ anchor, mine }) => {
-        const { ref } = await anchor.prepare({ checkpoint: checkpoint() })
+        const unsent = await anchor.prepare({ checkpoint: checkpoint() })
         for (let block = 0; block < 5; block += 1) await mine()
-        assert.deepEqual(await anchor.status([ref]), [{ state: 'unknown' }])
+        assert.deepEqual(await anchor.status([unsent]), [{ state: 'unknown' }])
       }))
 
     test('knows nothing of a ref that never was', () =>
       withAnchor(async ({ anchor }) => {
-        const { ref } = await anchor.prepare({ checkpoint: checkpoint() })
+        const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
         const other = ref.slice(0, -1) + (ref.endsWith('0') ? '1' : '0')
-        assert.deepEqual(await anchor.status([other]), [{ state: 'unknown' }])
+        assert.deepEqual(await anchor.status([{ ref: other, raw }]), [{ state: 'unknown' }])
       }))
 
     test('brings what was broadcast into a block and confirms it, confirmations never falling', () =>
       withAnchor(async ({ anchor, mine }) => {
-        const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
-        await anchor.broadcast(raw)
-        const seen = await untilConfirmed(anchor, mine, ref)
+        const sent = await send(anchor)
+        const seen = await untilConfirmed(anchor, mine, sent)
         const last = seen.at(-1)
         assert.ok(last?.state === 'confirmed')
         assert.ok(last.evidence.length > 0)
         await mine()
-        const [later] = await anchor.status([ref])
+        const [later] = await anchor.status([sent])
         assert.ok(later?.state === 'confirmed')
         assert.ok(later.confirmations > last.confirmations)
         assert.deepEqual(placeOf(later), placeOf(last))
@@ -70,20 +69,21 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
       withAnchor(async ({ anchor, mine }) => {
         const sent = await send(anchor)
         const unsent = await anchor.prepare({ checkpoint: checkpoint() })
-        await untilConfirmed(anchor, mine, sent.ref)
-        const states = (await anchor.status([unsent.ref, sent.ref, unsent.ref, sent.ref])).map(({ state }) => state)
+        await untilConfirmed(anchor, mine, sent)
+        const states = (await anchor.status([unsent, sent, unsent, sent])).map(({ state }) => state)
         assert.deepEqual(states, ['unknown', 'confirmed', 'unknown', 'confirmed'])
         assert.deepEqual(await anchor.status([]), [])
       }))
 
     test('takes the same bytes any number of times, at once and later, and puts them in one block', () =>
       withAnchor(async ({ anchor, mine }) => {
-        const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
+        const prepared = await anchor.prepare({ checkpoint: checkpoint() })
+        const { raw } = prepared
         await Promise.all([anchor.broadcast(raw), anchor.broadcast(raw.slice()), anchor.broadcast(raw)])
-        const last = (await untilConfirmed(anchor, mine, ref)).at(-1)
+        const last = (await untilConfirmed(anchor, mine, prepared)).at(-1)
         await anchor.broadcast(raw)
         await mine()
-        const [again] = await anchor.status([ref])
+        const [again] = await anchor.status([prepared])
         assert.ok(last?.state === 'confirmed' && again?.state === 'confirmed')
         assert.deepEqual(placeOf(again), placeOf(last))
       }))
@@ -92,18 +92,17 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
       withAnchor(async ({ anchor, mine }) => {
         const bytes = checkpoint()
         const first = await send(anchor, bytes)
-        await untilConfirmed(anchor, mine, first.ref)
+        await untilConfirmed(anchor, mine, first)
         const second = await send(anchor, bytes)
         assert.notEqual(second.ref, first.ref)
-        await untilConfirmed(anchor, mine, second.ref)
+        await untilConfirmed(anchor, mine, second)
       }))
 
     test('gives places that follow one another', () =>
       withAnchor(async ({ anchor, mine }) => {
         let before: AnchorPlace | undefined
         for (let round = 0; round < 3; round += 1) {
-          const { ref } = await send(anchor)
-          const place = (await untilConfirmed(anchor, mine, ref)).at(-1)
+          const place = (await untilConfirmed(anchor, mine, await send(anchor))).at(-1)
           assert.ok(place?.state === 'confirmed')
           assert.ok(before === undefined || place.blockNumber > before.blockNumber)
           assert.ok(before === undefined || place.blockTime >= before.blockTime)
@@ -120,7 +119,7 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
         // Where the first was mined meanwhile a chain may refuse the second, for ever: its status tells.
         await anchor.broadcast(second.raw).catch((error: unknown) => assert.ok(isRegistryError(error, 'ANCHOR_FAILED')))
         const isConfirmed = async (): Promise<boolean> =>
-          (await anchor.status([first.ref, second.ref])).some(({ state }) => state === 'confirmed')
+          (await anchor.status([first, second])).some(({ state }) => state === 'confirmed')
         for (let block = 0; block < MAX_BLOCKS && !(await isConfirmed()); block += 1) await mine()
         assert.ok(await isConfirmed())
       }))
@@ -128,57 +127,61 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
     test('sends stored bytes after a crash between prepare and broadcast', () =>
       withAnchor(async ({ anchor, mine, reopen }) => {
         const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
-        const stored = raw.slice()
+        const stored = { ref, raw: raw.slice() }
         const reopened = await reopen()
-        assert.deepEqual(await reopened.status([ref]), [{ state: 'unknown' }])
-        await reopened.broadcast(stored)
-        await untilConfirmed(reopened, mine, ref)
+        assert.deepEqual(await reopened.status([stored]), [{ state: 'unknown' }])
+        await reopened.broadcast(stored.raw)
+        await untilConfirmed(reopened, mine, stored)
       }))
 
     test('knows after a restart what was confirmed before, and takes its bytes again', () =>
       withAnchor(async ({ anchor, mine, reopen }) => {
-        const { ref, raw } = await send(anchor)
-        const last = (await untilConfirmed(anchor, mine, ref)).at(-1)
+        const sent = await send(anchor)
+        const last = (await untilConfirmed(anchor, mine, sent)).at(-1)
         const reopened = await reopen()
-        await reopened.broadcast(raw)
-        const [again] = await reopened.status([ref])
+        await reopened.broadcast(sent.raw)
+        const [again] = await reopened.status([sent])
         assert.ok(last?.state === 'confirmed' && again?.state === 'confirmed')
         assert.deepEqual(placeOf(again), placeOf(last))
         assert.ok(again.confirmations >= last.confirmations)
         assert.deepEqual(again.evidence, last.evidence)
       }))
 
-    test('confirms many that are broadcast at once', () =>
+    test('confirms many that are broadcast before the first is in a block', () =>
       withAnchor(async ({ anchor, mine }) => {
-        const prepared: PreparedAnchor[] = []
-        for (let i = 0; i < 8; i += 1) prepared.push(await anchor.prepare({ checkpoint: checkpoint() }))
-        assert.equal(new Set(prepared.map(({ ref }) => ref)).size, 8)
-        // In order, as a chain with account nonces wants them; not one waits for another's block.
-        for (const { raw } of prepared) await anchor.broadcast(raw)
-        for (const { ref } of prepared) await untilConfirmed(anchor, mine, ref)
+        const sent: PreparedAnchor[] = []
+        for (let i = 0; i < 8; i += 1) sent.push(await send(anchor))
+        assert.equal(new Set(sent.map(({ ref }) => ref)).size, 8)
+        for (const each of sent) await untilConfirmed(anchor, mine, each)
+      }))
+
+    test('goes on after one that was prepared and never sent', () =>
+      withAnchor(async ({ anchor, mine }) => {
+        for (let i = 0; i < 3; i += 1) await anchor.prepare({ checkpoint: checkpoint() })
+        await untilConfirmed(anchor, mine, await send(anchor))
       }))
 
     test('does nothing for a signal that is aborted, and rejects with its reason', () =>
       withAnchor(async ({ anchor, mine }) => {
-        const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
+        const prepared = await anchor.prepare({ checkpoint: checkpoint() })
         const reason = new Error('stop')
         const signal = AbortSignal.abort(reason)
         const isReason = (error: unknown): boolean => error === reason
         await assert.rejects(anchor.prepare({ checkpoint: checkpoint() }, signal), isReason)
-        await assert.rejects(anchor.broadcast(raw, signal), isReason)
-        await assert.rejects(anchor.status([ref], signal), isReason)
+        await assert.rejects(anchor.broadcast(prepared.raw, signal), isReason)
+        await assert.rejects(anchor.status([prepared], signal), isReason)
         await mine()
-        assert.deepEqual(await anchor.status([ref]), [{ state: 'unknown' }])
+        assert.deepEqual(await anchor.status([prepared]), [{ state: 'unknown' }])
       }))
 
     test('throws CLOSED after close, and may be closed twice', () =>
       withAnchor(async ({ anchor }) => {
-        const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
+        const prepared = await anchor.prepare({ checkpoint: checkpoint() })
         await anchor.close()
         await anchor.close()
         await assert.rejects(anchor.prepare({ checkpoint: checkpoint() }), { code: 'CLOSED' })
-        await assert.rejects(anchor.broadcast(raw), { code: 'CLOSED' })
-        await assert.rejects(anchor.status([ref]), { code: 'CLOSED' })
+        await assert.rejects(anchor.broadcast(prepared.raw), { code: 'CLOSED' })
+        await assert.rejects(anchor.status([prepared]), { code: 'CLOSED' })
       }))
   })
 }
@@ -202,11 +205,11 @@ const placeOf = ({ blockNumber, blockHash, blockTime }: AnchorPlace): Omit<Ancho
 async function untilConfirmed(
   anchor: Anchor,
   mine: () => Promise<void>,
-  ref: string,
+  transaction: PreparedAnchor,
 ): Promise<readonly AnchorStatus[]> {
   const seen: AnchorStatus[] = []
   for (let block = 0; block < MAX_BLOCKS; block += 1) {
-    const [status] = await anchor.status([ref])
+    const [status] = await anchor.status([transaction])
     assert.ok(status)
     checkStep(seen.at(-1), status)
     seen.push(status)

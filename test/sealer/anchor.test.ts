@@ -3,10 +3,13 @@ import { afterEach, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { MemoryRecords } from '../../adapters/memory/index.ts'
 import { LogReader } from '../../core/log/reader.ts'
+import { fromBase64 } from '../../core/bytes.ts'
 import { encodeRecord } from '../../core/log/record-json.ts'
 import { keys } from '../../core/keys.ts'
+import type { ConfirmedAnchorRecord } from '../../core/log/records.ts'
 import type { RecordStore, Sealer } from '../../core/ports.ts'
-import { staircaseWrites } from '../../sealer/staircase.ts'
+import type { SealerOptions } from '../../sealer/index.ts'
+import { restepWrites, staircaseWrites } from '../../sealer/staircase.ts'
 import { FaultyRecords } from '../faulty-records.ts'
 import { recordsOf, SealerBench } from './bench.ts'
 import { ScriptedChain, type Step } from './scripted-chain.ts'
@@ -23,7 +26,7 @@ interface Scene {
 
 async function openScene(
   records?: (records: RecordStore) => RecordStore,
-  options: { anchorIntervalMs?: number } = {},
+  options: Pick<SealerOptions, 'anchorIntervalMs' | 'anchorReplaceAfterMs'> = {},
 ): Promise<Scene> {
   const bench = await SealerBench.open()
   benches.push(bench)
@@ -89,7 +92,12 @@ describe('anchoring', () => {
     assert.equal((await bench.reader.anchorHead()).outstanding, 2)
     await confirm(scene)
     assert.equal(chain.prepared.length, 2)
-    assert.deepEqual(await bench.reader.anchorHead(), { confirmedSize: 6, sentSize: 6, outstanding: null })
+    assert.deepEqual(await bench.reader.anchorHead(), {
+      confirmedSize: 6,
+      sentSize: 6,
+      outstanding: null,
+      unsettled: [2, 6],
+    })
     assert.equal((await bench.reader.anchorCovering(3))?.size, 6)
   })
 
@@ -158,7 +166,12 @@ describe('anchoring', () => {
           }
           await confirm(scene)
           assert.equal(chain.mined, 1, `commit ${nth} ${fault}`)
-          assert.deepEqual(await bench.reader.anchorHead(), { confirmedSize: 2, sentSize: 2, outstanding: null })
+          assert.deepEqual(await bench.reader.anchorHead(), {
+            confirmedSize: 2,
+            sentSize: 2,
+            outstanding: null,
+            unsettled: [2],
+          })
           assert.equal((await bench.reader.anchor(2))?.transactions.length, 1)
         }
   })
@@ -264,7 +277,151 @@ describe('anchoring', () => {
       chain.prepared.map(({ replaces }) => replaces),
       [[], []],
     )
-    assert.deepEqual(await bench.reader.anchorHead(), { confirmedSize: 3, sentSize: 3, outstanding: null })
+    assert.deepEqual(await bench.reader.anchorHead(), {
+      confirmedSize: 3,
+      sentSize: 3,
+      outstanding: null,
+      unsettled: [3],
+    })
+  })
+
+  it('replaces what is stuck once it is old, and keeps both', async () => {
+    const scene = await openScene(undefined, { anchorReplaceAfterMs: 60_000 })
+    const { bench, chain } = scene
+    chain.isStuck = true
+    await scene.seal()
+    await bench.clock.advance(50_000)
+    assert.equal(chain.prepared.length, 1)
+    await bench.clock.advance(20_000)
+    assert.deepEqual(
+      chain.prepared.map(({ replaces }) => replaces.length),
+      [0, 1],
+    )
+    const { state, transactions } = (await bench.reader.anchor(2)) ?? {}
+    assert.deepEqual([state, transactions?.length], ['sent', 2])
+    assert.equal((await bench.reader.anchorHead()).sentSize, 2, 'it was sent all the time')
+    chain.isStuck = false
+    await confirm(scene)
+    assert.deepEqual(await bench.reader.anchorHead(), {
+      confirmedSize: 2,
+      sentSize: 2,
+      outstanding: null,
+      unsettled: [2],
+    })
+  })
+
+  it('replaces what is refused once it is old, though no node knows of it', async () => {
+    const scene = await openScene(undefined, { anchorReplaceAfterMs: 60_000 })
+    const { bench, chain, sealer } = scene
+    chain.refusesAll = true
+    await scene.seal()
+    await bench.clock.advance(30_000)
+    assert.equal(chain.prepared.length, 1)
+    assert.equal(sealer.status().failures.anchor.lastCode, 'ANCHOR_FAILED')
+    await bench.clock.advance(240_000)
+    assert.ok(chain.prepared.length > 1)
+    chain.refusesAll = false
+    await bench.clock.advance(120_000)
+    await confirm(scene)
+    assert.equal(sealer.status().anchoredSize, 2)
+    assert.equal(chain.mined, 1)
+  })
+
+  it('anchors again what was confirmed and then reorganised away', async () => {
+    const scene = await openScene()
+    const { bench, chain, sealer } = scene
+    await scene.seal()
+    await confirm(scene)
+    const ref = (await bench.reader.anchor(2))?.confirmation?.ref
+    chain.reorganise(8)
+    await bench.clock.advance(20_000)
+    assert.deepEqual(await bench.reader.anchorHead(), {
+      confirmedSize: 0,
+      sentSize: 2,
+      outstanding: 2,
+      unsettled: [],
+    })
+    const { state, confirmation } = (await bench.reader.anchor(2)) ?? {}
+    assert.deepEqual([state, confirmation], ['sent', undefined])
+    assert.deepEqual(await bench.reader.blockNumbersOf([0, 1]), [undefined, undefined])
+    assert.equal(sealer.status().anchoredSize, 0)
+    await confirm(scene)
+    assert.equal((await bench.reader.anchor(2))?.confirmation?.ref, ref)
+    assert.deepEqual(await recordsOf(bench.records, 'ac').then(({ size }) => size), 1)
+    assert.equal(chain.prepared.length, 1)
+  })
+
+  it('gives the block that it has now to what was moved, and lets go what a later one covers', async () => {
+    const scene = await openScene()
+    const { bench, chain } = scene
+    await scene.seal()
+    await confirm(scene)
+    await scene.seal()
+    await confirm(scene)
+    const [first, second] = chain.broadcasts as [string, string]
+    assert.notEqual(first, second)
+    // Only the second is in the new branch.
+    chain.reorganise(chain.height)
+    chain.height = 5
+    await chain.broadcast((await rawOf(bench, 3)) as Uint8Array)
+    chain.mine(4)
+    await bench.clock.advance(20_000)
+    const [lost, moved] = [await bench.reader.anchor(2), await bench.reader.anchor(3)]
+    assert.deepEqual([lost?.state, lost?.confirmation], ['lost', undefined])
+    assert.deepEqual([moved?.state, moved?.confirmation?.blockNumber], ['confirmed', 6])
+    assert.deepEqual(await bench.reader.blockNumbersOf([0, 1, 2]), [6, 6, 6])
+    assert.deepEqual(await bench.reader.anchorHead(), {
+      confirmedSize: 3,
+      sentSize: 3,
+      outstanding: null,
+      unsettled: [3],
+    })
+    assert.equal((await bench.reader.anchorCovering(1))?.size, 3)
+  })
+
+  it('asks no more after what is settled', async () => {
+    const scene = await openScene()
+    const { bench, chain } = scene
+    for (let i = 0; i < 3; i++) {
+      await scene.seal()
+      await confirm(scene)
+    }
+    chain.height += 20
+    await bench.clock.advance(20_000)
+    assert.deepEqual((await bench.reader.anchorHead()).unsettled, [])
+    // It would be noticed by the next look, and there is none.
+    chain.reorganise(chain.height)
+    await bench.clock.advance(60_000)
+    assert.equal((await bench.reader.anchorHead()).confirmedSize, 4)
+  })
+
+  it('goes on where the chain is another than before, and leaves what that one confirmed', async () => {
+    for (const isNewer of [false, true]) {
+      const scene = await openScene()
+      const { bench, chain, sealer } = scene
+      await scene.seal()
+      await confirm(scene)
+      await scene.seal()
+      assert.equal((await bench.reader.anchorHead()).outstanding, 3)
+      if (isNewer) await scene.seal()
+      await sealer.close()
+      const other = new ScriptedChain('another')
+      await bench.start({ anchor: other })
+      await confirm({ bench, chain: other }, 14)
+      const size = isNewer ? 4 : 3
+      assert.deepEqual(await bench.reader.anchorHead(), {
+        confirmedSize: size,
+        sentSize: size,
+        outstanding: null,
+        unsettled: [size],
+      })
+      const [old, anchor] = [await bench.reader.anchor(2), await bench.reader.anchor(size)]
+      assert.deepEqual([old?.state, old?.info.network], ['confirmed', 'test'])
+      assert.deepEqual([anchor?.state, anchor?.info.network], ['confirmed', 'another'])
+      assert.equal((await bench.reader.anchor(3))?.state, isNewer ? 'lost' : 'confirmed')
+      assert.equal(other.mined, 1)
+      assert.equal(chain.mined, 1)
+    }
   })
 
   it('anchors each checkpoint once where two sealers share a chain', async () => {
@@ -315,6 +472,38 @@ describe('the staircase of confirmed anchors', () => {
     )
   })
 
+  it('is the same after a reorganisation as if it had been built anew', async () => {
+    const block = fc.integer({ min: 10, max: 30 })
+    const anchor = fc.record({
+      size: fc.integer({ min: 20, max: 60 }),
+      blockNumber: block,
+      now: fc.option(block),
+    })
+    const settled = fc.record({ size: fc.integer({ min: 1, max: 40 }), blockNumber: fc.integer({ min: 1, max: 9 }) })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(settled, { selector: ({ size }) => size, maxLength: 5 }),
+        fc.uniqueArray(anchor, { selector: ({ size }) => size, minLength: 1, maxLength: 12 }),
+        async (below, anchors) => {
+          const unsettled = anchors.filter(({ size }) => below.every((each) => each.size !== size))
+          fc.pre(unsettled.length > 0)
+          const build = async (all: readonly ConfirmedAnchorRecord[]): Promise<RecordStore> => {
+            const records = new MemoryRecords()
+            for (const { size, blockNumber } of all)
+              await records.commit({ writes: await staircaseWrites(records, { size, blockNumber }) })
+            return records
+          }
+          const standing = unsettled.flatMap(({ size, now }) => (now === null ? [] : [{ size, blockNumber: now }]))
+          const records = await build([...below, ...unsettled])
+          const sizes = unsettled.map(({ size }) => size)
+          await records.commit({ writes: await restepWrites(records, sizes, standing) })
+          const expected = await build([...below, ...standing])
+          assert.deepEqual(await recordsOf(records, 'ac'), await recordsOf(expected, 'ac'))
+        },
+      ),
+    )
+  })
+
   it('is where anchorCovering looks first', async () => {
     const records = new MemoryRecords()
     await records.commit({ writes: await staircaseWrites(records, { size: 10, blockNumber: 7 }) })
@@ -325,3 +514,8 @@ describe('the staircase of confirmed anchors', () => {
     assert.equal(await reader.anchorCovering(11), undefined)
   })
 })
+
+async function rawOf({ reader }: SealerBench, size: number): Promise<Uint8Array | undefined> {
+  const raw = (await reader.anchor(size))?.transactions[0]?.raw
+  return raw === undefined ? undefined : fromBase64(raw)
+}

@@ -1,6 +1,6 @@
-import { concatBytes, sha256, toHex, u64 } from '../../core/bytes.ts'
+import { concatBytes, sha256, sha256Of, toHex, u64 } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
-import type { Anchor, AnchorStatus, PreparedAnchor } from '../../core/ports.ts'
+import type { Anchor, AnchorInfo, AnchorStatus, PreparedAnchor } from '../../core/ports.ts'
 
 export type Step = 'prepare' | 'broadcast' | 'status'
 
@@ -12,11 +12,14 @@ interface Transaction {
 }
 
 const CONFIRMATIONS = 3
+const SETTLED_CONFIRMATIONS = 20
 
 /** A chain that does what a test says: mines, drops, reorganises, refuses, and loses its answers. */
 export class ScriptedChain implements Anchor {
-  readonly info = { type: 'scripted', network: 'test', chainId: 0, assurance: 'independent' } as const
+  readonly info: AnchorInfo
   readonly #known = new Map<string, Transaction>()
+  /** The first block that each reorganisation replaced. */
+  readonly #branches: number[] = []
   readonly #faults = new Map<Step, ('before' | 'after')[]>()
   readonly prepared: { readonly checkpoint: string; readonly replaces: readonly string[] }[] = []
   readonly broadcasts: string[] = []
@@ -26,7 +29,15 @@ export class ScriptedChain implements Anchor {
   /** While true every call fails. */
   isDown = false
   isClosed = false
+  /** While true what waits is passed over: `stuck`, and in no block. */
+  isStuck = false
+  /** While true it takes no transaction at all. */
+  refusesAll = false
   #nonce = 0
+
+  constructor(network = 'test') {
+    this.info = { type: 'scripted', network, chainId: 0, assurance: 'independent' }
+  }
 
   /** The next call of a step fails: with nothing done, or done and its answer lost. */
   fail(step: Step, fault: 'before' | 'after'): void {
@@ -46,13 +57,14 @@ export class ScriptedChain implements Anchor {
     this.#attempt('broadcast', () => {
       const ref = refOf(raw)
       this.broadcasts.push(ref)
+      if (this.refusesAll) throw new RegistryError('ANCHOR_FAILED', 'underpriced')
       if (this.refusesKnown && this.#known.has(ref)) throw new RegistryError('ANCHOR_FAILED', 'already known')
       if (!this.#known.has(ref)) this.#known.set(ref, { raw, state: 'pending', block: 0, reason: '' })
     })
   }
 
-  async status(refs: readonly string[]): Promise<readonly AnchorStatus[]> {
-    return this.#attempt('status', () => refs.map((ref) => this.#statusOf(this.#known.get(ref))))
+  async status(transactions: readonly PreparedAnchor[]): Promise<readonly AnchorStatus[]> {
+    return this.#attempt('status', () => transactions.map(({ ref }) => this.#statusOf(this.#known.get(ref))))
   }
 
   async close(): Promise<void> {
@@ -62,13 +74,15 @@ export class ScriptedChain implements Anchor {
   /** Blocks follow; what is pending goes into the first of them. */
   mine(blocks = 1): void {
     for (const transaction of this.#known.values())
-      if (transaction.state === 'pending') Object.assign(transaction, { state: 'mined', block: this.height + 1 })
+      if (transaction.state === 'pending' && !this.isStuck)
+        Object.assign(transaction, { state: 'mined', block: this.height + 1 })
     this.height += blocks
   }
 
   /** The last blocks are gone, and what was in them is forgotten. */
   reorganise(blocks: number): void {
     this.height -= blocks
+    this.#branches.push(this.height + 1)
     for (const [ref, transaction] of this.#known)
       if (transaction.state === 'mined' && transaction.block > this.height) this.#known.delete(ref)
   }
@@ -84,6 +98,11 @@ export class ScriptedChain implements Anchor {
     if (transaction !== undefined) Object.assign(transaction, { state: 'failed', reason: 'nonce too low' })
   }
 
+  /** How many reorganisations replaced this block or one before it: its hash tells. */
+  #branchAt(block: number): number {
+    return this.#branches.filter((first) => first <= block).length
+  }
+
   /** How many transactions are in blocks. */
   get mined(): number {
     return [...this.#known.values()].filter(({ state }) => state === 'mined').length
@@ -91,17 +110,22 @@ export class ScriptedChain implements Anchor {
 
   #statusOf(transaction: Transaction | undefined): AnchorStatus {
     if (transaction === undefined) return { state: 'unknown' }
-    if (transaction.state === 'pending') return { state: 'pending' }
+    if (transaction.state === 'pending') return { state: 'pending', stuck: this.isStuck }
     if (transaction.state === 'failed') return { state: 'failed', reason: transaction.reason }
     const confirmations = this.height - transaction.block + 1
     const place = {
       blockNumber: transaction.block,
-      blockHash: `0x${toHex(sha256(u64(transaction.block)))}`,
+      blockHash: `0x${toHex(sha256Of(u64(this.#branchAt(transaction.block)), u64(transaction.block)))}`,
       blockTime: transaction.block * 1000,
       confirmations,
     }
     return confirmations >= CONFIRMATIONS
-      ? { state: 'confirmed', evidence: Uint8Array.of(transaction.block), ...place }
+      ? {
+          state: 'confirmed',
+          evidence: Uint8Array.of(transaction.block),
+          settled: confirmations >= SETTLED_CONFIRMATIONS,
+          ...place,
+        }
       : { state: 'included', ...place }
   }
 

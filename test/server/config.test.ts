@@ -48,7 +48,15 @@ describe('configuration', () => {
       logName: 'evidence-registry',
       sealMaxWaitMs: 5_000,
       sealMaxLeaves: 65_536,
-      anchorIntervalMs: 0,
+      anchor: 'local',
+      anchorIntervalMs: undefined,
+      evmRpcUrl: undefined,
+      evmChainId: undefined,
+      evmPrivateKey: undefined,
+      evmKeystore: undefined,
+      evmKeystorePassword: undefined,
+      evmConfirmations: 12,
+      evmMaxFeeGwei: 100,
       tsaIntervalMs: 0,
       maxFileBytes: 104_857_600,
       maxFilesPerRequest: 20,
@@ -140,6 +148,46 @@ describe('configuration', () => {
       const text = refusal(given)
       assert.ok(!text.includes(short) && text.includes('16 to 1,024 printable ASCII characters'), text)
     }
+  })
+
+  it('takes addresses of nodes, which may hold keys, and the numbers of an EVM chain', () => {
+    const env = {
+      EVIDENCE_ANCHOR: 'evm',
+      EVIDENCE_EVM_RPC_URL: 'https://a.example/v2/key, http://b.example:8545',
+      EVIDENCE_EVM_CHAIN_ID: '11155111',
+      EVIDENCE_EVM_PRIVATE_KEY_FILE: 'key',
+      EVIDENCE_EVM_CONFIRMATIONS: 'finalized',
+      EVIDENCE_EVM_MAX_FEE_GWEI: '1.5',
+    }
+    const config = load({ env, files: { key: `0x${'ab'.repeat(32)}\n` } })
+    const { anchor, evmRpcUrl, evmChainId, evmPrivateKey, evmConfirmations, evmMaxFeeGwei } = config
+    assert.deepEqual(
+      { anchor, evmRpcUrl, evmChainId, evmPrivateKey, evmConfirmations, evmMaxFeeGwei },
+      {
+        anchor: 'evm',
+        evmRpcUrl: ['https://a.example/v2/key', 'http://b.example:8545'],
+        evmChainId: 11_155_111,
+        evmPrivateKey: `0x${'ab'.repeat(32)}`,
+        evmConfirmations: 'finalized',
+        evmMaxFeeGwei: 1.5,
+      },
+    )
+    assert.equal(load({ env: { EVIDENCE_EVM_CONFIRMATIONS: '64' } }).evmConfirmations, 64)
+    for (const [variable, value] of [
+      ['EVIDENCE_ANCHOR', 'bitcoin'],
+      ['EVIDENCE_EVM_CHAIN_ID', '0'],
+      ['EVIDENCE_EVM_CONFIRMATIONS', '0'],
+      ['EVIDENCE_EVM_CONFIRMATIONS', 'final'],
+      ['EVIDENCE_EVM_MAX_FEE_GWEI', '0'],
+      ['EVIDENCE_EVM_MAX_FEE_GWEI', '1e3'],
+    ] as const)
+      assert.match(refusal({ env: { [variable]: value } }), new RegExp(`^${variable} takes .*, not "${value}"$`))
+    for (const [variable, value] of [
+      ['EVIDENCE_EVM_RPC_URL', 'wss://a.example/secret-key'],
+      ['EVIDENCE_EVM_RPC_URL', 'https://a.example/secret-key,'],
+      ['EVIDENCE_EVM_PRIVATE_KEY', 'secret-key'],
+    ] as const)
+      assert.doesNotMatch(refusal({ env: { [variable]: value } }), /secret-key/)
   })
 
   it('cuts slashes from the end of the public address', () => {

@@ -75,7 +75,7 @@ describe('a ledger’s lines', () => {
     const checkpoint = input()
     const { ref } = await send(ledger, checkpoint)
     clock.set(clock.now() + 10_000)
-    const [status] = await ledger.status([ref])
+    const [status] = await ledger.status([{ ref }])
     assert.ok(status?.state === 'confirmed')
     assert.deepEqual(Buffer.from(status.evidence).toString(), (await lines())[1])
     const block = verifyLedgerBlock(status.evidence, await publicKey())

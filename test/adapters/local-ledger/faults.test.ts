@@ -22,7 +22,7 @@ describe('a last line that a crash cut short', () => {
       assert.equal(mended.mendedBytes, end - before.length)
       assert.deepEqual(await readFile(blocks), before)
       assert.deepEqual(await readFile(`${blocks}.cut`), after.subarray(before.length, end))
-      const states = (await mended.status([first.ref, second.ref])).map(({ state }) => state)
+      const states = (await mended.status([first, second])).map(({ state }) => state)
       assert.deepEqual(states, ['included', 'unknown'])
       await mended.broadcast(second.raw)
       await mended.close()
@@ -116,7 +116,7 @@ describe('the disk fails', () => {
         const current = restart ? await open() : ledger
         await current.broadcast(raw)
         assert.ok(
-          (await current.status([kept.ref, ref])).every(({ state }) => state === 'included' || state === 'confirmed'),
+          (await current.status([kept, { ref }])).every(({ state }) => state === 'included' || state === 'confirmed'),
         )
         assert.equal((await verifyLedger(blocks, await publicKey())).transactions, 2)
         return wasMet
@@ -139,14 +139,14 @@ describe('the disk fails', () => {
       assert.ok(faulty.disarm())
       // Written whole, and not acknowledged: this ledger does not know it, whoever starts next does.
       assert.equal((await lines()).length, 3)
-      assert.equal((await ledger.status([ref]))[0]?.state, 'unknown')
+      assert.equal((await ledger.status([{ ref }]))[0]?.state, 'unknown')
       await assert.rejects(ledger.broadcast(raw), { code: 'ANCHOR_FAILED' })
       failTruncate = false
       if (restart) await ledger.close()
       const current = restart ? await open() : ledger
-      assert.equal((await current.status([ref]))[0]?.state, restart ? 'included' : 'unknown')
+      assert.equal((await current.status([{ ref }]))[0]?.state, restart ? 'included' : 'unknown')
       await current.broadcast(raw)
-      assert.equal((await current.status([ref]))[0]?.state, 'included')
+      assert.equal((await current.status([{ ref }]))[0]?.state, 'included')
       assert.equal((await verifyLedger(blocks, await publicKey())).transactions, 2)
     }
   })
@@ -157,9 +157,9 @@ describe('the disk fails', () => {
     const ledger = await open({ files: faulty.files })
     const { ref } = await send(ledger)
     faulty.arm({ operation: 'read', nth: 1, fault: 'not applied', code: 'EIO' })
-    await assert.rejects(ledger.status([ref]), { code: 'ANCHOR_FAILED' })
+    await assert.rejects(ledger.status([{ ref }]), { code: 'ANCHOR_FAILED' })
     assert.ok(faulty.disarm())
-    assert.equal((await ledger.status([ref]))[0]?.state, 'included')
+    assert.equal((await ledger.status([{ ref }]))[0]?.state, 'included')
   })
 
   test('at the first start, or at one that mends: the next start is good', async (t) => {
@@ -196,7 +196,7 @@ describe('the disk fails', () => {
         await first?.close()
         assert.equal(faulty.openHandles, 0)
         const second = await open()
-        if (ref !== undefined) assert.equal((await second.status([ref]))[0]?.state, 'included')
+        if (ref !== undefined) assert.equal((await second.status([{ ref }]))[0]?.state, 'included')
         await send(second)
         const files = (await filesBelow(directory)).filter((name) => !name.endsWith('.cut'))
         assert.deepEqual(files, ['blocks.jsonl', 'ledger.key', 'ledger.pub'])

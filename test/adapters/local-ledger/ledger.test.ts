@@ -3,7 +3,7 @@ import { appendFile, copyFile, readFile, stat, unlink, writeFile } from 'node:fs
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openLocalLedger, verifyLedger } from '../../../adapters/local-ledger/index.ts'
-import type { AnchorStatus } from '../../../core/ports.ts'
+import type { AnchorStatus, PreparedAnchor } from '../../../core/ports.ts'
 import { ManualClock } from '../../manual-clock.ts'
 import { filesBelow } from '../files/temporary.ts'
 import { input, ledgerDirectory, send } from './ledger-directory.ts'
@@ -33,7 +33,7 @@ describe('the local ledger', () => {
     const states: unknown[] = []
     for (const after of [10_250, 10_499, 10_500, 11_499, 11_500, 60_000]) {
       clock.set(genesis + after)
-      const { state, blockNumber, blockTime, confirmations } = inBlock((await ledger.status([ref]))[0])
+      const { state, blockNumber, blockTime, confirmations } = inBlock((await ledger.status([{ ref }]))[0])
       assert.equal(blockNumber, 20)
       assert.equal(blockTime, genesis + 10_250)
       states.push([state, confirmations])
@@ -52,9 +52,9 @@ describe('the local ledger', () => {
     const { open, clock, lines } = await ledgerDirectory(t)
     const ledger = await open()
     clock.set(clock.now() + 100_000)
-    const refs: string[] = []
-    for (let i = 0; i < 3; i += 1) refs.push((await send(ledger)).ref)
-    const heights = (await ledger.status(refs)).map((status) => inBlock(status).blockNumber)
+    const sent: PreparedAnchor[] = []
+    for (let i = 0; i < 3; i += 1) sent.push(await send(ledger))
+    const heights = (await ledger.status(sent)).map((status) => inBlock(status).blockNumber)
     assert.deepEqual(heights, [100, 101, 102])
     assert.equal((await lines()).length, 4)
   })
@@ -67,7 +67,7 @@ describe('the local ledger', () => {
     assert.ok(counts.length <= 6, `${counts.length} blocks`)
     assert.ok(Math.max(...counts) <= 256)
     assert.equal((await verifyLedger(blocks, await publicKey())).transactions, 600)
-    assert.ok((await ledger.status(sent.map(({ ref }) => ref))).every(({ state }) => state !== 'unknown'))
+    assert.ok((await ledger.status(sent)).every(({ state }) => state !== 'unknown'))
   })
 
   test('never falls when its clock does: heights, block times and confirmations', async (t) => {
@@ -77,22 +77,22 @@ describe('the local ledger', () => {
     clock.set(start + 50_000)
     const first = await send(ledger)
     clock.set(start + 51_000)
-    const before = inBlock((await ledger.status([first.ref]))[0])
+    const before = inBlock((await ledger.status([first]))[0])
     for (const setBack of [start + 20_000, start - 1_000_000]) {
       clock.set(setBack)
-      assert.deepEqual(inBlock((await ledger.status([first.ref]))[0]), before)
+      assert.deepEqual(inBlock((await ledger.status([first]))[0]), before)
       const { ref } = await send(ledger)
-      const later = inBlock((await ledger.status([ref]))[0])
+      const later = inBlock((await ledger.status([{ ref }]))[0])
       assert.ok(later.blockNumber > before.blockNumber)
       assert.ok(later.blockTime >= before.blockTime)
-      assert.ok(inBlock((await ledger.status([first.ref]))[0]).confirmations >= before.confirmations)
+      assert.ok(inBlock((await ledger.status([first]))[0]).confirmations >= before.confirmations)
       clock.set(start + 51_000)
     }
     await ledger.close()
     clock.set(start - 1_000_000)
     const again = await open()
-    assert.equal(inBlock((await again.status([first.ref]))[0]).blockNumber, before.blockNumber)
-    const last = inBlock((await again.status([(await send(again)).ref]))[0])
+    assert.equal(inBlock((await again.status([first]))[0]).blockNumber, before.blockNumber)
+    const last = inBlock((await again.status([await send(again)]))[0])
     assert.ok(last.blockNumber > before.blockNumber && last.blockTime >= before.blockTime)
   })
 
@@ -116,7 +116,7 @@ describe('the local ledger', () => {
     const sending = ledger.broadcast(raw)
     raw.fill(0)
     await sending
-    assert.equal(inBlock((await ledger.status([ref]))[0]).state, 'included')
+    assert.equal(inBlock((await ledger.status([{ ref }]))[0]).state, 'included')
     await verifyLedger(blocks, await publicKey())
   })
 
@@ -127,7 +127,7 @@ describe('the local ledger', () => {
     const sending = ledger.broadcast(raw)
     await ledger.close()
     await sending
-    assert.equal(inBlock((await (await open()).status([ref]))[0]).state, 'included')
+    assert.equal(inBlock((await (await open()).status([{ ref }]))[0]).state, 'included')
   })
 })
 
@@ -183,5 +183,5 @@ test('a block that changed on the disk under a running ledger is CORRUPT, and no
   const { ref } = await send(ledger)
   const text = await readFile(blocks, 'utf8')
   await writeFile(blocks, text.replace('"height":1,', '"height":0,'))
-  await assert.rejects(ledger.status([ref]), { code: 'CORRUPT' })
+  await assert.rejects(ledger.status([{ ref }]), { code: 'CORRUPT' })
 })

@@ -59,7 +59,12 @@ describe('the log reader', () => {
   it('answers for a log in which nothing is sealed', async () => {
     const reader = new LogReader(new MemoryRecords())
     assert.deepEqual(await reader.treeHead(), { size: 0, root: toHex(emptyRoot()), batchId: null, time: 0 })
-    assert.deepEqual(await reader.anchorHead(), { confirmedSize: 0, sentSize: 0, outstanding: null })
+    assert.deepEqual(await reader.anchorHead(), {
+      confirmedSize: 0,
+      sentSize: 0,
+      outstanding: null,
+      unsettled: [],
+    })
     assert.deepEqual(await reader.rootAt(0), emptyRoot())
     assert.deepEqual(await reader.placesOf([new Uint8Array(32)]), [undefined])
     assert.deepEqual(await reader.placesOf([]), [])
