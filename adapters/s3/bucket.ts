@@ -110,7 +110,7 @@ export class Bucket {
     await this.#client.send(new DeleteObjectCommand({ ...this.#at(key), ...(versionId && { VersionId: versionId }) }))
   }
 
-  async startUpload(key: string, mark: Mark, signal?: AbortSignal): Promise<StartedUpload> {
+  async startUpload(key: string, mark: Mark): Promise<StartedUpload> {
     const { UploadId } = await this.#client.send(
       new CreateMultipartUploadCommand({
         ...this.#at(key),
@@ -118,7 +118,6 @@ export class Bucket {
         ContentType: 'application/octet-stream',
         Metadata: metadataOf(mark),
       }),
-      signal && { abortSignal: signal },
     )
     if (UploadId === undefined) throw new Error('The object store began an upload without an id')
     return { key, uploadId: UploadId }

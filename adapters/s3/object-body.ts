@@ -3,8 +3,8 @@ import { RegistryError } from '../../core/errors.ts'
 import type { BlobRange } from '../../core/ports.ts'
 import { asUnavailable } from './fault.ts'
 
-/** Connections that break one after the other without a byte between them. */
-const MAX_FRUITLESS = 3
+/** Connections that are opened again one after the other without a byte from any. */
+const MAX_REOPENED = 3
 
 export interface BodySource {
   /** The first connection, which gives the range from its start. */
@@ -28,7 +28,7 @@ export class ObjectBody implements AsyncIterableIterator<Uint8Array> {
   #at: number
   #stream: Readable
   #chunks: AsyncIterator<Uint8Array>
-  #fruitless = 0
+  #reopened = 0
   #isReleased = false
   readonly #onAbort = (): void => this.#release()
 
@@ -80,7 +80,7 @@ export class ObjectBody implements AsyncIterableIterator<Uint8Array> {
     }
     if (chunk.length > this.#end - this.#at)
       throw new RegistryError('CORRUPT', 'The object store gave more of a file than it has')
-    this.#fruitless = chunk.length > 0 ? 0 : this.#fruitless
+    this.#reopened = chunk.length > 0 ? 0 : this.#reopened
     this.#at += chunk.length
     if (this.#at === this.#end) this.#release()
     return chunk
@@ -88,8 +88,8 @@ export class ObjectBody implements AsyncIterableIterator<Uint8Array> {
 
   async #resume(error: RegistryError): Promise<void> {
     this.#stream.destroy()
-    this.#fruitless += 1
-    if (this.#isReleased || this.#fruitless > MAX_FRUITLESS) throw error
+    this.#reopened += 1
+    if (this.#isReleased || this.#reopened > MAX_REOPENED) throw error
     const { reopen, signal } = this.#source
     this.#stream = await reopen({ start: this.#at, end: this.#end }, signal)
     this.#chunks = chunksOf(this.#stream)

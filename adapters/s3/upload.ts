@@ -41,7 +41,8 @@ export class Upload {
     try {
       for await (const { bytes, isLast } of partsOf(body, partBytes)) {
         if (isLast && upload === undefined) return await this.#publish(() => this.#putWhole(bytes))
-        upload ??= await this.#bucket.startUpload(this.#key, { put: this.#id }, signal)
+        // Not interrupted: an upload whose id is not known cannot be aborted.
+        upload ??= await this.#bucket.startUpload(this.#key, { put: this.#id })
         etags.push(await this.#bucket.uploadPart(upload, etags.length + 1, bytes, signal))
       }
       const started = upload as StartedUpload

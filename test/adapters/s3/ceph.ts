@@ -137,7 +137,11 @@ export class Ceph {
     await this.#run('ceph', 'osd', 'crush', 'add-bucket', 'default', 'root')
     await this.#run('ceph', 'osd', 'crush', 'add', 'osd.0', '1.0', 'root=default')
     await this.#daemon('ceph-osd', ['-i', '0'])
-    await until(async () => (await this.#run('ceph', 'osd', 'stat')).includes('1 up'), 'the OSD')
+    await until(async () => {
+      // One that asks before it has the monitors' map is told `wrong fsid`, and ends.
+      if (this.#daemons.get('ceph-osd')?.exitCode !== null) await this.#daemon('ceph-osd', ['-i', '0'])
+      return (await this.#run('ceph', 'osd', 'stat')).includes('1 up')
+    }, 'the OSD')
     const { accessKeyId, secretAccessKey } = CREDENTIALS
     await this.#run(
       'radosgw-admin',
@@ -222,6 +226,8 @@ mon data = ${directory}/mon
 [osd.0]
 osd data = ${directory}/osd
 osd objectstore = memstore
+osd class update on start = false
+osd crush update on start = false
 memstore device bytes = 2147483648
 [client.rgw]
 rgw frontends = beast endpoint=127.0.0.1:${port} tcp_nodelay=1

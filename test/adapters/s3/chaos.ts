@@ -13,6 +13,10 @@ export type Fault =
   | 'lose'
   /** Carried out, and no answer ever comes. */
   | 'hang'
+  /** The connection breaks when so many bytes of the request's body have come. */
+  | { readonly cutUploadAfter: number }
+  /** Carried out, and the answer has other headers. */
+  | { readonly headers: Readonly<Record<string, string>> }
   /** The answer's body breaks off after so many bytes. */
   | { readonly cutAfter: number }
   /** The answer's body stops after so many bytes, and the connection stays. */
@@ -23,6 +27,9 @@ type Matches = (request: {
   readonly url: string
   readonly headers: IncomingMessage['headers']
 }) => boolean
+
+/** Those of requests that are passed on. */
+type PassedFault = Exclude<Fault, 'refuse' | { readonly answer: number } | { readonly cutUploadAfter: number }>
 
 interface Armed {
   readonly matches: Matches
@@ -88,14 +95,16 @@ export class ChaosProxy {
     else if (typeof fault === 'object' && 'answer' in fault) {
       req.resume()
       req.on('end', () => res.writeHead(fault.answer).end())
+    } else if (typeof fault === 'object' && 'cutUploadAfter' in fault) {
+      let left = fault.cutUploadAfter
+      req.on('data', (chunk: Buffer) => {
+        left -= chunk.length
+        if (left <= 0) res.socket?.resetAndDestroy()
+      })
     } else this.#pass(req, res, fault)
   }
 
-  #pass(
-    req: IncomingMessage,
-    res: ServerResponse,
-    fault: Exclude<Fault, 'refuse' | { answer: number }> | undefined,
-  ): void {
+  #pass(req: IncomingMessage, res: ServerResponse, fault: PassedFault | undefined): void {
     const { method, url: path, headers } = req
     const upstream = request({ host: '127.0.0.1', port: this.#upstreamPort, method, path, headers, agent: false })
     upstream.on('error', () => res.socket?.resetAndDestroy())
@@ -105,8 +114,9 @@ export class ChaosProxy {
         if (fault === 'lose') answer.on('end', () => res.socket?.resetAndDestroy())
         return
       }
-      res.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
-      if (fault === undefined) pipeline(answer, res, () => undefined)
+      const changed = fault !== undefined && 'headers' in fault ? fault.headers : {}
+      res.writeHead(answer.statusCode ?? 502, { ...answer.headers, ...changed })
+      if (fault === undefined || 'headers' in fault) pipeline(answer, res, () => undefined)
       else spoilBody(answer, res, fault)
     })
     // A client that goes away takes the request with it.
@@ -132,3 +142,20 @@ function spoilBody(
     if (left === 0) answer.pause()
   })
 }
+
+const isUploadPart = (url: string): boolean => url.includes('partNumber=')
+
+/** The requests that the adapter makes, by what they are for. */
+export const REQUESTS = {
+  put: ({ method, headers }) => method === 'PUT' && headers['x-amz-meta-evidence-put'] !== undefined,
+  claim: ({ method, headers }) => method === 'PUT' && headers['x-amz-meta-evidence-claim'] !== undefined,
+  start: ({ method, url }) => method === 'POST' && /[?&]uploads/.test(url),
+  part: ({ method, url }) => method === 'PUT' && isUploadPart(url),
+  complete: ({ method, url }) => method === 'POST' && url.includes('uploadId='),
+  abort: ({ method, url }) => method === 'DELETE' && url.includes('uploadId='),
+  delete: ({ method, url }) => method === 'DELETE' && !url.includes('uploadId='),
+  head: ({ method }) => method === 'HEAD',
+  get: ({ method, url }) => method === 'GET' && !/[?&]uploads/.test(url),
+} satisfies Record<string, Matches>
+
+export type RequestKind = keyof typeof REQUESTS
