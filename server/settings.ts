@@ -97,7 +97,7 @@ export const SETTINGS = {
     ...text('the name of a bucket', /^[A-Za-z0-9][A-Za-z0-9._:/-]{1,254}$/),
     fallback: unset<string>(),
     shownFallback: 'none',
-    doc: 'Bucket for files, without versioning; region and credentials are read as the AWS SDK reads them (AWS_REGION, …)',
+    doc: 'Bucket for files, without versioning; region and credentials come from where the AWS SDK takes them',
   }),
   s3Prefix: row({
     ...text('at most 512 of A-Z a-z 0-9 . _ - /', /^[A-Za-z0-9._/-]{1,512}$/),

@@ -1,7 +1,7 @@
 import { assertBlobKey, assertBlobRange, MeteredBody } from '../../core/blob.ts'
 import { RegistryError } from '../../core/errors.ts'
 import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports.ts'
-import type { Bucket, OpenedObject } from './bucket.ts'
+import type { BlobBucket, OpenedObject } from './bucket.ts'
 import { asUnavailable, statusOf } from './fault.ts'
 import { ObjectBody } from './object-body.ts'
 import { partBytesFor } from './parts.ts'
@@ -15,7 +15,7 @@ import { Upload } from './upload.ts'
  * `maxBytes` beyond 78 GiB holds one ten-thousandth of that. A reader holds what its connection has buffered.
  */
 export class S3Blobs implements BlobStore {
-  readonly #bucket: Bucket
+  readonly #bucket: BlobBucket
   readonly #partBytes: number
   readonly #isConditional: boolean
   readonly #underWay = new Set<Promise<unknown>>()
@@ -24,7 +24,7 @@ export class S3Blobs implements BlobStore {
   #isDestroyed = false
 
   /** Takes over the bucket. `isConditional`: it holds to `If-None-Match: *` on puts. */
-  constructor(bucket: Bucket, options: { readonly partBytes: number; readonly isConditional: boolean }) {
+  constructor(bucket: BlobBucket, options: { readonly partBytes: number; readonly isConditional: boolean }) {
     this.#bucket = bucket
     this.#partBytes = options.partBytes
     this.#isConditional = options.isConditional

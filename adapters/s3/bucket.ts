@@ -37,8 +37,11 @@ export interface StartedUpload {
   readonly uploadId: string
 }
 
-/** The S3 operations in use, on keys below one prefix of one bucket. Throws what the SDK throws (see `fault.ts`). */
-export class Bucket {
+/**
+ * The S3 operations in use, on keys below one prefix of one bucket. Throws what the SDK throws (see `fault.ts`).
+ * (Not named `Bucket`: inside a class of that name tsc 7.0.2 emits the property `Bucket` as `_a`.)
+ */
+export class BlobBucket {
   readonly #client: S3Client
   readonly #bucket: string
   readonly #prefix: string

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { RegistryError } from '../../core/errors.ts'
 import { S3Blobs } from './blobs.ts'
-import { Bucket } from './bucket.ts'
+import { BlobBucket } from './bucket.ts'
 import { asStartFault, isRefusedCondition, isUnknownToService, statusOf } from './fault.ts'
 import { assertSettings, DEFAULTS, type S3Settings } from './settings.ts'
 
@@ -16,7 +16,7 @@ const DEAD_AFTER_MS = 24 * 3_600_000
  */
 export async function openS3Blobs(settings: S3Settings): Promise<S3Blobs> {
   assertSettings(settings)
-  const bucket = new Bucket(settings)
+  const bucket = new BlobBucket(settings)
   try {
     const { isConditional, now } = await tryOut(bucket, settings.bucket)
     await sweep(bucket, new Date(now.getTime() - DEAD_AFTER_MS))
@@ -28,7 +28,7 @@ export async function openS3Blobs(settings: S3Settings): Promise<S3Blobs> {
 }
 
 /** Answers what the service can, and its own time, which need not be this machine's. */
-async function tryOut(bucket: Bucket, name: string): Promise<{ isConditional: boolean; now: Date }> {
+async function tryOut(bucket: BlobBucket, name: string): Promise<{ isConditional: boolean; now: Date }> {
   // No blob's key has a dot.
   const key = `probe.${randomUUID()}`
   const mark = { put: key }
@@ -47,7 +47,7 @@ async function tryOut(bucket: Bucket, name: string): Promise<{ isConditional: bo
 }
 
 /** Whether a second put to a key is refused. Some services ignore the condition, some refuse to hear of it. */
-async function knowsConditions(bucket: Bucket, name: string, key: string): Promise<boolean> {
+async function knowsConditions(bucket: BlobBucket, name: string, key: string): Promise<boolean> {
   const put = () => bucket.put(key, new Uint8Array(), { put: key }, true)
   try {
     // The first may be refused as well: where its answer was lost, and it was sent again.
@@ -68,7 +68,7 @@ function ignoreCondition(error: unknown): void {
 /** Deleting from a bucket with versions keeps the bytes, and the registry promises that they are gone. */
 async function putUnversioned(
   put: () => Promise<string | undefined>,
-  bucket: Bucket,
+  bucket: BlobBucket,
   name: string,
   key: string,
 ): Promise<void> {
@@ -82,7 +82,7 @@ async function putUnversioned(
 }
 
 /** Only saves storage, so a service that cannot list uploads is no reason to stop. */
-async function sweep(bucket: Bucket, before: Date): Promise<void> {
+async function sweep(bucket: BlobBucket, before: Date): Promise<void> {
   try {
     for await (const upload of bucket.unfinishedUploads(before)) {
       // Another server may sweep at the same time.

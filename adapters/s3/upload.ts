@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { blobExists } from '../../core/blob.ts'
-import type { Bucket, ObjectInfo, StartedUpload } from './bucket.ts'
+import type { BlobBucket, ObjectInfo, StartedUpload } from './bucket.ts'
 import { mayBeApplied, statusOf } from './fault.ts'
 import { partsOf } from './parts.ts'
 
@@ -22,12 +22,12 @@ const MAX_TRIES = 3
  * first claims its key with an empty object, which readers take for none, and then completes over it.
  */
 export class Upload {
-  readonly #bucket: Bucket
+  readonly #bucket: BlobBucket
   readonly #key: string
   readonly #options: UploadOptions
   readonly #id = randomUUID()
 
-  constructor(bucket: Bucket, key: string, options: UploadOptions) {
+  constructor(bucket: BlobBucket, key: string, options: UploadOptions) {
     this.#bucket = bucket
     this.#key = key
     this.#options = options
