@@ -194,7 +194,7 @@ export interface Files {
   discard(files: readonly StagedFile[]): Promise<void>
   /** The file that the selector names, where all that it names are its owners: else `FILE_NOT_FOUND`. */
   find(scope: Scope, selector: FileSelector): Promise<FileInfo>
-  /** The bytes of a found file, all or one range. */
+  /** The bytes of a found file, all or one range. The whole is hashed on its way, and ends as `CORRUPT` where it is not what was recorded. */
   read(file: FileInfo, range?: BlobRange, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /** Appends the deletefile event, then destroys the bytes. A category's image is deleted without an event. */
   delete(scope: Scope, selector: FileSelector): Promise<void>

@@ -2,19 +2,14 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import closeWithGrace from 'close-with-grace'
 import { pino, type Logger } from 'pino'
-import {
-  openLocalBlobs,
-  FileSignedHead,
-  readOrCreateSecret,
-  readSecret,
-  writePrivateFile,
-} from '../adapters/files/index.ts'
+import { FileSignedHead, readOrCreateSecret, readSecret, writePrivateFile } from '../adapters/files/index.ts'
 import { openLevelRecords } from '../adapters/level/index.ts'
 import { openLocalTsa } from '../adapters/local-tsa/index.ts'
 import { isRegistryError, openRegistry, systemClock, type Registry } from '../core/index.ts'
 import { createSealer } from '../sealer/index.ts'
 import { anchorOptions } from './anchor.ts'
 import { BASE_PATH, createApp } from './app.ts'
+import { openBlobs } from './blobs.ts'
 import { loadConfig, type Config, type Start } from './config.ts'
 import { newOperatorKey, welcome } from './first-start.ts'
 import { listen, type RunningServer } from './server.ts'
@@ -23,7 +18,7 @@ import { listen, type RunningServer } from './server.ts'
  * The bundled server: the one place that knows every part. Its data directory holds
  *
  *     records/           LevelDB
- *     blobs/             files
+ *     blobs/             files, unless they are in a bucket
  *     tsa/               the local timestamp authority; ca.pem is its CA
  *     ledger/            the local ledger, where that is the anchor
  *     secret             the root secret, unless EVIDENCE_SECRET_FILE names another
@@ -52,7 +47,7 @@ async function openParts(config: Config, logger: Logger): Promise<Registry> {
     const secret = await (config.secretFile === undefined
       ? readOrCreateSecret(join(directory, 'secret'))
       : readSecret(config.secretFile))
-    const blobs = await keep(openLocalBlobs(join(directory, 'blobs')))
+    const blobs = await keep(openBlobs(config, directory))
     const timestampAuthority = await keep(openLocalTsa(join(directory, 'tsa'), { clock: systemClock }))
     const anchoring = await anchorOptions(config, join(directory, 'ledger'), systemClock)
     if (anchoring.anchor !== undefined) opened.push(anchoring.anchor)

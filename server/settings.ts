@@ -106,6 +106,51 @@ export const SETTINGS = {
     shownFallback: 'secret in the data directory, made at the first start',
     doc: 'File with the root secret, at least 32 bytes; all other secrets derive from it',
   }),
+  blobs: row<'files' | 's3'>({
+    ...oneOf('files', 's3'),
+    fallback: 'files',
+    doc: 'Where files are: in the data directory, or in a bucket',
+  }),
+  s3Bucket: row<string | undefined>({
+    ...text('the name of a bucket', /^[A-Za-z0-9][A-Za-z0-9._:/-]{1,254}$/),
+    fallback: unset<string>(),
+    shownFallback: 'none',
+    doc: 'Bucket for files, without versioning; region and credentials come from where the AWS SDK takes them',
+  }),
+  s3Prefix: row({
+    ...text('at most 512 of A-Z a-z 0-9 . _ - /', /^[A-Za-z0-9._/-]{1,512}$/),
+    fallback: 'evidence/',
+    doc: "Before each key in the bucket; what is below it is the registry's alone",
+  }),
+  s3Endpoint: row<string | undefined>({
+    takes: 'an http or https URL',
+    parse: httpUrl,
+    fallback: unset<string>(),
+    shownFallback: 'that of Amazon S3',
+    doc: 'Address of another service that speaks S3',
+  }),
+  s3PathStyle: row<boolean | undefined>({
+    ...flag,
+    fallback: unset<boolean>(),
+    shownFallback: 'true with an endpoint, else false',
+    doc: 'Name the bucket in the path, not in the host',
+  }),
+  s3Encryption: row<'bucket' | 'AES256' | 'aws:kms'>({
+    ...oneOf('bucket', 'AES256', 'aws:kms'),
+    fallback: 'bucket',
+    doc: 'Server-side encryption: as the bucket is set, with keys of the service, or with one of a key service',
+  }),
+  s3KmsKeyId: row<string | undefined>({
+    ...text('the id of a key', /^[\x21-\x7e]{1,2048}$/),
+    fallback: unset<string>(),
+    shownFallback: "the account's own",
+    doc: 'Key for aws:kms',
+  }),
+  s3Checksums: row<'WHEN_REQUIRED' | 'WHEN_SUPPORTED'>({
+    ...oneOf('WHEN_REQUIRED', 'WHEN_SUPPORTED'),
+    fallback: 'WHEN_REQUIRED',
+    doc: 'When requests carry checksums of the AWS SDK, which not every service takes; files are hashed in any case',
+  }),
   logName: row({
     ...text('1 to 160 of A-Z a-z 0-9 . _ - /', /^[A-Za-z0-9._/-]{1,160}$/),
     fallback: 'evidence-registry',

@@ -10,6 +10,7 @@ import type { FileInfo, Files, FileToStage, Scope, StagedFile } from '../registr
 import { closed, FileSelector, Line, type FileEntry, type FileToken } from '../schemas.ts'
 import { validate } from '../validation.ts'
 import { abandon, destroy, doom, intend } from './blobs.ts'
+import { CheckedBody } from './checked-body.ts'
 import {
   assertCompany,
   lastPart,
@@ -97,7 +98,7 @@ export class RegistryFiles implements Files {
   async read(file: FileInfo, range?: BlobRange, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const blob = await this.#context.blobs.get(file.id, range, signal)
     if (blob === undefined) throw fileNotFound()
-    if (blob.size === file.size) return blob.body
+    if (blob.size === file.size) return range === undefined ? new CheckedBody(blob.body, file) : blob.body
     // A body that nobody reads must be let go, or it keeps its file open.
     await blob.body[Symbol.asyncIterator]().return?.()
     throw new RegistryError('CORRUPT', `The stored bytes of file ${file.id} do not have the recorded size`)

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { FileSignedHead, openLocalBlobs, readSecret } from '../../adapters/files/index.ts'
+import { FileSignedHead, readSecret } from '../../adapters/files/index.ts'
 import { openLevelRecords } from '../../adapters/level/index.ts'
 import {
   fsck,
@@ -11,11 +11,12 @@ import {
   type FsckReport,
   type FsckStores,
 } from '../../core/index.ts'
+import { openBlobs } from '../blobs.ts'
 import { loadConfig, type Config } from '../config.ts'
+import { ProgressLine } from './progress-line.ts'
 
 /** Nothing differs; something does, or the stores cannot be read; it was not asked rightly. */
 const [EXIT_SOUND, EXIT_DIFFERS, EXIT_USAGE] = [0, 1, 2]
-const PROGRESS_MS = 2_000
 
 const HELP = `Usage: evidence-registry fsck [--data-dir DIR] [--secret-file FILE] [--skip-files]
 
@@ -24,7 +25,7 @@ stored file, and prints a line for each thing that differs. The server must not 
 
   --data-dir DIR      the data directory; default: EVIDENCE_DATA_DIR, else ./data
   --secret-file FILE  the root secret; default: EVIDENCE_SECRET_FILE, else secret in the data directory
-  --skip-files        do not read the stored files
+  --skip-files        do not read the stored files; else EVIDENCE_BLOBS and EVIDENCE_S3_… say where they are
 
 Ends with 0 where nothing differs, with 1 where something does, with 2 where a setting cannot be used.
 `
@@ -52,6 +53,8 @@ export async function fsckCommand(input: CommandInput): Promise<number> {
 }
 
 interface Asked {
+  /** Says where the files are. */
+  readonly config: Config
   readonly directory: string
   /** Where it was named, it must be there. */
   readonly secretFile: string | undefined
@@ -67,8 +70,13 @@ function parse({ args, env }: CommandInput): Asked | undefined {
   )
   const started = loadConfig({ args: flags, env })
   // Without --help among its flags, the configuration is always one to run.
-  const { dataDir, secretFile } = (started as { readonly run: Config }).run
-  return { directory: resolve(dataDir), secretFile, skipFiles: values['skip-files'] === true }
+  const config = (started as { readonly run: Config }).run
+  return {
+    config,
+    directory: resolve(config.dataDir),
+    secretFile: config.secretFile,
+    skipFiles: values['skip-files'] === true,
+  }
 }
 
 function flagsOf(args: readonly string[]) {
@@ -87,7 +95,7 @@ function flagsOf(args: readonly string[]) {
   }
 }
 
-async function check({ directory, secretFile, skipFiles }: Asked): Promise<FsckReport> {
+async function check({ config, directory, secretFile, skipFiles }: Asked): Promise<FsckReport> {
   // Opening would begin an empty store where there is none.
   if (!(await exists(join(directory, 'records'))))
     throw new RegistryError(
@@ -101,7 +109,7 @@ async function check({ directory, secretFile, skipFiles }: Asked): Promise<FsckR
   const records = await openLevelRecords(join(directory, 'records'))
   let blobs: BlobStore | undefined
   try {
-    if (!skipFiles) blobs = await openLocalBlobs(join(directory, 'blobs'))
+    if (!skipFiles) blobs = await openBlobs(config, directory)
     const stores = { records, ...(blobs && { blobs }), ...(secret && { secret }), ...(signedHead && { signedHead }) }
     return await run(stores)
   } finally {
@@ -132,20 +140,3 @@ const exists = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   )
-
-/** One line that is written over on a terminal; elsewhere a line every two seconds. */
-class ProgressLine {
-  #shownAt = performance.now()
-
-  show(text: string): void {
-    const { isTTY } = process.stderr
-    const now = performance.now()
-    if (now - this.#shownAt < (isTTY ? 100 : PROGRESS_MS)) return
-    this.#shownAt = now
-    process.stderr.write(isTTY ? `\r\x1b[K${text}` : `${text}\n`)
-  }
-
-  clear(): void {
-    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
-  }
-}

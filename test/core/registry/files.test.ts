@@ -238,6 +238,43 @@ describe('finding and reading a file', () => {
       fixture.process.blobs.get = async () => undefined
       await assert.rejects(files.read(info), refused('FILE_NOT_FOUND'))
     }))
+
+  it('gives the last bytes of a whole file only where all are those recorded, and lets go of what is not read', () =>
+    withRegistry(async (fixture) => {
+      const { registry: { files }, scope } = fixture // prettier-ignore
+      const { image } = await filled(fixture)
+      const info = await files.find(scope, { fileId: image.id })
+      let returned = 0
+      const stored = (...texts: readonly string[]) => {
+        fixture.process.blobs.get = async () => {
+          const chunks = texts.map((text) => new Uint8Array(Buffer.from(text)))
+          const body = {
+            [Symbol.asyncIterator]: () => ({
+              next: async () => {
+                const value = chunks.shift()
+                return value === undefined ? { done: true as const, value } : { done: false as const, value }
+              },
+              return: async () => ({ done: true as const, value: void returned++ }),
+            }),
+          }
+          return { size: info.size, body }
+        }
+      }
+      stored('', 'im', '', 'ag', 'e', '')
+      assert.equal(await textOf(await files.read(info)), 'image')
+      stored('im', 'ag', 'E')
+      let given = ''
+      const reading = (async () => {
+        for await (const chunk of await files.read(info)) given += Buffer.from(chunk).toString()
+      })()
+      await assert.rejects(reading, refused('CORRUPT'))
+      assert.equal(given, 'imag')
+      assert.equal(await textOf(await files.read(info, { start: 0, end: 5 })), 'imagE', 'a range is not checked')
+      stored('image')
+      assert.equal(returned, 0)
+      await (await files.read(info))[Symbol.asyncIterator]().return?.()
+      assert.equal(returned, 1)
+    }))
 })
 
 describe('deleting a file of an evidence', () => {

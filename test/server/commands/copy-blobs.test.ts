@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { MemoryBlobs, MemoryRecords } from '../../../adapters/memory/index.ts'
+import { sha256, toHex } from '../../../core/bytes.ts'
+import { RegistryError } from '../../../core/errors.ts'
+import { keys } from '../../../core/keys.ts'
+import type { BlobStore } from '../../../core/ports.ts'
+import { encodeRecord } from '../../../core/registry/records.ts'
+import { copyBlobs, type CopyReport } from '../../../server/commands/copy-blobs.ts'
+import { assertSame, collect, inChunks, mustGet } from '../../contract/blob-bodies.ts'
+
+const COUNT = 20
+const ROOMY = { maxBytes: 1_000_000 }
+const idOf = (n: number): string => `file-${String(n).padStart(2, '0')}`
+
+/** Records of files whose bytes are in a source, one of a deleted file, and an empty target. */
+async function scene() {
+  const [records, from, to] = [new MemoryRecords(), new MemoryBlobs(), new MemoryBlobs()]
+  const files = new Map<string, Uint8Array>()
+  for (let n = 0; n < COUNT; n += 1) {
+    const [id, bytes] = [idOf(n), new Uint8Array(randomBytes(n * 500))]
+    files.set(id, bytes)
+    await from.put(id, inChunks(bytes, 1_000), ROOMY)
+    const record = { id, size: bytes.length, sha256: toHex(sha256(bytes)) }
+    await records.commit({ writes: [{ key: keys.file(id), value: encodeRecord(record) }] })
+  }
+  const deleted = { id: 'deleted', deletion: { version: 2 } }
+  await records.commit({ writes: [{ key: keys.file('deleted'), value: encodeRecord(deleted) }] })
+  const problems: string[] = []
+  const copy = (stores: { from: BlobStore; to: BlobStore } = { from, to }): Promise<CopyReport> =>
+    copyBlobs(records, stores, {
+      onProblem: (id, message) => problems.push(`${id}: ${message}`),
+      onProgress: () => undefined,
+    })
+  const put = (store: BlobStore, id: string, text: string) => store.put(id, inChunks(Buffer.from(text), 10), ROOMY)
+  return { records, from, to, files, problems, copy, put }
+}
+
+describe('copying blobs', () => {
+  it('copies every file that is there, reads each again, and leaves the source as it is', async () => {
+    const { from, to, files, problems, copy } = await scene()
+    assert.deepEqual(await copy(), { copied: COUNT, found: 0, verified: COUNT, problems: 0 })
+    for (const store of [from, to])
+      for (const [id, bytes] of files) assertSame(await collect((await mustGet(store, id)).body), bytes)
+    assert.deepEqual(problems, [])
+  })
+
+  it('goes on where it was stopped, and does nothing where all is there', async () => {
+    const { from, to, problems, copy } = await scene()
+    let puts = 0
+    const failing: BlobStore = {
+      put: (key, body, options) =>
+        ++puts > 7 ? Promise.reject(new RegistryError('UNAVAILABLE', 'Injected')) : to.put(key, body, options),
+      get: (...args) => to.get(...args),
+      delete: (key) => to.delete(key),
+      close: () => to.close(),
+    }
+    assert.deepEqual(await copy({ from, to: failing }), { copied: 7, found: 0, verified: 7, problems: COUNT - 7 })
+    assert.equal(problems.length, COUNT - 7)
+    assert.deepEqual(await copy(), { copied: COUNT - 7, found: 7, verified: COUNT, problems: 0 })
+    assert.deepEqual(await copy(), { copied: 0, found: COUNT, verified: COUNT, problems: 0 })
+  })
+
+  it('names what the source has not or has wrong, keeps none of it, and copies the rest', async () => {
+    const { from, to, files, problems, copy, put } = await scene()
+    await from.delete(idOf(3))
+    for (const [id, text] of [
+      [idOf(4), 'x'.repeat(2_000)],
+      [idOf(5), 'shorter'],
+      [idOf(6), 'longer'.repeat(1_000)],
+    ] as const) {
+      await from.delete(id)
+      await put(from, id, text)
+    }
+    assert.deepEqual(await copy(), { copied: COUNT - 4, found: 0, verified: COUNT - 4, problems: 4 })
+    assert.deepEqual(problems.toSorted(), [
+      `${idOf(3)}: Its bytes are missing in the source`,
+      ...[4, 5, 6].map((n) => `${idOf(n)}: Its bytes in the source are not those that were recorded`),
+    ])
+    for (const id of files.keys()) {
+      const isWrong = [3, 4, 5, 6].some((n) => idOf(n) === id)
+      assert.equal((await to.get(id)) === undefined, isWrong, id)
+    }
+  })
+
+  it('replaces what is wrong in the target by what is right in the source, and by nothing else', async () => {
+    const { from, to, files, problems, copy, put } = await scene()
+    await put(to, idOf(7), 'of another size')
+    await put(to, idOf(8), 'x'.repeat(4_000))
+    await put(to, idOf(9), 'y'.repeat(4_500))
+    await from.delete(idOf(9))
+    assert.deepEqual(await copy(), { copied: COUNT - 1, found: 2, verified: COUNT - 1, problems: 1 })
+    assert.deepEqual(problems, [`${idOf(9)}: Its bytes are wrong in the target, and in the source wrong or missing`])
+    for (const [id, bytes] of files)
+      assertSame(await collect((await mustGet(to, id)).body), id === idOf(9) ? Buffer.from('y'.repeat(4_500)) : bytes)
+  })
+})
