@@ -24,6 +24,7 @@ import {
 } from '../../core/log-rows.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
 import { Database, pause, type OpenPostgresOptions } from './database.ts'
+import { JoinedLookups } from './joined-lookups.ts'
 import { faultOf, isPassing, isRolledBack, reasonOf } from './faults.ts'
 
 /** Commits of one group; what waits beyond joins the next. It bounds the size of one transaction. */
@@ -68,6 +69,8 @@ export async function openPostgresRecords(options: OpenPostgresOptions): Promise
  */
 export class PostgresRecords implements RecordStore {
   readonly #database: Database
+  readonly #records: JoinedLookups<RecordRow>
+  readonly #positions: JoinedLookups<number>
   /** This process, among those that write. */
   readonly #writer = randomUUID()
   #lastGroup = 0
@@ -77,13 +80,21 @@ export class PostgresRecords implements RecordStore {
 
   constructor(database: Database) {
     this.#database = database
+    const { sql } = database
+    this.#records = new JoinedLookups(async (keys) => {
+      const rows = await database.rows<RecordRow>(sql.get, [keys.map(keyBytes)])
+      return new Map(rows.map((row) => [keyText(row[0]), row]))
+    })
+    this.#positions = new JoinedLookups(async (entries) => {
+      const rows = await database.rows<[Buffer, string]>(sql.positions, [entries.map((hex) => Buffer.from(hex, 'hex'))])
+      return new Map(rows.map(([entry, position]) => [toHex(entry), Number(position)]))
+    })
   }
 
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
     this.#assertOpen()
     if (keys.length === 0) return []
-    const rows = await this.#database.rows<RecordRow>(this.#database.sql.get, [keys.map(keyBytes)])
-    const found = new Map(rows.map((row) => [keyText(row[0]), row]))
+    const found = await this.#records.find(keys)
     return keys.map((key) => {
       const row = found.get(key)
       // Each its own bytes, also where a key is asked for twice.
@@ -150,9 +161,9 @@ export class PostgresRecords implements RecordStore {
   async positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
     this.#assertOpen()
     if (entries.length === 0) return []
-    const rows = await this.#database.rows<[Buffer, string]>(this.#database.sql.positions, [entries.map(bufferOf)])
-    const found = new Map(rows.map(([entry, position]) => [toHex(entry), Number(position)]))
-    return entries.map((entry) => found.get(toHex(entry)))
+    const names = entries.map(toHex)
+    const found = await this.#positions.find(names)
+    return names.map((name) => found.get(name))
   }
 
   /** Writes what waits, then ends the connections. */
