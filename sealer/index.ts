@@ -207,6 +207,7 @@ class LogSealer implements Sealer {
       this.#logSize = logSize
       // Its loop looks for itself: no notify has anything to tell.
       this.#isBatchOpen = true
+      return head.size
     })
     this.#passes = observing.catch(() => {})
     await observing

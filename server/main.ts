@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import closeWithGrace from 'close-with-grace'
 import { pino, type Logger } from 'pino'
@@ -10,19 +10,21 @@ import {
   writePrivateFile,
 } from '../adapters/files/index.ts'
 import { openLevelRecords } from '../adapters/level/index.ts'
+import { claimDirectory } from '../adapters/level/owner.ts'
 import { openLocalLedger } from '../adapters/local-ledger/index.ts'
 import { openLocalTsa } from '../adapters/local-tsa/index.ts'
-import { isRegistryError, openRegistry, systemClock, type Registry } from '../core/index.ts'
+import { isRegistryError, openRegistry, RegistryError, systemClock, type Registry } from '../core/index.ts'
 import { createSealer } from '../sealer/index.ts'
 import { BASE_PATH, createApp } from './app.ts'
 import { loadConfig, type Config, type Start } from './config.ts'
 import { newOperatorKey, welcome } from './first-start.ts'
+import type { RequestCounter } from './rate-limit.ts'
 import { listen, type RunningServer } from './server.ts'
 
 /**
  * The bundled server: the one place that knows every part. Its data directory holds
  *
- *     records/           LevelDB
+ *     records/           LevelDB, unless the records are in PostgreSQL
  *     blobs/             files
  *     tsa/               the local timestamp authority; ca.pem is its CA
  *     ledger/            the local ledger
@@ -37,11 +39,41 @@ const EXIT_CONFIG = 2
 /** The registry gets so long to close beyond the requests' deadline. */
 const CLOSE_MS = 30_000
 
-async function openParts(config: Config, logger: Logger): Promise<Registry> {
+interface Parts {
+  readonly registry: Registry
+  readonly requestCounter?: RequestCounter
+}
+
+async function openRecords(config: Config, directory: string, logger: Logger) {
+  if (config.records === 'level') return openLevelRecords(join(directory, 'records'))
+  // Held until the process ends, and then free by itself.
+  await claimDirectory(directory)
+  const { openPostgresRecords } = await import('../adapters/postgres/index.ts')
+  return openPostgresRecords({ url: config.postgresUrl as string, logger })
+}
+
+/** What each server has of its own cannot vouch for records that others write to. */
+function assertSharable({ records, postgresUrl, anchor, tsa }: Config): void {
+  if (records === 'level') return
+  if (postgresUrl === undefined)
+    throw new RegistryError('CONFIG_ERROR', 'EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL')
+  for (const [variable, value] of [
+    ['EVIDENCE_ANCHOR', anchor],
+    ['EVIDENCE_TSA', tsa],
+  ] as const)
+    if (value === 'local')
+      throw new RegistryError(
+        'CONFIG_ERROR',
+        `${variable}=local is one server's own, and EVIDENCE_RECORDS=postgres is for several: name another, or none`,
+      )
+}
+
+async function openParts(config: Config, logger: Logger): Promise<Parts> {
+  assertSharable(config)
   const directory = resolve(config.dataDir)
   await mkdir(directory, { recursive: true, mode: 0o700 })
   // First, because it is what keeps a second process out of the directory.
-  const records = await openLevelRecords(join(directory, 'records'))
+  const records = await openRecords(config, directory, logger)
   const opened: { close(): Promise<void> }[] = [records]
   const keep = async <T extends { close(): Promise<void> }>(part: Promise<T>): Promise<T> => {
     const value = await part
@@ -53,17 +85,19 @@ async function openParts(config: Config, logger: Logger): Promise<Registry> {
       ? readOrCreateSecret(join(directory, 'secret'))
       : readSecret(config.secretFile))
     const blobs = await keep(openLocalBlobs(join(directory, 'blobs')))
-    const timestampAuthority = await keep(openLocalTsa(join(directory, 'tsa'), { clock: systemClock }))
-    const anchor = await keep(openLocalLedger(join(directory, 'ledger'), { clock: systemClock }))
+    const timestampAuthority =
+      config.tsa === 'local' && (await keep(openLocalTsa(join(directory, 'tsa'), { clock: systemClock })))
+    const anchor =
+      config.anchor === 'local' && (await keep(openLocalLedger(join(directory, 'ledger'), { clock: systemClock })))
     const sealer = createSealer({
-      timestampAuthority,
-      anchor,
+      ...(timestampAuthority && { timestampAuthority }),
+      ...(anchor && { anchor }),
       maxWaitMs: config.sealMaxWaitMs,
       maxLeaves: config.sealMaxLeaves,
       anchorIntervalMs: config.anchorIntervalMs,
       tsaIntervalMs: config.tsaIntervalMs,
     })
-    return await openRegistry({
+    const registry = await openRegistry({
       records,
       blobs,
       sealer,
@@ -72,8 +106,10 @@ async function openParts(config: Config, logger: Logger): Promise<Registry> {
       logName: config.logName,
       acceptClock: config.acceptClock,
       logger,
+      sharedRecords: config.records !== 'level',
       ...(config.operatorKey !== undefined && { operatorKey: config.operatorKey }),
     })
+    return { registry, ...('countRequest' in records && { requestCounter: records }) }
   } catch (error) {
     await Promise.allSettled(opened.reverse().map((part) => part.close()))
     throw error
@@ -81,11 +117,17 @@ async function openParts(config: Config, logger: Logger): Promise<Registry> {
 }
 
 async function start(config: Config, logger: Logger): Promise<void> {
-  const registry = await openParts(config, logger)
+  const { registry, requestCounter } = await openParts(config, logger)
   let server: RunningServer | undefined
   let url = ''
   try {
-    const app = await createApp({ ...config, registry, logger, publicUrl: () => config.publicUrl ?? url })
+    const app = await createApp({
+      ...config,
+      registry,
+      logger,
+      publicUrl: () => config.publicUrl ?? url,
+      ...(requestCounter && { requestCounter }),
+    })
     server = await listen(app, config)
   } catch (error) {
     await registry.close()
@@ -112,13 +154,17 @@ async function start(config: Config, logger: Logger): Promise<void> {
 async function introduce(config: Config, logger: Logger, registry: Registry, baseUrl: string): Promise<void> {
   const operatorKey = newOperatorKey()
   if (process.stderr.isTTY) {
-    await registry.sourceSystems.setOperatorKey(operatorKey)
-    process.stderr.write(welcome({ baseUrl, operatorKey }))
+    if (await registry.sourceSystems.setOperatorKey(operatorKey, { ifNone: true }))
+      process.stderr.write(welcome({ baseUrl, operatorKey }))
     return
   }
   const path = join(resolve(config.dataDir), 'operator.key')
   await writePrivateFile(path, `${operatorKey}\n`)
-  await registry.sourceSystems.setOperatorKey(operatorKey)
+  if (!(await registry.sourceSystems.setOperatorKey(operatorKey, { ifNone: true }))) {
+    // Another server on the same records was first.
+    await rm(path)
+    return
+  }
   logger.info({ path }, 'first start: the operator key is in this file; keep it elsewhere and delete it')
 }
 

@@ -54,6 +54,9 @@ function httpUrl(value: string): string | undefined {
   return bare ? url.href.replace(/\/+$/, '') : undefined
 }
 
+const postgresUrl = (value: string): string | undefined =>
+  URL.canParse(value) && /^postgres(ql)?:$/.test(new URL(value).protocol) ? value : undefined
+
 const DAY_MS = 24 * 60 * 60 * 1_000
 /** A type for the settings without a fallback: they are `undefined` where nobody sets them. */
 const unset = <T>(): T | undefined => undefined
@@ -81,6 +84,29 @@ export const SETTINGS = {
     shownFallback: 'made at the first start',
     secret: true,
     doc: 'Key that acts as A in every company and creates companies; replaces the one before',
+  }),
+  records: row({
+    ...oneOf('level', 'postgres'),
+    fallback: 'level',
+    doc: 'Where records are kept: LevelDB in the data directory, or a PostgreSQL that several servers may share',
+  }),
+  postgresUrl: row<string | undefined>({
+    takes: 'postgres://user:password@host:port/database',
+    parse: postgresUrl,
+    fallback: unset<string>(),
+    shownFallback: 'none',
+    secret: true,
+    doc: 'The database, for records in PostgreSQL',
+  }),
+  anchor: row({
+    ...oneOf('local', 'none'),
+    fallback: 'local',
+    doc: 'Where checkpoints are anchored; the local ledger is for one server, not for shared records',
+  }),
+  tsa: row({
+    ...oneOf('local', 'none'),
+    fallback: 'local',
+    doc: 'Who stamps checkpoints; the local authority is for one server, not for shared records',
   }),
   secretFile: row<string | undefined>({
     ...path,

@@ -30,6 +30,8 @@ import { faultOf, isPassing, isRolledBack, reasonOf } from './faults.ts'
 /** Commits of one group; what waits beyond joins the next. It bounds the size of one transaction. */
 const MAX_GROUP = 1024
 const LIST_PAGE = 128
+/** How many of the requests that are counted also delete the counts of windows that are over. */
+const FORGET_SHARE = 1 / 1_000
 /** Rows of the log in one read: 512 KiB of entries, twice that on the wire. */
 const LOG_PAGE_ROWS = 64
 
@@ -164,6 +166,21 @@ export class PostgresRecords implements RecordStore {
     const names = entries.map(toHex)
     const found = await this.#positions.find(names)
     return names.map((name) => found.get(name))
+  }
+
+  /**
+   * One more request of a sender: how many there are in its window now, and in how many ms that ends. By the database's clock, for all
+   * processes together. A crash of the database forgets them.
+   */
+  async countRequest(
+    sender: string,
+    windowMs: number,
+  ): Promise<{ readonly requests: number; readonly resetsInMs: number }> {
+    this.#assertOpen()
+    const { sql } = this.#database
+    if (Math.random() < FORGET_SHARE) await this.#database.rows(sql.forgetRequests)
+    const [row] = await this.#database.rows<[string, string]>(sql.countRequest, [sender, windowMs])
+    return { requests: Number(row?.[0]), resetsInMs: Number(row?.[1]) }
   }
 
   /** Writes what waits, then ends the connections. */

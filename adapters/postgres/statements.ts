@@ -80,5 +80,5 @@ export const statementsOf = (schema: string) =>
         ends = case when r.ends <= now() then excluded.ends else r.ends end
       returning requests, (extract(epoch from ends - now()) * 1000)::bigint`,
     ),
-    forgetRequests: `delete from ${schema}.rate where ends < now()`,
+    forgetRequests: named('forget_requests', `delete from ${schema}.rate where ends < now()`),
   }) as const

@@ -232,6 +232,21 @@ it('a deadlock is tried again', async (t) => {
   assert.ok(Number(row?.['deadlocks']) > 0, 'there was no deadlock')
 })
 
+it('requests of a sender are counted for all processes together, in windows by the database’s clock', async (t) => {
+  const schema = 'counted'
+  const stores = await Promise.all([1, 2].map(() => openPostgresRecords({ url: server.url(), schema })))
+  t.after(() => Promise.all(stores.map((store) => store.close())))
+  const counts = await Promise.all(Array.from({ length: 40 }, (_, i) => stores[i % 2]!.countRequest('one', 60_000)))
+  assert.deepEqual(
+    counts.map(({ requests }) => requests).sort((a, b) => a - b),
+    Array.from({ length: 40 }, (_, i) => i + 1),
+  )
+  for (const { resetsInMs } of counts) assert.ok(resetsInMs > 0 && resetsInMs <= 60_000, `${resetsInMs}`)
+  assert.equal((await stores[0]!.countRequest('two', 20)).requests, 1)
+  await sleep(40)
+  assert.equal((await stores[1]!.countRequest('two', 60_000)).requests, 1)
+})
+
 describe('the schema', () => {
   it('is made once by those that start at the same time', async (t) => {
     const stores = await Promise.all(Array.from({ length: 6 }, () => open(t, { schema: 'together' })))
