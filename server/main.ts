@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import closeWithGrace from 'close-with-grace'
 import { pino, type Logger } from 'pino'
@@ -9,15 +9,14 @@ import {
   readSecret,
   writePrivateFile,
 } from '../adapters/files/index.ts'
-import { openLevelRecords } from '../adapters/level/index.ts'
-import { claimDirectory } from '../adapters/level/owner.ts'
 import { openLocalLedger } from '../adapters/local-ledger/index.ts'
 import { openLocalTsa } from '../adapters/local-tsa/index.ts'
-import { isRegistryError, openRegistry, RegistryError, systemClock, type Registry } from '../core/index.ts'
+import { isRegistryError, openRegistry, systemClock, type Registry } from '../core/index.ts'
 import { createSealer } from '../sealer/index.ts'
 import { BASE_PATH, createApp } from './app.ts'
 import { loadConfig, type Config, type Start } from './config.ts'
 import { newOperatorKey, welcome } from './first-start.ts'
+import { assertSharable, openRecords } from './open-records.ts'
 import type { RequestCounter } from './rate-limit.ts'
 import { listen, type RunningServer } from './server.ts'
 
@@ -44,36 +43,11 @@ interface Parts {
   readonly requestCounter?: RequestCounter
 }
 
-async function openRecords(config: Config, directory: string, logger: Logger) {
-  if (config.records === 'level') return openLevelRecords(join(directory, 'records'))
-  // Held until the process ends, and then free by itself.
-  await claimDirectory(directory)
-  const { openPostgresRecords } = await import('../adapters/postgres/index.ts')
-  return openPostgresRecords({ url: config.postgresUrl as string, logger })
-}
-
-/** What each server has of its own cannot vouch for records that others write to. */
-function assertSharable({ records, postgresUrl, anchor, tsa }: Config): void {
-  if (records === 'level') return
-  if (postgresUrl === undefined)
-    throw new RegistryError('CONFIG_ERROR', 'EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL')
-  for (const [variable, value] of [
-    ['EVIDENCE_ANCHOR', anchor],
-    ['EVIDENCE_TSA', tsa],
-  ] as const)
-    if (value === 'local')
-      throw new RegistryError(
-        'CONFIG_ERROR',
-        `${variable}=local is one server's own, and EVIDENCE_RECORDS=postgres is for several: name another, or none`,
-      )
-}
-
 async function openParts(config: Config, logger: Logger): Promise<Parts> {
   assertSharable(config)
   const directory = resolve(config.dataDir)
-  await mkdir(directory, { recursive: true, mode: 0o700 })
   // First, because it is what keeps a second process out of the directory.
-  const records = await openRecords(config, directory, logger)
+  const { records, isShared, requestCounter } = await openRecords(config, logger)
   const opened: { close(): Promise<void> }[] = [records]
   const keep = async <T extends { close(): Promise<void> }>(part: Promise<T>): Promise<T> => {
     const value = await part
@@ -106,10 +80,10 @@ async function openParts(config: Config, logger: Logger): Promise<Parts> {
       logName: config.logName,
       acceptClock: config.acceptClock,
       logger,
-      sharedRecords: config.records !== 'level',
+      sharedRecords: isShared,
       ...(config.operatorKey !== undefined && { operatorKey: config.operatorKey }),
     })
-    return { registry, ...('countRequest' in records && { requestCounter: records }) }
+    return { registry, ...(requestCounter && { requestCounter }) }
   } catch (error) {
     await Promise.allSettled(opened.reverse().map((part) => part.close()))
     throw error

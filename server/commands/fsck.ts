@@ -2,7 +2,6 @@ import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { FileSignedHead, openLocalBlobs, readSecret } from '../../adapters/files/index.ts'
-import { openLevelRecords } from '../../adapters/level/index.ts'
 import {
   fsck,
   isRegistryError,
@@ -12,6 +11,7 @@ import {
   type FsckStores,
 } from '../../core/index.ts'
 import { loadConfig, type Config } from '../config.ts'
+import { openRecords } from '../open-records.ts'
 
 /** Nothing differs; something does, or the stores cannot be read; it was not asked rightly. */
 const [EXIT_SOUND, EXIT_DIFFERS, EXIT_USAGE] = [0, 1, 2]
@@ -20,7 +20,8 @@ const PROGRESS_MS = 2_000
 const HELP = `Usage: evidence-registry fsck [--data-dir DIR] [--secret-file FILE] [--skip-files]
 
 Derives every txId, leaf, tile, root, signature and index of a data directory again from its records, reads every
-stored file, and prints a line for each thing that differs. The server must not run meanwhile.
+stored file, and prints a line for each thing that differs. The server must not run meanwhile. Records in PostgreSQL
+are found as the server finds them: by EVIDENCE_RECORDS and EVIDENCE_POSTGRES_URL.
 
   --data-dir DIR      the data directory; default: EVIDENCE_DATA_DIR, else ./data
   --secret-file FILE  the root secret; default: EVIDENCE_SECRET_FILE, else secret in the data directory
@@ -53,6 +54,8 @@ export async function fsckCommand(input: CommandInput): Promise<number> {
 
 interface Asked {
   readonly directory: string
+  /** Where the records are. */
+  readonly config: Config
   /** Where it was named, it must be there. */
   readonly secretFile: string | undefined
   readonly skipFiles: boolean
@@ -67,8 +70,9 @@ function parse({ args, env }: CommandInput): Asked | undefined {
   )
   const started = loadConfig({ args: flags, env })
   // Without --help among its flags, the configuration is always one to run.
-  const { dataDir, secretFile } = (started as { readonly run: Config }).run
-  return { directory: resolve(dataDir), secretFile, skipFiles: values['skip-files'] === true }
+  const config = (started as { readonly run: Config }).run
+  const { dataDir, secretFile } = config
+  return { directory: resolve(dataDir), config, secretFile, skipFiles: values['skip-files'] === true }
 }
 
 function flagsOf(args: readonly string[]) {
@@ -87,9 +91,9 @@ function flagsOf(args: readonly string[]) {
   }
 }
 
-async function check({ directory, secretFile, skipFiles }: Asked): Promise<FsckReport> {
+async function check({ directory, config, secretFile, skipFiles }: Asked): Promise<FsckReport> {
   // Opening would begin an empty store where there is none.
-  if (!(await exists(join(directory, 'records'))))
+  if (config.records === 'level' && !(await exists(join(directory, 'records'))))
     throw new RegistryError(
       'CONFIG_ERROR',
       `There is no registry in ${directory}: name its data directory with --data-dir`,
@@ -98,7 +102,7 @@ async function check({ directory, secretFile, skipFiles }: Asked): Promise<FsckR
   const secret = secretFile !== undefined || (await exists(secretPath)) ? await readSecret(secretPath) : undefined
   if (secret === undefined) process.stderr.write(`There is no ${secretPath}: the log's keys are not derived again\n`)
   const signedHead = await new FileSignedHead(join(directory, 'signed-head.json')).read()
-  const records = await openLevelRecords(join(directory, 'records'))
+  const { records } = await openRecords(config)
   let blobs: BlobStore | undefined
   try {
     if (!skipFiles) blobs = await openLocalBlobs(join(directory, 'blobs'))
