@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { chmod, chown, cp, mkdtemp, rm, stat } from 'node:fs/promises'
+import { chmod, chown, cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -146,6 +146,19 @@ export async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo
   await new Promise((resolve) => server.close(resolve))
   return port
+}
+
+/** Of a PostgreSQL that is installed where Debian puts it: more than npm brings. `undefined` where there is none. */
+export async function debianPrograms(): Promise<(PostgresPrograms & { readonly baseBackup: string }) | undefined> {
+  const versions = await readdir('/usr/lib/postgresql').catch(() => [])
+  const newest = versions.sort((a, b) => Number(b) - Number(a))[0]
+  if (newest === undefined) return undefined
+  const at = (name: string): string => `/usr/lib/postgresql/${newest}/bin/${name}`
+  const isThere = await stat(at('postgres')).then(
+    () => true,
+    () => false,
+  )
+  return isThere ? { initdb: at('initdb'), postgres: at('postgres'), baseBackup: at('pg_basebackup') } : undefined
 }
 
 let found: Promise<PostgresPrograms> | undefined

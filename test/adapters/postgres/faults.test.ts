@@ -4,9 +4,10 @@ import { after, afterEach, before, describe, it, type TestContext } from 'node:t
 import { Client } from 'pg'
 import { openPostgresRecords, type OpenPostgresOptions } from '../../../adapters/postgres/index.ts'
 import { countOf } from '../../../core/counter.ts'
-import type { Commit, RecordStore } from '../../../core/ports.ts'
+import type { RecordStore } from '../../../core/ports.ts'
 import { PostgresProxy } from '../../postgres-proxy.ts'
 import { PostgresServer } from '../../postgres-server.ts'
+import { assertSteps, load, stepOf, type Step } from './steps.ts'
 
 let server: PostgresServer
 let proxy: PostgresProxy
@@ -34,53 +35,25 @@ async function open(
   return Object.assign(store, { schema })
 }
 
-/** A write, a counter, a log entry, and a check that holds once. */
-function step(id: string): Commit & { readonly append: Uint8Array } {
-  return {
-    checks: [{ key: `step/${id}`, version: null }],
-    writes: [{ key: `step/${id}`, value: new TextEncoder().encode(id) }],
-    adds: [{ key: 'steps', delta: 1 }],
-    append: new Uint8Array(randomBytes(32)),
-  }
-}
-
-/** The store holds these steps, each once, and nothing else. */
-async function assertSteps(
-  store: RecordStore,
-  done: readonly (Commit & { readonly append: Uint8Array })[],
-): Promise<void> {
-  const [counter] = await store.get(['steps'])
-  assert.equal(countOf(counter), done.length)
-  assert.equal(await store.logSize(), done.length)
-  const positions = await store.positionsOf(done.map(({ append }) => append))
-  assert.deepEqual(
-    [...positions].sort((a, b) => Number(a) - Number(b)),
-    done.map((_, i) => i),
-  )
-  let listed = 0
-  for await (const _ of store.list({ gte: 'step/', lt: 'step0' })) listed += 1
-  assert.equal(listed, done.length)
-}
-
 describe('a connection that is lost at a statement', () => {
   for (const when of ['before', 'after'] as const) {
     it(`${when} it was done: every commit is there once`, async (t) => {
       const store = await open(t)
       // The block is filled at the 256th entry, which is a statement more.
       await store.commit({
-        ...step('first'),
+        ...stepOf('first'),
         append: new Uint8Array(randomBytes(32 * 253)),
         adds: [],
         checks: [],
         writes: [],
       })
-      const done: ReturnType<typeof step>[] = []
-      for (let i = 0; i < 2; i += 1) assert.ok((await store.commit(step(`warm ${i}`))).ok)
+      const done: Step[] = []
+      for (let i = 0; i < 2; i += 1) assert.ok((await store.commit(stepOf(`warm ${i}`))).ok)
       assert.equal(await store.logSize(), 255)
       let statement = 1
       for (; ; statement += 1) {
         proxy.cut(statement, when)
-        const one = step(`${statement}`)
+        const one = stepOf(`${statement}`)
         const result = await store.commit(one)
         assert.ok(result.ok, `statement ${statement}`)
         done.push(one)
@@ -97,7 +70,7 @@ describe('a connection that is lost at a statement', () => {
 
     it(`${when} it was done: a conflict is answered as one`, async (t) => {
       const store = await open(t)
-      const one = step('once')
+      const one = stepOf('once')
       assert.ok((await store.commit(one)).ok)
       for (let statement = 1; statement <= 3; statement += 1) {
         proxy.cut(statement, when)
@@ -109,7 +82,7 @@ describe('a connection that is lost at a statement', () => {
 
     it(`${when} it was done: reads are read again`, async (t) => {
       const store = await open(t)
-      const one = step('read')
+      const one = stepOf('read')
       await store.commit(one)
       const reads = [
         async () => assert.equal(countOf((await store.get(['steps']))[0]), 1),
@@ -131,7 +104,7 @@ describe('a connection that is lost at a statement', () => {
   it('throws UNKNOWN_OUTCOME where the database stays away after a COMMIT, and goes on when it is back', async (t) => {
     for (const when of ['before', 'after'] as const) {
       const store = await open(t, { resolveForMs: 300 })
-      const [lost, next] = [step('lost'), step('next')]
+      const [lost, next] = [stepOf('lost'), stepOf('next')]
       proxy.cut(5, when, () => (proxy.target = undefined))
       await assert.rejects(store.commit(lost), { code: 'UNKNOWN_OUTCOME' })
       proxy.target = server.port
@@ -144,7 +117,7 @@ describe('a connection that is lost at a statement', () => {
     const store = await open(t, { retryForMs: 200 })
     proxy.target = undefined
     proxy.cutAll()
-    for (const call of [() => store.commit(step('none')), () => store.get(['steps']), () => store.logSize()])
+    for (const call of [() => store.commit(stepOf('none')), () => store.get(['steps']), () => store.logSize()])
       await assert.rejects(call, { code: 'UNAVAILABLE' })
     proxy.target = server.port
     await assertSteps(store, [])
@@ -156,28 +129,6 @@ describe('a connection that is lost at a statement', () => {
     })
   })
 })
-
-/** Callers that commit as fast as they are answered until they are told to stop; answers what was acknowledged. */
-function load(store: RecordStore, callers: number, name = 'load'): { stop(): Promise<ReturnType<typeof step>[]> } {
-  const done: ReturnType<typeof step>[] = []
-  let isStopped = false
-  let n = 0
-  const caller = async (): Promise<void> => {
-    while (!isStopped) {
-      const one = step(`${name} ${(n += 1)}`)
-      assert.ok((await store.commit(one)).ok)
-      done.push(one)
-    }
-  }
-  const all = Promise.all(Array.from({ length: callers }, caller))
-  return {
-    async stop() {
-      isStopped = true
-      await all
-      return done
-    },
-  }
-}
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -250,7 +201,7 @@ it('requests of a sender are counted for all processes together, in windows by t
 describe('the schema', () => {
   it('is made once by those that start at the same time', async (t) => {
     const stores = await Promise.all(Array.from({ length: 6 }, () => open(t, { schema: 'together' })))
-    await Promise.all(stores.map((store, i) => store.commit(step(`${i}`))))
+    await Promise.all(stores.map((store, i) => store.commit(stepOf(`${i}`))))
     assert.equal(await stores[0]?.logSize(), 6)
     const migrations = await server.query('select version from together.migration order by version')
     assert.deepEqual(
@@ -272,7 +223,7 @@ describe('the schema', () => {
     )
     const store = await openPostgresRecords({ url: server.url().replace('postgres@', 'worker@'), schema })
     t.after(() => store.close())
-    assert.ok((await store.commit(step('worker'))).ok)
+    assert.ok((await store.commit(stepOf('worker'))).ok)
   })
 
   it('and the URL are refused where they cannot be used', async () => {
