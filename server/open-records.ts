@@ -13,14 +13,17 @@ export interface OpenedRecords {
   readonly requestCounter?: RequestCounter
 }
 
-type RecordSettings = Pick<Config, 'records' | 'postgresUrl' | 'dataDir'>
+type RecordSettings = Pick<Config, 'records' | 'postgresUrl' | 'dataDir' | 'acceptClock'>
+
+/** Half of what a clock may be behind the last batch: so no server, sealing, makes another refuse writes. */
+const MAX_CLOCK_OFFSET_MS = 30_000
 
 /**
  * Opens the record store, and with it takes the data directory: a second process is kept out of that, also where the records are
  * shared. Loads only the store that is configured. Throws `STORE_LOCKED`, `CONFIG_ERROR`, `UNAVAILABLE`.
  */
 export async function openRecords(
-  { records, postgresUrl, dataDir }: RecordSettings,
+  { records, postgresUrl, dataDir, acceptClock }: RecordSettings,
   logger?: Logger,
 ): Promise<OpenedRecords> {
   const directory = resolve(dataDir)
@@ -39,7 +42,22 @@ export async function openRecords(
   await claimDirectory(directory)
   const { openPostgresRecords } = await import('../adapters/postgres/index.ts')
   const opened = await openPostgresRecords({ url: postgresUrl, ...(logger && { logger }) })
-  return { records: opened, isShared: true, requestCounter: opened }
+  try {
+    if (!acceptClock) assertClock(Date.now() - (await opened.databaseNow()))
+    return { records: opened, isShared: true, requestCounter: opened }
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+function assertClock(offsetMs: number): void {
+  if (Math.abs(offsetMs) > MAX_CLOCK_OFFSET_MS)
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `This server's clock is ${Math.round(Math.abs(offsetMs) / 1_000)} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the database's, and the servers of one ` +
+        'registry must agree: set the clocks right, or confirm this one with EVIDENCE_ACCEPT_CLOCK=true',
+    )
 }
 
 /** Throws `CONFIG_ERROR` where something of one server's own would vouch for records that others write to. */

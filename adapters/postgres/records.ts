@@ -183,6 +183,13 @@ export class PostgresRecords implements RecordStore {
     return { requests: Number(row?.[0]), resetsInMs: Number(row?.[1]) }
   }
 
+  /** The database's clock, ms since 1970: what the clocks of several processes can be compared with. */
+  async databaseNow(): Promise<number> {
+    this.#assertOpen()
+    const [row] = await this.#database.rows<[string]>(this.#database.sql.now)
+    return Number(row?.[0])
+  }
+
   /** Writes what waits, then ends the connections. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close())

@@ -80,5 +80,6 @@ export const statementsOf = (schema: string) =>
         ends = case when r.ends <= now() then excluded.ends else r.ends end
       returning requests, (extract(epoch from ends - now()) * 1000)::bigint`,
     ),
+    now: named('now', `select (extract(epoch from clock_timestamp()) * 1000)::bigint`),
     forgetRequests: named('forget_requests', `delete from ${schema}.rate where ends < now()`),
   }) as const

@@ -317,16 +317,18 @@ describe('servers that share records', () => {
     await Promise.all(pair.map((server) => server.process.stop()))
   })
 
-  it('refuse to start with a ledger or an authority of their own, without a URL, and with another secret', async () => {
-    const local: readonly (readonly [Readonly<Record<string, string>>, RegExp, number])[] = [
+  it('refuse to start with a ledger or an authority of their own, without a URL, with another secret, or with a wrong clock', async () => {
+    const local: readonly (readonly [Readonly<Record<string, string>>, RegExp, number, number?])[] = [
       [{ EVIDENCE_ANCHOR: 'local' }, /EVIDENCE_ANCHOR=local/, 2],
       [{ EVIDENCE_TSA: 'local' }, /EVIDENCE_TSA=local/, 2],
       [{ EVIDENCE_POSTGRES_URL_FILE: '' }, /EVIDENCE_POSTGRES_URL/, 2],
       [{ EVIDENCE_SECRET_FILE: '' }, /root secret is not the one/, 1],
+      [{}, /clock is 9\d s ahead of the database/, 2, 95_000],
+      [{}, /clock is 9\d s behind the database/, 2, -95_000],
     ]
     await Promise.all(
-      local.map(async ([env, message, code], i) => {
-        const { process: child } = new Server(`refused ${i}`, 0, env)
+      local.map(async ([env, message, code, skewMs = 0], i) => {
+        const { process: child } = new Server(`refused ${i}`, skewMs, env)
         assert.equal(await child.ended(), code, child.stderr)
         assert.match(child.stderr, message)
         assert.ok(!child.stderr.includes(database.url()))
