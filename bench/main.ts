@@ -4,10 +4,11 @@ import type { Bench } from './bench.ts'
 import { growth } from './growth.ts'
 import { postgres } from './postgres.ts'
 import { machine } from './machine.ts'
+import { servers } from './servers.ts'
 import { store } from './store.ts'
 
 /** `npm run bench [-- --quick] [-- --only growth,…]`: runs, shows how far it is, and writes `bench/results/NAME.json`. */
-const BENCHES: readonly Bench[] = [store, growth, postgres]
+const BENCHES: readonly Bench[] = [store, growth, postgres, servers]
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
 const names = values.only?.split(',') ?? BENCHES.map(({ name }) => name)
