@@ -40,6 +40,9 @@ export class Database {
   readonly logger: Logger
   readonly #readers: Pool
   readonly #writer: Pool
+  /** Reads under way: a pool that is ended leaves those that wait for a connection without an answer. */
+  readonly #reads = new Set<Promise<unknown>>()
+  #isClosed = false
 
   private constructor(options: OpenPostgresOptions, config: PoolConfig, schema: string) {
     this.sql = statementsOf(schema)
@@ -70,8 +73,13 @@ export class Database {
     statement: QueryConfig & { readonly rowMode: 'array' },
     values: unknown[] = [],
   ): Promise<Row[]> {
-    const { rows } = await this.retrying(() => this.#readers.query<Row>({ ...statement, values }))
-    return rows
+    const read = this.retrying(() => this.#readers.query<Row>({ ...statement, values }))
+    this.#reads.add(read)
+    try {
+      return (await read).rows
+    } finally {
+      this.#reads.delete(read)
+    }
   }
 
   /** Gives the one writing connection to `work`. It is cut where that throws, and with it whatever transaction was begun. */
@@ -94,6 +102,7 @@ export class Database {
       try {
         return await work()
       } catch (error) {
+        if (this.#isClosed) throw new RegistryError('CLOSED', 'The record store is closed', { cause: error })
         if (!isPassing(error) || performance.now() >= end) throw faultOf(error)
         this.logger.debug({ reason: reasonOf(error), attempt }, 'the database is asked again')
         await pause(attempt)
@@ -101,7 +110,10 @@ export class Database {
     }
   }
 
+  /** Reads under way end first; what fails is not tried again. */
   async close(): Promise<void> {
+    this.#isClosed = true
+    while (this.#reads.size > 0) await Promise.allSettled(this.#reads)
     await Promise.all([this.#readers.end(), this.#writer.end()])
   }
 

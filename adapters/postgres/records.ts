@@ -1,31 +1,12 @@
-import { randomUUID } from 'node:crypto'
-import type { PoolClient } from 'pg'
 import { concatBytes, toHex } from '../../core/bytes.ts'
-import {
-  assertCommit,
-  assertLogRange,
-  keysToRead,
-  LOG_ENTRY_BYTES,
-  planGroup,
-  versionNumber,
-  versionOf,
-  type GroupPlan,
-} from '../../core/commit-plan.ts'
+import { assertCommit, assertLogRange, LOG_ENTRY_BYTES, versionOf, type GroupPlan } from '../../core/commit-plan.ts'
 import { RegistryError } from '../../core/errors.ts'
-import {
-  appendRows,
-  assertRow,
-  EMPTY_TAIL,
-  packRows,
-  ROW_ENTRIES,
-  type LogRow,
-  type LogTail,
-  type RowChanges,
-} from '../../core/log-rows.ts'
+import { packRows, ROW_ENTRIES } from '../../core/log-rows.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
-import { Database, pause, type OpenPostgresOptions } from './database.ts'
+import { Database, type OpenPostgresOptions } from './database.ts'
+import { GroupWriter } from './group-writer.ts'
 import { JoinedLookups } from './joined-lookups.ts'
-import { faultOf, isPassing, isRolledBack, reasonOf } from './faults.ts'
+import { headIsGone, keyBytes, keyText, rowsFrom, type LogRowRow, type RecordRow } from './rows.ts'
 
 /** Commits of one group; what waits beyond joins the next. It bounds the size of one transaction. */
 const MAX_GROUP = 1024
@@ -41,47 +22,24 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-interface Head {
-  readonly lastVersion: number
-  readonly logSize: number
-}
-
-/** A COMMIT was sent, and its answer did not come. */
-class LostCommit extends Error {
-  readonly plan: GroupPlan
-
-  constructor(plan: GroupPlan, cause: unknown) {
-    super('The answer to a COMMIT was lost', { cause })
-    this.plan = plan
-  }
-}
-
 /** Opens a record store in a PostgreSQL database, and makes or migrates its schema. Throws as `Database.open`. */
 export async function openPostgresRecords(options: OpenPostgresOptions): Promise<PostgresRecords> {
   return new PostgresRecords(await Database.open(options))
 }
 
-/**
- * A RecordStore in PostgreSQL, for any number of processes. The commits that wait in a process are one transaction, and
- * the lock on the head's row puts the transactions of all processes in a line, so READ COMMITTED is serializable here, and log
- * positions are dense and in the order of the commits.
- *
- * What is cut before its COMMIT is done again. Where the answer to a COMMIT is lost, the number of the group shows whether it came
- * through: it is written with the group, and read under the same lock, so not before the lost transaction has ended.
- */
+/** A RecordStore in PostgreSQL, for any number of processes. The commits that wait in a process are one group: `GroupWriter`. */
 export class PostgresRecords implements RecordStore {
   readonly #database: Database
   readonly #records: JoinedLookups<RecordRow>
   readonly #positions: JoinedLookups<number>
-  /** This process, among those that write. */
-  readonly #writer = randomUUID()
-  #lastGroup = 0
+  readonly #groups: GroupWriter
   #waiting: Waiting[] = []
   #draining: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
   constructor(database: Database) {
     this.#database = database
+    this.#groups = new GroupWriter(database)
     const { sql } = database
     this.#records = new JoinedLookups(async (keys) => {
       const rows = await database.rows<RecordRow>(sql.get, [keys.map(keyBytes)])
@@ -206,7 +164,7 @@ export class PostgresRecords implements RecordStore {
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, MAX_GROUP)
       try {
-        const { outcomes } = await this.#commitGroup(group.map(({ commit }) => commit))
+        const { outcomes } = await this.#groups.commitGroup(group.map(({ commit }) => commit))
         for (const [index, { resolve, reject }] of group.entries()) {
           const outcome = outcomes[index] as GroupPlan['outcomes'][number]
           if (outcome instanceof RegistryError) reject(outcome)
@@ -219,171 +177,10 @@ export class PostgresRecords implements RecordStore {
     this.#draining = undefined
   }
 
-  async #commitGroup(commits: readonly Commit[]): Promise<GroupPlan> {
-    const end = performance.now() + this.#database.retryForMs
-    for (let attempt = 0; ; attempt += 1) {
-      const group = (this.#lastGroup += 1)
-      try {
-        return await this.#database.writing((client) => this.#tryGroup(client, commits, group))
-      } catch (error) {
-        if (error instanceof LostCommit) {
-          if (await this.#wasApplied(group, error)) return error.plan
-        } else if (!isPassing(error)) throw faultOf(error)
-        if (performance.now() >= end) throw faultOf(error)
-      }
-      await pause(attempt)
-    }
-  }
-
-  async #tryGroup(client: PoolClient, commits: readonly Commit[], group: number): Promise<GroupPlan> {
-    const head = await this.#beginGroup(client)
-    const entries = await this.#currentEntries(client, commits)
-    const plan = planGroup(commits, { entries, ...head })
-    const changes = plan.lastVersion !== head.lastVersion
-    if (changes) await this.#apply(client, plan, head, group)
-    try {
-      await commitReplicated(client)
-    } catch (error) {
-      // A group that changes nothing is simply done again.
-      if (!changes || isRolledBack(error)) throw error
-      throw new LostCommit(plan, error)
-    }
-    return plan
-  }
-
-  /** Whether the group of a lost COMMIT is there. Throws `UNKNOWN_OUTCOME` where the database does not say in time. */
-  async #wasApplied(group: number, lost: LostCommit): Promise<boolean> {
-    const { database, logger } = { database: this.#database, logger: this.#database.logger }
-    const end = performance.now() + database.resolveForMs
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        const applied = await database.writing(async (client) => {
-          // The lock waits for the lost transaction's end. This COMMIT comes after that one's, so what is answered is replicated
-          // where the server replicates synchronously, even if that one's own wait was cut short.
-          await this.#beginGroup(client)
-          const { rows } = await client.query<[string]>({ ...database.sql.lastGroup, values: [this.#writer] })
-          await commitReplicated(client)
-          return Number(rows[0]?.[0] ?? 0) === group
-        })
-        logger.info({ applied, reason: reasonOf(lost.cause) }, 'the answer to a COMMIT was lost, and its outcome found')
-        return applied
-      } catch (error) {
-        if (!isPassing(error) || performance.now() >= end)
-          throw new RegistryError(
-            'UNKNOWN_OUTCOME',
-            'The connection was lost during a COMMIT, and the database does not say whether it was done',
-            { cause: error },
-          )
-      }
-      await pause(attempt)
-    }
-  }
-
-  async #beginGroup(client: PoolClient): Promise<Head> {
-    // Two statements, so two answers.
-    const answers = (await client.query(this.#database.sql.beginGroup)) as unknown as readonly {
-      readonly rows: [string, string][]
-    }[]
-    const row = answers[1]?.rows[0]
-    if (row === undefined) throw headIsGone()
-    return { lastVersion: Number(row[0]), logSize: Number(row[1]) }
-  }
-
-  async #currentEntries(client: PoolClient, commits: readonly Commit[]): Promise<Map<Key, Entry>> {
-    const keys = new Set(commits.flatMap(keysToRead))
-    if (keys.size === 0) return new Map()
-    const { rows } = await client.query<RecordRow>({ ...this.#database.sql.get, values: [Array.from(keys, keyBytes)] })
-    return new Map(
-      rows.map(([key, value, version]) => [
-        keyText(key),
-        { key: keyText(key), value, version: versionOf(Number(version)) },
-      ]),
-    )
-  }
-
-  async #apply(client: PoolClient, plan: GroupPlan, head: Head, group: number): Promise<void> {
-    const { sql } = this.#database
-    if (plan.appended.length > 0) {
-      const { puts, deletes } = await this.#rowChanges(client, head.logSize, plan.appended)
-      const rows = [puts.map(({ start }) => start), puts.map(({ entries }) => bufferOf(entries)), deletes]
-      await client.query({ ...sql.append, values: [...rows, bufferOf(plan.appended), head.logSize] })
-    }
-    await client.query({
-      ...sql.apply,
-      values: [
-        plan.puts.map(({ key }) => keyBytes(key)),
-        plan.puts.map(({ value }) => bufferOf(value)),
-        plan.puts.map(({ version }) => versionNumber(version)),
-        plan.deletes.map(keyBytes),
-        this.#writer,
-        group,
-        plan.lastVersion,
-        plan.logSize,
-      ],
-    })
-  }
-
-  /** The tail is read only where the block is filled, and never kept: another process may have appended, or the database been set back. */
-  async #rowChanges(
-    client: PoolClient,
-    logSize: number,
-    appended: Uint8Array,
-  ): Promise<Pick<RowChanges, 'puts' | 'deletes'>> {
-    const inBlock = logSize % ROW_ENTRIES
-    if (inBlock + appended.length / LOG_ENTRY_BYTES < ROW_ENTRIES)
-      return { puts: [{ start: logSize, entries: appended }], deletes: [] }
-    return appendRows(inBlock === 0 ? EMPTY_TAIL : await this.#tail(client, logSize), logSize, appended)
-  }
-
-  async #tail(client: PoolClient, logSize: number): Promise<LogTail> {
-    const start = logSize - (logSize % ROW_ENTRIES)
-    const { rows } = await client.query<LogRowRow>({ ...this.#database.sql.logRows, values: [start, logSize] })
-    const found = rowsFrom(start, rows)
-    const tail = { starts: found.map((row) => row.start), entries: packRows(found, start, logSize - start) }
-    if (tail.entries.length !== (logSize - start) * LOG_ENTRY_BYTES)
-      throw new RegistryError(
-        'CORRUPT',
-        `The log has fewer than its ${logSize} entries: restore the database from a backup`,
-      )
-    return tail
-  }
-
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new RegistryError('CLOSED', 'The record store is closed')
   }
 }
-
-/**
- * COMMIT. Where somebody cancels the wait for a synchronous standby, the server answers COMMIT all the same, with a warning: the
- * transaction is there, and lost by a fail-over. So a warning counts as a lost answer; finding the outcome then waits for the standby.
- */
-async function commitReplicated(client: PoolClient): Promise<void> {
-  let warning: Error | undefined
-  const onNotice = (notice: {
-    readonly severity?: string | undefined
-    readonly message?: string | undefined
-  }): void => {
-    if (notice.severity === 'WARNING') warning = new Error(notice.message)
-  }
-  client.on('notice', onNotice)
-  try {
-    const { command } = await client.query('commit')
-    if (warning !== undefined) throw warning
-    if (command !== 'COMMIT') throw new Error(`the server answered ${command} to a COMMIT`)
-  } finally {
-    client.off('notice', onNotice)
-  }
-}
-
-type RecordRow = [key: Buffer, value: Buffer, version: string]
-type LogRowRow = [start: string, entries: Buffer]
-
-/** Printable ASCII, which a key is, and the zero byte. */
-const keyBytes = (key: Key): Buffer => Buffer.from(key, 'latin1')
-const keyText = (bytes: Buffer): Key => bytes.toString('latin1')
-
-/** A view: `pg` sends a Buffer as bytes, and any other typed array as something else. */
-const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** The values are copied when the commit is called: what a caller does to them while it waits must not reach the store. */
 const ownBytes = (commit: Commit): Commit => ({
@@ -391,17 +188,3 @@ const ownBytes = (commit: Commit): Commit => ({
   ...(commit.writes && { writes: commit.writes.map(({ key, value }) => ({ key, value: value && value.slice() })) }),
   ...(commit.append && { append: commit.append.slice() }),
 })
-
-/** Rows as they are read, from the block that begins at `start`, checked to be consecutive. */
-function rowsFrom(start: number, rows: readonly LogRowRow[]): LogRow[] {
-  let expected = start
-  return rows.map(([rowStart, entries]) => {
-    const row = { start: Number(rowStart), entries }
-    assertRow(row, expected)
-    expected += entries.length / LOG_ENTRY_BYTES
-    return row
-  })
-}
-
-const headIsGone = (): RegistryError =>
-  new RegistryError('CORRUPT', 'The head row of the record store is gone: restore the database from a backup')
