@@ -4,19 +4,22 @@ import { join } from 'node:path'
 import { FileSignedHead, openLocalBlobs } from '../adapters/files/index.ts'
 import { openLevelRecords } from '../adapters/level/index.ts'
 import { OPERATOR, openRegistry, type Registry, type Scope } from '../core/index.ts'
+import type { RecordStore } from '../core/ports.ts'
 import { createSealer, type SealerOptions } from '../sealer/index.ts'
 
 export interface BenchRegistry {
   readonly registry: Registry
+  readonly records: RecordStore
   readonly scope: Scope
   close(): Promise<void>
 }
 
-/** A registry on LevelDB (synced) and local files below TMPDIR, which must be a real disk; gone after `close`. */
-export async function openBenchRegistry(options: SealerOptions = {}): Promise<BenchRegistry> {
+/** A registry on LevelDB (synced) or on other records, and local files below TMPDIR, which must be a real disk; gone after `close`. */
+export async function openBenchRegistry(options: SealerOptions = {}, other?: RecordStore): Promise<BenchRegistry> {
   const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
+  const records = other ?? (await openLevelRecords(join(directory, 'records')))
   const registry = await openRegistry({
-    records: await openLevelRecords(join(directory, 'records')),
+    records,
     blobs: await openLocalBlobs(join(directory, 'blobs')),
     signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
     secret: new Uint8Array(32).fill(1),
@@ -26,6 +29,7 @@ export async function openBenchRegistry(options: SealerOptions = {}): Promise<Be
   await registry.sourceSystems.create(scope, { name: 'bench' })
   return {
     registry,
+    records,
     scope,
     async close() {
       await registry.close()

@@ -98,6 +98,8 @@ export const keys = {
   otherOpening: (entry: string): Key => key('oe', entry),
   /** The tree's head: size, root. A batch's commit checks it. */
   treeHead: (): Key => 'th',
+  /** Which of several sealers works. */
+  sealerLease: (): Key => 'sl',
   tile: (level: number, index: number): Key => key('ti', level, index),
   /** Batches by the size of the tree at their end, so that the first at or beyond `position + 1` holds it. */
   batch: (treeSize: number): Key => key('ba', treeSize),

@@ -33,7 +33,7 @@ export interface RegistryOptions {
   readonly logger?: Logger
   /** The operator confirms that the clock is right although it is behind the log. */
   readonly acceptClock?: boolean
-  /** Other processes write to the same records: their uploads under way are left alone for a day. Default false. */
+  /** Other processes write to the same records: one of them seals at a time, and their uploads under way are left alone for a day. Default false. */
   readonly sharedRecords?: boolean
 }
 
@@ -91,7 +91,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
   const sourceSystems = new RegistrySourceSystems(context, apiKeySecret)
   await sourceSystems.load()
   if (operatorKey !== undefined) await sourceSystems.setOperatorKey(operatorKey)
-  await sealer.start({ records, signedHead, identity, clock, logger })
+  await sealer.start({ records, signedHead, identity, clock, logger, sharedRecords })
   const sweeping = startSweeping(context, sharedRecords ? ABANDONED_MS : undefined)
 
   return {

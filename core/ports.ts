@@ -272,6 +272,8 @@ export interface SealerHost {
   readonly identity: CheckpointSigner
   readonly clock: Clock
   readonly logger: Logger
+  /** Sealers of other processes work on the same records: one at a time is enough. Default false. */
+  readonly sharedRecords?: boolean
 }
 
 export interface SealerStatus {

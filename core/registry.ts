@@ -107,10 +107,13 @@ export interface EvidenceFiles {
 export interface SourceSystems {
   /** The principal of an active key of this company, by one look-up; `undefined` for all else. The operator key is a principal in every company. */
   authenticate(companyId: string, apiKey: string): Promise<Principal | undefined>
-  /** Whether there is an operator key. */
+  /** Whether there is an operator key, as of the last look-up. */
   hasOperatorKey(): boolean
-  /** Replaces the operator key; only its HMAC is kept. Requires at least 16 characters. */
-  setOperatorKey(apiKey: string): Promise<void>
+  /**
+   * Replaces the operator key, or `ifNone` only makes the first; only its HMAC is kept. Requires at least 16 characters. False where
+   * there is one already and so this one was not taken.
+   */
+  setOperatorKey(apiKey: string, options?: { readonly ifNone?: boolean }): Promise<boolean>
   /** Answers `apiKey` only where it was made here, and only this once. The operator's first one creates the company. */
   create(
     scope: Scope,

@@ -56,8 +56,7 @@ export class Anchorer {
 
   /** One step of the outstanding anchor, or the first of a new one. Answers when to look again, in ms. */
   async step(signal: AbortSignal): Promise<number> {
-    const head = await this.#head()
-    this.#anchoredSize = head.record.confirmedSize
+    const head = await this.observe()
     if (await this.#review(head, signal)) return 0
     const { outstanding } = head.record
     if (outstanding === null) return this.#begin(head, signal)
@@ -69,6 +68,13 @@ export class Anchorer {
       )
     if (!isSameChain(anchor.info, this.#anchor.info)) return this.#leave(head, anchor, signal)
     return anchor.state === 'prepared' ? this.#send(head, anchor, signal) : this.#follow(head, anchor, signal)
+  }
+
+  /** Learns how far anchoring is, and does nothing for it. */
+  async observe(): Promise<Head> {
+    const head = await this.#head()
+    this.#anchoredSize = head.record.confirmedSize
+    return head
   }
 
   /** Prepares an anchor for the newest checkpoint, where there is a new one and it is time. */

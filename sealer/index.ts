@@ -5,6 +5,7 @@ import { assertHoldsSigned } from '../core/log/signed-head.ts'
 import type { Anchor, Sealer, SealerHost, SealerStatus, TimestampAuthority, TreeEngine } from '../core/ports.ts'
 import { Anchorer } from './anchor.ts'
 import { PoolEngine } from './engine/pool.ts'
+import { SealerLease } from './lease.ts'
 import { Loop } from './loop.ts'
 import { BatchSealer, type BatchRules, type SealPass } from './seal.ts'
 import { Stamper } from './stamp.ts'
@@ -32,6 +33,8 @@ export interface SealerOptions {
   readonly anchorPollIntervalMs?: number
   /** A transaction that the chain passes over or refuses is replaced when it is so old, ms. Default 180,000. */
   readonly anchorReplaceAfterMs?: number
+  /** With shared records: for how long a sealer that is not heard of is waited for, ms. Default 5,000. */
+  readonly leaseMs?: number
 }
 
 /** Fifteen of Ethereum's blocks: what pays its way is in one of them. */
@@ -52,6 +55,8 @@ interface Running {
   readonly batches: BatchSealer
   readonly stamper: Stamper | undefined
   readonly anchorer: Anchorer | undefined
+  /** Where other sealers work on the same records. */
+  readonly lease: SealerLease | undefined
   readonly seal: Loop
   readonly stamp: Loop | undefined
   readonly anchor: Loop | undefined
@@ -85,6 +90,7 @@ class LogSealer implements Sealer {
       maxWaitMs: wholeNumber('maxWaitMs', options.maxWaitMs ?? 5_000, 0),
     }
     this.#pollIntervalMs = wholeNumber('pollIntervalMs', options.pollIntervalMs ?? 1_000, 1)
+    wholeNumber('leaseMs', options.leaseMs ?? 5_000, 1)
     wholeNumber('anchorIntervalMs', options.anchorIntervalMs ?? 0, 0)
     wholeNumber('tsaIntervalMs', options.tsaIntervalMs ?? 0, 0)
     wholeNumber('anchorPollIntervalMs', options.anchorPollIntervalMs ?? 1, 1)
@@ -145,12 +151,13 @@ class LogSealer implements Sealer {
     const running = this.#running
     await Promise.all([running?.seal.close(), running?.stamp?.close(), running?.anchor?.close()])
     await this.#passes
+    await running?.lease?.release()
     await Promise.all([this.#engine.close(), this.#options.timestampAuthority?.close(), this.#options.anchor?.close()])
   }
 
   #assemble(host: SealerHost, reader: LogReader): Running {
-    const { timestampAuthority, anchor, anchorIntervalMs = 0, tsaIntervalMs = 0 } = this.#options
-    const { clock, logger } = host
+    const { timestampAuthority, anchor, anchorIntervalMs = 0, tsaIntervalMs = 0, leaseMs = 5_000 } = this.#options
+    const { clock, logger, records, sharedRecords = false } = host
     const pollIntervalMs = this.#pollIntervalMs
     const batches = new BatchSealer(host, reader, this.#engine, createIdSource(clock), this.#rules)
     const stamper =
@@ -162,12 +169,14 @@ class LogSealer implements Sealer {
         pollIntervalMs: this.#options.anchorPollIntervalMs ?? pollIntervalMs,
         replaceAfterMs: this.#options.anchorReplaceAfterMs ?? ANCHOR_REPLACE_AFTER_MS,
       })
+    const lease = sharedRecords ? new SealerLease(records, clock, leaseMs) : undefined
     const outside = { clock, logger, maxBackoffMs: MAX_OUTSIDE_BACKOFF_MS }
     const running: Running = {
       host,
       batches,
       stamper,
       anchorer,
+      lease,
       seal: new Loop({
         name: 'seal',
         clock,
@@ -175,13 +184,24 @@ class LogSealer implements Sealer {
         maxBackoffMs: MAX_SEAL_BACKOFF_MS,
         step: () => this.#sealStep(running),
       }),
-      stamp: stamper && new Loop({ ...outside, name: 'stamp', step: (signal) => stamper.step(signal) }),
-      anchor: anchorer && new Loop({ ...outside, name: 'anchor', step: (signal) => anchorer.step(signal) }),
+      stamp: stamper && new Loop({ ...outside, name: 'stamp', step: (signal) => this.#leased(lease, stamper, signal) }),
+      anchor:
+        anchorer && new Loop({ ...outside, name: 'anchor', step: (signal) => this.#leased(lease, anchorer, signal) }),
     }
     return running
   }
 
+  async #leased(lease: SealerLease | undefined, work: Stamper | Anchorer, signal: AbortSignal): Promise<number> {
+    if (lease === undefined || (await lease.holds())) return work.step(signal)
+    await work.observe()
+    return this.#pollIntervalMs
+  }
+
   async #sealStep(running: Running): Promise<number> {
+    if (running.lease !== undefined && !(await running.lease.holds())) {
+      await this.#observe(running)
+      return this.#pollIntervalMs
+    }
     const { dueInMs } = await this.#pass(running)
     return dueInMs === null ? this.#pollIntervalMs : Math.min(dueInMs, FULLNESS_POLL_MS)
   }
@@ -191,6 +211,20 @@ class LogSealer implements Sealer {
       const { head, dueInMs } = await this.#pass(running, true)
       if (head.size >= size || dueInMs === null) return
     }
+  }
+
+  /** Another sealer works: what its work has come to, after the pass under way. */
+  async #observe({ batches }: Running): Promise<void> {
+    const observing = this.#passes.then(async () => {
+      const { head, logSize } = await batches.observe()
+      this.#sealed = { size: head.size, at: head.size === 0 ? null : head.time }
+      this.#logSize = logSize
+      // Its loop looks for itself: no notify has anything to tell.
+      this.#isBatchOpen = true
+      return head.size
+    })
+    this.#passes = observing.catch(() => {})
+    await observing
   }
 
   /** One pass, after the one under way. */

@@ -89,6 +89,14 @@ export class BatchSealer {
     return { head: (await this.#signedHead()).record, logSize, dueInMs: 0 }
   }
 
+  /** What another sealer's work has come to, remembered as signed where it is; seals nothing. */
+  async observe(): Promise<Omit<SealPass, 'dueInMs'>> {
+    const { record } = await this.#head()
+    const isSigned = record.size > 0 && (await this.#reader.checkpoint(record.size)) !== undefined
+    const head = isSigned ? (await this.#signedHead()).record : record
+    return { head, logSize: await this.#host.records.logSize() }
+  }
+
   /** Signs and stores the checkpoint of the newest batch, if it has none. Throws as `pass`. */
   async signHead(): Promise<void> {
     await this.#signedHead()
@@ -107,17 +115,21 @@ export class BatchSealer {
     const { size } = head.record
     if (signed !== undefined && signed.size > size)
       throw behind(`a checkpoint of ${signed.size} entries was signed, and the store has only ${size} of them sealed`)
-    if (size > 0 && (await this.#reader.checkpoint(size)) === undefined) await this.#sign(head.record, signed)
+    if (size > 0) await this.#sign(head.record, signed)
     this.#signedSize = size
     return head
   }
 
+  /** Also where another sealer signed it already: what this process remembers as signed then includes it. */
   async #sign(head: TreeHeadRecord, signed: SignedHead | undefined): Promise<void> {
     const { signedHead, identity, records, logger } = this.#host
+    const isStored = (await this.#reader.checkpoint(head.size)) !== undefined
+    if (isStored && signed?.size === head.size) return
     const root = await this.#assertConsistent(head, signed)
     await identity.refresh()
-    const note = identity.signCheckpoint(head.size, root)
     if (signed?.size !== head.size) await signedHead.write({ size: head.size, root })
+    if (isStored) return
+    const note = identity.signCheckpoint(head.size, root)
     const checkpoint: CheckpointRecord = { size: head.size, root: head.root, note }
     // A conflict is another sealer's checkpoint of the same tree.
     await records.commit({

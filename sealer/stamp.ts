@@ -40,14 +40,20 @@ export class Stamper {
   /** Stamps, if it is time. Answers when to look again, in ms. */
   async step(signal: AbortSignal): Promise<number> {
     const { pollIntervalMs, intervalMs } = this.#pace
-    const last = await this.#reader.latestStamp()
-    this.#stampedSize = last?.size ?? 0
+    const last = await this.observe()
     const checkpoint = await this.#reader.latestCheckpoint()
     if (checkpoint === undefined || checkpoint.size <= this.#stampedSize) return pollIntervalMs
     const dueInMs = dueIn(last?.tokens[0]?.genTime, intervalMs, this.#host.clock.now())
     if (dueInMs > 0) return dueInMs
     await this.#stamp(checkpoint, signal)
     return 0
+  }
+
+  /** Learns of the newest stamp, and stamps nothing. */
+  async observe(): Promise<StampRecord | undefined> {
+    const last = await this.#reader.latestStamp()
+    this.#stampedSize = last?.size ?? 0
+    return last
   }
 
   async #stamp(checkpoint: CheckpointRecord, signal: AbortSignal): Promise<void> {

@@ -11,7 +11,7 @@ import { Health } from './health.ts'
 import { createMetrics } from './metrics.ts'
 import { mount, type Surroundings } from './mount.ts'
 import { openApiDocument } from './openapi.ts'
-import { createRateLimiter } from './rate-limit.ts'
+import { createRateLimiter, type RequestCounter } from './rate-limit.ts'
 import { requestLog } from './request-log.ts'
 import { categories } from './router/categories.ts'
 import { evidences } from './router/evidences.ts'
@@ -42,6 +42,8 @@ export interface AppOptions {
   /** 0 is no limit. */
   readonly rateLimitPerMinute: number
   readonly trustProxy: boolean
+  /** Counts requests for all servers of one registry. Default: each counts its own. */
+  readonly requestCounter?: RequestCounter
 }
 
 /** The service as a Koa app, and its health, which a shutdown sets. */
@@ -85,7 +87,7 @@ export async function createApp({ registry, logger, ...options }: AppOptions): P
   const surroundings: Surroundings = {
     registry,
     limits,
-    rateLimit: await createRateLimiter(options.rateLimitPerMinute),
+    rateLimit: await createRateLimiter(options.rateLimitPerMinute, options.requestCounter),
   }
 
   // The last forwarded address is the one that our own proxy saw; those before it are what the client says.

@@ -1,9 +1,8 @@
-import { mkdir } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import closeWithGrace from 'close-with-grace'
 import { pino, type Logger } from 'pino'
 import { FileSignedHead, readOrCreateSecret, readSecret, writePrivateFile } from '../adapters/files/index.ts'
-import { openLevelRecords } from '../adapters/level/index.ts'
 import { openLocalTsa } from '../adapters/local-tsa/index.ts'
 import { isRegistryError, openRegistry, systemClock, type Registry } from '../core/index.ts'
 import { createSealer } from '../sealer/index.ts'
@@ -12,12 +11,14 @@ import { BASE_PATH, createApp } from './app.ts'
 import { openBlobs } from './blobs.ts'
 import { loadConfig, type Config, type Start } from './config.ts'
 import { newOperatorKey, welcome } from './first-start.ts'
+import { assertSharable, openRecords } from './open-records.ts'
+import type { RequestCounter } from './rate-limit.ts'
 import { listen, type RunningServer } from './server.ts'
 
 /**
  * The bundled server: the one place that knows every part. Its data directory holds
  *
- *     records/           LevelDB
+ *     records/           LevelDB, unless the records are in PostgreSQL
  *     blobs/             files, unless they are in a bucket
  *     tsa/               the local timestamp authority; ca.pem is its CA
  *     ledger/            the local ledger, where that is the anchor
@@ -32,11 +33,16 @@ const EXIT_CONFIG = 2
 /** The registry gets so long to close beyond the requests' deadline. */
 const CLOSE_MS = 30_000
 
-async function openParts(config: Config, logger: Logger): Promise<Registry> {
+interface Parts {
+  readonly registry: Registry
+  readonly requestCounter?: RequestCounter
+}
+
+async function openParts(config: Config, logger: Logger): Promise<Parts> {
+  assertSharable(config)
   const directory = resolve(config.dataDir)
-  await mkdir(directory, { recursive: true, mode: 0o700 })
   // First, because it is what keeps a second process out of the directory.
-  const records = await openLevelRecords(join(directory, 'records'))
+  const { records, isShared, requestCounter } = await openRecords(config, logger)
   const opened: { close(): Promise<void> }[] = [records]
   const keep = async <T extends { close(): Promise<void> }>(part: Promise<T>): Promise<T> => {
     const value = await part
@@ -48,17 +54,18 @@ async function openParts(config: Config, logger: Logger): Promise<Registry> {
       ? readOrCreateSecret(join(directory, 'secret'))
       : readSecret(config.secretFile))
     const blobs = await keep(openBlobs(config, directory))
-    const timestampAuthority = await keep(openLocalTsa(join(directory, 'tsa'), { clock: systemClock }))
+    const timestampAuthority =
+      config.tsa === 'local' && (await keep(openLocalTsa(join(directory, 'tsa'), { clock: systemClock })))
     const anchoring = await anchorOptions(config, join(directory, 'ledger'), systemClock)
     if (anchoring.anchor !== undefined) opened.push(anchoring.anchor)
     const sealer = createSealer({
-      timestampAuthority,
+      ...(timestampAuthority && { timestampAuthority }),
       ...anchoring,
       maxWaitMs: config.sealMaxWaitMs,
       maxLeaves: config.sealMaxLeaves,
       tsaIntervalMs: config.tsaIntervalMs,
     })
-    return await openRegistry({
+    const registry = await openRegistry({
       records,
       blobs,
       sealer,
@@ -67,8 +74,10 @@ async function openParts(config: Config, logger: Logger): Promise<Registry> {
       logName: config.logName,
       acceptClock: config.acceptClock,
       logger,
+      sharedRecords: isShared,
       ...(config.operatorKey !== undefined && { operatorKey: config.operatorKey }),
     })
+    return { registry, ...(requestCounter && { requestCounter }) }
   } catch (error) {
     await Promise.allSettled(opened.reverse().map((part) => part.close()))
     throw error
@@ -76,11 +85,17 @@ async function openParts(config: Config, logger: Logger): Promise<Registry> {
 }
 
 async function start(config: Config, logger: Logger): Promise<void> {
-  const registry = await openParts(config, logger)
+  const { registry, requestCounter } = await openParts(config, logger)
   let server: RunningServer | undefined
   let url = ''
   try {
-    const app = await createApp({ ...config, registry, logger, publicUrl: () => config.publicUrl ?? url })
+    const app = await createApp({
+      ...config,
+      registry,
+      logger,
+      publicUrl: () => config.publicUrl ?? url,
+      ...(requestCounter && { requestCounter }),
+    })
     server = await listen(app, config)
   } catch (error) {
     await registry.close()
@@ -107,13 +122,17 @@ async function start(config: Config, logger: Logger): Promise<void> {
 async function introduce(config: Config, logger: Logger, registry: Registry, baseUrl: string): Promise<void> {
   const operatorKey = newOperatorKey()
   if (process.stderr.isTTY) {
-    await registry.sourceSystems.setOperatorKey(operatorKey)
-    process.stderr.write(welcome({ baseUrl, operatorKey }))
+    if (await registry.sourceSystems.setOperatorKey(operatorKey, { ifNone: true }))
+      process.stderr.write(welcome({ baseUrl, operatorKey }))
     return
   }
   const path = join(resolve(config.dataDir), 'operator.key')
   await writePrivateFile(path, `${operatorKey}\n`)
-  await registry.sourceSystems.setOperatorKey(operatorKey)
+  if (!(await registry.sourceSystems.setOperatorKey(operatorKey, { ifNone: true }))) {
+    // Another server on the same records was first.
+    await rm(path)
+    return
+  }
   logger.info({ path }, 'first start: the operator key is in this file; keep it elsewhere and delete it')
 }
 

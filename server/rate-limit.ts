@@ -5,21 +5,35 @@ import type { Scope } from '../core/registry.ts'
 /** Counts a request against whoever sent it. Throws `RATE_LIMITED` beyond the limit, with Retry-After set. */
 export type RateLimiter = (ctx: Context, scope: Scope | undefined) => Promise<void>
 
-/** Requests a minute of one source system, or of one address where no key was recognised; 0 is no limit. Counted in this process. */
-export async function createRateLimiter(perMinute: number): Promise<RateLimiter> {
+/** Counts for several servers together. */
+export interface RequestCounter {
+  /** One more request of a sender: how many there are in its window now, and in how many ms that ends. */
+  countRequest(sender: string, windowMs: number): Promise<{ readonly requests: number; readonly resetsInMs: number }>
+}
+
+const MINUTE_MS = 60_000
+
+/** Requests a minute of one source system, or of one address where no key was recognised; 0 is no limit. Counted in this process where no counter is given. */
+export async function createRateLimiter(perMinute: number, counter?: RequestCounter): Promise<RateLimiter> {
   if (perMinute === 0) return async () => undefined
-  const { RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible')
-  const limiter = new RateLimiterMemory({ points: perMinute, duration: 60 })
+  const counts = counter ?? (await ownCounter())
   return async (ctx, scope) => {
-    try {
-      await limiter.consume(senderOf(ctx, scope))
-    } catch (refusal) {
-      if (!(refusal instanceof RateLimiterRes)) throw refusal
-      ctx.set('Retry-After', String(Math.max(1, Math.ceil(refusal.msBeforeNext / 1_000))))
-      throw new RegistryError('RATE_LIMITED', `More than ${perMinute} requests in a minute; try again later`, {
-        cause: refusal,
-      })
-    }
+    const { requests, resetsInMs } = await counts.countRequest(senderOf(ctx, scope), MINUTE_MS)
+    if (requests <= perMinute) return
+    ctx.set('Retry-After', String(Math.max(1, Math.ceil(resetsInMs / 1_000))))
+    throw new RegistryError('RATE_LIMITED', `More than ${perMinute} requests in a minute; try again later`)
+  }
+}
+
+async function ownCounter(): Promise<RequestCounter> {
+  const { RateLimiterMemory } = await import('rate-limiter-flexible')
+  // Its own limit is out of reach: what it counts is compared here.
+  const counts = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: MINUTE_MS / 1_000 })
+  return {
+    async countRequest(sender) {
+      const { consumedPoints, msBeforeNext } = await counts.consume(sender)
+      return { requests: consumedPoints, resetsInMs: msBeforeNext }
+    },
   }
 }
 

@@ -72,6 +72,9 @@ const gwei = {
     /^\d{1,6}(\.\d{1,9})?$/.test(value) && Number(value) > 0 ? Number(value) : undefined,
 }
 
+const postgresUrl = (value: string): string | undefined =>
+  URL.canParse(value) && /^postgres(ql)?:$/.test(new URL(value).protocol) ? value : undefined
+
 const DAY_MS = 24 * 60 * 60 * 1_000
 /** A type for the settings without a fallback: they are `undefined` where nobody sets them. */
 const unset = <T>(): T | undefined => undefined
@@ -99,6 +102,24 @@ export const SETTINGS = {
     shownFallback: 'made at the first start',
     secret: true,
     doc: 'Key that acts as A in every company and creates companies; replaces the one before',
+  }),
+  records: row({
+    ...oneOf('level', 'postgres'),
+    fallback: 'level',
+    doc: 'Where records are kept: LevelDB in the data directory, or a PostgreSQL that several servers may share',
+  }),
+  postgresUrl: row<string | undefined>({
+    takes: 'postgres://user:password@host:port/database',
+    parse: postgresUrl,
+    fallback: unset<string>(),
+    shownFallback: 'none',
+    secret: true,
+    doc: 'The database, for records in PostgreSQL',
+  }),
+  tsa: row({
+    ...oneOf('local', 'none'),
+    fallback: 'local',
+    doc: 'Who stamps checkpoints; the local authority is for one server, not for shared records',
   }),
   secretFile: row<string | undefined>({
     ...path,
@@ -165,7 +186,7 @@ export const SETTINGS = {
   anchor: row({
     ...oneOf('local', 'evm', 'none'),
     fallback: 'local',
-    doc: 'Where checkpoints are anchored: the local ledger, an EVM chain, or nowhere',
+    doc: 'Where checkpoints are anchored: the local ledger (for one server, not for shared records), an EVM chain, or nowhere',
   }),
   anchorIntervalMs: row<number | undefined>({
     ...integer(0, DAY_MS),

@@ -47,7 +47,7 @@ const REACHES: Readonly<Record<string, readonly string[]>> = {
   sealer: ['sealer', 'core'],
   adapters: ['adapters', 'core'],
   server: PRODUCT,
-  bench: ['bench', ...PRODUCT],
+  bench: ['bench', 'test', ...PRODUCT],
   test: ['test', ...PRODUCT],
 }
 /** What core may take of Node: nothing that reads, writes, connects or starts anything. */

@@ -1,8 +1,9 @@
 import { LOG_ENTRY_BYTES } from '../../core/commit-plan.ts'
 import { readU64 } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
+import { EMPTY_TAIL, packRows, ROW_ENTRIES, type LogTail } from '../../core/log-rows.ts'
 import { BY_BYTES, BY_TEXT, decodeHead, HEAD_KEY, positionKey, type Head, type LevelDatabase } from './layout.ts'
-import { EMPTY_TAIL, packRows, readRows, ROW_ENTRIES, type LogTail } from './log-rows.ts'
+import { readRows } from './log-rows.ts'
 
 /** What LevelDB's write-ahead log holds at most (4 MiB) is less than so many rows: what an open can lose is here. */
 const CHECKED_ROWS = 256

@@ -10,11 +10,12 @@ import {
   type GroupPlan,
 } from '../../core/commit-plan.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
+import { appendRows, EMPTY_TAIL, packRows, type LogTail } from '../../core/log-rows.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
 import { checkDatabase, type Found } from './check.ts'
 import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
-import { appendRows, EMPTY_TAIL, packRows, readRows, type LogTail } from './log-rows.ts'
+import { readRows } from './log-rows.ts'
 
 /** Commits of one group; what waits beyond joins the next. It bounds the memory of one write. */
 const MAX_GROUP = 1024

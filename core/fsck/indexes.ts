@@ -190,7 +190,7 @@ async function checkFileListings(check: Check): Promise<void> {
 const FAMILIES = 'an ac ba bd bi br bx ca cn co cp ec el ev ex fi fo ik it oe sc sk sn so ss st su sx ti tx vh'.split(
   ' ',
 )
-const SINGLES = ['ah', 'lg', 'op', 'th']
+const SINGLES = ['ah', 'lg', 'op', 'sl', 'th']
 
 /** What stands between the known families. */
 async function checkUnknown(check: Check): Promise<void> {

@@ -22,6 +22,11 @@ export interface TreeHeadRecord {
   readonly time: number
 }
 
+/** Which of several sealers works; each renewal changes the record's version. */
+export interface SealerLeaseRecord {
+  readonly holder: string
+}
+
 /** Entries `start` to `end` (exclusive); `root` is the root of the whole log at `end`. A batch stores no state. */
 export interface BatchRecord {
   readonly id: string

@@ -72,7 +72,14 @@ export async function writeUnchecked<T extends Json>(
       if (isFileGone)
         throw new RegistryError('FILE_NOT_FOUND', 'A staged file was used or discarded before: stage it again')
       const now = context.clock.now()
-      const { commit, answer, stored } = await decide(now)
+      const decision = await decide(now).catch(async (error: unknown) => {
+        // The same request, sent twice at once, may have come through since it was looked for, and be what stands in its own way.
+        const again = await lookUpIdempotency(context, scope, options.idempotency)
+        if (again !== undefined && 'replay' in again) return again
+        throw error
+      })
+      if ('replay' in decision) return decision.replay as T
+      const { commit, answer, stored } = decision
       const result = await context.records.commit(
         seen === undefined ? commit : withIdempotency(context, commit, seen, { answer: stored ?? answer, now }),
       )

@@ -33,21 +33,28 @@ export class RegistrySourceSystems implements SourceSystems {
     return this.#operatorMac !== undefined
   }
 
-  async setOperatorKey(apiKey: string): Promise<void> {
+  async setOperatorKey(apiKey: string, { ifNone = false }: { readonly ifNone?: boolean } = {}): Promise<boolean> {
     if (apiKey.length < MIN_KEY_LENGTH)
       throw new RegistryError('CONFIG_ERROR', `The operator key takes at least ${MIN_KEY_LENGTH} characters`)
     const mac = this.#operatorMacOf(apiKey)
-    if (this.#operatorMac !== undefined && timingSafeEqual(mac, this.#operatorMac)) return
-    await this.#context.records.commit({ writes: [put(keys.operator(), { mac: mac.toString('hex') })] })
-    this.#operatorMac = new Uint8Array(mac)
+    if (this.#operatorMac !== undefined && timingSafeEqual(mac, this.#operatorMac)) return true
+    const { ok } = await this.#context.records.commit({
+      checks: ifNone ? [{ key: keys.operator(), version: null }] : [],
+      writes: [put(keys.operator(), { mac: mac.toString('hex') })],
+    })
+    if (ok) this.#operatorMac = new Uint8Array(mac)
+    return ok
   }
 
   async authenticate(companyId: string, apiKey: string): Promise<Principal | undefined> {
-    // One look-up in every case, so that nothing is told by what is done.
-    const found = await read<ApiKeyRecord>(this.#context, keys.apiKey(this.#mac(companyId, apiKey)))
+    // One look-up in every case, so that nothing is told by what is done. The operator's too: another process may have replaced it.
+    const looked = await this.#context.records.get([keys.apiKey(this.#mac(companyId, apiKey)), keys.operator()])
+    const [entry, operator] = looked
+    this.#operatorMac = operator && fromHex(decodeRecord<{ mac: string }>(operator.value).mac)
     if (this.#isOperatorKey(apiKey)) return { kind: 'operator' }
-    if (found === undefined || !found.record.active) return undefined
-    return { kind: 'sourceSystem', id: found.record.systemId, permissions: found.record.permissions }
+    const found = entry && decodeRecord<ApiKeyRecord>(entry.value)
+    if (found === undefined || !found.active) return undefined
+    return { kind: 'sourceSystem', id: found.systemId, permissions: found.permissions }
   }
 
   async create(

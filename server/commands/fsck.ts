@@ -2,7 +2,6 @@ import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { FileSignedHead, readSecret } from '../../adapters/files/index.ts'
-import { openLevelRecords } from '../../adapters/level/index.ts'
 import {
   fsck,
   isRegistryError,
@@ -13,6 +12,7 @@ import {
 } from '../../core/index.ts'
 import { openBlobs } from '../blobs.ts'
 import { loadConfig, type Config } from '../config.ts'
+import { openRecords } from '../open-records.ts'
 import { ProgressLine } from './progress-line.ts'
 
 /** Nothing differs; something does, or the stores cannot be read; it was not asked rightly. */
@@ -21,7 +21,8 @@ const [EXIT_SOUND, EXIT_DIFFERS, EXIT_USAGE] = [0, 1, 2]
 const HELP = `Usage: evidence-registry fsck [--data-dir DIR] [--secret-file FILE] [--skip-files]
 
 Derives every txId, leaf, tile, root, signature and index of a data directory again from its records, reads every
-stored file, and prints a line for each thing that differs. The server must not run meanwhile.
+stored file, and prints a line for each thing that differs. The server must not run meanwhile. Records in PostgreSQL
+are found as the server finds them: by EVIDENCE_RECORDS and EVIDENCE_POSTGRES_URL.
 
   --data-dir DIR      the data directory; default: EVIDENCE_DATA_DIR, else ./data
   --secret-file FILE  the root secret; default: EVIDENCE_SECRET_FILE, else secret in the data directory
@@ -53,7 +54,7 @@ export async function fsckCommand(input: CommandInput): Promise<number> {
 }
 
 interface Asked {
-  /** Says where the files are. */
+  /** Says where records and files are. */
   readonly config: Config
   readonly directory: string
   /** Where it was named, it must be there. */
@@ -97,7 +98,7 @@ function flagsOf(args: readonly string[]) {
 
 async function check({ config, directory, secretFile, skipFiles }: Asked): Promise<FsckReport> {
   // Opening would begin an empty store where there is none.
-  if (!(await exists(join(directory, 'records'))))
+  if (config.records === 'level' && !(await exists(join(directory, 'records'))))
     throw new RegistryError(
       'CONFIG_ERROR',
       `There is no registry in ${directory}: name its data directory with --data-dir`,
@@ -106,7 +107,7 @@ async function check({ config, directory, secretFile, skipFiles }: Asked): Promi
   const secret = secretFile !== undefined || (await exists(secretPath)) ? await readSecret(secretPath) : undefined
   if (secret === undefined) process.stderr.write(`There is no ${secretPath}: the log's keys are not derived again\n`)
   const signedHead = await new FileSignedHead(join(directory, 'signed-head.json')).read()
-  const records = await openLevelRecords(join(directory, 'records'))
+  const { records } = await openRecords(config)
   let blobs: BlobStore | undefined
   try {
     if (!skipFiles) blobs = await openBlobs(config, directory)

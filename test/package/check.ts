@@ -29,6 +29,7 @@ const SERVER_ONLY = [
   'rate-limiter-flexible',
   'close-with-grace',
   '@aws-sdk',
+  'pg',
   '@redocly',
 ]
 const TOKENS_ONLY = ['pkijs', 'asn1js']

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
@@ -9,64 +8,9 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { welcome } from '../../server/first-start.ts'
 import { BOUNDARY, END, MULTIPART, part, RawRequest } from './raw-http.ts'
-import { programArgs } from '../program.ts'
+import { ServerProcess } from './server-process.ts'
 
-const MAIN = programArgs(import.meta.url, '../../server/main.ts')
 const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
-
-/** The server as a process of its own. */
-class Running {
-  readonly child: ChildProcess
-  stdout = ''
-  stderr = ''
-
-  constructor(directory: string, env: Readonly<Record<string, string>> = {}, args: readonly string[] = []) {
-    const settings = {
-      PATH: process.env['PATH'] ?? '',
-      EVIDENCE_PORT: '0',
-      EVIDENCE_DATA_DIR: directory,
-      EVIDENCE_SEAL_MAX_WAIT_MS: '50',
-      ...env,
-    }
-    this.child = spawn(process.execPath, [...MAIN, ...args], {
-      env: settings,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    this.child.stdout?.on('data', (chunk: Buffer) => (this.stdout += chunk.toString()))
-    this.child.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()))
-  }
-
-  get lines(): Record<string, unknown>[] {
-    return this.stdout
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
-  }
-
-  async ready(): Promise<string> {
-    for (let i = 0; i < 1_000; i++) {
-      const line = this.lines.find(({ msg }) => msg === 'ready')
-      if (line) return String(line['url'])
-      assert.equal(this.child.exitCode, null, `it ended: ${this.stderr}${this.stdout}`)
-      await delay(20)
-    }
-    return assert.fail(`it did not get ready: ${this.stderr}${this.stdout}`)
-  }
-
-  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      const ended = once(this.child, 'close')
-      this.child.kill(signal)
-      await ended
-    }
-    return this.child.exitCode
-  }
-
-  async ended(): Promise<number | null> {
-    if (this.child.exitCode === null) await once(this.child, 'close')
-    return this.child.exitCode
-  }
-}
 
 async function filesBelow(path: string): Promise<number> {
   const entries = await readdir(path, { recursive: true, withFileTypes: true })
@@ -75,7 +19,7 @@ async function filesBelow(path: string): Promise<number> {
 
 describe('the bundled server', () => {
   let directory: string
-  let server: Running | undefined
+  let server: ServerProcess | undefined
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'evidence-main-'))
   })
@@ -85,7 +29,7 @@ describe('the bundled server', () => {
   })
 
   const start = async (env: Readonly<Record<string, string>> = {}): Promise<string> => {
-    server = new Running(directory, env)
+    server = new ServerProcess(directory, env)
     return `${await server.ready()}/api/v1`
   }
   let operatorKey = ''
@@ -149,7 +93,7 @@ describe('the bundled server', () => {
   })
 
   it('refuses a second process in its directory, with one line', async () => {
-    const second = new Running(directory)
+    const second = new ServerProcess(directory)
     assert.equal(await second.ended(), 1)
     assert.match(second.stderr, /^evidence-registry: .*\n$/)
     assert.match(second.stderr, new RegExp(String(server?.child.pid)))
@@ -238,17 +182,17 @@ describe('the bundled server', () => {
       { EVIDENCE_SECRET_FILE: secret },
       { EVIDENCE_SECRET_FILE: join(directory, 'none') },
     ]) {
-      const failed = new Running(directory, env)
+      const failed = new ServerProcess(directory, env)
       assert.equal(await failed.ended(), 2)
       assert.match(failed.stderr, /^evidence-registry: [^\n]+\n$/)
     }
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
-    const failed = new Running(directory, { EVIDENCE_PORT: String((taken.address() as AddressInfo).port) })
+    const failed = new ServerProcess(directory, { EVIDENCE_PORT: String((taken.address() as AddressInfo).port) })
     assert.equal(await failed.ended(), 1)
     assert.match(failed.stderr, /EADDRINUSE/)
     taken.close()
-    const help = new Running(directory, {}, ['--help'])
+    const help = new ServerProcess(directory, {}, ['--help'])
     assert.equal(await help.ended(), 0)
     assert.match(help.stdout, /EVIDENCE_DATA_DIR/)
   })

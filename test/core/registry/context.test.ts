@@ -21,6 +21,22 @@ describe('a write with an idempotency key', () => {
       assert.equal(await world.records.logSize(), 3)
     }))
 
+  it('answers both that are sent at once with the one result, where the other comes between look-up and decision', () =>
+    withRegistry(async ({ registry: { evidences }, scope, world }) => {
+      const get = world.records.get.bind(world.records)
+      let other: Promise<unknown> | undefined
+      world.records.get = async (keys) => {
+        const found = await get(keys)
+        if (other === undefined && keys[0]?.startsWith('ik/') === true)
+          await (other = evidences.create(scope, named('a'), {}, once('k')))
+        return found
+      }
+      const answer = await evidences.create(scope, named('a'), {}, once('k'))
+      assert.ok(other !== undefined)
+      assert.deepEqual(await other, answer)
+      assert.equal((await evidences.list(scope)).count, 1)
+    }))
+
   it('leaves the second upload to its caller', () =>
     withRegistry(async ({ registry, scope, stage, world }) => {
       const [one, again] = [await stage('same'), await stage('same')]

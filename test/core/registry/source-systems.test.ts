@@ -226,6 +226,24 @@ describe('the operator key', () => {
     await close()
   })
 
+  it('set by another process holds here at once, and the one before no more; a first one is set once', async () => {
+    const world = new World()
+    const here = await openFixture({ world, registry: { sharedRecords: true } })
+    const there = await openFixture({ world, registry: { sharedRecords: true } })
+    const [own, other] = [here.registry.sourceSystems, there.registry.sourceSystems]
+    const set = await Promise.all([
+      own.setOperatorKey(KEY, { ifNone: true }),
+      other.setOperatorKey(`${KEY}-2`, { ifNone: true }),
+    ])
+    assert.deepEqual(set, [true, false])
+    assert.deepEqual(await other.authenticate(COMPANY, KEY), OPERATOR)
+    assert.equal(await other.authenticate(COMPANY, `${KEY}-2`), undefined)
+    await other.setOperatorKey(`${KEY}-3`)
+    assert.equal(await own.authenticate(COMPANY, KEY), undefined)
+    assert.deepEqual(await own.authenticate(COMPANY, `${KEY}-3`), OPERATOR)
+    await Promise.all([here.close(), there.close()])
+  })
+
   it('is none before one is set', () =>
     withRegistry(async ({ registry }) => {
       assert.equal(registry.sourceSystems.hasOperatorKey(), false)

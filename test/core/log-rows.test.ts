@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { appendRows, EMPTY_TAIL, packRows, ROW_ENTRIES, type LogTail } from '../../../adapters/level/log-rows.ts'
+import { appendRows, EMPTY_TAIL, packRows, ROW_ENTRIES, type LogTail } from '../../core/log-rows.ts'
 
 const packed = (from: number, count: number): Uint8Array => {
   const out = Buffer.alloc(count * 32)

@@ -1,0 +1,2 @@
+export type { OpenPostgresOptions } from './database.ts'
+export { openPostgresRecords, type PostgresRecords } from './records.ts'

@@ -1,0 +1,190 @@
+import { concatBytes, toHex } from '../../core/bytes.ts'
+import { assertCommit, assertLogRange, LOG_ENTRY_BYTES, versionOf, type GroupPlan } from '../../core/commit-plan.ts'
+import { RegistryError } from '../../core/errors.ts'
+import { packRows, ROW_ENTRIES } from '../../core/log-rows.ts'
+import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
+import { Database, type OpenPostgresOptions } from './database.ts'
+import { GroupWriter } from './group-writer.ts'
+import { JoinedLookups } from './joined-lookups.ts'
+import { headIsGone, keyBytes, keyText, rowsFrom, type LogRowRow, type RecordRow } from './rows.ts'
+
+/** Commits of one group; what waits beyond joins the next. It bounds the size of one transaction. */
+const MAX_GROUP = 1024
+const LIST_PAGE = 128
+/** How many of the requests that are counted also delete the counts of windows that are over. */
+const FORGET_SHARE = 1 / 1_000
+/** Rows of the log in one read: 512 KiB of entries, twice that on the wire. */
+const LOG_PAGE_ROWS = 64
+
+interface Waiting {
+  readonly commit: Commit
+  readonly resolve: (result: CommitResult) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Opens a record store in a PostgreSQL database, and makes or migrates its schema. Throws as `Database.open`. */
+export async function openPostgresRecords(options: OpenPostgresOptions): Promise<PostgresRecords> {
+  return new PostgresRecords(await Database.open(options))
+}
+
+/** A RecordStore in PostgreSQL, for any number of processes. The commits that wait in a process are one group: `GroupWriter`. */
+export class PostgresRecords implements RecordStore {
+  readonly #database: Database
+  readonly #records: JoinedLookups<RecordRow>
+  readonly #positions: JoinedLookups<number>
+  readonly #groups: GroupWriter
+  #waiting: Waiting[] = []
+  #draining: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#groups = new GroupWriter(database)
+    const { sql } = database
+    this.#records = new JoinedLookups(async (keys) => {
+      const rows = await database.rows<RecordRow>(sql.get, [keys.map(keyBytes)])
+      return new Map(rows.map((row) => [keyText(row[0]), row]))
+    })
+    this.#positions = new JoinedLookups(async (entries) => {
+      const rows = await database.rows<[Buffer, string]>(sql.positions, [entries.map((hex) => Buffer.from(hex, 'hex'))])
+      return new Map(rows.map(([entry, position]) => [toHex(entry), Number(position)]))
+    })
+  }
+
+  async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
+    this.#assertOpen()
+    if (keys.length === 0) return []
+    const found = await this.#records.find(keys)
+    return keys.map((key) => {
+      const row = found.get(key)
+      // Each its own bytes, also where a key is asked for twice.
+      return row && { key, value: new Uint8Array(row[1]), version: versionOf(Number(row[2])) }
+    })
+  }
+
+  async *list(range: Range): AsyncIterable<Entry> {
+    let { gte, lt } = range
+    let left = range.limit ?? Infinity
+    const { list, listReverse } = this.#database.sql
+    while (left > 0) {
+      this.#assertOpen()
+      const size = Math.min(LIST_PAGE, left)
+      const page = await this.#database.rows<RecordRow>(range.reverse === true ? listReverse : list, [
+        keyBytes(gte),
+        keyBytes(lt),
+        size,
+      ])
+      for (const [key, value, version] of page)
+        yield { key: keyText(key), value: new Uint8Array(value), version: versionOf(Number(version)) }
+      const last = page.at(-1)
+      if (last === undefined || page.length < size) return
+      left -= page.length
+      if (range.reverse === true) lt = keyText(last[0])
+      else gte = `${keyText(last[0])}\0` // the least key above it
+    }
+  }
+
+  async commit(commit: Commit): Promise<CommitResult> {
+    this.#assertOpen()
+    assertCommit(commit)
+    return new Promise<CommitResult>((resolve, reject) => {
+      this.#waiting.push({ commit: ownBytes(commit), resolve, reject })
+      this.#draining ??= this.#drain()
+    })
+  }
+
+  async readLog(from: number, count: number): Promise<Uint8Array> {
+    this.#assertOpen()
+    assertLogRange(from, count)
+    const end = Math.min(from + count, Number.MAX_SAFE_INTEGER)
+    const pages: Uint8Array[] = []
+    // A page ends at a block's end, and is one snapshot: the rows of a block that is filled meanwhile are seen before or after.
+    for (let at = from; at < end;) {
+      const start = at - (at % ROW_ENTRIES)
+      const pageEnd = Math.min(end, start + LOG_PAGE_ROWS * ROW_ENTRIES)
+      const rows = await this.#database.rows<LogRowRow>(this.#database.sql.logRows, [start, pageEnd])
+      const page = packRows(rowsFrom(start, rows), at, pageEnd - at)
+      pages.push(page)
+      at += page.length / LOG_ENTRY_BYTES
+      if (at < pageEnd) break
+    }
+    return pages.length === 1 ? (pages[0] as Uint8Array) : concatBytes(...pages)
+  }
+
+  async logSize(): Promise<number> {
+    this.#assertOpen()
+    const [row] = await this.#database.rows<[string]>(this.#database.sql.head)
+    if (row === undefined) throw headIsGone()
+    return Number(row[0])
+  }
+
+  async positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
+    this.#assertOpen()
+    if (entries.length === 0) return []
+    const names = entries.map(toHex)
+    const found = await this.#positions.find(names)
+    return names.map((name) => found.get(name))
+  }
+
+  /**
+   * One more request of a sender: how many there are in its window now, and in how many ms that ends. By the database's clock, for all
+   * processes together. A crash of the database forgets them.
+   */
+  async countRequest(
+    sender: string,
+    windowMs: number,
+  ): Promise<{ readonly requests: number; readonly resetsInMs: number }> {
+    this.#assertOpen()
+    const { sql } = this.#database
+    if (Math.random() < FORGET_SHARE) await this.#database.rows(sql.forgetRequests)
+    const [row] = await this.#database.rows<[string, string]>(sql.countRequest, [sender, windowMs])
+    return { requests: Number(row?.[0]), resetsInMs: Number(row?.[1]) }
+  }
+
+  /** The database's clock, ms since 1970: what the clocks of several processes can be compared with. */
+  async databaseNow(): Promise<number> {
+    this.#assertOpen()
+    const [row] = await this.#database.rows<[string]>(this.#database.sql.now)
+    return Number(row?.[0])
+  }
+
+  /** Writes what waits, then ends the connections. */
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close())
+  }
+
+  async #close(): Promise<void> {
+    await this.#draining
+    await this.#database.close()
+  }
+
+  async #drain(): Promise<void> {
+    // Callers of the same turn join one group, also those that the last group woke and that await other things first.
+    await new Promise(setImmediate)
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, MAX_GROUP)
+      try {
+        const { outcomes } = await this.#groups.commitGroup(group.map(({ commit }) => commit))
+        for (const [index, { resolve, reject }] of group.entries()) {
+          const outcome = outcomes[index] as GroupPlan['outcomes'][number]
+          if (outcome instanceof RegistryError) reject(outcome)
+          else resolve(outcome)
+        }
+      } catch (error) {
+        for (const { reject } of group) reject(error)
+      }
+    }
+    this.#draining = undefined
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new RegistryError('CLOSED', 'The record store is closed')
+  }
+}
+
+/** The values are copied when the commit is called: what a caller does to them while it waits must not reach the store. */
+const ownBytes = (commit: Commit): Commit => ({
+  ...commit,
+  ...(commit.writes && { writes: commit.writes.map(({ key, value }) => ({ key, value: value && value.slice() })) }),
+  ...(commit.append && { append: commit.append.slice() }),
+})

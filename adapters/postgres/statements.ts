@@ -1,0 +1,85 @@
+import type { QueryConfig } from 'pg'
+
+/**
+ * The SQL of a record store. Statements with parameters are named, so that a connection parses each once. Answers are rows of arrays:
+ * bytea as Buffers, bigint as text.
+ */
+export type Statements = ReturnType<typeof statementsOf>
+
+const named = (name: string, text: string): QueryConfig & { readonly rowMode: 'array' } => ({
+  name: `er_${name}`,
+  text,
+  rowMode: 'array',
+})
+
+/** Requires a name that `assertSchemaName` takes: it goes into the text. */
+export const statementsOf = (schema: string) =>
+  ({
+    /**
+     * One round trip. The lock is the first thing that a group does, also where it will append nothing: so groups are serial, and under
+     * READ COMMITTED each later statement sees all that the groups before have committed.
+     */
+    beginGroup: {
+      text: `begin isolation level read committed; select last_version, log_size from ${schema}.head where id = 1 for update`,
+      rowMode: 'array',
+    },
+    head: named('head', `select log_size from ${schema}.head where id = 1`),
+    get: named('get', `select key, value, version from ${schema}.record where key = any($1::bytea[])`),
+    list: named(
+      'list',
+      `select key, value, version from ${schema}.record where key >= $1 and key < $2 order by key limit $3`,
+    ),
+    listReverse: named(
+      'list_reverse',
+      `select key, value, version from ${schema}.record where key >= $1 and key < $2 order by key desc limit $3`,
+    ),
+    logRows: named(
+      'log_rows',
+      `select start, entries from ${schema}.log_row where start >= $1 and start < $2 order by start`,
+    ),
+    positions: named('positions', `select entry, position from ${schema}.log_position where entry = any($1::bytea[])`),
+    /** A group's whole effect. The parts touch no row twice, so their order does not matter. */
+    apply: named(
+      'apply',
+      `with
+        put as (
+          insert into ${schema}.record (key, value, version)
+          select * from unnest($1::bytea[], $2::bytea[], $3::bigint[])
+          on conflict (key) do update set value = excluded.value, version = excluded.version
+        ),
+        deleted as (delete from ${schema}.record where key = any($4::bytea[])),
+        written as (
+          insert into ${schema}.writer (id, last_group) values ($5, $6)
+          on conflict (id) do update set last_group = excluded.last_group, at = now()
+        )
+      update ${schema}.head set last_version = $7, log_size = $8 where id = 1`,
+    ),
+    /** Appended entries as rows, and where each is; of equal ones the first stays. `$4` are the entries, packed, from position `$5`. */
+    append: named(
+      'append',
+      `with
+        put as (
+          insert into ${schema}.log_row (start, entries)
+          select * from unnest($1::bigint[], $2::bytea[])
+          on conflict (start) do update set entries = excluded.entries
+        ),
+        deleted as (delete from ${schema}.log_row where start = any($3::bigint[]))
+      insert into ${schema}.log_position (entry, position)
+      select substring($4::bytea from i * 32 + 1 for 32), $5::bigint + i
+      from generate_series(0, length($4::bytea) / 32 - 1) i order by i
+      on conflict (entry) do nothing`,
+    ),
+    lastGroup: named('last_group', `select last_group from ${schema}.writer where id = $1`),
+    forgetWriters: `delete from ${schema}.writer where at < now() - interval '30 days'`,
+    countRequest: named(
+      'count_request',
+      `insert into ${schema}.rate as r (sender, requests, ends)
+      values ($1, 1, now() + $2 * interval '1 millisecond')
+      on conflict (sender) do update set
+        requests = case when r.ends <= now() then 1 else r.requests + 1 end,
+        ends = case when r.ends <= now() then excluded.ends else r.ends end
+      returning requests, (extract(epoch from ends - now()) * 1000)::bigint`,
+    ),
+    now: named('now', `select (extract(epoch from clock_timestamp()) * 1000)::bigint`),
+    forgetRequests: named('forget_requests', `delete from ${schema}.rate where ends < now()`),
+  }) as const

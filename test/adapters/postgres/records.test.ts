@@ -1,0 +1,22 @@
+import { after, before, describe } from 'node:test'
+import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
+import { recordStoreContract, type OpenedRecordStore } from '../../contract/record-store.ts'
+import { PostgresServer } from '../../postgres-server.ts'
+
+describe('records in PostgreSQL', () => {
+  let server: PostgresServer
+  let schemas = 0
+  // A locale that puts `a` before `B` and looks at punctuation last: keys are in the order of their bytes all the same.
+  before(async () => {
+    server = await PostgresServer.start({ initdb: ['--locale=C', '--locale-provider=icu', '--icu-locale=en'] })
+  })
+  after(() => server.stop())
+
+  async function open(schema = `contract_${(schemas += 1)}`): Promise<OpenedRecordStore> {
+    const openOne = () => openPostgresRecords({ url: server.url(), schema })
+    const [store, peer] = await Promise.all([openOne(), openOne()])
+    return { store, peer, reopen: () => open(schema) }
+  }
+
+  recordStoreContract('two processes on one database', () => open())
+})

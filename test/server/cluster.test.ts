@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openPostgresRecords } from '../../adapters/postgres/index.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
+import { fsck, type Difference } from '../../core/fsck.ts'
+import { keys } from '../../core/keys.ts'
+import { decodeRecord } from '../../core/log/record-json.ts'
+import type { BatchRecord } from '../../core/log/records.ts'
+import type { RecordStore } from '../../core/ports.ts'
+import { PostgresServer } from '../postgres-server.ts'
+import { ServerProcess } from './server-process.ts'
+
+const OPERATOR_KEY = 'operator-key-of-the-cluster'
+const KEY = 'source-system-of-the-cluster'
+/** Longer than the sealer's lease and than a transaction may idle, which are 5 s both. */
+const STOPPED_MS = 6_500
+/** Preloaded into a server: its clock differs from this machine's. */
+const skewedBy = (ms: number): string =>
+  `data:text/javascript,${encodeURIComponent(`const now = Date.now.bind(Date); Date.now = () => now() + ${ms}`)}`
+
+let database: PostgresServer
+let directory: string
+let secret: Uint8Array
+const servers: Server[] = []
+
+/** One of the servers, which can be killed and started again. */
+class Server {
+  readonly name: string
+  readonly #skewMs: number
+  readonly #env: Readonly<Record<string, string>>
+  process: ServerProcess
+  url = ''
+
+  constructor(name: string, skewMs = 0, env: Readonly<Record<string, string>> = {}) {
+    this.name = name
+    this.#skewMs = skewMs
+    this.#env = env
+    this.process = this.#spawn()
+    servers.push(this)
+  }
+
+  async ready(): Promise<this> {
+    this.url = `${await this.process.ready()}/api/v1`
+    return this
+  }
+
+  async restart(): Promise<void> {
+    this.process = this.#spawn()
+    await this.ready()
+  }
+
+  /** When it last sealed a batch, by its place among the lines of its log; -1 where it never did. */
+  get lastSealedAt(): number {
+    const line = this.process.lines.findLast(({ msg }) => msg === 'batch sealed')
+    return line === undefined ? -1 : Date.parse(String(line['time'])) - this.#skewMs
+  }
+
+  #spawn(): ServerProcess {
+    const env = {
+      EVIDENCE_RECORDS: 'postgres',
+      EVIDENCE_POSTGRES_URL_FILE: join(directory, 'url'),
+      EVIDENCE_SECRET_FILE: join(directory, 'secret'),
+      EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
+      EVIDENCE_ANCHOR: 'none',
+      EVIDENCE_TSA: 'none',
+      EVIDENCE_SEAL_MAX_WAIT_MS: '100',
+      ...this.#env,
+    }
+    return new ServerProcess(
+      join(directory, this.name),
+      env,
+      [],
+      this.#skewMs === 0 ? [] : ['--import', skewedBy(this.#skewMs)],
+    )
+  }
+}
+
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'evidence-cluster-'))
+  database = await PostgresServer.start()
+  secret = new Uint8Array(randomBytes(32))
+  await writeFile(join(directory, 'secret'), secret)
+  await writeFile(join(directory, 'url'), `${database.url()}\n`)
+})
+after(async () => {
+  for (const { process: child } of servers) child.child.kill('SIGCONT')
+  await Promise.all(servers.map((server) => server.process.stop('SIGKILL')))
+  await database.stop()
+  await rm(directory, { recursive: true, force: true })
+})
+
+interface Answer {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** Status 0: no answer came. */
+async function send(
+  server: Server,
+  method: string,
+  path: string,
+  json?: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  try {
+    const response = await fetch(`${server.url}${path}`, {
+      method,
+      headers: { 'x-api-key': KEY, ...(json && { 'content-type': 'application/json' }), ...headers },
+      ...(json && { body: JSON.stringify(json) }),
+      signal: AbortSignal.timeout(20_000),
+    })
+    return { status: response.status, body: (await response.json()) as Answer['body'] }
+  } catch {
+    return { status: 0, body: {} }
+  }
+}
+
+const create = (server: Server, externalId: string, headers?: Readonly<Record<string, string>>): Promise<Answer> =>
+  send(
+    server,
+    'POST',
+    '/evidences/acme/evidence',
+    { categoryName: 'Vehicles', subcategoryName: 'Cars', externalId, name: externalId },
+    headers,
+  )
+
+/** What a client knows after a run: txIds that were acknowledged, by external id. */
+class Load {
+  readonly acknowledged = new Map<string, string[]>()
+  readonly statuses = new Map<number, number>()
+  #isStopped = false
+  #next = 0
+  readonly #clients: Promise<unknown>
+
+  constructor(targets: readonly Server[], clients: number) {
+    const client = async (): Promise<void> => {
+      while (!this.#isStopped) {
+        const id = `load ${(this.#next += 1)}`
+        // Every fourth id is wanted through all servers at once: one may have it.
+        const through = this.#next % 4 === 0 ? targets : [targets[this.#next % targets.length] as Server]
+        await Promise.all(through.map(async (server) => this.#note(id, await create(server, id))))
+      }
+    }
+    this.#clients = Promise.all(Array.from({ length: clients }, client))
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#clients
+  }
+
+  #note(id: string, { status, body }: Answer): void {
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    if (status !== 201) return
+    this.acknowledged.set(id, [...(this.acknowledged.get(id) ?? []), String(body['txId'])])
+  }
+}
+
+async function batchesOf(records: RecordStore): Promise<readonly BatchRecord[]> {
+  const batches: BatchRecord[] = []
+  for await (const entry of records.list(keys.batchesFrom(0)))
+    batches.push(decodeRecord<BatchRecord>(entry) as BatchRecord)
+  return batches
+}
+
+async function until(isTrue: () => Promise<boolean> | boolean, what: string): Promise<void> {
+  for (const end = performance.now() + 30_000; !(await isTrue()); await delay(50))
+    assert.ok(performance.now() < end, `waited too long: ${what}`)
+}
+
+describe('three servers on one database', () => {
+  let all: readonly [Server, Server, Server]
+  let load: Load
+
+  before(async () => {
+    // Started at once on an empty database, with clocks that differ by 50 s.
+    all = [new Server('one'), new Server('ahead', 25_000), new Server('behind', -25_000)]
+    await Promise.all(all.map((server) => server.ready()))
+    const system = { name: 'cluster', apiKey: KEY, permissions: 'A' }
+    assert.equal((await send(all[0], 'POST', '/sourceSystem/acme', system, { 'x-api-key': OPERATOR_KEY })).status, 201)
+  })
+
+  it('are one log, and any of them takes any request', async () => {
+    const origins = all.map(({ process: child }) => child.lines.find(({ msg }) => msg === 'ready')?.['origin'])
+    assert.equal(new Set(origins).size, 1)
+    for (const [i, server] of all.entries()) {
+      assert.equal((await create(server, `any ${i}`)).status, 201)
+      for (const other of all)
+        assert.equal(
+          (await send(other, 'GET', `/evidences/acme/evidence/${encodeURIComponent(`any ${i}`)}`)).status,
+          200,
+        )
+    }
+  })
+
+  it('do a request with an idempotency key once, whoever gets it', async () => {
+    const answers = await Promise.all(all.map((server) => create(server, 'idempotent', { 'idempotency-key': 'once' })))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 201, 201],
+    )
+    assert.equal(new Set(answers.map(({ body }) => body['txId'])).size, 1)
+  })
+
+  it(
+    'come through a killed server, a stopped one, and a database that crashes, under load',
+    { timeout: 120_000 },
+    async () => {
+      load = new Load(all, 6)
+      await delay(500)
+      await all[0].process.stop('SIGKILL')
+      await delay(500)
+      await all[0].restart()
+
+      await until(() => all.some(({ lastSealedAt }) => lastSealedAt > 0), 'a batch')
+      const sealing = [...all].sort((a, b) => b.lastSealedAt - a.lastSealedAt)[0] as Server
+      const stoppedAt = Date.now()
+      sealing.process.child.kill('SIGSTOP')
+      await delay(STOPPED_MS)
+      const others = all.filter((server) => server !== sealing)
+      assert.ok(
+        others.some(({ lastSealedAt }) => lastSealedAt > stoppedAt),
+        'no other server went on sealing',
+      )
+      sealing.process.child.kill('SIGCONT')
+      await delay(300)
+
+      await database.kill()
+      await delay(300)
+      await database.restart()
+      await delay(1_000)
+      await load.stop()
+      assert.ok((load.statuses.get(201) ?? 0) > 100, `statuses: ${JSON.stringify([...load.statuses])}`)
+      for (const { process: child } of all) assert.equal(child.child.exitCode, null, child.stderr)
+    },
+  )
+
+  it(
+    'have lost nothing acknowledged, given no id twice, and put each event in exactly one batch',
+    { timeout: 60_000 },
+    async () => {
+      const records = await openPostgresRecords({ url: database.url() })
+      try {
+        // No event is left that waits, so the last batch ends where the log does.
+        const ends = async (): Promise<number> => (await batchesOf(records)).at(-1)?.end ?? 0
+        await until(async () => (await ends()) === (await records.logSize()), 'everything to be sealed')
+        const size = await records.logSize()
+        const log = await records.readLog(0, size)
+        const entries = Array.from({ length: size }, (_, i) => toHex(log.subarray(i * 32, i * 32 + 32)))
+        assert.equal(new Set(entries).size, size, 'an entry is in the log twice')
+
+        const txIds: string[] = []
+        for (const [id, acknowledged] of load.acknowledged) {
+          assert.equal(acknowledged.length, 1, `${id} was given ${acknowledged.length} times`)
+          txIds.push(...acknowledged)
+        }
+        const positions = await records.positionsOf(txIds.map((txId) => fromHex(txId) as Uint8Array))
+        assert.ok(
+          positions.every((position) => position !== undefined),
+          'something acknowledged is lost',
+        )
+
+        let end = 0
+        let previous: string | null = null
+        for (const batch of await batchesOf(records)) {
+          assert.deepEqual([batch.start, batch.previous], [end, previous], 'batches overlap or have a hole')
+          end = batch.end
+          previous = batch.id
+        }
+        assert.equal(end, size)
+        const found: Difference[] = []
+        const report = await fsck({ records, secret }, { onDifference: (difference) => found.push(difference) })
+        assert.deepEqual([found, report.done.log], [[], size])
+      } finally {
+        await records.close()
+      }
+    },
+  )
+
+  it('answer for every acknowledged event with a proof, whichever is asked', async () => {
+    const ids = [...load.acknowledged.keys()]
+    for (const [i, server] of all.entries()) {
+      const id = encodeURIComponent(ids[Math.floor((ids.length - 1) * (i / 2))] as string)
+      const { status, body } = await send(server, 'GET', `/merkle/verify/${id}`)
+      assert.deepEqual([status, body['status']], [200, 'ok'])
+    }
+  })
+
+  it('pass sealing on at once where the one that does it is shut down', async () => {
+    await create(all[0], 'before the end')
+    await until(() => all.some(({ lastSealedAt }) => lastSealedAt > Date.now() - 2_000), 'a batch')
+    const sealing = [...all].sort((a, b) => b.lastSealedAt - a.lastSealedAt)[0] as Server
+    assert.equal(await sealing.process.stop('SIGTERM'), 0)
+    const stoppedAt = Date.now()
+    const other = all.find((server) => server !== sealing) as Server
+    assert.equal((await create(other, 'after the end')).status, 201)
+    await until(() => all.some(({ lastSealedAt }) => lastSealedAt >= stoppedAt), 'another to seal')
+    assert.ok(Date.now() - stoppedAt < 4_000, `it took ${Date.now() - stoppedAt} ms`)
+  })
+})
+
+describe('servers that share records', () => {
+  it('count requests together', async () => {
+    const limit = { EVIDENCE_RATE_LIMIT_PER_MINUTE: '10' }
+    const pair = [new Server('limited one', 0, limit), new Server('limited two', 0, limit)] as const
+    await Promise.all(pair.map((server) => server.ready()))
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, i) => send(pair[i % 2] as Server, 'GET', '/evidences/acme/evidences')),
+    )
+    const limited = answers.filter(({ status }) => status === 429)
+    assert.equal(limited.length, 6, JSON.stringify(answers.map(({ status }) => status)))
+    await Promise.all(pair.map((server) => server.process.stop()))
+  })
+
+  it('refuse to start with a ledger or an authority of their own, without a URL, with another secret, or with a wrong clock', async () => {
+    const local: readonly (readonly [Readonly<Record<string, string>>, RegExp, number, number?])[] = [
+      [{ EVIDENCE_ANCHOR: 'local' }, /EVIDENCE_ANCHOR=local/, 2],
+      [{ EVIDENCE_TSA: 'local' }, /EVIDENCE_TSA=local/, 2],
+      [{ EVIDENCE_POSTGRES_URL_FILE: '' }, /EVIDENCE_POSTGRES_URL/, 2],
+      [{ EVIDENCE_SECRET_FILE: '' }, /root secret is not the one/, 1],
+      [{}, /clock is 9\d s ahead of the database/, 2, 95_000],
+      [{}, /clock is 9\d s behind the database/, 2, -95_000],
+    ]
+    await Promise.all(
+      local.map(async ([env, message, code, skewMs = 0], i) => {
+        const { process: child } = new Server(`refused ${i}`, skewMs, env)
+        assert.equal(await child.ended(), code, child.stderr)
+        assert.match(child.stderr, message)
+        assert.ok(!child.stderr.includes(database.url()))
+      }),
+    )
+  })
+})
