@@ -206,7 +206,9 @@ describe('the bundled server', () => {
       const writing = (async () => {
         for (let i = 0; ; i++) await create(base, `${signal}-${i}`)
       })().catch(() => undefined)
-      await delay(300)
+      // In the middle of it, on a busy machine too.
+      const enough = created.length + 5
+      for (let i = 0; i < 1_000 && created.length < enough; i++) await delay(10)
       const code = await server?.stop(signal)
       if (signal !== 'SIGKILL') assert.equal(code, 0)
       await writing
