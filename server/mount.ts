@@ -124,10 +124,10 @@ async function withBody(
 async function readForm({ body }: Endpoint, ctx: Context, limits: UploadLimits, stage: Stage): Promise<Form> {
   const form = body?.form
   const type = bodyType(ctx.req, form ? ['multipart/form-data', 'application/json'] : ['application/json'])
-  if (form === undefined) return { fields: await readJsonObject(ctx.req, limits.idleMs), files: new Map() }
+  if (form === undefined) return { fields: await readJsonObject(ctx, limits.idleMs), files: new Map() }
   return type === 'multipart/form-data'
-    ? readMultipart(ctx.req, form, limits, stage)
-    : readJsonForm(ctx.req, form, limits, stage)
+    ? readMultipart(ctx, form, limits, stage)
+    : readJsonForm(ctx, form, limits, stage)
 }
 
 function idempotencyOf(

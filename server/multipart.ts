@@ -1,15 +1,17 @@
-import { RegistryError } from '../core/errors.ts'
+import { finished, PassThrough, Readable, type Duplex } from 'node:stream'
+import { finished as whenFinished } from 'node:stream/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { MIMEType } from 'node:util'
+import { multipart } from 'formidable'
+import type { Context } from 'koa'
+import { decodeUtf8 } from '../core/bytes.ts'
+import { bodyParser, essence, GuardedBody, parseBody, refusalOf, type BodyWatch } from './bodies.ts'
+import { FormWatch, malformed, type PartLimits } from './form-watch.ts'
 
 /**
- * multipart/form-data (RFC 7578, RFC 2046 § 5.1), read part by part at the pace of whoever consumes it: the sender waits
- * while a part's bytes are stored, and nothing is read ahead. The sender controls every byte of it.
+ * multipart/form-data (RFC 7578, RFC 2046 § 5.1), read by formidable and given part by part at the pace of whoever
+ * consumes it. The sender controls every byte of it.
  */
-
-export interface PartLimits {
-  readonly maxParts: number
-  /** Of one part's headers, and of what stands before the first part or after the last. */
-  readonly maxHeaderBytes: number
-}
 
 /** One part. Its body is read once, before the next part is asked for; what is left of it then is skipped. */
 export interface Part {
@@ -21,164 +23,146 @@ export interface Part {
   readonly body: AsyncIterable<Uint8Array>
 }
 
-const malformed = (why: string): RegistryError =>
-  new RegistryError('MALFORMED_BODY', `The multipart body is broken: ${why}`)
-const tooLarge = (what: string): RegistryError =>
-  new RegistryError('PAYLOAD_TOO_LARGE', `The multipart body has ${what}`)
+/**
+ * The parts of a request's body, in order. Throws `MALFORMED_BODY`, and `PAYLOAD_TOO_LARGE` where a limit is passed. One
+ * chunk of the body is held, and what a part's body buffers: the sender waits for the consumer.
+ */
+export async function* partsOf(ctx: Context, idleMs: number, limits: PartLimits): AsyncGenerator<Part> {
+  const reader = new PartReader(ctx, idleMs, limits)
+  try {
+    for await (const part of reader.parts as AsyncIterable<QueuedPart>) {
+      yield part
+      part.body.destroy()
+    }
+  } finally {
+    reader.stop()
+  }
+}
 
-const CRLF = Buffer.from('\r\n')
-const HEADERS_END = Buffer.from('\r\n\r\n')
+interface QueuedPart extends Part {
+  readonly body: PassThrough
+}
+
+/** A part as formidable hands it to `onPart`; the types that are published lack `headers`. */
+interface ParsedPart extends NodeJS.EventEmitter {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly mimetype: string | null
+}
+
+/** Formidable's parsing turned from pushed events into parts that wait to be asked for. */
+class PartReader {
+  readonly parts = new Readable({ objectMode: true, read: () => undefined })
+  readonly #source: GuardedBody
+  readonly #watch: FormWatch
+  readonly #bodies = new Set<PassThrough>()
+  /** The part under way, and what the chunk under way brought of it. */
+  #body: PassThrough | undefined
+  #pieces: Uint8Array[] = []
+  #failed = false
+
+  constructor(ctx: Context, idleMs: number, limits: PartLimits) {
+    const boundary = boundaryOf(ctx.get('Content-Type'))
+    this.parts.on('error', () => undefined)
+    this.#watch = new FormWatch(boundary.length, limits, (error) => this.#fail(error))
+    const watch: BodyWatch = { digest: (bytes) => this.#digest(bytes), end: () => this.#watch.end() }
+    // Named again, so that formidable takes the boundary that was checked.
+    const type = { 'content-type': `multipart/form-data; boundary="${boundary}"` }
+    this.#source = new GuardedBody(ctx.req, idleMs, type, watch)
+    const parser = bodyParser({
+      multipart: true,
+      formidable: {
+        // Formidable decodes leniently, and chunk by chunk: as bytes, names and headers can be decoded strictly here.
+        encoding: 'binary',
+        enabledPlugins: [multipart, (form) => this.#watch.attach(form)],
+        onPart: (part) => this.#open(part),
+      },
+    })
+    const parsed = parseBody(ctx, this.#source, parser)
+    // Formidable is done at the last boundary, not at the body's end.
+    Promise.all([parsed, whenFinished(this.#source)]).then(
+      () => this.parts.push(null),
+      (error: unknown) => this.#fail(refusalOf(error)),
+    )
+  }
+
+  /** Ends it where it is not ended: nobody reads on. */
+  stop(): void {
+    this.#fail(malformed('it was not read to its end'))
+  }
+
+  #fail(error: unknown): void {
+    if (this.#failed) return
+    this.#failed = true
+    const cause = error as Error
+    for (const stream of [this.parts, ...this.#bodies, this.#source]) stream.destroy(cause)
+  }
+
+  /** Must be synchronous and must not throw: formidable would lose the part, and leave the rejection to the process. */
+  #open(part: ParsedPart): void {
+    if (this.#failed) return
+    try {
+      const headers = readHeaders(part)
+      const body = new PassThrough()
+      body.on('error', () => undefined)
+      body.once('close', () => this.#bodies.delete(body))
+      this.#bodies.add(body)
+      this.#body = body
+      part.on('data', (piece: Uint8Array) => void this.#pieces.push(piece))
+      part.on('end', () => {
+        this.#flush(body)
+        body.end()
+        this.#body = undefined
+      })
+      this.parts.push({ ...headers, body })
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** Small pieces (a false start of a boundary makes two) go on together. */
+  #flush(body: PassThrough): void {
+    const pieces = this.#pieces
+    this.#pieces = []
+    if (!body.destroyed && pieces.length > 0) body.write(Buffer.concat(pieces))
+  }
+
+  /** Settles when the chunk's parts were read, all but the last, and that one takes more. */
+  async #digest(chunk: Uint8Array): Promise<void> {
+    this.#watch.begin(chunk)
+    // The parser's events come in ticks and microtasks: by the next turn they all have.
+    await nextTurn()
+    this.#watch.check()
+    const open = this.#body
+    if (open !== undefined) this.#flush(open)
+    await Promise.all([...this.#bodies].map((body) => (body === open ? drained(body) : closed(body))))
+  }
+}
 
 /** The boundary that a Content-Type names. Throws `MALFORMED_BODY` where it names none that RFC 2046 allows. */
-export function boundaryOf(contentType: string): string {
-  const boundary = parameters(contentType).get('boundary')
-  if (boundary === undefined || !/^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/.test(boundary))
+function boundaryOf(contentType: string): string {
+  const boundary = new MIMEType(contentType).params.get('boundary') ?? ''
+  if (!/^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/.test(boundary))
     throw malformed('its Content-Type has no boundary of 1 to 70 characters')
   return boundary
 }
 
-/** The parts of a body, in order. Throws `MALFORMED_BODY` and, as soon as a limit is passed, `PAYLOAD_TOO_LARGE`. */
-export async function* partsOf(
-  source: AsyncIterable<Uint8Array>,
-  boundary: string,
-  limits: PartLimits,
-): AsyncGenerator<Part> {
-  const delimiter = Buffer.from(`\r\n--${boundary}`)
-  const window = new Window(source)
-  // A body begins with its first delimiter without a line break: it gets one, so that all are alike.
-  window.prepend(CRLF)
-  await skipPreamble(window, delimiter, limits.maxHeaderBytes)
-  for (let count = 1; await startsPart(window, delimiter); count++) {
-    if (count > limits.maxParts) throw tooLarge(`more than ${limits.maxParts} parts`)
-    const headers = parseHeaders(await readHeaders(window, limits.maxHeaderBytes))
-    yield { ...headers, body: readBody(window, delimiter) }
-    for await (const skipped of readBody(window, delimiter)) void skipped
-  }
-  await skipEpilogue(window, limits.maxHeaderBytes)
-}
+const closed = (stream: Duplex): Promise<void> => new Promise((resolve) => void finished(stream, () => resolve()))
 
-/** The bytes that came and are not taken yet. Holds one chunk and a delimiter's length at most, or what a search may look through. */
-class Window {
-  readonly #source: AsyncIterator<Uint8Array>
-  #bytes: Buffer = Buffer.alloc(0)
-
-  constructor(source: AsyncIterable<Uint8Array>) {
-    this.#source = source[Symbol.asyncIterator]()
-  }
-
-  get bytes(): Buffer {
-    return this.#bytes
-  }
-
-  prepend(bytes: Buffer): void {
-    this.#bytes = Buffer.concat([bytes, this.#bytes])
-  }
-
-  /** Takes the first `count` bytes. */
-  take(count: number): Buffer {
-    const taken = this.#bytes.subarray(0, count)
-    this.#bytes = this.#bytes.subarray(count)
-    return taken
-  }
-
-  /** Waits for more bytes; false where there are none. */
-  async fill(): Promise<boolean> {
-    const step = await this.#source.next()
-    if (step.done === true) return false
-    this.#bytes =
-      this.#bytes.length === 0
-        ? Buffer.from(step.value.buffer, step.value.byteOffset, step.value.byteLength)
-        : Buffer.concat([this.#bytes, step.value])
-    return true
-  }
-
-  /** As `fill`, where the body may not end here. */
-  async need(): Promise<void> {
-    if (!(await this.fill())) throw malformed('it ends before its last boundary')
-  }
-}
-
-async function skipPreamble(window: Window, delimiter: Buffer, maxBytes: number): Promise<void> {
-  for (let skipped = 0; ;) {
-    const at = window.bytes.indexOf(delimiter)
-    if (at !== -1) return void window.take(at)
-    skipped += window.take(Math.max(0, window.bytes.length - delimiter.length + 1)).length
-    if (skipped > maxBytes) throw malformed('its boundary does not appear')
-    await window.need()
-  }
-}
-
-/** Takes a delimiter that stands at the window's start; true where a part follows, false where it was the last one. */
-async function startsPart(window: Window, delimiter: Buffer): Promise<boolean> {
-  while (window.bytes.length < delimiter.length + 2) await window.need()
-  const end = window.bytes.toString('latin1', delimiter.length, delimiter.length + 2)
-  if (end !== '\r\n' && end !== '--') throw malformed('a boundary has something behind it')
-  // The line break stays: it is the first half of the empty line where a part has no headers.
-  window.take(delimiter.length + (end === '--' ? 2 : 0))
-  return end === '\r\n'
-}
-
-async function readHeaders(window: Window, maxBytes: number): Promise<Buffer> {
-  for (;;) {
-    const at = window.bytes.indexOf(HEADERS_END)
-    if (at > maxBytes || (at === -1 && window.bytes.length > maxBytes + HEADERS_END.length))
-      throw tooLarge(`a part with more than ${maxBytes} bytes of headers`)
-    if (at !== -1) return window.take(at + HEADERS_END.length).subarray(0, at)
-    await window.need()
-  }
-}
-
-/** Yields what stands before the next delimiter, and leaves the window there. */
-async function* readBody(window: Window, delimiter: Buffer): AsyncGenerator<Uint8Array> {
-  for (let from = 0; ;) {
-    const at = window.bytes.indexOf(delimiter, from)
-    if (at !== -1 && window.bytes.length < at + delimiter.length + 2) await window.need()
-    else if (at !== -1 && !endsDelimiter(window.bytes, at + delimiter.length)) from = at + 1
-    else if (at !== -1) {
-      if (at > 0) yield window.take(at)
-      return
-    } else {
-      const safe = window.bytes.length - delimiter.length + 1
-      if (safe > 0) yield window.take(safe)
-      from = 0
-      await window.need()
+const drained = (stream: PassThrough): Promise<void> =>
+  new Promise((resolve) => {
+    if (!stream.writableNeedDrain || stream.destroyed) return resolve()
+    const settle = (): void => {
+      stream.off('drain', settle).off('close', settle)
+      resolve()
     }
-  }
-}
+    stream.on('drain', settle).on('close', settle)
+  })
 
-/** A boundary that goes on is another boundary's beginning: content. */
-const endsDelimiter = (bytes: Buffer, at: number): boolean => {
-  const end = bytes.toString('latin1', at, at + 2)
-  return end === '\r\n' || end === '--'
-}
-
-async function skipEpilogue(window: Window, maxBytes: number): Promise<void> {
-  for (let skipped = 0; ;) {
-    skipped += window.take(window.bytes.length).length
-    if (skipped > maxBytes) throw malformed('there is too much behind its last boundary')
-    if (!(await window.fill())) return
-  }
-}
-
-function parseHeaders(block: Buffer): Omit<Part, 'body'> {
-  const headers = new Map<string, string>()
-  for (const line of decode(block).split('\r\n').slice(1)) {
-    const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n]*)$/.exec(line) ?? []
-    if (name === undefined || value === undefined) throw malformed('a part has a header that is none')
-    if (headers.has(name.toLowerCase())) throw malformed('a part has a header twice')
-    headers.set(name.toLowerCase(), value)
-  }
+function readHeaders({ headers = {}, mimetype }: ParsedPart): Omit<Part, 'body'> {
   // RFC 7578 § 4.7 ended transfer encodings; storing such a part as it is would keep other bytes than were meant.
-  const encoding = headers.get('content-transfer-encoding')
-  if (encoding !== undefined && !/^(?:7bit|8bit|binary)$/i.test(encoding))
+  if (!/^(?:7bit|8bit|binary)$/i.test(headers['content-transfer-encoding'] ?? 'binary'))
     throw malformed('a part has a Content-Transfer-Encoding')
-  return {
-    ...parseDisposition(headers.get('content-disposition') ?? ''),
-    mimeType: essence(headers.get('content-type')),
-  }
-}
-
-function parseDisposition(disposition: string): { name: string; filename: string | undefined } {
+  const disposition = utf8Of(headers['content-disposition'] ?? '')
   const values = parameters(disposition)
   const name = values.get('name')
   if (!/^form-data *(?:;|$)/i.test(disposition) || name === undefined)
@@ -186,10 +170,14 @@ function parseDisposition(disposition: string): { name: string; filename: string
   return {
     name: unescape(name),
     filename: extendedFilename(values.get('filename*')) ?? unescape(values.get('filename')),
+    mimeType: essence(mimetype ?? undefined),
   }
 }
 
-/** The parameters of a header value by lower-case name; of equal names the first. */
+/**
+ * The parameters of a Content-Disposition by lower-case name; of equal names the first. Formidable's own reading cuts a
+ * name at an escaped quote, makes a character of "&#1234;", and finds "filename=" inside other values.
+ */
 function parameters(value: string): Map<string, string> {
   const found = new Map<string, string>()
   for (const [, name, quoted, token] of value.matchAll(/;[ \t]*([^\s;="]+)=(?:"((?:\\"|[^"])*)"|([^\s;"]*))/g)) {
@@ -214,27 +202,16 @@ function extendedFilename(value: string | undefined): string | undefined {
   if (encoded === undefined) return undefined
   try {
     return decodeURIComponent(encoded)
-  } catch {
-    throw malformed('a part has a broken filename*')
+  } catch (cause) {
+    throw malformed('a part has a broken filename*', cause)
   }
 }
 
-/** `type/subtype` of a Content-Type, in lower case; `undefined` where it is none. */
-export function essence(contentType: string | undefined): string | undefined {
-  const type = contentType?.split(';', 1)[0]?.trim().toLowerCase()
-  return type !== undefined &&
-    type.length <= 127 &&
-    /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/.test(type)
-    ? type
-    : undefined
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-function decode(bytes: Buffer): string {
+/** Text of bytes that came as one character each. */
+function utf8Of(binary: string): string {
   try {
-    return utf8.decode(bytes)
-  } catch {
-    throw malformed('a part has headers that are not UTF-8')
+    return decodeUtf8(Buffer.from(binary, 'latin1'))
+  } catch (cause) {
+    throw malformed('a part has headers that are not UTF-8', cause)
   }
 }

@@ -1,11 +1,11 @@
-import type { IncomingMessage } from 'node:http'
+import type { Context } from 'koa'
 import { fromBase64 } from '../core/bytes.ts'
 import { MAX_META_DEPTH } from '../core/schemas.ts'
 import { isRegistryError, RegistryError } from '../core/errors.ts'
 import { parseStrictJson, type Json } from '../core/canonical-json.ts'
 import type { FileToStage, StagedFile } from '../core/registry.ts'
-import { bytesOf, MAX_TEXT_BYTES, readJsonObject, textOf } from './bodies.ts'
-import { boundaryOf, partsOf, type Part } from './multipart.ts'
+import { bodyText, MAX_TEXT_BYTES, readJsonObject } from './bodies.ts'
+import { partsOf, type Part } from './multipart.ts'
 
 /** Where an endpoint takes files: the names of its parts, and how many of them. */
 export interface FileSlot {
@@ -52,30 +52,16 @@ const refuse = (why: string): RegistryError => new RegistryError('VALIDATION_ERR
  * Reads multipart/form-data. Limits end it at once; a field that is wrong is refused only when the body is whole, so
  * that a body that is both broken and wrong is called broken. Throws `PAYLOAD_TOO_LARGE`, `MALFORMED_BODY`, `VALIDATION_ERROR`.
  */
-export async function readMultipart(
-  request: IncomingMessage,
-  shape: FormShape,
-  limits: UploadLimits,
-  stage: Stage,
-): Promise<Form> {
+export async function readMultipart(ctx: Context, shape: FormShape, limits: UploadLimits, stage: Stage): Promise<Form> {
   const reader = new FormReader(shape, limits, stage)
-  const boundary = boundaryOf(request.headers['content-type'] ?? '')
-  const parts = partsOf(bytesOf(request, limits.idleMs), boundary, {
-    maxParts: MAX_PARTS,
-    maxHeaderBytes: MAX_PART_HEADER_BYTES,
-  })
+  const parts = partsOf(ctx, limits.idleMs, { maxParts: MAX_PARTS, maxHeaderBytes: MAX_PART_HEADER_BYTES })
   for await (const part of parts) await reader.take(part)
   return reader.finish()
 }
 
 /** Reads application/json with a form's field names: files only as inline images. */
-export async function readJsonForm(
-  request: IncomingMessage,
-  shape: FormShape,
-  limits: UploadLimits,
-  stage: Stage,
-): Promise<Form> {
-  const fields = await readJsonObject(request, limits.idleMs)
+export async function readJsonForm(ctx: Context, shape: FormShape, limits: UploadLimits, stage: Stage): Promise<Form> {
+  const fields = await readJsonObject(ctx, limits.idleMs)
   const files = new Map<string, StagedFile[]>()
   for (const { name, inline } of shape.slots) {
     const value = fields[name]
@@ -245,6 +231,19 @@ async function skip(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<
     size += chunk.length
     if (size > maxBytes) throw new RegistryError('PAYLOAD_TOO_LARGE', `A file takes at most ${maxBytes} bytes`)
   }
+}
+
+/** Throws `PAYLOAD_TOO_LARGE` at the first byte beyond the limit, `MALFORMED_BODY` where it is not UTF-8. */
+async function textOf(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > maxBytes)
+      throw new RegistryError('PAYLOAD_TOO_LARGE', `JSON and form text take at most ${MAX_TEXT_BYTES} bytes together`)
+    chunks.push(chunk)
+  }
+  return bodyText(Buffer.concat(chunks, size))
 }
 
 const shown = (name: string): string => JSON.stringify(name.slice(0, 64))

@@ -23,6 +23,7 @@ const SERVER_ONLY = [
   'koa',
   '@koa/',
   'koa-body',
+  'formidable',
   'koa-helmet',
   'pino',
   'prom-client',

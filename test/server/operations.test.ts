@@ -114,8 +114,14 @@ describe('operations', () => {
 
   it('lets any origin read what is public, and nothing else', async () => {
     const origin = { headers: { origin: 'https://elsewhere.example' } }
-    for (const path of ['/api/v1/merkle/verify/none', '/api/v1/log/checkpoint', '/api/v1/openapi.json'])
-      assert.equal((await service.fetch(path, origin)).headers.get('access-control-allow-origin'), '*', path)
+    for (const path of ['/api/v1/merkle/verify/none', '/api/v1/log/checkpoint', '/api/v1/openapi.json']) {
+      const { headers } = await service.fetch(path, origin)
+      assert.deepEqual(
+        ['access-control-allow-origin', 'cross-origin-resource-policy', 'vary'].map((name) => headers.get(name)),
+        ['*', 'cross-origin', null],
+        path,
+      )
+    }
     for (const path of ['/api/v1/evidences/acme/evidences', '/metrics', '/docs', '/api/v1/sourceSystem/acme'])
       assert.equal((await service.fetch(path, origin)).headers.get('access-control-allow-origin'), null, path)
     const preflight = {
