@@ -3,6 +3,7 @@ import { createIdSource } from '../core/ids.ts'
 import { LogReader } from '../core/log/reader.ts'
 import { assertHoldsSigned } from '../core/log/signed-head.ts'
 import type { Anchor, Sealer, SealerHost, SealerStatus, TimestampAuthority, TreeEngine } from '../core/ports.ts'
+import { untilAborted } from './aborted.ts'
 import { Anchorer } from './anchor.ts'
 import { PoolEngine } from './engine/pool.ts'
 import { SealerLease } from './lease.ts'
@@ -11,6 +12,7 @@ import { BatchSealer, type BatchRules, type SealPass } from './seal.ts'
 import { Stamper } from './stamp.ts'
 
 export { InlineEngine } from './engine/inline.ts'
+export { batchProofs, type BatchProofsRequest, type BatchProofs } from './batch-proofs.ts'
 export { PoolEngine, type PoolOptions } from './engine/pool.ts'
 
 /** The sealer owns what it is given here, and closes it. */
@@ -152,7 +154,9 @@ class LogSealer implements Sealer {
     await Promise.all([running?.seal.close(), running?.stamp?.close(), running?.anchor?.close()])
     await this.#passes
     await running?.lease?.release()
-    await Promise.all([this.#engine.close(), this.#options.timestampAuthority?.close(), this.#options.anchor?.close()])
+    await this.#engine.close()
+    await running?.batches.close()
+    await Promise.all([this.#options.timestampAuthority?.close(), this.#options.anchor?.close()])
   }
 
   #assemble(host: SealerHost, reader: LogReader): Running {
@@ -263,14 +267,4 @@ function wholeNumber(name: string, value: number, least: number): number {
   if (!Number.isSafeInteger(value) || value < least)
     throw new RegistryError('CONFIG_ERROR', `${name} takes a whole number from ${least}, not ${value}`)
   return value
-}
-
-/** The promise's answer, or the signal's reason where that comes first; the work goes on. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error)
-    if (signal.aborted) onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }
