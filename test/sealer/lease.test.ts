@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { before, describe, it, type TestContext } from 'node:test'
 import { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { keys } from '../../core/keys.ts'
 import { openLogIdentity } from '../../core/log/identity.ts'
@@ -7,6 +7,7 @@ import { LogReader } from '../../core/log/reader.ts'
 import { sha256Of, u64 } from '../../core/bytes.ts'
 import type { Logger, RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
+import { compileKernel } from '../../sealer/kernel/kernel.ts'
 import { SealerLease } from '../../sealer/lease.ts'
 import { FaultyRecords } from '../faulty-records.ts'
 import { ManualClock, settle, until } from '../manual-clock.ts'
@@ -14,6 +15,9 @@ import { BENCH_SECRET } from './bench.ts'
 
 const LEASE_MS = 5_000
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+// Compiled once a process, in real time, which no manual clock waits for.
+before(compileKernel)
 
 describe('the lease', () => {
   it('is held by one, renewed by it, and taken over when it has not changed for so long', async () => {
