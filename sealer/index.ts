@@ -7,7 +7,9 @@ import { Anchorer } from './anchor.ts'
 import { PoolEngine } from './engine/pool.ts'
 import { Loop } from './loop.ts'
 import { BatchSealer, type BatchRules, type SealPass } from './seal.ts'
+import { authorityRules, type AuthorityRules } from './authorities.ts'
 import { Stamper } from './stamp.ts'
+import { StampRounds } from './stamp-rounds.ts'
 
 export { InlineEngine } from './engine/inline.ts'
 export { PoolEngine, type PoolOptions } from './engine/pool.ts'
@@ -17,6 +19,10 @@ export interface SealerOptions {
   /** Default: a pool of worker threads, which start when a batch is first large enough. */
   readonly engine?: TreeEngine
   readonly timestampAuthority?: TimestampAuthority
+  /** Several, in place of one: with names of their own and trust anchors that are not each other's. All stamp the same checkpoints. */
+  readonly timestampAuthorities?: readonly TimestampAuthority[]
+  /** How many of them make a stamp. Default: more than half. */
+  readonly quorum?: number
   readonly anchor?: Anchor
   /** A batch closes when its oldest event is so old, ms. Default 5,000. */
   readonly maxWaitMs?: number
@@ -44,15 +50,16 @@ export function createSealer(options: SealerOptions = {}): Sealer {
 interface Running {
   readonly host: SealerHost
   readonly batches: BatchSealer
-  readonly stamper: Stamper | undefined
+  readonly rounds: StampRounds
   readonly anchorer: Anchorer | undefined
   readonly seal: Loop
-  readonly stamp: Loop | undefined
+  /** One for each authority. */
+  readonly stamps: readonly Loop[]
   readonly anchor: Loop | undefined
 }
 
 /**
- * Three loops that do not wait for each other: batches and checkpoints, stamps, anchors. Each step begins from what is stored, so
+ * Loops that do not wait for each other: batches and checkpoints, each authority's stamps, anchors. Each step begins from what is stored, so
  * recovery after a crash is the loop itself.
  */
 class LogSealer implements Sealer {
@@ -61,6 +68,7 @@ class LogSealer implements Sealer {
   readonly #engine: TreeEngine
   readonly #rules: BatchRules
   readonly #pollIntervalMs: number
+  readonly #authorities: AuthorityRules
   #running: Running | undefined
   /** Passes of the batch sealer, one after the other. */
   #passes: Promise<unknown> = Promise.resolve()
@@ -71,8 +79,8 @@ class LogSealer implements Sealer {
   #closed: Promise<void> | undefined
 
   constructor(options: SealerOptions) {
-    const { timestampAuthority, anchor } = options
     this.#options = options
+    this.#authorities = authorityRules(options)
     this.#engine = options.engine ?? new PoolEngine()
     this.#rules = {
       maxLeaves: wholeNumber('maxLeaves', options.maxLeaves ?? 65_536, 1),
@@ -81,7 +89,7 @@ class LogSealer implements Sealer {
     this.#pollIntervalMs = wholeNumber('pollIntervalMs', options.pollIntervalMs ?? 1_000, 1)
     wholeNumber('anchorIntervalMs', options.anchorIntervalMs ?? 0, 0)
     wholeNumber('tsaIntervalMs', options.tsaIntervalMs ?? 0, 0)
-    this.assurance = { time: timestampAuthority?.info.assurance ?? 'none', anchor: anchor?.info.assurance ?? 'none' }
+    this.assurance = { time: this.#authorities.assurance, anchor: options.anchor?.info.assurance ?? 'none' }
   }
 
   async start(host: SealerHost): Promise<void> {
@@ -93,7 +101,7 @@ class LogSealer implements Sealer {
     await running.batches.signHead()
     await this.#noteState(host, reader)
     this.#running = running
-    for (const loop of [running.seal, running.stamp, running.anchor]) loop?.start()
+    for (const loop of [running.seal, ...running.stamps, running.anchor]) loop?.start()
   }
 
   notify(): void {
@@ -116,15 +124,14 @@ class LogSealer implements Sealer {
   }
 
   status(): SealerStatus {
-    const { seal, stamp, anchor, stamper, anchorer } = this.#running ?? {}
-    const none = { count: 0, lastCode: null }
+    const { seal, stamps = [], anchor, rounds, anchorer } = this.#running ?? {}
     return {
       sealedSize: this.#sealed.size,
       logSize: this.#logSize,
       lastBatchAt: this.#sealed.at,
-      stampedSize: stamper?.stampedSize ?? 0,
+      stampedSize: rounds?.stampedSize ?? 0,
       anchoredSize: anchorer?.anchoredSize ?? 0,
-      failures: { seal: seal?.failures ?? none, stamp: stamp?.failures ?? none, anchor: anchor?.failures ?? none },
+      failures: { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]) },
     }
   }
 
@@ -135,24 +142,26 @@ class LogSealer implements Sealer {
 
   async #close(): Promise<void> {
     const running = this.#running
-    await Promise.all([running?.seal.close(), running?.stamp?.close(), running?.anchor?.close()])
+    const loops = running === undefined ? [] : [running.seal, ...running.stamps, running.anchor]
+    await Promise.all(loops.map(async (loop) => loop?.close()))
     await this.#passes
-    await Promise.all([this.#engine.close(), this.#options.timestampAuthority?.close(), this.#options.anchor?.close()])
+    const authorities = this.#authorities.members.map(({ authority }) => authority)
+    await Promise.all([this.#engine, ...authorities, this.#options.anchor].map(async (part) => part?.close()))
   }
 
   #assemble(host: SealerHost, reader: LogReader): Running {
-    const { timestampAuthority, anchor, anchorIntervalMs = 0, tsaIntervalMs = 0 } = this.#options
+    const { anchor, anchorIntervalMs = 0, tsaIntervalMs = 0 } = this.#options
+    const { members, quorum } = this.#authorities
     const { clock, logger } = host
     const pollIntervalMs = this.#pollIntervalMs
     const batches = new BatchSealer(host, reader, this.#engine, createIdSource(clock), this.#rules)
-    const stamper =
-      timestampAuthority && new Stamper(host, reader, timestampAuthority, { intervalMs: tsaIntervalMs, pollIntervalMs })
+    const rounds = new StampRounds(host, reader, quorum, { intervalMs: tsaIntervalMs, pollIntervalMs })
     const anchorer = anchor && new Anchorer(host, reader, anchor, { intervalMs: anchorIntervalMs, pollIntervalMs })
     const outside = { clock, logger, maxBackoffMs: MAX_OUTSIDE_BACKOFF_MS }
     const running: Running = {
       host,
       batches,
-      stamper,
+      rounds,
       anchorer,
       seal: new Loop({
         name: 'seal',
@@ -161,7 +170,11 @@ class LogSealer implements Sealer {
         maxBackoffMs: MAX_SEAL_BACKOFF_MS,
         step: () => this.#sealStep(running),
       }),
-      stamp: stamper && new Loop({ ...outside, name: 'stamp', step: (signal) => stamper.step(signal) }),
+      stamps: members.map(({ authority, trustAnchors }) => {
+        const stamper = new Stamper(rounds, authority, trustAnchors)
+        const fields = { authority: authority.info.name }
+        return new Loop({ ...outside, name: 'stamp', fields, step: (signal) => stamper.step(signal) })
+      }),
       anchor: anchorer && new Loop({ ...outside, name: 'anchor', step: (signal) => anchorer.step(signal) }),
     }
     return running
@@ -191,7 +204,7 @@ class LogSealer implements Sealer {
       this.#sealed = { size: head.size, at: head.size === 0 ? null : head.time }
       this.#logSize = logSize
       this.#isBatchOpen = dueInMs !== null
-      if (hasGrown) for (const loop of [running.stamp, running.anchor]) loop?.wake()
+      if (hasGrown) for (const loop of [...running.stamps, running.anchor]) loop?.wake()
       return result
     })
     this.#passes = pass.catch(() => {})
@@ -209,6 +222,13 @@ class LogSealer implements Sealer {
       throw new RegistryError('CLOSED', 'The sealer does not run')
     return this.#running
   }
+}
+
+/** Of loops that do the same step. */
+function failuresOf(loops: readonly (Loop | undefined)[]): SealerStatus['failures']['seal'] {
+  const all = loops.flatMap((loop) => (loop === undefined ? [] : [loop.failures]))
+  const last = all.filter(({ count }) => count > 0).toSorted((a, b) => b.lastAt - a.lastAt)[0]
+  return { count: all.reduce((sum, { count }) => sum + count, 0), lastCode: last?.lastCode ?? null }
 }
 
 function wholeNumber(name: string, value: number, least: number): number {
