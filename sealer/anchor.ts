@@ -11,8 +11,8 @@ import type {
   CheckpointRecord,
 } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, PreparedAnchor, SealerHost, Version, Write } from '../core/ports.ts'
+import { dueIn, type Pace } from './pace.ts'
 import { staircaseWrites } from './staircase.ts'
-import { dueIn, type Pace } from './stamp.ts'
 
 /** The anchor head and the version by which every change of an anchor is checked: so all changes are in one order. */
 interface Head {

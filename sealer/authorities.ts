@@ -19,7 +19,7 @@ export interface AuthorityRules {
 export interface AuthorityOptions {
   readonly timestampAuthority?: TimestampAuthority
   readonly timestampAuthorities?: readonly TimestampAuthority[]
-  readonly quorum?: number
+  readonly quorum?: number | undefined
 }
 
 /** Throws `CONFIG_ERROR` for authorities that are not distinct, and for a quorum that cannot be reached. */

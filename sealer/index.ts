@@ -22,7 +22,7 @@ export interface SealerOptions {
   /** Several, in place of one: with names of their own and trust anchors that are not each other's. All stamp the same checkpoints. */
   readonly timestampAuthorities?: readonly TimestampAuthority[]
   /** How many of them make a stamp. Default: more than half. */
-  readonly quorum?: number
+  readonly quorum?: number | undefined
   readonly anchor?: Anchor
   /** A batch closes when its oldest event is so old, ms. Default 5,000. */
   readonly maxWaitMs?: number

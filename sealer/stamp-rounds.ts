@@ -7,7 +7,7 @@ import { decodeRecord, encodeRecord } from '../core/log/record-json.ts'
 import type { CheckpointRecord, StampRecord, StampToken } from '../core/log/records.ts'
 import { distinctTokens, isSameAuthority } from '../core/log/stamp-claim.ts'
 import type { Check, Commit, SealerHost, TokenEvidence, Write } from '../core/ports.ts'
-import { dueIn, type Pace } from './stamp.ts'
+import { dueIn, type Pace } from './pace.ts'
 
 /** A round without a quorum holds the next one up for so long: what is down must not keep the others from newer checkpoints. */
 const PATIENCE_MS = 60_000

@@ -5,13 +5,6 @@ import type { CheckpointRecord, StampToken } from '../core/log/records.ts'
 import type { TimestampAuthority, TokenEvidence } from '../core/ports.ts'
 import type { StampRounds } from './stamp-rounds.ts'
 
-export interface Pace {
-  /** From one to the next at least, ms. 0: each checkpoint, as soon as it is the newest. */
-  readonly intervalMs: number
-  /** How often to look where nothing tells, ms. */
-  readonly pollIntervalMs: number
-}
-
 /** Has one authority stamp each round's checkpoint, whatever the others do. What is not stored yet is stamped again. */
 export class Stamper {
   readonly #rounds: StampRounds
@@ -61,7 +54,3 @@ export class Stamper {
     }
   }
 }
-
-/** ms until an interval after `last` is over; never more than the interval, whatever the clocks say. */
-export const dueIn = (last: number | undefined, intervalMs: number, now: number): number =>
-  last === undefined ? 0 : Math.min(intervalMs, last + intervalMs - now)

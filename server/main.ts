@@ -11,20 +11,20 @@ import {
 } from '../adapters/files/index.ts'
 import { openLevelRecords } from '../adapters/level/index.ts'
 import { openLocalLedger } from '../adapters/local-ledger/index.ts'
-import { openLocalTsa } from '../adapters/local-tsa/index.ts'
 import { isRegistryError, openRegistry, systemClock, type Registry } from '../core/index.ts'
 import { createSealer } from '../sealer/index.ts'
 import { BASE_PATH, createApp } from './app.ts'
 import { loadConfig, type Config, type Start } from './config.ts'
 import { newOperatorKey, welcome } from './first-start.ts'
 import { listen, type RunningServer } from './server.ts'
+import { openTimestampAuthorities } from './timestamp-authorities.ts'
 
 /**
  * The bundled server: the one place that knows every part. Its data directory holds
  *
  *     records/           LevelDB
  *     blobs/             files
- *     tsa/               the local timestamp authority; ca.pem is its CA
+ *     tsa/               the local timestamp authority, where that is used; ca.pem is its CA
  *     ledger/            the local ledger
  *     secret             the root secret, unless EVIDENCE_SECRET_FILE names another
  *     signed-head.json   the size and root last signed
@@ -53,10 +53,12 @@ async function openParts(config: Config, logger: Logger): Promise<Registry> {
       ? readOrCreateSecret(join(directory, 'secret'))
       : readSecret(config.secretFile))
     const blobs = await keep(openLocalBlobs(join(directory, 'blobs')))
-    const timestampAuthority = await keep(openLocalTsa(join(directory, 'tsa'), { clock: systemClock }))
+    const { timestampAuthorities, quorum } = await openTimestampAuthorities(config, directory, logger)
+    opened.push(...timestampAuthorities)
     const anchor = await keep(openLocalLedger(join(directory, 'ledger'), { clock: systemClock }))
     const sealer = createSealer({
-      timestampAuthority,
+      timestampAuthorities,
+      quorum,
       anchor,
       maxWaitMs: config.sealMaxWaitMs,
       maxLeaves: config.sealMaxLeaves,

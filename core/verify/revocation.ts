@@ -1,5 +1,5 @@
 import { createHash, verify as verifySignature } from 'node:crypto'
-import { Enumerated, fromBER, OctetString, type BaseBlock, type BitString } from 'asn1js'
+import { Enumerated, fromBER, ObjectIdentifier, type BaseBlock, type BitString, type OctetString } from 'asn1js'
 import { BasicOCSPResponse, CertificateRevocationList, OCSPResponse, type SingleResponse } from 'pkijs'
 import type { AlgorithmIdentifier, Extension } from 'pkijs'
 import { equalBytes } from '../bytes.ts'
@@ -251,7 +251,10 @@ function contentOf(extension: Extension | undefined): BaseBlock | undefined {
   return extension && decode(extension.extnValue.valueBlock.valueHexView)
 }
 
-const isOcsp = (description: BaseBlock): boolean => children(description)[0]?.valueBlock.toString() === OID_OCSP
+function isOcsp(description: BaseBlock): boolean {
+  const method = children(description)[0]
+  return method instanceof ObjectIdentifier && method.valueBlock.toString() === OID_OCSP
+}
 
 /** uniformResourceIdentifier [6] IMPLICIT IA5String. */
 function urlsIn(name: BaseBlock | undefined): readonly string[] {
