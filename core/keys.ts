@@ -112,6 +112,12 @@ export const keys = {
   /** Stamps by the size of the checkpoint they are for. */
   stamp: (treeSize: number): Key => key('st', treeSize),
   stampsFrom: (treeSize: number): Range => ({ gte: key('st', treeSize), lt: 'st0' }),
+  /** Stamps that have no quorum yet, or never got one. */
+  partialStamp: (treeSize: number): Key => key('sp', treeSize),
+  partialStamps: (): Range => under('sp'),
+  /** DER of what was kept with a token, by its SHA-256 in hex: many tokens share it. */
+  tokenEvidence: (hash: string): Key => key('te', hash),
+  tokenEvidences: (): Range => under('te'),
   anchor: (treeSize: number): Key => key('an', treeSize),
   anchorsFrom: (treeSize: number): Range => ({ gte: key('an', treeSize), lt: 'an0' }),
   /** Confirmed anchors that no larger one in the same or a lower block makes needless. */

@@ -199,13 +199,27 @@ export interface Anchor {
 export interface TimestampAuthorityInfo {
   readonly name: string
   readonly assurance: Assurance
+  /** DER certificates that its tokens lead to. Authorities are distinct where these are, whatever their names. */
+  readonly trustAnchors: readonly Uint8Array[]
+}
+
+/** Something that a later check of a token uses and that vanishes from the net. */
+export interface TokenEvidence {
+  readonly type: 'certificate' | 'crl' | 'ocsp'
+  /** DER of a Certificate (RFC 5280), a CertificateList (RFC 5280) or an OCSPResponse (RFC 6960). */
+  readonly der: Uint8Array
 }
 
 /** RFC 3161. Throws `AUTHORITY_FAILED` for what can be tried again. */
 export interface TimestampAuthority {
   readonly info: TimestampAuthorityInfo
-  /** Stamps the SHA-256 of `bytes`; answers the whole DER TimeStampResp, checked (imprint, nonce, signature, chain) before it is returned. */
+  /** Stamps the SHA-256, -384 or -512 of `bytes`; answers the whole DER TimeStampResp, checked (imprint, nonce, signature, chain) before it is returned. */
   stamp(bytes: Uint8Array, signal?: AbortSignal): Promise<Uint8Array>
+  /**
+   * What should be kept with a response that `stamp` gave. Best effort and for a bounded time: what cannot be had is left out. Throws
+   * `AUTHORITY_FAILED` where it says that the response was signed by a revoked certificate.
+   */
+  evidenceOf(response: Uint8Array, signal?: AbortSignal): Promise<readonly TokenEvidence[]>
   close(): Promise<void>
 }
 

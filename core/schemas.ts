@@ -382,8 +382,19 @@ export const TsaProof = closed({
   treeSize: Count,
   checkpoint: Type.String(),
   consistency: Type.Array(Hash),
+  evidence: opt(
+    Type.Array(closed({ type: Type.Enum(['certificate', 'crl', 'ocsp']), data: Type.String() }), {
+      description:
+        'In tsas: certificates, CRLs and OCSP answers (DER, base64) that were kept to check the token by later',
+    }),
+  ),
 })
 export type TsaProof = Static<typeof TsaProof>
+
+const Tsas = Type.Array(TsaProof, {
+  description:
+    'Every token over the checkpoint of tsa, which is the one by which a quorum of authorities claims the time',
+})
 
 export const AssuranceLevel = Type.Enum(['none', 'operator', 'independent'])
 export const AssuranceNote = closed({ time: AssuranceLevel, anchor: AssuranceLevel, note: Type.String() })
@@ -428,6 +439,7 @@ export const EvidenceProof = closed({
   fileCount: opt(Count),
   merkle: opt(EventMerkleProof),
   tsa: opt(TsaProof),
+  tsas: opt(Tsas),
   ...failure,
   opening: opt(Type.String()),
   assurance: opt(AssuranceNote),
@@ -443,6 +455,7 @@ export const FileProof = closed({
   eventTimestamp: opt(DateTime),
   merkle: opt(EventMerkleProof),
   tsa: opt(TsaProof),
+  tsas: opt(Tsas),
   ...failure,
   opening: opt(Type.String()),
   filesText: opt(Type.String()),
@@ -454,6 +467,7 @@ export const FileProof = closed({
       blockNumber: opt(Count),
       merkle: opt(EventMerkleProof),
       tsa: opt(TsaProof),
+      tsas: opt(Tsas),
     }),
   ),
   assurance: opt(AssuranceNote),

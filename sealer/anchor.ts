@@ -12,9 +12,9 @@ import {
 } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, PreparedAnchor, SealerHost, Version, Write } from '../core/ports.ts'
 import { anchorWrite, isSameChain, preparedOf, withConfirmation, type Confirmed } from './anchor-record.ts'
+import { dueIn, type Pace } from './pace.ts'
 import { reviewUnsettled } from './reorg.ts'
 import { staircaseWrites } from './staircase.ts'
-import { dueIn, type Pace } from './stamp.ts'
 
 export interface AnchorPace extends Pace {
   /** A transaction that is stuck or refused is replaced when it is so old, ms. */

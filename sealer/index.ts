@@ -9,7 +9,9 @@ import { PoolEngine } from './engine/pool.ts'
 import { SealerLease } from './lease.ts'
 import { Loop } from './loop.ts'
 import { BatchSealer, type BatchRules, type SealPass } from './seal.ts'
+import { authorityRules, type AuthorityRules } from './authorities.ts'
 import { Stamper } from './stamp.ts'
+import { StampRounds } from './stamp-rounds.ts'
 
 export { InlineEngine } from './engine/inline.ts'
 export { batchProofs, type BatchProofsRequest, type BatchProofs } from './batch-proofs.ts'
@@ -20,6 +22,10 @@ export interface SealerOptions {
   /** Default: a pool of worker threads, which start when a batch is first large enough. */
   readonly engine?: TreeEngine
   readonly timestampAuthority?: TimestampAuthority
+  /** Several, in place of one: with names of their own and trust anchors that are not each other's. All stamp the same checkpoints. */
+  readonly timestampAuthorities?: readonly TimestampAuthority[]
+  /** How many of them make a stamp. Default: more than half. */
+  readonly quorum?: number | undefined
   readonly anchor?: Anchor
   /** A batch closes when its oldest event is so old, ms. Default 5,000. */
   readonly maxWaitMs?: number
@@ -55,17 +61,18 @@ export function createSealer(options: SealerOptions = {}): Sealer {
 interface Running {
   readonly host: SealerHost
   readonly batches: BatchSealer
-  readonly stamper: Stamper | undefined
+  readonly rounds: StampRounds
   readonly anchorer: Anchorer | undefined
   /** Where other sealers work on the same records. */
   readonly lease: SealerLease | undefined
   readonly seal: Loop
-  readonly stamp: Loop | undefined
+  /** One for each authority. */
+  readonly stamps: readonly Loop[]
   readonly anchor: Loop | undefined
 }
 
 /**
- * Three loops that do not wait for each other: batches and checkpoints, stamps, anchors. Each step begins from what is stored, so
+ * Loops that do not wait for each other: batches and checkpoints, each authority's stamps, anchors. Each step begins from what is stored, so
  * recovery after a crash is the loop itself.
  */
 class LogSealer implements Sealer {
@@ -74,6 +81,7 @@ class LogSealer implements Sealer {
   readonly #engine: TreeEngine
   readonly #rules: BatchRules
   readonly #pollIntervalMs: number
+  readonly #authorities: AuthorityRules
   #running: Running | undefined
   /** Passes of the batch sealer, one after the other. */
   #passes: Promise<unknown> = Promise.resolve()
@@ -84,8 +92,8 @@ class LogSealer implements Sealer {
   #closed: Promise<void> | undefined
 
   constructor(options: SealerOptions) {
-    const { timestampAuthority, anchor } = options
     this.#options = options
+    this.#authorities = authorityRules(options)
     this.#engine = options.engine ?? new PoolEngine()
     this.#rules = {
       maxLeaves: wholeNumber('maxLeaves', options.maxLeaves ?? 65_536, 1),
@@ -97,7 +105,7 @@ class LogSealer implements Sealer {
     wholeNumber('tsaIntervalMs', options.tsaIntervalMs ?? 0, 0)
     wholeNumber('anchorPollIntervalMs', options.anchorPollIntervalMs ?? 1, 1)
     wholeNumber('anchorReplaceAfterMs', options.anchorReplaceAfterMs ?? 0, 0)
-    this.assurance = { time: timestampAuthority?.info.assurance ?? 'none', anchor: anchor?.info.assurance ?? 'none' }
+    this.assurance = { time: this.#authorities.assurance, anchor: options.anchor?.info.assurance ?? 'none' }
   }
 
   async start(host: SealerHost): Promise<void> {
@@ -109,7 +117,7 @@ class LogSealer implements Sealer {
     await running.batches.signHead()
     await this.#noteState(host, reader)
     this.#running = running
-    for (const loop of [running.seal, running.stamp, running.anchor]) loop?.start()
+    for (const loop of [running.seal, ...running.stamps, running.anchor]) loop?.start()
   }
 
   notify(): void {
@@ -132,15 +140,14 @@ class LogSealer implements Sealer {
   }
 
   status(): SealerStatus {
-    const { seal, stamp, anchor, stamper, anchorer } = this.#running ?? {}
-    const none = { count: 0, lastCode: null }
+    const { seal, stamps = [], anchor, rounds, anchorer } = this.#running ?? {}
     return {
       sealedSize: this.#sealed.size,
       logSize: this.#logSize,
       lastBatchAt: this.#sealed.at,
-      stampedSize: stamper?.stampedSize ?? 0,
+      stampedSize: rounds?.stampedSize ?? 0,
       anchoredSize: anchorer?.anchoredSize ?? 0,
-      failures: { seal: seal?.failures ?? none, stamp: stamp?.failures ?? none, anchor: anchor?.failures ?? none },
+      failures: { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]) },
     }
   }
 
@@ -151,21 +158,23 @@ class LogSealer implements Sealer {
 
   async #close(): Promise<void> {
     const running = this.#running
-    await Promise.all([running?.seal.close(), running?.stamp?.close(), running?.anchor?.close()])
+    const loops = running === undefined ? [] : [running.seal, ...running.stamps, running.anchor]
+    await Promise.all(loops.map(async (loop) => loop?.close()))
     await this.#passes
     await running?.lease?.release()
     await this.#engine.close()
     await running?.batches.close()
-    await Promise.all([this.#options.timestampAuthority?.close(), this.#options.anchor?.close()])
+    const authorities = this.#authorities.members.map(({ authority }) => authority)
+    await Promise.all([...authorities, this.#options.anchor].map(async (part) => part?.close()))
   }
 
   #assemble(host: SealerHost, reader: LogReader): Running {
-    const { timestampAuthority, anchor, anchorIntervalMs = 0, tsaIntervalMs = 0, leaseMs = 5_000 } = this.#options
+    const { anchor, anchorIntervalMs = 0, tsaIntervalMs = 0, leaseMs = 5_000 } = this.#options
+    const { members, quorum } = this.#authorities
     const { clock, logger, records, sharedRecords = false } = host
     const pollIntervalMs = this.#pollIntervalMs
     const batches = new BatchSealer(host, reader, this.#engine, createIdSource(clock), this.#rules)
-    const stamper =
-      timestampAuthority && new Stamper(host, reader, timestampAuthority, { intervalMs: tsaIntervalMs, pollIntervalMs })
+    const rounds = new StampRounds(host, reader, quorum, { intervalMs: tsaIntervalMs, pollIntervalMs })
     const anchorer =
       anchor &&
       new Anchorer(host, reader, anchor, {
@@ -178,7 +187,7 @@ class LogSealer implements Sealer {
     const running: Running = {
       host,
       batches,
-      stamper,
+      rounds,
       anchorer,
       lease,
       seal: new Loop({
@@ -188,7 +197,11 @@ class LogSealer implements Sealer {
         maxBackoffMs: MAX_SEAL_BACKOFF_MS,
         step: () => this.#sealStep(running),
       }),
-      stamp: stamper && new Loop({ ...outside, name: 'stamp', step: (signal) => this.#leased(lease, stamper, signal) }),
+      stamps: members.map(({ authority, trustAnchors }) => {
+        const stamper = new Stamper(rounds, authority, trustAnchors)
+        const fields = { authority: authority.info.name }
+        return new Loop({ ...outside, name: 'stamp', fields, step: (signal) => this.#leased(lease, stamper, signal) })
+      }),
       anchor:
         anchorer && new Loop({ ...outside, name: 'anchor', step: (signal) => this.#leased(lease, anchorer, signal) }),
     }
@@ -243,7 +256,7 @@ class LogSealer implements Sealer {
       this.#sealed = { size: head.size, at: head.size === 0 ? null : head.time }
       this.#logSize = logSize
       this.#isBatchOpen = dueInMs !== null
-      if (hasGrown) for (const loop of [running.stamp, running.anchor]) loop?.wake()
+      if (hasGrown) for (const loop of [...running.stamps, running.anchor]) loop?.wake()
       return result
     })
     this.#passes = pass.catch(() => {})
@@ -261,6 +274,13 @@ class LogSealer implements Sealer {
       throw new RegistryError('CLOSED', 'The sealer does not run')
     return this.#running
   }
+}
+
+/** Of loops that do the same step. */
+function failuresOf(loops: readonly (Loop | undefined)[]): SealerStatus['failures']['seal'] {
+  const all = loops.flatMap((loop) => (loop === undefined ? [] : [loop.failures]))
+  const last = all.filter(({ count }) => count > 0).toSorted((a, b) => b.lastAt - a.lastAt)[0]
+  return { count: all.reduce((sum, { count }) => sum + count, 0), lastCode: last?.lastCode ?? null }
 }
 
 function wholeNumber(name: string, value: number, least: number): number {

@@ -3,12 +3,22 @@ import type { Clock, Logger } from '../core/ports.ts'
 
 export interface LoopOptions {
   readonly name: 'seal' | 'stamp' | 'anchor'
+  /** Logged with each failure. */
+  readonly fields?: object
   readonly clock: Clock
   readonly logger: Logger
   /** One step, from what is stored. Answers how long to sleep before the next, in ms; a wake ends that sleep. */
   readonly step: (signal: AbortSignal) => Promise<number>
   /** The longest pause between failures, ms. */
   readonly maxBackoffMs: number
+}
+
+/** Since the start. */
+export interface LoopFailures {
+  readonly count: number
+  readonly lastCode: string | null
+  /** ms since 1970, 0 where there is none. */
+  readonly lastAt: number
 }
 
 const FIRST_BACKOFF_MS = 250
@@ -25,6 +35,7 @@ export class Loop {
   #isWoken = false
   #failures = 0
   #lastCode: string | null = null
+  #failedAt = 0
   /** Failures since the last success. */
   #inARow = 0
 
@@ -32,8 +43,8 @@ export class Loop {
     this.#options = options
   }
 
-  get failures(): { readonly count: number; readonly lastCode: string | null } {
-    return { count: this.#failures, lastCode: this.#lastCode }
+  get failures(): LoopFailures {
+    return { count: this.#failures, lastCode: this.#lastCode, lastAt: this.#failedAt }
   }
 
   start(): void {
@@ -49,9 +60,10 @@ export class Loop {
   /** Counts and logs a failure of the same work outside the loop. */
   noteFailure(error: unknown): void {
     this.#failures++
+    this.#failedAt = this.#options.clock.now()
     this.#lastCode = isRegistryError(error) ? error.code : 'INTERNAL'
     this.#options.logger.warn(
-      { step: this.#options.name, code: this.#lastCode, err: error, failures: this.#failures },
+      { step: this.#options.name, ...this.#options.fields, code: this.#lastCode, err: error, failures: this.#failures },
       `${this.#options.name} failed: it is tried again`,
     )
   }

@@ -1,107 +1,61 @@
+import { createHash } from 'node:crypto'
 import { encodeUtf8, equalBytes, sha256, toBase64, toHex } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
-import { keys } from '../core/keys.ts'
-import { entryOf, tokenOpening } from '../core/log/entry.ts'
-import type { LogReader } from '../core/log/reader.ts'
-import { encodeRecord } from '../core/log/record-json.ts'
-import type { CheckpointRecord, StampRecord, StampToken } from '../core/log/records.ts'
-import type { SealerHost, TimestampAuthority } from '../core/ports.ts'
+import type { CheckpointRecord, StampToken } from '../core/log/records.ts'
+import type { TimestampAuthority, TokenEvidence } from '../core/ports.ts'
+import type { StampRounds } from './stamp-rounds.ts'
 
-export interface Pace {
-  /** From one to the next at least, ms. 0: each checkpoint, as soon as it is the newest. */
-  readonly intervalMs: number
-  /** How often to look where nothing tells, ms. */
-  readonly pollIntervalMs: number
-}
-
-/**
- * Stamps the newest checkpoint, and puts the token into the log, so that each later stamp renews this one. Token, opening and
- * record are one commit; where its outcome is unknown, the next step finds the record or stamps again.
- */
+/** Has one authority stamp each round's checkpoint, whatever the others do. What is not stored yet is stamped again. */
 export class Stamper {
-  readonly #host: SealerHost
-  readonly #reader: LogReader
+  readonly #rounds: StampRounds
   readonly #authority: TimestampAuthority
-  readonly #pace: Pace
-  #stampedSize = 0
+  readonly #trustAnchors: readonly string[]
 
-  constructor(host: SealerHost, reader: LogReader, authority: TimestampAuthority, pace: Pace) {
-    this.#host = host
-    this.#reader = reader
+  constructor(rounds: StampRounds, authority: TimestampAuthority, trustAnchors: readonly string[]) {
+    this.#rounds = rounds
     this.#authority = authority
-    this.#pace = pace
-  }
-
-  /** Size of the newest stamped checkpoint, 0 where there is none. */
-  get stampedSize(): number {
-    return this.#stampedSize
+    this.#trustAnchors = trustAnchors
   }
 
   /** Stamps, if it is time. Answers when to look again, in ms. */
   async step(signal: AbortSignal): Promise<number> {
-    const { pollIntervalMs, intervalMs } = this.#pace
-    const last = await this.observe()
-    const checkpoint = await this.#reader.latestCheckpoint()
-    if (checkpoint === undefined || checkpoint.size <= this.#stampedSize) return pollIntervalMs
-    const dueInMs = dueIn(last?.tokens[0]?.genTime, intervalMs, this.#host.clock.now())
-    if (dueInMs > 0) return dueInMs
-    await this.#stamp(checkpoint, signal)
+    const round = await this.#rounds.current({ authority: this.#authority.info.name, trustAnchors: this.#trustAnchors })
+    if ('dueInMs' in round) return round.dueInMs
+    await this.#stamp(round.checkpoint, signal)
     return 0
   }
 
   /** Learns of the newest stamp, and stamps nothing. */
-  async observe(): Promise<StampRecord | undefined> {
-    const last = await this.#reader.latestStamp()
-    this.#stampedSize = last?.size ?? 0
-    return last
+  async observe(): Promise<void> {
+    await this.#rounds.observe()
   }
 
-  async #stamp(checkpoint: CheckpointRecord, signal: AbortSignal): Promise<void> {
-    const { records, logger } = this.#host
+  async #stamp(checkpoint: Pick<CheckpointRecord, 'size' | 'note'>, signal: AbortSignal): Promise<void> {
     const bytes = encodeUtf8(checkpoint.note)
     const response = await this.#authority.stamp(bytes, signal)
-    const token = await this.#read(response, sha256(bytes))
-    const stamp: StampRecord = { size: checkpoint.size, checkpoint: checkpoint.note, tokens: [token] }
-    const opening = tokenOpening(response)
-    const entry = entryOf(opening)
-    const result = await records.commit({
-      checks: [{ key: keys.stamp(stamp.size), version: null }],
-      writes: [
-        { key: keys.stamp(stamp.size), value: encodeRecord(stamp) },
-        { key: keys.otherOpening(toHex(entry)), value: opening },
-      ],
-      append: entry,
-    })
-    this.#stampedSize = stamp.size
-    if (result.ok)
-      logger.info(
-        { size: stamp.size, authority: token.authority, serialNumber: token.serialNumber },
-        'checkpoint stamped',
-      )
+    const evidence = await this.#authority.evidenceOf(response, signal)
+    const token = await this.#read(response, bytes, evidence)
+    await this.#rounds.add(checkpoint, { token, response, evidence })
   }
 
-  async #read(response: Uint8Array, imprint: Uint8Array): Promise<StampToken> {
+  async #read(response: Uint8Array, stamped: Uint8Array, evidence: readonly TokenEvidence[]): Promise<StampToken> {
     // Loaded with the first token: the ASN.1 libraries are not small.
     const { parseTimeStampResponse } = await import('../core/verify/timestamp.ts')
+    const { name, assurance } = this.#authority.info
     const info = parseTimeStampResponse(response)
-    if (info.hashAlgorithm !== 'sha256' || !equalBytes(info.imprint, imprint))
-      throw new RegistryError(
-        'AUTHORITY_FAILED',
-        `${this.#authority.info.name} stamped something else than the checkpoint`,
-      )
+    if (!equalBytes(info.imprint, createHash(info.hashAlgorithm).update(stamped).digest()))
+      throw new RegistryError('AUTHORITY_FAILED', `${name} stamped something else than the checkpoint`)
     return {
-      authority: this.#authority.info.name,
-      assurance: this.#authority.info.assurance,
+      authority: name,
+      assurance,
       genTime: info.genTime,
       serialNumber: info.serialNumber,
       policy: info.policy,
       hashAlgorithm: info.hashAlgorithm,
       imprint: toHex(info.imprint),
       token: toBase64(response),
+      trustAnchors: this.#trustAnchors,
+      evidence: evidence.map(({ type, der }) => ({ type, sha256: toHex(sha256(der)) })),
     }
   }
 }
-
-/** ms until an interval after `last` is over; never more than the interval, whatever the clocks say. */
-export const dueIn = (last: number | undefined, intervalMs: number, now: number): number =>
-  last === undefined ? 0 : Math.min(intervalMs, last + intervalMs - now)

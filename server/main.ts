@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path'
 import closeWithGrace from 'close-with-grace'
 import { pino, type Logger } from 'pino'
 import { FileSignedHead, readOrCreateSecret, readSecret, writePrivateFile } from '../adapters/files/index.ts'
-import { openLocalTsa } from '../adapters/local-tsa/index.ts'
 import { isRegistryError, openRegistry, systemClock, type Registry } from '../core/index.ts'
 import { createSealer } from '../sealer/index.ts'
 import { anchorOptions } from './anchor.ts'
@@ -14,13 +13,14 @@ import { newOperatorKey, welcome } from './first-start.ts'
 import { assertSharable, openRecords } from './open-records.ts'
 import type { RequestCounter } from './rate-limit.ts'
 import { listen, type RunningServer } from './server.ts'
+import { openTimestampAuthorities } from './timestamp-authorities.ts'
 
 /**
  * The bundled server: the one place that knows every part. Its data directory holds
  *
  *     records/           LevelDB, unless the records are in PostgreSQL
  *     blobs/             files, unless they are in a bucket
- *     tsa/               the local timestamp authority; ca.pem is its CA
+ *     tsa/               the local timestamp authority, where that is used; ca.pem is its CA
  *     ledger/            the local ledger, where that is the anchor
  *     secret             the root secret, unless EVIDENCE_SECRET_FILE names another
  *     signed-head.json   the size and root last signed
@@ -54,12 +54,13 @@ async function openParts(config: Config, logger: Logger): Promise<Parts> {
       ? readOrCreateSecret(join(directory, 'secret'))
       : readSecret(config.secretFile))
     const blobs = await keep(openBlobs(config, directory))
-    const timestampAuthority =
-      config.tsa === 'local' && (await keep(openLocalTsa(join(directory, 'tsa'), { clock: systemClock })))
+    const { timestampAuthorities, quorum } = await openTimestampAuthorities(config, directory, logger)
+    opened.push(...timestampAuthorities)
     const anchoring = await anchorOptions(config, join(directory, 'ledger'), systemClock)
     if (anchoring.anchor !== undefined) opened.push(anchoring.anchor)
     const sealer = createSealer({
-      ...(timestampAuthority && { timestampAuthority }),
+      timestampAuthorities,
+      quorum,
       ...anchoring,
       maxWaitMs: config.sealMaxWaitMs,
       maxLeaves: config.sealMaxLeaves,

@@ -75,6 +75,14 @@ const gwei = {
 const postgresUrl = (value: string): string | undefined =>
   URL.canParse(value) && /^postgres(ql)?:$/.test(new URL(value).protocol) ? value : undefined
 
+/** Values separated by commas, none of which holds one. */
+const listOf =
+  <T>(parse: (value: string) => T | undefined) =>
+  (joined: string): readonly T[] | undefined => {
+    const values = joined.split(',').map((value) => parse(value.trim()))
+    return values.every((value) => value !== undefined) ? values : undefined
+  }
+
 const DAY_MS = 24 * 60 * 60 * 1_000
 /** A type for the settings without a fallback: they are `undefined` where nobody sets them. */
 const unset = <T>(): T | undefined => undefined
@@ -115,11 +123,6 @@ export const SETTINGS = {
     shownFallback: 'none',
     secret: true,
     doc: 'The database, for records in PostgreSQL',
-  }),
-  tsa: row({
-    ...oneOf('local', 'none'),
-    fallback: 'local',
-    doc: 'Who stamps checkpoints; the local authority is for one server, not for shared records',
   }),
   secretFile: row<string | undefined>({
     ...path,
@@ -235,6 +238,45 @@ export const SETTINGS = {
   }),
   evmMaxFeeGwei: row({ ...gwei, fallback: 100, doc: 'No anchor offers more for a gas, tip included' }),
   tsaIntervalMs: row({ ...integer(0, DAY_MS), fallback: 0, doc: 'Time between time stamps; 0 stamps every batch' }),
+  tsa: row({
+    ...oneOf('local', 'rfc3161', 'none'),
+    fallback: 'local',
+    doc: "Who stamps the log's checkpoints: the embedded authority (for one server, not for shared records), those of EVIDENCE_TSA_URL, or nobody",
+  }),
+  tsaUrl: row<readonly string[]>({
+    takes: 'http or https URLs, separated by commas',
+    parse: listOf((value) => (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) ? value : undefined)),
+    fallback: [],
+    shownFallback: 'none',
+    secret: true,
+    doc: 'Timestamp authorities (RFC 3161); a URL may hold a name and password, which go over https only',
+  }),
+  tsaCa: row<readonly string[]>({
+    takes: 'paths, separated by commas',
+    parse: listOf(path.parse),
+    fallback: [],
+    shownFallback: 'none',
+    doc: 'PEM file with the trust anchors of each authority of EVIDENCE_TSA_URL, in the same order',
+  }),
+  tsaPolicy: row<readonly string[]>({
+    takes: 'dotted object identifiers, separated by commas; an empty one leaves the choice to its authority',
+    parse: listOf((value) => (value === '' || /^[0-2](\.\d+)+$/.test(value) ? value : undefined)),
+    fallback: [],
+    shownFallback: 'what each authority chooses',
+    doc: 'Policy that each authority must stamp by, in the same order',
+  }),
+  tsaQuorum: row<number | undefined>({
+    ...integer(1, 100),
+    fallback: unset<number>(),
+    shownFallback: 'more than half of them',
+    doc: 'How many authorities must have stamped a checkpoint',
+  }),
+  tsaRevocation: row<'none' | 'public' | 'any'>({
+    ...oneOf('none', 'public', 'any'),
+    fallback: 'public',
+    doc: 'Where CRLs and OCSP answers are fetched from: nowhere, public addresses, or any (for a CA in your own network)',
+  }),
+  tsaTimeoutMs: row({ ...integer(1, 600_000), fallback: 10_000, doc: 'How long an authority may take for a stamp' }),
   maxFileBytes: row({ ...integer(1, 2 ** 40), fallback: 100 * 1024 * 1024, doc: 'Largest file that is taken' }),
   maxFilesPerRequest: row({
     ...integer(1, 1_000),

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { sha256 } from '../../core/bytes.ts'
 import { systemClock } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
-import type { Clock, TimestampAuthority, TimestampAuthorityInfo } from '../../core/ports.ts'
+import type { Clock, TimestampAuthority, TimestampAuthorityInfo, TokenEvidence } from '../../core/ports.ts'
 import { verifyTimeStamp } from '../../core/verify/timestamp.ts'
 import { errnoOf, nodeFiles, type FileOperations } from '../files/durable.ts'
 import { needsRenewal, openAuthority, openSigner, type Authority, type CurrentSigner } from './identity.ts'
@@ -44,7 +44,7 @@ export async function openLocalTsa(
 
 /** RFC 3161 tokens of the operator's own: P-256, SHA-256. Open it with `openLocalTsa`. */
 export class LocalTsa implements TimestampAuthority {
-  readonly info: TimestampAuthorityInfo = { name: 'local', assurance: 'operator' }
+  readonly info: TimestampAuthorityInfo
   /** DER of the CA certificate: the trust anchor of every token. */
   readonly trustAnchor: Uint8Array
   readonly #files: FileOperations
@@ -62,6 +62,7 @@ export class LocalTsa implements TimestampAuthority {
     this.#authority = authority
     this.#signer = signer
     this.trustAnchor = new Uint8Array(authority.certificate.raw)
+    this.info = { name: 'local', assurance: 'operator', trustAnchors: [this.trustAnchor] }
   }
 
   async stamp(bytes: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
@@ -88,6 +89,11 @@ export class LocalTsa implements TimestampAuthority {
       )
     }
     return response
+  }
+
+  /** Nothing: its only other certificate is the trust anchor, and it revokes none. */
+  async evidenceOf(): Promise<readonly TokenEvidence[]> {
+    return []
   }
 
   async close(): Promise<void> {

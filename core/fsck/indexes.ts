@@ -187,9 +187,8 @@ async function checkFileListings(check: Check): Promise<void> {
 }
 
 /** Every family of `core/keys.ts`: those with members, and those that are one record. */
-const FAMILIES = 'an ac ba bd bi br bx ca cn co cp ec el ev ex fi fo ik it oe sc sk sn so ss st su sx ti tx vh'.split(
-  ' ',
-)
+const FAMILIES =
+  'an ac ba bd bi br bx ca cn co cp ec el ev ex fi fo ik it oe sc sk sn so sp ss st su sx te ti tx vh'.split(' ')
 const SINGLES = ['ah', 'lg', 'op', 'sl', 'th']
 
 /** What stands between the known families. */

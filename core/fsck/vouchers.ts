@@ -1,6 +1,8 @@
-import { encodeUtf8, fromBase64, sha256, toHex } from '../bytes.ts'
+import { createHash } from 'node:crypto'
+import { fromBase64, sha256, toHex } from '../bytes.ts'
 import { keys } from '../keys.ts'
 import { entryOf, kindOf, tokenOpening } from '../log/entry.ts'
+import { distinctTokens } from '../log/stamp-claim.ts'
 import {
   NO_ANCHORS,
   type AnchorHeadRecord,
@@ -23,8 +25,8 @@ export async function checkVouchers(check: Check): Promise<void> {
     }
   }
   let tokens = 0
-  for await (const page of check.pages(keys.stampsFrom(0)))
-    for (const entry of page) tokens += await checkStamp(check, entry)
+  for (const range of [keys.stampsFrom(0), keys.partialStamps()])
+    for await (const page of check.pages(range)) for (const entry of page) tokens += await checkStamp(check, entry)
   for await (const page of check.pages(keys.under('oe')))
     for (const { value } of page) if (kindOf(value) === 'token') tokens -= 1
   check.expect(tokens === 0, 'stamp', 'st', 'The log and the stamps do not hold the same number of tokens')
@@ -37,14 +39,23 @@ async function checkStamp(check: Check, entry: Entry): Promise<number> {
   if (stamp === undefined) return 0
   const { key } = entry
   const checkpoint = await check.read<CheckpointRecord>('checkpoint', keys.checkpoint(stamp.size))
-  const same = checkpoint?.note === stamp.checkpoint && key === keys.stamp(stamp.size)
+  const isWhole = stamp.quorum !== undefined
+  const same = checkpoint?.note === stamp.checkpoint && key === (isWhole ? keys.stamp : keys.partialStamp)(stamp.size)
   check.expect(same, 'stamp', key, 'It is not of the checkpoint of its size')
-  const openings = check.guard('stamp', key, () =>
-    stamp.tokens.map(({ token, imprint }) => {
-      check.expect(imprint === toHex(sha256(encodeUtf8(stamp.checkpoint))), 'stamp', key, 'It is over something else')
+  const openings = check.guard('stamp', key, () => {
+    const distinct = distinctTokens(stamp.tokens).length
+    check.expect(!isWhole || distinct >= (stamp.quorum ?? 0), 'stamp', key, 'It has no quorum of distinct authorities')
+    return stamp.tokens.map(({ token, imprint, hashAlgorithm }) => {
+      const digest = createHash(hashAlgorithm).update(stamp.checkpoint, 'utf8').digest('hex')
+      check.expect(imprint === digest, 'stamp', key, 'It is over something else')
       return tokenOpening(fromBase64(token) as Uint8Array)
-    }),
-  )
+    })
+  })
+  for (const { sha256: hash } of stamp.tokens.flatMap(({ evidence }) => evidence)) {
+    const kept = await check.one(keys.tokenEvidence(hash))
+    const holds = kept !== undefined && toHex(sha256(kept.value)) === hash
+    check.expect(holds, 'stamp', key, 'What was kept with its token is missing or changed')
+  }
   for (const opening of openings ?? []) {
     const [position] = await check.records.positionsOf([entryOf(opening)])
     check.expect(position !== undefined, 'stamp', key, 'Its token is not in the log')

@@ -1,6 +1,7 @@
 import { toHex } from '../bytes.ts'
 import { keys } from '../keys.ts'
-import type { Entry, ProofBlock, Range, RecordStore } from '../ports.ts'
+import { RegistryError } from '../errors.ts'
+import type { Entry, ProofBlock, Range, RecordStore, TokenEvidence } from '../ports.ts'
 import { emptyRoot, HASH_BYTES } from '../tree/hasher.ts'
 import { consistencyRanges, inclusionRanges } from '../tree/proof.ts'
 import { nodesOfRange, rangeHash, type LeafRange } from '../tree/range.ts'
@@ -16,6 +17,7 @@ import {
   type CheckpointRecord,
   type ConfirmedAnchorRecord,
   type StampRecord,
+  type TokenEvidenceRef,
   type TreeHeadRecord,
 } from './records.ts'
 import { StoredTiles } from './stored-tiles.ts'
@@ -121,13 +123,28 @@ export class LogReader {
     return this.#first<CheckpointRecord>({ ...keys.checkpoints(), reverse: true })
   }
 
-  /** The first stamp of this size or a larger one. */
+  /** The first stamp of this size or a larger one that has its quorum. */
   stampCovering(treeSize: number): Promise<StampRecord | undefined> {
     return this.#first<StampRecord>(keys.stampsFrom(treeSize))
   }
 
   latestStamp(): Promise<StampRecord | undefined> {
     return this.#first<StampRecord>({ ...keys.stampsFrom(0), reverse: true })
+  }
+
+  latestPartialStamp(): Promise<StampRecord | undefined> {
+    return this.#first<StampRecord>({ ...keys.partialStamps(), reverse: true })
+  }
+
+  /** The DER of what was kept with a token, in order. */
+  async tokenEvidence(refs: readonly TokenEvidenceRef[]): Promise<readonly TokenEvidence[]> {
+    const entries = await this.#records.get(refs.map(({ sha256 }) => keys.tokenEvidence(sha256)))
+    return refs.map(({ type, sha256 }, i) => {
+      const der = entries[i]?.value
+      if (der === undefined)
+        throw new RegistryError('CORRUPT', `What was kept with a token is missing (${sha256}): restore the store`)
+      return { type, der }
+    })
   }
 
   /** The confirmed anchor in the lowest block among those of this size or a larger one. */

@@ -1,4 +1,4 @@
-import type { AnchorInfo, Assurance } from '../ports.ts'
+import type { AnchorInfo, Assurance, TokenEvidence } from '../ports.ts'
 
 /**
  * What the log keeps beside its entries: the identity, the tree's head, batches, checkpoints, stamps, anchors. Stored as
@@ -50,11 +50,19 @@ export interface CheckpointRecord {
   readonly note: string
 }
 
+/**
+ * The tokens over one checkpoint, in the order in which they came. It is a stamp once a quorum of distinct authorities is in it, and stands
+ * under `keys.partialStamp` until then.
+ */
 export interface StampRecord {
   /** Size and note of the checkpoint that was stamped. */
   readonly size: number
   readonly checkpoint: string
   readonly tokens: readonly StampToken[]
+  /** By the registry's clock, ms since 1970: when the first token came. */
+  readonly beganAt: number
+  /** How many distinct authorities were the quorum when it was reached. Absent until then. */
+  readonly quorum?: number
 }
 
 export interface StampToken {
@@ -72,6 +80,15 @@ export interface StampToken {
   readonly imprint: string
   /** Base64 of the whole TimeStampResp. */
   readonly token: string
+  /** SHA-256 (hex) of the public key of each certificate that its authority was trusted by: what it shares one of with is not distinct from it. */
+  readonly trustAnchors: readonly string[]
+  /** What was kept to check it by later, by the SHA-256 (hex) of its DER. */
+  readonly evidence: readonly TokenEvidenceRef[]
+}
+
+export interface TokenEvidenceRef {
+  readonly type: TokenEvidence['type']
+  readonly sha256: string
 }
 
 export interface AnchorTransaction {

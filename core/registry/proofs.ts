@@ -1,9 +1,10 @@
-import { fromBase64, fromHex, toHex } from '../bytes.ts'
+import { fromBase64, fromHex, toBase64, toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import { isId } from '../ids.ts'
 import { keys } from '../keys.ts'
 import type { LogPlace, LogReader } from '../log/reader.ts'
-import type { AnchorRecord, BatchRecord, StampRecord } from '../log/records.ts'
+import type { AnchorRecord, BatchRecord, StampRecord, StampToken } from '../log/records.ts'
+import { claimOf, type StampClaim } from '../log/stamp-claim.ts'
 import type { Proofs } from '../registry.ts'
 import {
   ExternalId,
@@ -160,7 +161,7 @@ export class RegistryProofs implements Proofs {
     if (place === undefined) return notInLog
     const { batch, sendStatus } = place
     if (batch === null || sendStatus === null) return { status: 'pending' }
-    const stamp = (await this.#context.log.stampCovering(batch.end))?.tokens[0]
+    const stamp = (await this.#claim(batch))?.token
     return {
       status: 'ok',
       merkleRoot: batch.root,
@@ -176,7 +177,7 @@ export class RegistryProofs implements Proofs {
   async timestampToken(batchId: string): Promise<Uint8Array> {
     const batch = isId(batchId) ? await this.#context.log.batchById(batchId) : undefined
     if (batch === undefined) throw new RegistryError('BATCH_NOT_FOUND', 'There is no such batch')
-    const token = (await this.#context.log.stampCovering(batch.end))?.tokens[0]
+    const token = (await this.#claim(batch))?.token
     if (token === undefined)
       throw new RegistryError('BATCH_NOT_FOUND', 'This batch has no timestamp yet; ask again later')
     return fromBase64(token.token) as Uint8Array
@@ -197,6 +198,12 @@ export class RegistryProofs implements Proofs {
         return toHex(opening)
       }),
     )
+  }
+
+  /** What the first stamp that covers the batch claims, `undefined` where there is none yet. */
+  async #claim(batch: BatchRecord): Promise<StampClaim | undefined> {
+    const stamp = await this.#context.log.stampCovering(batch.end)
+    return stamp && claimOf(stamp)
   }
 
   /** An internal id always wins; an external id must be one company's, or that of `companyId`. */
@@ -287,11 +294,12 @@ export class RegistryProofs implements Proofs {
       checkpoint: checkpoint.note,
       ...(anchor?.confirmation && { anchor: await anchorProof(log, batch, anchor, anchor.confirmation) }),
     }
+    const claim = stamp && claimOf(stamp)
     return {
       merkle,
-      tsa: stamp && (await tsaProof(log, batch, stamp)),
+      stamp: stamp && claim && (await stampProof(log, batch, stamp, claim)),
       blockNumber: anchor?.confirmation?.blockNumber,
-      assurance: { time: stamp?.tokens[0]?.assurance ?? 'none', anchor: anchor?.info.assurance ?? 'none' },
+      assurance: { time: claim?.assurance ?? 'none', anchor: anchor?.info.assurance ?? 'none' },
     }
   }
 }
@@ -304,7 +312,7 @@ interface Refusal {
 
 interface Sealed {
   readonly merkle: EventMerkleProof
-  readonly tsa: TsaProof | undefined
+  readonly stamp: StampProof | undefined
   readonly blockNumber: number | undefined
   readonly assurance: Omit<AssuranceNote, 'note'>
 }
@@ -318,7 +326,7 @@ const bytesOf = (hash: string): Uint8Array => fromHex(hash) as Uint8Array
 
 const sealedParts = (sealed: Sealed | undefined) => ({
   ...(sealed && { merkle: sealed.merkle }),
-  ...(sealed?.tsa && { tsa: sealed.tsa }),
+  ...sealed?.stamp,
 })
 
 /** Levels between a leaf and the root of a tree of n leaves. */
@@ -346,26 +354,35 @@ async function anchorProof(
   }
 }
 
-async function tsaProof(
+interface StampProof {
+  readonly tsa: TsaProof
+  readonly tsas: TsaProof[]
+}
+
+async function stampProof(
   log: LogReader,
   batch: BatchRecord,
   { size, checkpoint, tokens }: StampRecord,
-): Promise<TsaProof | undefined> {
-  const [token] = tokens
-  if (token === undefined) return undefined
-  const { authority, genTime, serialNumber, policy, hashAlgorithm, imprint, token: response } = token
-  return {
-    authority,
-    genTime: rfc3339(genTime),
-    serialNumber,
-    policy,
-    hashAlgorithm,
-    imprint,
-    token: response,
+  claim: StampClaim,
+): Promise<StampProof> {
+  const consistency = (await log.consistencyProof(batch.end, size)).map(toHex)
+  const proofOf = (token: StampToken): TsaProof => ({
+    authority: token.authority,
+    genTime: rfc3339(token.genTime),
+    serialNumber: token.serialNumber,
+    policy: token.policy,
+    hashAlgorithm: token.hashAlgorithm,
+    imprint: token.imprint,
+    token: token.token,
     treeSize: size,
     checkpoint,
-    consistency: (await log.consistencyProof(batch.end, size)).map(toHex),
-  }
+    consistency,
+  })
+  const tsas = tokens.map(async (token) => {
+    const evidence = (await log.tokenEvidence(token.evidence)).map(({ type, der }) => ({ type, data: toBase64(der) }))
+    return { ...proofOf(token), ...(evidence.length > 0 && { evidence }) }
+  })
+  return { tsa: proofOf(claim.token), tsas: await Promise.all(tsas) }
 }
 
 const NOTES = {

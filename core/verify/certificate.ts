@@ -109,7 +109,7 @@ export function keyWeakness(key: KeyObject): string | undefined {
 }
 
 /** `undefined` where the extension is absent. */
-function keyUsage(certificate: Certificate): number | undefined {
+export function keyUsage(certificate: Certificate): number | undefined {
   const extension = certificate.extensions.get(OID_KEY_USAGE)
   if (!extension) return undefined
   const value: unknown = extension.parsedValue
@@ -118,7 +118,7 @@ function keyUsage(certificate: Certificate): number | undefined {
 }
 
 /** `undefined` where the extension is absent. */
-function extendedKeyUsage(certificate: Certificate): readonly string[] | undefined {
+export function extendedKeyUsage(certificate: Certificate): readonly string[] | undefined {
   const extension = certificate.extensions.get(OID_EXTENDED_KEY_USAGE)
   if (!extension) return undefined
   const value: unknown = extension.parsedValue
@@ -146,7 +146,7 @@ export function subjectKeyIdentifier(certificate: Certificate): Uint8Array | und
 }
 
 /** What holds for every certificate of a path: valid then, nothing critical that is not understood, a good key. */
-function whyNotUsable(certificate: Certificate, time: number): string | undefined {
+export function whyNotUsable(certificate: Certificate, time: number): string | undefined {
   // Written so that an unreadable date (NaN) refuses.
   if (!(certificate.notBefore <= time && time <= certificate.notAfter)) return 'it was not valid at that time'
   for (const extension of certificate.extensions.values())

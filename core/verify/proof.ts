@@ -1,4 +1,5 @@
 import { encodeUtf8, equalBytes, fromBase64, toHex } from '../bytes.ts'
+import type { TokenEvidence } from '../ports.ts'
 import { leafHash } from '../tree/hasher.ts'
 import { rootFromInclusionProof, sidesOf, verifyConsistency } from '../tree/proof.ts'
 import { openFilesMap, openOpening } from './event.ts'
@@ -17,7 +18,7 @@ export const PROOF_STEPS = [
   'checkpoint',
   /** The stamped tree is signed, and begins with this tree. */
   'stamped checkpoint',
-  /** The token is over exactly the stamped checkpoint. */
+  /** The token is over exactly the stamped checkpoint, and as many authorities as asked for say that it was there by its time. */
   'timestamp',
   /** The anchored tree is signed, and begins with this tree. */
   'anchored checkpoint',
@@ -55,8 +56,12 @@ export interface AnchoredTransaction {
 export interface VerifyProofOptions {
   /** C2SP verifier keys of the log; where it rotated its key, all of them (`verifierKeysOf`). */
   readonly verifierKeys: readonly string[]
-  /** DER certificates that are trusted for time stamps. Default: none, and `timestamp` is skipped. */
+  /** DER certificates that are trusted for time stamps. Default: those of `authorities`; without any, `timestamp` is skipped. */
   readonly trustAnchors?: readonly Uint8Array[]
+  /** The trust anchors of each timestamp authority that counts for the quorum. Default: one, with all `trustAnchors`. */
+  readonly authorities?: readonly (readonly Uint8Array[])[]
+  /** How many of them must have stamped the answer's log by the time of `tsa`. Default 1. */
+  readonly quorum?: number
   /** What the chain holds for the anchor of the answer, found beforehand; `undefined` where it holds no such transaction. Default: `anchor` is skipped. */
   readonly anchored?: (anchor: Members) => AnchoredTransaction | undefined
   /** Steps that count as failed where they are skipped. `inclusion` and `checkpoint` always do. */
@@ -120,7 +125,7 @@ function checkEvent(answer: Members, of: ProofStep['of'], options: VerifyProofOp
   run('inclusion', of, () => (merkle === undefined ? UNSEALED : checkInclusion(answer, membersOf(merkle, 'merkle'))))
   run('checkpoint', of, () => (merkle === undefined ? UNSEALED : checkCheckpoint(membersOf(merkle, 'merkle'), options)))
   run('stamped checkpoint', of, () => (tsa === undefined ? UNSTAMPED : checkLater(merkle, tsa, options)))
-  run('timestamp', of, () => (tsa === undefined ? UNSTAMPED : checkToken(membersOf(tsa, 'tsa'), options)))
+  run('timestamp', of, () => (tsa === undefined ? UNSTAMPED : checkTokens(answer, membersOf(tsa, 'tsa'), options)))
   run('anchored checkpoint', of, () => (anchor === undefined ? UNANCHORED : checkLater(merkle, anchor, options)))
   run('anchor', of, () =>
     anchor === undefined ? UNANCHORED : checkAnchor(answer, membersOf(anchor, 'anchor'), options),
@@ -185,12 +190,57 @@ function checkLater(answered: unknown, stampedOrAnchored: unknown, { verifierKey
     throw refuse('The consistency proof does not lead to the checkpoint')
 }
 
-function checkToken(tsa: Members, { trustAnchors = [] }: VerifyProofOptions): Skip | void {
-  const token = fromBase64(textOf(tsa['token'], 'token'))
-  if (token === undefined) throw refuse('The token is not base64')
-  const stamped = encodeUtf8(textOf(tsa['checkpoint'], 'checkpoint'))
+/** The token that is shown, and the quorum by which its time is claimed. A token of `tsas` that does not hold does not count. */
+function checkTokens(answer: Members, tsa: Members, options: VerifyProofOptions): Skip | void {
+  const { trustAnchors = options.authorities?.flat() ?? [], authorities = [trustAnchors], quorum = 1 } = options
+  const { genTime, bytes } = openToken(tsa)
   if (trustAnchors.length === 0) return skip('No certificate was given to trust a token by')
-  const info = verifyTimeStamp(token, { data: stamped, trustAnchors })
+  checkToken(tsa, trustAnchors)
+  const all = listOf(answer['tsas'] ?? [tsa], 'tsas').slice(0, MAX_TOKENS)
+  const holding = all.filter((one) => isOverTheSame(one, tsa) && isNoLater(one, genTime))
+  if (!holding.some((one) => equalBytes(openToken(membersOf(one, 'tsas')).bytes, bytes)))
+    throw refuse('tsas does not hold the token of tsa')
+  const vouching = authorities.filter((anchors) =>
+    holding.some((one) => holds(() => checkToken(membersOf(one, 'tsas'), anchors))),
+  )
+  if (vouching.length < quorum)
+    throw refuse(`${vouching.length} of the trusted authorities stamped it by then, not ${quorum}`)
+}
+
+/** Tokens of one answer that are looked at: each costs a few signatures. */
+const MAX_TOKENS = 32
+
+function holds(check: () => void): boolean {
+  try {
+    check()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Then the stamped checkpoint of `tsa`, which is checked in its own step, is that of the other as well. */
+const isOverTheSame = (one: unknown, tsa: Members): boolean =>
+  isObject(one) &&
+  one['checkpoint'] === tsa['checkpoint'] &&
+  one['treeSize'] === tsa['treeSize'] &&
+  JSON.stringify(one['consistency']) === JSON.stringify(tsa['consistency'])
+
+const isNoLater = (tsa: unknown, genTime: number): boolean =>
+  holds(() => {
+    if (openToken(membersOf(tsa, 'tsas')).genTime > genTime) throw refuse('It is later')
+  })
+
+function openToken(tsa: Members): { readonly bytes: Uint8Array; readonly genTime: number } {
+  const bytes = fromBase64(textOf(tsa['token'], 'token'))
+  if (bytes === undefined) throw refuse('The token is not base64')
+  return { bytes, genTime: timeOf(tsa['genTime'], 'genTime') }
+}
+
+/** Throws unless the token verifies under these anchors and says what is shown of it. */
+function checkToken(tsa: Members, trustAnchors: readonly Uint8Array[]): void {
+  const stamped = encodeUtf8(textOf(tsa['checkpoint'], 'checkpoint'))
+  const info = verifyTimeStamp(openToken(tsa).bytes, { data: stamped, trustAnchors, evidence: evidenceOf(tsa) })
   const shown = {
     genTime: new Date(info.genTime).toISOString(),
     serialNumber: info.serialNumber,
@@ -201,6 +251,20 @@ function checkToken(tsa: Members, { trustAnchors = [] }: VerifyProofOptions): Sk
   for (const [name, value] of Object.entries(shown))
     if (tsa[name] !== value) throw refuse(`${name} is not what the token says`)
 }
+
+function evidenceOf(tsa: Members): readonly TokenEvidence[] {
+  const pieces = listOf(tsa['evidence'] ?? [], 'evidence')
+  if (pieces.length > MAX_EVIDENCE) throw refuse(`There is more than ${MAX_EVIDENCE} evidence with the token`)
+  return pieces.map((piece) => {
+    const { type, data } = membersOf(piece, 'A piece of evidence')
+    const der = fromBase64(textOf(data, 'evidence'))
+    if (der === undefined || (type !== 'certificate' && type !== 'crl' && type !== 'ocsp'))
+      throw refuse('The evidence with a token is of no known type, or not base64')
+    return { type, der }
+  })
+}
+
+const MAX_EVIDENCE = 32
 
 function checkAnchor(answer: Members, anchor: Members, { anchored }: VerifyProofOptions): Skip | void {
   if (answer['blockNumber'] !== undefined && answer['blockNumber'] !== anchor['blockNumber'])

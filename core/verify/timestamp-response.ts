@@ -15,7 +15,7 @@ import { MAX_TIMESTAMP_BYTES, type HashName, type TimestampInfo } from './timest
  * whoever refers to a token refers to the hash of its exact bytes.
  */
 
-const MAX_CERTIFICATES = 32
+export const MAX_CERTIFICATES = 32
 
 const OID_SIGNED_DATA = '1.2.840.113549.1.7.2'
 export const OID_TST_INFO = '1.2.840.113549.1.9.16.1.4'

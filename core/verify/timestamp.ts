@@ -2,6 +2,8 @@ import { createHash, verify as verifySignature } from 'node:crypto'
 import { ObjectIdentifier, OctetString, Primitive, Sequence, type BaseBlock } from 'asn1js'
 import { IssuerAndSerialNumber, type SignerInfo } from 'pkijs'
 import { equalBytes } from '../bytes.ts'
+import type { TokenEvidence } from '../ports.ts'
+import { isVoidBy, MAX_EVIDENCE_BYTES, statusOf, type RevocationStatus } from './revocation.ts'
 import {
   keyWeakness,
   parseCertificate,
@@ -16,6 +18,7 @@ import {
   children,
   guarded,
   HASHES,
+  MAX_CERTIFICATES,
   OID_TST_INFO,
   parseToken,
   refuse,
@@ -49,6 +52,8 @@ export type VerifyTimeStampOptions = {
   readonly policy?: string
   /** The verifier's present, ms since 1970: a genTime more than `MAX_CLOCK_SKEW_MS` beyond it is refused. Default: no such check. */
   readonly at?: number
+  /** What was kept with the token: certificates that may lead to an anchor, CRLs, OCSP answers. Default: none, and revocation is not looked at. */
+  readonly evidence?: readonly TokenEvidence[]
 } & (
   | { readonly data: Uint8Array }
   /** The data's digest by the token's own hash algorithm. */
@@ -58,22 +63,63 @@ export type VerifyTimeStampOptions = {
 /**
  * Verifies a whole DER TimeStampResp over `data` (or its digest): status, form, imprint, nonce, policy, exactly one signer, the signed
  * attributes (RFC 5652 § 11, RFC 5035), the signature, the signer's purpose (RFC 3161 § 2.3) and its path to a trust anchor,
- * all certificates valid at genTime. RSA (2048 to 8192 bits) or ECDSA (P-256, P-384, P-521) with SHA-256, -384 or -512. Revocation is
- * not looked at. Throws `VERIFICATION_FAILED` with the reason.
+ * all certificates valid at genTime. RSA (2048 to 8192 bits) or ECDSA (P-256, P-384, P-521) with SHA-256, -384 or -512. Where evidence is
+ * given, none may be revoked by it in a way that voids the token (RFC 3161 § 4); what it says of none of them is `unknown`, and no
+ * reason to refuse. Throws `VERIFICATION_FAILED` with the reason.
  */
-export function verifyTimeStamp(der: Uint8Array, options: VerifyTimeStampOptions): TimestampInfo {
+export function verifyTimeStamp(der: Uint8Array, options: VerifyTimeStampOptions): VerifiedTimestamp {
+  const { info, path } = verifyToPath(der, options)
+  const { evidence } = options
+  if (evidence === undefined) return info
+  const revocation = path.slice(0, -1).map((certificate, i) => ({
+    subject: certificate.x509.subject,
+    ...statusOf(certificate, path[i + 1] ?? certificate, evidence),
+  }))
+  const voiding = revocation.find((status) => isVoidBy(status, info.genTime))
+  if (voiding) throw refuse(`the certificate of ${voiding.subject.replace(/\s+/g, ' ')} was revoked`)
+  return { ...info, revocation }
+}
+
+/** Verifies likewise, and answers the certificates (DER) from the signer's to the trust anchor that it leads to. */
+export const timestampPath = (der: Uint8Array, options: VerifyTimeStampOptions): readonly Uint8Array[] =>
+  verifyToPath(der, options).path.map((certificate) => certificate.der)
+
+/** What a verified token says, and what the evidence says of its certificates. */
+export interface VerifiedTimestamp extends TimestampInfo {
+  /** Of the signer's certificate and those above it, without the trust anchor. Only where evidence was given. */
+  readonly revocation?: readonly (RevocationStatus & { readonly subject: string })[]
+}
+
+interface VerifiedPath {
+  readonly info: TimestampInfo
+  readonly path: readonly Certificate[]
+}
+
+function verifyToPath(der: Uint8Array, options: VerifyTimeStampOptions): VerifiedPath {
   const anchors = options.trustAnchors.map((anchor) => parseCertificate(anchor))
   return guarded(() => {
     const token = parseToken(der)
     checkClaim(token.info, options)
     const attributes = signedAttributes(token.signer)
     checkContentAttributes(attributes, token)
-    const certificate = signingCertificate(attributes, token, anchors)
+    const certificates = [...token.certificates, ...keptCertificates(options.evidence)]
+    const certificate = signingCertificate(attributes, { ...token, certificates }, anchors)
     checkSignature(token.signer, certificate)
     const purpose = whyNotTimestamping(certificate)
     if (purpose) throw refuse(`the signer's certificate is not for timestamps: ${purpose}`)
-    pathToAnchor(certificate, token.certificates, anchors, token.info.genTime)
-    return token.info
+    return { info: token.info, path: pathToAnchor(certificate, certificates, anchors, token.info.genTime) }
+  })
+}
+
+/** Trusted no more than those in the token: at most as many, and what is none is passed over. */
+function keptCertificates(evidence: readonly TokenEvidence[] = []): readonly Certificate[] {
+  const kept = evidence.filter(({ type, der }) => type === 'certificate' && der.length <= MAX_EVIDENCE_BYTES)
+  return kept.slice(0, MAX_CERTIFICATES).flatMap(({ der }) => {
+    try {
+      return [parseCertificate(der)]
+    } catch {
+      return []
+    }
   })
 }
 

@@ -1,5 +1,5 @@
 import { RegistryError } from '../../core/errors.ts'
-import type { TimestampAuthority } from '../../core/ports.ts'
+import type { TimestampAuthority, TokenEvidence } from '../../core/ports.ts'
 
 export type Fault = 'before' | 'after'
 
@@ -10,6 +10,8 @@ export class ScriptedAuthority implements TimestampAuthority {
   readonly faults: Fault[] = []
   /** While true, every call fails before it stamps. */
   isDown = false
+  /** What is kept with each token. */
+  evidence: readonly TokenEvidence[] = []
   calls = 0
   stamped = 0
   isClosed = false
@@ -28,6 +30,10 @@ export class ScriptedAuthority implements TimestampAuthority {
     this.stamped++
     if (fault === 'after') throw new RegistryError('AUTHORITY_FAILED', 'Injected: its answer was lost')
     return response
+  }
+
+  async evidenceOf(): Promise<readonly TokenEvidence[]> {
+    return this.evidence
   }
 
   /** The real one outlives a sealer here. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +13,10 @@ import { FaultyRecords } from '../faulty-records.ts'
 import { settle, until } from '../manual-clock.ts'
 import { recordsOf, SealerBench } from './bench.ts'
 import { ScriptedAuthority } from './scripted-authority.ts'
+
+/** SHA-256 (hex) of a certificate's public key. */
+const keyHash = (der: Uint8Array): string =>
+  toHex(sha256(new X509Certificate(der).publicKey.export({ type: 'spki', format: 'der' })))
 
 describe('stamping', () => {
   let directory: string
@@ -55,6 +60,8 @@ describe('stamping', () => {
         hashAlgorithm: 'sha256',
         imprint: toHex(sha256(encodeUtf8(stamp.checkpoint))),
         token: '',
+        trustAnchors: [keyHash(local.trustAnchor)],
+        evidence: [],
       },
     )
     const opening = tokenOpening(response)

@@ -34,7 +34,7 @@ function hasOpenssl(t: TestContext): boolean {
 describe('the local timestamp authority', () => {
   test('is named local, is the operator’s, and its certificates say that they are not to be trusted', async (t) => {
     const { tsa, directory } = await openFor(t)
-    assert.deepEqual(tsa.info, { name: 'local', assurance: 'operator' })
+    assert.deepEqual(tsa.info, { name: 'local', assurance: 'operator', trustAnchors: [tsa.trustAnchor] })
     for (const name of ['ca.pem', 'tsa.pem']) {
       const { subject } = new X509Certificate(await readFile(join(directory, name)))
       assert.match(subject, /LOCAL TEST - NOT A TRUSTED AUTHORITY/)

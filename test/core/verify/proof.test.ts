@@ -100,6 +100,7 @@ describe('verifyProof', () => {
     'batchId',
     'sendStatus',
     'tsa.authority',
+    'tsas.authority',
     'merkle.batchId',
     'merkle.sendStatus',
     ...['time', 'anchor', 'note'].map((name) => `assurance.${name}`),
