@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
+import { setTimeout as delay } from 'node:timers/promises'
 
 const execute = promisify(execFile)
 
@@ -80,19 +81,30 @@ export class PostgresServer {
       'shared_buffers=64MB',
       ...this.#settings,
     ]
+    // After a crash its backends may live on for a moment and hold its shared memory; it does not start beside them.
+    for (let attempt = 0; ; attempt++) {
+      const refused = await this.#spawn(settings)
+      if (refused === undefined) return
+      if (attempt === 100 || !refused.includes('shared memory block')) throw new Error(refused)
+      await delay(100)
+    }
+  }
+
+  /** Answers why it ended, where it did not get ready. */
+  async #spawn(settings: readonly string[]): Promise<string | undefined> {
     const child = spawn(
       this.#programs.postgres,
       ['-D', this.#directory, '-p', String(this.port), ...settings.flatMap((setting) => ['-c', setting])],
       { ...postgresUser, cwd: this.#directory, stdio: ['ignore', 'ignore', 'pipe'] },
     )
     this.#process = child
-    await new Promise<void>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       let said = ''
       child.once('error', reject)
-      child.once('exit', (code) => reject(new Error(`PostgreSQL ended with ${code}: ${said}`)))
+      child.once('exit', (code) => resolve(`PostgreSQL ended with ${code}: ${said}`))
       child.stderr.on('data', (chunk: Buffer) => {
         said = (said + chunk.toString()).slice(-4_000)
-        if (said.includes('ready to accept')) resolve()
+        if (said.includes('ready to accept')) resolve(undefined)
       })
     })
   }
