@@ -1,4 +1,4 @@
-// Builds dist/ with tsc, and removes what no source stands behind any more: nothing stale is ever run or shipped.
+// Builds dist/ with tsc, assembles the hashing kernel, and removes what no source stands behind any more: nothing stale is ever run or shipped.
 // `--if-stale`: does nothing where no source is newer than the last build, so that a start costs nothing.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
@@ -46,6 +46,13 @@ function prune() {
   }
 }
 
+/** tsc has compiled the kernel's generator: its bytes take the place of the module that would run it. */
+function assembleKernel() {
+  const { status } = spawnSync(process.execPath, [join(dist, 'sealer/kernel/wat/build.js')], { stdio: 'inherit' })
+  if (status !== 0) rmSync(stamp, { force: true })
+  return status ?? 1
+}
+
 function build() {
   if (SOURCES.every((folder) => !existsSync(join(root, folder)))) return 0
   const compiler = findCompiler()
@@ -60,7 +67,7 @@ function build() {
   const { status } = spawnSync(process.execPath, [compiler, '-p', root], { stdio: 'inherit', cwd: root })
   if (status !== 0) return status ?? 1
   prune()
-  return 0
+  return assembleKernel()
 }
 
 if (!process.argv.includes('--if-stale') || isStale()) process.exitCode = build()

@@ -3,6 +3,7 @@ import { createIdSource } from '../core/ids.ts'
 import { LogReader } from '../core/log/reader.ts'
 import { assertHoldsSigned } from '../core/log/signed-head.ts'
 import type { Anchor, Sealer, SealerHost, SealerStatus, TimestampAuthority, TreeEngine } from '../core/ports.ts'
+import { untilAborted } from './aborted.ts'
 import { Anchorer } from './anchor.ts'
 import { PoolEngine } from './engine/pool.ts'
 import { Loop } from './loop.ts'
@@ -10,6 +11,7 @@ import { BatchSealer, type BatchRules, type SealPass } from './seal.ts'
 import { Stamper } from './stamp.ts'
 
 export { InlineEngine } from './engine/inline.ts'
+export { batchProofs, type BatchProofsRequest, type BatchProofs } from './batch-proofs.ts'
 export { PoolEngine, type PoolOptions } from './engine/pool.ts'
 
 /** The sealer owns what it is given here, and closes it. */
@@ -215,14 +217,4 @@ function wholeNumber(name: string, value: number, least: number): number {
   if (!Number.isSafeInteger(value) || value < least)
     throw new RegistryError('CONFIG_ERROR', `${name} takes a whole number from ${least}, not ${value}`)
   return value
-}
-
-/** The promise's answer, or the signal's reason where that comes first; the work goes on. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error)
-    if (signal.aborted) onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }

@@ -1,10 +1,11 @@
 import { toHex } from '../bytes.ts'
 import { keys } from '../keys.ts'
-import type { Entry, Range, RecordStore } from '../ports.ts'
+import type { Entry, ProofBlock, Range, RecordStore } from '../ports.ts'
 import { emptyRoot, HASH_BYTES } from '../tree/hasher.ts'
 import { consistencyRanges, inclusionRanges } from '../tree/proof.ts'
 import { nodesOfRange, rangeHash, type LeafRange } from '../tree/range.ts'
 import { rowPrefix, TILE_WIDTH } from '../tree/tile.ts'
+import { readProofBlocks } from './proof-blocks.ts'
 import { decodeRecord } from './record-json.ts'
 import type {
   AnchorHeadRecord,
@@ -148,6 +149,14 @@ export class LogReader {
   /** Hashes from the leaf's sibling to the root (RFC 9162 § 2.1.3). Requires position < treeSize. */
   async inclusionProof(position: number, treeSize: number): Promise<readonly Uint8Array[]> {
     return this.#hashesOf(inclusionRanges(position, treeSize))
+  }
+
+  /**
+   * What the inclusion proofs of leaves `from` to `to` (exclusive) are copied from by a TreeEngine, in order and at most one tile a
+   * block. Reads a bounded number of tiles ahead. Requires from <= to <= treeSize.
+   */
+  proofBlocks(from: number, to: number, treeSize: number): AsyncGenerator<ProofBlock, void, undefined> {
+    return readProofBlocks(this.#records, this.#tiles, { from, to, treeSize })
   }
 
   /** RFC 9162 § 2.1.4; empty where the sizes are equal. Requires from <= to. */

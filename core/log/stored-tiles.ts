@@ -1,6 +1,6 @@
 import { RegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
-import type { Key, RecordStore } from '../ports.ts'
+import type { Entry, Key, RecordStore } from '../ports.ts'
 import type { NodePlace, NodeSource } from '../tree/range.ts'
 import { nodeAt, tileOfNode, widthOf } from '../tree/tile.ts'
 
@@ -25,6 +25,18 @@ export class StoredTiles {
     const tile = await this.#get([{ key, isEnough: (cached) => (widthOf(cached) ?? 0) >= width }])
     const found = tile.get(key)
     return found !== undefined && (widthOf(found) ?? 0) >= width ? found : undefined
+  }
+
+  /** Full or partial tiles from `first` on, one read and past the cache: for readers of many. Throws `CORRUPT` where one is missing. */
+  async range(level: number, first: number, count: number): Promise<readonly Uint8Array[]> {
+    const wanted = Array.from({ length: count }, (_, i) => keys.tile(level, first + i))
+    const entries = await this.#records.get(wanted)
+    return entries.map((entry, i) => {
+      if (entry === undefined)
+        throw new RegistryError('CORRUPT', `Tile ${wanted[i]} is gone: restore the store from a backup`)
+      assertTile(entry)
+      return entry.value
+    })
   }
 
   /**
@@ -74,11 +86,7 @@ export class StoredTiles {
     if (missing.length === 0) return tiles
     for (const entry of await this.#records.get(missing)) {
       if (entry === undefined) continue
-      if (widthOf(entry.value) === undefined)
-        throw new RegistryError(
-          'CORRUPT',
-          `Tile ${entry.key} has a length that no tile has: restore the store from a backup`,
-        )
+      assertTile(entry)
       tiles.set(entry.key, entry.value)
       this.#keep(entry.key, entry.value)
     }
@@ -93,6 +101,11 @@ export class StoredTiles {
       if (oldest !== undefined) this.#cache.delete(oldest)
     }
   }
+}
+
+function assertTile({ key, value }: Entry): void {
+  if (widthOf(value) === undefined)
+    throw new RegistryError('CORRUPT', `Tile ${key} has a length that no tile has: restore the store from a backup`)
 }
 
 function nodeIn(tile: Uint8Array | undefined, place: NodePlace): Uint8Array | undefined {

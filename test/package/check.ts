@@ -107,7 +107,8 @@ function pack(): string {
   const foreign = [...paths].filter(
     (path) =>
       path.startsWith('dist/') &&
-      (!/\.(?:js|d\.ts)$/.test(path) ||
+      (path.startsWith('dist/sealer/kernel/wat/') ||
+        !/\.(?:js|d\.ts)$/.test(path) ||
         /\.test\./.test(path) ||
         /^dist\/(?:test\/(?!contract\/)|bench\/|server\/demo\/)/.test(path)),
   )

@@ -468,10 +468,12 @@ describe('sealing where things fail', () => {
   })
 
   it('hashes in its own thread where the engine fails', async () => {
+    const fail = async (): Promise<never> => {
+      throw new RegistryError('ENGINE_FAILED', 'Injected')
+    }
     const failing: TreeEngine = {
-      tiles: async () => {
-        throw new RegistryError('ENGINE_FAILED', 'Injected')
-      },
+      tiles: fail,
+      proofs: fail,
       close: async () => {},
     }
     const bench = await openBench()
@@ -493,7 +495,11 @@ describe('a sealer’s life', () => {
     const closed: string[] = []
     const engine = new InlineEngine()
     const sealer = await bench.start({
-      engine: { tiles: (row, kind) => engine.tiles(row, kind), close: async () => void closed.push('engine') },
+      engine: {
+        tiles: (...args) => engine.tiles(...args),
+        proofs: (...args) => engine.proofs(...args),
+        close: async () => void closed.push('engine'),
+      },
     })
     await Promise.all([sealer.close(), sealer.close()])
     assert.deepEqual(closed, ['engine'])
@@ -526,6 +532,7 @@ describe('a sealer’s life', () => {
           await gate
           return engine.tiles(row, kind)
         },
+        proofs: (...args) => engine.proofs(...args),
         close: () => engine.close(),
       },
     })

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { concatBytes, equalBytes } from '../../../core/bytes.ts'
-import type { TreeEngine } from '../../../core/ports.ts'
+import type { ProofBlock, TreeEngine } from '../../../core/ports.ts'
 import { leafHash } from '../../../core/tree/hasher.ts'
 import { nodeAt, splitTiles, TILE_WIDTH, widthOf } from '../../../core/tree/tile.ts'
 import { InlineEngine } from '../../../sealer/engine/inline.ts'
 import { PoolEngine } from '../../../sealer/engine/pool.ts'
 import { nodeTable, sampleEntries } from '../../core/tree/node-table.ts'
 import { moduleUrl } from '../../program.ts'
+import { plainTiles } from '../kernel/plain-tiles.ts'
 
-const all = sampleEntries(5000)
+const all = sampleEntries(10_000)
 const packed = concatBytes(...all)
 const row = (count: number): Uint8Array => packed.subarray(0, count * 32)
 const closed = { code: 'CLOSED' }
@@ -27,6 +28,16 @@ function assertTiles(tiles: Uint8Array, count: number): void {
           equalBytes(nodeAt(tile, level, i) as Uint8Array, source({ level, index: index * (TILE_WIDTH >> level) + i })),
         )
   }
+}
+
+/** The proofs of a tree of 256 leaves. */
+const block: ProofBlock = {
+  first: 0,
+  end: 256,
+  entries: row(256),
+  tile: plainTiles(row(256), 'entries'),
+  levels: 8,
+  above: new Uint8Array(),
 }
 
 const engines: Readonly<Record<string, TreeEngine>> = {
@@ -55,11 +66,19 @@ for (const [name, engine] of Object.entries(engines))
       assert.ok(out.buffer instanceof ArrayBuffer)
     })
 
+    it('refuses proofs that a tile does not hold, and those whose caller gave up', async () => {
+      await assert.rejects(engine.proofs([block, { ...block, levels: 9 }], 'packed'), RangeError)
+      await assert.rejects(engine.proofs([block], 'packed', AbortSignal.abort()), { name: 'AbortError' })
+      assert.equal((await engine.proofs([], 'ndjson')).length, 0)
+      assert.equal((await engine.proofs([block, block], 'packed')).length, 2 * 256 * 8 * 32)
+    })
+
     it('refuses a row of broken pieces, and one whose caller gave up', async () => {
       await assert.rejects(engine.tiles(new Uint8Array(33), 'nodes'), RangeError)
       await assert.rejects(engine.tiles(row(300), 'entries', AbortSignal.abort()), { name: 'AbortError' })
       const controller = new AbortController()
-      const answer = engine.tiles(row(5000), 'entries', controller.signal)
+      // More than the inline engine hashes in one turn.
+      const answer = engine.tiles(row(10_000), 'entries', controller.signal)
       controller.abort()
       await assert.rejects(answer, { name: 'AbortError' })
       assertTiles(await engine.tiles(row(257), 'entries'), 257)
@@ -74,6 +93,7 @@ describe('an engine that is closed', () => {
       await engine.close()
       await refused
       await assert.rejects(engine.tiles(row(3000), 'entries'), closed)
+      await assert.rejects(engine.proofs([block], 'packed'), closed)
       await engine.close()
     }
   })
@@ -85,18 +105,74 @@ describe('the pool', () => {
     try {
       await assert.rejects(engine.tiles(row(2000), 'entries'), { code: 'ENGINE_FAILED' })
       await assert.rejects(engine.tiles(row(2000), 'nodes'), { code: 'ENGINE_FAILED' })
+      await assert.rejects(engine.proofs([block], 'packed'), { code: 'ENGINE_FAILED' })
       assertTiles(await engine.tiles(row(256), 'entries'), 256)
     } finally {
       await engine.close()
     }
   })
 
-  it('works on several rows at once', async () => {
+  it('lets nothing wait behind a dead worker', async () => {
+    const engine = new PoolEngine({ maxThreads: 1, inlineHashes: 0, worker: dyingWorker })
+    try {
+      const calls = [
+        ...[2000, 600, 5000].map((count) => engine.tiles(row(count), 'entries')),
+        engine.proofs([block], 'packed'),
+      ]
+      await Promise.all(calls.map((call) => assert.rejects(call, { code: 'ENGINE_FAILED' })))
+    } finally {
+      await engine.close()
+    }
+  })
+
+  it('works on several rows at once, and what it answered stays', async () => {
     const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 0 })
     try {
-      const counts = [300, 5000, 1, 777, 4096]
-      const answers = await Promise.all(counts.map((count) => engine.tiles(row(count), 'entries')))
-      for (const [i, count] of counts.entries()) assertTiles(answers[i] as Uint8Array, count)
+      const counts = [300, 5000, 1, 777, 4096, 2, 3]
+      const rounds = [counts, counts.toReversed(), [4999]]
+      const answers: (readonly [number, Uint8Array])[] = []
+      for (const round of rounds)
+        answers.push(
+          ...(await Promise.all(round.map(async (n) => [n, await engine.tiles(row(n), 'entries')] as const))),
+        )
+      for (const [count, tiles] of answers) assertTiles(tiles, count)
+    } finally {
+      await engine.close()
+    }
+  })
+
+  it('is right after rows that were given up in the middle', async () => {
+    const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 0 })
+    try {
+      assertTiles(await engine.tiles(row(5000), 'entries'), 5000)
+      for (let i = 0; i < 8; i++) {
+        const controller = new AbortController()
+        const given = engine.tiles(row(5000), 'entries', controller.signal)
+        const other = engine.tiles(row(4000 + i), 'entries')
+        setTimeout(() => controller.abort(), i / 4)
+        const outcome = await given.then(
+          (tiles) => assertTiles(tiles, 5000),
+          (error: unknown) => assert.equal((error as Error).name, 'AbortError'),
+        )
+        assert.equal(outcome, undefined)
+        assertTiles(await other, 4000 + i)
+      }
+    } finally {
+      await engine.close()
+    }
+  })
+
+  it('takes no more than its queue holds: UNAVAILABLE', async () => {
+    const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 0, maxQueue: 3 })
+    try {
+      const taken = [
+        engine.tiles(row(600), 'entries'),
+        engine.tiles(row(600), 'entries'),
+        engine.proofs([block], 'packed'),
+      ]
+      await assert.rejects(engine.tiles(row(600), 'entries'), { code: 'UNAVAILABLE' })
+      await Promise.all(taken)
+      assertTiles(await engine.tiles(row(600), 'entries'), 600)
     } finally {
       await engine.close()
     }

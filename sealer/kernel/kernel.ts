@@ -1,0 +1,64 @@
+import { RegistryError } from '../../core/errors.ts'
+import { kernelBinary } from './binary.ts'
+import { MAX_PAGES, PAGE_BYTES, ROOM_AT, writeTables } from './layout.ts'
+import { WebAssembly, type Memory, type Module } from './webassembly.ts'
+
+/**
+ * The hashing kernel: four SHA-256 side by side in WebAssembly SIMD. Nothing here needs Node.
+ *
+ * All places are offsets in the memory, from `ROOM_AT` on: the byte before an input is read, and its value does not matter. They need
+ * no alignment. Input and output must not overlap. What lies outside the memory throws a WebAssembly.RuntimeError.
+ */
+export interface Kernel {
+  /** H(00 ‖ entry) of `count` entries of 32 bytes, RFC 9162 § 2.1.1. Writes exactly `count` hashes. */
+  hashLeaves(entriesAt: number, outAt: number, count: number): void
+  /** H(01 ‖ left ‖ right) of `count` pairs of hashes. Writes exactly `count` hashes. */
+  hashNodes(childrenAt: number, outAt: number, count: number): void
+  /**
+   * The inclusion proofs of leaves `first` to `end` (exclusive) of a stored tile with `width` hashes in row 0 (core/tree/tile.ts): for
+   * each, the siblings in rows 0 to `levels` - 1, which the tile must hold, then `commonBytes` bytes from `commonAt`.
+   */
+  copyProofs(
+    tileAt: number,
+    width: number,
+    levels: number,
+    commonAt: number,
+    commonBytes: number,
+    first: number,
+    end: number,
+    outAt: number,
+  ): void
+}
+
+let compiled: Promise<Module> | undefined
+
+/**
+ * The compiled kernel; made once. A worker is best sent it: it shares the code that was already optimised. Throws `CONFIG_ERROR`
+ * where there is no WebAssembly: Node has it, with SIMD, unless it was started without (`--jitless`).
+ */
+export function compileKernel(): Promise<Module> {
+  compiled ??= (async () => {
+    if (WebAssembly === undefined)
+      throw new RegistryError('CONFIG_ERROR', 'The sealing engine needs WebAssembly: start Node without --jitless')
+    return WebAssembly.compile(await kernelBinary())
+  })()
+  return compiled
+}
+
+export interface KernelRoom {
+  readonly kernel: Kernel
+  /** The whole memory. What is worked on lies from `ROOM_AT` to its end. */
+  readonly bytes: Uint8Array
+}
+
+/** An instance with a memory of its own that has `roomBytes` to work in. */
+export function openKernel(module: Module, roomBytes: number): KernelRoom {
+  const api = WebAssembly as NonNullable<typeof WebAssembly>
+  const memory: Memory = new api.Memory({
+    initial: Math.ceil((ROOM_AT + roomBytes) / PAGE_BYTES),
+    maximum: MAX_PAGES,
+  })
+  writeTables(memory.buffer)
+  const kernel = new api.Instance(module, { kernel: { memory } }).exports as Kernel
+  return { kernel, bytes: new Uint8Array(memory.buffer) }
+}

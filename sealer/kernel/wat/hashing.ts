@@ -1,0 +1,161 @@
+import { LANES, SCRATCH_INPUT_AT, SCRATCH_OUTPUT_AT } from '../layout.ts'
+import {
+  addInitialState,
+  addSavedState,
+  COMPRESSION_LOCALS,
+  compressBlock,
+  compressLookedUp,
+  saveState,
+  setInitialState,
+  transpose,
+} from './compression.ts'
+import {
+  advance,
+  and,
+  comment,
+  get,
+  int,
+  intAdd,
+  intShiftLeft,
+  intShiftRight,
+  load,
+  loadByte,
+  loop,
+  or,
+  set,
+  shiftLeft,
+  splat,
+  store,
+  swapBytes,
+  type Expr,
+  type Statement,
+} from './expression.ts'
+
+/** RFC 9162 § 2.1.1: leaves H(00 ‖ entry) and nodes H(01 ‖ left ‖ right), in groups of four, and any number of them exactly. */
+
+const HASH_BYTES = 32
+
+/**
+ * Words 4·quarter to 4·quarter + 3 of four messages that lie `stride` bytes apart. A message begins one byte before its input: so the
+ * prefix needs no shifting, only the first byte of word 0 is another's and replaced.
+ */
+const loadWords = (quarter: number, stride: number): readonly Statement[] =>
+  transpose(
+    (lane) => {
+      const offset = lane * stride + quarter * 16 - 1
+      return swapBytes(offset < 0 ? load(intAdd(get('input'), int(offset))) : load(get('input'), offset))
+    },
+    (i, word) => set(`w${quarter * 4 + i}`, word),
+  )
+
+const setPrefix = (prefix: number): Statement =>
+  set('w0', or(and(get('w0'), splat(0x00_ff_ff_ff)), splat(prefix << 24)))
+
+/** One byte of each message at the top of its lane, then the padding's 1 bit: the word that ends a message. */
+const lastWord = (offset: number, stride: number): Expr => {
+  let lanes: Expr = `(i32x4.splat ${loadByte(get('input'), offset)})`
+  for (let lane = 1; lane < LANES; lane++)
+    lanes = `(i32x4.replace_lane ${lane} ${lanes} ${loadByte(get('input'), lane * stride + offset)})`
+  return or(shiftLeft(lanes, 24), splat(0x80_00_00))
+}
+
+const storeHalf = (names: readonly string[], offset: number): readonly Statement[] =>
+  transpose(
+    (word) => get(names[word] as string),
+    (lane, value) => store(get('out'), lane * HASH_BYTES + offset, swapBytes(value)),
+  )
+
+const storeHashes: readonly Statement[] = [
+  ...storeHalf(['a', 'b', 'c', 'd'], 0),
+  ...storeHalf(['e', 'f', 'g', 'h'], 16),
+]
+
+/** 33 bytes: one block. Words 9 to 14 are padding, 15 the length in bits. */
+const leafPadding = new Map([
+  [9, 0],
+  [10, 0],
+  [11, 0],
+  [12, 0],
+  [13, 0],
+  [14, 0],
+  [15, 8 * 33],
+])
+
+const leafGroup: readonly Statement[] = [
+  comment('Four entries, their words across the lanes, prefix 00.'),
+  ...loadWords(0, HASH_BYTES),
+  ...loadWords(1, HASH_BYTES),
+  setPrefix(0x00),
+  set('w8', lastWord(31, HASH_BYTES)),
+  ...Array.from(leafPadding, ([j, word]) => set(`w${j}`, splat(word))),
+  comment('The one block.'),
+  ...setInitialState,
+  ...compressBlock(leafPadding),
+  ...addInitialState,
+  comment('Four hashes.'),
+  ...storeHashes,
+]
+
+const nodeGroup: readonly Statement[] = [
+  comment('Four pairs of children, their words across the lanes, prefix 01.'),
+  ...[0, 1, 2, 3].flatMap((quarter) => loadWords(quarter, 2 * HASH_BYTES)),
+  setPrefix(0x01),
+  comment('First block: the prefix and 63 bytes.'),
+  ...setInitialState,
+  ...compressBlock(),
+  ...addInitialState,
+  comment('Second block: the last byte of each.'),
+  ...saveState,
+  ...compressLookedUp('input', [63, 127, 191, 255]),
+  ...addSavedState,
+  comment('Four hashes.'),
+  ...storeHashes,
+]
+
+const groups = (name: string, inputBytes: number, body: readonly Statement[]): readonly Statement[] => [
+  `(func $${name}Groups (param $input i32) (param $out i32) (param $groups i32)`,
+  '  (local $tables i32)',
+  ...COMPRESSION_LOCALS.map((line) => `  ${line}`),
+  '  (if (i32.eqz (local.get $groups)) (then (return)))',
+  '  (local.set $tables (global.get $tables))',
+  ...loop(
+    'group',
+    [
+      ...body,
+      advance('input', LANES * inputBytes),
+      advance('out', LANES * HASH_BYTES),
+      set('groups', '(i32.sub (local.get $groups) (i32.const 1))'),
+    ],
+    get('groups'),
+  ).map((line) => `  ${line}`),
+  ')',
+]
+
+/**
+ * Exactly `count` hashes: whole groups in place, a last one of fewer through the scratch. So nothing is read or written
+ * past the ends but the one byte before the input.
+ */
+const exactly = (name: string, inputBytes: number): readonly Statement[] => {
+  const scratch = (offset: number): Expr => intAdd('(global.get $scratch)', int(offset))
+  const inputShift = Math.log2(inputBytes)
+  return [
+    `(func (export "${name}") (param $input i32) (param $out i32) (param $count i32)`,
+    '  (local $rest i32) (local $whole i32)',
+    `  (call $${name}Groups ${get('input')} ${get('out')} ${intShiftRight(get('count'), 2)})`,
+    `  (if (i32.eqz (local.tee $rest (i32.and ${get('count')} ${int(LANES - 1)}))) (then (return)))`,
+    '  (local.set $whole (i32.sub (local.get $count) (local.get $rest)))',
+    `  (memory.copy ${scratch(SCRATCH_INPUT_AT)}`,
+    `    ${intAdd(get('input'), intShiftLeft(get('whole'), inputShift))} ${intShiftLeft(get('rest'), inputShift)})`,
+    `  (call $${name}Groups ${scratch(SCRATCH_INPUT_AT)} ${scratch(SCRATCH_OUTPUT_AT)} ${int(1)})`,
+    `  (memory.copy ${intAdd(get('out'), intShiftLeft(get('whole'), 5))}`,
+    `    ${scratch(SCRATCH_OUTPUT_AT)} ${intShiftLeft(get('rest'), 5)})`,
+    ')',
+  ]
+}
+
+export const hashingFunctions: readonly Statement[] = [
+  ...groups('hashLeaves', HASH_BYTES, leafGroup),
+  ...exactly('hashLeaves', HASH_BYTES),
+  ...groups('hashNodes', 2 * HASH_BYTES, nodeGroup),
+  ...exactly('hashNodes', 2 * HASH_BYTES),
+]
