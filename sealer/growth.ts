@@ -1,9 +1,9 @@
-import { concatBytes, equalBytes } from '../core/bytes.ts'
+import { equalBytes } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import { keys } from '../core/keys.ts'
 import type { StoredTiles } from '../core/log/stored-tiles.ts'
 import type { Key, TreeEngine } from '../core/ports.ts'
-import { emptyRoot } from '../core/tree/hasher.ts'
+import { emptyRoot, HASH_BYTES } from '../core/tree/hasher.ts'
 import { nodesOfRange, rangeHash, type NodePlace } from '../core/tree/range.ts'
 import { nodeAt, rowPrefix, splitTiles, TILE_HEIGHT, TILE_WIDTH, tileOfNode } from '../core/tree/tile.ts'
 
@@ -15,7 +15,7 @@ export interface Growth {
   readonly root: Uint8Array
 }
 
-/** The place in the log from which `growTree` wants the entries: the beginning of the old tree's last tile. */
+/** The place in the log from which `growTree` wants leaf tiles: the beginning of the old tree's last tile. */
 export const growthStart = (oldSize: number): number => Math.floor(oldSize / TILE_WIDTH) * TILE_WIDTH
 
 export interface GrowthRequest {
@@ -23,25 +23,26 @@ export interface GrowthRequest {
   /** 32 bytes. */
   readonly oldRoot: Uint8Array
   readonly newSize: number
-  /** The log from `growthStart(oldSize)` to `newSize`, packed. */
-  readonly entries: Uint8Array
+  /** The tiles over the log's entries from `growthStart(oldSize)` to `newSize`. */
+  readonly leafTiles: Uint8Array
 }
 
 /**
- * Grows the tree from one size to a larger one. Hashes the new entries and at most 255 before them, and reads one partial tile a
- * level: O(k + log n). Those 255 are checked on the way: the old root must come out of the new tiles, else `CORRUPT`.
+ * Grows the tree from one size to a larger one, from the new entries' leaf tiles, which begin with at most 255 old ones. Reads one
+ * partial tile a level, so all is O(k + log n). Those 255 are checked on the way: the old root must come out of the new tiles, else
+ * `CORRUPT`.
  */
 export async function growTree(request: GrowthRequest, stored: StoredTiles, engine: TreeEngine): Promise<Growth> {
   const { oldSize, newSize } = request
   const tiles = new Map<Key, Uint8Array>()
-  let row = request.entries
+  let joined = request.leafTiles
   let [oldCount, newCount] = [oldSize, newSize]
   for (let level = 0; newCount > oldCount; level++) {
     const first = Math.floor(oldCount / TILE_WIDTH)
-    const built = splitTiles(await engine.tiles(row, level === 0 ? 'entries' : 'nodes'), newCount - first * TILE_WIDTH)
+    const built = splitTiles(joined, newCount - first * TILE_WIDTH)
     for (const [i, tile] of built.entries()) tiles.set(keys.tile(level, first + i), tile)
     ;[oldCount, newCount] = [first, Math.floor(newCount / TILE_WIDTH)]
-    row = concatBytes(await rowBefore(stored, level + 1, oldCount), ...built.slice(0, newCount - oldCount).map(topOf))
+    if (newCount > oldCount) joined = await engine.tiles(await rowAbove(stored, level + 1, oldCount, built), 'nodes')
   }
   const root = await rootFrom(tiles, stored, newSize)
   if (!equalBytes(await rootFrom(tiles, stored, oldSize), request.oldRoot))
@@ -52,7 +53,20 @@ export async function growTree(request: GrowthRequest, stored: StoredTiles, engi
   return { tiles, root }
 }
 
-const topOf = (tile: Uint8Array): Uint8Array => nodeAt(tile, TILE_HEIGHT, 0) as Uint8Array
+/** The row of a level from the beginning of its last old tile: what that tile holds, then the tops of the full tiles below. */
+async function rowAbove(
+  stored: StoredTiles,
+  level: number,
+  oldCount: number,
+  below: readonly Uint8Array[],
+): Promise<Uint8Array> {
+  const before = await rowBefore(stored, level, oldCount)
+  const tops = below.map((tile) => nodeAt(tile, TILE_HEIGHT, 0)).filter((top) => top !== undefined)
+  const row = new Uint8Array(before.length + tops.length * HASH_BYTES)
+  row.set(before)
+  for (const [i, top] of tops.entries()) row.set(top, before.length + i * HASH_BYTES)
+  return row
+}
 
 /** The hashes that the partial tile at the edge of a level holds already, `count` being all of that level. */
 async function rowBefore(stored: StoredTiles, level: number, count: number): Promise<Uint8Array> {

@@ -139,7 +139,9 @@ class LogSealer implements Sealer {
     const running = this.#running
     await Promise.all([running?.seal.close(), running?.stamp?.close(), running?.anchor?.close()])
     await this.#passes
-    await Promise.all([this.#engine.close(), this.#options.timestampAuthority?.close(), this.#options.anchor?.close()])
+    await this.#engine.close()
+    await running?.batches.close()
+    await Promise.all([this.#options.timestampAuthority?.close(), this.#options.anchor?.close()])
   }
 
   #assemble(host: SealerHost, reader: LogReader): Running {

@@ -33,6 +33,13 @@ export interface SealPass {
   readonly dueInMs: number | null
 }
 
+/** Leaf tiles that are made before their batch is begun. */
+interface LeafTilesAhead {
+  readonly oldSize: number
+  readonly newSize: number
+  readonly tiles: Promise<Uint8Array>
+}
+
 /** Tiles of the right edge, two a level: what growing reads again each time. */
 const CACHED_TILES = 16
 /** Entries looked at together for the first that is an event. */
@@ -56,6 +63,8 @@ export class BatchSealer {
   #noEventBefore = 0
   /** When the oldest event of the open batch was first seen. */
   #openSince: number | null = null
+  /** The next batch of a backlog, while it is hashed. */
+  #ahead: LeafTilesAhead | undefined
 
   constructor(host: SealerHost, reader: LogReader, engine: TreeEngine, ids: IdSource, rules: BatchRules) {
     this.#host = host
@@ -84,9 +93,15 @@ export class BatchSealer {
     const dueInMs = this.#openSince + this.#rules.maxWaitMs - now
     if (!isForced && dueInMs > 0 && logSize - size < this.#rules.maxLeaves)
       return { head: head.record, logSize, dueInMs }
-    await this.#sealBatch(head, Math.min(logSize, size + this.#rules.maxLeaves))
+    await this.#sealBatch(head, Math.min(logSize, size + this.#rules.maxLeaves), logSize)
     this.#openSince = null
     return { head: (await this.#signedHead()).record, logSize, dueInMs: 0 }
+  }
+
+  /** Waits for what was begun ahead, so that nothing reads the store afterwards. Requires that no pass is under way. */
+  async close(): Promise<void> {
+    await this.#ahead?.tiles.catch(() => {})
+    this.#ahead = undefined
   }
 
   /** Signs and stores the checkpoint of the newest batch, if it has none. Throws as `pass`. */
@@ -169,12 +184,11 @@ export class BatchSealer {
   }
 
   /** One batch in one commit: tiles, batch, head. Where another sealer was first, nothing is done. */
-  async #sealBatch({ record: head, version }: Head, end: number): Promise<void> {
+  async #sealBatch({ record: head, version }: Head, end: number, logSize: number): Promise<void> {
     const { records, clock, logger } = this.#host
     const begun = performance.now()
-    const start = growthStart(head.size)
-    const entries = await records.readLog(start, end - start)
-    const growth = await this.#grow(head, end, entries)
+    const growth = await this.#grow(head, end)
+    if (end + this.#rules.maxLeaves <= logSize) this.#hashAhead(end, end + this.#rules.maxLeaves)
     const batch: BatchRecord = {
       id: this.#ids.next(),
       start: head.size,
@@ -202,15 +216,40 @@ export class BatchSealer {
   }
 
   /** Where a worker dies, the same again in this thread: a machine that cannot run workers still seals. */
-  async #grow(head: TreeHeadRecord, newSize: number, entries: Uint8Array): Promise<Growth> {
-    const request = { oldSize: head.size, oldRoot: fromHex(head.root) ?? new Uint8Array(), newSize, entries }
+  async #grow(head: TreeHeadRecord, newSize: number): Promise<Growth> {
+    const { size: oldSize, root } = head
+    const ahead = this.#ahead
+    this.#ahead = undefined
+    const isAhead = ahead?.oldSize === oldSize && ahead.newSize === newSize
+    const grow = async (engine: TreeEngine, leafTiles: Promise<Uint8Array>): Promise<Growth> =>
+      growTree(
+        { oldSize, oldRoot: fromHex(root) ?? new Uint8Array(), newSize, leafTiles: await leafTiles },
+        this.#stored,
+        engine,
+      )
     try {
-      return await growTree(request, this.#stored, this.#engine)
+      return await grow(this.#engine, isAhead ? ahead.tiles : this.#leafTiles(this.#engine, oldSize, newSize))
     } catch (error) {
       if (!isRegistryError(error, 'ENGINE_FAILED')) throw error
       this.#host.logger.warn({ err: error }, 'the sealing pool failed: this batch is hashed without it')
-      return growTree(request, this.#stored, this.#inline)
+      return grow(this.#inline, this.#leafTiles(this.#inline, oldSize, newSize))
     }
+  }
+
+  /**
+   * Hashes the next batch of a backlog while this one is committed and signed: the log's entries do not change, so nothing else has to be
+   * known. It is used if that batch is then the next one.
+   */
+  #hashAhead(oldSize: number, newSize: number): void {
+    const tiles = this.#leafTiles(this.#engine, oldSize, newSize)
+    // What failed is thrown to who uses it.
+    tiles.catch(() => {})
+    this.#ahead = { oldSize, newSize, tiles }
+  }
+
+  async #leafTiles(engine: TreeEngine, oldSize: number, newSize: number): Promise<Uint8Array> {
+    const start = growthStart(oldSize)
+    return engine.tiles(await this.#host.records.readLog(start, newSize - start), 'entries')
   }
 }
 
