@@ -33,7 +33,7 @@ const ownWorker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './w
 
 /**
  * Works in worker threads, which start when there is enough to do to be worth it and end when they are idle. A worker that
- * dies fails its call with `ENGINE_FAILED`; the next one gets a new worker.
+ * dies fails what is under way with `ENGINE_FAILED`; the next call gets new workers.
  */
 export class PoolEngine implements TreeEngine {
   readonly #maxThreads: number
@@ -47,6 +47,9 @@ export class PoolEngine implements TreeEngine {
   readonly #rows = new Set<Room>()
   #tasks = 0
   #pool: Promise<Piscina> | undefined
+  readonly #ended = new WeakSet<Piscina>()
+  /** Until the workers of pools that were given up are gone. */
+  #ending: Promise<unknown> = Promise.resolve()
   #closed = false
 
   constructor(options: PoolOptions = {}) {
@@ -82,7 +85,7 @@ export class PoolEngine implements TreeEngine {
       this.#assertOpen()
       signal?.throwIfAborted()
       const task: ProofsTask = { module, blocks, format }
-      return (await pool.run(task, { name: 'proofs' })) as Uint8Array
+      return (await this.#run(pool, task, 'proofs')) as Uint8Array
     })
     return this.#answered(written, signal)
   }
@@ -91,21 +94,25 @@ export class PoolEngine implements TreeEngine {
     this.#closed = true
     for (const { next } of this.#rows) stop(next)
     await this.#inline.close()
-    await (await this.#pool)?.destroy()
+    const pool = await this.#pool
+    if (pool !== undefined) this.#end(pool)
+    await this.#ending
   }
 
   /** Loaded here, so that an idle registry does not pay for it. */
   #open(): Promise<Piscina> {
-    this.#pool ??= import('piscina').then(
-      ({ Piscina: Pool }) =>
-        new Pool({
-          filename: this.#worker.href,
-          name: 'tiles',
-          minThreads: 0,
-          maxThreads: this.#maxThreads,
-          idleTimeout: this.#idleTimeoutMs,
-        }),
-    )
+    this.#pool ??= import('piscina').then(({ Piscina: Pool }) => {
+      const pool = new Pool({
+        filename: this.#worker.href,
+        // Loaded when a worker starts. (The default export, which there is none of, would be searched for in ways that tsx does not follow.)
+        name: 'tiles',
+        minThreads: 0,
+        maxThreads: this.#maxThreads,
+        idleTimeout: this.#idleTimeoutMs,
+      })
+      // A worker that fails without a task concerns nobody, and must not end the process.
+      return pool.on('error', () => {})
+    })
     return this.#pool
   }
 
@@ -141,15 +148,38 @@ export class PoolEngine implements TreeEngine {
     }
     this.#rows.add(room)
     signal?.addEventListener('abort', onAbort, { once: true })
-    const failed = await runAll(pool, task, threads)
+    const results = await Promise.allSettled(Array.from({ length: threads }, () => this.#run(pool, task, 'tiles')))
     signal?.removeEventListener('abort', onAbort)
     this.#rows.delete(room)
-    if (failed !== undefined) throw failed.cause
+    const failed = results.find((result) => result.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
     if (isStopped(room.next)) throw new Error('The row was stopped')
     // Own memory: what comes next overwrites this. The copy costs 0.1 ms of the 4.9 of 65,536 leaves.
     const out = task.out.slice()
     this.#rooms.giveBack(room)
     return out
+  }
+
+  /**
+   * A task that fails takes its pool along, and so fails all others of it: piscina starts no worker for what waits behind a dead one
+   * (on Node 22 and 24 it waited for ever). The next call gets a new pool.
+   */
+  async #run(pool: Piscina, task: TilesTask | ProofsTask, name: 'tiles' | 'proofs'): Promise<unknown> {
+    if (this.#ended.has(pool)) throw new Error('The workers were given up')
+    try {
+      return await pool.run(task, { name })
+    } catch (error) {
+      this.#end(pool)
+      throw error
+    }
+  }
+
+  /** Once a pool: after it, `run` would start workers again. */
+  #end(pool: Piscina): void {
+    if (this.#ended.has(pool)) return
+    this.#ended.add(pool)
+    this.#pool = undefined
+    this.#ending = Promise.all([this.#ending, pool.destroy()])
   }
 
   /** Keeps count of the tasks that run and wait. */
@@ -186,26 +216,3 @@ export class PoolEngine implements TreeEngine {
 const stop = (next: Int32Array): number => Atomics.store(next, 0, STOPPED)
 
 const isStopped = (next: Int32Array): boolean => Atomics.load(next, 0) >= STOPPED
-
-/**
- * The task in so many workers at once; answers the first failure. Where one fails the others are given up: piscina starts no worker
- * for what still waits behind a dead one. Memory that a task was given must not be used again after a failure.
- */
-async function runAll(
-  pool: Piscina,
-  task: TilesTask,
-  workers: number,
-): Promise<{ readonly cause: unknown } | undefined> {
-  const failure = new AbortController()
-  let failed: { readonly cause: unknown } | undefined
-  const run = async (): Promise<void> => {
-    try {
-      await pool.run(task, { signal: failure.signal })
-    } catch (cause) {
-      failed ??= { cause }
-      failure.abort()
-    }
-  }
-  await Promise.all(Array.from({ length: workers }, run))
-  return failed
-}

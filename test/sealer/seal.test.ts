@@ -231,6 +231,41 @@ describe('sealing', () => {
     await assertWhole(bench)
   })
 
+  it('hashes the next batch of a backlog ahead, and again where that failed or another sealer came first', async () => {
+    const bench = await openBench()
+    const inline = new InlineEngine()
+    const rows: number[] = []
+    let failing: 'ENGINE_FAILED' | 'UNAVAILABLE' | undefined
+    const engine: TreeEngine = {
+      tiles: async (row, kind) => {
+        if (kind === 'entries') rows.push(row.length / 32)
+        if (failing !== undefined && rows.length === 2) throw new RegistryError(failing, 'Injected')
+        return inline.tiles(row, kind)
+      },
+      proofs: (...args) => inline.proofs(...args),
+      close: () => inline.close(),
+    }
+    const sealer = await bench.start({ maxLeaves: 256, engine })
+    await bench.append(4 * 256 - 1)
+    await sealer.sealNow()
+    // Each row once: what was made ahead is used.
+    assert.deepEqual(rows, [256, 256, 256, 256])
+    for (failing of ['ENGINE_FAILED', 'UNAVAILABLE'] as const) {
+      rows.length = 0
+      await bench.append(3 * 256)
+      await (failing === 'UNAVAILABLE' ? assert.rejects(sealer.sealNow(), { code: failing }) : sealer.sealNow())
+      assert.equal(rows.length, failing === 'UNAVAILABLE' ? 2 : 3)
+    }
+    failing = undefined
+    await sealer.sealNow()
+    rows.length = 0
+    const other = await bench.start({ maxLeaves: 100 })
+    await bench.append(1000)
+    await Promise.all([sealer.sealNow(), other.sealNow()])
+    assert.equal((await bench.reader.treeHead()).size, await bench.records.logSize())
+    await assertWhole(bench)
+  })
+
   it('sees events of other processes without being told', async () => {
     const bench = await openBench()
     await bench.start({ maxWaitMs: 0, pollIntervalMs: 1_000 })

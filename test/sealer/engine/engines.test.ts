@@ -112,6 +112,19 @@ describe('the pool', () => {
     }
   })
 
+  it('lets nothing wait behind a dead worker', async () => {
+    const engine = new PoolEngine({ maxThreads: 1, inlineHashes: 0, worker: dyingWorker })
+    try {
+      const calls = [
+        ...[2000, 600, 5000].map((count) => engine.tiles(row(count), 'entries')),
+        engine.proofs([block], 'packed'),
+      ]
+      await Promise.all(calls.map((call) => assert.rejects(call, { code: 'ENGINE_FAILED' })))
+    } finally {
+      await engine.close()
+    }
+  })
+
   it('works on several rows at once, and what it answered stays', async () => {
     const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 0 })
     try {
