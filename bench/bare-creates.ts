@@ -95,7 +95,7 @@ export class BareCreates {
     const db = new Level<string, Uint8Array>(folder, BY_TEXT)
     await db.open()
     const batch = db.batch()
-    for (const [key, value] of shared) batch.put(key, value, BY_TEXT)
+    for (const [key, value] of shared) batch.put(key, value)
     await batch.write({ sync: true })
     return new BareCreates(db, recorded)
   }
@@ -131,14 +131,14 @@ export class BareCreates {
       await db.getMany<Uint8Array, Uint8Array>(positions, BY_BYTES)
     }
     const batch = db.batch()
-    batch.put('\0head', randomBytes(33), BY_TEXT)
-    for (const key of new Set(units.flatMap(({ counters }) => counters))) batch.put(key, new Uint8Array(16), BY_TEXT)
+    batch.put('\0head', randomBytes(33))
+    for (const key of new Set(units.flatMap(({ counters }) => counters))) batch.put(key, new Uint8Array(16))
     for (const { puts, position } of units) {
-      for (const [key, value] of puts) batch.put(key, value, BY_TEXT)
+      for (const [key, value] of puts) batch.put(key, value)
       batch.put(position, u64(this.#logged++), BY_BYTES)
     }
     const row = `\0log${this.#logged.toString(16).padStart(14, '0')}`
-    batch.put(row, randomBytes(32 * units.length), BY_TEXT)
+    batch.put(row, randomBytes(32 * units.length))
     await batch.write({ sync: true })
   }
 

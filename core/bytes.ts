@@ -6,10 +6,16 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * UTF-8 bytes of a string. Lone surrogates become U+FFFD: refuse them before. By way of a Buffer, whose pool makes short texts
  * three to six times as fast as TextEncoder (60 characters: 105 against 619 ns).
  */
-export function encodeUtf8(text: string): Uint8Array {
-  const bytes = Buffer.from(text, 'utf8')
-  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
-}
+export const encodeUtf8 = (text: string): Uint8Array => plainBytes(Buffer.from(text, 'utf8'))
+
+/** The same bytes as a Uint8Array, without a copy. */
+const plainBytes = (bytes: Buffer): Uint8Array => new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
+
+/**
+ * Bytes to be filled, all of them: what is in them is left from before. They come from Buffer's pool, because beyond 64 bytes a
+ * Uint8Array of its own costs an allocation outside V8's heap (120 bytes: 268 against 56 ns) and the collector's time later.
+ */
+export const allocate = (length: number): Uint8Array => plainBytes(Buffer.allocUnsafe(length))
 
 /** The string of UTF-8 bytes. Throws a TypeError where they are not well-formed. */
 export const decodeUtf8 = (bytes: Uint8Array): string => strictUtf8.decode(bytes)
@@ -23,8 +29,7 @@ export const toHex = (bytes: Uint8Array): string => asBuffer(bytes).toString('he
 /** Bytes of lowercase hex; `undefined` where it is anything else. */
 export function fromHex(text: string): Uint8Array | undefined {
   if (text.length % 2 !== 0 || !/^[0-9a-f]*$/.test(text)) return undefined
-  const bytes = Buffer.from(text, 'hex')
-  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
+  return plainBytes(Buffer.from(text, 'hex'))
 }
 
 /** Standard base64 with padding (RFC 4648 § 4). */
@@ -40,7 +45,7 @@ export function fromBase64(text: string): Uint8Array | undefined {
 export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   let length = 0
   for (const part of parts) length += part.length
-  const out = new Uint8Array(length)
+  const out = allocate(length)
   let at = 0
   for (const part of parts) {
     out.set(part, at)
@@ -105,20 +110,27 @@ export const sha256Of = (...parts: readonly Uint8Array[]): Uint8Array => sha256(
 const SCRATCH_BYTES = 4096
 const scratch = Buffer.alloc(SCRATCH_BYTES)
 
-/** SHA-256 of the parts, and of a text's UTF-8 behind them, 32 bytes. Short ones are joined in one reused piece of memory. */
-export function sha256OfText(text: string, ...before: readonly Uint8Array[]): Uint8Array {
+/** SHA-256 of the parts, and of a text's UTF-8 behind them, 32 bytes. */
+export const sha256OfText = (text: string, ...before: readonly Uint8Array[]): Uint8Array => sha256(joined(text, before))
+
+/** The same in lowercase hex, which spares making bytes of it. */
+export const sha256HexOfText = (text: string, ...before: readonly Uint8Array[]): string =>
+  oneShotHash('sha256', joined(text, before), 'hex')
+
+/** Good until the next call: short ones lie in one reused piece of memory. */
+function joined(text: string, before: readonly Uint8Array[]): Uint8Array {
   let at = 0
   for (const part of before) at += part.length
   // UTF-8 takes at most three bytes a UTF-16 unit.
-  if (at + 3 * text.length > SCRATCH_BYTES) return sha256Of(...before, encodeUtf8(text))
+  if (at + 3 * text.length > SCRATCH_BYTES) return concatBytes(...before, encodeUtf8(text))
   at = 0
   for (const part of before) {
     scratch.set(part, at)
     at += part.length
   }
-  return sha256(scratch.subarray(0, at + scratch.write(text, at, 'utf8')))
+  return new Uint8Array(scratch.buffer, scratch.byteOffset, at + scratch.write(text, at, 'utf8'))
 }
 
 /** The first `length` bytes of SHAKE256 of `seed`. */
 export const shake256 = (seed: Uint8Array, length: number): Uint8Array =>
-  new Uint8Array(createHash('shake256', { outputLength: length }).update(seed).digest())
+  plainBytes(createHash('shake256', { outputLength: length }).update(seed).digest())

@@ -1,5 +1,5 @@
 import { canonicalJson, type Json } from './canonical-json.ts'
-import { concatBytes, encodeUtf8, sha256, sha256Of, sha256OfText, toHex, u64 } from './bytes.ts'
+import { concatBytes, encodeUtf8, sha256, sha256Of, sha256HexOfText, sha256OfText, toHex, u64 } from './bytes.ts'
 
 /**
  * What an event commits to, format `v: 1`. H = SHA-256, ‖ joins, u64 = 8 bytes big-endian, T(x) = ASCII x padded with
@@ -39,6 +39,9 @@ const EVENT = tag('er1.event')
 
 /** J([name, value]), the text that a field's hash binds. */
 export const fieldText = (name: string, value: Json): string => canonicalJson([name, value])
+
+/** The field's hash as the header holds it: lowercase hex. */
+export const fieldHashHex = (salt: Uint8Array, text: string): string => sha256HexOfText(text, FIELD, salt)
 
 export const fieldHash = (salt: Uint8Array, text: string): Uint8Array => sha256OfText(text, FIELD, salt)
 

@@ -2,7 +2,7 @@ import { concatBytes, fromHex, readU64, shake256, toHex, u64 } from '../bytes.ts
 import {
   attachedFileText,
   deletedFileText,
-  fieldHash,
+  fieldHashHex,
   fieldText,
   fileHash,
   filesHash,
@@ -106,7 +106,7 @@ function bindEvent(event: Omit<EventRecord, 'txId'>, { origin, slotKey }: Whose)
   for (const [name, salt] of salts.fields) {
     const text = fieldText(name, event.fields[name] as Json)
     fields.push({ name, text, salt })
-    fieldHashes[name] = toHex(fieldHash(salt, text))
+    fieldHashes[name] = fieldHashHex(salt, text)
   }
   const files: Salted[] = []
   const fileHashes: Record<string, string> = { ...event.erased?.files }

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { encodeUtf8, fromHex, readU64, sha256, sha256Of, sha256OfText, toHex, u64 } from '../../core/bytes.ts'
+import {
+  encodeUtf8,
+  fromHex,
+  readU64,
+  sha256,
+  sha256HexOfText,
+  sha256Of,
+  sha256OfText,
+  toHex,
+  u64,
+} from '../../core/bytes.ts'
 
 const reference = (...parts: readonly (Uint8Array | string)[]): string => {
   const hash = createHash('sha256')
@@ -20,6 +30,7 @@ describe('SHA-256', () => {
         assert.equal(toHex(sha256(a)), reference(a))
         assert.equal(toHex(sha256Of(a, b)), reference(a, b))
         assert.equal(toHex(sha256OfText(text, a, b)), reference(a, b, text))
+        assert.equal(sha256HexOfText(text, a, b), reference(a, b, text))
       }),
     )
   })
