@@ -19,8 +19,11 @@ import { appendRows, EMPTY_TAIL, packRows, readRows, type LogTail } from './log-
 /** Commits of one group; what waits beyond joins the next. It bounds the memory of one write. */
 const MAX_GROUP = 1024
 
-/** Up to so many keys are read one by one on this thread: 16 µs each, where an awaited getMany takes 61 µs and 16 a key, but leaves the loop free. */
-const MAX_SYNC_READS = 8
+/**
+ * Up to so many keys of a group are read one by one on this thread: 1 µs each where they are cached, where a getMany takes 1.4
+ * and lets the group wait behind whatever else the loop has to do (256 in flight: 10,500 against 8,500 creates a second).
+ */
+const MAX_SYNC_READS = 1024
 
 const LIST_PAGE = 128
 const COPY_PAGE = 1000
