@@ -1,7 +1,6 @@
 import { median, shown, type Bench, type BenchContext } from './bench.ts'
-import { inFlight, openBenchRegistry, type BenchRegistry } from './registry.ts'
+import { evidenceOf, inFlight, makePlaces, openBenchRegistry, placeOf, type BenchRegistry } from './registry.ts'
 
-const CATEGORIES = 10
 const IN_FLIGHT = 256
 const BATCH = 1_000
 /** Creates that are timed at each size, in so many parts: the median part is quoted. */
@@ -13,7 +12,7 @@ export const growth: Bench = {
   name: 'growth',
   about: 'cost of a create, a read and a page of the list as the registry grows',
   async run(context) {
-    const sizes = context.quick ? [1_000, 10_000] : [1_000, 100_000]
+    const sizes = context.quick ? [1_000, 10_000] : [1_000, 100_000, 1_000_000]
     const bench = await openBenchRegistry()
     try {
       const places = await makePlaces(bench)
@@ -39,13 +38,6 @@ export const growth: Bench = {
 }
 
 let created = 0
-const evidence = (index: number) => ({
-  externalId: `item ${index}`,
-  name: `Item ${index}`,
-  owner: 'Ada',
-  description: 'A thing of which there are many, described in one line of ordinary length',
-  meta: { serial: index, colour: 'grey' },
-})
 
 async function measureAt(
   bench: BenchRegistry,
@@ -55,12 +47,12 @@ async function measureAt(
 ) {
   const { registry, scope } = bench
   while (created < size) {
-    const place = places[Math.floor(created / BATCH) % CATEGORIES] as [string, string]
+    const place = places[Math.floor(created / BATCH) % places.length] as [string, string]
     const count = Math.min(BATCH, size - created)
     await registry.evidences.createIn(
       scope,
       ...place,
-      Array.from({ length: count }, (_, i) => evidence(created + i)),
+      Array.from({ length: count }, (_, i) => evidenceOf(created + i)),
     )
     created += count
     if (created % 10_000 === 0) progress(`${created} evidences`)
@@ -88,20 +80,5 @@ async function measureAt(
 
 async function createNext({ registry, scope }: BenchRegistry): Promise<void> {
   const index = created++
-  await registry.evidences.create(scope, {
-    categoryName: `Category ${index % CATEGORIES}`,
-    subcategoryName: 'All',
-    ...evidence(index),
-  })
-}
-
-/** Every category with its one subcategory. */
-async function makePlaces({ registry, scope }: BenchRegistry): Promise<[string, string][]> {
-  const places: [string, string][] = []
-  for (let i = 0; i < CATEGORIES; i++) {
-    const category = await registry.categories.create(scope, { name: `Category ${i}` })
-    const subcategory = await registry.categories.createSubcategory(scope, category.id, { name: 'All' })
-    places.push([category.id, subcategory.id])
-  }
-  return places
+  await registry.evidences.create(scope, { ...placeOf(index), ...evidenceOf(index) })
 }

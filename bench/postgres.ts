@@ -19,7 +19,7 @@ export const postgres: Bench = {
       for (const store of ['level', 'postgres'] as const) {
         const records = store === 'level' ? undefined : await openPostgresRecords({ url: server.url() })
         // No batch closes by itself: sealing is measured alone.
-        const bench = await openBenchRegistry({ maxWaitMs: 86_400_000, maxLeaves: 65_536 }, records)
+        const bench = await openBenchRegistry({ maxWaitMs: 86_400_000, maxLeaves: 65_536, ...(records && { records }) })
         try {
           for await (const { what, value, unit } of measure(bench, perWidth, logEntries)) {
             progress(`${store}: ${what}: ${shown(value)} ${unit}`)

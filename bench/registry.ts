@@ -3,21 +3,32 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FileSignedHead, openLocalBlobs } from '../adapters/files/index.ts'
 import { openLevelRecords } from '../adapters/level/index.ts'
-import { OPERATOR, openRegistry, type Registry, type Scope } from '../core/index.ts'
-import type { RecordStore } from '../core/ports.ts'
+import { OPERATOR, openRegistry, type RecordStore, type Registry, type Scope } from '../core/index.ts'
 import { createSealer, type SealerOptions } from '../sealer/index.ts'
 
 export interface BenchRegistry {
   readonly registry: Registry
   readonly records: RecordStore
   readonly scope: Scope
+  /** Of its files; there is room for others beside them. */
+  readonly directory: string
   close(): Promise<void>
 }
 
+export interface BenchRegistryOptions extends SealerOptions {
+  /** Other records in place of LevelDB. */
+  readonly records?: RecordStore
+  readonly wrap?: (records: RecordStore) => RecordStore
+}
+
 /** A registry on LevelDB (synced) or on other records, and local files below TMPDIR, which must be a real disk; gone after `close`. */
-export async function openBenchRegistry(options: SealerOptions = {}, other?: RecordStore): Promise<BenchRegistry> {
+export async function openBenchRegistry({
+  records: other,
+  wrap = (records) => records,
+  ...options
+}: BenchRegistryOptions = {}): Promise<BenchRegistry> {
   const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
-  const records = other ?? (await openLevelRecords(join(directory, 'records')))
+  const records = wrap(other ?? (await openLevelRecords(join(directory, 'records'))))
   const registry = await openRegistry({
     records,
     blobs: await openLocalBlobs(join(directory, 'blobs')),
@@ -25,18 +36,47 @@ export async function openBenchRegistry(options: SealerOptions = {}, other?: Rec
     secret: new Uint8Array(32).fill(1),
     sealer: createSealer(options),
   })
-  const scope: Scope = { companyId: 'bench', principal: OPERATOR }
-  await registry.sourceSystems.create(scope, { name: 'bench' })
+  const operator: Scope = { companyId: 'bench', principal: OPERATOR }
+  const { id } = await registry.sourceSystems.create(operator, { name: 'bench' })
   return {
     registry,
     records,
-    scope,
+    scope: { companyId: 'bench', principal: { kind: 'sourceSystem', id, permissions: 'U' } },
+    directory,
     async close() {
       await registry.close()
       await rm(directory, { recursive: true })
     },
   }
 }
+
+const CATEGORIES = 10
+
+/** Every category's name with that of its one subcategory, made in this order: `placeOf` of an index is one of them. */
+export async function makePlaces({ registry, scope }: BenchRegistry): Promise<readonly [string, string][]> {
+  const places: [string, string][] = []
+  for (let i = 0; i < CATEGORIES; i++) {
+    const category = await registry.categories.create(scope, { name: `Category ${i}` })
+    const subcategory = await registry.categories.createSubcategory(scope, category.id, { name: 'All' })
+    places.push([category.id, subcategory.id])
+  }
+  return places
+}
+
+/** Of an evidence by its number, by name as a caller without ids would. */
+export const placeOf = (index: number) => ({
+  categoryName: `Category ${index % CATEGORIES}`,
+  subcategoryName: 'All',
+})
+
+/** An evidence of ordinary size: five values set, a meta of two. */
+export const evidenceOf = (index: number) => ({
+  externalId: `item ${index}`,
+  name: `Item ${index}`,
+  owner: 'Ada',
+  description: 'A thing of which there are many, described in one line of ordinary length',
+  meta: { serial: index, colour: 'grey' },
+})
 
 /** Runs `work` for 0 to count - 1, so many at a time, and answers the seconds it took. */
 export async function inFlight(

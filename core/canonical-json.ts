@@ -22,11 +22,13 @@ const refuse = (why: string): RegistryError => new RegistryError('VALIDATION_ERR
  * The canonical text of a value. Throws `VALIDATION_ERROR` for lone surrogates, unsafe integers, -0, NaN and infinities,
  * `undefined`, what is no plain JSON value, the key `__proto__`, and nesting beyond the cap.
  */
-export function canonicalJson(value: unknown, { maxDepth = MAX_DEPTH }: JsonLimits = {}): string {
+export const canonicalJson = (value: unknown, { maxDepth = MAX_DEPTH }: JsonLimits = {}): string =>
+  textOf(value, maxDepth)
+
+function textOf(value: unknown, maxDepth: number): string {
   switch (typeof value) {
     case 'string':
-      if (!value.isWellFormed()) throw refuse('A text holds a lone surrogate, which has no UTF-8 form')
-      return JSON.stringify(value)
+      return quoted(value)
     case 'number':
       checkNumber(value)
       return String(value)
@@ -41,9 +43,19 @@ export function canonicalJson(value: unknown, { maxDepth = MAX_DEPTH }: JsonLimi
   }
 }
 
+/** Printable ASCII without quote and backslash: it stands for itself. */
+const plain = /^[ !#-[\]-~]*$/
+
+/** The test first takes half the time of `isWellFormed` and `JSON.stringify`, and most texts and all names pass it. */
+function quoted(text: string): string {
+  if (plain.test(text)) return `"${text}"`
+  if (!text.isWellFormed()) throw refuse('A text holds a lone surrogate, which has no UTF-8 form')
+  return JSON.stringify(text)
+}
+
 function arrayText(array: readonly unknown[], maxDepth: number): string {
   let out = '['
-  for (let i = 0; i < array.length; i++) out += (i === 0 ? '' : ',') + canonicalJson(array[i], { maxDepth })
+  for (let i = 0; i < array.length; i++) out += (i === 0 ? '' : ',') + textOf(array[i], maxDepth)
   return out + ']'
 }
 
@@ -54,8 +66,8 @@ function objectText(object: object, maxDepth: number): string {
   // The default sort is by UTF-16 code unit, which is what RFC 8785 § 3.2.3 asks for.
   for (const name of Object.keys(object).sort()) {
     if (name === '__proto__') throw refuse('The key __proto__ is refused')
-    const text = canonicalJson((object as Record<string, unknown>)[name], { maxDepth })
-    out += (out === '{' ? '' : ',') + canonicalJson(name) + ':' + text
+    const text = textOf((object as Record<string, unknown>)[name], maxDepth)
+    out += `${out === '{' ? '' : ','}${quoted(name)}:${text}`
   }
   return out + '}'
 }

@@ -136,11 +136,11 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
 
 /** Each key once, in the order of the checks. */
 function conflictsOf(commit: Commit, current: (key: Key) => Entry | undefined): Key[] {
-  const conflicts = new Set<Key>()
+  const conflicts: Key[] = []
   for (const { key, version } of commit.checks ?? []) {
-    if ((current(key)?.version ?? null) !== version) conflicts.add(key)
+    if ((current(key)?.version ?? null) !== version && !conflicts.includes(key)) conflicts.push(key)
   }
-  return [...conflicts]
+  return conflicts
 }
 
 function sumsOf(

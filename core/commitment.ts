@@ -1,5 +1,5 @@
 import { canonicalJson, type Json } from './canonical-json.ts'
-import { concatBytes, encodeUtf8, sha256, sha256Of, toHex, u64 } from './bytes.ts'
+import { concatBytes, encodeUtf8, sha256, sha256Of, sha256HexOfText, sha256OfText, toHex, u64 } from './bytes.ts'
 
 /**
  * What an event commits to, format `v: 1`. H = SHA-256, ‖ joins, u64 = 8 bytes big-endian, T(x) = ASCII x padded with
@@ -40,8 +40,10 @@ const EVENT = tag('er1.event')
 /** J([name, value]), the text that a field's hash binds. */
 export const fieldText = (name: string, value: Json): string => canonicalJson([name, value])
 
-export const fieldHash = (salt: Uint8Array, text: string): Uint8Array =>
-  sha256(concatBytes(FIELD, salt, encodeUtf8(text)))
+/** The field's hash as the header holds it: lowercase hex. */
+export const fieldHashHex = (salt: Uint8Array, text: string): string => sha256HexOfText(text, FIELD, salt)
+
+export const fieldHash = (salt: Uint8Array, text: string): Uint8Array => sha256OfText(text, FIELD, salt)
 
 export interface AttachedFile {
   readonly id: string
@@ -60,14 +62,12 @@ export const attachedFileText = ({ id, mimeType, name, sha256: hash, size }: Att
 /** J of a file that a deletefile event deletes; `deleted` is the txId of the event that attached it. */
 export const deletedFileText = (id: string, deleted: string): string => canonicalJson({ deleted, id })
 
-export const fileHash = (salt: Uint8Array, text: string): Uint8Array =>
-  sha256(concatBytes(FILE, salt, encodeUtf8(text)))
+export const fileHash = (salt: Uint8Array, text: string): Uint8Array => sha256OfText(text, FILE, salt)
 
 /** J({file id: file, …}); `{}` where an event has no files. */
 export const filesText = (files: Readonly<Record<string, string>>): string => canonicalJson(files)
 
-export const filesHash = (salt: Uint8Array, text: string): Uint8Array =>
-  sha256(concatBytes(FILES, salt, encodeUtf8(text)))
+export const filesHash = (salt: Uint8Array, text: string): Uint8Array => sha256OfText(text, FILES, salt)
 
 export interface Header {
   /** Field name → field hash, hex. The map is whole, so a name's absence is proven. */
@@ -84,7 +84,7 @@ export interface Header {
 export const headerText = ({ fields, first, log, prev, version }: Header): string =>
   canonicalJson({ fields, first, log, prev, v: 1, version })
 
-export const headerHash = (text: string): Uint8Array => sha256(concatBytes(HEADER, encodeUtf8(text)))
+export const headerHash = (text: string): Uint8Array => sha256OfText(text, HEADER)
 
 /** Two entries with one slot are a fork of a history that anyone can see. */
 export const slotHash = (slotKey: Uint8Array, version: number): Uint8Array => sha256Of(SLOT, slotKey, u64(version))

@@ -20,8 +20,11 @@ import { readRows } from './log-rows.ts'
 /** Commits of one group; what waits beyond joins the next. It bounds the memory of one write. */
 const MAX_GROUP = 1024
 
-/** Up to so many keys are read one by one on this thread: 16 µs each, where an awaited getMany takes 61 µs and 16 a key, but leaves the loop free. */
-const MAX_SYNC_READS = 8
+/**
+ * Up to so many keys of a group are read one by one on this thread: 1 µs each where they are cached, where a getMany takes 1.4
+ * and lets the group wait behind whatever else the loop has to do (256 in flight: 10,500 against 8,500 creates a second).
+ */
+const MAX_SYNC_READS = 1024
 
 const LIST_PAGE = 128
 const COPY_PAGE = 1000
@@ -54,6 +57,7 @@ export class LevelRecords implements RecordStore {
   readonly #options: LevelRecordsOptions
   /** abstract-level's types do not name this part of the manifest yet. */
   readonly #canReadNow: boolean
+  readonly #putOptions: ReturnType<typeof layout.putOptions>
   #head: Head
   #tail: LogTail
   #waiting: Waiting[] = []
@@ -66,6 +70,7 @@ export class LevelRecords implements RecordStore {
     this.#head = found.head
     this.#tail = found.tail
     this.#options = options
+    this.#putOptions = layout.putOptions(db)
     this.#canReadNow = Reflect.get(db.supports, 'getSync') === true
   }
 
@@ -85,9 +90,20 @@ export class LevelRecords implements RecordStore {
 
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
     this.#assertOpen()
+    const [only] = keys
+    if (only !== undefined && keys.length === 1 && this.#canReadNow) return [this.#readNow(only)]
     // A getMany takes one snapshot when it is called; single reads one after the other would not share one.
     const values = await this.#read(() => this.#values(keys, 1))
     return keys.map((key, index) => decoded(key, values[index]))
+  }
+
+  /** Without a promise: 1 µs where it is cached, where one that waits takes 60. */
+  #readNow(key: Key): Entry | undefined {
+    try {
+      return decoded(key, this.#db.getSync<Key, Uint8Array>(key, layout.BY_TEXT))
+    } catch (error) {
+      throw faultOf(error)
+    }
   }
 
   async *list(range: Range): AsyncIterable<Entry> {
@@ -196,12 +212,13 @@ export class LevelRecords implements RecordStore {
     const head = { lastVersion: plan.lastVersion, logSize: plan.logSize, group: newGroupId() }
     const rows = appendRows(this.#tail, this.#head.logSize, plan.appended)
     const positions = await this.#read(() => this.#newPositions(plan.appended))
+    const byText = this.#putOptions
     await this.#write((batch) => {
-      batch.put(layout.HEAD_KEY, layout.encodeHead(head), layout.BY_TEXT)
-      for (const entry of plan.puts) batch.put(entry.key, layout.encodeRecord(entry), layout.BY_TEXT)
-      for (const key of plan.deletes) batch.del(key, layout.BY_TEXT)
-      for (const row of rows.puts) batch.put(layout.logRowKey(row.start), row.entries, layout.BY_TEXT)
-      for (const start of rows.deletes) batch.del(layout.logRowKey(start), layout.BY_TEXT)
+      batch.put(layout.HEAD_KEY, layout.encodeHead(head), byText)
+      for (const entry of plan.puts) batch.put(entry.key, layout.encodeRecord(entry), byText)
+      for (const key of plan.deletes) batch.del(key, byText)
+      for (const row of rows.puts) batch.put(layout.logRowKey(row.start), row.entries, byText)
+      for (const start of rows.deletes) batch.del(layout.logRowKey(start), byText)
       for (const [key, position] of positions) batch.put(key, u64(position), layout.BY_BYTES)
     })
     this.#head = head
@@ -315,7 +332,7 @@ async function filledBatch(db: LevelDatabase, fill: (batch: Batch) => void): Pro
 /** The first head, which also tells an empty store from one that lost everything. */
 async function begin(db: LevelDatabase): Promise<Found> {
   const head = { lastVersion: 0, logSize: 0, group: newGroupId() }
-  await db.batch().put(layout.HEAD_KEY, layout.encodeHead(head), layout.BY_TEXT).write({ sync: true })
+  await db.batch().put(layout.HEAD_KEY, layout.encodeHead(head), layout.putOptions(db)).write({ sync: true })
   return { head, tail: EMPTY_TAIL }
 }
 

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
-import { concatBytes } from '../bytes.ts'
+import { concatBytes, toHex } from '../bytes.ts'
 import type { Json } from '../canonical-json.ts'
 import { RegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
 import { actorOf } from '../permissions.ts'
 import type { Check, Commit, Write } from '../ports.ts'
+import { randomBytes } from '../random.ts'
 import type { EvidenceFiles, Scope, StagedFile } from '../registry.ts'
 import type { EvidenceInput } from '../schemas.ts'
 import { consume } from './blobs.ts'
@@ -95,7 +95,7 @@ function newEvidence(
   { image, staged, now }: CreateFiles,
 ) {
   const id = context.ids.next()
-  const slotKey = randomBytes(32).toString('hex')
+  const slotKey = toHex(randomBytes(32))
   const stated = {
     ...set('description', input.description),
     ...set('summary', input.summary),

@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { concatBytes, fromHex, readU64, shake256, toHex, u64 } from '../bytes.ts'
 import {
   attachedFileText,
   deletedFileText,
-  fieldHash,
+  fieldHashHex,
   fieldText,
   fileHash,
   filesHash,
@@ -20,6 +19,7 @@ import type { Json } from '../canonical-json.ts'
 import { RegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
 import type { Write } from '../ports.ts'
+import { randomBytes } from '../random.ts'
 import type { StagedFile } from '../registry.ts'
 import type { Disclosure } from '../schemas.ts'
 import { encodeRecord, type EventFile, type EventRecord, type RemainingSalts } from './records.ts'
@@ -51,8 +51,8 @@ export interface MadeEvent {
 /** Draws a new seed and commits to the draft. A retry makes it again, so a salt is used once. */
 export function makeEvent(draft: EventDraft): MadeEvent {
   const { origin, slotKey, evidenceId: _, ...rest } = draft
-  const unhashed = { ...rest, salts: { seed: randomBytes(SALT_BYTES).toString('hex') } }
-  const { opening } = openEvent(unhashed, { origin, slotKey })
+  const unhashed = { ...rest, salts: { seed: toHex(randomBytes(SALT_BYTES)) } }
+  const { opening } = bindEvent(unhashed, { origin, slotKey })
   const txId = txIdOf(opening)
   return { record: { ...unhashed, txId: toHex(txId) }, txId, opening }
 }
@@ -91,63 +91,90 @@ interface Whose {
   readonly slotKey: string
 }
 
-/** Recomputes an event's opening from its record, and gives every text and salt on the way that is not erased. */
-export function openEvent(
-  event: Omit<EventRecord, 'txId'>,
-  { origin, slotKey }: Whose,
-): { readonly opening: Uint8Array; readonly disclosure: Disclosure } {
-  const salts = remainingSalts(event)
-  const fields: Disclosure['fields'] = {}
+/** A text that is hashed under its salt, by the name of its field or the id of its file. */
+interface Salted {
+  readonly name: string
+  readonly text: string
+  readonly salt: Uint8Array
+}
+
+/** Recomputes an event's opening from its record, with every text and salt on the way that is not erased. */
+function bindEvent(event: Omit<EventRecord, 'txId'>, { origin, slotKey }: Whose) {
+  const salts = saltsOf(event)
+  const fields: Salted[] = []
   const fieldHashes: Record<string, string> = { ...event.erased?.fields }
-  for (const [name, value] of Object.entries(event.fields)) {
-    const disclosed = { text: fieldText(name, value), salt: saltOf(salts.fields, name) }
-    fields[name] = disclosed
-    fieldHashes[name] = toHex(fieldHash(bytesOf(disclosed.salt), disclosed.text))
+  for (const [name, salt] of salts.fields) {
+    const text = fieldText(name, event.fields[name] as Json)
+    fields.push({ name, text, salt })
+    fieldHashes[name] = fieldHashHex(salt, text)
   }
-  const files: Disclosure['files'] = {}
+  const files: Salted[] = []
   const fileHashes: Record<string, string> = { ...event.erased?.files }
-  for (const [id, file] of Object.entries(event.files)) {
-    const disclosed = { text: eventFileText(file), salt: saltOf(salts.files, id) }
-    files[id] = disclosed
-    fileHashes[id] = toHex(fileHash(bytesOf(disclosed.salt), disclosed.text))
+  for (const [name, salt] of salts.files) {
+    const text = eventFileText(event.files[name] as EventFile)
+    files.push({ name, text, salt })
+    fileHashes[name] = toHex(fileHash(salt, text))
   }
-  const header = headerText({
-    fields: fieldHashes,
-    first: event.first,
-    log: origin,
-    prev: event.prev,
-    version: event.version,
-  })
+  const { first, prev, version, time } = event
+  const header = headerText({ fields: fieldHashes, first, log: origin, prev, version })
   const text = filesText(fileHashes)
   const opening = openingBytes({
-    slot: slotHash(bytesOf(slotKey), event.version),
-    time: event.time,
+    slot: slotHash(bytesOf(slotKey), version),
+    time,
     header: headerHash(header),
-    files: filesHash(bytesOf(salts.filesSalt), text),
+    files: filesHash(salts.filesSalt, text),
   })
+  return { opening, header, fields, files, filesText: text, filesSalt: salts.filesSalt }
+}
+
+/** An event's opening, and what may be disclosed of it: every text and salt that is not erased. */
+export function openEvent(
+  event: Omit<EventRecord, 'txId'>,
+  whose: Whose,
+): { readonly opening: Uint8Array; readonly disclosure: Disclosure } {
+  const { opening, header, fields, files, filesText: text, filesSalt } = bindEvent(event, whose)
   return {
     opening,
-    disclosure: { opening: toHex(opening), header, filesText: text, filesSalt: salts.filesSalt, fields, files },
+    disclosure: {
+      opening: toHex(opening),
+      header,
+      filesText: text,
+      filesSalt: toHex(filesSalt),
+      fields: disclosed(fields),
+      files: disclosed(files),
+    },
   }
 }
+
+const disclosed = (salted: readonly Salted[]): Disclosure['fields'] =>
+  Object.fromEntries(salted.map(({ name, text, salt }) => [name, { text, salt: toHex(salt) }]))
 
 const eventFileText = (file: EventFile): string =>
   'deleted' in file ? deletedFileText(file.id, file.deleted) : attachedFileText(file)
 
-/**
- * The salts of an event by what they are for. Cut from SHAKE256(seed) in this order: files map, fields by name, files by
- * id; each sorted by UTF-16 code unit.
- */
-function remainingSalts({ salts, fields, files }: Pick<EventRecord, 'salts' | 'fields' | 'files'>): RemainingSalts {
-  if (!('seed' in salts)) return salts
-  const fieldNames = Object.keys(fields).sort()
-  const fileIds = Object.keys(files).sort()
-  const stream = toHex(shake256(bytesOf(salts.seed), SALT_BYTES * (1 + fieldNames.length + fileIds.length)))
-  const cut = (index: number): string => stream.slice(index * SALT_BYTES * 2, (index + 1) * SALT_BYTES * 2)
+/** The salts of what an event still holds: names and ids in the order of UTF-16 code units. */
+interface Salts {
+  readonly filesSalt: Uint8Array
+  readonly fields: readonly (readonly [name: string, salt: Uint8Array])[]
+  readonly files: readonly (readonly [id: string, salt: Uint8Array])[]
+}
+
+/** Where there is a seed they are cut from SHAKE256(seed) in this order: files map, fields by name, files by id. */
+function saltsOf({ salts, fields, files }: Pick<EventRecord, 'salts' | 'fields' | 'files'>): Salts {
+  const names = Object.keys(fields).sort()
+  const ids = Object.keys(files).sort()
+  if (!('seed' in salts))
+    return {
+      filesSalt: bytesOf(salts.filesSalt),
+      fields: names.map((name) => [name, bytesOf(saltOf(salts.fields, name))]),
+      files: ids.map((id) => [id, bytesOf(saltOf(salts.files, id))]),
+    }
+  const stream = shake256(bytesOf(salts.seed), SALT_BYTES * (1 + names.length + ids.length))
+  const cut = (index: number): Uint8Array => stream.subarray(index * SALT_BYTES, (index + 1) * SALT_BYTES)
   return {
     filesSalt: cut(0),
-    fields: Object.fromEntries(fieldNames.map((name, i) => [name, cut(1 + i)])),
-    files: Object.fromEntries(fileIds.map((id, i) => [id, cut(1 + fieldNames.length + i)])),
+    fields: names.map((name, i) => [name, cut(1 + i)]),
+    files: ids.map((id, i) => [id, cut(1 + names.length + i)]),
   }
 }
 
@@ -156,17 +183,26 @@ function remainingSalts({ salts, fields, files }: Pick<EventRecord, 'salts' | 'f
  * the salt back, so the salts that remain take its place.
  */
 export function eraseFile(event: EventRecord, fileId: string): EventRecord {
-  const salts = remainingSalts(event)
+  const { filesSalt, fields, files } = saltsOf(event)
   const file = event.files[fileId]
-  if (file === undefined) throw corrupt(`event ${event.txId} does not hold the file ${fileId}`)
-  const hash = toHex(fileHash(bytesOf(saltOf(salts.files, fileId)), eventFileText(file)))
+  const salt = files.find(([id]) => id === fileId)?.[1]
+  if (file === undefined || salt === undefined) throw corrupt(`event ${event.txId} does not hold the file ${fileId}`)
+  const hash = toHex(fileHash(salt, eventFileText(file)))
+  const remaining: RemainingSalts = {
+    filesSalt: toHex(filesSalt),
+    fields: hexOf(fields),
+    files: hexOf(files.filter(([id]) => id !== fileId)),
+  }
   return {
     ...event,
     files: without(event.files, fileId),
-    salts: { ...salts, files: without(salts.files, fileId) },
+    salts: remaining,
     erased: { fields: event.erased?.fields ?? {}, files: { ...event.erased?.files, [fileId]: hash } },
   }
 }
+
+const hexOf = (salts: Salts['fields']): Record<string, string> =>
+  Object.fromEntries(salts.map(([name, salt]) => [name, toHex(salt)]))
 
 function without<T>(map: Readonly<Record<string, T>>, name: string): Record<string, T> {
   const { [name]: _, ...rest } = map

@@ -174,10 +174,17 @@ describe('the log reader', () => {
     for (const place of places.slice(1_001, 1_004)) assert.deepEqual([place?.batch, place?.sendStatus], [null, null])
     assert.equal(records.positions, 1)
     assert.ok(records.gets.length + records.lists <= 12, `${records.gets.length} gets, ${records.lists} lists`)
-    // One txId costs one batch.
-    records.lists = 0
-    await reader.placesOf([entries[7] as Uint8Array])
-    assert.equal(records.lists, 1)
+    // One txId costs one batch, and one whose batch is known none.
+    const fresh = new LogReader(records)
+    for (const [entry, lists] of [
+      [7, 1],
+      [8, 0],
+      [47, 1],
+    ] as const) {
+      records.lists = 0
+      await fresh.placesOf([entries[entry] as Uint8Array])
+      assert.equal(records.lists, lists)
+    }
   })
 
   it('answers P, S and C by the anchors that cover a batch', async () => {
