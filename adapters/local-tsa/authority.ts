@@ -92,7 +92,9 @@ export class LocalTsa implements TimestampAuthority {
   }
 
   /** Nothing: its only other certificate is the trust anchor, and it revokes none. */
-  async evidenceOf(): Promise<readonly TokenEvidence[]> {
+  async evidenceOf(_response: Uint8Array, signal?: AbortSignal): Promise<readonly TokenEvidence[]> {
+    if (this.#closed) throw new RegistryError('CLOSED', 'The local timestamp authority is closed')
+    signal?.throwIfAborted()
     return []
   }
 

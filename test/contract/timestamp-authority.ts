@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, X509Certificate } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { TimestampAuthority } from '../../core/ports.ts'
+import { MAX_EVIDENCE_BYTES } from '../../core/verify/revocation.ts'
 import { parseTimeStampResponse, verifyTimeStamp, type TimestampInfo } from '../../core/verify/timestamp.ts'
 
 export interface TimestampAuthorityUnderTest {
@@ -33,6 +34,31 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
       withAuthority(async ({ authority }) => {
         assert.notEqual(authority.info.name, '')
         assert.ok(['operator', 'independent'].includes(authority.info.assurance))
+      }))
+
+    test('names the trust anchors that its tokens lead to', () =>
+      withAuthority(async ({ authority }) => {
+        const data = new Uint8Array(randomBytes(300))
+        const { trustAnchors } = authority.info
+        assert.ok(trustAnchors.length > 0)
+        assert.doesNotThrow(() => new X509Certificate(trustAnchors[0] as Uint8Array))
+        const token = await authority.stamp(data)
+        assert.deepEqual(verifyTimeStamp(token, { data, trustAnchors }), parseTimeStampResponse(token))
+      }))
+
+    test('what it keeps with a token is DER, and does not make the token void', () =>
+      withAuthority(async ({ authority, trustAnchors }) => {
+        const data = new Uint8Array(randomBytes(300))
+        const token = await authority.stamp(data)
+        const evidence = await authority.evidenceOf(token)
+        for (const { type, der } of evidence) {
+          assert.ok(['certificate', 'crl', 'ocsp'].includes(type))
+          assert.equal(der[0], 0x30)
+          assert.ok(der.length > 4 && der.length <= MAX_EVIDENCE_BYTES)
+        }
+        const { revocation, ...info } = verifyTimeStamp(token, { data, trustAnchors, evidence })
+        assert.deepEqual(info, parseTimeStampResponse(token))
+        assert.ok(revocation?.every(({ state }) => state !== 'revoked'))
       }))
 
     test('stamps the SHA-256 of the bytes, whatever their length, with a nonce', () =>
@@ -101,14 +127,19 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
     test('does nothing for a signal that is aborted, and rejects with its reason', () =>
       withAuthority(async ({ authority }) => {
         const reason = new Error('stop')
-        await assert.rejects(authority.stamp(new Uint8Array(1), AbortSignal.abort(reason)), (error) => error === reason)
+        const token = await authority.stamp(new Uint8Array(1))
+        const signal = AbortSignal.abort(reason)
+        await assert.rejects(authority.stamp(new Uint8Array(1), signal), (error) => error === reason)
+        await assert.rejects(authority.evidenceOf(token, signal), (error) => error === reason)
       }))
 
     test('throws CLOSED after close, and may be closed twice', () =>
       withAuthority(async ({ authority }) => {
+        const token = await authority.stamp(new Uint8Array(1))
         await authority.close()
         await authority.close()
         await assert.rejects(authority.stamp(new Uint8Array(1)), { code: 'CLOSED' })
+        await assert.rejects(authority.evidenceOf(token), { code: 'CLOSED' })
       }))
   })
 }

@@ -1,0 +1,17 @@
+import { after, before, describe } from 'node:test'
+import { createRfc3161Authority } from '../../../adapters/rfc3161/index.ts'
+import { timestampAuthorityContract } from '../../contract/timestamp-authority.ts'
+import { OpensslAuthority, skipWithoutOpenssl } from './openssl.ts'
+
+describe('openssl ts behind HTTP', { skip: skipWithoutOpenssl() }, () => {
+  let openssl: OpensslAuthority
+  before(async () => {
+    openssl = await OpensslAuthority.open()
+  })
+  after(() => openssl.close())
+
+  timestampAuthorityContract('rfc3161', async () => {
+    const trustAnchors = [openssl.trustAnchor]
+    return { authority: createRfc3161Authority({ url: openssl.url, trustAnchors }), trustAnchors }
+  })
+})
