@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { createRfc3161Authority, readTrustAnchors, type Rfc3161Options } from '../../../adapters/rfc3161/index.ts'
+import type { Logger, TokenEvidence } from '../../../core/ports.ts'
+import { parseTimeStampResponse, revocationStatus, timestampPath, verifyTimeStamp } from '../../../core/verify/index.ts'
+import { temporaryFor } from '../files/temporary.ts'
+import { OpensslAuthority, skipWithoutOpenssl } from './openssl.ts'
+
+const data = new TextEncoder().encode('the bytes of a checkpoint')
+
+describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
+  let openssl: OpensslAuthority
+  before(async () => {
+    openssl = await OpensslAuthority.open()
+  })
+  after(() => openssl.close())
+
+  const clientOf = (server: OpensslAuthority, options: Partial<Rfc3161Options> = {}) =>
+    createRfc3161Authority({ url: server.url, trustAnchors: [server.trustAnchor], revocation: 'any', ...options })
+
+  for (const hash of ['sha256', 'sha384', 'sha512'] as const)
+    it(`stamps a ${hash}, by ECDSA`, async () => {
+      const token = await clientOf(openssl, { hash }).stamp(data)
+      const info = verifyTimeStamp(token, { data, trustAnchors: [openssl.trustAnchor] })
+      assert.equal(info.hashAlgorithm, hash)
+      assert.equal(info.policy, openssl.policy)
+    })
+
+  it('stamps by RSA, and openssl verifies what was kept', async (t) => {
+    const rsa = await OpensslAuthority.open({ kind: 'rsa' })
+    t.after(() => rsa.close())
+    const token = await clientOf(rsa).stamp(data)
+    const [file, reply] = [join(rsa.directory, 'data'), join(rsa.directory, 'token')]
+    await writeFile(file, data)
+    await writeFile(reply, token)
+    const { stdout, stderr } = spawnSync(
+      'openssl',
+      ['ts', '-verify', '-data', file, '-in', reply, '-CAfile', rsa.caFile],
+      { encoding: 'utf8' },
+    )
+    assert.match(stdout + stderr, /Verification: OK/)
+    await assert.rejects(clientOf(rsa, { trustAnchors: [openssl.trustAnchor] }).stamp(data), {
+      code: 'AUTHORITY_FAILED',
+    })
+  })
+
+  it('asks for a policy, and gets that or nothing', async () => {
+    const token = await clientOf(openssl, { policy: openssl.otherPolicy }).stamp(data)
+    assert.equal(parseTimeStampResponse(token).policy, openssl.otherPolicy)
+    await assert.rejects(clientOf(openssl, { policy: '1.2.3.4.9' }).stamp(data), {
+      code: 'AUTHORITY_FAILED',
+      message: /rejection, unacceptedPolicy/,
+    })
+  })
+
+  it('is named by its host and path, and is independent', () => {
+    const { info } = clientOf(openssl, { url: `${openssl.url}/tsr/?key=secret` })
+    assert.deepEqual(info, {
+      name: `${new URL(openssl.url).host}/tsr`,
+      assurance: 'independent',
+      trustAnchors: [openssl.trustAnchor],
+    })
+  })
+
+  it('reads trust anchors from a PEM file, or says which one cannot be used', async () => {
+    assert.deepEqual(await readTrustAnchors(openssl.caFile), [openssl.trustAnchor])
+    for (const name of ['missing.pem', 'tsa.key'])
+      await assert.rejects(readTrustAnchors(join(openssl.directory, name)), (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'CONFIG_ERROR')
+        assert.match(error.message, new RegExp(name.replace('.', '\\.')))
+        assert.doesNotMatch(error.message, /PRIVATE/)
+        return true
+      })
+  })
+
+  it('refuses options that cannot be used', () => {
+    for (const options of [
+      { url: 'ftp://tsa.example/' },
+      { url: 'nonsense' },
+      { url: 'http://me:hunter2@tsa.example/' },
+      { url: 'https://me:hunter2%ff@tsa.example/' },
+      { trustAnchors: [] },
+      { trustAnchors: [new Uint8Array(7)] },
+      { policy: 'x' },
+      { timeoutMs: 0 },
+    ])
+      assert.throws(
+        () => clientOf(openssl, options),
+        (error: Error & { code?: string }) => {
+          assert.equal(error.code, 'CONFIG_ERROR')
+          assert.doesNotMatch(error.message, /hunter2/)
+          return true
+        },
+      )
+  })
+
+  it('asks over https, with name and password, and shows them to nobody else', async (t) => {
+    const directory = await temporaryFor(t)
+    const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')]
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
+    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
+    execFileSync('openssl', ['req', '-x509', ...curve, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' })
+    const tlsCa = await readFile(cert, 'latin1')
+    // In front of the real one, as a proxy would be.
+    const tls = createServer({ key: await readFile(key), cert: tlsCa }, (incoming, answer) => {
+      const { method, headers } = incoming
+      const onward = request(openssl.url, { method, headers }, (reply) => {
+        answer.writeHead(reply.statusCode ?? 500, reply.headers)
+        reply.pipe(answer)
+      })
+      incoming.pipe(onward)
+    }).listen(0, '127.0.0.1')
+    await once(tls, 'listening')
+    t.after(() => tls.close())
+    const { port } = tls.address() as AddressInfo
+    const url = `https://me:hunter%32@127.0.0.1:${port}/`
+    assert.ok(await clientOf(openssl, { url, tlsCa }).stamp(data))
+    assert.equal(openssl.lastHeaders.authorization, `Basic ${btoa('me:hunter2')}`)
+    const stranger = clientOf(openssl, { url })
+    assert.equal(stranger.info.name, `127.0.0.1:${port}`)
+    await assert.rejects(stranger.stamp(data), (error: Error & { code?: string }) => {
+      assert.equal(error.code, 'AUTHORITY_FAILED')
+      assert.match(error.message, /SELF_SIGNED/)
+      assert.doesNotMatch(`${error.message} ${String(error.cause)}`, /hunter/)
+      return true
+    })
+  })
+})
+
+describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
+  async function openFor(
+    t: { after(fn: () => Promise<void>): void },
+    names: readonly ('ocsp' | 'crl')[],
+    options: Partial<Rfc3161Options> = {},
+  ) {
+    const openssl = await OpensslAuthority.open({ names })
+    t.after(() => openssl.close())
+    const lines: string[] = []
+    const log = (_: object, message: string): void => void lines.push(message)
+    const logger: Logger = { debug: log, info: log, warn: log, error: log }
+    const trustAnchors = [openssl.trustAnchor]
+    const url = openssl.url
+    const authority = createRfc3161Authority({ url, trustAnchors, revocation: 'any', logger, ...options })
+    return { openssl, authority, lines, trustAnchors }
+  }
+  const typesOf = (evidence: readonly TokenEvidence[]): string[] => evidence.map(({ type }) => type)
+
+  it('is the trust anchor and the OCSP answer, asked for once an hour', async (t) => {
+    const { openssl, authority, trustAnchors } = await openFor(t, ['ocsp', 'crl'])
+    const token = await authority.stamp(data)
+    const evidence = await authority.evidenceOf(token)
+    assert.deepEqual(typesOf(evidence), ['certificate', 'ocsp'])
+    assert.deepEqual(evidence[0]?.der, openssl.trustAnchor)
+    const { revocation } = verifyTimeStamp(token, { data, trustAnchors, evidence })
+    assert.equal(revocation?.length, 1)
+    assert.deepEqual([revocation[0]?.state, revocation[0]?.subject], ['good', 'CN=signer'])
+    await authority.evidenceOf(await authority.stamp(data))
+    assert.deepEqual(openssl.asked, { stamp: 2, ocsp: 1, crl: 0 })
+  })
+
+  it('is a CRL where there is no OCSP', async (t) => {
+    const { openssl, authority, trustAnchors } = await openFor(t, ['crl'])
+    const token = await authority.stamp(data)
+    const evidence = await authority.evidenceOf(token)
+    assert.deepEqual(typesOf(evidence), ['certificate', 'crl'])
+    assert.equal(verifyTimeStamp(token, { data, trustAnchors, evidence }).revocation?.[0]?.state, 'good')
+    assert.deepEqual(openssl.asked, { stamp: 1, ocsp: 0, crl: 1 })
+  })
+
+  it('is the trust anchor alone where the certificate names nothing, or nobody may be asked', async (t) => {
+    const { authority } = await openFor(t, [])
+    assert.deepEqual(typesOf(await authority.evidenceOf(await authority.stamp(data))), ['certificate'])
+    const silent = await openFor(t, ['ocsp'], { revocation: 'none' })
+    assert.deepEqual(typesOf(await silent.authority.evidenceOf(await silent.authority.stamp(data))), ['certificate'])
+    assert.equal(silent.openssl.asked.ocsp, 0)
+  })
+
+  it('is not asked for at addresses of this machine or its network, unless that is set', async (t) => {
+    const { openssl, authority, lines } = await openFor(t, ['ocsp', 'crl'], { revocation: 'public' })
+    assert.deepEqual(typesOf(await authority.evidenceOf(await authority.stamp(data))), ['certificate'])
+    assert.deepEqual(openssl.asked, { stamp: 1, ocsp: 0, crl: 0 })
+    assert.equal(lines.length, 2)
+  })
+
+  it('shows a revoked certificate, and then the token is not given', async (t) => {
+    for (const names of [['ocsp'], ['crl']] as const) {
+      const { openssl, authority } = await openFor(t, names)
+      await openssl.revoke(new Date(Date.now() - 60_000), 'superseded')
+      const token = await authority.stamp(data)
+      await assert.rejects(authority.evidenceOf(token), { code: 'AUTHORITY_FAILED', message: /revoked/ })
+    }
+  })
+
+  it('voids tokens from after a revocation; those from before only where the key is compromised or no reason is told', async (t) => {
+    const { openssl, authority, trustAnchors } = await openFor(t, [])
+    const token = await authority.stamp(data)
+    const [signer, root] = timestampPath(token, { data, trustAnchors })
+    assert.ok(signer && root)
+    const soon = new Date(Date.now() + 3_600_000)
+    const past = new Date(Date.now() - 3_600_000)
+    for (const [at, reason, isVoid] of [
+      [soon, 'superseded', false],
+      [soon, 'cessationOfOperation', false],
+      [soon, 'keyCompromise', true],
+      [soon, undefined, true],
+      [past, 'superseded', true],
+    ] as const) {
+      await openssl.revoke(at, reason)
+      const evidence = [{ type: 'crl', der: await openssl.crl() } as const]
+      assert.equal(revocationStatus(signer, root, evidence).state, 'revoked')
+      const verify = () => verifyTimeStamp(token, { data, trustAnchors, evidence })
+      if (isVoid) assert.throws(verify, { code: 'VERIFICATION_FAILED', message: /revoked/ })
+      else assert.equal(verify().revocation?.[0]?.state, 'revoked')
+    }
+  })
+
+  it('says nothing where it is damaged, of another CA, or about another certificate', async (t) => {
+    const { openssl, authority, trustAnchors } = await openFor(t, ['ocsp'])
+    const other = await openFor(t, ['ocsp'])
+    const token = await authority.stamp(data)
+    const [signer, root] = timestampPath(token, { data, trustAnchors })
+    assert.ok(signer && root)
+    const [, ocsp] = await authority.evidenceOf(token)
+    const [, foreign] = await other.authority.evidenceOf(await other.authority.stamp(data))
+    assert.ok(ocsp && foreign)
+    const crl = { type: 'crl', der: await openssl.crl() } as const
+    const state = (...evidence: readonly TokenEvidence[]): string => revocationStatus(signer, root, evidence).state
+    assert.deepEqual([state(), state(ocsp), state(crl), state(crl, ocsp)], ['unknown', 'good', 'good', 'good'])
+    assert.equal(state(foreign, { type: 'crl', der: await other.openssl.crl() }), 'unknown')
+    assert.equal(state({ type: 'crl', der: ocsp.der }, { type: 'ocsp', der: crl.der }), 'unknown')
+    for (const piece of [ocsp, crl]) {
+      let unknown = 0
+      for (let at = 0; at < piece.der.length; at++) {
+        const said = state({ ...piece, der: piece.der.with(at, (piece.der[at] ?? 0) ^ (1 << (at % 8))) })
+        // Bits that are not signed can change; what is said cannot.
+        assert.notEqual(said, 'revoked')
+        if (said === 'unknown') unknown += 1
+      }
+      assert.ok(unknown > piece.der.length / 2, `${unknown} of ${piece.der.length} flips were noticed`)
+    }
+  })
+})

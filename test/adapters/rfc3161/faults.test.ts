@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { BitString } from 'asn1js'
+import * as pkijs from 'pkijs'
+import { createRfc3161Authority } from '../../../adapters/rfc3161/index.ts'
+import { encodeUtf8, fromBase64 } from '../../../core/bytes.ts'
+import { isRegistryError } from '../../../core/errors.ts'
+import { verifyTimeStamp } from '../../../core/verify/index.ts'
+import { until } from '../../manual-clock.ts'
+import { recordsOf, SealerBench } from '../../sealer/bench.ts'
+import { OID, type Issuer } from '../../core/verify/test-authority.ts'
+import { FaultyAuthority, rootOf, send, signerUnder, type Asked, type Misbehaviour } from './faulty-authority.ts'
+
+const TIMEOUT_MS = 250
+const POLICY = '1.3.6.1.4.1.99999.1'
+
+/** Answers with a token of another signer. */
+const signedBy =
+  (signer: (root: Issuer) => Promise<Issuer>): Misbehaviour =>
+  async (asked, reply, authority) =>
+    send(reply, await authority.token({ ...asked, signer: await signer(authority.root) }))
+
+/** Answers with a token that is wrong in what is told. */
+const withTerms =
+  (terms: (asked: Asked, now: number) => Parameters<FaultyAuthority['token']>[1]): Misbehaviour =>
+  async (asked, reply, authority) =>
+    send(reply, await authority.token(asked, terms(asked, authority.now())))
+
+const ekuOf = (critical: boolean, purpose: string) => ({ extendedKeyUsage: { critical, purposes: [purpose] } })
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+/** Each fault, and what the error says of it. */
+const FAULTS: readonly (readonly [string, Misbehaviour, RegExp])[] = [
+  ['HTTP 500', (_, reply) => void reply.writeHead(500).end('down'), /HTTP 500/],
+  ['a connection that is cut', (_, reply) => void reply.socket?.destroy(), /broke off \(ECONNRESET\)/],
+  [
+    'an answer that breaks off',
+    async (asked, reply, authority) => {
+      const token = await authority.token(asked)
+      reply.writeHead(200, { 'Content-Type': 'application/timestamp-reply', 'Content-Length': token.length })
+      reply.write(token.subarray(0, 100), () => reply.socket?.destroy())
+    },
+    /broke off/,
+  ],
+  ['silence', () => undefined, /no whole answer came within 250 ms/],
+  [
+    'a byte now and then',
+    (_, reply) => {
+      reply.writeHead(200, { 'Content-Type': 'application/timestamp-reply' })
+      const drip = setInterval(() => reply.write('x'), 20)
+      reply.on('close', () => clearInterval(drip))
+    },
+    /no whole answer came within 250 ms/,
+  ],
+  ['garbage', (_, reply) => send(reply, encodeUtf8('no DER at all')), /does not verify/],
+  ['nothing', (_, reply) => send(reply, new Uint8Array()), /does not verify/],
+  ['10 MB', (_, reply) => send(reply, new Uint8Array(10_000_000)), /more than 262144 bytes/],
+  [
+    '10 MB without a length',
+    (_, reply) => {
+      reply.writeHead(200, { 'Content-Type': 'application/timestamp-reply' })
+      for (let i = 0; i < 100; i++) reply.write(new Uint8Array(100_000))
+      reply.end()
+    },
+    /more than 262144 bytes/,
+  ],
+  [
+    'another content type',
+    async (asked, reply, authority) => send(reply, await authority.token(asked), 'text/html'),
+    /"text\/html", not application\/timestamp-reply/,
+  ],
+  [
+    'an encoding',
+    async (asked, reply, authority) => {
+      const headers = { 'Content-Type': 'application/timestamp-reply', 'Content-Encoding': 'gzip' }
+      reply.writeHead(200, headers).end(await authority.token(asked))
+    },
+    /encoded/,
+  ],
+  [
+    'a redirect',
+    (_, reply, authority) => void reply.writeHead(307, { Location: `${authority.url}/right` }).end(),
+    /redirects \(HTTP 307\)/,
+  ],
+  [
+    'no nonce',
+    async (asked, reply, authority) => send(reply, await tokenWithoutNonce(asked, authority)),
+    /nonce is missing/,
+  ],
+  ['another nonce', withTerms(() => ({ nonce: Uint8Array.of(1, 2, 3) })), /nonce is not that of the request/],
+  ['another imprint', withTerms(() => ({ imprint: new Uint8Array(32) })), /imprint is that of other data/],
+  [
+    'another hash',
+    withTerms(({ imprint }) => ({ hash: 'sha512', imprint: new Uint8Array([...imprint, ...imprint]) })),
+    /imprint is that of other data/,
+  ],
+  ['another policy', withTerms(() => ({ policy: '1.2.3' })), /the policy is 1\.2\.3/],
+  ['an earlier genTime', withTerms((_, now) => ({ genTime: new Date(now - DAY_MS) })), /genTime is -86400 s/],
+  ['a later genTime', withTerms((_, now) => ({ genTime: new Date(now + DAY_MS) })), /genTime is 86400 s/],
+  [
+    'an expired certificate',
+    signedBy((root) => signerUnder(root, { notAfter: new Date('2025-12-31T00:00:00Z') })),
+    /not valid at that time/,
+  ],
+  [
+    'a certificate of tomorrow',
+    signedBy((root) => signerUnder(root, { notBefore: new Date('2026-01-02T00:00:00Z') })),
+    /not valid at that time/,
+  ],
+  [
+    'no extended key usage',
+    signedBy((root) => signerUnder(root, { extendedKeyUsage: undefined })),
+    /no extended key usage/,
+  ],
+  ['one that is not critical', signedBy((root) => signerUnder(root, ekuOf(false, OID.timeStamping))), /not critical/],
+  ['one for code', signedBy((root) => signerUnder(root, ekuOf(true, OID.codeSigning))), /not timeStamping alone/],
+  [
+    'an unknown CA',
+    signedBy(async () => signerUnder(await rootOf('stranger'))),
+    /does not lead to a configured trust anchor/,
+  ],
+  [
+    'a bad signature',
+    withTerms(() => ({
+      after: (signed) => {
+        for (const info of signed.signerInfos) info.signature.valueBlock.valueHexView[20]! ^= 1
+      },
+    })),
+    /the signature is wrong/,
+  ],
+  [
+    'a rejection',
+    withTerms(() => ({
+      status: new pkijs.PKIStatusInfo({ status: 2, failInfo: new BitString({ valueHex: Uint8Array.of(0x20).buffer }) }),
+    })),
+    /rejection, badRequest/,
+  ],
+  ['a rejection of a right token', withTerms(() => ({ status: new pkijs.PKIStatusInfo({ status: 3 }) })), /waiting/],
+]
+
+async function tokenWithoutNonce(asked: Asked, authority: FaultyAuthority): Promise<Uint8Array> {
+  const { nonce: _, ...rest } = asked
+  return authority.token(rest as Asked, {})
+}
+
+describe('a timestamp authority that errs', () => {
+  let bench: SealerBench
+  let faulty: FaultyAuthority
+
+  beforeEach(async () => {
+    ;[bench, faulty] = await Promise.all([SealerBench.open(), FaultyAuthority.open()])
+    faulty.now = () => bench.clock.now()
+  })
+  afterEach(async () => {
+    await bench.close()
+    await faulty.close()
+  })
+
+  const clientOf = () =>
+    createRfc3161Authority({
+      url: faulty.url,
+      trustAnchors: [faulty.trustAnchor],
+      policy: POLICY,
+      timeoutMs: TIMEOUT_MS,
+      clock: bench.clock,
+    })
+
+  async function assertNothingKept(): Promise<void> {
+    for (const family of ['st', 'sp', 'te']) assert.equal((await recordsOf(bench.records, family)).size, 0)
+    assert.equal(await bench.records.logSize(), 2, 'the key and the event')
+  }
+
+  for (const [name, misbehaviour, reason] of FAULTS)
+    it(`by ${name}: its answer is not kept, and the next right one is`, async () => {
+      const sealer = await bench.start({ timestampAuthority: clientOf() })
+      faulty.misbehaviour = misbehaviour
+      await bench.append(1)
+      await sealer.sealNow()
+      await until(() => sealer.status().failures.stamp.count > 0)
+      assert.equal(sealer.status().failures.stamp.lastCode, 'AUTHORITY_FAILED')
+      const logged = bench.lines.find(({ level }) => level === 'warn')?.fields as { err?: Error; authority?: string }
+      assert.match(logged.err?.message ?? '', reason)
+      assert.match(logged.err?.message ?? '', /^127\.0\.0\.1:\d+\/tsa: /)
+      assert.equal(faulty.asked, 1)
+      await assertNothingKept()
+      faulty.misbehaviour = undefined
+      await until(async () => {
+        await bench.clock.advance(1_000)
+        return sealer.status().stampedSize === 2
+      })
+      const stamp = await bench.reader.stampCovering(2)
+      const data = encodeUtf8(stamp?.checkpoint ?? '')
+      const token = fromBase64(stamp?.tokens[0]?.token ?? '') as Uint8Array
+      assert.equal(stamp?.tokens.length, 1)
+      assert.ok(verifyTimeStamp(token, { data, trustAnchors: [faulty.trustAnchor], policy: POLICY }))
+      assert.equal(sealer.assurance.time, 'independent')
+    })
+
+  it('by not being there', async () => {
+    await faulty.close()
+    await assert.rejects(clientOf().stamp(new Uint8Array(1)), {
+      code: 'AUTHORITY_FAILED',
+      message: /cannot be reached, or broke off \(ECONNREFUSED\)/,
+    })
+  })
+
+  it('by silence: a close, or the caller, ends the wait at once', async () => {
+    faulty.misbehaviour = () => undefined
+    const authority = createRfc3161Authority({ url: faulty.url, trustAnchors: [faulty.trustAnchor], timeoutMs: 60_000 })
+    const aborter = new AbortController()
+    const [stopped, closed] = [authority.stamp(new Uint8Array(1), aborter.signal), authority.stamp(new Uint8Array(2))]
+    const reason = new Error('stop')
+    await until(() => faulty.asked === 2)
+    aborter.abort(reason)
+    await assert.rejects(stopped, (error) => error === reason)
+    await authority.close()
+    await assert.rejects(closed, (error) => isRegistryError(error, 'CLOSED'))
+  })
+})
