@@ -4,7 +4,7 @@ import { openLocalTsa } from '../adapters/local-tsa/index.ts'
 import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../adapters/memory/index.ts'
 import { encodeUtf8 } from '../core/bytes.ts'
 import { openRegistry, OPERATOR, type Registry, type StagedFile } from '../core/index.ts'
-import { createSealer, InlineEngine } from '../sealer/index.ts'
+import { createSealer, InlineEngine, type SealerOptions } from '../sealer/index.ts'
 import { ManualClock, until } from './manual-clock.ts'
 
 /** A registry in memory whose stamps and anchors are real, and a history that has everything in it. */
@@ -25,7 +25,12 @@ export interface SealedRegistry {
 
 const HOUR_MS = 60 * 60 * 1_000
 
-export async function openSealedRegistry(directory: string, seed = 7): Promise<SealedRegistry> {
+/** `authorities`: who stamps in place of the one local authority. */
+export async function openSealedRegistry(
+  directory: string,
+  seed = 7,
+  authorities?: (clock: ManualClock) => Promise<Pick<SealerOptions, 'timestampAuthorities' | 'quorum'>>,
+): Promise<SealedRegistry> {
   const clock = new ManualClock()
   const [records, blobs, signedHead] = [new MemoryRecords(), new MemoryBlobs(), new MemorySignedHead()]
   const secret = new Uint8Array(32).fill(seed)
@@ -40,7 +45,7 @@ export async function openSealedRegistry(directory: string, seed = 7): Promise<S
     // Intervals, so that a batch's stamp and anchor are also later than the batch.
     sealer: createSealer({
       engine: new InlineEngine(),
-      timestampAuthority: tsa,
+      ...(authorities === undefined ? { timestampAuthority: tsa } : await authorities(clock)),
       anchor,
       tsaIntervalMs: HOUR_MS,
       anchorIntervalMs: HOUR_MS,

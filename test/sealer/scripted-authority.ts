@@ -17,9 +17,9 @@ export class ScriptedAuthority implements TimestampAuthority {
   isClosed = false
   readonly #authority: TimestampAuthority
 
-  constructor(authority: TimestampAuthority) {
+  constructor(authority: TimestampAuthority, info: Partial<TimestampAuthority['info']> = {}) {
     this.#authority = authority
-    this.info = authority.info
+    this.info = { ...authority.info, ...info }
   }
 
   async stamp(bytes: Uint8Array): Promise<Uint8Array> {
