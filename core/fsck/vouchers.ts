@@ -30,6 +30,14 @@ export async function checkVouchers(check: Check): Promise<void> {
   for await (const page of check.pages(keys.under('oe')))
     for (const { value } of page) if (kindOf(value) === 'token') tokens -= 1
   check.expect(tokens === 0, 'stamp', 'st', 'The log and the stamps do not hold the same number of tokens')
+  for await (const page of check.pages(keys.tokenEvidences()))
+    for (const { key, value } of page)
+      check.expect(
+        key === keys.tokenEvidence(toHex(sha256(value))),
+        'stamp',
+        key,
+        'It is not what was kept with a token',
+      )
   await checkAnchors(check)
 }
 

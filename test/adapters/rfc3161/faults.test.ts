@@ -131,11 +131,18 @@ const FAULTS: readonly (readonly [string, Misbehaviour, RegExp])[] = [
   [
     'a rejection',
     withTerms(() => ({
-      status: new pkijs.PKIStatusInfo({ status: 2, failInfo: new BitString({ valueHex: Uint8Array.of(0x20).buffer }) }),
+      status: new pkijs.PKIStatusInfo({
+        status: pkijs.PKIStatus.rejection,
+        failInfo: new BitString({ valueHex: Uint8Array.of(0x20).buffer }),
+      }),
     })),
     /rejection, badRequest/,
   ],
-  ['a rejection of a right token', withTerms(() => ({ status: new pkijs.PKIStatusInfo({ status: 3 }) })), /waiting/],
+  [
+    'a rejection of a right token',
+    withTerms(() => ({ status: new pkijs.PKIStatusInfo({ status: pkijs.PKIStatus.waiting }) })),
+    /waiting/,
+  ],
 ]
 
 async function tokenWithoutNonce(asked: Asked, authority: FaultyAuthority): Promise<Uint8Array> {
