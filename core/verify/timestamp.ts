@@ -3,7 +3,8 @@ import { ObjectIdentifier, OctetString, Primitive, Sequence, type BaseBlock } fr
 import { IssuerAndSerialNumber, type SignerInfo } from 'pkijs'
 import { equalBytes } from '../bytes.ts'
 import type { TokenEvidence } from '../ports.ts'
-import { isVoidBy, MAX_EVIDENCE_BYTES, statusOf, type RevocationStatus } from './revocation.ts'
+import { statusOf } from './revocation-evidence.ts'
+import { isVoidBy, MAX_EVIDENCE_BYTES, type RevocationStatus } from './revocation-status.ts'
 import {
   keyWeakness,
   parseCertificate,
