@@ -26,6 +26,9 @@ const MAX_GROUP = 1024
  */
 const MAX_SYNC_READS = 1024
 
+/** Up to so many keys are read without a promise for a caller: 1 µs each where they are cached, where a getMany takes 10 to 20. */
+const MAX_READS_NOW = 16
+
 const LIST_PAGE = 128
 const COPY_PAGE = 1000
 
@@ -63,6 +66,8 @@ export class LevelRecords implements RecordStore {
   #waiting: Waiting[] = []
   #draining: Promise<void> | undefined
   #closing: Promise<void> | undefined
+  /** A batch is on its way to the database. */
+  #isWriting = false
   #poison: { readonly cause: unknown } | undefined
 
   private constructor(db: LevelDatabase, found: Found, options: LevelRecordsOptions) {
@@ -90,9 +95,10 @@ export class LevelRecords implements RecordStore {
 
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
     this.#assertOpen()
-    const [only] = keys
-    if (only !== undefined && keys.length === 1 && this.#canReadNow) return [this.#readNow(only)]
-    // A getMany takes one snapshot when it is called; single reads one after the other would not share one.
+    // Reads one after the other share a snapshot while nothing is written: only this store writes, and it begins nothing in between.
+    if (this.#canReadNow && (keys.length === 1 || (keys.length <= MAX_READS_NOW && !this.#isWriting)))
+      return keys.map((key) => this.#readNow(key))
+    // A getMany takes one snapshot when it is called.
     const values = await this.#read(() => this.#values(keys, 1))
     return keys.map((key, index) => decoded(key, values[index]))
   }
@@ -150,7 +156,7 @@ export class LevelRecords implements RecordStore {
 
   async positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
     this.#assertOpen()
-    const found = await this.#read(() => this.#positions(entries, 1))
+    const found = await this.#read(() => this.#positions(entries, MAX_READS_NOW))
     return found.map((position) => position && readU64(position))
   }
 
@@ -271,6 +277,7 @@ export class LevelRecords implements RecordStore {
   /** One synced chained batch: it takes 5.5 ms where an array batch takes 7.9 to 24. */
   async #write(fill: (batch: Batch) => void): Promise<void> {
     const batch = await this.#read(() => filledBatch(this.#db, fill))
+    this.#isWriting = true
     try {
       await batch.write({ sync: true })
     } catch (cause) {
@@ -281,6 +288,8 @@ export class LevelRecords implements RecordStore {
         'A write failed: it may or may not be there when the record store is opened again',
         { cause },
       )
+    } finally {
+      this.#isWriting = false
     }
   }
 
