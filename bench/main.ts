@@ -1,19 +1,15 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import type { Bench } from './bench.ts'
-import { blobs } from './blobs.ts'
+import { engine } from './engine/bench.ts'
 import { growth } from './growth.ts'
 import { http } from './http.ts'
 import { ingest } from './ingest.ts'
 import { machine } from './machine.ts'
-import { postgres } from './postgres.ts'
-import { scaling } from './scaling.ts'
-import { sealing } from './sealing.ts'
-import { servers } from './servers.ts'
 import { store } from './store.ts'
 
 /** `npm run bench [-- --quick] [-- --only growth,…]`: runs, shows how far it is, and writes `bench/results/NAME.json`. */
-const BENCHES: readonly Bench[] = [scaling, sealing, store, ingest, http, growth, blobs, postgres, servers]
+const BENCHES: readonly Bench[] = [engine, store, ingest, http, growth]
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
 const names = values.only?.split(',') ?? BENCHES.map(({ name }) => name)
