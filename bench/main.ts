@@ -5,11 +5,14 @@ import { engine } from './engine/bench.ts'
 import { growth } from './growth.ts'
 import { http } from './http.ts'
 import { ingest } from './ingest.ts'
+import { limit } from './limit.ts'
 import { machine } from './machine.ts'
+import { scaling } from './scaling.ts'
+import { sealing } from './sealing.ts'
 import { store } from './store.ts'
 
 /** `npm run bench [-- --quick] [-- --only growth,…]`: runs, shows how far it is, and writes `bench/results/NAME.json`. */
-const BENCHES: readonly Bench[] = [engine, store, ingest, http, growth]
+const BENCHES: readonly Bench[] = [engine, limit, scaling, sealing, store, ingest, http, growth]
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
 const names = values.only?.split(',') ?? BENCHES.map(({ name }) => name)
