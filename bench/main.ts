@@ -1,18 +1,33 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import type { Bench } from './bench.ts'
+import { blobs } from './blobs.ts'
 import { engine } from './engine/bench.ts'
 import { growth } from './growth.ts'
 import { http } from './http.ts'
 import { ingest } from './ingest.ts'
 import { limit } from './limit.ts'
 import { machine } from './machine.ts'
+import { postgres } from './postgres.ts'
 import { scaling } from './scaling.ts'
 import { sealing } from './sealing.ts'
+import { servers } from './servers.ts'
 import { store } from './store.ts'
 
 /** `npm run bench [-- --quick] [-- --only growth,…]`: runs, shows how far it is, and writes `bench/results/NAME.json`. */
-const BENCHES: readonly Bench[] = [engine, limit, scaling, sealing, store, ingest, http, growth]
+const BENCHES: readonly Bench[] = [
+  engine,
+  limit,
+  scaling,
+  sealing,
+  store,
+  ingest,
+  http,
+  growth,
+  blobs,
+  postgres,
+  servers,
+]
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
 const names = values.only?.split(',') ?? BENCHES.map(({ name }) => name)
@@ -24,13 +39,14 @@ if (unknown.length > 0) {
 
 for (const bench of BENCHES.filter(({ name }) => names.includes(name))) {
   console.log(`\n${bench.name}: ${bench.about}`)
-  const begun = performance.now()
+  const [begun, where] = [performance.now(), machine()]
   const result = await bench.run({ quick: values.quick, progress: (text) => console.error(`  … ${text}`) })
   console.table(result.rows)
   console.log(result.findings)
-  console.log(`  took ${((performance.now() - begun) / 1_000).toFixed(0)} s`)
+  const seconds = Math.round((performance.now() - begun) / 1_000)
+  console.log(`  took ${seconds} s`)
   if (values.quick) continue
   await mkdir('bench/results', { recursive: true })
-  const record = { bench: bench.name, at: new Date().toISOString(), machine: machine(), ...result }
+  const record = { bench: bench.name, at: new Date().toISOString(), machine: where, seconds, ...result }
   await writeFile(`bench/results/${bench.name}.json`, `${JSON.stringify(record, null, 2)}\n`)
 }
