@@ -131,6 +131,16 @@ function joined(text: string, before: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(scratch.buffer, scratch.byteOffset, at + scratch.write(text, at, 'utf8'))
 }
 
+const SHA256_BLOCK_BYTES = 64
+
+/** Makes the HMAC-SHA-256 (RFC 2104) of a key, which answers lowercase hex: a fifth of what `createHmac` takes for short texts. */
+export function hmacSha256(key: Uint8Array): (text: string) => string {
+  const block = new Uint8Array(SHA256_BLOCK_BYTES)
+  block.set(key.length > SHA256_BLOCK_BYTES ? sha256(key) : key)
+  const [inner, outer] = [block.map((byte) => byte ^ 0x36), block.map((byte) => byte ^ 0x5c)]
+  return (text) => oneShotHash('sha256', concatBytes(outer, sha256OfText(text, inner)), 'hex')
+}
+
 /** The first `length` bytes of SHAKE256 of `seed`. */
 export const shake256 = (seed: Uint8Array, length: number): Uint8Array =>
   plainBytes(createHash('shake256', { outputLength: length }).update(seed).digest())

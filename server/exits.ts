@@ -36,15 +36,13 @@ export function answerErrors({
  * on as they are.
  */
 export const refuseBrokenPaths: Middleware = async (ctx, next) => {
-  for (const part of ctx.path.split('/')) {
-    let decoded: string
-    try {
-      decoded = decodeURIComponent(part)
-    } catch (cause) {
-      throw new RegistryError('VALIDATION_ERROR', 'The path holds a broken percent-escape', { cause })
-    }
-    if (/\p{Cc}/u.test(decoded)) throw new RegistryError('VALIDATION_ERROR', 'The path holds a control character')
+  let decoded: string
+  try {
+    decoded = decodeURIComponent(ctx.path)
+  } catch (cause) {
+    throw new RegistryError('VALIDATION_ERROR', 'The path holds a broken percent-escape', { cause })
   }
+  if (/\p{Cc}/u.test(decoded)) throw new RegistryError('VALIDATION_ERROR', 'The path holds a control character')
   await next()
 }
 

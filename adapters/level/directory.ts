@@ -115,6 +115,9 @@ const causeCode = (error: unknown): unknown =>
 const isLocked = (error: unknown): boolean => causeCode(error) === 'LEVEL_LOCKED'
 const isDamaged = (error: unknown): boolean => causeCode(error) === 'LEVEL_CORRUPTION'
 
+/** Of blocks that were read, uncompressed; filled only as they are. At its default of 8 MiB most reads of 20,000 evidences unpack a block (a get: 119 against 110 µs). */
+const BLOCK_CACHE_BYTES = 64 * 1024 * 1024
+
 /**
  * What LevelDB gathers in memory before it writes a table: at its default of 4 MiB each batch of 65,536 fills it, and the next write waits
  * for the table (18 ms a batch; a million entries were sealed in 800 ms, with 16 MiB in 410). It costs that memory, twice at most, and
@@ -127,6 +130,7 @@ const classicLevel = (folder: string): LevelDatabase =>
     keyEncoding: 'utf8',
     valueEncoding: 'view',
     writeBufferSize: WRITE_BUFFER_BYTES,
+    cacheSize: BLOCK_CACHE_BYTES,
   })
 
 /**

@@ -1,6 +1,6 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { RegistryError } from '../errors.ts'
-import { fromHex } from '../bytes.ts'
+import { fromHex, hmacSha256, toHex } from '../bytes.ts'
 import { keys } from '../keys.ts'
 import { assertAllowed, type Principal } from '../permissions.ts'
 import type { Write } from '../ports.ts'
@@ -15,12 +15,12 @@ const MIN_KEY_LENGTH = 16
 /** API keys are kept only as HMAC-SHA-256 of company and key; that is also how they are looked up. */
 export class RegistrySourceSystems implements SourceSystems {
   readonly #context: Context
-  readonly #hmacKey: Uint8Array
+  readonly #hmac: (text: string) => string
   #operatorMac: Uint8Array | undefined
 
   constructor(context: Context, hmacKey: Uint8Array) {
     this.#context = context
-    this.#hmacKey = hmacKey
+    this.#hmac = hmacSha256(hmacKey)
   }
 
   /** Reads the operator key's HMAC; to be called once before use. */
@@ -40,9 +40,9 @@ export class RegistrySourceSystems implements SourceSystems {
     if (this.#operatorMac !== undefined && timingSafeEqual(mac, this.#operatorMac)) return true
     const { ok } = await this.#context.records.commit({
       checks: ifNone ? [{ key: keys.operator(), version: null }] : [],
-      writes: [put(keys.operator(), { mac: mac.toString('hex') })],
+      writes: [put(keys.operator(), { mac: toHex(mac) })],
     })
-    if (ok) this.#operatorMac = new Uint8Array(mac)
+    if (ok) this.#operatorMac = mac
     return ok
   }
 
@@ -188,11 +188,11 @@ export class RegistrySourceSystems implements SourceSystems {
 
   #mac(companyId: string, apiKey: string): string {
     // No company holds a NUL, so no two pairs run into each other.
-    return createHmac('sha256', this.#hmacKey).update(`${companyId}\0${apiKey}`).digest('hex')
+    return this.#hmac(`${companyId}\0${apiKey}`)
   }
 
-  #operatorMacOf(apiKey: string): Buffer {
-    return createHmac('sha256', this.#hmacKey).update(`\0operator\0${apiKey}`).digest()
+  #operatorMacOf(apiKey: string): Uint8Array {
+    return fromHex(this.#hmac(`\0operator\0${apiKey}`)) as Uint8Array
   }
 
   #isOperatorKey(apiKey: string): boolean {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import {
   encodeUtf8,
   fromHex,
+  hmacSha256,
   readU64,
   sha256,
   sha256HexOfText,
@@ -51,6 +52,21 @@ describe('SHA-256', () => {
     const copy = first.slice()
     sha256OfText('another')
     assert.deepEqual(first, copy)
+  })
+})
+
+describe('HMAC-SHA-256', () => {
+  it('is that of node:crypto, for keys below, at and beyond a block', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), wellFormed, (key, text) => {
+        assert.equal(hmacSha256(key)(text), createHmac('sha256', key).update(text).digest('hex'))
+      }),
+    )
+    for (const length of [0, 63, 64, 65])
+      assert.equal(
+        hmacSha256(new Uint8Array(length).fill(9))('x'),
+        createHmac('sha256', new Uint8Array(length).fill(9)).update('x').digest('hex'),
+      )
   })
 })
 
