@@ -22,7 +22,7 @@ interface Picture {
   readonly title: string
   readonly unit: string
   readonly isLogarithmic?: boolean
-  bars(rows: readonly Row[]): readonly Bar[]
+  readonly bars: (rows: readonly Row[]) => readonly Bar[]
 }
 
 const text = (value: unknown): string => String(value)
