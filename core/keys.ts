@@ -45,6 +45,8 @@ export const keys = {
   under,
   // -- the registry itself
   operator: (): Key => 'op',
+  /** There while the store is being filled from another one: until then nobody serves from it. */
+  filling: (): Key => 'mg',
   // -- companies and source systems
   company: (company: string): Key => key('co', company),
   sourceSystem: (company: string, id: string): Key => key('ss', company, id),

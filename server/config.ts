@@ -146,6 +146,7 @@ function helpText(): string {
       `  ${flag}\n      ${doc}.\n      ${variable}; takes ${takes}; default: ${fallback}.`,
   )
   return `Usage: node server/main.js [flags]
+       evidence-registry fsck | migrate | migrate-blobs [flags], each with a --help of its own
 
 Each setting is taken from its flag, else from its environment variable, else from the JSON file that
 --config or ${CONFIG_VARIABLE} names (keys in camelCase, as in "dataDir"), else its default. Secrets have no flag;

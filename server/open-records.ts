@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { RegistryError } from '../core/errors.ts'
+import { keys } from '../core/keys.ts'
 import type { Logger, RecordStore } from '../core/ports.ts'
 import type { Config } from './config.ts'
 import type { RequestCounter } from './rate-limit.ts'
@@ -19,10 +20,29 @@ type RecordSettings = Pick<Config, 'records' | 'postgresUrl' | 'dataDir' | 'acce
 const MAX_CLOCK_OFFSET_MS = 30_000
 
 /**
+ * Opens the record store, as `openStore` does, to serve from it or to check it. Throws `CONFIG_ERROR` for one that `migrate` has not
+ * filled yet: a server would begin a log of its own in it.
+ */
+export async function openRecords(settings: RecordSettings, logger?: Logger): Promise<OpenedRecords> {
+  const opened = await openStore(settings, logger)
+  try {
+    const [filling] = await opened.records.get([keys.filling()])
+    if (filling === undefined) return opened
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      'The record store is an unfinished copy of another one: run evidence-registry migrate again, to its end',
+    )
+  } catch (error) {
+    await opened.records.close()
+    throw error
+  }
+}
+
+/**
  * Opens the record store, and with it takes the data directory: a second process is kept out of that, also where the records are
  * shared. Loads only the store that is configured. Throws `STORE_LOCKED`, `CONFIG_ERROR`, `UNAVAILABLE`.
  */
-export async function openRecords(
+async function openStore(
   { records, postgresUrl, dataDir, acceptClock }: RecordSettings,
   logger?: Logger,
 ): Promise<OpenedRecords> {
