@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { settingRows } from '../server/settings.ts'
 
@@ -82,6 +82,6 @@ describe('the README', () => {
       ([, path]) => path as string,
     )
     assert.ok(links.length > 3)
-    for (const link of links) assert.doesNotThrow(() => readFileSync(link), `${link} is missing`)
+    for (const link of links) assert.ok(existsSync(link), `${link} is missing`)
   })
 })
