@@ -12,9 +12,10 @@ router.get('/evidences/:company/evidence/:externalId', (ctx) => {
 })
 const app = new Koa()
 app.use(router.routes())
-const server = app.listen(0, '127.0.0.1', () =>
-  console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`),
-)
+const server = app.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo
+  console.log(JSON.stringify({ url: `http://127.0.0.1:${port}` }))
+})
 process.once('SIGTERM', () => {
   server.close()
   server.closeAllConnections()

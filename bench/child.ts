@@ -1,12 +1,20 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
-/** A module of this folder in a process of its own, from source or from the build as we are. */
-export function startChild(module: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+/** A module of this folder in a process of its own, from source or from the build as we are. Its stdout is a pipe, or goes to a file. */
+export function startChild(
+  module: string,
+  args: readonly string[],
+  {
+    env = {},
+    stdout = 'pipe',
+  }: { readonly env?: Readonly<Record<string, string>>; readonly stdout?: 'pipe' | number } = {},
+) {
   const isSource = import.meta.url.endsWith('.ts')
   const path = fileURLToPath(new URL(isSource ? module : module.replace(/\.ts$/, '.js'), import.meta.url))
   return spawn(process.execPath, [...(isSource ? ['--import', 'tsx'] : []), path, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', stdout, 'inherit'],
     // eslint-disable-next-line node/no-process-env -- handed on
     env: { ...process.env, ...env },
   })
@@ -17,30 +25,25 @@ export async function runChild<T>(module: string, args: readonly string[], timeo
   const child = startChild(module, args)
   const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
   let out = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text))
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
   clearTimeout(timer)
   if (code !== 0) throw new Error(`${module} ${args.join(' ')} ended with ${code ?? 'a signal'}`)
   return JSON.parse(out) as T
 }
 
-/** The first match of a pattern in what the child writes to stdout, which is read to its end. */
-export function saidBy(child: ChildProcess, pattern: RegExp): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let out: string | undefined = ''
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      if (out === undefined) return
-      out += text
-      const [, found] = pattern.exec(out) ?? []
-      if (found === undefined) return
-      out = undefined
-      resolve(found)
-    })
-    child.once('close', (code) => reject(new Error(`the child ended with ${code ?? 'a signal'}`)))
-  })
+/** The first match of a pattern in what the child writes to this file. Throws where it ends without it. */
+export async function saidIn(path: string, child: ChildProcess, pattern: RegExp): Promise<string> {
+  for (;;) {
+    const [, found] = pattern.exec(await readFile(path, 'utf8')) ?? []
+    if (found !== undefined) return found
+    if (child.exitCode !== null) throw new Error(`the child ended with ${child.exitCode}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
 }
 
 export async function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return
   const closed = new Promise((resolve) => child.once('close', resolve))
   child.kill('SIGTERM')
   await closed

@@ -82,7 +82,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
     bars: columns((row) => text(row['inFlight']), {
       createsPerSecond: 'creates',
       bareLoopPerSecond: 'bare loop of the same work',
-      bareBytesPerSecond: 'the same, with everything encoded before',
+      bareBytesPerSecond: 'the same, encoded before',
     }),
   },
   http: {

@@ -1,9 +1,9 @@
 import autocannon, { type Request } from 'autocannon'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { median, shown, type Bench, type BenchContext } from './bench.ts'
-import { saidBy, startChild, stopChild } from './child.ts'
+import { saidIn, startChild, stopChild } from './child.ts'
 import { evidenceOf, placeOf } from './registry.ts'
 
 const CONNECTIONS = 64
@@ -22,29 +22,47 @@ export const http: Bench = {
   about: `the server over HTTP at ${CONNECTIONS} connections, beside a bare Koa route`,
   async run(context) {
     const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
-    const server = startChild('../server/main.ts', [], {
-      EVIDENCE_PORT: '0',
-      EVIDENCE_DATA_DIR: directory,
-      EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
-    })
     try {
-      const url = await saidBy(server, /"url":"([^"]+)"/)
-      const service = new Service(`${url}/api/v1`)
-      const size = context.quick ? 2_000 : EVIDENCES
-      await service.fill(size, context)
-      const body = JSON.stringify(await service.json(`/evidences/${COMPANY}/evidence/item%200`))
-      const bare = startChild('./bare-koa.ts', [body])
+      const { child, url } = await startListening(directory, '../server/main.ts', [], {
+        EVIDENCE_PORT: '0',
+        EVIDENCE_DATA_DIR: join(directory, 'data'),
+        EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
+      })
       try {
-        const bareUrl = await saidBy(bare, /(http:\S+)/)
-        return await measure(service, bareUrl, { size, bodyBytes: body.length, context })
+        return await besideBareKoa(directory, new Service(`${url}/api/v1`), context)
       } finally {
-        await stopChild(bare)
+        await stopChild(child)
       }
     } finally {
-      await stopChild(server)
       await rm(directory, { recursive: true })
     }
   },
+}
+
+async function besideBareKoa(directory: string, service: Service, context: BenchContext) {
+  const size = context.quick ? 2_000 : EVIDENCES
+  await service.fill(size, context)
+  const body = JSON.stringify(await service.json(`/evidences/${COMPANY}/evidence/item%200`))
+  const { child, url } = await startListening(directory, './bare-koa.ts', [body])
+  try {
+    return await measure(service, url, { size, bodyBytes: body.length, context })
+  } finally {
+    await stopChild(child)
+  }
+}
+
+/** A process that says its address. Its stdout is a file: through a pipe, a server that logs would wait for the one that asks it. */
+async function startListening(
+  directory: string,
+  module: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+) {
+  const path = join(directory, `${module.replaceAll(/[^a-z]/g, '')}.log`)
+  const file = await open(path, 'w')
+  const child = startChild(module, args, { env, stdout: file.fd })
+  await file.close()
+  return { child, url: await saidIn(path, child, /"url":"(http[^"]+)"/) }
 }
 
 class Service {

@@ -87,13 +87,17 @@ async function measure(
     findings[`ofBareBytesAt${width}`] = shown(ours / bytesOnly)
   }
   const batches: number[] = []
+  const pairs: number[] = []
   const singles: number[] = []
   for (let round = 0; round < rounds; round++) {
     singles.push((await inFlight(WIDTHS[2].count * scale, 256, () => createNext(bench))) / (WIDTHS[2].count * scale))
     batches.push((await inFlight(BATCHES, 1, () => createBatch(bench, place))) / (BATCHES * BATCH))
+    pairs.push((await inFlight(BATCHES, 2, () => createBatch(bench, place))) / (BATCHES * BATCH))
     progress(`batches of ${BATCH}, round ${round + 1} of ${rounds}`)
   }
   rows.push({ inFlight: `batches of ${BATCH}, one at a time`, createsPerSecond: shown(1 / median(batches)) })
+  rows.push({ inFlight: `batches of ${BATCH}, two at a time`, createsPerSecond: shown(1 / median(pairs)) })
+  findings['pairsOfBatchesOverSingles'] = shown(median(singles) / median(pairs))
   findings['batchesOverSingles'] = shown(median(singles) / median(batches))
   return {
     settings: { store: 'LevelDB, each group one synced write', rounds, sealing: 'as by default, every 5 s' },
