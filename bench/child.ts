@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** A module of this folder in a process of its own, from source or from the build as we are. Its stdout is a pipe, or goes to a file. */
@@ -40,6 +41,23 @@ export async function saidIn(path: string, child: ChildProcess, pattern: RegExp)
     if (child.exitCode !== null) throw new Error(`the child ended with ${child.exitCode}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
+}
+
+/**
+ * A process that says its address, and that address. Its stdout is a file in the directory: through a pipe, a server that logs would
+ * wait for the one that asks it.
+ */
+export async function startListening(
+  directory: string,
+  module: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+) {
+  const path = join(directory, `${module.replaceAll(/[^a-z]/g, '')}.log`)
+  const file = await open(path, 'w')
+  const child = startChild(module, args, { env, stdout: file.fd })
+  await file.close()
+  return { child, url: await saidIn(path, child, /"url":"(http[^"]+)"/) }
 }
 
 export async function stopChild(child: ChildProcess): Promise<void> {

@@ -1,9 +1,9 @@
 import autocannon, { type Request } from 'autocannon'
-import { mkdtemp, open, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { median, shown, type Bench, type BenchContext } from './bench.ts'
-import { saidIn, startChild, stopChild } from './child.ts'
+import { startListening, stopChild } from './child.ts'
 import { evidenceOf, placeOf } from './registry.ts'
 
 const CONNECTIONS = 64
@@ -49,20 +49,6 @@ async function besideBareKoa(directory: string, service: Service, context: Bench
   } finally {
     await stopChild(child)
   }
-}
-
-/** A process that says its address. Its stdout is a file: through a pipe, a server that logs would wait for the one that asks it. */
-async function startListening(
-  directory: string,
-  module: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-) {
-  const path = join(directory, `${module.replaceAll(/[^a-z]/g, '')}.log`)
-  const file = await open(path, 'w')
-  const child = startChild(module, args, { env, stdout: file.fd })
-  await file.close()
-  return { child, url: await saidIn(path, child, /"url":"(http[^"]+)"/) }
 }
 
 class Service {

@@ -62,6 +62,11 @@ export class PostgresServer {
     return this.#directory
   }
 
+  /** Of the process that all its others descend from. Requires that it runs. */
+  get pid(): number {
+    return this.#process?.pid as number
+  }
+
   url(database = 'postgres'): string {
     return `postgres://postgres@127.0.0.1:${this.port}/${database}`
   }
