@@ -1,4 +1,4 @@
-import { Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg'
+import { DatabaseError, Pool, type ClientBase, type PoolClient, type PoolConfig, type QueryConfig } from 'pg'
 import { RegistryError } from '../../core/errors.ts'
 import type { Logger } from '../../core/ports.ts'
 import { faultOf, isPassing, reasonOf } from './faults.ts'
@@ -29,6 +29,12 @@ export interface OpenPostgresOptions {
 const ANSWER_GRACE_MS = 5_000
 const CONNECT_TIMEOUT_MS = 5_000
 const MAX_PAUSE_MS = 500
+
+/**
+ * Statements are planned once for a connection, and by the primary keys. Else the server plans look-ups of few keys anew each time, for
+ * as much as they cost (bench/README.md, `servers`), and one that was planned while a table was small could go on reading it whole.
+ */
+const PLAN_ONCE = 'set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_bitmapscan = off'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -73,10 +79,14 @@ export class Database {
     statement: QueryConfig & { readonly rowMode: 'array' },
     values: unknown[] = [],
   ): Promise<Row[]> {
-    const read = this.retrying(() => this.#readers.query<Row>({ ...statement, values }))
+    return (await this.reading(this.retrying(() => this.#readers.query<Row>({ ...statement, values })))).rows
+  }
+
+  /** Answers a read, for which `close` waits until then. */
+  async reading<T>(read: Promise<T>): Promise<T> {
     this.#reads.add(read)
     try {
-      return (await read).rows
+      return await read
     } finally {
       this.#reads.delete(read)
     }
@@ -118,13 +128,30 @@ export class Database {
   }
 
   #pool(config: PoolConfig): Pool {
-    const pool = new Pool(config)
+    const pool = new Pool({
+      ...config,
+      // eslint-disable-next-line typescript/no-misused-promises -- the pool waits for it, and its types do not say so
+      onConnect: async (client) => {
+        client.on('error', () => undefined)
+        await this.#planOnce(client)
+        return config.onConnect?.(client)
+      },
+    })
     // An idle connection that is cut tells the pool; one in use fails its statement, and tells the client as well.
     const onError = (error: Error): void =>
       this.logger.warn({ reason: reasonOf(error) }, 'a database connection was lost')
     pool.on('error', onError)
-    pool.on('connect', (client) => client.on('error', () => undefined))
     return pool
+  }
+
+  /** A server that speaks PostgreSQL's protocol and knows no such settings plans as it does. */
+  async #planOnce(client: ClientBase): Promise<void> {
+    try {
+      await client.query(PLAN_ONCE)
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || isPassing(error)) throw error
+      this.logger.debug({ reason: reasonOf(error) }, 'the database plans statements by its own settings')
+    }
   }
 }
 

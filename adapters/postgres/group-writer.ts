@@ -11,6 +11,7 @@ import {
 import { RegistryError } from '../../core/errors.ts'
 import { appendRows, EMPTY_TAIL, packRows, ROW_ENTRIES, type LogTail, type RowChanges } from '../../core/log-rows.ts'
 import type { Commit, Entry, Key } from '../../core/ports.ts'
+import { byteaArray } from './bytea-array.ts'
 import { pause, type Database } from './database.ts'
 import { faultOf, isPassing, isRolledBack, reasonOf } from './faults.ts'
 import { bufferOf, headIsGone, keyBytes, keyText, rowsFrom, type LogRowRow, type RecordRow } from './rows.ts'
@@ -127,7 +128,10 @@ export class GroupWriter {
   async #currentEntries(client: PoolClient, commits: readonly Commit[]): Promise<Map<Key, Entry>> {
     const keys = new Set(commits.flatMap(keysToRead))
     if (keys.size === 0) return new Map()
-    const { rows } = await client.query<RecordRow>({ ...this.#database.sql.get, values: [Array.from(keys, keyBytes)] })
+    const { rows } = await client.query<RecordRow>({
+      ...this.#database.sql.get,
+      values: [byteaArray(Array.from(keys, keyBytes))],
+    })
     return new Map(
       rows.map(([key, value, version]) => [
         keyText(key),
@@ -140,16 +144,16 @@ export class GroupWriter {
     const { sql } = this.#database
     if (plan.appended.length > 0) {
       const { puts, deletes } = await this.#rowChanges(client, head.logSize, plan.appended)
-      const rows = [puts.map(({ start }) => start), puts.map(({ entries }) => bufferOf(entries)), deletes]
+      const rows = [puts.map(({ start }) => start), byteaArray(puts.map(({ entries }) => entries)), deletes]
       await client.query({ ...sql.append, values: [...rows, bufferOf(plan.appended), head.logSize] })
     }
     await client.query({
       ...sql.apply,
       values: [
-        plan.puts.map(({ key }) => keyBytes(key)),
-        plan.puts.map(({ value }) => bufferOf(value)),
+        byteaArray(plan.puts.map(({ key }) => keyBytes(key))),
+        byteaArray(plan.puts.map(({ value }) => value)),
         plan.puts.map(({ version }) => versionNumber(version)),
-        plan.deletes.map(keyBytes),
+        byteaArray(plan.deletes.map(keyBytes)),
         this.#writer,
         group,
         plan.lastVersion,

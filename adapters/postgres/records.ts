@@ -3,10 +3,11 @@ import { assertCommit, assertLogRange, LOG_ENTRY_BYTES, versionOf, type GroupPla
 import { RegistryError } from '../../core/errors.ts'
 import { packRows, ROW_ENTRIES } from '../../core/log-rows.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
+import { byteaArray } from './bytea-array.ts'
 import { Database, type OpenPostgresOptions } from './database.ts'
 import { GroupWriter } from './group-writer.ts'
-import { JoinedLookups } from './joined-lookups.ts'
-import { headIsGone, keyBytes, keyText, rowsFrom, type LogRowRow, type RecordRow } from './rows.ts'
+import { JoinedReads, type Found, type Wanted } from './joined-reads.ts'
+import { headIsGone, keyBytes, keyText, rowsFrom, type FoundRow, type LogRowRow, type RecordRow } from './rows.ts'
 
 /** Commits of one group; what waits beyond joins the next. It bounds the size of one transaction. */
 const MAX_GROUP = 1024
@@ -30,8 +31,7 @@ export async function openPostgresRecords(options: OpenPostgresOptions): Promise
 /** A RecordStore in PostgreSQL, for any number of processes. The commits that wait in a process are one group: `GroupWriter`. */
 export class PostgresRecords implements RecordStore {
   readonly #database: Database
-  readonly #records: JoinedLookups<RecordRow>
-  readonly #positions: JoinedLookups<number>
+  readonly #reads: JoinedReads
   readonly #groups: GroupWriter
   #waiting: Waiting[] = []
   #draining: Promise<void> | undefined
@@ -40,23 +40,15 @@ export class PostgresRecords implements RecordStore {
   constructor(database: Database) {
     this.#database = database
     this.#groups = new GroupWriter(database)
-    const { sql } = database
-    this.#records = new JoinedLookups(async (keys) => {
-      const rows = await database.rows<RecordRow>(sql.get, [keys.map(keyBytes)])
-      return new Map(rows.map((row) => [keyText(row[0]), row]))
-    })
-    this.#positions = new JoinedLookups(async (entries) => {
-      const rows = await database.rows<[Buffer, string]>(sql.positions, [entries.map((hex) => Buffer.from(hex, 'hex'))])
-      return new Map(rows.map(([entry, position]) => [toHex(entry), Number(position)]))
-    })
+    this.#reads = new JoinedReads((wanted) => this.#look(wanted))
   }
 
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
     this.#assertOpen()
     if (keys.length === 0) return []
-    const found = await this.#records.find(keys)
+    const { records } = await this.#find({ keys, entries: [] })
     return keys.map((key) => {
-      const row = found.get(key)
+      const row = records.get(key)
       // Each its own bytes, also where a key is asked for twice.
       return row && { key, value: new Uint8Array(row[1]), version: versionOf(Number(row[2])) }
     })
@@ -122,8 +114,8 @@ export class PostgresRecords implements RecordStore {
     this.#assertOpen()
     if (entries.length === 0) return []
     const names = entries.map(toHex)
-    const found = await this.#positions.find(names)
-    return names.map((name) => found.get(name))
+    const { positions } = await this.#find({ keys: [], entries: names })
+    return names.map((name) => positions.get(name))
   }
 
   /**
@@ -153,6 +145,18 @@ export class PostgresRecords implements RecordStore {
     return (this.#closing ??= this.#close())
   }
 
+  #find(wanted: Wanted): Promise<Found> {
+    return this.#database.reading(this.#reads.find(wanted))
+  }
+
+  /** One statement, so one snapshot. */
+  async #look({ keys, entries }: Wanted): Promise<Found> {
+    const { get, positions, getAndPositions } = this.#database.sql
+    const values = [keys.map(keyBytes), entries.map(entryBytes)].filter(({ length }) => length > 0).map(byteaArray)
+    const statement = entries.length === 0 ? get : keys.length === 0 ? positions : getAndPositions
+    return foundIn(await this.#database.rows<FoundRow>(statement, values))
+  }
+
   async #close(): Promise<void> {
     await this.#draining
     await this.#database.close()
@@ -180,6 +184,17 @@ export class PostgresRecords implements RecordStore {
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new RegistryError('CLOSED', 'The record store is closed')
   }
+}
+
+const entryBytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
+
+function foundIn(rows: readonly FoundRow[]): Found {
+  const records = new Map<Key, RecordRow>()
+  const positions = new Map<string, number>()
+  for (const [key, value, number] of rows)
+    if (value === null) positions.set(toHex(key), Number(number))
+    else records.set(keyText(key), [key, value, number])
+  return { records, positions }
 }
 
 /** The values are copied when the commit is called: what a caller does to them while it waits must not reach the store. */

@@ -6,6 +6,8 @@ import type { Key } from '../../core/ports.ts'
 /** Rows as the statements answer them, and what they mean. */
 
 export type RecordRow = [key: Buffer, value: Buffer, version: string]
+/** A record; or without a value a log entry, and its position in place of the version. */
+export type FoundRow = [key: Buffer, value: Buffer | null, number: string]
 export type LogRowRow = [start: string, entries: Buffer]
 
 /** Printable ASCII, which a key is, and the zero byte. */

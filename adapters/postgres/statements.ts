@@ -13,8 +13,12 @@ const named = (name: string, text: string): QueryConfig & { readonly rowMode: 'a
 })
 
 /** Requires a name that `assertSchemaName` takes: it goes into the text. */
-export const statementsOf = (schema: string) =>
-  ({
+export const statementsOf = (schema: string) => {
+  const recordsAt = (parameter: string): string =>
+    `select key, value, version from ${schema}.record where key = any(${parameter}::bytea[])`
+  const positionsOf = (parameter: string): string =>
+    `select entry, null::bytea, position from ${schema}.log_position where entry = any(${parameter}::bytea[])`
+  return {
     /**
      * One round trip. The lock is the first thing that a group does, also where it will append nothing: so groups are serial, and under
      * READ COMMITTED each later statement sees all that the groups before have committed.
@@ -24,7 +28,9 @@ export const statementsOf = (schema: string) =>
       rowMode: 'array',
     },
     head: named('head', `select log_size from ${schema}.head where id = 1`),
-    get: named('get', `select key, value, version from ${schema}.record where key = any($1::bytea[])`),
+    get: named('get', recordsAt('$1')),
+    positions: named('positions', positionsOf('$1')),
+    getAndPositions: named('get_and_positions', `${recordsAt('$1')} union all ${positionsOf('$2')}`),
     list: named(
       'list',
       `select key, value, version from ${schema}.record where key >= $1 and key < $2 order by key limit $3`,
@@ -37,7 +43,6 @@ export const statementsOf = (schema: string) =>
       'log_rows',
       `select start, entries from ${schema}.log_row where start >= $1 and start < $2 order by start`,
     ),
-    positions: named('positions', `select entry, position from ${schema}.log_position where entry = any($1::bytea[])`),
     /** A group's whole effect. The parts touch no row twice, so their order does not matter. */
     apply: named(
       'apply',
@@ -82,4 +87,5 @@ export const statementsOf = (schema: string) =>
     ),
     now: named('now', `select (extract(epoch from clock_timestamp()) * 1000)::bigint`),
     forgetRequests: named('forget_requests', `delete from ${schema}.rate where ends < now()`),
-  }) as const
+  } as const
+}
