@@ -24,8 +24,8 @@ export interface HttpLoadResult {
 
 /**
  * Keep-alive connections, each with one request under way at a time, on one thread. It knows just enough of HTTP/1.1 for a server that
- * says `Content-Length`: where client and servers share the cores, what a client spends is missing to them, and autocannon spends
- * about as much on a request as such a server on a read. Throws at the first answer that is not 2xx, and where a connection ends.
+ * says `Content-Length`: where client and servers share the cores, what a client spends is missing to them (11 µs a request, autocannon
+ * 18, against a bare server). Throws at the first answer that is not 2xx, and where a connection ends.
  */
 export async function httpLoad({ urls, connections, seconds, headers, next }: HttpLoad): Promise<HttpLoadResult> {
   const sockets = await Promise.all(

@@ -79,14 +79,10 @@ export class Database {
     statement: QueryConfig & { readonly rowMode: 'array' },
     values: unknown[] = [],
   ): Promise<Row[]> {
-    return (await this.reading(this.retrying(() => this.#readers.query<Row>({ ...statement, values })))).rows
-  }
-
-  /** Answers a read, for which `close` waits until then. */
-  async reading<T>(read: Promise<T>): Promise<T> {
+    const read = this.retrying(() => this.#readers.query<Row>({ ...statement, values }))
     this.#reads.add(read)
     try {
-      return await read
+      return (await read).rows
     } finally {
       this.#reads.delete(read)
     }
@@ -120,9 +116,10 @@ export class Database {
     }
   }
 
-  /** Reads under way end first; what fails is not tried again. */
-  async close(): Promise<void> {
+  /** Reads under way end first, and `others`, which may begin more; what fails is not tried again. */
+  async close(others: () => Promise<void> = async () => undefined): Promise<void> {
     this.#isClosed = true
+    await others()
     while (this.#reads.size > 0) await Promise.allSettled(this.#reads)
     await Promise.all([this.#readers.end(), this.#writer.end()])
   }

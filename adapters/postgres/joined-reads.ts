@@ -31,7 +31,7 @@ interface Waiting extends Wanted {
 export class JoinedReads {
   readonly #look: (wanted: Wanted) => Promise<Found>
   #waiting: Waiting[] = []
-  #running = 0
+  readonly #running = new Set<Promise<void>>()
   #isStarting = false
 
   constructor(look: (wanted: Wanted) => Promise<Found>) {
@@ -46,13 +46,21 @@ export class JoinedReads {
     })
   }
 
+  /** When all that was called has its answer. */
+  async settled(): Promise<void> {
+    while (this.#running.size > 0 || this.#waiting.length > 0) {
+      await Promise.all(this.#running)
+      await new Promise(setImmediate)
+    }
+  }
+
   /** After what this turn of the event loop brings: requests that came together, and what those ask next that were just answered. */
   #startSoon(): void {
-    if (this.#isStarting || this.#running >= MAX_RUNNING || this.#waiting.length === 0) return
+    if (this.#isStarting || this.#running.size >= MAX_RUNNING || this.#waiting.length === 0) return
     this.#isStarting = true
     setImmediate(() => {
       this.#isStarting = false
-      while (this.#running < MAX_RUNNING && this.#waiting.length > 0) void this.#run(this.#takeGroup())
+      while (this.#running.size < MAX_RUNNING && this.#waiting.length > 0) this.#run(this.#takeGroup())
     })
   }
 
@@ -64,16 +72,15 @@ export class JoinedReads {
     return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end)
   }
 
-  async #run(group: readonly Waiting[]): Promise<void> {
-    this.#running += 1
-    try {
-      await this.#answer(group)
-    } finally {
-      this.#running -= 1
+  #run(group: readonly Waiting[]): void {
+    const running = this.#answer(group).finally(() => {
+      this.#running.delete(running)
       this.#startSoon()
-    }
+    })
+    this.#running.add(running)
   }
 
+  /** Does not throw. */
   async #answer(group: readonly Waiting[]): Promise<void> {
     try {
       const found = await this.#look({

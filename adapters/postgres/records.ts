@@ -46,7 +46,7 @@ export class PostgresRecords implements RecordStore {
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
     this.#assertOpen()
     if (keys.length === 0) return []
-    const { records } = await this.#find({ keys, entries: [] })
+    const { records } = await this.#reads.find({ keys, entries: [] })
     return keys.map((key) => {
       const row = records.get(key)
       // Each its own bytes, also where a key is asked for twice.
@@ -114,7 +114,7 @@ export class PostgresRecords implements RecordStore {
     this.#assertOpen()
     if (entries.length === 0) return []
     const names = entries.map(toHex)
-    const { positions } = await this.#find({ keys: [], entries: names })
+    const { positions } = await this.#reads.find({ keys: [], entries: names })
     return names.map((name) => positions.get(name))
   }
 
@@ -145,10 +145,6 @@ export class PostgresRecords implements RecordStore {
     return (this.#closing ??= this.#close())
   }
 
-  #find(wanted: Wanted): Promise<Found> {
-    return this.#database.reading(this.#reads.find(wanted))
-  }
-
   /** One statement, so one snapshot. */
   async #look({ keys, entries }: Wanted): Promise<Found> {
     const { get, positions, getAndPositions } = this.#database.sql
@@ -159,7 +155,7 @@ export class PostgresRecords implements RecordStore {
 
   async #close(): Promise<void> {
     await this.#draining
-    await this.#database.close()
+    await this.#database.close(() => this.#reads.settled())
   }
 
   async #drain(): Promise<void> {
