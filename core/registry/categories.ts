@@ -36,7 +36,7 @@ export class RegistryCategories implements Categories {
     options: WriteOptions = {},
   ): Promise<{ readonly id: string }> {
     const { name, description } = validate(NewCategory, input)
-    return write(this.#context, scope, options, async (now) => {
+    return write(this.#context, scope, options, async ({ now }) => {
       const record = newCategory(this.#context, { name, description, image, now })
       await this.#assertNameFree(keys.categoryName(scope.companyId, name))
       return { commit: createCategory(scope, record, image), answer: { id: record.id } }
@@ -51,7 +51,7 @@ export class RegistryCategories implements Categories {
     options: WriteOptions = {},
   ): Promise<{ readonly id: string }> {
     const { name, description } = validate(NewCategory, input)
-    return write(this.#context, scope, options, async (now) => {
+    return write(this.#context, scope, options, async ({ now }) => {
       const category = await this.#category(scope, categoryId)
       const record: SubcategoryRecord = { ...newCategory(this.#context, { name, description, image, now }), categoryId }
       await this.#assertNameFree(keys.subcategoryName(categoryId, name))
