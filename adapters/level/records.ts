@@ -13,6 +13,7 @@ import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import { appendRows, EMPTY_TAIL, packRows, type LogTail } from '../../core/log-rows.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
 import { checkDatabase, type Found } from './check.ts'
+import { HotEntries } from './hot-entries.ts'
 import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { readRows } from './log-rows.ts'
@@ -61,6 +62,7 @@ export class LevelRecords implements RecordStore {
   /** abstract-level's types do not name this part of the manifest yet. */
   readonly #canReadNow: boolean
   readonly #putOptions: ReturnType<typeof layout.putOptions>
+  readonly #hot = new HotEntries()
   #head: Head
   #tail: LogTail
   #waiting: Waiting[] = []
@@ -105,6 +107,16 @@ export class LevelRecords implements RecordStore {
 
   /** Without a promise: 1 µs where it is cached, where one that waits takes 60. */
   #readNow(key: Key): Entry | undefined {
+    // What is being written may be there already, or not yet: then only the database knows.
+    if (this.#isWriting) return this.#readDatabase(key)
+    const hot = this.#hot.get(key)
+    if (hot !== undefined) return hot
+    const entry = this.#readDatabase(key)
+    if (entry !== undefined) this.#hot.note(entry)
+    return entry
+  }
+
+  #readDatabase(key: Key): Entry | undefined {
     try {
       return decoded(key, this.#db.getSync<Key, Uint8Array>(key, layout.BY_TEXT))
     } catch (error) {
@@ -219,7 +231,8 @@ export class LevelRecords implements RecordStore {
     const rows = appendRows(this.#tail, this.#head.logSize, plan.appended)
     const positions = await this.#read(() => this.#newPositions(plan.appended))
     const byText = this.#putOptions
-    await this.#write((batch) => {
+    const changed = [...plan.puts.map(({ key }) => key), ...plan.deletes]
+    await this.#write(changed, (batch) => {
       batch.put(layout.HEAD_KEY, layout.encodeHead(head), byText)
       for (const entry of plan.puts) batch.put(entry.key, layout.encodeRecord(entry), byText)
       for (const key of plan.deletes) batch.del(key, byText)
@@ -275,9 +288,10 @@ export class LevelRecords implements RecordStore {
   }
 
   /** One synced chained batch: it takes 5.5 ms where an array batch takes 7.9 to 24. */
-  async #write(fill: (batch: Batch) => void): Promise<void> {
+  async #write(changed: readonly Key[], fill: (batch: Batch) => void): Promise<void> {
     const batch = await this.#read(() => filledBatch(this.#db, fill))
     this.#isWriting = true
+    for (const key of changed) this.#hot.drop(key)
     try {
       await batch.write({ sync: true })
     } catch (cause) {

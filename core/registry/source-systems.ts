@@ -23,6 +23,8 @@ export class RegistrySourceSystems implements SourceSystems {
   #operatorMac: Uint8Array | undefined
   /** Of the record that it was read from. */
   #operatorVersion: Version | undefined
+  /** Records of keys that are not the operator's of now. */
+  #notOperators = new WeakSet<ApiKeyRecord>()
 
   constructor(context: Context, hmacKey: Uint8Array) {
     this.#context = context
@@ -48,7 +50,7 @@ export class RegistrySourceSystems implements SourceSystems {
       checks: ifNone ? [{ key: keys.operator(), version: null }] : [],
       writes: [put(keys.operator(), { mac: toHex(mac) })],
     })
-    if (ok) this.#operatorMac = mac
+    if (ok) this.#setOperatorMac(mac)
     return ok
   }
 
@@ -57,8 +59,12 @@ export class RegistrySourceSystems implements SourceSystems {
     const looked = await this.#context.records.get([keys.apiKey(this.#mac(companyId, apiKey)), keys.operator()])
     const [entry, operator] = looked
     this.#noteOperator(operator)
-    if (this.#isOperatorKey(apiKey)) return { kind: 'operator' }
     const found = entry && this.#apiKeys.of(entry)
+    // A record is found by its key, so what was compared once need not be again.
+    if (found === undefined || !this.#notOperators.has(found)) {
+      if (this.#isOperatorKey(apiKey)) return { kind: 'operator' }
+      if (found !== undefined) this.#notOperators.add(found)
+    }
     if (found === undefined || !found.active) return undefined
     return { kind: 'sourceSystem', id: found.systemId, permissions: found.permissions }
   }
@@ -194,8 +200,13 @@ export class RegistrySourceSystems implements SourceSystems {
 
   #noteOperator(entry: Entry | undefined): void {
     if (entry !== undefined && entry.version === this.#operatorVersion) return
-    this.#operatorMac = entry && fromHex(decodeRecord<{ mac: string }>(entry.value).mac)
+    this.#setOperatorMac(entry && fromHex(decodeRecord<{ mac: string }>(entry.value).mac))
     this.#operatorVersion = entry?.version
+  }
+
+  #setOperatorMac(mac: Uint8Array | undefined): void {
+    this.#operatorMac = mac
+    this.#notOperators = new WeakSet()
   }
 
   #mac(companyId: string, apiKey: string): string {
