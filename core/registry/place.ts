@@ -2,7 +2,13 @@ import { RegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
 import type { Add, Check, Write } from '../ports.ts'
 import type { Scope } from '../registry.ts'
-import { categoryNotFound, createCategory, createSubcategory, newCategory, subcategoryNotFound } from './categories.ts'
+import {
+  categoryNotFound,
+  createCategory,
+  createSubcategory,
+  newCategory,
+  subcategoryNotFound,
+} from './new-category.ts'
 import { mustRead, read, type Attempt, type Context, type Read } from './context.ts'
 import type { CategoryRecord, SubcategoryRecord } from './records.ts'
 
