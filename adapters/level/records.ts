@@ -9,6 +9,7 @@ import {
   planGroup,
   type GroupPlan,
 } from '../../core/commit-plan.ts'
+import { CommitQueue } from '../../core/commit-queue.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import { appendRows, EMPTY_TAIL, packRows, type LogTail } from '../../core/log-rows.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
@@ -17,9 +18,6 @@ import { HotEntries } from './hot-entries.ts'
 import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { readRows } from './log-rows.ts'
-
-/** Commits of one group; what waits beyond joins the next. It bounds the memory of one write. */
-const MAX_GROUP = 1024
 
 /**
  * Up to so many keys of a group are read one by one on this thread: 1 µs each where they are cached, where a getMany takes 1.4
@@ -42,12 +40,6 @@ export interface LevelRecordsOptions {
   readonly afterClose?: () => Promise<void>
 }
 
-interface Waiting {
-  readonly commit: Commit
-  readonly resolve: (result: CommitResult) => void
-  readonly reject: (error: unknown) => void
-}
-
 /**
  * A RecordStore over any abstract-level database that nobody else writes to. Commits are decided one at a time; those
  * that wait while a group is written are the next group, one synced batch.
@@ -63,10 +55,9 @@ export class LevelRecords implements RecordStore {
   readonly #canReadNow: boolean
   readonly #putOptions: ReturnType<typeof layout.putOptions>
   readonly #hot = new HotEntries()
+  readonly #queue = new CommitQueue((commits) => this.#commitGroup(commits))
   #head: Head
   #tail: LogTail
-  #waiting: Waiting[] = []
-  #draining: Promise<void> | undefined
   #closing: Promise<void> | undefined
   /** A batch is on its way to the database. */
   #isWriting = false
@@ -144,10 +135,7 @@ export class LevelRecords implements RecordStore {
     this.#assertOpen()
     this.#assertSound()
     assertCommit(commit)
-    return new Promise<CommitResult>((resolve, reject) => {
-      this.#waiting.push({ commit, resolve, reject })
-      this.#draining ??= this.#drain()
-    })
+    return this.#queue.add(commit)
   }
 
   async readLog(from: number, count: number): Promise<Uint8Array> {
@@ -201,25 +189,6 @@ export class LevelRecords implements RecordStore {
     } finally {
       await iterator.close()
     }
-  }
-
-  async #drain(): Promise<void> {
-    // Callers of the same turn join one group, also those that the last group woke and that await other things first.
-    await new Promise(setImmediate)
-    while (this.#waiting.length > 0) {
-      const group = this.#waiting.splice(0, MAX_GROUP)
-      try {
-        const { outcomes } = await this.#commitGroup(group.map(({ commit }) => commit))
-        for (const [index, { resolve, reject }] of group.entries()) {
-          const outcome = outcomes[index]!
-          if (outcome instanceof RegistryError) reject(outcome)
-          else resolve(outcome)
-        }
-      } catch (error) {
-        for (const { reject } of group) reject(error)
-      }
-    }
-    this.#draining = undefined
   }
 
   async #commitGroup(commits: readonly Commit[]): Promise<GroupPlan> {
@@ -330,7 +299,7 @@ export class LevelRecords implements RecordStore {
   }
 
   async #close(): Promise<void> {
-    await this.#draining
+    await this.#queue.emptied()
     try {
       await this.#db.close()
     } finally {
