@@ -225,10 +225,9 @@ export class RegistryEvidences implements Evidences {
   }
 
   async #listItems(records: readonly EvidenceRecord[]): Promise<EvidenceListItem[]> {
-    const txIds = records.flatMap(({ txId, lastTxId }) => [txId, lastTxId])
-    const blocks = await blocksOf(this.#context, txIds)
-    return records.map((record, i) => {
-      const [created, updated] = [blocks[2 * i], blocks[2 * i + 1]]
+    const blocks = await blocksOf(this.#context, new Set(records.flatMap(({ txId, lastTxId }) => [txId, lastTxId])))
+    return records.map((record) => {
+      const [created, updated] = [blocks.get(record.txId), blocks.get(record.lastTxId)]
       const { changes } = record
       return {
         id: record.id,
@@ -280,11 +279,17 @@ export class RegistryEvidences implements Evidences {
   }
 }
 
-/** The block that covers each txId, `undefined` where none is confirmed yet. */
-async function blocksOf({ records, log }: Context, txIds: readonly string[]): Promise<readonly (number | undefined)[]> {
-  const positions = await records.positionsOf(txIds.map((txId) => fromHex(txId) as Uint8Array))
+/** The block that covers each txId, by txId, where one is confirmed. */
+async function blocksOf({ records, log }: Context, txIds: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
+  const names = [...txIds]
+  const positions = await records.positionsOf(names.map((txId) => fromHex(txId) as Uint8Array))
   const known = await log.blockNumbersOf(positions.map((position) => position ?? Number.MAX_SAFE_INTEGER - 1))
-  return positions.map((position, i) => (position === undefined ? undefined : known[i]))
+  const blocks = new Map<string, number>()
+  for (const [i, txId] of names.entries()) {
+    const block = positions[i] === undefined ? undefined : known[i]
+    if (block !== undefined) blocks.set(txId, block)
+  }
+  return blocks
 }
 
 function assertMeta<T extends { readonly meta?: unknown }>(input: T): T {
