@@ -1,5 +1,6 @@
 import { concatBytes, toHex } from '../../core/bytes.ts'
-import { assertCommit, assertLogRange, LOG_ENTRY_BYTES, versionOf, type GroupPlan } from '../../core/commit-plan.ts'
+import { assertCommit, assertLogRange, LOG_ENTRY_BYTES, versionOf } from '../../core/commit-plan.ts'
+import { CommitQueue } from '../../core/commit-queue.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { packRows, ROW_ENTRIES } from '../../core/log-rows.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
@@ -9,19 +10,11 @@ import { GroupWriter } from './group-writer.ts'
 import { JoinedReads, type Found, type Wanted } from './joined-reads.ts'
 import { headIsGone, keyBytes, keyText, rowsFrom, type FoundRow, type LogRowRow, type RecordRow } from './rows.ts'
 
-/** Commits of one group; what waits beyond joins the next. It bounds the size of one transaction. */
-const MAX_GROUP = 1024
 const LIST_PAGE = 128
 /** How many of the requests that are counted also delete the counts of windows that are over. */
 const FORGET_SHARE = 1 / 1_000
 /** Rows of the log in one read: 512 KiB of entries, twice that on the wire. */
 const LOG_PAGE_ROWS = 64
-
-interface Waiting {
-  readonly commit: Commit
-  readonly resolve: (result: CommitResult) => void
-  readonly reject: (error: unknown) => void
-}
 
 /** Opens a record store in a PostgreSQL database, and makes or migrates its schema. Throws as `Database.open`. */
 export async function openPostgresRecords(options: OpenPostgresOptions): Promise<PostgresRecords> {
@@ -32,14 +25,13 @@ export async function openPostgresRecords(options: OpenPostgresOptions): Promise
 export class PostgresRecords implements RecordStore {
   readonly #database: Database
   readonly #reads: JoinedReads
-  readonly #groups: GroupWriter
-  #waiting: Waiting[] = []
-  #draining: Promise<void> | undefined
+  readonly #queue: CommitQueue
   #closing: Promise<void> | undefined
 
   constructor(database: Database) {
     this.#database = database
-    this.#groups = new GroupWriter(database)
+    const groups = new GroupWriter(database)
+    this.#queue = new CommitQueue((commits) => groups.commitGroup(commits))
     this.#reads = new JoinedReads((wanted) => this.#look(wanted))
   }
 
@@ -79,10 +71,7 @@ export class PostgresRecords implements RecordStore {
   async commit(commit: Commit): Promise<CommitResult> {
     this.#assertOpen()
     assertCommit(commit)
-    return new Promise<CommitResult>((resolve, reject) => {
-      this.#waiting.push({ commit: ownBytes(commit), resolve, reject })
-      this.#draining ??= this.#drain()
-    })
+    return this.#queue.add(ownBytes(commit))
   }
 
   async readLog(from: number, count: number): Promise<Uint8Array> {
@@ -154,27 +143,8 @@ export class PostgresRecords implements RecordStore {
   }
 
   async #close(): Promise<void> {
-    await this.#draining
+    await this.#queue.emptied()
     await this.#database.close(() => this.#reads.settled())
-  }
-
-  async #drain(): Promise<void> {
-    // Callers of the same turn join one group, also those that the last group woke and that await other things first.
-    await new Promise(setImmediate)
-    while (this.#waiting.length > 0) {
-      const group = this.#waiting.splice(0, MAX_GROUP)
-      try {
-        const { outcomes } = await this.#groups.commitGroup(group.map(({ commit }) => commit))
-        for (const [index, { resolve, reject }] of group.entries()) {
-          const outcome = outcomes[index] as GroupPlan['outcomes'][number]
-          if (outcome instanceof RegistryError) reject(outcome)
-          else resolve(outcome)
-        }
-      } catch (error) {
-        for (const { reject } of group) reject(error)
-      }
-    }
-    this.#draining = undefined
   }
 
   #assertOpen(): void {

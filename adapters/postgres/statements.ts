@@ -76,6 +76,7 @@ export const statementsOf = (schema: string) => {
     ),
     lastGroup: named('last_group', `select last_group from ${schema}.writer where id = $1`),
     forgetWriters: `delete from ${schema}.writer where at < now() - interval '30 days'`,
+    // Of two that began at once, the one that began first may come second, to a window that ends more than its length later.
     countRequest: named(
       'count_request',
       `insert into ${schema}.rate as r (sender, requests, ends)
@@ -83,7 +84,7 @@ export const statementsOf = (schema: string) => {
       on conflict (sender) do update set
         requests = case when r.ends <= now() then 1 else r.requests + 1 end,
         ends = case when r.ends <= now() then excluded.ends else r.ends end
-      returning requests, (extract(epoch from ends - now()) * 1000)::bigint`,
+      returning requests, least((extract(epoch from ends - now()) * 1000)::bigint, $2::bigint)`,
     ),
     now: named('now', `select (extract(epoch from clock_timestamp()) * 1000)::bigint`),
     forgetRequests: named('forget_requests', `delete from ${schema}.rate where ends < now()`),
