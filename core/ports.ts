@@ -252,9 +252,9 @@ export interface TreeEngine {
   /**
    * Builds tiles of 256 (core/tree/tile.ts) over one row of the tree.
    * `entries`: n × 32 bytes, hashed to leaves H(00 ‖ entry) first; `nodes`: n × 32 bytes, taken as they are.
-   * Answers the tiles one after the other in the layout of `tile.ts`; only the last may be partial.
+   * Answers the tiles in order, each in the layout of `tile.ts`; only the last may be partial. Neighbours may be views of one buffer.
    */
-  tiles(row: Uint8Array, kind: 'entries' | 'nodes', signal?: AbortSignal): Promise<Uint8Array>
+  tiles(row: Uint8Array, kind: 'entries' | 'nodes', signal?: AbortSignal): Promise<readonly Uint8Array[]>
   /** The inclusion proofs (RFC 9162 § 2.1.3.1) of all leaves of these blocks, in order. A RangeError where a tile does not hold its block. */
   proofs(blocks: readonly ProofBlock[], format: ProofFormat, signal?: AbortSignal): Promise<Uint8Array>
   close(): Promise<void>

@@ -4,7 +4,7 @@ import { keys } from '../../core/keys.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { encodeRecord } from '../../core/log/record-json.ts'
 import type { TreeEngine } from '../../core/ports.ts'
-import { nodeAt, splitTiles, TILE_HEIGHT } from '../../core/tree/tile.ts'
+import { nodeAt, TILE_HEIGHT } from '../../core/tree/tile.ts'
 import { batchProofs, InlineEngine, PoolEngine } from '../../sealer/index.ts'
 import { countOf, HASH, type Contestant, type Tree } from './contestant.ts'
 
@@ -13,7 +13,7 @@ export async function hashTree(engine: TreeEngine, entries: Uint8Array): Promise
   const levels: (readonly Uint8Array[])[] = []
   let row = entries
   for (let kind: 'entries' | 'nodes' = 'entries'; row.length > 0; kind = 'nodes') {
-    const tiles = splitTiles(await engine.tiles(row, kind), countOf(row))
+    const tiles = await engine.tiles(row, kind)
     levels.push(tiles)
     const tops = tiles.map((tile) => nodeAt(tile, TILE_HEIGHT, 0)).filter((top) => top !== undefined)
     row = Buffer.concat(tops)

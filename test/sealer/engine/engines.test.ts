@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import fc from 'fast-check'
 import { concatBytes, equalBytes } from '../../../core/bytes.ts'
 import type { ProofBlock, TreeEngine } from '../../../core/ports.ts'
 import { leafHash } from '../../../core/tree/hasher.ts'
-import { nodeAt, splitTiles, TILE_WIDTH, widthOf } from '../../../core/tree/tile.ts'
+import { nodeAt, TILE_WIDTH, widthOf } from '../../../core/tree/tile.ts'
 import { InlineEngine } from '../../../sealer/engine/inline.ts'
 import { PoolEngine } from '../../../sealer/engine/pool.ts'
 import { nodeTable, sampleEntries } from '../../core/tree/node-table.ts'
@@ -17,9 +18,10 @@ const closed = { code: 'CLOSED' }
 const dyingWorker = moduleUrl(import.meta.url, './dying-worker.ts')
 
 /** Each node of each tile, one by one against a table made node by node. */
-function assertTiles(tiles: Uint8Array, count: number): void {
+function assertTiles(tiles: readonly Uint8Array[], count: number): void {
   const source = nodeTable(all.slice(0, count))
-  for (const [index, tile] of splitTiles(tiles, count).entries()) {
+  assert.equal(tiles.length, Math.ceil(count / TILE_WIDTH))
+  for (const [index, tile] of tiles.entries()) {
     const width = widthOf(tile) as number
     assert.equal(width, Math.min(TILE_WIDTH, count - index * TILE_WIDTH))
     for (let level = 0; level <= 8; level++)
@@ -63,7 +65,7 @@ for (const [name, engine] of Object.entries(engines))
       const input = row(600).slice()
       const out = await engine.tiles(input, 'entries')
       assert.deepEqual(input, row(600))
-      assert.ok(out.buffer instanceof ArrayBuffer)
+      for (const tile of out) assert.ok(tile.buffer instanceof ArrayBuffer)
     })
 
     it('refuses proofs that a tile does not hold, and those whose caller gave up', async () => {
@@ -130,7 +132,7 @@ describe('the pool', () => {
     try {
       const counts = [300, 5000, 1, 777, 4096, 2, 3]
       const rounds = [counts, counts.toReversed(), [4999]]
-      const answers: (readonly [number, Uint8Array])[] = []
+      const answers: (readonly [number, readonly Uint8Array[]])[] = []
       for (const round of rounds)
         answers.push(
           ...(await Promise.all(round.map(async (n) => [n, await engine.tiles(row(n), 'entries')] as const))),
@@ -157,6 +159,44 @@ describe('the pool', () => {
         assert.equal(outcome, undefined)
         assertTiles(await other, 4000 + i)
       }
+    } finally {
+      await engine.close()
+    }
+  })
+
+  it('uses no memory again that somebody still works on, whichever rows are given up when', async () => {
+    const engine = new PoolEngine({ maxThreads: 3, inlineHashes: 0 })
+    const plain = new Map<number, Uint8Array>()
+    const want = (count: number): Uint8Array => {
+      const known = plain.get(count) ?? plainTiles(row(count), 'entries')
+      plain.set(count, known)
+      return known
+    }
+    const one = async (count: number, afterMs: number | null): Promise<void> => {
+      const controller = new AbortController()
+      const input = row(count).slice()
+      const given = engine.tiles(input, 'entries', controller.signal)
+      if (afterMs !== null) setTimeout(() => controller.abort(), afterMs)
+      const outcome = await given.then(
+        (tiles) => concatBytes(...tiles),
+        (error: unknown) => assert.equal((error as Error).name, 'AbortError'),
+      )
+      // The caller's again.
+      input.fill(0xff)
+      if (outcome === undefined) return assert.notEqual(afterMs, null)
+      assert.equal(Buffer.compare(outcome, want(count)), 0, `${count} entries`)
+    }
+    const calls = fc.array(
+      fc.tuple(fc.integer({ min: 1, max: all.length }), fc.option(fc.double({ min: 0, max: 4, noNaN: true }))),
+      { minLength: 1, maxLength: 12 },
+    )
+    try {
+      await fc.assert(
+        fc.asyncProperty(calls, async (rows) => {
+          await Promise.all(rows.map(([count, afterMs]) => one(count, afterMs)))
+        }),
+        { numRuns: 25 },
+      )
     } finally {
       await engine.close()
     }
