@@ -1,16 +1,15 @@
 import { availableParallelism } from 'node:os'
 import type { Piscina } from 'piscina'
 import { RegistryError } from '../../core/errors.ts'
-import type { ProofBlock, ProofFormat, TreeEngine } from '../../core/ports.ts'
+import type { TreeEngine } from '../../core/ports.ts'
 import { splitTiles, TILE_WIDTH } from '../../core/tree/tile.ts'
 import { untilAborted } from '../aborted.ts'
 import { compileKernel } from '../kernel/kernel.ts'
-import { assertHeld } from '../kernel/proofs.ts'
 import { TILE_ROW_BYTES, type RowKind } from '../kernel/tiles.ts'
 import { InlineEngine } from './inline.ts'
 import { countOf } from './row.ts'
 import { Slots } from './slots.ts'
-import type { ProofsTask, TilesTask } from './worker.ts'
+import type { TilesTask } from './worker.ts'
 
 export interface PoolOptions {
   /** Default: one less than the machine has, 1 to 4. */
@@ -19,8 +18,8 @@ export interface PoolOptions {
   readonly idleTimeoutMs?: number
   /** Rows of so many hashes or fewer are hashed in this thread, which starts no worker for them. Default 4,096 (some 1 ms). */
   readonly inlineHashes?: number
-  /** Tasks that may wait for a worker, `maxThreads` for a row and one for a call of `proofs`: beyond them `UNAVAILABLE`. Default 256. */
-  readonly maxQueue?: number
+  /** Rows that may be under way or wait for a worker: beyond them `UNAVAILABLE`. Default 64. */
+  readonly maxRows?: number
   /** The worker's module. */
   readonly worker?: URL
 }
@@ -43,11 +42,11 @@ export class PoolEngine implements TreeEngine {
   readonly #maxThreads: number
   readonly #idleTimeoutMs: number
   readonly #inlineHashes: number
-  readonly #maxTasks: number
+  readonly #maxRows: number
   readonly #worker: URL
   readonly #inline = new InlineEngine()
   readonly #slots: Slots
-  #tasks = 0
+  #rows = 0
   #pool: Promise<Piscina> | undefined
   readonly #ended = new WeakSet<Piscina>()
   /** Until the workers of pools that were given up are gone. */
@@ -58,39 +57,22 @@ export class PoolEngine implements TreeEngine {
     this.#maxThreads = options.maxThreads ?? Math.min(4, Math.max(1, availableParallelism() - 1))
     this.#idleTimeoutMs = options.idleTimeoutMs ?? 10_000
     this.#inlineHashes = options.inlineHashes ?? 16 * TILE_WIDTH
-    this.#maxTasks = this.#maxThreads + (options.maxQueue ?? 256)
+    this.#maxRows = options.maxRows ?? 64
     this.#worker = options.worker ?? ownWorker
     this.#slots = new Slots(SLOTS_A_WORKER * this.#maxThreads, MAX_SECTION_TILES * TILE_ROW_BYTES)
   }
 
   async tiles(row: Uint8Array, kind: RowKind, signal?: AbortSignal): Promise<readonly Uint8Array[]> {
     this.#assertOpen()
-    const count = countOf(row)
-    if (count <= this.#inlineHashes) return this.#inline.tiles(row, kind, signal)
+    if (countOf(row) <= this.#inlineHashes) return this.#inline.tiles(row, kind, signal)
     signal?.throwIfAborted()
-    const tiles = Math.ceil(count / TILE_WIDTH)
-    const threads = Math.min(this.#maxThreads, tiles)
-    const hashed = this.#counted(threads, async () => {
+    const hashed = this.#counted(async () => {
       const [pool, module] = await Promise.all([this.#open(), compileKernel()])
       this.#assertOpen()
       signal?.throwIfAborted()
       return this.#hashRow(pool, { module, row, kind }, signal)
     })
     return this.#answered(hashed, signal)
-  }
-
-  async proofs(blocks: readonly ProofBlock[], format: ProofFormat, signal?: AbortSignal): Promise<Uint8Array> {
-    this.#assertOpen()
-    signal?.throwIfAborted()
-    for (const block of blocks) assertHeld(block)
-    const written = this.#counted(1, async () => {
-      const [pool, module] = await Promise.all([this.#open(), compileKernel()])
-      this.#assertOpen()
-      signal?.throwIfAborted()
-      const task: ProofsTask = { module, blocks, format }
-      return (await this.#run(pool, task, 'proofs')) as Uint8Array
-    })
-    return this.#answered(written, signal)
   }
 
   async close(): Promise<void> {
@@ -138,8 +120,8 @@ export class PoolEngine implements TreeEngine {
         break
       }
       const task: TilesTask = { module, row: filled(slot, row.subarray(from, from + bytes)), kind }
-      const tiles = this.#run(pool, task, 'tiles')
-        .then((joined) => splitTiles(joined as Uint8Array, countOf(task.row)))
+      const tiles = this.#run(pool, task)
+        .then((joined) => splitTiles(joined, countOf(task.row)))
         .finally(() => this.#slots.giveBack(slot))
       tiles.catch(() => (isFailed = true))
       sections.push(tiles)
@@ -154,10 +136,10 @@ export class PoolEngine implements TreeEngine {
    * A task that fails takes its pool along, and so fails all others of it: piscina starts no worker for what waits behind a dead one
    * (on Node 22 and 24 it waited for ever). The next call gets a new pool.
    */
-  async #run(pool: Piscina, task: TilesTask | ProofsTask, name: 'tiles' | 'proofs'): Promise<unknown> {
+  async #run(pool: Piscina, task: TilesTask): Promise<Uint8Array> {
     if (this.#ended.has(pool)) throw new Error('The workers were given up')
     try {
-      return await pool.run(task, { name })
+      return (await pool.run(task)) as Uint8Array
     } catch (error) {
       this.#end(pool)
       throw error
@@ -172,15 +154,15 @@ export class PoolEngine implements TreeEngine {
     this.#ending = Promise.all([this.#ending, pool.destroy()])
   }
 
-  /** Keeps count of the tasks that run and wait. */
-  async #counted<T>(tasks: number, work: () => Promise<T>): Promise<T> {
-    if (this.#tasks + tasks > this.#maxTasks)
+  /** Keeps count of the rows that are under way. */
+  async #counted<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#rows >= this.#maxRows)
       throw new RegistryError('UNAVAILABLE', 'Too much waits for the sealing pool: try again later')
-    this.#tasks += tasks
+    this.#rows++
     try {
       return await work()
     } finally {
-      this.#tasks -= tasks
+      this.#rows--
     }
   }
 

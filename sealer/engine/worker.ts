@@ -1,9 +1,7 @@
 import { move } from 'piscina'
-import type { ProofBlock, ProofFormat } from '../../core/ports.ts'
 import { tilesBytesFor } from '../../core/tree/tile.ts'
 import { TileHasher, type RowKind } from '../kernel/tiles.ts'
 import type { Module } from '../kernel/webassembly.ts'
-import { ProofWriter } from './proof-writer.ts'
 import { countOf } from './row.ts'
 
 /** A section of a row, in shared memory that is only read. */
@@ -14,14 +12,7 @@ export interface TilesTask {
   readonly kind: RowKind
 }
 
-export interface ProofsTask {
-  readonly module: Module
-  readonly blocks: readonly ProofBlock[]
-  readonly format: ProofFormat
-}
-
 let hasher: TileHasher | undefined
-let writer: ProofWriter | undefined
 
 /** Answers the section's tiles, joined, in memory that goes to who asked without being copied. */
 export function tiles({ module, row, kind }: TilesTask): Uint8Array {
@@ -29,10 +20,4 @@ export function tiles({ module, row, kind }: TilesTask): Uint8Array {
   const out = new Uint8Array(tilesBytesFor(countOf(row)))
   hasher.tiles(row, kind, out)
   return move(out) as Uint8Array
-}
-
-/** Answers the bytes without copying them. */
-export function proofs({ module, blocks, format }: ProofsTask): Uint8Array {
-  writer ??= new ProofWriter(module)
-  return move(writer.write(blocks, format)) as Uint8Array
 }

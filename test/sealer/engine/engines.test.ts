@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { concatBytes, equalBytes } from '../../../core/bytes.ts'
-import type { ProofBlock, TreeEngine } from '../../../core/ports.ts'
+import type { TreeEngine } from '../../../core/ports.ts'
 import { leafHash } from '../../../core/tree/hasher.ts'
 import { nodeAt, TILE_WIDTH, widthOf } from '../../../core/tree/tile.ts'
 import { InlineEngine } from '../../../sealer/engine/inline.ts'
@@ -32,16 +32,6 @@ function assertTiles(tiles: readonly Uint8Array[], count: number): void {
   }
 }
 
-/** The proofs of a tree of 256 leaves. */
-const block: ProofBlock = {
-  first: 0,
-  end: 256,
-  entries: row(256),
-  tile: plainTiles(row(256), 'entries'),
-  levels: 8,
-  above: new Uint8Array(),
-}
-
 const engines: Readonly<Record<string, TreeEngine>> = {
   inline: new InlineEngine(),
   pool: new PoolEngine({ maxThreads: 2, inlineHashes: 0 }),
@@ -68,13 +58,6 @@ for (const [name, engine] of Object.entries(engines))
       for (const tile of out) assert.ok(tile.buffer instanceof ArrayBuffer)
     })
 
-    it('refuses proofs that a tile does not hold, and those whose caller gave up', async () => {
-      await assert.rejects(engine.proofs([block, { ...block, levels: 9 }], 'packed'), RangeError)
-      await assert.rejects(engine.proofs([block], 'packed', AbortSignal.abort()), { name: 'AbortError' })
-      assert.equal((await engine.proofs([], 'ndjson')).length, 0)
-      assert.equal((await engine.proofs([block, block], 'packed')).length, 2 * 256 * 8 * 32)
-    })
-
     it('refuses a row of broken pieces, and one whose caller gave up', async () => {
       await assert.rejects(engine.tiles(new Uint8Array(33), 'nodes'), RangeError)
       await assert.rejects(engine.tiles(row(300), 'entries', AbortSignal.abort()), { name: 'AbortError' })
@@ -95,7 +78,6 @@ describe('an engine that is closed', () => {
       await engine.close()
       await refused
       await assert.rejects(engine.tiles(row(3000), 'entries'), closed)
-      await assert.rejects(engine.proofs([block], 'packed'), closed)
       await engine.close()
     }
   })
@@ -107,7 +89,6 @@ describe('the pool', () => {
     try {
       await assert.rejects(engine.tiles(row(2000), 'entries'), { code: 'ENGINE_FAILED' })
       await assert.rejects(engine.tiles(row(2000), 'nodes'), { code: 'ENGINE_FAILED' })
-      await assert.rejects(engine.proofs([block], 'packed'), { code: 'ENGINE_FAILED' })
       assertTiles(await engine.tiles(row(256), 'entries'), 256)
     } finally {
       await engine.close()
@@ -117,10 +98,7 @@ describe('the pool', () => {
   it('lets nothing wait behind a dead worker', async () => {
     const engine = new PoolEngine({ maxThreads: 1, inlineHashes: 0, worker: dyingWorker })
     try {
-      const calls = [
-        ...[2000, 600, 5000].map((count) => engine.tiles(row(count), 'entries')),
-        engine.proofs([block], 'packed'),
-      ]
+      const calls = [2000, 600, 5000, 300].map((count) => engine.tiles(row(count), 'entries'))
       await Promise.all(calls.map((call) => assert.rejects(call, { code: 'ENGINE_FAILED' })))
     } finally {
       await engine.close()
@@ -202,14 +180,10 @@ describe('the pool', () => {
     }
   })
 
-  it('takes no more than its queue holds: UNAVAILABLE', async () => {
-    const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 0, maxQueue: 3 })
+  it('takes no more rows than it may: UNAVAILABLE', async () => {
+    const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 0, maxRows: 2 })
     try {
-      const taken = [
-        engine.tiles(row(600), 'entries'),
-        engine.tiles(row(600), 'entries'),
-        engine.proofs([block], 'packed'),
-      ]
+      const taken = [engine.tiles(row(600), 'entries'), engine.tiles(row(6000), 'entries')]
       await assert.rejects(engine.tiles(row(600), 'entries'), { code: 'UNAVAILABLE' })
       await Promise.all(taken)
       assertTiles(await engine.tiles(row(600), 'entries'), 600)
