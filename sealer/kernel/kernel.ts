@@ -76,14 +76,17 @@ export interface KernelRoom {
   readonly bytes: Uint8Array
 }
 
-/** An instance with a memory of its own that has `roomBytes` to work in. */
-export function openKernel(module: Module, roomBytes: number): KernelRoom {
+/**
+ * An instance with a memory of its own that has `roomBytes` to work in. Without `hashes` it does all but hashing, which wants tables
+ * that take 1.8 ms to make.
+ */
+export function openKernel(module: Module, roomBytes: number, hashes = true): KernelRoom {
   const api = WebAssembly as NonNullable<typeof WebAssembly>
   const memory: Memory = new api.Memory({
     initial: Math.ceil((ROOM_AT + roomBytes) / PAGE_BYTES),
     maximum: MAX_PAGES,
   })
-  writeTables(memory.buffer)
+  if (hashes) writeTables(memory.buffer)
   const kernel = new api.Instance(module, { kernel: { memory } }).exports as Kernel
   return { kernel, bytes: new Uint8Array(memory.buffer) }
 }

@@ -61,7 +61,7 @@ export class ProofWriter {
   readonly #bytes: Uint8Array
 
   constructor(module: Module) {
-    const { kernel, bytes } = openKernel(module, ROOM_BYTES)
+    const { kernel, bytes } = openKernel(module, ROOM_BYTES, false)
     this.#kernel = kernel
     this.#bytes = bytes
     bytes.set(LEAF, HEAD_AT)
