@@ -33,13 +33,13 @@ export interface WriteBatchProofsRequest extends BatchProofsRequest {
   readonly write: (proofs: BatchProofs) => void | Promise<void>
 }
 
-/** Blocks of up to 256 proofs between two turns of the event loop: less than 1 ms. A turn for each read made packed proofs 10 % slower. */
+/** Blocks of up to 256 proofs between two turns of the event loop: some 1 ms. A turn for each read made packed proofs 10 % slower. */
 const BLOCKS_A_TURN = 64
 
 /**
  * The inclusion proofs of all leaves of a batch, to its own root, in order: handed over where they are made, in memory that stays in
- * cache, so that nothing is copied or allocated for them. All in this thread, which is held for less than 1 ms at a time beside what
- * `write` takes; handing them to and from workers takes longer than making them (bench/README.md). Throws `BATCH_NOT_FOUND`, `CORRUPT`
+ * cache, so that nothing is copied or allocated for them. All in this thread, which is held for some 1 ms at a time beside what `write`
+ * takes; handing them to and from workers takes longer than making them (bench/README.md). Throws `BATCH_NOT_FOUND`, `CORRUPT`
  * where a tile or an entry is gone, and the signal's reason.
  */
 export async function writeBatchProofs({ write, ...request }: WriteBatchProofsRequest): Promise<void> {

@@ -28,7 +28,7 @@ export interface PoolOptions {
 const MAX_SECTION_TILES = 32
 /** Of a short row, each worker gets so many sections: with one the slowest start is waited for, more cost more than they save. */
 const SECTIONS_A_WORKER = 2
-/** One that is hashed and one that waits in the worker itself, so that it need not wait for this thread: where others use the cores 10 % less. */
+/** One that is hashed and one that waits in the worker, which so need not wait for this thread: on cores that others use too it saves 10 %. */
 const SLOTS_A_WORKER = 2
 
 // tsx runs the sources as they are, and its workers inherit its loader; node runs what tsc made of them.

@@ -13,7 +13,7 @@ import type { Module } from './webassembly.ts'
 export type ProofFormat = 'packed' | 'ndjson'
 
 /** Bytes of a block's packed proofs. */
-export const proofBytesOf = ({ first, end, levels, above }: ProofBlock): number =>
+const proofBytesOf = ({ first, end, levels, above }: ProofBlock): number =>
   (end - first) * (levels * HASH_BYTES + above.length)
 
 const ascii = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0))
