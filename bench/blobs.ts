@@ -2,16 +2,19 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openS3Blobs } from '../adapters/s3/index.ts'
 import type { BlobStore } from '../core/ports.ts'
 import { openBucketBlobs, openFileBlobs } from '../server/blobs.ts'
 import { loadConfig, type Config } from '../server/config.ts'
+import { Ceph, cephIsMissing, CREDENTIALS } from '../test/adapters/s3/ceph.ts'
 import { shown, type Bench, type Row } from './bench.ts'
 
 /**
  * Files in a bucket against files on this machine, in one run: many small ones, and one large at a time. The bucket is the
- * one that EVIDENCE_S3_BUCKET and the other settings name, as the server reads them; without one, only local files are measured.
- * Local files lie below TMPDIR, which must be a real disk. Everything written is deleted again.
+ * one that EVIDENCE_S3_BUCKET and the other settings name, as the server reads them; without one, it is in a Ceph of the bench's own,
+ * which keeps its objects in memory. Local files lie below TMPDIR, which must be a real disk. Everything written is deleted again.
  */
+const BUCKET = 'evidence-bench'
 const SMALL_BYTES = 100_000
 const MIB = 1024 * 1024
 const LARGE_BYTES = 100 * MIB
@@ -74,34 +77,63 @@ async function measure(
   return { rows, of }
 }
 
+interface Bucket {
+  readonly store: BlobStore
+  readonly service: string
+  stop(): Promise<void>
+}
+
+/** That of the settings, else one in a Ceph of its own. `undefined`, said in a line, where there is none. */
+async function openBucket(progress: (text: string) => void): Promise<Bucket | undefined> {
+  // The configuration is always one to run where no flags are given.
+  const { run: config } = loadConfig({ args: [], env: process.env }) as { readonly run: Config }
+  if (config.s3Bucket !== undefined) {
+    const store = await openBucketBlobs(config)
+    return { store, service: config.s3Endpoint ?? 'Amazon S3', stop: async () => undefined }
+  }
+  const missing = cephIsMissing()
+  if (missing !== undefined) {
+    progress(`only local files are measured: EVIDENCE_S3_BUCKET is not set, and there is ${missing}`)
+    return undefined
+  }
+  const ceph = await Ceph.start()
+  await ceph.makeBucket(BUCKET)
+  const store = await openS3Blobs({
+    endpoint: ceph.endpoint,
+    region: 'us-east-1',
+    bucket: BUCKET,
+    credentials: CREDENTIALS,
+  })
+  return { store, service: "Ceph's gateway on this machine, its objects in memory", stop: () => ceph.stop() }
+}
+
 export const blobs: Bench = {
   name: 'blobs',
   about: 'files in a bucket against files on this machine',
   async run({ quick, progress }) {
     const files = quick ? 50 : 500
-    // The configuration is always one to run where no flags are given.
-    const config = (loadConfig({ args: [], env: process.env }) as { readonly run: Config }).run
     const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
+    const bucket = await openBucket(progress)
     const opened: BlobStore[] = []
     try {
       opened.push(await openFileBlobs(directory))
-      if (config.s3Bucket === undefined) progress('no EVIDENCE_S3_BUCKET: only local files are measured')
-      else opened.push(await openBucketBlobs(config))
+      if (bucket !== undefined) opened.push(bucket.store)
       const measured = []
       for (const [n, store] of opened.entries())
         measured.push(await measure(n === 0 ? 'local files' : 'S3', store, files, progress))
-      const [local, bucket] = measured
-      const findings = Object.entries(bucket?.of ?? {}).map(([what, value]) => [
+      const [local, other] = measured
+      const findings = Object.entries(other?.of ?? {}).map(([what, value]) => [
         `${what}: S3 of local`,
         shown(value / (local?.of[what] ?? Number.NaN)),
       ])
       return {
-        settings: { files, smallBytes: SMALL_BYTES, largeBytes: LARGE_BYTES, endpoint: config.s3Endpoint ?? 'Amazon' },
+        settings: { files, smallBytes: SMALL_BYTES, largeBytes: LARGE_BYTES, s3: bucket?.service ?? 'none' },
         rows: measured.flatMap(({ rows }) => rows),
         findings: Object.fromEntries(findings) as Record<string, number>,
       }
     } finally {
       await Promise.all(opened.map((store) => store.close()))
+      await bucket?.stop()
       await rm(directory, { recursive: true })
     }
   },

@@ -23,6 +23,35 @@ export function assertBlobRange({ start, end }: BlobRange, size: number): void {
 export const blobExists = (key: string): RegistryError =>
   new RegistryError('UNAVAILABLE', `Blob ${key} is already written; blobs are write-once: put under a new key`)
 
+/** The calls of a blob store, which `close` ends: what is under way is waited for, what comes later is refused. */
+export class BlobCalls {
+  readonly #underWay = new Set<Promise<unknown>>()
+  #closed = false
+
+  /** Nothing is under way, and nothing will be. */
+  get isOver(): boolean {
+    return this.#closed && this.#underWay.size === 0
+  }
+
+  /** Does the work of one call. Throws `CLOSED` after `close`, a TypeError for what is no blob key. */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    if (this.#closed) throw new RegistryError('CLOSED', 'The blob store is closed')
+    assertBlobKey(key)
+    const promise = work()
+    this.#underWay.add(promise)
+    try {
+      return await promise
+    } finally {
+      this.#underWay.delete(promise)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.allSettled(this.#underWay)
+  }
+}
+
 /**
  * A body on its way into a store: passes its chunks on as they are asked for (only the first is asked for at once), counts
  * and hashes them, and ends with an error at the first byte beyond `maxBytes` or when the signal aborts, even where the

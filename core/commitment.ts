@@ -1,4 +1,4 @@
-import { canonicalJson, type Json } from './canonical-json.ts'
+import { canonicalJson, MAX_DEPTH, type Json } from './canonical-json.ts'
 import { concatBytes, encodeUtf8, sha256, sha256Of, sha256HexOfText, sha256OfText, toHex, u64 } from './bytes.ts'
 
 /**
@@ -37,8 +37,12 @@ const HEADER = tag('er1.header')
 const SLOT = tag('er1.slot')
 const EVENT = tag('er1.event')
 
+/** Of a value that lies in an array or object. */
+const INNER = { maxDepth: MAX_DEPTH - 1 }
+
 /** J([name, value]), the text that a field's hash binds. */
-export const fieldText = (name: string, value: Json): string => canonicalJson([name, value])
+export const fieldText = (name: string, value: Json): string =>
+  `[${canonicalJson(name)},${canonicalJson(value, INNER)}]`
 
 /** The field's hash as the header holds it: lowercase hex. */
 export const fieldHashHex = (salt: Uint8Array, text: string): string => sha256HexOfText(text, FIELD, salt)
@@ -82,7 +86,7 @@ export interface Header {
 }
 
 export const headerText = ({ fields, first, log, prev, version }: Header): string =>
-  canonicalJson({ fields, first, log, prev, v: 1, version })
+  `{"fields":${canonicalJson(fields, INNER)},"first":${canonicalJson(first)},"log":${canonicalJson(log)},"prev":${canonicalJson(prev)},"v":1,"version":${canonicalJson(version)}}`
 
 export const headerHash = (text: string): Uint8Array => sha256OfText(text, HEADER)
 

@@ -10,6 +10,7 @@ import { sweep } from './registry/blobs.ts'
 import { RegistryCategories } from './registry/categories.ts'
 import type { Context } from './registry/context.ts'
 import { RegistryEvidences } from './registry/evidences.ts'
+import { KnownPlaces } from './registry/known-places.ts'
 import { RegistryFiles } from './registry/files.ts'
 import { RegistryProofs } from './registry/proofs.ts'
 import { RegistrySourceSystems } from './registry/source-systems.ts'
@@ -76,6 +77,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     log,
     ids: createIdSource(clock),
     turns: new Turns(),
+    places: new KnownPlaces(),
     origin: identity.origin,
     fingerprintKey: deriveSecret(secret, 'idempotency'),
     notify: () => sealer.notify(),

@@ -154,7 +154,10 @@ class LogSealer implements Sealer {
       lastBatchAt: this.#sealed.at,
       stampedSize: rounds?.stampedSize ?? 0,
       anchoredSize: anchorer?.anchoredSize ?? 0,
-      failures: { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]) },
+      // Counted only for whoever looks: each create asks for the last batch's time.
+      get failures() {
+        return { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]) }
+      },
     }
   }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
-import { assertBlobKey, assertBlobRange, blobExists, MeteredBody } from '../../core/blob.ts'
+import { assertBlobRange, BlobCalls, blobExists, MeteredBody } from '../../core/blob.ts'
 import { RegistryError } from '../../core/errors.ts'
 import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports.ts'
 import {
@@ -50,8 +50,7 @@ export class LocalBlobs implements BlobStore {
   readonly #staging: Staging
   /** Folders made durable by this store: others may have made them and not synced them yet. At most 256. */
   readonly #folders = new Map<string, Promise<void>>()
-  readonly #underWay = new Set<Promise<unknown>>()
-  #closed = false
+  readonly #calls = new BlobCalls()
 
   constructor(files: FileOperations, content: string, staging: Staging) {
     this.#files = files
@@ -60,21 +59,20 @@ export class LocalBlobs implements BlobStore {
   }
 
   put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
-    return this.#run(key, () => this.#put(key, body, options))
+    return this.#calls.run(key, () => this.#put(key, body, options))
   }
 
   get(key: string, range?: BlobRange, signal?: AbortSignal): Promise<BlobBody | undefined> {
-    return this.#run(key, () => this.#get(key, range, signal))
+    return this.#calls.run(key, () => this.#get(key, range, signal))
   }
 
   delete(key: string): Promise<void> {
-    return this.#run(key, () => this.#delete(key))
+    return this.#calls.run(key, () => this.#delete(key))
   }
 
   /** Waits for what is under way; bodies that were opened can be read to their end. */
-  async close(): Promise<void> {
-    this.#closed = true
-    await Promise.allSettled(this.#underWay)
+  close(): Promise<void> {
+    return this.#calls.close()
   }
 
   async #put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
@@ -182,18 +180,6 @@ export class LocalBlobs implements BlobStore {
   /** 256 folders by the key's hash: UUIDv7 keys share their first digits for years. */
   #pathOf(key: string): string {
     return join(this.#content, createHash('sha256').update(key).digest('hex').slice(0, 2), key)
-  }
-
-  async #run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    if (this.#closed) throw new RegistryError('CLOSED', 'The blob store is closed')
-    assertBlobKey(key)
-    const promise = work()
-    this.#underWay.add(promise)
-    try {
-      return await promise
-    } finally {
-      this.#underWay.delete(promise)
-    }
   }
 }
 

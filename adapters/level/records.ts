@@ -9,16 +9,15 @@ import {
   planGroup,
   type GroupPlan,
 } from '../../core/commit-plan.ts'
+import { CommitQueue } from '../../core/commit-queue.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import { appendRows, EMPTY_TAIL, packRows, type LogTail } from '../../core/log-rows.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
 import { checkDatabase, type Found } from './check.ts'
+import { HotEntries } from './hot-entries.ts'
 import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { readRows } from './log-rows.ts'
-
-/** Commits of one group; what waits beyond joins the next. It bounds the memory of one write. */
-const MAX_GROUP = 1024
 
 /**
  * Up to so many keys of a group are read one by one on this thread: 1 µs each where they are cached, where a getMany takes 1.4
@@ -41,12 +40,6 @@ export interface LevelRecordsOptions {
   readonly afterClose?: () => Promise<void>
 }
 
-interface Waiting {
-  readonly commit: Commit
-  readonly resolve: (result: CommitResult) => void
-  readonly reject: (error: unknown) => void
-}
-
 /**
  * A RecordStore over any abstract-level database that nobody else writes to. Commits are decided one at a time; those
  * that wait while a group is written are the next group, one synced batch.
@@ -61,10 +54,10 @@ export class LevelRecords implements RecordStore {
   /** abstract-level's types do not name this part of the manifest yet. */
   readonly #canReadNow: boolean
   readonly #putOptions: ReturnType<typeof layout.putOptions>
+  readonly #hot = new HotEntries()
+  readonly #queue = new CommitQueue((commits) => this.#commitGroup(commits))
   #head: Head
   #tail: LogTail
-  #waiting: Waiting[] = []
-  #draining: Promise<void> | undefined
   #closing: Promise<void> | undefined
   /** A batch is on its way to the database. */
   #isWriting = false
@@ -105,6 +98,16 @@ export class LevelRecords implements RecordStore {
 
   /** Without a promise: 1 µs where it is cached, where one that waits takes 60. */
   #readNow(key: Key): Entry | undefined {
+    // What is being written may be there already, or not yet: then only the database knows.
+    if (this.#isWriting) return this.#readDatabase(key)
+    const hot = this.#hot.get(key)
+    if (hot !== undefined) return hot
+    const entry = this.#readDatabase(key)
+    if (entry !== undefined) this.#hot.note(entry)
+    return entry
+  }
+
+  #readDatabase(key: Key): Entry | undefined {
     try {
       return decoded(key, this.#db.getSync<Key, Uint8Array>(key, layout.BY_TEXT))
     } catch (error) {
@@ -132,10 +135,7 @@ export class LevelRecords implements RecordStore {
     this.#assertOpen()
     this.#assertSound()
     assertCommit(commit)
-    return new Promise<CommitResult>((resolve, reject) => {
-      this.#waiting.push({ commit, resolve, reject })
-      this.#draining ??= this.#drain()
-    })
+    return this.#queue.add(commit)
   }
 
   async readLog(from: number, count: number): Promise<Uint8Array> {
@@ -191,25 +191,6 @@ export class LevelRecords implements RecordStore {
     }
   }
 
-  async #drain(): Promise<void> {
-    // Callers of the same turn join one group, also those that the last group woke and that await other things first.
-    await new Promise(setImmediate)
-    while (this.#waiting.length > 0) {
-      const group = this.#waiting.splice(0, MAX_GROUP)
-      try {
-        const { outcomes } = await this.#commitGroup(group.map(({ commit }) => commit))
-        for (const [index, { resolve, reject }] of group.entries()) {
-          const outcome = outcomes[index]!
-          if (outcome instanceof RegistryError) reject(outcome)
-          else resolve(outcome)
-        }
-      } catch (error) {
-        for (const { reject } of group) reject(error)
-      }
-    }
-    this.#draining = undefined
-  }
-
   async #commitGroup(commits: readonly Commit[]): Promise<GroupPlan> {
     this.#assertSound()
     const entries = await this.#read(() => this.#currentEntries(commits))
@@ -219,7 +200,8 @@ export class LevelRecords implements RecordStore {
     const rows = appendRows(this.#tail, this.#head.logSize, plan.appended)
     const positions = await this.#read(() => this.#newPositions(plan.appended))
     const byText = this.#putOptions
-    await this.#write((batch) => {
+    const changed = [...plan.puts.map(({ key }) => key), ...plan.deletes]
+    await this.#write(changed, (batch) => {
       batch.put(layout.HEAD_KEY, layout.encodeHead(head), byText)
       for (const entry of plan.puts) batch.put(entry.key, layout.encodeRecord(entry), byText)
       for (const key of plan.deletes) batch.del(key, byText)
@@ -275,9 +257,10 @@ export class LevelRecords implements RecordStore {
   }
 
   /** One synced chained batch: it takes 5.5 ms where an array batch takes 7.9 to 24. */
-  async #write(fill: (batch: Batch) => void): Promise<void> {
+  async #write(changed: readonly Key[], fill: (batch: Batch) => void): Promise<void> {
     const batch = await this.#read(() => filledBatch(this.#db, fill))
     this.#isWriting = true
+    for (const key of changed) this.#hot.drop(key)
     try {
       await batch.write({ sync: true })
     } catch (cause) {
@@ -316,7 +299,7 @@ export class LevelRecords implements RecordStore {
   }
 
   async #close(): Promise<void> {
-    await this.#draining
+    await this.#queue.emptied()
     try {
       await this.#db.close()
     } finally {

@@ -1,4 +1,4 @@
-import { assertBlobKey, assertBlobRange, MeteredBody } from '../../core/blob.ts'
+import { assertBlobRange, BlobCalls, MeteredBody } from '../../core/blob.ts'
 import { RegistryError } from '../../core/errors.ts'
 import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports.ts'
 import type { BlobBucket, OpenedObject } from './bucket.ts'
@@ -18,9 +18,8 @@ export class S3Blobs implements BlobStore {
   readonly #bucket: BlobBucket
   readonly #partBytes: number
   readonly #isConditional: boolean
-  readonly #underWay = new Set<Promise<unknown>>()
+  readonly #calls = new BlobCalls()
   #openBodies = 0
-  #closed = false
   #isDestroyed = false
 
   /** Takes over the bucket. `isConditional`: it holds to `If-None-Match: *` on puts. */
@@ -31,15 +30,15 @@ export class S3Blobs implements BlobStore {
   }
 
   put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
-    return this.#run(key, () => this.#put(key, body, options))
+    return this.#calls.run(key, () => this.#put(key, body, options))
   }
 
   get(key: string, range?: BlobRange, signal?: AbortSignal): Promise<BlobBody | undefined> {
-    return this.#run(key, () => this.#get(key, range, signal))
+    return this.#calls.run(key, () => this.#get(key, range, signal))
   }
 
   delete(key: string): Promise<void> {
-    return this.#run(key, () =>
+    return this.#calls.run(key, () =>
       this.#bucket.delete(key).catch((error: unknown) => {
         throw asUnavailable(error, `Blob ${key} could not be deleted`)
       }),
@@ -48,8 +47,7 @@ export class S3Blobs implements BlobStore {
 
   /** Waits for what is under way; bodies that were opened can be read to their end. */
   async close(): Promise<void> {
-    this.#closed = true
-    await Promise.allSettled(this.#underWay)
+    await this.#calls.close()
     this.#disconnect()
   }
 
@@ -149,21 +147,9 @@ export class S3Blobs implements BlobStore {
   }
 
   #disconnect(): void {
-    if (!this.#closed || this.#isDestroyed || this.#openBodies > 0 || this.#underWay.size > 0) return
+    if (!this.#calls.isOver || this.#isDestroyed || this.#openBodies > 0) return
     this.#isDestroyed = true
     this.#bucket.destroy()
-  }
-
-  async #run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    if (this.#closed) throw new RegistryError('CLOSED', 'The blob store is closed')
-    assertBlobKey(key)
-    const promise = work()
-    this.#underWay.add(promise)
-    try {
-      return await promise
-    } finally {
-      this.#underWay.delete(promise)
-    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { toHex } from '../bytes.ts'
 import { keys } from '../keys.ts'
+import { DecodedRecords } from '../decoded-records.ts'
 import { RegistryError } from '../errors.ts'
 import type { Entry, Range, RecordStore, TokenEvidence } from '../ports.ts'
 import { emptyRoot, HASH_BYTES } from '../tree/hasher.ts'
@@ -46,6 +47,7 @@ export class LogReader {
   readonly #records: RecordStore
   readonly #tiles: StoredTiles
   readonly #known = new KnownBatches(MAX_KNOWN_BATCHES)
+  readonly #anchorHeads = new DecodedRecords(1, (entry) => decodeRecord<AnchorHeadRecord>(entry) as AnchorHeadRecord)
 
   constructor(records: RecordStore, { maxCachedTiles = 512 }: LogReaderOptions = {}) {
     this.#records = records
@@ -66,18 +68,17 @@ export class LogReader {
 
   /** Largest confirmed and sent anchors; zeros before the first. */
   async anchorHead(): Promise<AnchorHeadRecord> {
-    return (await this.#one<AnchorHeadRecord>(keys.anchorHead())) ?? NO_ANCHORS
+    const [entry] = await this.#records.get([keys.anchorHead()])
+    return entry === undefined ? NO_ANCHORS : this.#anchorHeads.of(entry)
   }
 
   /**
    * Where each txId (32 bytes) is, `undefined` where it is not in the log. Reads positions, anchor head and each batch once, however many
-   * are asked for.
+   * are asked for. An anchor that is sent meanwhile may not be seen yet.
    */
   async placesOf(txIds: readonly Uint8Array[]): Promise<readonly (LogPlace | undefined)[]> {
-    const positions = await this.#records.positionsOf(txIds)
+    const [positions, head] = await Promise.all([this.#records.positionsOf(txIds), this.anchorHead()])
     const batches = await this.#batchesOf(positions.filter((position) => position !== undefined))
-    // Read after the batches: an anchor that is seen then covers no less than it would have before.
-    const head = await this.anchorHead()
     return positions.map((position) => {
       if (position === undefined) return undefined
       const batch = batches.get(position) ?? null

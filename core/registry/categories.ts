@@ -15,12 +15,14 @@ import { validate } from '../validation.ts'
 import { consume, destroy } from './blobs.ts'
 import { assertCompany, lastPart, listAll, mustRead, put, write, type Context, type Read } from './context.ts'
 import { filesOf, fileWrites, imageGone } from './files.ts'
+import {
+  categoryNotFound,
+  createCategory,
+  createSubcategory,
+  newCategory,
+  subcategoryNotFound,
+} from './new-category.ts'
 import { decodeRecord, type CategoryRecord, type SubcategoryRecord } from './records.ts'
-
-export const categoryNotFound = (): RegistryError =>
-  new RegistryError('CATEGORY_NOT_FOUND', 'There is no such category in this company')
-export const subcategoryNotFound = (): RegistryError =>
-  new RegistryError('SUBCATEGORY_NOT_FOUND', 'There is no such subcategory in this category')
 
 export class RegistryCategories implements Categories {
   readonly #context: Context
@@ -36,7 +38,7 @@ export class RegistryCategories implements Categories {
     options: WriteOptions = {},
   ): Promise<{ readonly id: string }> {
     const { name, description } = validate(NewCategory, input)
-    return write(this.#context, scope, options, async (now) => {
+    return write(this.#context, scope, options, async ({ now }) => {
       const record = newCategory(this.#context, { name, description, image, now })
       await this.#assertNameFree(keys.categoryName(scope.companyId, name))
       return { commit: createCategory(scope, record, image), answer: { id: record.id } }
@@ -51,7 +53,7 @@ export class RegistryCategories implements Categories {
     options: WriteOptions = {},
   ): Promise<{ readonly id: string }> {
     const { name, description } = validate(NewCategory, input)
-    return write(this.#context, scope, options, async (now) => {
+    return write(this.#context, scope, options, async ({ now }) => {
       const category = await this.#category(scope, categoryId)
       const record: SubcategoryRecord = { ...newCategory(this.#context, { name, description, image, now }), categoryId }
       await this.#assertNameFree(keys.subcategoryName(categoryId, name))
@@ -291,57 +293,4 @@ interface Changeable {
   readonly counters: readonly string[]
   /** What a removal commits beside the record itself. */
   readonly removal: Pick<Commit, 'checks' | 'writes' | 'adds'>
-}
-
-interface CategoryDraft {
-  readonly name: string
-  readonly description?: string | undefined
-  readonly image?: StagedFile | undefined
-  readonly now: number
-}
-
-export const newCategory = (context: Context, { name, description, image, now }: CategoryDraft): CategoryRecord => ({
-  id: context.ids.next(),
-  name,
-  status: 'active',
-  createdAt: now,
-  ...(description !== undefined && description !== '' && { description }),
-  ...(image !== undefined && { imageId: image.id }),
-})
-
-/** The commit that creates a category; it holds while the name is free. */
-export function createCategory({ companyId }: Scope, record: CategoryRecord, image?: StagedFile) {
-  const staged = image === undefined ? [] : [image]
-  const nameKey = keys.categoryName(companyId, record.name)
-  return {
-    checks: [{ key: nameKey, version: null }, ...consume(staged).checks],
-    writes: [
-      put(nameKey, { id: record.id }),
-      put(keys.category(companyId, record.id), record),
-      ...consume(staged).writes,
-      ...fileWrites(staged, { company: companyId, ownerKind: 'category', ownerId: record.id, version: 0 }),
-    ],
-  }
-}
-
-/** The commit that creates a subcategory; it holds while the name is free and the category as it was read. */
-export function createSubcategory(
-  { companyId }: Scope,
-  parent: Check | undefined,
-  record: SubcategoryRecord,
-  image?: StagedFile,
-) {
-  const staged = image === undefined ? [] : [image]
-  const nameKey = keys.subcategoryName(record.categoryId, record.name)
-  return {
-    checks: [{ key: nameKey, version: null }, ...(parent === undefined ? [] : [parent]), ...consume(staged).checks],
-    writes: [
-      put(nameKey, { id: record.id }),
-      put(keys.subcategory(companyId, record.id), record),
-      { key: keys.subcategoryOf(record.categoryId, record.id), value: new Uint8Array() },
-      ...consume(staged).writes,
-      ...fileWrites(staged, { company: companyId, ownerKind: 'subcategory', ownerId: record.id, version: 0 }),
-    ],
-    adds: [{ key: keys.subcategoryCount(record.categoryId), delta: 1 }],
-  }
 }

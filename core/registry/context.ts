@@ -10,6 +10,7 @@ import type { Idempotency, Scope, WriteOptions } from '../registry.ts'
 import { CompanyId } from '../schemas.ts'
 import { validate } from '../validation.ts'
 import { decodeRecord, encodeRecord, type IdempotencyRecord } from './records.ts'
+import type { KnownPlaces } from './known-places.ts'
 import type { Turns } from './turns.ts'
 
 /** What every part of the registry works with. */
@@ -21,6 +22,7 @@ export interface Context {
   readonly ids: IdSource
   readonly log: LogReader
   readonly turns: Turns
+  readonly places: KnownPlaces
   readonly origin: string
   /** Fingerprints of requests are kept only under this key: a request may hold a guessable secret. */
   readonly fingerprintKey: Uint8Array
@@ -41,15 +43,22 @@ export interface Decision<T extends Json> {
   readonly stored?: Json
 }
 
+/** One try of a write. */
+export interface Attempt {
+  readonly now: number
+  /** Nothing was in its way yet: it may decide from what was true before and leave it to its commit's checks to see that it still is. */
+  readonly isFirst: boolean
+}
+
 /**
- * Runs a write: looks up its idempotency key, decides on a snapshot, commits, and decides anew where what it read had
- * changed. A decision that throws changes nothing.
+ * Runs a write: looks up its idempotency key, decides, commits, and decides anew where what it read had changed. A decision that
+ * throws changes nothing.
  */
 export async function write<T extends Json>(
   context: Context,
   scope: Scope,
   options: WriteOptions,
-  decide: (now: number) => Promise<Decision<T>>,
+  decide: (attempt: Attempt) => Promise<Decision<T>>,
 ): Promise<T> {
   await assertCompany(context, scope)
   return writeUnchecked(context, scope, options, decide)
@@ -60,7 +69,7 @@ export async function writeUnchecked<T extends Json>(
   context: Context,
   scope: Scope,
   options: WriteOptions,
-  decide: (now: number) => Promise<Decision<T>>,
+  decide: (attempt: Attempt) => Promise<Decision<T>>,
 ): Promise<T> {
   let isFileGone = false
   let endTurn: (() => void) | undefined
@@ -72,7 +81,7 @@ export async function writeUnchecked<T extends Json>(
       if (isFileGone)
         throw new RegistryError('FILE_NOT_FOUND', 'A staged file was used or discarded before: stage it again')
       const now = context.clock.now()
-      const decision = await decide(now).catch(async (error: unknown) => {
+      const decision = await decide({ now, isFirst: attempt === 0 }).catch(async (error: unknown) => {
         // The same request, sent twice at once, may have come through since it was looked for, and be what stands in its own way.
         const again = await lookUpIdempotency(context, scope, options.idempotency)
         if (again !== undefined && 'replay' in again) return again

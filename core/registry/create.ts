@@ -3,7 +3,7 @@ import type { Json } from '../canonical-json.ts'
 import { RegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
 import { actorOf } from '../permissions.ts'
-import type { Check, Commit, Write } from '../ports.ts'
+import type { Check, Commit, Key, Write } from '../ports.ts'
 import { randomBytes } from '../random.ts'
 import type { EvidenceFiles, Scope, StagedFile } from '../registry.ts'
 import type { EvidenceInput } from '../schemas.ts'
@@ -19,6 +19,8 @@ interface CreateRequest {
   /** All of the first; only where it is one. */
   readonly files: EvidenceFiles
   readonly now: number
+  /** What the commit's checks would show is not looked up before: nearly all external ids are new. */
+  readonly isFirst: boolean
 }
 
 export interface Created {
@@ -31,22 +33,20 @@ export interface Created {
 export const stagedOf = ({ image, files = [] }: EvidenceFiles): readonly StagedFile[] =>
   image === undefined ? files : [image, ...files]
 
-/** What creating these evidences at this place records, in one atomic step. Throws `EXTERNAL_ID_EXISTS` where an id is in use. */
+/**
+ * What creating these evidences at this place records, in one atomic step. Where an external id is in use the commit conflicts, and
+ * the next try throws `EXTERNAL_ID_EXISTS`.
+ */
 export async function decideCreate(
   context: Context,
   scope: Scope,
   place: Place,
-  { evidences, files, now }: CreateRequest,
+  { evidences, files, now, isFirst }: CreateRequest,
 ): Promise<{ readonly commit: Commit; readonly created: readonly Created[] }> {
   context.assertClock()
   const staged = stagedOf(files)
   const nameKeys = evidences.map(({ externalId }) => keys.externalId(externalId, scope.companyId))
-  const taken = (await context.records.get(nameKeys)).findIndex((entry) => entry !== undefined)
-  if (taken !== -1)
-    throw new RegistryError(
-      'EXTERNAL_ID_EXISTS',
-      `externalId: ${JSON.stringify(evidences[taken]?.externalId)} is in use in this company`,
-    )
+  if (!isFirst) await assertFree(context, evidences, nameKeys)
   const made = evidences.map((input) => newEvidence(context, scope, place, input, { image: files.image, staged, now }))
   const { companyId } = scope
   const scopes = [
@@ -71,6 +71,19 @@ export async function decideCreate(
     append: concatBytes(...made.map(({ txId }) => txId)),
   }
   return { commit, created: made.map(({ evidence }) => ({ id: evidence.id, txId: evidence.txId, version: 1 })) }
+}
+
+async function assertFree(
+  context: Context,
+  evidences: readonly EvidenceInput[],
+  nameKeys: readonly Key[],
+): Promise<void> {
+  const taken = (await context.records.get(nameKeys)).findIndex((entry) => entry !== undefined)
+  if (taken !== -1)
+    throw new RegistryError(
+      'EXTERNAL_ID_EXISTS',
+      `externalId: ${JSON.stringify(evidences[taken]?.externalId)} is in use in this company`,
+    )
 }
 
 /** What a text or object field sets: nothing, where it was left out or is empty. */

@@ -39,7 +39,7 @@ import {
 import { decideCreate, stagedOf, type Created } from './create.ts'
 import { openEvent } from './event.ts'
 import { filesOf } from './files.ts'
-import { placeById, resolvePlace } from './place.ts'
+import { placeById, resolvePlace, type PlaceNames } from './place.ts'
 import { decodeRecord, type CategoryRecord, type EventRecord, type EvidenceRecord } from './records.ts'
 import { decideUpdate } from './update.ts'
 
@@ -64,14 +64,11 @@ export class RegistryEvidences implements Evidences {
   ): Promise<CreatedEvidence> {
     const { categoryId, categoryName, subcategoryId, subcategoryName, ...evidence } = validate(NewEvidence, input)
     assertMeta(evidence)
-    return write(this.#context, scope, options, async (now) => {
-      const place = await resolvePlace(
-        this.#context,
-        scope,
-        { categoryId, categoryName, subcategoryId, subcategoryName },
-        now,
-      )
-      const { commit, created } = await decideCreate(this.#context, scope, place, { evidences: [evidence], files, now })
+    const names: PlaceNames = { categoryId, categoryName, subcategoryId, subcategoryName }
+    return write(this.#context, scope, options, async (attempt) => {
+      const place = await resolvePlace(this.#context, scope, names, attempt)
+      const request = { evidences: [evidence], files, ...attempt }
+      const { commit, created } = await decideCreate(this.#context, scope, place, request)
       const { id, txId, version } = created[0] as Created
       return { commit, answer: { id, events: [{ txId, version }] } }
     })
@@ -91,9 +88,9 @@ export class RegistryEvidences implements Evidences {
     if (evidences.length > 1 && stagedOf(files).length > 0)
       throw new RegistryError('VALIDATION_ERROR', 'Files belong to one evidence: send one evidence, or no file')
     assertDistinct(evidences)
-    return write(this.#context, scope, options, async (now) => {
-      const place = await placeById(this.#context, scope, categoryId, subcategoryId)
-      const { commit, created } = await decideCreate(this.#context, scope, place, { evidences, files, now })
+    return write(this.#context, scope, options, async (attempt) => {
+      const place = await placeById(this.#context, scope, { categoryId, subcategoryId }, attempt)
+      const { commit, created } = await decideCreate(this.#context, scope, place, { evidences, files, ...attempt })
       const ids = created.map(({ id }) => id)
       const events = created.map(({ id, txId, version }) => ({ id, txId, version }))
       const [first] = ids
@@ -130,12 +127,16 @@ export class RegistryEvidences implements Evidences {
 
   async get(scope: Scope, externalId: string, query: EvidencePageQuery = {}): Promise<EvidencePage> {
     const { last = 0, len = DEFAULT_PAGE_LENGTH, disclose = false } = validate(EvidencePageQuery, query)
-    const { record } = await this.#find(scope, externalId)
+    const id = await this.#idOf(scope, externalId)
+    // Most histories are short, so the page's first event is read along.
+    const [evidence, first] = await this.#context.records.get([keys.evidence(id), keys.event(id, last + 1)])
+    if (evidence === undefined) throw evidenceNotFound()
+    const record = decodeRecord<EvidenceRecord>(evidence.value)
     const end = Math.min(last + len, record.lastVersion)
-    const versions = Array.from({ length: Math.max(0, end - last) }, (_, i) => last + 1 + i)
-    const entries = await this.#context.records.get(versions.map((version) => keys.event(record.id, version)))
-    const events = entries.map((entry) => {
-      if (entry === undefined) throw new RegistryError('CORRUPT', `A stored event of evidence ${record.id} is missing`)
+    const others = Array.from({ length: Math.max(0, end - last - 1) }, (_, i) => keys.event(id, last + 2 + i))
+    const entries = others.length === 0 ? [] : await this.#context.records.get(others)
+    const events = (end > last ? [first, ...entries] : []).map((entry) => {
+      if (entry === undefined) throw new RegistryError('CORRUPT', `A stored event of evidence ${id} is missing`)
       return decodeRecord<EventRecord>(entry.value)
     })
     return {
@@ -153,7 +154,7 @@ export class RegistryEvidences implements Evidences {
     files: readonly StagedFile[] = [],
     options: UpdateOptions = {},
   ): Promise<{ readonly events: readonly RecordedEvent[] }> {
-    return write(this.#context, scope, options, async (now) => {
+    return write(this.#context, scope, options, async ({ now }) => {
       this.#context.assertClock()
       const found = await this.#find(scope, externalId)
       if (options.ifMatch !== undefined && options.ifMatch !== found.record.lastVersion)
@@ -182,14 +183,15 @@ export class RegistryEvidences implements Evidences {
   }
 
   async #find(scope: Scope, externalId: string): Promise<Read<EvidenceRecord>> {
+    return mustRead(this.#context, keys.evidence(await this.#idOf(scope, externalId)), evidenceNotFound)
+  }
+
+  async #idOf(scope: Scope, externalId: string): Promise<string> {
     await assertCompany(this.#context, scope)
     validate(ExternalId, externalId)
-    const index = await mustRead<{ id: string }>(
-      this.#context,
-      keys.externalId(externalId, scope.companyId),
-      evidenceNotFound,
-    )
-    return mustRead<EvidenceRecord>(this.#context, keys.evidence(index.record.id), evidenceNotFound)
+    const key = keys.externalId(externalId, scope.companyId)
+    const index = await mustRead<{ id: string }>(this.#context, key, evidenceNotFound)
+    return index.record.id
   }
 
   /** `last` is the id of an evidence of this company. */
@@ -223,10 +225,9 @@ export class RegistryEvidences implements Evidences {
   }
 
   async #listItems(records: readonly EvidenceRecord[]): Promise<EvidenceListItem[]> {
-    const txIds = records.flatMap(({ txId, lastTxId }) => [txId, lastTxId])
-    const blocks = await blocksOf(this.#context, txIds)
-    return records.map((record, i) => {
-      const [created, updated] = [blocks[2 * i], blocks[2 * i + 1]]
+    const blocks = await blocksOf(this.#context, new Set(records.flatMap(({ txId, lastTxId }) => [txId, lastTxId])))
+    return records.map((record) => {
+      const [created, updated] = [blocks.get(record.txId), blocks.get(record.lastTxId)]
       const { changes } = record
       return {
         id: record.id,
@@ -278,11 +279,17 @@ export class RegistryEvidences implements Evidences {
   }
 }
 
-/** The block that covers each txId, `undefined` where none is confirmed yet. */
-async function blocksOf({ records, log }: Context, txIds: readonly string[]): Promise<readonly (number | undefined)[]> {
-  const positions = await records.positionsOf(txIds.map((txId) => fromHex(txId) as Uint8Array))
+/** The block that covers each txId, by txId, where one is confirmed. */
+async function blocksOf({ records, log }: Context, txIds: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
+  const names = [...txIds]
+  const positions = await records.positionsOf(names.map((txId) => fromHex(txId) as Uint8Array))
   const known = await log.blockNumbersOf(positions.map((position) => position ?? Number.MAX_SAFE_INTEGER - 1))
-  return positions.map((position, i) => (position === undefined ? undefined : known[i]))
+  const blocks = new Map<string, number>()
+  for (const [i, txId] of names.entries()) {
+    const block = positions[i] === undefined ? undefined : known[i]
+    if (block !== undefined) blocks.set(txId, block)
+  }
+  return blocks
 }
 
 function assertMeta<T extends { readonly meta?: unknown }>(input: T): T {

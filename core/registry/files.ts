@@ -107,7 +107,7 @@ export class RegistryFiles implements Files {
   async delete(scope: Scope, selector: FileSelector): Promise<void> {
     const context = this.#context
     let fileId = ''
-    await write(context, scope, {}, async (now) => {
+    await write(context, scope, {}, async ({ now }) => {
       const file = await this.#select(scope, selector)
       fileId = file.record.id
       const commit =

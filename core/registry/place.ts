@@ -2,8 +2,14 @@ import { RegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
 import type { Add, Check, Write } from '../ports.ts'
 import type { Scope } from '../registry.ts'
-import { categoryNotFound, createCategory, createSubcategory, newCategory, subcategoryNotFound } from './categories.ts'
-import { mustRead, read, type Context, type Read } from './context.ts'
+import {
+  categoryNotFound,
+  createCategory,
+  createSubcategory,
+  newCategory,
+  subcategoryNotFound,
+} from './new-category.ts'
+import { mustRead, read, type Attempt, type Context, type Read } from './context.ts'
 import type { CategoryRecord, SubcategoryRecord } from './records.ts'
 
 /** Where a new evidence goes, and what its commit must check and write for that. */
@@ -23,11 +29,40 @@ export interface PlaceNames {
 }
 
 /** A category and a subcategory by id, both active. */
-export async function placeById(
+export const placeById = (
   context: Context,
   scope: Scope,
-  categoryId: string,
-  subcategoryId: string,
+  ids: { readonly categoryId: string; readonly subcategoryId: string },
+  attempt: Attempt,
+): Promise<Place> => knownOr(context, scope, ids, attempt, () => readPlace(context, scope, ids))
+
+/**
+ * An id wins over a name; an id and a name that disagree are refused; a name that does not exist yet is created in the
+ * evidence's own commit, so that two creates that race on it share it.
+ */
+export const resolvePlace = (context: Context, scope: Scope, names: PlaceNames, attempt: Attempt): Promise<Place> =>
+  knownOr(context, scope, names, attempt, () => findPlace(context, scope, names, attempt.now))
+
+/** As it is known, in a first try; else as it is found, which is then known. */
+async function knownOr(
+  { places }: Context,
+  { companyId }: Scope,
+  names: PlaceNames,
+  { isFirst }: Attempt,
+  find: () => Promise<Place>,
+): Promise<Place> {
+  const known = isFirst ? places.find(companyId, names) : undefined
+  if (known !== undefined) return known
+  const place = await find()
+  // What the commit is to create has no version yet.
+  if (place.writes.length === 0) places.note(companyId, names, place)
+  return place
+}
+
+async function readPlace(
+  context: Context,
+  scope: Scope,
+  { categoryId, subcategoryId }: { readonly categoryId: string; readonly subcategoryId: string },
 ): Promise<Place> {
   const category = await mustRead<CategoryRecord>(context, keys.category(scope.companyId, categoryId), categoryNotFound)
   const subcategory = await mustRead<SubcategoryRecord>(
@@ -39,11 +74,7 @@ export async function placeById(
   return existing(category, subcategory)
 }
 
-/**
- * An id wins over a name; an id and a name that disagree are refused; a name that does not exist yet is created in the
- * evidence's own commit, so that two creates that race on it share it.
- */
-export async function resolvePlace(context: Context, scope: Scope, names: PlaceNames, now: number): Promise<Place> {
+async function findPlace(context: Context, scope: Scope, names: PlaceNames, now: number): Promise<Place> {
   const [categoryId, categoryName] = [given(names.categoryId), given(names.categoryName)]
   const [subcategoryId, subcategoryName] = [given(names.subcategoryId), given(names.subcategoryName)]
   if (categoryId === undefined && categoryName === undefined)

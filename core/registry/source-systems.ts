@@ -1,9 +1,10 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { DecodedRecords } from '../decoded-records.ts'
 import { RegistryError } from '../errors.ts'
 import { fromHex, hmacSha256, toHex } from '../bytes.ts'
 import { keys } from '../keys.ts'
 import { assertAllowed, type Principal } from '../permissions.ts'
-import type { Write } from '../ports.ts'
+import type { Entry, Version, Write } from '../ports.ts'
 import type { Scope, SourceSystems, WriteOptions } from '../registry.ts'
 import { CompanyId, NewSourceSystem, SourceSystemChange, type SourceSystem } from '../schemas.ts'
 import { validate } from '../validation.ts'
@@ -11,12 +12,19 @@ import { assertCompany, listAll, mustRead, put, read, rfc3339, write, writeUnche
 import { decodeRecord, type ApiKeyRecord, type SourceSystemRecord } from './records.ts'
 
 const MIN_KEY_LENGTH = 16
+/** Some 300 bytes each. */
+const MAX_KNOWN_KEYS = 4_096
 
 /** API keys are kept only as HMAC-SHA-256 of company and key; that is also how they are looked up. */
 export class RegistrySourceSystems implements SourceSystems {
   readonly #context: Context
   readonly #hmac: (text: string) => string
+  readonly #apiKeys = new DecodedRecords(MAX_KNOWN_KEYS, ({ value }) => decodeRecord<ApiKeyRecord>(value))
   #operatorMac: Uint8Array | undefined
+  /** Of the record that it was read from. */
+  #operatorVersion: Version | undefined
+  /** Records of keys that are not the operator's of now. */
+  #notOperators = new WeakSet<ApiKeyRecord>()
 
   constructor(context: Context, hmacKey: Uint8Array) {
     this.#context = context
@@ -25,8 +33,8 @@ export class RegistrySourceSystems implements SourceSystems {
 
   /** Reads the operator key's HMAC; to be called once before use. */
   async load(): Promise<void> {
-    const operator = await read<{ mac: string }>(this.#context, keys.operator())
-    this.#operatorMac = operator && fromHex(operator.record.mac)
+    const [operator] = await this.#context.records.get([keys.operator()])
+    this.#noteOperator(operator)
   }
 
   hasOperatorKey(): boolean {
@@ -42,7 +50,7 @@ export class RegistrySourceSystems implements SourceSystems {
       checks: ifNone ? [{ key: keys.operator(), version: null }] : [],
       writes: [put(keys.operator(), { mac: toHex(mac) })],
     })
-    if (ok) this.#operatorMac = mac
+    if (ok) this.#setOperatorMac(mac)
     return ok
   }
 
@@ -50,9 +58,13 @@ export class RegistrySourceSystems implements SourceSystems {
     // One look-up in every case, so that nothing is told by what is done. The operator's too: another process may have replaced it.
     const looked = await this.#context.records.get([keys.apiKey(this.#mac(companyId, apiKey)), keys.operator()])
     const [entry, operator] = looked
-    this.#operatorMac = operator && fromHex(decodeRecord<{ mac: string }>(operator.value).mac)
-    if (this.#isOperatorKey(apiKey)) return { kind: 'operator' }
-    const found = entry && decodeRecord<ApiKeyRecord>(entry.value)
+    this.#noteOperator(operator)
+    const found = entry && this.#apiKeys.of(entry)
+    // A record is found by its key, so what was compared once need not be again.
+    if (found === undefined || !this.#notOperators.has(found)) {
+      if (this.#isOperatorKey(apiKey)) return { kind: 'operator' }
+      if (found !== undefined) this.#notOperators.add(found)
+    }
     if (found === undefined || !found.active) return undefined
     return { kind: 'sourceSystem', id: found.systemId, permissions: found.permissions }
   }
@@ -67,7 +79,7 @@ export class RegistrySourceSystems implements SourceSystems {
     const { name, apiKey: own, permissions = 'U' } = validate(NewSourceSystem, input)
     assertAllowed(scope.principal, permissions)
     const apiKey = own ?? randomBytes(32).toString('base64url')
-    return writeUnchecked(context, scope, options, async (now) => {
+    return writeUnchecked(context, scope, options, async ({ now }) => {
       const record: SourceSystemRecord = {
         id: context.ids.next(),
         name,
@@ -184,6 +196,17 @@ export class RegistrySourceSystems implements SourceSystems {
       put(keys.sourceSystem(companyId, id), record),
       put(keys.apiKey(mac), { systemId: id, permissions, active } satisfies ApiKeyRecord),
     ]
+  }
+
+  #noteOperator(entry: Entry | undefined): void {
+    if (entry !== undefined && entry.version === this.#operatorVersion) return
+    this.#setOperatorMac(entry && fromHex(decodeRecord<{ mac: string }>(entry.value).mac))
+    this.#operatorVersion = entry?.version
+  }
+
+  #setOperatorMac(mac: Uint8Array | undefined): void {
+    this.#operatorMac = mac
+    this.#notOperators = new WeakSet()
   }
 
   #mac(companyId: string, apiKey: string): string {

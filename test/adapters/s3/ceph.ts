@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import type { Credentials } from '../../../adapters/s3/index.ts'
 
 /** Ceph's gateway as a real S3: one monitor, one OSD in memory and one radosgw on free ports of the loopback, below a temporary directory. */
@@ -73,6 +74,17 @@ export class Ceph {
 
   get endpoint(): string {
     return `http://127.0.0.1:${this.port}`
+  }
+
+  async makeBucket(name: string): Promise<void> {
+    const client = new S3Client({
+      endpoint: this.endpoint,
+      region: 'us-east-1',
+      forcePathStyle: true,
+      credentials: CREDENTIALS,
+    })
+    await client.send(new CreateBucketCommand({ Bucket: name }))
+    client.destroy()
   }
 
   /** What the daemons wrote last. */

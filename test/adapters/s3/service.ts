@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { after, before, describe } from 'node:test'
-import { CreateBucketCommand, ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
+import { ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { openS3Blobs, type S3Blobs, type S3Settings } from '../../../adapters/s3/index.ts'
 import { Ceph, cephIsMissing, CREDENTIALS } from './ceph.ts'
 import { ChaosProxy } from './chaos.ts'
@@ -27,7 +27,7 @@ export class Service {
   static async start(): Promise<Service> {
     const ceph = await Ceph.start()
     const service = new Service(ceph, await ChaosProxy.start(ceph.port))
-    await service.client.send(new CreateBucketCommand({ Bucket: BUCKET }))
+    await ceph.makeBucket(BUCKET)
     return service
   }
 

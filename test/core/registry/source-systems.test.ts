@@ -244,6 +244,21 @@ describe('the operator key', () => {
     await Promise.all([here.close(), there.close()])
   })
 
+  it('that was a system’s before is the operator’s from then on, also where it was used a moment ago', async () => {
+    const world = new World()
+    const here = await openFixture({ world, registry: { operatorKey: KEY, sharedRecords: true } })
+    const there = await openFixture({ world, registry: { sharedRecords: true } })
+    const { apiKey, id } = await here.system('R')
+    const asked = () => here.registry.sourceSystems.authenticate(COMPANY, apiKey)
+    const system = { kind: 'sourceSystem', id, permissions: 'R' }
+    assert.deepEqual([await asked(), await asked()], [system, system])
+    await there.registry.sourceSystems.setOperatorKey(apiKey)
+    assert.deepEqual([await asked(), await asked()], [OPERATOR, OPERATOR])
+    await here.registry.sourceSystems.setOperatorKey(`${KEY}-2`)
+    assert.deepEqual([await asked(), await asked()], [system, system])
+    await Promise.all([here.close(), there.close()])
+  })
+
   it('is none before one is set', () =>
     withRegistry(async ({ registry }) => {
       assert.equal(registry.sourceSystems.hasOperatorKey(), false)
