@@ -56,7 +56,6 @@ class TimedStore extends RecordingStore {
 function timed(engine: TreeEngine, stage: Stage): TreeEngine {
   return {
     tiles: (...args) => stage.time(engine.tiles(...args)),
-    proofs: (...args) => engine.proofs(...args),
     close: () => engine.close(),
   }
 }

@@ -223,28 +223,8 @@ export interface TimestampAuthority {
   close(): Promise<void>
 }
 
-/** Leaves of one tile whose inclusion proofs have one length and one upper part. */
-export interface ProofBlock {
-  /** Their places in the log: `first` to `end` (exclusive). */
-  readonly first: number
-  readonly end: number
-  /** Their entries, packed (32 bytes each). */
-  readonly entries: Uint8Array
-  /** The stored tile (core/tree/tile.ts) that holds the lower part: their siblings in its rows 0 to `levels` - 1. */
-  readonly tile: Uint8Array
-  readonly levels: number
-  /** The upper part, the same for all of them: packed hashes, bottom to top. */
-  readonly above: Uint8Array
-}
-
 /**
- * How proofs are written. `packed`: per leaf its `levels` + n hashes of 32 bytes from the leaf's sibling to the root, nothing between.
- * `ndjson`: per leaf a line `{"leafIndex":0,"entry":"hex","proof":["hex",…]}`; an event's entry is its txId.
- */
-export type ProofFormat = 'packed' | 'ndjson'
-
-/**
- * RFC 6962 hashing and proofs over packed bytes. Engines differ in speed only: all give the same bytes. Inputs are not changed
+ * RFC 6962 hashing over packed bytes. Engines differ in speed only: all give the same bytes. Inputs are not changed
  * and may be reused when the promise settles; what is answered is the caller's. Throws `ENGINE_FAILED` for what can be
  * done again, `UNAVAILABLE` where too much waits already, `CLOSED` after `close`.
  */
@@ -252,11 +232,9 @@ export interface TreeEngine {
   /**
    * Builds tiles of 256 (core/tree/tile.ts) over one row of the tree.
    * `entries`: n × 32 bytes, hashed to leaves H(00 ‖ entry) first; `nodes`: n × 32 bytes, taken as they are.
-   * Answers the tiles one after the other in the layout of `tile.ts`; only the last may be partial.
+   * Answers the tiles in order, each in the layout of `tile.ts`; only the last may be partial. Neighbours may be views of one buffer.
    */
-  tiles(row: Uint8Array, kind: 'entries' | 'nodes', signal?: AbortSignal): Promise<Uint8Array>
-  /** The inclusion proofs (RFC 9162 § 2.1.3.1) of all leaves of these blocks, in order. A RangeError where a tile does not hold its block. */
-  proofs(blocks: readonly ProofBlock[], format: ProofFormat, signal?: AbortSignal): Promise<Uint8Array>
+  tiles(row: Uint8Array, kind: 'entries' | 'nodes', signal?: AbortSignal): Promise<readonly Uint8Array[]>
   close(): Promise<void>
 }
 

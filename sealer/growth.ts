@@ -5,7 +5,7 @@ import type { StoredTiles } from '../core/log/stored-tiles.ts'
 import type { Key, TreeEngine } from '../core/ports.ts'
 import { emptyRoot, HASH_BYTES } from '../core/tree/hasher.ts'
 import { nodesOfRange, rangeHash, type NodePlace } from '../core/tree/range.ts'
-import { nodeAt, rowPrefix, splitTiles, TILE_HEIGHT, TILE_WIDTH, tileOfNode } from '../core/tree/tile.ts'
+import { nodeAt, rowPrefix, TILE_HEIGHT, TILE_WIDTH, tileOfNode } from '../core/tree/tile.ts'
 
 /** What a batch adds to the tree. */
 export interface Growth {
@@ -24,7 +24,7 @@ export interface GrowthRequest {
   readonly oldRoot: Uint8Array
   readonly newSize: number
   /** The tiles over the log's entries from `growthStart(oldSize)` to `newSize`. */
-  readonly leafTiles: Uint8Array
+  readonly leafTiles: readonly Uint8Array[]
 }
 
 /**
@@ -35,14 +35,13 @@ export interface GrowthRequest {
 export async function growTree(request: GrowthRequest, stored: StoredTiles, engine: TreeEngine): Promise<Growth> {
   const { oldSize, newSize } = request
   const tiles = new Map<Key, Uint8Array>()
-  let joined = request.leafTiles
+  let built = request.leafTiles
   let [oldCount, newCount] = [oldSize, newSize]
   for (let level = 0; newCount > oldCount; level++) {
     const first = Math.floor(oldCount / TILE_WIDTH)
-    const built = splitTiles(joined, newCount - first * TILE_WIDTH)
     for (const [i, tile] of built.entries()) tiles.set(keys.tile(level, first + i), tile)
     ;[oldCount, newCount] = [first, Math.floor(newCount / TILE_WIDTH)]
-    if (newCount > oldCount) joined = await engine.tiles(await rowAbove(stored, level + 1, oldCount, built), 'nodes')
+    if (newCount > oldCount) built = await engine.tiles(await rowAbove(stored, level + 1, oldCount, built), 'nodes')
   }
   const root = await rootFrom(tiles, stored, newSize)
   if (!equalBytes(await rootFrom(tiles, stored, oldSize), request.oldRoot))

@@ -14,7 +14,14 @@ import { Stamper } from './stamp.ts'
 import { StampRounds } from './stamp-rounds.ts'
 
 export { InlineEngine } from './engine/inline.ts'
-export { batchProofs, type BatchProofsRequest, type BatchProofs } from './batch-proofs.ts'
+export {
+  batchProofs,
+  writeBatchProofs,
+  type BatchProofs,
+  type BatchProofsRequest,
+  type WriteBatchProofsRequest,
+} from './batch-proofs.ts'
+export type { ProofFormat } from './kernel/proofs.ts'
 export { PoolEngine, type PoolOptions } from './engine/pool.ts'
 
 /** The sealer owns what it is given here, and closes it. */

@@ -37,7 +37,7 @@ export interface SealPass {
 interface LeafTilesAhead {
   readonly oldSize: number
   readonly newSize: number
-  readonly tiles: Promise<Uint8Array>
+  readonly tiles: Promise<readonly Uint8Array[]>
 }
 
 /** Tiles of the right edge, two a level: what growing reads again each time. */
@@ -233,7 +233,7 @@ export class BatchSealer {
     const ahead = this.#ahead
     this.#ahead = undefined
     const isAhead = ahead?.oldSize === oldSize && ahead.newSize === newSize
-    const grow = async (engine: TreeEngine, leafTiles: Promise<Uint8Array>): Promise<Growth> =>
+    const grow = async (engine: TreeEngine, leafTiles: Promise<readonly Uint8Array[]>): Promise<Growth> =>
       growTree(
         { oldSize, oldRoot: fromHex(root) ?? new Uint8Array(), newSize, leafTiles: await leafTiles },
         this.#stored,
@@ -259,7 +259,7 @@ export class BatchSealer {
     this.#ahead = { oldSize, newSize, tiles }
   }
 
-  async #leafTiles(engine: TreeEngine, oldSize: number, newSize: number): Promise<Uint8Array> {
+  async #leafTiles(engine: TreeEngine, oldSize: number, newSize: number): Promise<readonly Uint8Array[]> {
     const start = growthStart(oldSize)
     return engine.tiles(await this.#host.records.readLog(start, newSize - start), 'entries')
   }

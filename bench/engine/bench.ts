@@ -95,7 +95,6 @@ function findings(medians: ReadonlyMap<string, Measured>, size: number): Record<
     ...(inline && byHand && { oneThreadOverCreateHash: shown(byHand.treeMs / inline.treeMs) }),
     ...(inline && peer && { oneThreadOverMerkletreejs: shown(peer.treeMs / inline.treeMs) }),
     ...(inline && pooled && { fourWorkersOverOneThread: shown(inline.treeMs / pooled.treeMs) }),
-    ...(inline && peer && { bulkProofsOneThreadOverMerkletreejs: shown(peer.proofsMs / inline.proofsMs) }),
-    ...(pooled && peer && { bulkProofsFourWorkersOverMerkletreejs: shown(peer.proofsMs / pooled.proofsMs) }),
+    ...(inline && peer && { bulkProofsOverMerkletreejs: shown(peer.proofsMs / inline.proofsMs) }),
   }
 }

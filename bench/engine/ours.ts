@@ -3,17 +3,17 @@ import { toHex } from '../../core/bytes.ts'
 import { keys } from '../../core/keys.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { encodeRecord } from '../../core/log/record-json.ts'
-import type { TreeEngine } from '../../core/ports.ts'
-import { nodeAt, splitTiles, TILE_HEIGHT } from '../../core/tree/tile.ts'
-import { batchProofs, InlineEngine, PoolEngine } from '../../sealer/index.ts'
-import { countOf, HASH, type Contestant, type Tree } from './contestant.ts'
+import type { Entry, Key, RecordStore, TreeEngine, Version } from '../../core/ports.ts'
+import { nodeAt, TILE_HEIGHT } from '../../core/tree/tile.ts'
+import { InlineEngine, PoolEngine, writeBatchProofs } from '../../sealer/index.ts'
+import { countOf, type Contestant, type Tree } from './contestant.ts'
 
 /** The tiles of every level over packed entries, level by level, as sealing makes them: all nodes of the tree. */
 export async function hashTree(engine: TreeEngine, entries: Uint8Array): Promise<readonly (readonly Uint8Array[])[]> {
   const levels: (readonly Uint8Array[])[] = []
   let row = entries
   for (let kind: 'entries' | 'nodes' = 'entries'; row.length > 0; kind = 'nodes') {
-    const tiles = splitTiles(await engine.tiles(row, kind), countOf(row))
+    const tiles = await engine.tiles(row, kind)
     levels.push(tiles)
     const tops = tiles.map((tile) => nodeAt(tile, TILE_HEIGHT, 0)).filter((top) => top !== undefined)
     row = Buffer.concat(tops)
@@ -36,29 +36,43 @@ async function build(engine: TreeEngine, entries: Uint8Array): Promise<Tree> {
   return {
     root: rootOf(levels),
     async prepare() {
-      log = new LogReader(await stored(levels, entries))
+      log = new LogReader(await stored(levels, countOf(entries)))
     },
     async proofs(taken) {
       if (log === undefined) throw new Error('prepare comes first')
-      for await (const { bytes } of batchProofs({ log, engine, batchId: BATCH, format: 'packed' }))
-        for (let at = 0; at < bytes.length; at += HASH) taken.take(bytes, at)
+      await writeBatchProofs({ log, batchId: BATCH, format: 'packed', write: ({ bytes }) => taken.takePacked(bytes) })
     },
   }
 }
 
-/** A store, in memory, in which these entries are one sealed batch. */
-async function stored(levels: readonly (readonly Uint8Array[])[], entries: Uint8Array): Promise<MemoryRecords> {
-  const records = new MemoryRecords()
-  const end = countOf(entries)
+const HELD = 'held' as unknown as Version
+
+/**
+ * The tiles of one sealed batch, in memory; packed proofs are made of nothing else. They are answered as they are: the peers
+ * too have their trees in memory and answer what they hold, and what a store takes is its own.
+ */
+class TilesInMemory extends MemoryRecords {
+  readonly #tiles = new Map<Key, Entry>()
+
+  hold(key: Key, value: Uint8Array): void {
+    this.#tiles.set(key, { key, value, version: HELD })
+  }
+
+  override async get(wanted: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
+    const tiles = wanted.map((key) => this.#tiles.get(key))
+    return tiles.includes(undefined) ? super.get(wanted) : tiles
+  }
+}
+
+async function stored(levels: readonly (readonly Uint8Array[])[], end: number): Promise<RecordStore> {
+  const records = new TilesInMemory()
+  for (const [level, tiles] of levels.entries())
+    for (const [i, tile] of tiles.entries()) records.hold(keys.tile(level, i), tile)
+  const batch = { id: BATCH, start: 0, end, root: rootOf(levels), createdAt: 0, previous: null }
   await records.commit({
-    append: entries,
     writes: [
-      ...levels.flatMap((tiles, level) => tiles.map((tile, i) => ({ key: keys.tile(level, i), value: tile }))),
       { key: keys.batchById(BATCH), value: encodeRecord({ end }) },
-      {
-        key: keys.batch(end),
-        value: encodeRecord({ id: BATCH, start: 0, end, root: rootOf(levels), createdAt: 0, previous: null }),
-      },
+      { key: keys.batch(end), value: encodeRecord(batch) },
     ],
   })
   return records

@@ -54,7 +54,7 @@ function byHand(name: string, digest: (bytes: Uint8Array) => Uint8Array): Contes
               const at = ((i >> level) ^ 1) * HASH
               proof.set((rows[level] as Uint8Array).subarray(at, at + HASH), level * HASH)
             }
-            for (let at = 0; at < proof.length; at += HASH) taken.take(proof, at)
+            taken.takePacked(proof)
           }
         },
       }
@@ -95,7 +95,7 @@ export const openZeppelin = (): Contestant => ({
     return {
       root: tree.root.slice(2),
       async proofs(taken) {
-        for (let i = 0; i < values.length; i++) for (const hash of tree.getProof(i)) taken.take(hash)
+        for (let i = 0; i < values.length; i++) for (const hash of tree.getProof(i)) taken.takeText(hash, 2)
       },
     }
   },
@@ -112,7 +112,8 @@ export const fixed = (): Contestant => ({
     return {
       root: String(tree.root),
       async proofs(taken) {
-        for (let i = 0; i < given.length; i++) for (const hash of tree.path(i).pathElements) taken.take(String(hash))
+        for (let i = 0; i < given.length; i++)
+          for (const hash of tree.path(i).pathElements) taken.takeText(String(hash))
       },
     }
   },

@@ -50,9 +50,15 @@ export function makeEntries(count: number): Uint8Array {
 /** Small trees are done so often, and the median told, since a single one is over before it is compiled. */
 const timesFor = (count: number): number => (count <= 2 ** 14 ? 15 : 1)
 
+/** For so long at least: what works on many leaves at a time is called less often, and so compiled later. */
+const WARM_UP_MS = 300
+
 async function measure(contestant: Contestant, count: number): Promise<Measured> {
   // Compiled and started first: a worker's start and a module's compiling are `scaling`'s to show.
-  await once(contestant, makeEntries(Math.min(count, 2 ** 14)))
+  const few = makeEntries(Math.min(count, 2 ** 14))
+  const begun = performance.now()
+  do await once(contestant, few)
+  while (performance.now() - begun < WARM_UP_MS)
   const entries = makeEntries(count)
   const before = process.memoryUsage().rss
   const runs: Awaited<ReturnType<typeof once>>[] = []

@@ -2,13 +2,13 @@ import { toHex } from '../bytes.ts'
 import { keys } from '../keys.ts'
 import { DecodedRecords } from '../decoded-records.ts'
 import { RegistryError } from '../errors.ts'
-import type { Entry, ProofBlock, Range, RecordStore, TokenEvidence } from '../ports.ts'
+import type { Entry, Range, RecordStore, TokenEvidence } from '../ports.ts'
 import { emptyRoot, HASH_BYTES } from '../tree/hasher.ts'
 import { consistencyRanges, inclusionRanges } from '../tree/proof.ts'
 import { nodesOfRange, rangeHash, type LeafRange } from '../tree/range.ts'
 import { rowPrefix, TILE_WIDTH } from '../tree/tile.ts'
 import { KnownBatches } from './known-batches.ts'
-import { readProofBlocks } from './proof-blocks.ts'
+import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
 import { decodeRecord } from './record-json.ts'
 import {
   NO_ANCHORS,
@@ -170,11 +170,11 @@ export class LogReader {
   }
 
   /**
-   * What the inclusion proofs of leaves `from` to `to` (exclusive) are copied from by a TreeEngine, in order and at most one tile a
-   * block. Reads a bounded number of tiles ahead. Requires from <= to <= treeSize.
+   * What the inclusion proofs of leaves `from` to `to` (exclusive) are copied from, in order and at most one tile a block. Reads a
+   * bounded number of tiles ahead. Requires from <= to <= treeSize.
    */
-  proofBlocks(from: number, to: number, treeSize: number): AsyncGenerator<ProofBlock, void, undefined> {
-    return readProofBlocks(this.#records, this.#tiles, { from, to, treeSize })
+  proofBlocks(range: ProofRange): AsyncGenerator<readonly ProofBlock[], void, undefined> {
+    return readProofBlocks(this.#records, this.#tiles, range)
   }
 
   /** RFC 9162 § 2.1.4; empty where the sizes are equal. Requires from <= to. */

@@ -13,6 +13,8 @@ export class StoredTiles {
   readonly #maxCached: number
   /** In the order of last use. */
   readonly #cache = new Map<Key, Uint8Array>()
+  /** The tile whose key was made last. */
+  #last: { readonly level: number; readonly index: number; readonly key: Key } = { level: -1, index: -1, key: '' }
 
   constructor(records: RecordStore, maxCached: number) {
     this.#records = records
@@ -45,8 +47,7 @@ export class StoredTiles {
   async nodes(places: readonly NodePlace[]): Promise<NodeSource> {
     const wanted = new Map<Key, NodePlace[]>()
     for (const place of places) {
-      const { tileLevel, tileIndex } = tileOfNode(place)
-      const key = keys.tile(tileLevel, tileIndex)
+      const key = this.#keyOf(place)
       const others = wanted.get(key)
       if (others === undefined) wanted.set(key, [place])
       else others.push(place)
@@ -58,8 +59,7 @@ export class StoredTiles {
       })),
     )
     return (place) => {
-      const { tileLevel, tileIndex } = tileOfNode(place)
-      const key = keys.tile(tileLevel, tileIndex)
+      const key = this.#keyOf(place)
       const node = nodeIn(tiles.get(key), place)
       if (node === undefined)
         throw new RegistryError(
@@ -69,6 +69,14 @@ export class StoredTiles {
       // A copy: what is handed out neither keeps a whole tile alive nor reaches the cache.
       return node.slice()
     }
+  }
+
+  /** The key of a node's tile. Of nodes asked for together many are in one tile, and making its key costs more than all else. */
+  #keyOf(place: NodePlace): Key {
+    const { tileLevel, tileIndex } = tileOfNode(place)
+    if (tileLevel !== this.#last.level || tileIndex !== this.#last.index)
+      this.#last = { level: tileLevel, index: tileIndex, key: keys.tile(tileLevel, tileIndex) }
+    return this.#last.key
   }
 
   async #get(

@@ -16,18 +16,43 @@ export interface Kernel {
   hashNodes(childrenAt: number, outAt: number, count: number): void
   /**
    * The inclusion proofs of leaves `first` to `end` (exclusive) of a stored tile with `width` hashes in row 0 (core/tree/tile.ts): for
-   * each, the siblings in rows 0 to `levels` - 1, which the tile must hold, then `commonBytes` bytes from `commonAt`.
+   * each, the siblings in rows 0 to `levels` - 1, which the tile must hold, then `aboveBytes` bytes from `aboveAt`.
    */
   copyProofs(
     tileAt: number,
     width: number,
     levels: number,
-    commonAt: number,
-    commonBytes: number,
+    aboveAt: number,
+    aboveBytes: number,
     first: number,
     end: number,
     outAt: number,
   ): void
+  /** `count` hashes as items of JSON, each a quote, 64 lowercase digits, a quote and a comma: 67 bytes. */
+  writeItems(hashesAt: number, count: number, outAt: number): void
+  /**
+   * As `copyProofs`, in lines. The tile is given as items. Each line is the head, the leaf's item of `entriesAt`, the middle, the
+   * siblings' items, and in place of the last `overlap` bytes of these the tail. The head holds a decimal number whose last digit is
+   * at `digitAt`; it is counted up from line to line, and must not become longer on the way. Answers where the lines end; up to 31
+   * bytes more are written.
+   */
+  writeLines(
+    tileItemsAt: number,
+    width: number,
+    levels: number,
+    headAt: number,
+    headBytes: number,
+    digitAt: number,
+    entriesAt: number,
+    middleAt: number,
+    middleBytes: number,
+    tailAt: number,
+    tailBytes: number,
+    overlap: number,
+    first: number,
+    end: number,
+    outAt: number,
+  ): number
 }
 
 let compiled: Promise<Module> | undefined
@@ -51,14 +76,17 @@ export interface KernelRoom {
   readonly bytes: Uint8Array
 }
 
-/** An instance with a memory of its own that has `roomBytes` to work in. */
-export function openKernel(module: Module, roomBytes: number): KernelRoom {
+/**
+ * An instance with a memory of its own that has `roomBytes` to work in. Without `hashes` it does all but hashing, which wants tables
+ * that take 1.8 ms to make.
+ */
+export function openKernel(module: Module, roomBytes: number, hashes = true): KernelRoom {
   const api = WebAssembly as NonNullable<typeof WebAssembly>
   const memory: Memory = new api.Memory({
     initial: Math.ceil((ROOM_AT + roomBytes) / PAGE_BYTES),
     maximum: MAX_PAGES,
   })
-  writeTables(memory.buffer)
+  if (hashes) writeTables(memory.buffer)
   const kernel = new api.Instance(module, { kernel: { memory } }).exports as Kernel
   return { kernel, bytes: new Uint8Array(memory.buffer) }
 }

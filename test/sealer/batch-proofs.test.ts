@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { concatBytes, toHex } from '../../core/bytes.ts'
 import type { BatchRecord } from '../../core/log/records.ts'
-import type { ProofFormat, TreeEngine } from '../../core/ports.ts'
 import { keys } from '../../core/keys.ts'
-import { batchProofs, InlineEngine, PoolEngine, type BatchProofs } from '../../sealer/index.ts'
+import { LogReader } from '../../core/log/reader.ts'
+import { batchProofs, writeBatchProofs, type BatchProofs, type ProofFormat } from '../../sealer/index.ts'
 import { SealerBench } from './bench.ts'
 
-const engines: Readonly<Record<string, TreeEngine>> = {
-  inline: new InlineEngine(),
-  pool: new PoolEngine({ maxThreads: 2 }),
-}
+const formats: readonly ProofFormat[] = ['packed', 'ndjson']
 
 let bench: SealerBench
 let batches: readonly BatchRecord[]
@@ -30,86 +28,141 @@ before(async () => {
 
 after(async () => {
   await bench.close()
-  await Promise.all(Object.values(engines).map((engine) => engine.close()))
 })
 
-async function all(engine: TreeEngine, batch: BatchRecord, format: ProofFormat): Promise<readonly BatchProofs[]> {
+/** In both ways, which are to give the same pieces. */
+async function all(batch: BatchRecord, format: ProofFormat): Promise<readonly BatchProofs[]> {
+  const request = { log: bench.reader, batchId: batch.id, format }
   const pieces: BatchProofs[] = []
   let next = batch.start
-  for await (const piece of batchProofs({ log: bench.reader, engine, batchId: batch.id, format })) {
+  for await (const piece of batchProofs(request)) {
     assert.equal(piece.first, next)
     next = piece.end
     pieces.push(piece)
   }
   assert.equal(next, batch.end)
+  const written: BatchProofs[] = []
+  await writeBatchProofs({ ...request, write: (piece) => void written.push({ ...piece, bytes: piece.bytes.slice() }) })
+  assert.deepEqual(written, pieces)
   return pieces
 }
 
-for (const [name, engine] of Object.entries(engines))
-  describe(`proofs of a batch, ${name} engine`, () => {
-    it('are packed those made one at a time', async () => {
-      const { reader } = bench
-      for (const batch of batches)
-        for (const { first, end, items, bytes } of await all(engine, batch, 'packed')) {
-          const want: Uint8Array[] = []
-          for (let leaf = first; leaf < end; leaf++) {
-            const proof = await reader.inclusionProof(leaf, batch.end)
-            assert.equal(proof.length, items)
-            want.push(...proof)
-          }
-          assert.equal(Buffer.compare(bytes, concatBytes(...want)), 0, `leaves ${first} to ${end} of ${batch.end}`)
+describe('proofs of a batch', () => {
+  it('are packed those made one at a time', async () => {
+    const { reader } = bench
+    for (const batch of batches)
+      for (const { first, end, items, bytes } of await all(batch, 'packed')) {
+        const want: Uint8Array[] = []
+        for (let leaf = first; leaf < end; leaf++) {
+          const proof = await reader.inclusionProof(leaf, batch.end)
+          assert.equal(proof.length, items)
+          want.push(...proof)
         }
-    })
-
-    it('are lines of JSON with each leaf’s entry', async () => {
-      for (const batch of batches) {
-        const entries = await bench.records.readLog(batch.start, batch.end - batch.start)
-        const pieces = await all(engine, batch, 'ndjson')
-        const lines = Buffer.from(concatBytes(...pieces.map(({ bytes }) => bytes)))
-          .toString('latin1')
-          .split('\n')
-        assert.equal(lines.pop(), '')
-        assert.equal(lines.length, batch.end - batch.start)
-        for (const [i, line] of lines.entries()) {
-          // Some of a large batch; the packed ones were compared whole.
-          if (i % 97 !== 0 && i < lines.length - 300) continue
-          const proof = await bench.reader.inclusionProof(batch.start + i, batch.end)
-          const entry = entries.subarray(i * 32, i * 32 + 32)
-          assert.equal(
-            line,
-            JSON.stringify({ leafIndex: batch.start + i, entry: toHex(entry), proof: proof.map(toHex) }),
-          )
-        }
+        assert.equal(Buffer.compare(bytes, concatBytes(...want)), 0, `leaves ${first} to ${end} of ${batch.end}`)
       }
-    })
   })
 
-describe('proofs of a batch', () => {
-  const engine = engines['inline'] as TreeEngine
-  const format = 'packed'
-
-  it('are made ahead of their reader by a bounded number of pieces', async () => {
-    let [asked, taken, most] = [0, 0, 0]
-    const counting: TreeEngine = {
-      tiles: (...args) => engine.tiles(...args),
-      proofs: (...args) => {
-        asked++
-        most = Math.max(most, asked - taken)
-        return engine.proofs(...args)
-      },
-      close: async () => {},
+  it('are lines of JSON with each leaf’s entry', async () => {
+    for (const batch of batches) {
+      const entries = await bench.records.readLog(batch.start, batch.end - batch.start)
+      const pieces = await all(batch, 'ndjson')
+      const lines = Buffer.from(concatBytes(...pieces.map(({ bytes }) => bytes)))
+        .toString('latin1')
+        .split('\n')
+      assert.equal(lines.pop(), '')
+      assert.equal(lines.length, batch.end - batch.start)
+      for (const [i, line] of lines.entries()) {
+        // Some of a large batch; the packed ones were compared whole.
+        if (i % 97 !== 0 && i < lines.length - 300) continue
+        const proof = await bench.reader.inclusionProof(batch.start + i, batch.end)
+        const entry = entries.subarray(i * 32, i * 32 + 32)
+        assert.equal(line, JSON.stringify({ leafIndex: batch.start + i, entry: toHex(entry), proof: proof.map(toHex) }))
+      }
     }
+  })
+
+  it('are lent until what takes them is done, and not asked for before', async () => {
+    const { id, start, end } = batches[4] as BatchRecord
+    for (const format of formats) {
+      const [want, views]: [Uint8Array[], Uint8Array[]] = [[], []]
+      for await (const { bytes } of batchProofs({ log: bench.reader, batchId: id, format })) want.push(bytes)
+      let busy = false
+      let leaves = 0
+      await writeBatchProofs({
+        log: bench.reader,
+        batchId: id,
+        format,
+        write: async (piece) => {
+          assert.equal(busy, false)
+          busy = true
+          await new Promise(setImmediate)
+          assert.deepEqual(piece.bytes, want[views.length])
+          views.push(piece.bytes)
+          leaves += piece.end - piece.first
+          busy = false
+        },
+      })
+      assert.equal(leaves, end - start)
+      // One piece of memory for all of them; what the stream gave is the reader's.
+      assert.equal(new Set(views.map(({ buffer }) => buffer)).size, 1)
+      assert.notDeepEqual(views[0], want[0])
+      assert.equal(new Set(want.map(({ buffer }) => buffer)).size, want.length)
+    }
+  })
+
+  it('can be written for several at a time', async () => {
     const batch = batches[4] as BatchRecord
-    for await (const _ of batchProofs({ log: bench.reader, engine: counting, batchId: batch.id, format })) {
+    const sums = await Promise.all(
+      [...formats, ...formats].map(async (format) => {
+        const hash = createHash('sha256')
+        const write = async ({ bytes }: BatchProofs): Promise<void> => {
+          await new Promise(setImmediate)
+          hash.update(bytes)
+        }
+        await writeBatchProofs({ log: bench.reader, batchId: batch.id, format, write })
+        return [format, hash.digest('hex')] as const
+      }),
+    )
+    for (const [format, sum] of sums) {
+      const pieces = await all(batch, format)
+      const hash = createHash('sha256').update(concatBytes(...pieces.map(({ bytes }) => bytes)))
+      assert.equal(sum, hash.digest('hex'))
+    }
+  })
+
+  it('are read ahead of a slow reader by a bounded number of tiles', async () => {
+    const leafTiles = new Set(Array.from({ length: 100 }, (_, i) => keys.tile(0, i)))
+    let [read, taken, most, open] = [0, 0, 0, 0]
+    const counting = new Proxy(bench.records, {
+      get(records, name) {
+        if (name !== 'get') {
+          const value: unknown = Reflect.get(records, name)
+          return typeof value === 'function' ? (value.bind(records) as unknown) : value
+        }
+        return async (wanted: readonly string[]) => {
+          read += wanted.filter((key) => leafTiles.has(key)).length
+          most = Math.max(most, read - taken)
+          open++
+          await new Promise(setImmediate)
+          return records.get(wanted).finally(() => open--)
+        }
+      },
+    })
+    const batch = batches[4] as BatchRecord
+    const request = { log: new LogReader(counting), batchId: batch.id, format: 'packed' } as const
+    for await (const _ of batchProofs(request)) {
       await new Promise(setImmediate)
       taken++
     }
-    assert.ok(asked >= 7, `${asked} calls`)
-    assert.ok(most <= 5, `${most} ahead`)
+    assert.ok(read >= 49, `${read} tiles`)
+    assert.ok(most <= 36, `${most} ahead`)
+    // Who leaves may close the store.
+    for await (const _ of batchProofs(request)) break
+    assert.equal(open, 0)
   })
 
   it('end where the reader leaves, gives up or fails', async () => {
-    const request = { log: bench.reader, engine, batchId: (batches[4] as BatchRecord).id, format } as const
+    const request = { log: bench.reader, batchId: (batches[4] as BatchRecord).id, format: 'packed' } as const
     for await (const { bytes } of batchProofs(request)) {
       assert.ok(bytes.length > 0)
       break
@@ -125,10 +178,19 @@ describe('proofs of a batch', () => {
       { name: 'AbortError' },
     )
     await assert.rejects(batchProofs({ ...request, signal: AbortSignal.abort() }).next(), { name: 'AbortError' })
+    let calls = 0
+    const write = async (): Promise<void> => {
+      if (++calls === 3) throw new Error('full')
+    }
+    await assert.rejects(writeBatchProofs({ ...request, write }), { message: 'full' })
+    assert.equal(calls, 3)
+    const other = new AbortController()
+    const abort = (): void => other.abort()
+    await assert.rejects(writeBatchProofs({ ...request, write: abort, signal: other.signal }), { name: 'AbortError' })
   })
 
   it('throw BATCH_NOT_FOUND for no batch, and CORRUPT where a tile is gone', async () => {
-    const of = (batchId: string) => batchProofs({ log: bench.reader, engine, batchId, format }).next()
+    const of = (batchId: string) => batchProofs({ log: bench.reader, batchId, format: 'ndjson' }).next()
     await assert.rejects(of('0'), { code: 'BATCH_NOT_FOUND' })
     const key = keys.tile(0, 2)
     const [tile] = await bench.records.get([key])

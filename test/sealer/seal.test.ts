@@ -242,7 +242,6 @@ describe('sealing', () => {
         if (failing !== undefined && rows.length === 2) throw new RegistryError(failing, 'Injected')
         return inline.tiles(row, kind)
       },
-      proofs: (...args) => inline.proofs(...args),
       close: () => inline.close(),
     }
     const sealer = await bench.start({ maxLeaves: 256, engine })
@@ -508,7 +507,6 @@ describe('sealing where things fail', () => {
     }
     const failing: TreeEngine = {
       tiles: fail,
-      proofs: fail,
       close: async () => {},
     }
     const bench = await openBench()
@@ -532,7 +530,6 @@ describe('a sealer’s life', () => {
     const sealer = await bench.start({
       engine: {
         tiles: (...args) => engine.tiles(...args),
-        proofs: (...args) => engine.proofs(...args),
         close: async () => void closed.push('engine'),
       },
     })
@@ -567,7 +564,6 @@ describe('a sealer’s life', () => {
           await gate
           return engine.tiles(row, kind)
         },
-        proofs: (...args) => engine.proofs(...args),
         close: () => engine.close(),
       },
     })

@@ -1,40 +1,171 @@
-import type { Statement } from './expression.ts'
+import { and, get, int, intAdd, intShiftLeft, load, loop, set, store, type Expr, type Statement } from './expression.ts'
 
 /**
- * Inclusion proofs of a tile's leaves, packed: for each, the siblings in the tile's rows `0` to `levels - 1`, then the hashes
- * above, which are the same for all of them. Written out, for there is nothing to generate.
+ * Inclusion proofs of a tile's leaves: for each the siblings in the tile's rows `0` to `levels - 1`, then what is above, the same for
+ * all of them. As hashes, or as the lines of text that sealer/kernel/proofs.ts describes.
  */
-export const proofFunctions: readonly Statement[] = [
-  '(func (export "copyProofs")',
-  '  (param $tile i32) (param $width i32) (param $levels i32) (param $common i32) (param $commonBytes i32)',
-  '  (param $leaf i32) (param $end i32) (param $out i32)',
-  '  (local $row i32) (local $rowWidth i32) (local $level i32) (local $from i32) (local $commonEnd i32)',
-  '  (local.set $commonEnd (i32.add (local.get $common) (local.get $commonBytes)))',
-  '  (block $done (loop $proof',
-  '    (br_if $done (i32.ge_u (local.get $leaf) (local.get $end)))',
-  '    (local.set $row (local.get $tile))',
-  '    (local.set $rowWidth (local.get $width))',
-  '    (local.set $level (i32.const 0))',
-  '    (block $above (loop $sibling',
-  '      (br_if $above (i32.ge_u (local.get $level) (local.get $levels)))',
-  '      (local.set $from (i32.add (local.get $row)',
-  '        (i32.shl (i32.xor (i32.shr_u (local.get $leaf) (local.get $level)) (i32.const 1)) (i32.const 5))))',
-  '      (v128.store (local.get $out) (v128.load (local.get $from)))',
-  '      (v128.store offset=16 (local.get $out) (v128.load offset=16 (local.get $from)))',
-  '      (local.set $out (i32.add (local.get $out) (i32.const 32)))',
-  '      (local.set $row (i32.add (local.get $row) (i32.shl (local.get $rowWidth) (i32.const 5))))',
-  '      (local.set $rowWidth (i32.shr_u (local.get $rowWidth) (i32.const 1)))',
-  '      (local.set $level (i32.add (local.get $level) (i32.const 1)))',
-  '      (br $sibling)))',
-  '    (local.set $from (local.get $common))',
-  '    (block $next (loop $commonItem',
-  '      (br_if $next (i32.ge_u (local.get $from) (local.get $commonEnd)))',
-  '      (v128.store (local.get $out) (v128.load (local.get $from)))',
-  '      (v128.store offset=16 (local.get $out) (v128.load offset=16 (local.get $from)))',
-  '      (local.set $out (i32.add (local.get $out) (i32.const 32)))',
-  '      (local.set $from (i32.add (local.get $from) (i32.const 32)))',
-  '      (br $commonItem)))',
-  '    (local.set $leaf (i32.add (local.get $leaf) (i32.const 1)))',
-  '    (br $proof)))',
+
+const HASH_BYTES = 32
+/** A hash as an item of JSON: two quotes, 64 digits, a comma. */
+const ITEM_BYTES = 67
+const VECTOR_BYTES = 16
+
+/** Copies `bytes`, rounded up to whole steps, and advances `out` by exactly as many as there are. */
+const copyRounded = (label: string, from: Expr, bytes: Expr, step: number): readonly Statement[] => [
+  set('from', from),
+  set('to', get('out')),
+  set('out', intAdd(get('out'), bytes)),
+  `(block $${label}Done`,
+  ...loop(
+    label,
+    [
+      `(br_if $${label}Done (i32.ge_u ${get('to')} ${get('out')}))`,
+      ...Array.from({ length: step / VECTOR_BYTES }, (_, i) =>
+        store(get('to'), i * VECTOR_BYTES, load(get('from'), i * VECTOR_BYTES)),
+      ),
+      set('from', intAdd(get('from'), int(step))),
+      set('to', intAdd(get('to'), int(step))),
+    ],
+    int(1),
+  ).map((line) => `  ${line}`),
   ')',
 ]
+
+/** Copies the bytes of one item of `items`, whatever their number, exactly: the last vector may overlap the one before. */
+const copyItem = (from: Expr, bytes: number): readonly Statement[] => [
+  set('from', from),
+  ...Array.from({ length: Math.ceil(bytes / VECTOR_BYTES) }, (_, i) => {
+    const offset = Math.min(i * VECTOR_BYTES, bytes - VECTOR_BYTES)
+    return store(get('out'), offset, load(get('from'), offset))
+  }),
+  set('out', intAdd(get('out'), int(bytes))),
+]
+
+/** The siblings of `leaf`: items of the tile at `tile`, whose row 0 has `width`. */
+const copySiblings = (bytes: number): readonly Statement[] => [
+  set('row', get('tile')),
+  set('rowWidth', get('width')),
+  set('level', int(0)),
+  '(block $above',
+  ...loop(
+    'sibling',
+    [
+      `(br_if $above (i32.ge_u ${get('level')} ${get('levels')}))`,
+      ...copyItem(
+        intAdd(get('row'), times(bytes, '(i32.xor (i32.shr_u (local.get $leaf) (local.get $level)) (i32.const 1))')),
+        bytes,
+      ),
+      set('row', intAdd(get('row'), times(bytes, get('rowWidth')))),
+      set('rowWidth', '(i32.shr_u (local.get $rowWidth) (i32.const 1))'),
+      set('level', intAdd(get('level'), int(1))),
+    ],
+    int(1),
+  ).map((line) => `  ${line}`),
+  ')',
+]
+
+function times(factor: number, value: Expr): Expr {
+  return factor === HASH_BYTES ? intShiftLeft(value, 5) : `(i32.mul ${value} ${int(factor)})`
+}
+
+/** The body for each leaf from `leaf` to `end` (exclusive). */
+const eachLeaf = (body: readonly Statement[]): readonly Statement[] => [
+  '(block $done',
+  ...loop(
+    'proof',
+    [`(br_if $done (i32.ge_u ${get('leaf')} ${get('end')}))`, ...body, set('leaf', intAdd(get('leaf'), int(1)))],
+    int(1),
+  ).map((line) => `  ${line}`),
+  ')',
+]
+
+const LOCALS = '(local $row i32) (local $rowWidth i32) (local $level i32) (local $from i32) (local $to i32)'
+
+const copyProofs: readonly Statement[] = [
+  '(func (export "copyProofs")',
+  '  (param $tile i32) (param $width i32) (param $levels i32) (param $above i32) (param $aboveBytes i32)',
+  '  (param $leaf i32) (param $end i32) (param $out i32)',
+  `  ${LOCALS}`,
+  ...eachLeaf([...copySiblings(HASH_BYTES), ...copyRounded('upper', get('above'), get('aboveBytes'), HASH_BYTES)]).map(
+    (line) => `  ${line}`,
+  ),
+  ')',
+]
+
+const ascii = (text: string): readonly number[] => Array.from(text, (character) => character.charCodeAt(0))
+const [QUOTE = 0, COMMA = 0, ZERO = 0, NINE = 0] = ascii('",09')
+
+const constant = (bytes: readonly number[]): Expr => `(v128.const i8x16 ${bytes.join(' ')})`
+const digits = (nibbles: Expr): Expr => `(i8x16.swizzle ${constant(ascii('0123456789abcdef'))} ${nibbles})`
+/** Byte for byte from the high and the low digits, from byte `first` of them on. */
+const interleave = (first: number): Expr =>
+  `(i8x16.shuffle ${Array.from({ length: 8 }, (_, i) => `${first + i} ${16 + first + i}`).join(' ')} ${get('high')} ${get('low')})`
+
+const writeItems: readonly Statement[] = [
+  '(func (export "writeItems") (param $hashes i32) (param $count i32) (param $out i32)',
+  '  (local $end i32) (local $bytes v128) (local $high v128) (local $low v128)',
+  `  ${set('end', intAdd(get('hashes'), intShiftLeft(get('count'), 5)))}`,
+  '  (block $done',
+  ...loop(
+    'item',
+    [
+      `(br_if $done (i32.ge_u ${get('hashes')} ${get('end')}))`,
+      `(i32.store8 ${get('out')} ${int(QUOTE)})`,
+      ...[0, 1].flatMap((half) => [
+        set('bytes', load(get('hashes'), half * VECTOR_BYTES)),
+        set('high', digits(`(i8x16.shr_u ${get('bytes')} ${int(4)})`)),
+        set('low', digits(and(get('bytes'), constant(Array.from({ length: VECTOR_BYTES }, () => 15))))),
+        store(get('out'), 1 + half * 2 * VECTOR_BYTES, interleave(0)),
+        store(get('out'), 1 + (half * 2 + 1) * VECTOR_BYTES, interleave(8)),
+      ]),
+      `(i32.store16 offset=${ITEM_BYTES - 2} ${get('out')} ${int(QUOTE | (COMMA << 8))})`,
+      set('hashes', intAdd(get('hashes'), int(HASH_BYTES))),
+      set('out', intAdd(get('out'), int(ITEM_BYTES))),
+    ],
+    int(1),
+  ).map((line) => `    ${line}`),
+  '  )',
+  ')',
+]
+
+/** Adds one to the decimal number whose last digit `digit` points to. It must not become longer. */
+const countUp: readonly Statement[] = [
+  set('from', get('digit')),
+  ...loop(
+    'carry',
+    [
+      `(if (i32.eq (i32.load8_u ${get('from')}) ${int(NINE)})`,
+      '  (then',
+      `    (i32.store8 ${get('from')} ${int(ZERO)})`,
+      `    ${set('from', intAdd(get('from'), int(-1)))}`,
+      '    (br $carry)))',
+    ],
+    int(0),
+  ),
+  `(i32.store8 ${get('from')} (i32.add (i32.load8_u ${get('from')}) ${int(1)}))`,
+]
+
+const writeLines: readonly Statement[] = [
+  '(func (export "writeLines")',
+  '  (param $tile i32) (param $width i32) (param $levels i32)',
+  '  (param $head i32) (param $headBytes i32) (param $digit i32) (param $entry i32) (param $middle i32) (param $middleBytes i32)',
+  '  (param $tail i32) (param $tailBytes i32) (param $overlap i32)',
+  '  (param $leaf i32) (param $end i32) (param $out i32) (result i32)',
+  `  ${LOCALS}`,
+  ...eachLeaf([
+    ...copyRounded('begin', get('head'), get('headBytes'), VECTOR_BYTES),
+    ...copyItem(get('entry'), ITEM_BYTES),
+    ...copyRounded('go', get('middle'), get('middleBytes'), VECTOR_BYTES),
+    ...copySiblings(ITEM_BYTES),
+    set('out', `(i32.sub ${get('out')} ${get('overlap')})`),
+    ...copyRounded('upper', get('tail'), get('tailBytes'), 2 * VECTOR_BYTES),
+    set('entry', intAdd(get('entry'), int(ITEM_BYTES))),
+    `(if (i32.lt_u ${intAdd(get('leaf'), int(1))} ${get('end')}) (then`,
+    ...countUp.map((line) => `  ${line}`),
+    '))',
+  ]).map((line) => `  ${line}`),
+  `  ${get('out')}`,
+  ')',
+]
+
+export const proofFunctions: readonly Statement[] = [...copyProofs, ...writeItems, ...writeLines]

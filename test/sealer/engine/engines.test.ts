@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import fc from 'fast-check'
 import { concatBytes, equalBytes } from '../../../core/bytes.ts'
-import type { ProofBlock, TreeEngine } from '../../../core/ports.ts'
+import type { TreeEngine } from '../../../core/ports.ts'
 import { leafHash } from '../../../core/tree/hasher.ts'
-import { nodeAt, splitTiles, TILE_WIDTH, widthOf } from '../../../core/tree/tile.ts'
+import { nodeAt, TILE_WIDTH, widthOf } from '../../../core/tree/tile.ts'
 import { InlineEngine } from '../../../sealer/engine/inline.ts'
 import { PoolEngine } from '../../../sealer/engine/pool.ts'
 import { nodeTable, sampleEntries } from '../../core/tree/node-table.ts'
@@ -17,9 +18,10 @@ const closed = { code: 'CLOSED' }
 const dyingWorker = moduleUrl(import.meta.url, './dying-worker.ts')
 
 /** Each node of each tile, one by one against a table made node by node. */
-function assertTiles(tiles: Uint8Array, count: number): void {
+function assertTiles(tiles: readonly Uint8Array[], count: number): void {
   const source = nodeTable(all.slice(0, count))
-  for (const [index, tile] of splitTiles(tiles, count).entries()) {
+  assert.equal(tiles.length, Math.ceil(count / TILE_WIDTH))
+  for (const [index, tile] of tiles.entries()) {
     const width = widthOf(tile) as number
     assert.equal(width, Math.min(TILE_WIDTH, count - index * TILE_WIDTH))
     for (let level = 0; level <= 8; level++)
@@ -28,16 +30,6 @@ function assertTiles(tiles: Uint8Array, count: number): void {
           equalBytes(nodeAt(tile, level, i) as Uint8Array, source({ level, index: index * (TILE_WIDTH >> level) + i })),
         )
   }
-}
-
-/** The proofs of a tree of 256 leaves. */
-const block: ProofBlock = {
-  first: 0,
-  end: 256,
-  entries: row(256),
-  tile: plainTiles(row(256), 'entries'),
-  levels: 8,
-  above: new Uint8Array(),
 }
 
 const engines: Readonly<Record<string, TreeEngine>> = {
@@ -63,14 +55,7 @@ for (const [name, engine] of Object.entries(engines))
       const input = row(600).slice()
       const out = await engine.tiles(input, 'entries')
       assert.deepEqual(input, row(600))
-      assert.ok(out.buffer instanceof ArrayBuffer)
-    })
-
-    it('refuses proofs that a tile does not hold, and those whose caller gave up', async () => {
-      await assert.rejects(engine.proofs([block, { ...block, levels: 9 }], 'packed'), RangeError)
-      await assert.rejects(engine.proofs([block], 'packed', AbortSignal.abort()), { name: 'AbortError' })
-      assert.equal((await engine.proofs([], 'ndjson')).length, 0)
-      assert.equal((await engine.proofs([block, block], 'packed')).length, 2 * 256 * 8 * 32)
+      for (const tile of out) assert.ok(tile.buffer instanceof ArrayBuffer)
     })
 
     it('refuses a row of broken pieces, and one whose caller gave up', async () => {
@@ -93,7 +78,6 @@ describe('an engine that is closed', () => {
       await engine.close()
       await refused
       await assert.rejects(engine.tiles(row(3000), 'entries'), closed)
-      await assert.rejects(engine.proofs([block], 'packed'), closed)
       await engine.close()
     }
   })
@@ -105,7 +89,6 @@ describe('the pool', () => {
     try {
       await assert.rejects(engine.tiles(row(2000), 'entries'), { code: 'ENGINE_FAILED' })
       await assert.rejects(engine.tiles(row(2000), 'nodes'), { code: 'ENGINE_FAILED' })
-      await assert.rejects(engine.proofs([block], 'packed'), { code: 'ENGINE_FAILED' })
       assertTiles(await engine.tiles(row(256), 'entries'), 256)
     } finally {
       await engine.close()
@@ -115,10 +98,7 @@ describe('the pool', () => {
   it('lets nothing wait behind a dead worker', async () => {
     const engine = new PoolEngine({ maxThreads: 1, inlineHashes: 0, worker: dyingWorker })
     try {
-      const calls = [
-        ...[2000, 600, 5000].map((count) => engine.tiles(row(count), 'entries')),
-        engine.proofs([block], 'packed'),
-      ]
+      const calls = [2000, 600, 5000, 300].map((count) => engine.tiles(row(count), 'entries'))
       await Promise.all(calls.map((call) => assert.rejects(call, { code: 'ENGINE_FAILED' })))
     } finally {
       await engine.close()
@@ -130,7 +110,7 @@ describe('the pool', () => {
     try {
       const counts = [300, 5000, 1, 777, 4096, 2, 3]
       const rounds = [counts, counts.toReversed(), [4999]]
-      const answers: (readonly [number, Uint8Array])[] = []
+      const answers: (readonly [number, readonly Uint8Array[]])[] = []
       for (const round of rounds)
         answers.push(
           ...(await Promise.all(round.map(async (n) => [n, await engine.tiles(row(n), 'entries')] as const))),
@@ -162,14 +142,48 @@ describe('the pool', () => {
     }
   })
 
-  it('takes no more than its queue holds: UNAVAILABLE', async () => {
-    const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 0, maxQueue: 3 })
+  it('uses no memory again that somebody still works on, whichever rows are given up when', async () => {
+    const engine = new PoolEngine({ maxThreads: 3, inlineHashes: 0 })
+    const plain = new Map<number, Uint8Array>()
+    const want = (count: number): Uint8Array => {
+      const known = plain.get(count) ?? plainTiles(row(count), 'entries')
+      plain.set(count, known)
+      return known
+    }
+    const one = async (count: number, afterMs: number | null): Promise<void> => {
+      const controller = new AbortController()
+      const input = row(count).slice()
+      const given = engine.tiles(input, 'entries', controller.signal)
+      if (afterMs !== null) setTimeout(() => controller.abort(), afterMs)
+      const outcome = await given.then(
+        (tiles) => concatBytes(...tiles),
+        (error: unknown) => assert.equal((error as Error).name, 'AbortError'),
+      )
+      // The caller's again.
+      input.fill(0xff)
+      if (outcome === undefined) return assert.notEqual(afterMs, null)
+      assert.equal(Buffer.compare(outcome, want(count)), 0, `${count} entries`)
+    }
+    const calls = fc.array(
+      fc.tuple(fc.integer({ min: 1, max: all.length }), fc.option(fc.double({ min: 0, max: 4, noNaN: true }))),
+      { minLength: 1, maxLength: 12 },
+    )
     try {
-      const taken = [
-        engine.tiles(row(600), 'entries'),
-        engine.tiles(row(600), 'entries'),
-        engine.proofs([block], 'packed'),
-      ]
+      await fc.assert(
+        fc.asyncProperty(calls, async (rows) => {
+          await Promise.all(rows.map(([count, afterMs]) => one(count, afterMs)))
+        }),
+        { numRuns: 25 },
+      )
+    } finally {
+      await engine.close()
+    }
+  })
+
+  it('takes no more rows than it may: UNAVAILABLE', async () => {
+    const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 0, maxRows: 2 })
+    try {
+      const taken = [engine.tiles(row(600), 'entries'), engine.tiles(row(6000), 'entries')]
       await assert.rejects(engine.tiles(row(600), 'entries'), { code: 'UNAVAILABLE' })
       await Promise.all(taken)
       assertTiles(await engine.tiles(row(600), 'entries'), 600)

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { concatBytes } from '../../../core/bytes.ts'
-import type { ProofBlock } from '../../../core/ports.ts'
+import { concatBytes, toHex } from '../../../core/bytes.ts'
+import type { ProofBlock } from '../../../core/log/proof-blocks.ts'
 import { inclusionProof } from '../../../core/tree/proof.ts'
 import { proofSpans } from '../../../core/tree/proof-span.ts'
 import { rangeHash } from '../../../core/tree/range.ts'
 import { splitTiles } from '../../../core/tree/tile.ts'
 import { compileKernel } from '../../../sealer/kernel/kernel.ts'
-import { proofBytesOf, ProofCopier } from '../../../sealer/kernel/proofs.ts'
+import { ProofWriter } from '../../../sealer/kernel/proofs.ts'
 import { nodeTable, sampleEntries } from '../../core/tree/node-table.ts'
+import { PAGE_BYTES, ROOM_AT } from '../../../sealer/kernel/layout.ts'
+import { TestMemory } from './memory.ts'
 import { plainTiles } from './plain-tiles.ts'
 
 const LEAVES = 2100
@@ -31,22 +34,32 @@ function* blocksOf(from: number, to: number, size: number, stored: number): Gene
     }
 }
 
-describe('proofs copied out of a tile', async () => {
-  const copier = new ProofCopier(await compileKernel())
+describe('proofs written from a tile', async () => {
+  const writer = new ProofWriter(await compileKernel())
 
-  function check(from: number, to: number, size: number, stored: number): void {
-    for (const block of blocksOf(from, to, size, stored)) {
-      const want = []
-      for (let leaf = block.first; leaf < block.end; leaf++) want.push(...inclusionProof(leaf, size, source))
-      const got = copier.copy(block)
-      assert.equal(Buffer.compare(got, concatBytes(...want)), 0, `leaves ${block.first}..${block.end} of ${size}`)
-      assert.equal(got.length, proofBytesOf(block))
-    }
+  /** Leaf by leaf against the proofs made one at a time, in both formats, at their places moved on by `offset`. */
+  function check(block: ProofBlock, size: number): void {
+    const proofs = []
+    for (let leaf = block.first; leaf < block.end; leaf++) proofs.push(inclusionProof(leaf, size, source))
+    const what = `leaves ${block.first}..${block.end} of ${size}`
+    assert.equal(Buffer.compare(writer.write(block, 'packed'), concatBytes(...proofs.flat())), 0, what)
+    const lines = proofs.map((proof, i) =>
+      JSON.stringify({
+        leafIndex: block.first + i,
+        entry: toHex(entries[block.first + i] as Uint8Array),
+        proof: proof.map(toHex),
+      }),
+    )
+    assert.equal(Buffer.from(writer.write(block, 'ndjson')).toString('latin1'), `${lines.join('\n')}\n`, what)
+  }
+
+  function checkRange(from: number, to: number, size: number, stored: number): void {
+    for (const block of blocksOf(from, to, size, stored)) check(block, size)
   }
 
   it('are those made one at a time, for whole trees around the edges of subtrees and tiles', () => {
-    for (const size of [1, 2, 3, 4, 5, 7, 8, 9, 31, 33, 255, 256, 257, 300, 511, 512, 513, 1025])
-      check(0, size, size, size)
+    for (const size of [1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 31, 33, 99, 100, 101, 255, 256, 257, 300, 511, 512, 513, 1025])
+      checkRange(0, size, size, size)
   })
 
   it('are so for any range of any tree, also where its last tile has grown since', () => {
@@ -55,13 +68,41 @@ describe('proofs copied out of a tile', async () => {
       fc.property(size, size, fc.nat(), fc.nat(), (a, b, x, y) => {
         const [tree, stored] = [Math.min(a, b), Math.max(a, b)]
         const [from, to] = [x % (tree + 1), y % (tree + 1)].sort((l, r) => l - r) as [number, number]
-        check(from, to, tree, stored)
+        checkRange(from, to, tree, stored)
       }),
       { numRuns: 10 },
     )
   })
 
-  it('are refused from a tile that does not hold them, and of parts that do not fit', () => {
+  it('have leaf indexes of any length, also of more than 32 bits and where they become longer', () => {
+    const [block] = blocksOf(0, 256, 256, 256)
+    assert.ok(block)
+    const ends = [10 ** 6, 10 ** 9, 2 ** 32, 10 ** 10, 10 ** 15, Number.MAX_SAFE_INTEGER]
+    for (const near of ends) {
+      const moved = near - (near % 256)
+      const written = writer.write({ ...block, first: moved, end: moved + 256 }, 'ndjson')
+      const lines = Buffer.from(written).toString('latin1').trimEnd().split('\n')
+      const leaves = lines.map((line) => (JSON.parse(line) as { leafIndex: number }).leafIndex)
+      assert.deepEqual(
+        leaves,
+        Array.from({ length: 256 }, (_, i) => moved + i),
+      )
+    }
+  })
+
+  it('are as long as a proof can be', () => {
+    const [block] = blocksOf(0, 256, 256, 256)
+    assert.ok(block)
+    const above = concatBytes(...entries.slice(0, 64))
+    const longest = { ...block, above }
+    assert.equal(writer.write(longest, 'packed').length, 256 * 72 * 32)
+    const lines = Buffer.from(writer.write(longest, 'ndjson')).toString('latin1').trimEnd().split('\n')
+    assert.equal(lines.length, 256)
+    for (const line of lines)
+      assert.deepEqual((JSON.parse(line) as { proof: string[] }).proof.slice(8), entries.slice(0, 64).map(toHex))
+  })
+
+  it('are refused from a tile that does not hold them, of parts that do not fit, and as lines without entries', () => {
     const [block] = blocksOf(0, 200, 300, 300)
     const [narrow] = blocksOf(0, 100, 100, 100)
     assert.ok(block && narrow)
@@ -77,10 +118,33 @@ describe('proofs copied out of a tile', async () => {
       { end: 257 },
       { first: -1 },
     ]
-    for (const part of wrong) assert.throws(() => copier.copy({ ...block, ...part }), RangeError, JSON.stringify(part))
+    for (const part of wrong)
+      for (const format of ['packed', 'ndjson'] as const)
+        assert.throws(() => writer.write({ ...block, ...part }, format), RangeError, JSON.stringify(part))
     // A partial tile of 44 leaves holds no whole subtree of 64.
     const [last] = blocksOf(256, 257, 300, 300)
     assert.ok(last)
-    assert.throws(() => copier.copy({ ...last, levels: 6 }), RangeError)
+    assert.throws(() => writer.write({ ...last, levels: 6 }, 'packed'), RangeError)
+    const { entries: _, ...without } = block
+    assert.throws(() => writer.write(without, 'ndjson'), RangeError)
+    assert.equal(writer.write(without, 'packed').length, 200 * 9 * 32)
+  })
+})
+
+describe('hashes as items of JSON', () => {
+  it('are their hexadecimal digits, and nothing beyond is written', async () => {
+    const memory = await TestMemory.create(4)
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 600 }), fc.nat({ max: 70 }), (count, shift) => {
+        const [from, to] = [ROOM_AT + shift, ROOM_AT + 2 * PAGE_BYTES - 33 * shift]
+        memory.bytes.set(randomBytes(count * 32), from)
+        const hashes = Buffer.from(memory.bytes.slice(from, from + count * 32))
+        const got = memory.writtenBy(() => memory.kernel.writeItems(from, count, to), to, count * 67)
+        let want = ''
+        for (let i = 0; i < count; i++) want += `"${hashes.toString('hex', i * 32, i * 32 + 32)}",`
+        assert.equal(Buffer.from(got).toString('latin1'), want)
+      }),
+      { numRuns: 30 },
+    )
   })
 })
