@@ -11,8 +11,11 @@ import type { Commit, Key, RecordStore } from '../core/ports.ts'
  * changes. It uses every trick that made the registry faster.
  */
 
-/** `records`: texts are encoded before they are hashed, records before they are put. `bytes`: all that was done before. */
-export type BareInput = 'records' | 'bytes'
+/**
+ * `records`: texts are encoded before they are hashed, records before they are put. `bytes`: all that was done before. `lookups`: as
+ * `records`, and the place is looked up by its names each time, as a program does that remembers nothing.
+ */
+export type BareInput = 'records' | 'bytes' | 'lookups'
 
 /** A text that was hashed, and the tag and salt before it. */
 export interface HashedText {
@@ -24,6 +27,8 @@ export interface HashedText {
 export interface RecordedCreate {
   /** The keys of each read, before the commit. */
   readonly gets: readonly (readonly Key[])[]
+  /** Those by which the place was found when it was not known. */
+  readonly lookups: readonly (readonly Key[])[]
   readonly commit: Commit
   /** Every text that was hashed. */
   readonly hashed: readonly HashedText[]
@@ -82,6 +87,7 @@ interface BarePut {
 /** A recorded create with keys of its own, made before the clock runs. */
 interface Unit {
   readonly gets: readonly (readonly Key[])[]
+  readonly lookups: readonly (readonly Key[])[]
   readonly decides: readonly Key[]
   readonly puts: readonly BarePut[]
   readonly counters: readonly Key[]
@@ -136,11 +142,12 @@ export class BareCreates {
 
   async #group(units: readonly Unit[], input: BareInput): Promise<void> {
     const db = this.#db
-    for (const { gets, hashed } of units) {
-      for (const keys of gets) for (const key of keys) db.getSync(key, BY_TEXT)
+    for (const { gets, lookups, hashed } of units) {
+      for (const keys of input === 'lookups' ? [...lookups, ...gets] : gets)
+        for (const key of keys) db.getSync(key, BY_TEXT)
       for (const { before, text, bytes } of hashed) {
-        if (input === 'records') sha256HexOfText(text, before)
-        else sha256(bytes)
+        if (input === 'bytes') sha256(bytes)
+        else sha256HexOfText(text, before)
       }
     }
     const decides = [...new Set(units.flatMap((unit) => unit.decides))]
@@ -150,7 +157,7 @@ export class BareCreates {
     batch.put('\0head', randomBytes(33))
     for (const key of new Set(units.flatMap(({ counters }) => counters))) batch.put(key, new Uint8Array(16))
     for (const { puts, position } of units) {
-      for (const put of puts) batch.put(put.key, input === 'records' ? encoded(put) : put.bytes)
+      for (const put of puts) batch.put(put.key, input === 'bytes' ? put.bytes : encoded(put))
       batch.put(position, u64(this.#logged++), BY_BYTES)
     }
     const row = `\0log${this.#logged.toString(16).padStart(14, '0')}`
@@ -167,6 +174,7 @@ export class BareCreates {
     const { writes = [], adds = [] } = recorded.commit
     return {
       gets: recorded.gets.map((keys) => keys.map(renamed)),
+      lookups: recorded.lookups,
       decides: keysToRead(recorded.commit).map(renamed),
       puts: writes.map(({ key, value }) => ({
         key: renamed(key),

@@ -81,6 +81,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
     unit: 'a second',
     bars: columns((row) => text(row['inFlight']), {
       createsPerSecond: 'creates',
+      bareWithLookupsPerSecond: 'bare loop that looks up its place',
       bareLoopPerSecond: 'bare loop of the same work',
       bareBytesPerSecond: 'the same, encoded before',
     }),

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { OPENING_BYTES, SALT_BYTES, TAG_BYTES } from '../core/commitment.ts'
 import type { Key } from '../core/ports.ts'
-import { BareCreates, RecordingStore, type RecordedCreate } from './bare-creates.ts'
+import { BareCreates, RecordingStore, type BareInput, type RecordedCreate } from './bare-creates.ts'
 import { median, shown, type Bench, type BenchContext, type Row } from './bench.ts'
 import { evidenceOf, inFlight, makePlaces, openBenchRegistry, placeOf, type BenchRegistry } from './registry.ts'
 
@@ -40,6 +40,15 @@ export const ingest: Bench = {
   },
 }
 
+/** The bare loops, and what their rates are called. */
+const COLUMNS: Readonly<Record<BareInput, string>> = {
+  lookups: 'bareWithLookupsPerSecond',
+  records: 'bareLoopPerSecond',
+  bytes: 'bareBytesPerSecond',
+}
+const BARE_INPUTS = Object.keys(COLUMNS) as BareInput[]
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
 let created = 0
 
 const createNext = ({ registry, scope }: BenchRegistry) => {
@@ -61,30 +70,26 @@ async function measure(
   const rounds = quick ? 1 : ROUNDS
   const scale = quick ? 0.1 : 1
   await inFlight(WARM_UP * scale, 256, () => createNext(bench))
-  for (const input of ['records', 'bytes'] as const) await bare.run(WARM_UP * scale, 256, input)
+  for (const input of BARE_INPUTS) await bare.run(WARM_UP * scale, 256, input)
   const rows: Row[] = []
   const findings: Record<string, number> = {}
   for (const { width, count } of WIDTHS) {
-    const seconds = { ours: [] as number[], bare: [] as number[], bytes: [] as number[] }
+    const ours: number[] = []
+    const bareLoops = BARE_INPUTS.map((input) => ({ input, seconds: [] as number[] }))
     for (let round = 0; round < rounds; round++) {
-      seconds.ours.push((await inFlight(count * scale, width, () => createNext(bench))) / (count * scale))
-      seconds.bare.push((await bare.run(count * scale, width, 'records')) / (count * scale))
-      seconds.bytes.push((await bare.run(count * scale, width, 'bytes')) / (count * scale))
+      ours.push((await inFlight(count * scale, width, () => createNext(bench))) / (count * scale))
+      for (const { input, seconds } of bareLoops)
+        seconds.push((await bare.run(count * scale, width, input)) / (count * scale))
       progress(`${width} in flight, round ${round + 1} of ${rounds}`)
     }
-    const [ours, bareLoop, bytesOnly] = [seconds.ours, seconds.bare, seconds.bytes].map((each) => 1 / median(each)) as [
-      number,
-      number,
-      number,
-    ]
-    rows.push({
-      inFlight: width,
-      createsPerSecond: shown(ours),
-      bareLoopPerSecond: shown(bareLoop),
-      bareBytesPerSecond: shown(bytesOnly),
-    })
-    findings[`ofBareLoopAt${width}`] = shown(ours / bareLoop)
-    findings[`ofBareBytesAt${width}`] = shown(ours / bytesOnly)
+    const row: Record<string, number> = { inFlight: width, createsPerSecond: shown(1 / median(ours)) }
+    for (const { input, seconds } of bareLoops) {
+      row[COLUMNS[input]] = shown(1 / median(seconds))
+      findings[`of${capital(COLUMNS[input].replace('PerSecond', ''))}At${width}`] = shown(
+        median(seconds) / median(ours),
+      )
+    }
+    rows.push(row)
   }
   const batches: number[] = []
   const pairs: number[] = []
@@ -109,16 +114,26 @@ async function measure(
 /** What so many creates did, one at a time. */
 async function recordCreates(bench: BenchRegistry, store: RecordingStore): Promise<readonly RecordedCreate[]> {
   const recorded: RecordedCreate[] = []
+  const lookups = new Map<string, readonly (readonly Key[])[]>()
   for (let i = 0; i < RECORDED; i++) {
     const { externalId } = evidenceOf(created)
+    const { categoryName } = placeOf(created)
     const recording = { gets: [] as (readonly Key[])[], commits: [] as RecordedCreate['commit'][] }
     store.recording = recording
     const { id, events } = await createNext(bench)
     store.recording = undefined
+    // Only the first at a place looks it up.
+    if (!lookups.has(categoryName)) lookups.set(categoryName, recording.gets.splice(0))
     const [commit] = recording.commits.filter(({ append }) => append !== undefined)
     if (commit === undefined) throw new Error('a create made no commit')
     const own = [encodeURIComponent(externalId), id, events[0]?.txId ?? '']
-    recorded.push({ gets: recording.gets, commit, own, hashed: await hashedBy(bench, externalId) })
+    recorded.push({
+      gets: recording.gets,
+      lookups: lookups.get(categoryName) ?? [],
+      commit,
+      own,
+      hashed: await hashedBy(bench, externalId),
+    })
   }
   return recorded
 }
@@ -141,7 +156,7 @@ async function hashedBy({ registry, scope }: BenchRegistry, externalId: string):
 
 /** The records that the recorded creates read and that are not their own. */
 async function sharedRecords({ records }: BenchRegistry, recorded: readonly RecordedCreate[]) {
-  const keys = new Set(recorded.flatMap(({ gets }) => gets.flat()))
+  const keys = new Set(recorded.flatMap(({ gets, lookups }) => [...gets, ...lookups].flat()))
   const entries = await records.get([...keys])
   return new Map(entries.filter((entry) => entry !== undefined).map(({ key, value }) => [key, value]))
 }

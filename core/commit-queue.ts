@@ -4,6 +4,8 @@ import type { Commit, CommitResult } from './ports.ts'
 
 /** Commits of one group; what waits beyond joins the next. It bounds the memory of one write. */
 const MAX_GROUP = 1024
+/** So many do not wait for the turn of the event loop to end: while they are written, the rest of the turn makes the next group. */
+const EARLY_GROUP = 128
 
 interface Waiting {
   readonly commit: Commit
@@ -19,6 +21,7 @@ export class CommitQueue {
   readonly #writeGroup: (commits: readonly Commit[]) => Promise<Pick<GroupPlan, 'outcomes'>>
   #waiting: Waiting[] = []
   #draining: Promise<void> | undefined
+  #begin: () => void = () => undefined
 
   /** `writeGroup`: durable when it answers. What it throws is what each commit of the group throws. */
   constructor(writeGroup: (commits: readonly Commit[]) => Promise<Pick<GroupPlan, 'outcomes'>>) {
@@ -29,6 +32,7 @@ export class CommitQueue {
     return new Promise<CommitResult>((resolve, reject) => {
       this.#waiting.push({ commit, resolve, reject })
       this.#draining ??= this.#drain()
+      if (this.#waiting.length === EARLY_GROUP) this.#begin()
     })
   }
 
@@ -39,7 +43,10 @@ export class CommitQueue {
 
   async #drain(): Promise<void> {
     // Callers of the same turn join one group, also those that the last group woke and that await other things first.
-    await new Promise(setImmediate)
+    await new Promise<void>((resolve) => {
+      this.#begin = resolve
+      setImmediate(resolve)
+    })
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, MAX_GROUP)
       try {

@@ -79,6 +79,22 @@ describe('CommitQueue', () => {
     assert.deepEqual(await last, ok(1))
   })
 
+  it('begins with 128 before the turn ends', async () => {
+    const { queue, groups } = heldQueue()
+    const add = (count: number) => Array.from({ length: count }, (_, i) => queue.add(commitOf(String(i))))
+    const all = add(127)
+    for (let i = 0; i < 9; i++) await Promise.resolve()
+    assert.equal(groups.length, 0)
+    all.push(...add(1))
+    for (let i = 0; i < 9; i++) await Promise.resolve()
+    assert.equal(groups[0]?.keys.length, 128)
+    all.push(...add(5))
+    groups[0]?.end(Array.from({ length: 128 }, () => ok(0)))
+    await turns()
+    groups[1]?.end(Array.from({ length: 5 }, () => ok(1)))
+    assert.deepEqual((await Promise.all(all)).at(-1), ok(1))
+  })
+
   it('writes no more than 1,024 together, in the order in which they came', async () => {
     const { queue, groups } = heldQueue()
     const names = Array.from({ length: 2_500 }, (_, i) => String(i))
