@@ -105,6 +105,9 @@ class Service {
   idAt = (index: number): string => this.#ids[index % this.#ids.length] as string
 }
 
+/** What all that stands around a route costs. */
+const ALIVE = 'alive, which reads nothing'
+
 interface Load {
   readonly name: string
   readonly base: string
@@ -121,6 +124,7 @@ const loads = (service: Service, bareUrl: string, size: number): readonly Load[]
   const { base } = service
   return [
     { name: 'bare Koa route', base: bareUrl, request: get },
+    { name: ALIVE, base: new URL(base).origin, request: () => ({ method: 'GET', path: '/livez' }) },
     { name: 'get', base, request: get },
     {
       name: 'list, a page of 100',
@@ -210,7 +214,10 @@ async function measure(
       server: 'compiled, with its log, metrics, local ledger and authority; no response cache',
     },
     rows,
-    findings: { getOfBareKoa: shown(rateOf('get') / rateOf('bare Koa route')) },
+    findings: {
+      getOfBareKoa: shown(rateOf('get') / rateOf('bare Koa route')),
+      aliveOfBareKoa: shown(rateOf(ALIVE) / rateOf('bare Koa route')),
+    },
   }
 }
 

@@ -1,10 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openPostgresRecords } from '../adapters/postgres/index.ts'
+import { LogReader } from '../core/log/reader.ts'
 import { PostgresServer } from '../test/postgres-server.ts'
 import { shown, type Bench } from './bench.ts'
 import { inFlight, openBenchRegistry, type BenchRegistry } from './registry.ts'
 
 const WIDTHS = [1, 16, 256] as const
+const DAY_MS = 86_400_000
 
 /** The same registry on LevelDB and on PostgreSQL, one after the other; both synced, below TMPDIR. */
 export const postgres: Bench = {
@@ -18,8 +20,13 @@ export const postgres: Bench = {
     try {
       for (const store of ['level', 'postgres'] as const) {
         const records = store === 'level' ? undefined : await openPostgresRecords({ url: server.url() })
-        // No batch closes by itself: sealing is measured alone.
-        const bench = await openBenchRegistry({ maxWaitMs: 86_400_000, maxLeaves: 65_536, ...(records && { records }) })
+        // No batch closes by itself, and nobody looks for full ones: sealing is measured alone.
+        const bench = await openBenchRegistry({
+          maxWaitMs: DAY_MS,
+          pollIntervalMs: DAY_MS,
+          maxLeaves: 65_536,
+          ...(records && { records }),
+        })
         try {
           for await (const { what, value, unit } of measure(bench, perWidth, logEntries)) {
             progress(`${store}: ${what}: ${shown(value)} ${unit}`)
@@ -99,5 +106,7 @@ async function* measure(
       await records.commit({ append: new Uint8Array(randomBytes(Math.min(PIECE, logEntries - at) * 32)) })
   })
   yield await timed(`read ${logEntries} entries`, () => records.readLog(size, logEntries))
+  const sealed = await new LogReader(records).treeHead()
+  if (sealed.size > size) throw new Error(`${sealed.size - size} entries were sealed while they were appended`)
   yield await timed(`seal ${logEntries} entries`, () => registry.sealNow())
 }
