@@ -26,8 +26,8 @@ export const BASE_PATH = '/api/v1'
 const API_VERSION = '1.0.0'
 
 /**
- * Answers are data: nothing in them may run or be framed. Whether the site is https for ever is for whoever ends TLS to say. What is
- * off speaks to browsers that are gone, or of what a page does that an answer is not: six headers cost a get 5 % of its time.
+ * Answers are data: nothing in them may run or be framed. Whether the site is https for ever is for whoever ends TLS to say. What else is
+ * off speaks to browsers that are gone, or of what a page does, which an answer is not.
  */
 const HEADERS = {
   contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
