@@ -1,32 +1,26 @@
-import { fromBase64, fromHex, toBase64, toHex } from '../bytes.ts'
+import { fromBase64, fromHex, toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import { isId } from '../ids.ts'
 import { keys } from '../keys.ts'
-import type { LogPlace, LogReader } from '../log/reader.ts'
-import type { AnchorRecord, BatchRecord, StampRecord, StampToken } from '../log/records.ts'
+import type { BatchRecord } from '../log/records.ts'
 import { claimOf, type StampClaim } from '../log/stamp-claim.ts'
 import type { Proofs } from '../registry.ts'
 import {
   ExternalId,
-  MerkleValidationRequest,
-  type AnchorProof,
-  type AssuranceNote,
-  type EventMerkleProof,
   type EvidenceProof,
   type FileProof,
   type MerkleProof,
   type MerkleRoot,
   type MerkleValidation,
-  type ProofItem,
-  type TsaProof,
+  type MerkleValidationRequest,
 } from '../schemas.ts'
-import { leafHash } from '../tree/hasher.ts'
-import { rootFromInclusionProof, rootFromSides, sidesOf } from '../tree/proof.ts'
 import { validate } from '../validation.ts'
 import { read, rfc3339, type Context } from './context.ts'
 import { decodeTransaction, openEvent, type Transaction } from './event.ts'
 import { readFile } from './files.ts'
 import { decodeRecord, type EventRecord, type EvidenceRecord } from './records.ts'
+import { assuranceOf, sealedAt, sealedParts, type Sealed } from './sealed.ts'
+import { validatePath } from './validate-path.ts'
 
 /** What anyone may ask, without a key. Answers never hold a name, owner, text, meta, company, category, or anything of a file but its id. */
 export class RegistryProofs implements Proofs {
@@ -36,41 +30,8 @@ export class RegistryProofs implements Proofs {
     this.#context = context
   }
 
-  async validate(request: MerkleValidationRequest): Promise<MerkleValidation> {
-    const { txId, merkleRoot, proof } = validate(MerkleValidationRequest, request)
-    const { log } = this.#context
-    const [[place], rootSize] = await Promise.all([log.placesOf([bytesOf(txId)]), log.sizeOfRoot(merkleRoot)])
-    // A root that was sealed before the txId came cannot hold it: the path is then that of its own batch.
-    const treeSize =
-      place !== undefined && rootSize !== undefined && place.position < rootSize ? rootSize : place?.batch?.end
-    const computed = computeRoot({ txId, proof, leafIndex: place?.position, treeSize })
-    const known = {
-      expectedRoot: merkleRoot,
-      txIdKnown: place !== undefined,
-      rootKnown: rootSize !== undefined,
-      ...(place?.sendStatus && { sendStatus: place.sendStatus }),
-    }
-    const computedRoot = computed && toHex(computed.root)
-    const valid = proof.length > 0 && computed?.sidesHold === true && computedRoot === merkleRoot
-    const base = { valid, ...(computedRoot !== undefined && { computedRoot }), ...known }
-    if (place === undefined && computed === undefined)
-      return {
-        status: 'not_found',
-        ...base,
-        error: 'This log does not hold the txId; without positions nothing can be computed',
-        code: 'NOT_FOUND',
-      }
-    if (rootSize === undefined)
-      return { status: 'unknown_root', ...base, error: 'This log never sealed that root', code: 'UNKNOWN_ROOT' }
-    if (computed === undefined && place?.batch === null)
-      return {
-        status: 'pending',
-        ...base,
-        error: 'This txId is not in a batch yet; without positions nothing can be computed',
-        code: 'PENDING',
-      }
-    if (valid) return { status: 'ok', ...base }
-    return { status: 'ok', ...base, error: whyNot(proof, computed), code: 'VERIFICATION_FAILED' }
+  validate(request: MerkleValidationRequest): Promise<MerkleValidation> {
+    return validatePath(this.#context.log, request)
   }
 
   async evidence(evidenceId: string, companyId?: string): Promise<EvidenceProof> {
@@ -135,7 +96,7 @@ export class RegistryProofs implements Proofs {
     const opening = await this.#openingOf(entry)
     const [place] = await this.#context.log.placesOf([entry])
     if (place === undefined || opening === undefined) return { ...notInLog, txId }
-    const sealed = await this.#seal(place)
+    const sealed = await sealedAt(this.#context.log, place)
     if (sealed === undefined)
       return { status: 'pending', txId, opening: toHex(opening), assurance: assuranceOf(sealed) }
     const { merkleRoot, leafIndex, proof, treeSize, batchId, sendStatus, checkpoint } = sealed.merkle
@@ -269,38 +230,7 @@ export class RegistryProofs implements Proofs {
 
   async #sealed(txId: string): Promise<Sealed | undefined> {
     const [place] = await this.#context.log.placesOf([bytesOf(txId)])
-    return place && this.#seal(place)
-  }
-
-  /** What is known of a batched entry; `undefined` while its batch has no signed checkpoint yet. */
-  async #seal({ position, batch, sendStatus }: LogPlace): Promise<Sealed | undefined> {
-    if (batch === null || sendStatus === null) return undefined
-    const { log } = this.#context
-    const [checkpoint, proof, anchor, stamp] = await Promise.all([
-      log.checkpoint(batch.end),
-      log.inclusionProof(position, batch.end),
-      log.anchorCovering(batch.end),
-      log.stampCovering(batch.end),
-    ])
-    if (checkpoint === undefined) return undefined
-    const sides = sidesOf(position, batch.end)
-    const merkle: EventMerkleProof = {
-      batchId: batch.id,
-      merkleRoot: batch.root,
-      leafIndex: position,
-      treeSize: batch.end,
-      sendStatus,
-      proof: proof.map((hash, i): ProofItem => ({ hash: toHex(hash), position: sides[i] ?? 'right' })),
-      checkpoint: checkpoint.note,
-      ...(anchor?.confirmation && { anchor: await anchorProof(log, batch, anchor, anchor.confirmation) }),
-    }
-    const claim = stamp && claimOf(stamp)
-    return {
-      merkle,
-      stamp: stamp && claim && (await stampProof(log, batch, stamp, claim)),
-      blockNumber: anchor?.confirmation?.blockNumber,
-      assurance: { time: claim?.assurance ?? 'none', anchor: anchor?.info.assurance ?? 'none' },
-    }
+    return place && sealedAt(this.#context.log, place)
   }
 }
 
@@ -310,13 +240,6 @@ interface Refusal {
   readonly code: string
 }
 
-interface Sealed {
-  readonly merkle: EventMerkleProof
-  readonly stamp: StampProof | undefined
-  readonly blockNumber: number | undefined
-  readonly assurance: Omit<AssuranceNote, 'note'>
-}
-
 const TXID_TAKES = 'txid takes 64 lowercase hex digits'
 const invalid = (error: string) => ({ status: 'invalid', error, code: 'VALIDATION_ERROR' }) as const
 const notInLog = { status: 'not_found', error: 'This log does not hold that txId', code: 'NOT_FOUND' } as const
@@ -324,129 +247,5 @@ const notInLog = { status: 'not_found', error: 'This log does not hold that txId
 const hashOf = (txId: string): Uint8Array | undefined => (txId.length === 64 ? fromHex(txId) : undefined)
 const bytesOf = (hash: string): Uint8Array => fromHex(hash) as Uint8Array
 
-const sealedParts = (sealed: Sealed | undefined) => ({
-  ...(sealed && { merkle: sealed.merkle }),
-  ...sealed?.stamp,
-})
-
 /** Levels between a leaf and the root of a tree of n leaves. */
 const depthOf = (treeSize: number): number => (treeSize < 2 ? 0 : Math.floor(Math.log2(treeSize - 1)) + 1)
-
-async function anchorProof(
-  log: LogReader,
-  batch: BatchRecord,
-  { size, root, checkpoint, info }: AnchorRecord,
-  confirmation: NonNullable<AnchorRecord['confirmation']>,
-): Promise<AnchorProof> {
-  return {
-    type: info.type,
-    network: info.network,
-    chainId: info.chainId,
-    txHash: confirmation.ref,
-    blockNumber: confirmation.blockNumber,
-    blockHash: confirmation.blockHash,
-    blockTime: rfc3339(confirmation.blockTime),
-    confirmations: confirmation.confirmations,
-    treeSize: size,
-    merkleRoot: root,
-    checkpoint,
-    consistency: (await log.consistencyProof(batch.end, size)).map(toHex),
-  }
-}
-
-interface StampProof {
-  readonly tsa: TsaProof
-  readonly tsas: TsaProof[]
-}
-
-async function stampProof(
-  log: LogReader,
-  batch: BatchRecord,
-  { size, checkpoint, tokens }: StampRecord,
-  claim: StampClaim,
-): Promise<StampProof> {
-  const consistency = (await log.consistencyProof(batch.end, size)).map(toHex)
-  const proofOf = (token: StampToken): TsaProof => ({
-    authority: token.authority,
-    genTime: rfc3339(token.genTime),
-    serialNumber: token.serialNumber,
-    policy: token.policy,
-    hashAlgorithm: token.hashAlgorithm,
-    imprint: token.imprint,
-    token: token.token,
-    treeSize: size,
-    checkpoint,
-    consistency,
-  })
-  const tsas = tokens.map(async (token) => {
-    const evidence = (await log.tokenEvidence(token.evidence)).map(({ type, der }) => ({ type, data: toBase64(der) }))
-    return { ...proofOf(token), ...(evidence.length > 0 && { evidence }) }
-  })
-  return { tsa: proofOf(claim.token), tsas: await Promise.all(tsas) }
-}
-
-const NOTES = {
-  none: 'Neither time nor existence is vouched for outside this registry yet',
-  operator:
-    'The time stamp or the ledger is the operator’s own, for one machine and for trying: nobody independent vouches for them',
-  independent: 'Vouched for by an authority or a chain that is independent of the operator',
-} as const
-
-/** Only "not later than genTime or blockTime" is proven, and only as well as who says so. */
-function assuranceOf(sealed: Sealed | undefined): AssuranceNote {
-  const { time, anchor } = sealed?.assurance ?? { time: 'none', anchor: 'none' }
-  const best = [time, anchor].includes('independent')
-    ? 'independent'
-    : [time, anchor].includes('operator')
-      ? 'operator'
-      : 'none'
-  return { time, anchor, note: NOTES[best] }
-}
-
-interface Path {
-  readonly txId: string
-  readonly proof: MerkleValidationRequest['proof']
-  readonly leafIndex: number | undefined
-  readonly treeSize: number | undefined
-}
-
-interface Computed {
-  readonly root: Uint8Array
-  /** Where positions were sent for a known txId: they are those of its leaf index. */
-  readonly sidesHold: boolean
-}
-
-/**
- * The root to which the caller's own hashes lead: by the positions they carry, or by the leaf's known place. Sides are
- * never guessed by trying. `undefined` where there is no way to tell them.
- */
-function computeRoot({ txId, proof, leafIndex, treeSize }: Path): Computed | undefined {
-  const leaf = leafHash(bytesOf(txId))
-  const placed = leafIndex !== undefined && treeSize !== undefined && leafIndex < treeSize
-  const sides = proof.map(({ position }) => position)
-  if (proof.length > 0 && sides.every((side) => side !== undefined)) {
-    const root = rootFromSides(
-      leaf,
-      proof.map(({ hash }, i) => ({ hash: bytesOf(hash), side: sides[i] as 'left' | 'right' })),
-    )
-    return { root, sidesHold: !placed || sidesOf(leafIndex, treeSize).join() === sides.join() }
-  }
-  if (!placed) return undefined
-  const root = rootFromInclusionProof(
-    leaf,
-    leafIndex,
-    treeSize,
-    proof.map(({ hash }) => bytesOf(hash)),
-  )
-  if (root === undefined) return undefined
-  const expected = sidesOf(leafIndex, treeSize)
-  return { root, sidesHold: sides.every((side, i) => side === undefined || side === expected[i]) }
-}
-
-function whyNot(proof: MerkleValidationRequest['proof'], computed: Computed | undefined): string {
-  if (proof.length === 0) return 'An empty proof proves nothing'
-  if (computed === undefined) return 'The proof does not have the length of a path of this txId in this tree'
-  return computed.sidesHold
-    ? 'The path leads to another root'
-    : 'The positions are not those of the leaf index of this txId'
-}
