@@ -30,7 +30,7 @@ export interface WriteBatchProofsRequest extends BatchProofsRequest {
    * Takes what comes next. The bytes are lent, as to `fs.write`: once it has returned, or what it returned has settled, they are
    * overwritten. It is not called again before that. What it throws ends the writing.
    */
-  readonly write: (proofs: BatchProofs) => void | Promise<void>
+  readonly write: (proofs: BatchProofs) => void | Promise<unknown>
 }
 
 /** Blocks of up to 256 proofs between two turns of the event loop: some 1 ms. A turn for each read made packed proofs 10 % slower. */
