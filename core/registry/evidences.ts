@@ -1,13 +1,10 @@
 import { fromHex } from '../bytes.ts'
 import type { Json } from '../canonical-json.ts'
-import { countOf } from '../counter.ts'
 import { RegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
-import type { Entry } from '../ports.ts'
 import type { EvidenceFiles, Evidences, Scope, StagedFile, UpdateOptions, WriteOptions } from '../registry.ts'
 import {
   EvidenceInput,
-  EvidenceListQuery,
   EvidencePageQuery,
   ExternalId,
   MAX_BATCH_EVIDENCES,
@@ -17,33 +14,22 @@ import {
   type Evidence,
   type EvidenceEvent,
   type EvidenceList,
-  type EvidenceListItem,
+  type EvidenceListQuery,
   type EvidencePage,
   type EvidenceUpdate,
   type FileListing,
   type RecordedEvent,
 } from '../schemas.ts'
 import { metaText, validate } from '../validation.ts'
-import {
-  assertCompany,
-  lastPart,
-  listAll,
-  mustRead,
-  read,
-  rfc3339,
-  write,
-  type Context,
-  type Decision,
-  type Read,
-} from './context.ts'
+import { assertCompany, mustRead, rfc3339, write, type Context, type Decision, type Read } from './context.ts'
 import { decideCreate, stagedOf, type Created } from './create.ts'
 import { openEvent } from './event.ts'
+import { listEvidences } from './evidence-list.ts'
 import { filesOf } from './files.ts'
 import { placeById, resolvePlace, type PlaceNames } from './place.ts'
-import { decodeRecord, type CategoryRecord, type EventRecord, type EvidenceRecord } from './records.ts'
+import { decodeRecord, type EventRecord, type EvidenceRecord } from './records.ts'
 import { decideUpdate } from './update.ts'
 
-const DEFAULT_LIST_LENGTH = 100
 const DEFAULT_PAGE_LENGTH = 50
 
 export const evidenceNotFound = (): RegistryError =>
@@ -101,28 +87,8 @@ export class RegistryEvidences implements Evidences {
     })
   }
 
-  async list(scope: Scope, query: EvidenceListQuery = {}): Promise<EvidenceList> {
-    const context = this.#context
-    const { categoryId, subcategoryId, len = DEFAULT_LIST_LENGTH, last } = validate(EvidenceListQuery, query)
-    await assertCompany(context, scope)
-    if (last !== undefined) await this.#assertOwn(scope, last)
-    const index = await this.#indexOf(scope, categoryId, subcategoryId)
-    if (index === undefined) return { dts: [], count: 0, isMore: false }
-    const range = keys.evidencesIn(...index)
-    const page = await listAll(context, {
-      gte: range.gte,
-      lt: last === undefined ? range.lt : keys.evidenceIn(...index, last),
-      reverse: true,
-      limit: len + 1,
-    })
-    const [[count], entries] = await Promise.all([
-      context.records.get([keys.evidenceCount(...index)]),
-      context.records.get(page.slice(0, len).map(({ key }) => keys.evidence(lastPart(key)))),
-    ])
-    const records = entries
-      .filter((entry): entry is Entry => entry !== undefined)
-      .map(({ value }) => decodeRecord<EvidenceRecord>(value))
-    return { dts: await this.#listItems(records), count: countOf(count), isMore: page.length > len }
+  list(scope: Scope, query: EvidenceListQuery = {}): Promise<EvidenceList> {
+    return listEvidences(this.#context, scope, query)
   }
 
   async get(scope: Scope, externalId: string, query: EvidencePageQuery = {}): Promise<EvidencePage> {
@@ -194,62 +160,6 @@ export class RegistryEvidences implements Evidences {
     return index.record.id
   }
 
-  /** `last` is the id of an evidence of this company. */
-  async #assertOwn({ companyId }: Scope, id: string): Promise<void> {
-    const evidence = await read<EvidenceRecord>(this.#context, keys.evidence(id))
-    if (evidence?.record.company !== companyId)
-      throw new RegistryError(
-        'VALIDATION_ERROR',
-        'last takes the id of the last evidence that you have of this company',
-      )
-  }
-
-  /** The narrowest listing for these filters; `undefined` where nothing can match. */
-  async #indexOf(
-    { companyId }: Scope,
-    categoryId: string | undefined,
-    subcategoryId: string | undefined,
-  ): Promise<Parameters<typeof keys.evidencesIn> | undefined> {
-    if (categoryId === undefined && subcategoryId === undefined) return ['company', companyId]
-    const [category, subcategory] = await Promise.all([
-      categoryId === undefined ? undefined : read<CategoryRecord>(this.#context, keys.category(companyId, categoryId)),
-      subcategoryId === undefined
-        ? undefined
-        : read<{ categoryId: string }>(this.#context, keys.subcategory(companyId, subcategoryId)),
-    ])
-    if (categoryId !== undefined && category === undefined) return undefined
-    if (subcategoryId === undefined) return ['category', categoryId as string]
-    if (subcategory === undefined || (categoryId !== undefined && subcategory.record.categoryId !== categoryId))
-      return undefined
-    return ['subcategory', subcategoryId]
-  }
-
-  async #listItems(records: readonly EvidenceRecord[]): Promise<EvidenceListItem[]> {
-    const blocks = await blocksOf(this.#context, new Set(records.flatMap(({ txId, lastTxId }) => [txId, lastTxId])))
-    return records.map((record) => {
-      const [created, updated] = [blocks.get(record.txId), blocks.get(record.lastTxId)]
-      const { changes } = record
-      return {
-        id: record.id,
-        externalId: record.externalId,
-        name: record.name,
-        creationDate: rfc3339(record.createdAt),
-        owner: { name: record.owner ?? '' },
-        historyChanges: { ...changes, total: changes.create + changes.update + changes.transfer },
-        categoryId: record.categoryId,
-        subcategoryId: record.subcategoryId,
-        txId: record.txId,
-        ...(record.summary !== undefined && { summary: record.summary }),
-        lastUpdateDate: rfc3339(record.lastAt),
-        lastUpdateTxId: record.lastTxId,
-        iconId: record.image ?? null,
-        stolen: record.stolen,
-        ...(created !== undefined && { blockNumber: created }),
-        ...(updated !== undefined && { lastUpdateBlockNumber: updated }),
-      }
-    })
-  }
-
   async #eventAnswers(
     { slotKey }: EvidenceRecord,
     events: readonly EventRecord[],
@@ -277,19 +187,6 @@ export class RegistryEvidences implements Evidences {
       }
     })
   }
-}
-
-/** The block that covers each txId, by txId, where one is confirmed. */
-async function blocksOf({ records, log }: Context, txIds: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
-  const names = [...txIds]
-  const positions = await records.positionsOf(names.map((txId) => fromHex(txId) as Uint8Array))
-  const known = await log.blockNumbersOf(positions.map((position) => position ?? Number.MAX_SAFE_INTEGER - 1))
-  const blocks = new Map<string, number>()
-  for (const [i, txId] of names.entries()) {
-    const block = positions[i] === undefined ? undefined : known[i]
-    if (block !== undefined) blocks.set(txId, block)
-  }
-  return blocks
 }
 
 function assertMeta<T extends { readonly meta?: unknown }>(input: T): T {
