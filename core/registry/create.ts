@@ -11,7 +11,7 @@ import { consume } from './blobs.ts'
 import { put, type Context } from './context.ts'
 import { committedFiles, eventWrites, makeEvent } from './event.ts'
 import { fileWrites } from './files.ts'
-import type { Place } from './place.ts'
+import type { Place } from './known-places.ts'
 import type { EvidenceRecord } from './records.ts'
 
 interface CreateRequest {

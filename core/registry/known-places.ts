@@ -1,4 +1,21 @@
-import type { Place, PlaceNames } from './place.ts'
+import type { Add, Check, Write } from '../ports.ts'
+import type { CategoryRecord, SubcategoryRecord } from './records.ts'
+
+/** Where a new evidence goes, and what its commit must check and write for that. */
+export interface Place {
+  readonly category: CategoryRecord
+  readonly subcategory: SubcategoryRecord
+  readonly checks: readonly Check[]
+  readonly writes: readonly Write[]
+  readonly adds: readonly Add[]
+}
+
+export interface PlaceNames {
+  readonly categoryId?: string | undefined
+  readonly categoryName?: string | undefined
+  readonly subcategoryId?: string | undefined
+  readonly subcategoryName?: string | undefined
+}
 
 /** A place as it was last read: some 1 KiB each. */
 const MAX_KNOWN = 1_024

@@ -10,23 +10,8 @@ import {
   subcategoryNotFound,
 } from './new-category.ts'
 import { mustRead, read, type Attempt, type Context, type Read } from './context.ts'
+import type { Place, PlaceNames } from './known-places.ts'
 import type { CategoryRecord, SubcategoryRecord } from './records.ts'
-
-/** Where a new evidence goes, and what its commit must check and write for that. */
-export interface Place {
-  readonly category: CategoryRecord
-  readonly subcategory: SubcategoryRecord
-  readonly checks: readonly Check[]
-  readonly writes: readonly Write[]
-  readonly adds: readonly Add[]
-}
-
-export interface PlaceNames {
-  readonly categoryId?: string | undefined
-  readonly categoryName?: string | undefined
-  readonly subcategoryId?: string | undefined
-  readonly subcategoryName?: string | undefined
-}
 
 /** A category and a subcategory by id, both active. */
 export const placeById = (
