@@ -109,7 +109,7 @@ export const sha256Of = (...parts: readonly Uint8Array[]): Uint8Array => sha256(
 
 const SCRATCH_BYTES = 4096
 const scratch = Buffer.alloc(SCRATCH_BYTES)
-/** The scratch's first bytes, by their number: a new view each time would cost a tenth of the hash that it is for. */
+/** The scratch's first bytes, by their number: made once, not for each hash. */
 const scratchViews: (Uint8Array | undefined)[] = []
 
 /** SHA-256 of the parts, and of a text's UTF-8 behind them, 32 bytes. */
