@@ -1,7 +1,7 @@
 import { fromBase64, toBase64 } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import { keys } from '../core/keys.ts'
-import { encodeRecord } from '../core/log/record-json.ts'
+import { encodeRecord } from '../core/record-json.ts'
 import type { AnchorConfirmation, AnchorRecord, AnchorTransaction } from '../core/log/records.ts'
 import type { AnchorInfo, AnchorStatus, PreparedAnchor, Write } from '../core/ports.ts'
 

@@ -2,7 +2,7 @@ import { encodeUtf8, toBase64 } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import { keys } from '../core/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
-import { decodeRecord, encodeRecord } from '../core/log/record-json.ts'
+import { decodeRecord, encodeRecord } from '../core/record-json.ts'
 import {
   NO_ANCHORS,
   type AnchorHeadRecord,

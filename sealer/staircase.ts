@@ -1,5 +1,5 @@
 import { keys } from '../core/keys.ts'
-import { decodeRecord, encodeRecord } from '../core/log/record-json.ts'
+import { decodeRecord, encodeRecord } from '../core/record-json.ts'
 import type { ConfirmedAnchorRecord } from '../core/log/records.ts'
 import type { Range, RecordStore, Write } from '../core/ports.ts'
 

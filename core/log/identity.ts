@@ -6,7 +6,7 @@ import { deriveSecret } from '../secrets.ts'
 import { checkpointText } from './checkpoint.ts'
 import { assertLogName, entryOf, keyHandover, keyOpening, originOf } from './entry.ts'
 import { createNoteSigner, publicKeyOfSeed, type NoteSigner } from './note.ts'
-import { decodeRecord, encodeRecord } from './record-json.ts'
+import { decodeRecord, encodeRecord } from '../record-json.ts'
 import type { LogIdentityRecord } from './records.ts'
 
 /** The log's origin and all its checkpoint keys. */

@@ -9,7 +9,7 @@ import { nodesOfRange, rangeHash, type LeafRange } from '../tree/range.ts'
 import { rowPrefix, TILE_WIDTH } from '../tree/tile.ts'
 import { KnownBatches } from './known-batches.ts'
 import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
-import { decodeRecord } from './record-json.ts'
+import { decodeRecord } from '../record-json.ts'
 import {
   NO_ANCHORS,
   type AnchorHeadRecord,

@@ -20,9 +20,10 @@ import { RegistryError } from '../errors.ts'
 import { keys } from '../keys.ts'
 import type { Write } from '../ports.ts'
 import { randomBytes } from '../random.ts'
+import { encodeRecord } from '../record-json.ts'
 import type { StagedFile } from '../registry.ts'
 import type { Disclosure } from '../schemas.ts'
-import { encodeRecord, type EventFile, type EventRecord, type RemainingSalts } from './records.ts'
+import type { EventFile, EventRecord, RemainingSalts } from './records.ts'
 
 /** An event of an evidence's history: made, written, opened again for whoever may see it, and partly erased. */
 

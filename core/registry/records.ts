@@ -1,11 +1,9 @@
-import { decodeUtf8, encodeUtf8 } from '../bytes.ts'
+import { decodeUtf8 } from '../bytes.ts'
 import type { Json } from '../canonical-json.ts'
 import type { AttachedFile } from '../commitment.ts'
 import type { PermissionLevel } from '../permissions.ts'
 
 /** What the registry stores, as JSON. Times are ms since 1970, hashes and keys lowercase hex. */
-
-export const encodeRecord = (record: object): Uint8Array => encodeUtf8(JSON.stringify(record))
 
 /** A record that this registry wrote. */
 export const decodeRecord = <T>(bytes: Uint8Array): T => JSON.parse(decodeUtf8(bytes)) as T

@@ -6,7 +6,7 @@ import { sha256, toHex } from '../../../core/bytes.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import { keys } from '../../../core/keys.ts'
 import type { BlobStore } from '../../../core/ports.ts'
-import { encodeRecord } from '../../../core/registry/records.ts'
+import { encodeRecord } from '../../../core/record-json.ts'
 import { copyBlobs, type CopyReport } from '../../../server/commands/copy-blobs.ts'
 import { assertSame, collect, inChunks, mustGet } from '../../contract/blob-bodies.ts'
 

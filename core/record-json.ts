@@ -1,11 +1,11 @@
-import { decodeUtf8, encodeUtf8 } from '../bytes.ts'
-import { RegistryError } from '../errors.ts'
-import type { Entry } from '../ports.ts'
+import { decodeUtf8, encodeUtf8 } from './bytes.ts'
+import { RegistryError } from './errors.ts'
+import type { Entry } from './ports.ts'
 
-/** The stored bytes of one of the log's records. */
+/** The stored bytes of a record. */
 export const encodeRecord = (record: object): Uint8Array => encodeUtf8(JSON.stringify(record))
 
-/** A stored record of the log, `undefined` where there is none. Throws `CORRUPT` where its bytes are no JSON object. */
+/** A stored record, `undefined` where there is none. Throws `CORRUPT` where its bytes are no JSON object. */
 export function decodeRecord<T extends object>(entry: Entry | undefined): T | undefined {
   if (entry === undefined) return undefined
   let value: unknown
