@@ -10,10 +10,12 @@ import {
   type GroupPlan,
 } from '../../core/commit-plan.ts'
 import { CommitQueue } from '../../core/commit-queue.ts'
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
+import { RegistryError } from '../../core/errors.ts'
 import { appendRows, EMPTY_TAIL, packRows, type LogTail } from '../../core/log-rows.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
 import { checkDatabase, type Found } from './check.ts'
+import { copyDatabase } from './copy.ts'
+import { faultOf, isNotOpen } from './faults.ts'
 import { HotEntries } from './hot-entries.ts'
 import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
@@ -29,7 +31,6 @@ const MAX_SYNC_READS = 1024
 const MAX_READS_NOW = 16
 
 const LIST_PAGE = 128
-const COPY_PAGE = 1000
 
 export interface LevelRecordsOptions {
   /** An empty database throws `CORRUPT`: it is known to have held something. Default: it is begun. */
@@ -171,24 +172,7 @@ export class LevelRecords implements RecordStore {
    */
   async copyTo(target: LevelDatabase): Promise<void> {
     this.#assertOpen()
-    const iterator = this.#db.iterator<Uint8Array, Uint8Array>(layout.BY_BYTES)
-    try {
-      await target.open()
-      if ((await target.keys({ limit: 1 }).all()).length > 0)
-        throw new RegistryError('CONFIG_ERROR', 'A copy of the record store needs an empty database')
-      // The head sorts first and goes in last: without it, a copy that broke off is not taken for a whole one.
-      const [head] = await iterator.nextv(1)
-      for (;;) {
-        const page = await this.#read(() => iterator.nextv(COPY_PAGE))
-        const rows = page.length > 0 ? page : head === undefined ? [] : [head]
-        const batch = target.batch()
-        for (const [key, value] of rows) batch.put(key, value, layout.BY_BYTES)
-        await batch.write({ sync: page.length === 0 })
-        if (page.length === 0) return
-      }
-    } finally {
-      await iterator.close()
-    }
+    await copyDatabase(this.#db, target)
   }
 
   async #commitGroup(commits: readonly Commit[]): Promise<GroupPlan> {
@@ -331,19 +315,3 @@ async function begin(db: LevelDatabase): Promise<Found> {
 const newGroupId = (): string => randomBytes(16).toString('hex')
 
 const decoded = (key: Key, value: Uint8Array | undefined): Entry | undefined => value && layout.decodeRecord(key, value)
-
-const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
-
-/** Refused before it reached the database. */
-const isNotOpen = (error: unknown): boolean => /^LEVEL_(DATABASE|BATCH|ITERATOR)_NOT_OPEN$/.test(String(codeOf(error)))
-
-/** What a caller sees of an error that changed nothing. */
-function faultOf(error: unknown): RegistryError {
-  if (isRegistryError(error)) return error
-  if (isNotOpen(error)) return new RegistryError('CLOSED', 'The record store is closed', { cause: error })
-  if (codeOf(error) === 'LEVEL_CORRUPTION')
-    return new RegistryError('CORRUPT', 'The database found damage in its files: restore them from a backup', {
-      cause: error,
-    })
-  return new RegistryError('UNAVAILABLE', 'The database did not answer; nothing was changed', { cause: error })
-}

@@ -6,6 +6,7 @@ import type { Entry } from '../ports.ts'
 import { decodeTransaction, openEvent } from '../registry/event.ts'
 import type { DeletedFileRecord, EventFile, EventRecord, EvidenceRecord, FileRecord } from '../registry/records.ts'
 import { partsOf, type Check } from './check.ts'
+import { EventWalk } from './event-walk.ts'
 
 /**
  * Walks evidences and their events side by side, both in the order of the evidence's id. Each event's txId is derived again from its values and
@@ -25,54 +26,6 @@ export async function checkEvidences(check: Check, origin: string): Promise<void
   }
   await events.skipTo(undefined)
 }
-
-/** Events in pages, grouped by their evidence as they are asked for. */
-class EventWalk {
-  readonly #check: Check
-  readonly #pages: AsyncIterator<readonly Entry[]>
-  #page: readonly Entry[] = []
-  #at = 0
-
-  constructor(check: Check) {
-    this.#check = check
-    this.#pages = check.pages(keys.under('vh'))
-  }
-
-  /** Events before this evidence's belong to none that is there. */
-  async skipTo(id: string | undefined): Promise<void> {
-    for (;;) {
-      const entry = await this.#peek()
-      if (entry === undefined || (id !== undefined && idOf(entry) >= id)) return
-      this.#check.differ('event', entry.key, 'The evidence of this event is missing')
-      this.#at += 1
-    }
-  }
-
-  /** The events of an evidence that stands next, a page's worth at a time. */
-  async *of(id: string): AsyncGenerator<readonly Entry[], void, undefined> {
-    for (;;) {
-      const group: Entry[] = []
-      for (let entry = await this.#peek(); entry !== undefined && idOf(entry) === id;) {
-        group.push(entry)
-        this.#at += 1
-        entry = this.#page[this.#at]
-      }
-      if (group.length === 0) return
-      yield group
-    }
-  }
-
-  async #peek(): Promise<Entry | undefined> {
-    if (this.#at === this.#page.length) {
-      const { value, done } = await this.#pages.next()
-      this.#page = done === true ? [] : value
-      this.#at = 0
-    }
-    return this.#page[this.#at]
-  }
-}
-
-const idOf = ({ key }: Entry): string => partsOf(key)[1] ?? ''
 
 /** What a history comes to, event by event. */
 interface Replayed {

@@ -1,0 +1,29 @@
+import { RegistryError } from '../../core/errors.ts'
+import { faultOf } from './faults.ts'
+import { BY_BYTES, type LevelDatabase } from './layout.ts'
+
+const PAGE = 1000
+
+/** Copies one snapshot of an open database into an empty one, synced. What the target throws is thrown as it is. */
+export async function copyDatabase(source: LevelDatabase, target: LevelDatabase): Promise<void> {
+  const iterator = source.iterator<Uint8Array, Uint8Array>(BY_BYTES)
+  try {
+    await target.open()
+    if ((await target.keys({ limit: 1 }).all()).length > 0)
+      throw new RegistryError('CONFIG_ERROR', 'A copy of the record store needs an empty database')
+    // The head sorts first and goes in last: without it, a copy that broke off is not taken for a whole one.
+    const [head] = await iterator.nextv(1)
+    for (;;) {
+      const page = await iterator.nextv(PAGE).catch((error: unknown) => {
+        throw faultOf(error)
+      })
+      const rows = page.length > 0 ? page : head === undefined ? [] : [head]
+      const batch = target.batch()
+      for (const [key, value] of rows) batch.put(key, value, BY_BYTES)
+      await batch.write({ sync: page.length === 0 })
+      if (page.length === 0) return
+    }
+  } finally {
+    await iterator.close()
+  }
+}
