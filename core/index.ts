@@ -2,6 +2,7 @@
 export { openRegistry, type RegistryOptions } from './open.ts'
 export type * from './registry.ts'
 export type * from './ports.ts'
+export type * from './proof-schemas.ts'
 export type * from './schemas.ts'
 export { ERROR_CODES, isRegistryError, RegistryError, type ErrorCode } from './errors.ts'
 export { actorOf, assertAllowed, OPERATOR, type PermissionLevel, type Principal } from './permissions.ts'

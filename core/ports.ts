@@ -1,6 +1,7 @@
 /**
  * The ports: what the registry needs from outside, small and split by guarantee. The comment on each member is its
- * contract; `test/contract` holds a suite per port that an adapter must pass. No member is optional.
+ * contract; `test/contract` holds a suite per port that an adapter must pass. No member is optional. One file, long as it is: whoever
+ * writes an adapter or embeds the core finds all that is asked of them here.
  */
 
 /** Printable ASCII, at most 2,048 characters, ordered bytewise. Only `core/keys.ts` builds keys. */

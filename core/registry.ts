@@ -11,15 +11,10 @@ import type {
   EvidenceListQuery,
   EvidencePage,
   EvidencePageQuery,
-  EvidenceProof,
   EvidenceUpdate,
   FileListing,
-  FileProof,
   FileSelector,
   FileToken,
-  MerkleProof,
-  MerkleRoot,
-  MerkleValidation,
   MerkleValidationRequest,
   NewCategory,
   NewEvidence,
@@ -28,6 +23,7 @@ import type {
   SourceSystem,
   SourceSystemChange,
 } from './schemas.ts'
+import type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from './proof-schemas.ts'
 import type { Principal } from './permissions.ts'
 
 /**

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import * as proofShapes from '../core/proof-schemas.ts'
 import * as coreShapes from '../core/schemas.ts'
 import { codesWith, statusOf } from './errors.ts'
 import { documentPath, parametersOf, type Endpoint, type EndpointGroup } from './endpoint.ts'
@@ -71,9 +72,10 @@ class SchemaEmitter {
   readonly #used = new Map<string, unknown>()
 
   constructor() {
-    for (const [name, value] of [...Object.entries(coreShapes), ...Object.entries(httpShapes)]) {
-      if (typeof value === 'object' && !this.#names.has(value)) this.#names.set(value, name)
-    }
+    for (const shapes of [coreShapes, proofShapes, httpShapes])
+      for (const [name, value] of Object.entries<unknown>(shapes)) {
+        if (typeof value === 'object' && !this.#names.has(value)) this.#names.set(value, name)
+      }
   }
 
   emit(schema: unknown): unknown {

@@ -1,5 +1,7 @@
 import { RegistryError } from '../core/errors.ts'
 
+/** One table of all settings, and so one long file: `--help`, the README, errors and the types are made of it. */
+
 /** One row of the configuration: where its value may come from follows from its name. */
 export interface Setting<T> {
   /** What it takes, for people: it stands in `--help`, in the README and in the error. */

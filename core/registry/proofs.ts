@@ -5,15 +5,14 @@ import { keys } from '../keys.ts'
 import type { BatchRecord } from '../log/records.ts'
 import { claimOf, type StampClaim } from '../log/stamp-claim.ts'
 import type { Proofs } from '../registry.ts'
+import { ExternalId, type MerkleValidationRequest } from '../schemas.ts'
 import {
-  ExternalId,
   type EvidenceProof,
   type FileProof,
   type MerkleProof,
   type MerkleRoot,
   type MerkleValidation,
-  type MerkleValidationRequest,
-} from '../schemas.ts'
+} from '../proof-schemas.ts'
 import { validate } from '../validation.ts'
 import { read, rfc3339, type Context } from './context.ts'
 import { decodeTransaction, openEvent, type Transaction } from './event.ts'

@@ -2,7 +2,7 @@ import { toBase64, toHex } from '../bytes.ts'
 import type { LogPlace, LogReader } from '../log/reader.ts'
 import type { AnchorRecord, BatchRecord, StampRecord, StampToken } from '../log/records.ts'
 import { claimOf, type StampClaim } from '../log/stamp-claim.ts'
-import type { AnchorProof, AssuranceNote, EventMerkleProof, ProofItem, TsaProof } from '../schemas.ts'
+import type { AnchorProof, AssuranceNote, EventMerkleProof, ProofItem, TsaProof } from '../proof-schemas.ts'
 import { sidesOf } from '../tree/proof.ts'
 import { rfc3339 } from './context.ts'
 

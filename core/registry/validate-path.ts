@@ -1,6 +1,7 @@
 import { fromHex, toHex } from '../bytes.ts'
 import type { LogReader } from '../log/reader.ts'
-import { MerkleValidationRequest, type MerkleValidation } from '../schemas.ts'
+import { MerkleValidationRequest } from '../schemas.ts'
+import { type MerkleValidation } from '../proof-schemas.ts'
 import { leafHash } from '../tree/hasher.ts'
 import { rootFromInclusionProof, rootFromSides, sidesOf } from '../tree/proof.ts'
 import { validate } from '../validation.ts'

@@ -1,13 +1,13 @@
 import type { Context } from 'koa'
+import { MerkleValidationRequest } from '../../core/schemas.ts'
 import {
   EvidenceProof,
   FileProof,
   MerkleProof,
   MerkleRoot,
   MerkleValidation,
-  MerkleValidationRequest,
   type VerificationStatus,
-} from '../../core/schemas.ts'
+} from '../../core/proof-schemas.ts'
 import type { Static } from 'typebox'
 import { endpoint, type EndpointGroup } from '../endpoint.ts'
 import { CompanyQuery } from '../shapes.ts'

@@ -3,16 +3,15 @@ import { after, before, describe, it } from 'node:test'
 import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
 import { fromBase64, fromHex } from '../../../core/bytes.ts'
 import { verifyCheckpoint } from '../../../core/log/checkpoint.ts'
+import { CompanyId, type MerkleValidationRequest } from '../../../core/schemas.ts'
 import {
-  CompanyId,
   EvidenceProof,
   FileProof,
   MerkleProof,
   MerkleRoot,
   MerkleValidation,
-  type MerkleValidationRequest,
   type ProofItem,
-} from '../../../core/schemas.ts'
+} from '../../../core/proof-schemas.ts'
 import { verifyConsistency } from '../../../core/tree/proof.ts'
 import { validate } from '../../../core/validation.ts'
 import { verifyTimeStamp } from '../../../core/verify/index.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { encodeUtf8, fromHex } from '../../../core/bytes.ts'
-import type { FileProof } from '../../../core/schemas.ts'
+import type { FileProof } from '../../../core/proof-schemas.ts'
 import { openLogIdentity } from '../../../core/log/identity.ts'
 import {
   verifierKeysOf,
