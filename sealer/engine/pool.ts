@@ -16,7 +16,7 @@ export interface PoolOptions {
   readonly maxThreads?: number
   /** How long a worker without work is kept, ms. Default 10,000. */
   readonly idleTimeoutMs?: number
-  /** Rows of so many hashes or fewer are hashed in this thread, which starts no worker for them. Default 4,096 (some 1 ms). */
+  /** Rows of so many hashes or fewer are hashed in this thread, which starts no worker for them. Default 4,096 (some 1 ms), about where workers that already run begin to win (bench/README.md). */
   readonly inlineHashes?: number
   /** Rows that may be under way or wait for a worker: beyond them `UNAVAILABLE`. Default 64. */
   readonly maxRows?: number
