@@ -54,9 +54,6 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return out
 }
 
-/** Bytewise order, as `Array.sort` wants it. */
-export const compareBytes = (a: Uint8Array, b: Uint8Array): number => Buffer.compare(a, b)
-
 export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && Buffer.compare(a, b) === 0
 
 const HIGH = 2 ** 32

@@ -1,4 +1,4 @@
-import { createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
+import { sign, verify, type KeyObject } from 'node:crypto'
 import {
   concatBytes,
   decodeUtf8,
@@ -94,9 +94,6 @@ export function checkSignature({ content, signature }: Signed<{ readonly hash: s
 /** The 32 bytes of an Ed25519 public key, and back (RFC 8410 § 4). */
 export const publicKeyBytes = (key: KeyObject): Uint8Array =>
   new Uint8Array(key.export({ type: 'spki', format: 'der' })).slice(PUBLIC_KEY_PREFIX.length)
-
-export const publicKeyOf = (bytes: Uint8Array): KeyObject =>
-  createPublicKey({ key: Buffer.concat([PUBLIC_KEY_PREFIX, bytes]), type: 'spki', format: 'der' })
 
 // -- lines
 

@@ -10,7 +10,6 @@ import fixedMerkleTree from 'fixed-merkle-tree'
 import MerkleGenerator from 'merkle-tree-stream/generator.js'
 import { MerkleTree } from 'merkletreejs'
 import { createHash, hash as oneShot } from 'node:crypto'
-import { compareBytes } from '../../core/bytes.ts'
 import { countOf, eachEntry, HASH, type Contestant } from './contestant.ts'
 
 /**
@@ -87,7 +86,9 @@ export const openZeppelin = (): Contestant => ({
   otherwise: 'it sorts each pair, and checks each proof that it gives',
   async build(entries) {
     const nodeHash = (a: unknown, b: unknown): string => {
-      const [left, right] = [hexBytes(String(a)), hexBytes(String(b))].sort(compareBytes) as [Buffer, Buffer]
+      const [left, right] = [hexBytes(String(a)), hexBytes(String(b))].sort((one, other) =>
+        Buffer.compare(one, other),
+      ) as [Buffer, Buffer]
       return `0x${sha256(NODE, left, right).toString('hex')}`
     }
     const values = leaves(entries).map((leaf) => `0x${leaf.toString('hex')}`)
