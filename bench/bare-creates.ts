@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Level } from 'level'
 import { concatBytes, decodeUtf8, encodeUtf8, sha256, sha256HexOfText, toHex, u64 } from '../core/bytes.ts'
-import { keysToRead } from '../core/commit-plan.ts'
+import { keysToRead } from '../core/store/commit-plan.ts'
 import type { Commit, Key, RecordStore } from '../core/ports.ts'
 
 /**

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openS3Blobs } from '../adapters/s3/index.ts'
 import type { BlobStore } from '../core/ports.ts'
-import { openBucketBlobs, openFileBlobs } from '../server/blobs.ts'
-import { loadConfig, type Config } from '../server/config.ts'
-import { Ceph, cephIsMissing, CREDENTIALS } from '../test/adapters/s3/ceph.ts'
+import { openBucketBlobs, openFileBlobs } from '../server/startup/blobs.ts'
+import { loadConfig, type Config } from '../server/settings/config.ts'
+import { Ceph, cephIsMissing, CREDENTIALS } from '../test/support/ceph.ts'
 import { shown, type Bench, type Row } from './bench.ts'
 
 /**

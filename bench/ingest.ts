@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { OPENING_BYTES, SALT_BYTES, TAG_BYTES } from '../core/commitment.ts'
+import { OPENING_BYTES, SALT_BYTES, TAG_BYTES } from '../core/commitment/event-format.ts'
 import type { Key } from '../core/ports.ts'
 import { BareCreates, RecordingStore, type BareInput, type RecordedCreate } from './bare-creates.ts'
 import { median, shown, type Bench, type BenchContext, type Row } from './bench.ts'

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { createHash, hash as oneShot } from 'node:crypto'
-import { TILE_WIDTH } from '../core/tree/tile.ts'
+import { TILE_WIDTH } from '../core/log/tree/tile.ts'
 import { InlineEngine } from '../sealer/index.ts'
 import { median, shown, type Bench, type Row } from './bench.ts'
 import { nativeNodes } from './native-nodes.ts'

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openPostgresRecords } from '../adapters/postgres/index.ts'
 import { LogReader } from '../core/log/reader.ts'
-import { PostgresServer } from '../test/postgres-server.ts'
+import { PostgresServer } from '../test/support/postgres-server.ts'
 import { shown, type Bench } from './bench.ts'
 import { inFlight, openBenchRegistry, type BenchRegistry } from './registry.ts'
 

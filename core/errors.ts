@@ -1,6 +1,6 @@
 /**
  * Every way in which the registry refuses or fails. Codes are stable and promised; messages are for people and may change.
- * The HTTP status and body of each code live in `server/errors.ts`.
+ * The HTTP status and body of each code live in `server/http/errors.ts`.
  */
 export const ERROR_CODES = [
   // The caller's input.

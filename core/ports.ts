@@ -4,7 +4,7 @@
  * writes an adapter or embeds the core finds all that is asked of them here.
  */
 
-/** Printable ASCII, at most 2,048 characters, ordered bytewise. Only `core/keys.ts` builds keys. */
+/** Printable ASCII, at most 2,048 characters, ordered bytewise. Only `core/store/keys.ts` builds keys. */
 export type Key = string
 
 /** Opaque token of one committed state of a key. Compare for equality only; never used twice, also after a deletion. */
@@ -153,7 +153,7 @@ export interface PreparedAnchor {
   readonly raw: Uint8Array
 }
 
-export interface AnchorPlace {
+export interface BlockInclusion {
   readonly blockNumber: number
   readonly blockHash: string
   /** The chain's own time of the block, ms since 1970. */
@@ -170,12 +170,12 @@ export type AnchorStatus =
    */
   | { readonly state: 'pending'; readonly stuck: boolean }
   /** In a block, not deep enough yet. */
-  | ({ readonly state: 'included' } & AnchorPlace)
+  | ({ readonly state: 'included' } & BlockInclusion)
   /**
    * Deep enough by the adapter's own setting. `evidence` is what nodes prune later: it is kept with the record. `settled`: so deep that
    * no reorganisation will reach it; until then it is asked after again.
    */
-  | ({ readonly state: 'confirmed'; readonly evidence: Uint8Array; readonly settled: boolean } & AnchorPlace)
+  | ({ readonly state: 'confirmed'; readonly proof: Uint8Array; readonly settled: boolean } & BlockInclusion)
   /** It can never be included as it is: another transaction used its nonce, and is deep enough. */
   | { readonly state: 'failed'; readonly reason: string }
 
@@ -205,7 +205,7 @@ export interface TimestampAuthorityInfo {
 }
 
 /** Something that a later check of a token uses and that vanishes from the net. */
-export interface TokenEvidence {
+export interface ValidationData {
   readonly type: 'certificate' | 'crl' | 'ocsp'
   /** DER of a Certificate (RFC 5280), a CertificateList (RFC 5280) or an OCSPResponse (RFC 6960). */
   readonly der: Uint8Array
@@ -220,7 +220,7 @@ export interface TimestampAuthority {
    * What should be kept with a response that `stamp` gave. Best effort and for a bounded time: what cannot be had is left out. Throws
    * `AUTHORITY_FAILED` where it says that the response was signed by a revoked certificate.
    */
-  evidenceOf(response: Uint8Array, signal?: AbortSignal): Promise<readonly TokenEvidence[]>
+  validationDataOf(response: Uint8Array, signal?: AbortSignal): Promise<readonly ValidationData[]>
   close(): Promise<void>
 }
 
@@ -231,7 +231,7 @@ export interface TimestampAuthority {
  */
 export interface TreeEngine {
   /**
-   * Builds tiles of 256 (core/tree/tile.ts) over one row of the tree.
+   * Builds tiles of 256 (core/log/tree/tile.ts) over one row of the tree.
    * `entries`: n × 32 bytes, hashed to leaves H(00 ‖ entry) first; `nodes`: n × 32 bytes, taken as they are.
    * Answers the tiles in order, each in the layout of `tile.ts`; only the last may be partial. Neighbours may be views of one buffer.
    */

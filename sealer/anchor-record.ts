@@ -1,7 +1,7 @@
 import { fromBase64, toBase64 } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
-import { keys } from '../core/keys.ts'
-import { encodeRecord } from '../core/record-json.ts'
+import { keys } from '../core/store/keys.ts'
+import { encodeRecord } from '../core/store/record-codec.ts'
 import type { AnchorConfirmation, AnchorRecord, AnchorTransaction } from '../core/log/records.ts'
 import type { AnchorInfo, AnchorStatus, PreparedAnchor, Write } from '../core/ports.ts'
 
@@ -36,7 +36,7 @@ export function withConfirmation(anchor: AnchorRecord, ref: string, status: Conf
     blockHash,
     blockTime,
     confirmations,
-    evidence: toBase64(status.evidence),
+    evidence: toBase64(status.proof),
   }
   return { ...anchor, state: 'confirmed', confirmation }
 }

@@ -1,8 +1,8 @@
 import { encodeUtf8, toBase64 } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
-import { keys } from '../core/keys.ts'
+import { keys } from '../core/store/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
-import { decodeRecord, encodeRecord } from '../core/record-json.ts'
+import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import {
   NO_ANCHORS,
   type AnchorHeadRecord,
@@ -12,11 +12,11 @@ import {
 } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, PreparedAnchor, SealerHost, Version, Write } from '../core/ports.ts'
 import { anchorWrite, isSameChain, preparedOf, withConfirmation, type Confirmed } from './anchor-record.ts'
-import { dueIn, type Pace } from './pace.ts'
+import { msUntilDue, type Schedule } from './schedule.ts'
 import { reviewUnsettled } from './reorg.ts'
-import { staircaseWrites } from './staircase.ts'
+import { anchorFrontierWrites } from './anchor-frontier.ts'
 
-export interface AnchorPace extends Pace {
+export interface AnchorSchedule extends Schedule {
   /** A transaction that is stuck or refused is replaced when it is so old, ms. */
   readonly replaceAfterMs: number
 }
@@ -38,11 +38,11 @@ export class Anchorer {
   readonly #host: SealerHost
   readonly #reader: LogReader
   readonly #anchor: Anchor
-  readonly #pace: AnchorPace
+  readonly #pace: AnchorSchedule
   #anchoredSize = 0
   #reviewedAt: number | undefined
 
-  constructor(host: SealerHost, reader: LogReader, anchor: Anchor, pace: AnchorPace) {
+  constructor(host: SealerHost, reader: LogReader, anchor: Anchor, pace: AnchorSchedule) {
     this.#host = host
     this.#reader = reader
     this.#anchor = anchor
@@ -82,7 +82,7 @@ export class Anchorer {
     const checkpoint = await this.#reader.latestCheckpoint()
     const last = await this.#reader.latestAnchor()
     if (checkpoint === undefined || checkpoint.size <= (last?.size ?? 0)) return this.#pace.pollIntervalMs
-    const dueInMs = dueIn(last?.transactions[0]?.preparedAt, this.#pace.intervalMs, this.#host.clock.now())
+    const dueInMs = msUntilDue(last?.transactions[0]?.preparedAt, this.#pace.intervalMs, this.#host.clock.now())
     if (dueInMs > 0) return dueInMs
     const anchor = await this.#prepare(checkpoint, signal)
     await this.#store(head, anchor, { ...head.record, outstanding: anchor.size })
@@ -200,7 +200,7 @@ export class Anchorer {
         outstanding: null,
         unsettled: settled ? unsettled : [...unsettled, anchor.size],
       },
-      await staircaseWrites(this.#host.records, { size: anchor.size, blockNumber }),
+      await anchorFrontierWrites(this.#host.records, { size: anchor.size, blockNumber }),
     )
     this.#anchoredSize = confirmedSize
     this.#host.logger.info({ size: anchor.size, ref, blockNumber }, 'anchor confirmed')
@@ -211,7 +211,7 @@ export class Anchorer {
   async #review(head: Head, signal: AbortSignal): Promise<boolean> {
     const { records, clock, logger } = this.#host
     if (head.record.unsettled.length === 0) return false
-    if (dueIn(this.#reviewedAt, this.#pace.pollIntervalMs * POLLS_PER_REVIEW, clock.now()) > 0) return false
+    if (msUntilDue(this.#reviewedAt, this.#pace.pollIntervalMs * POLLS_PER_REVIEW, clock.now()) > 0) return false
     const review = await reviewUnsettled({ records, reader: this.#reader, anchor: this.#anchor }, head.record, signal)
     this.#reviewedAt = clock.now()
     if (review === undefined) return false
@@ -226,7 +226,7 @@ export class Anchorer {
   }
 
   #isOld(transaction: AnchorTransaction | undefined): boolean {
-    return dueIn(transaction?.preparedAt, this.#pace.replaceAfterMs, this.#host.clock.now()) <= 0
+    return msUntilDue(transaction?.preparedAt, this.#pace.replaceAfterMs, this.#host.clock.now()) <= 0
   }
 
   #transactionOf({ ref, raw }: PreparedAnchor): AnchorTransaction {

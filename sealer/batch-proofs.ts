@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RegistryError } from '../core/errors.ts'
 import type { ProofBlock } from '../core/log/proof-blocks.ts'
 import type { LogReader } from '../core/log/reader.ts'
-import { HASH_BYTES } from '../core/tree/hasher.ts'
+import { HASH_BYTES } from '../core/log/tree/hasher.ts'
 import { compileKernel } from './kernel/kernel.ts'
 import { ProofWriter, type ProofFormat } from './kernel/proofs.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isRegistryError } from '../core/errors.ts'
-import { keys } from '../core/keys.ts'
-import { decodeRecord, encodeRecord } from '../core/record-json.ts'
+import { keys } from '../core/store/keys.ts'
+import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import type { SealerLeaseRecord } from '../core/log/records.ts'
 import type { Clock, Entry, RecordStore, Version } from '../core/ports.ts'
 

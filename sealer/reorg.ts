@@ -3,7 +3,7 @@ import type { LogReader } from '../core/log/reader.ts'
 import type { AnchorConfirmation, AnchorHeadRecord, AnchorRecord } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, RecordStore, Write } from '../core/ports.ts'
 import { anchorWrite, isSameChain, preparedOf, withConfirmation, withoutConfirmation } from './anchor-record.ts'
-import { largestStep, restepWrites } from './staircase.ts'
+import { largestStep, restepWrites } from './anchor-frontier.ts'
 
 type ConfirmedAnchor = AnchorRecord & { readonly confirmation: AnchorConfirmation }
 

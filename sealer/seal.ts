@@ -1,16 +1,16 @@
 import { equalBytes, fromHex, toHex } from '../core/bytes.ts'
 import { isRegistryError, RegistryError } from '../core/errors.ts'
 import type { IdSource } from '../core/ids.ts'
-import { keys } from '../core/keys.ts'
+import { keys } from '../core/store/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
-import { decodeRecord, encodeRecord } from '../core/record-json.ts'
-import type { BatchPlaceRecord, BatchRecord, CheckpointRecord, TreeHeadRecord } from '../core/log/records.ts'
+import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
+import type { BatchIndexRecord, BatchRecord, CheckpointRecord, TreeHeadRecord } from '../core/log/records.ts'
 import { behind } from '../core/log/signed-head.ts'
 import { StoredTiles } from '../core/log/stored-tiles.ts'
 import type { SealerHost, SignedHead, TreeEngine, Version } from '../core/ports.ts'
-import { emptyRoot, HASH_BYTES } from '../core/tree/hasher.ts'
+import { emptyRoot, HASH_BYTES } from '../core/log/tree/hasher.ts'
 import { InlineEngine } from './engine/inline.ts'
-import { growthStart, growTree, type Growth } from './growth.ts'
+import { integrationStart, integrate, type Integration } from './integrate.ts'
 
 export interface BatchRules {
   /** Entries in a batch at most. */
@@ -188,7 +188,7 @@ export class BatchSealer {
       const packed = await records.readLog(at, Math.min(SCAN_ENTRIES, to - at))
       const openings: string[] = []
       for (let i = 0; i < packed.length; i += HASH_BYTES)
-        openings.push(keys.otherOpening(toHex(packed.subarray(i, i + HASH_BYTES))))
+        openings.push(keys.controlOpening(toHex(packed.subarray(i, i + HASH_BYTES))))
       if ((await records.get(openings)).includes(undefined)) return true
       this.#noEventBefore = at + openings.length
     }
@@ -214,8 +214,8 @@ export class BatchSealer {
       writes: [
         ...Array.from(growth.tiles, ([key, value]) => ({ key, value })),
         { key: keys.batch(end), value: encodeRecord(batch) },
-        { key: keys.batchById(batch.id), value: encodeRecord({ end } satisfies BatchPlaceRecord) },
-        { key: keys.batchByRoot(batch.root), value: encodeRecord({ end } satisfies BatchPlaceRecord) },
+        { key: keys.batchById(batch.id), value: encodeRecord({ end } satisfies BatchIndexRecord) },
+        { key: keys.batchByRoot(batch.root), value: encodeRecord({ end } satisfies BatchIndexRecord) },
         { key: keys.treeHead(), value: encodeRecord(headAfter(batch)) },
       ],
     })
@@ -228,13 +228,13 @@ export class BatchSealer {
   }
 
   /** Where a worker dies, the same again in this thread: a machine that cannot run workers still seals. */
-  async #grow(head: TreeHeadRecord, newSize: number): Promise<Growth> {
+  async #grow(head: TreeHeadRecord, newSize: number): Promise<Integration> {
     const { size: oldSize, root } = head
     const ahead = this.#ahead
     this.#ahead = undefined
     const isAhead = ahead?.oldSize === oldSize && ahead.newSize === newSize
-    const grow = async (engine: TreeEngine, leafTiles: Promise<readonly Uint8Array[]>): Promise<Growth> =>
-      growTree(
+    const grow = async (engine: TreeEngine, leafTiles: Promise<readonly Uint8Array[]>): Promise<Integration> =>
+      integrate(
         { oldSize, oldRoot: fromHex(root) ?? new Uint8Array(), newSize, leafTiles: await leafTiles },
         this.#stored,
         engine,
@@ -260,7 +260,7 @@ export class BatchSealer {
   }
 
   async #leafTiles(engine: TreeEngine, oldSize: number, newSize: number): Promise<readonly Uint8Array[]> {
-    const start = growthStart(oldSize)
+    const start = integrationStart(oldSize)
     return engine.tiles(await this.#host.records.readLog(start, newSize - start), 'entries')
   }
 }

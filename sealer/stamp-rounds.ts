@@ -1,13 +1,13 @@
 import { toHex } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
-import { keys } from '../core/keys.ts'
-import { entryOf, tokenOpening } from '../core/log/entry.ts'
+import { keys } from '../core/store/keys.ts'
+import { entryOf, tokenOpening } from '../core/commitment/log-entry.ts'
 import type { LogReader } from '../core/log/reader.ts'
-import { decodeRecord, encodeRecord } from '../core/record-json.ts'
+import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import type { CheckpointRecord, StampRecord, StampToken } from '../core/log/records.ts'
 import { distinctTokens, isSameAuthority } from '../core/log/stamp-claim.ts'
-import type { Check, Commit, SealerHost, TokenEvidence, Write } from '../core/ports.ts'
-import { dueIn, type Pace } from './pace.ts'
+import type { Check, Commit, SealerHost, ValidationData, Write } from '../core/ports.ts'
+import { msUntilDue, type Schedule } from './schedule.ts'
 
 /** A round without a quorum holds the next one up for so long: what is down must not keep the others from newer checkpoints. */
 const PATIENCE_MS = 60_000
@@ -21,7 +21,7 @@ export interface Stamped {
   readonly token: StampToken
   /** The whole response. */
   readonly response: Uint8Array
-  readonly evidence: readonly TokenEvidence[]
+  readonly evidence: readonly ValidationData[]
 }
 
 type Identity = Pick<StampToken, 'authority' | 'trustAnchors'>
@@ -35,10 +35,10 @@ export class StampRounds {
   readonly #host: SealerHost
   readonly #reader: LogReader
   readonly #quorum: number
-  readonly #pace: Pace
+  readonly #pace: Schedule
   #stampedSize = 0
 
-  constructor(host: SealerHost, reader: LogReader, quorum: number, pace: Pace) {
+  constructor(host: SealerHost, reader: LogReader, quorum: number, pace: Schedule) {
     this.#host = host
     this.#reader = reader
     this.#quorum = quorum
@@ -68,7 +68,7 @@ export class StampRounds {
     if (hasQuorum && round === partial) await this.#store(round)
     const { intervalMs, pollIntervalMs } = this.#pace
     const pauseMs = hasQuorum ? intervalMs : Math.max(intervalMs, PATIENCE_MS)
-    const dueInMs = dueIn(round.beganAt, pauseMs, this.#host.clock.now())
+    const dueInMs = msUntilDue(round.beganAt, pauseMs, this.#host.clock.now())
     if (newest.size > round.size && dueInMs <= 0) return { checkpoint: newest }
     const isStamped = round.tokens.some((token) => isSameAuthority(token, authority))
     if (!isStamped) return { checkpoint: { size: round.size, note: round.checkpoint } }
@@ -121,7 +121,7 @@ export class StampRounds {
       ...commit,
       writes: [
         ...(commit.writes ?? []),
-        { key: keys.otherOpening(toHex(entry)), value: opening },
+        { key: keys.controlOpening(toHex(entry)), value: opening },
         ...(await this.#newEvidence(stamped)),
       ],
       append: entry,
@@ -130,7 +130,7 @@ export class StampRounds {
 
   /** Only what is not there yet: a list of revoked certificates goes with a thousand tokens. */
   async #newEvidence({ token, evidence }: Stamped): Promise<readonly Write[]> {
-    const values = new Map(token.evidence.map(({ sha256 }, i) => [keys.tokenEvidence(sha256), evidence[i]?.der]))
+    const values = new Map(token.evidence.map(({ sha256 }, i) => [keys.validationData(sha256), evidence[i]?.der]))
     const stored = await this.#host.records.get([...values.keys()])
     return [...values].flatMap(([key, value], i) => (stored[i] === undefined && value ? [{ key, value }] : []))
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { encodeUtf8, equalBytes, sha256, toBase64, toHex } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import type { CheckpointRecord, StampToken } from '../core/log/records.ts'
-import type { TimestampAuthority, TokenEvidence } from '../core/ports.ts'
+import type { TimestampAuthority, ValidationData } from '../core/ports.ts'
 import type { StampRounds } from './stamp-rounds.ts'
 
 /** Has one authority stamp each round's checkpoint, whatever the others do. What is not stored yet is stamped again. */
@@ -33,12 +33,12 @@ export class Stamper {
   async #stamp(checkpoint: Pick<CheckpointRecord, 'size' | 'note'>, signal: AbortSignal): Promise<void> {
     const bytes = encodeUtf8(checkpoint.note)
     const response = await this.#authority.stamp(bytes, signal)
-    const evidence = await this.#authority.evidenceOf(response, signal)
+    const evidence = await this.#authority.validationDataOf(response, signal)
     const token = await this.#read(response, bytes, evidence)
     await this.#rounds.add(checkpoint, { token, response, evidence })
   }
 
-  async #read(response: Uint8Array, stamped: Uint8Array, evidence: readonly TokenEvidence[]): Promise<StampToken> {
+  async #read(response: Uint8Array, stamped: Uint8Array, evidence: readonly ValidationData[]): Promise<StampToken> {
     // Loaded with the first token: the ASN.1 libraries are not small.
     const { parseTimeStampResponse } = await import('../core/verify/timestamp.ts')
     const { name, assurance } = this.#authority.info

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { settingRows } from '../server/settings.ts'
+import { settingRows } from '../server/settings/settings.ts'
 
 /**
  * What the README repeats of the code is made of the code. `UPDATE_README=1 node --import tsx --test
@@ -31,7 +31,7 @@ function settingsTable(): string {
 }
 
 function workedExample(): string {
-  const { slotKey, events } = JSON.parse(readFileSync('test/core/worked-example.json', 'utf8')) as {
+  const { slotKey, events } = JSON.parse(readFileSync('test/core/commitment/worked-example.json', 'utf8')) as {
     slotKey: string
     events: WorkedEvent[]
   }
@@ -41,7 +41,7 @@ function workedExample(): string {
   assert.ok(name)
   return [
     'A worked example, computed with python3 and none of this code; whole, with three events, in',
-    '[test/core/worked-example.json](test/core/worked-example.json):',
+    '[test/core/commitment/worked-example.json](test/core/commitment/worked-example.json):',
     '',
     '```',
     `slotKey  ${slotKey}`,

@@ -1,9 +1,9 @@
 import { RegistryError } from '../../core/errors.ts'
-import type { Anchor, AnchorInfo, AnchorPlace, AnchorStatus, PreparedAnchor } from '../../core/ports.ts'
+import type { Anchor, AnchorInfo, BlockInclusion, AnchorStatus, PreparedAnchor } from '../../core/ports.ts'
 import type { EvmAccount } from './account.ts'
 import { ChainView } from './chain-view.ts'
 import { RpcEndpoints } from './endpoints.ts'
-import { makeEvidence } from './evidence.ts'
+import { makeInclusionProof } from './inclusion-proof.ts'
 import { gwei, isOutbid, offerFor, type FeeOffer } from './fees.ts'
 import { hexOf } from './quantity.ts'
 import { parseTransaction, type ParsedTransaction } from './transaction.ts'
@@ -146,7 +146,7 @@ export class EvmAnchor implements Anchor {
       const block = await view.block(receipt.blockNumber)
       // Between two of the answers the chain was reorganised: the next look sees which it is.
       if (block?.hash !== receipt.blockHash) return { state: 'pending', stuck: false }
-      const place: AnchorPlace = {
+      const place: BlockInclusion = {
         blockNumber: receipt.blockNumber,
         blockHash: receipt.blockHash,
         blockTime: block.time,
@@ -154,7 +154,7 @@ export class EvmAnchor implements Anchor {
       }
       if (!(await this.#isDeep(place, view))) return { state: 'included', ...place }
       const evidence = await this.#evidenceOf(transaction, receipt, view)
-      return { state: 'confirmed', ...place, evidence, settled: await isSettled(place, view) }
+      return { state: 'confirmed', ...place, proof: evidence, settled: await isSettled(place, view) }
     }
     const own = ownTransaction(transaction)
     if (await view.isKnown(ref)) return { state: 'pending', stuck: await isStuck(own, view) }
@@ -172,7 +172,7 @@ export class EvmAnchor implements Anchor {
     return { state: 'failed', reason: `another transaction has used nonce ${nonce}` }
   }
 
-  async #isDeep({ blockNumber, confirmations }: AnchorPlace, view: ChainView): Promise<boolean> {
+  async #isDeep({ blockNumber, confirmations }: BlockInclusion, view: ChainView): Promise<boolean> {
     const needed = this.#options.confirmations
     if (needed !== 'finalized') return confirmations >= needed
     const finalized = await view.finalized()
@@ -197,7 +197,7 @@ export class EvmAnchor implements Anchor {
     const kept = this.#evidence.get(key)
     if (kept !== undefined) return kept
     const block = await view.body(blockNumber, blockHash)
-    const evidence = await makeEvidence(this.info.chainId, raw, index, block, view.session)
+    const evidence = await makeInclusionProof(this.info.chainId, raw, index, block, view.session)
     this.#evidence.set(key, evidence)
     for (const oldest of this.#evidence.keys()) {
       if (this.#evidence.size <= MAX_KEPT_EVIDENCE) break
@@ -235,7 +235,7 @@ async function isStuck(own: ParsedTransaction, view: ChainView): Promise<boolean
   return isBehindGap || isOutbid(own, await view.market())
 }
 
-async function isSettled({ blockNumber, confirmations }: AnchorPlace, view: ChainView): Promise<boolean> {
+async function isSettled({ blockNumber, confirmations }: BlockInclusion, view: ChainView): Promise<boolean> {
   const finalized = await view.finalized()
   return finalized === undefined ? confirmations >= SETTLED_CONFIRMATIONS : blockNumber <= finalized.number
 }

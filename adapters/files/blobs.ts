@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
-import { assertBlobRange, BlobCalls, blobExists, MeteredBody } from '../../core/blob.ts'
+import { assertBlobRange, BlobCalls, blobExists, HashingBody } from '../../core/store/blob-calls.ts'
 import { RegistryError } from '../../core/errors.ts'
 import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports.ts'
 import {
@@ -78,7 +78,7 @@ export class LocalBlobs implements BlobStore {
   async #put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
     const path = this.#pathOf(key)
     const staged = this.#staging.next()
-    const metered = new MeteredBody(body, options)
+    const metered = new HashingBody(body, options)
     try {
       // Only spares the upload; what decides is the link.
       if (await this.#exists(path)) throw blobExists(key)

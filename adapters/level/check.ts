@@ -1,7 +1,7 @@
-import { LOG_ENTRY_BYTES } from '../../core/commit-plan.ts'
+import { LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
 import { readU64 } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
-import { EMPTY_TAIL, packRows, ROW_ENTRIES, type LogTail } from '../../core/log-rows.ts'
+import { EMPTY_TAIL, packRows, ROW_ENTRIES, type LogTail } from '../../core/store/log-rows.ts'
 import { BY_BYTES, BY_TEXT, decodeHead, HEAD_KEY, positionKey, type Head, type LevelDatabase } from './layout.ts'
 import { readRows } from './log-rows.ts'
 

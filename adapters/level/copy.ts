@@ -1,5 +1,5 @@
 import { RegistryError } from '../../core/errors.ts'
-import { faultOf } from './faults.ts'
+import { toRegistryError } from './errors.ts'
 import { BY_BYTES, type LevelDatabase } from './layout.ts'
 
 const PAGE = 1000
@@ -15,7 +15,7 @@ export async function copyDatabase(source: LevelDatabase, target: LevelDatabase)
     const [head] = await iterator.nextv(1)
     for (;;) {
       const page = await iterator.nextv(PAGE).catch((error: unknown) => {
-        throw faultOf(error)
+        throw toRegistryError(error)
       })
       const rows = page.length > 0 ? page : head === undefined ? [] : [head]
       const batch = target.batch()

@@ -4,9 +4,9 @@ import { Level } from 'level'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { dataFiles, linkFiles, releaseLinks, restoreFiles, settleLinks, syncFolder, type StorePaths } from './links.ts'
-import { claimDirectory, type Release } from './owner.ts'
+import { claimDirectory, type Release } from '../files/directory-ownership.ts'
 import { LevelRecords } from './records.ts'
-import { readWitness, Witness, type Witnessed } from './witness.ts'
+import { readHighWaterMark, HighWaterMark, type Witnessed } from './high-water-mark.ts'
 
 export interface OpenLevelOptions {
   /** Makes the database in a folder, not opened yet. Default: classic-level. */
@@ -43,12 +43,12 @@ export async function openLevelRecords(directory: string, options: OpenLevelOpti
 async function openOwned(paths: StorePaths, options: OpenLevelOptions, release: Release): Promise<LevelRecords> {
   await settleLinks(paths)
   const witnessPath = join(paths.directory, 'witness')
-  const witnessed = readWitness(witnessPath)
+  const witnessed = readHighWaterMark(witnessPath)
   const mustExist = witnessed !== undefined || (await holdsData(paths.database))
   await linkFiles(paths)
   const db = (options.database ?? classicLevel)(paths.database)
   // Set before the store is handed out, so before there is a group.
-  let witness: Witness | undefined
+  let witness: HighWaterMark | undefined
   const afterGroup = (head: Head) => witness?.write(head)
   const afterClose = async () => {
     witness?.close()
@@ -64,7 +64,7 @@ async function openOwned(paths: StorePaths, options: OpenLevelOptions, release: 
   }
   try {
     await releaseLinks(paths)
-    witness = Witness.open(witnessPath, store.head)
+    witness = HighWaterMark.open(witnessPath, store.head)
     await syncFolder(paths.directory)
     return store
   } catch (error) {

@@ -1,5 +1,5 @@
-import { LOG_ENTRY_BYTES } from '../../core/commit-plan.ts'
-import { assertRow, ROW_ENTRIES, type LogRow } from '../../core/log-rows.ts'
+import { LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
+import { assertRow, ROW_ENTRIES, type LogRow } from '../../core/store/log-rows.ts'
 import { BY_TEXT, LOG_END, logRowKey, logRowStart, type LevelDatabase } from './layout.ts'
 
 /**

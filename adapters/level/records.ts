@@ -8,15 +8,15 @@ import {
   LOG_ENTRY_BYTES,
   planGroup,
   type GroupPlan,
-} from '../../core/commit-plan.ts'
-import { CommitQueue } from '../../core/commit-queue.ts'
+} from '../../core/store/commit-plan.ts'
+import { CommitQueue } from '../../core/store/commit-queue.ts'
 import { RegistryError } from '../../core/errors.ts'
-import { appendRows, EMPTY_TAIL, packRows, type LogTail } from '../../core/log-rows.ts'
+import { appendRows, EMPTY_TAIL, packRows, type LogTail } from '../../core/store/log-rows.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
 import { checkDatabase, type Found } from './check.ts'
 import { copyDatabase } from './copy.ts'
-import { faultOf, isNotOpen } from './faults.ts'
-import { HotEntries } from './hot-entries.ts'
+import { toRegistryError, isNotOpen } from './errors.ts'
+import { EntryCache } from './entry-cache.ts'
 import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { readRows } from './log-rows.ts'
@@ -55,7 +55,7 @@ export class LevelRecords implements RecordStore {
   /** abstract-level's types do not name this part of the manifest yet. */
   readonly #canReadNow: boolean
   readonly #putOptions: ReturnType<typeof layout.putOptions>
-  readonly #hot = new HotEntries()
+  readonly #hot = new EntryCache()
   readonly #queue = new CommitQueue((commits) => this.#commitGroup(commits))
   #head: Head
   #tail: LogTail
@@ -112,7 +112,7 @@ export class LevelRecords implements RecordStore {
     try {
       return decoded(key, this.#db.getSync<Key, Uint8Array>(key, layout.BY_TEXT))
     } catch (error) {
-      throw faultOf(error)
+      throw toRegistryError(error)
     }
   }
 
@@ -248,7 +248,7 @@ export class LevelRecords implements RecordStore {
     try {
       await batch.write({ sync: true })
     } catch (cause) {
-      if (isNotOpen(cause)) throw faultOf(cause)
+      if (isNotOpen(cause)) throw toRegistryError(cause)
       this.#poison = { cause }
       throw new RegistryError(
         'UNKNOWN_OUTCOME',
@@ -264,7 +264,7 @@ export class LevelRecords implements RecordStore {
     try {
       return await read()
     } catch (error) {
-      throw faultOf(error)
+      throw toRegistryError(error)
     }
   }
 

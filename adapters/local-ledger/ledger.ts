@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { resolve } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
-import type { Anchor, AnchorInfo, AnchorPlace, AnchorStatus, Clock, PreparedAnchor } from '../../core/ports.ts'
+import type { Anchor, AnchorInfo, BlockInclusion, AnchorStatus, Clock, PreparedAnchor } from '../../core/ports.ts'
 import { errnoOf, nodeFiles, type FileOperations } from '../files/durable.ts'
 import { blockOf, formatBlock, MAX_BLOCK_TRANSACTIONS, parseBlock, signHash, type LedgerBlock } from './block.ts'
 import { openFiles, type OpenedLedger } from './opening.ts'
@@ -165,14 +165,14 @@ export class LocalLedger implements Anchor {
     const found = await this.#find(ref)
     if (!found) return { state: 'unknown' }
     const { block, line } = found
-    const place: AnchorPlace = {
+    const place: BlockInclusion = {
       blockNumber: block.height,
       blockHash: block.hash,
       blockTime: block.time,
       confirmations: this.#currentHeight() - block.height + 1,
     }
     return place.confirmations >= this.#confirmations
-      ? { state: 'confirmed', ...place, evidence: line, settled: true }
+      ? { state: 'confirmed', ...place, proof: line, settled: true }
       : { state: 'included', ...place }
   }
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { sha256 } from '../../core/bytes.ts'
 import { systemClock } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
-import type { Clock, TimestampAuthority, TimestampAuthorityInfo, TokenEvidence } from '../../core/ports.ts'
+import type { Clock, TimestampAuthority, TimestampAuthorityInfo, ValidationData } from '../../core/ports.ts'
 import { verifyTimeStamp } from '../../core/verify/timestamp.ts'
 import { errnoOf, nodeFiles, type FileOperations } from '../files/durable.ts'
 import { needsRenewal, openAuthority, openSigner, type Authority, type CurrentSigner } from './identity.ts'
@@ -92,7 +92,7 @@ export class LocalTsa implements TimestampAuthority {
   }
 
   /** Nothing: its only other certificate is the trust anchor, and it revokes none. */
-  async evidenceOf(_response: Uint8Array, signal?: AbortSignal): Promise<readonly TokenEvidence[]> {
+  async validationDataOf(_response: Uint8Array, signal?: AbortSignal): Promise<readonly ValidationData[]> {
     if (this.#closed) throw new RegistryError('CLOSED', 'The local timestamp authority is closed')
     signal?.throwIfAborted()
     return []

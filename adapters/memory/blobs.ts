@@ -1,4 +1,4 @@
-import { assertBlobKey, assertBlobRange, blobExists, MeteredBody } from '../../core/blob.ts'
+import { assertBlobKey, assertBlobRange, blobExists, HashingBody } from '../../core/store/blob-calls.ts'
 import { concatBytes } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
 import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports.ts'
@@ -13,7 +13,7 @@ export class MemoryBlobs implements BlobStore {
   async put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
     this.#assertOpen()
     assertBlobKey(key)
-    const metered = new MeteredBody(body, options)
+    const metered = new HashingBody(body, options)
     try {
       return await this.#keep(key, metered)
     } finally {
@@ -41,7 +41,7 @@ export class MemoryBlobs implements BlobStore {
     this.#closed = true
   }
 
-  async #keep(key: string, metered: MeteredBody): Promise<BlobDigest> {
+  async #keep(key: string, metered: HashingBody): Promise<BlobDigest> {
     if (this.#blobs.has(key)) throw blobExists(key)
     const chunks: Uint8Array[] = []
     // Copied, because the giver may use its buffer again (and `slice` of a Buffer copies nothing).

@@ -6,7 +6,7 @@ import {
   LOG_ENTRY_BYTES,
   planGroup,
   type GroupPlan,
-} from '../../core/commit-plan.ts'
+} from '../../core/store/commit-plan.ts'
 import { RegistryError } from '../../core/errors.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
 import { SortedKeys } from './sorted-keys.ts'

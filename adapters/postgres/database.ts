@@ -1,7 +1,7 @@
 import { DatabaseError, Pool, type ClientBase, type PoolClient, type PoolConfig, type QueryConfig } from 'pg'
 import { RegistryError } from '../../core/errors.ts'
 import type { Logger } from '../../core/ports.ts'
-import { faultOf, isPassing, reasonOf } from './faults.ts'
+import { toRegistryError, isPassing, reasonOf } from './errors.ts'
 import { assertSchemaName, migrate } from './schema.ts'
 import { statementsOf, type Statements } from './statements.ts'
 
@@ -109,7 +109,7 @@ export class Database {
         return await work()
       } catch (error) {
         if (this.#isClosed) throw new RegistryError('CLOSED', 'The record store is closed', { cause: error })
-        if (!isPassing(error) || performance.now() >= end) throw faultOf(error)
+        if (!isPassing(error) || performance.now() >= end) throw toRegistryError(error)
         this.logger.debug({ reason: reasonOf(error), attempt }, 'the database is asked again')
         await pause(attempt)
       }

@@ -7,13 +7,20 @@ import {
   versionNumber,
   versionOf,
   type GroupPlan,
-} from '../../core/commit-plan.ts'
+} from '../../core/store/commit-plan.ts'
 import { RegistryError } from '../../core/errors.ts'
-import { appendRows, EMPTY_TAIL, packRows, ROW_ENTRIES, type LogTail, type RowChanges } from '../../core/log-rows.ts'
+import {
+  appendRows,
+  EMPTY_TAIL,
+  packRows,
+  ROW_ENTRIES,
+  type LogTail,
+  type RowChanges,
+} from '../../core/store/log-rows.ts'
 import type { Commit, Entry, Key } from '../../core/ports.ts'
 import { byteaArray } from './bytea-array.ts'
 import { pause, type Database } from './database.ts'
-import { faultOf, isPassing, isRolledBack, reasonOf } from './faults.ts'
+import { toRegistryError, isPassing, isRolledBack, reasonOf } from './errors.ts'
 import { bufferOf, headIsGone, keyBytes, keyText, rowsFrom, type LogRowRow, type RecordRow } from './rows.ts'
 
 interface Head {
@@ -61,8 +68,8 @@ export class GroupWriter {
       } catch (error) {
         if (error instanceof LostCommit) {
           if (await this.#wasApplied(group, error)) return error.plan
-        } else if (!isPassing(error)) throw faultOf(error)
-        if (performance.now() >= end) throw faultOf(error)
+        } else if (!isPassing(error)) throw toRegistryError(error)
+        if (performance.now() >= end) throw toRegistryError(error)
       }
       await pause(attempt)
     }

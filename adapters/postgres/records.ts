@@ -1,13 +1,13 @@
 import { concatBytes, toHex } from '../../core/bytes.ts'
-import { assertCommit, assertLogRange, LOG_ENTRY_BYTES, versionOf } from '../../core/commit-plan.ts'
-import { CommitQueue } from '../../core/commit-queue.ts'
+import { assertCommit, assertLogRange, LOG_ENTRY_BYTES, versionOf } from '../../core/store/commit-plan.ts'
+import { CommitQueue } from '../../core/store/commit-queue.ts'
 import { RegistryError } from '../../core/errors.ts'
-import { packRows, ROW_ENTRIES } from '../../core/log-rows.ts'
+import { packRows, ROW_ENTRIES } from '../../core/store/log-rows.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
 import { byteaArray } from './bytea-array.ts'
 import { Database, type OpenPostgresOptions } from './database.ts'
 import { GroupWriter } from './group-writer.ts'
-import { JoinedReads, type Found, type Wanted } from './joined-reads.ts'
+import { ReadBatcher, type Found, type Wanted } from './read-batcher.ts'
 import { headIsGone, keyBytes, keyText, rowsFrom, type FoundRow, type LogRowRow, type RecordRow } from './rows.ts'
 
 const LIST_PAGE = 128
@@ -24,7 +24,7 @@ export async function openPostgresRecords(options: OpenPostgresOptions): Promise
 /** A RecordStore in PostgreSQL, for any number of processes. The commits that wait in a process are one group: `GroupWriter`. */
 export class PostgresRecords implements RecordStore {
   readonly #database: Database
-  readonly #reads: JoinedReads
+  readonly #reads: ReadBatcher
   readonly #queue: CommitQueue
   #closing: Promise<void> | undefined
 
@@ -32,7 +32,7 @@ export class PostgresRecords implements RecordStore {
     this.#database = database
     const groups = new GroupWriter(database)
     this.#queue = new CommitQueue((commits) => groups.commitGroup(commits))
-    this.#reads = new JoinedReads((wanted) => this.#look(wanted))
+    this.#reads = new ReadBatcher((wanted) => this.#look(wanted))
   }
 
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {

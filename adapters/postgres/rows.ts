@@ -1,6 +1,6 @@
-import { LOG_ENTRY_BYTES } from '../../core/commit-plan.ts'
+import { LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
 import { RegistryError } from '../../core/errors.ts'
-import { assertRow, type LogRow } from '../../core/log-rows.ts'
+import { assertRow, type LogRow } from '../../core/store/log-rows.ts'
 import type { Key } from '../../core/ports.ts'
 
 /** Rows as the statements answer them, and what they mean. */

@@ -9,7 +9,7 @@ import { RegistryError } from '../../core/errors.ts'
  * |----------------|------------------------------------------------------------------------------------------------|
  * | `head`         | one: the number of the last version, the log's size. Its lock makes groups serial              |
  * | `record`       | a record: key, value, the number of its version                                                |
- * | `log_row`      | 1 to 256 entries from position `start`, packed (core/log-rows.ts)                              |
+ * | `log_row`      | 1 to 256 entries from position `start`, packed (core/store/log-rows.ts)                              |
  * | `log_position` | an entry and the first position that it is at                                                  |
  * | `writer`       | a process that writes, and the number of its last group: shows whether a lost COMMIT came through |
  * | `rate`         | requests of a sender in the window that `ends`; may be lost at a crash                         |

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { encodeUtf8, equalBytes, toBase64 } from '../../core/bytes.ts'
 import { systemClock } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
-import type { Clock, Logger, TimestampAuthority, TimestampAuthorityInfo, TokenEvidence } from '../../core/ports.ts'
+import type { Clock, Logger, TimestampAuthority, TimestampAuthorityInfo, ValidationData } from '../../core/ports.ts'
 import { parseCertificate } from '../../core/verify/certificate.ts'
 import { isVoidBy, revocationStatus } from '../../core/verify/revocation.ts'
 import {
@@ -114,7 +114,7 @@ export class Rfc3161Authority implements TimestampAuthority {
     return response
   }
 
-  async evidenceOf(response: Uint8Array, signal?: AbortSignal): Promise<readonly TokenEvidence[]> {
+  async validationDataOf(response: Uint8Array, signal?: AbortSignal): Promise<readonly ValidationData[]> {
     this.#assertOpen()
     signal?.throwIfAborted()
     const { trustAnchors } = this.info
@@ -203,7 +203,7 @@ function policyOf(name: string, policy: string | undefined): string | undefined 
   throw refuse(`The policy of ${name} is a dotted object identifier, not ${policy.slice(0, 60)}`)
 }
 
-const withoutDoubles = (pieces: readonly TokenEvidence[]): readonly TokenEvidence[] =>
+const withoutDoubles = (pieces: readonly ValidationData[]): readonly ValidationData[] =>
   pieces.filter((piece, i) => pieces.findIndex(({ der }) => equalBytes(der, piece.der)) === i)
 
 /** What is asked for serves the next token too, so it goes on. */

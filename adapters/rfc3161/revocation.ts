@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { sha256Of, toHex } from '../../core/bytes.ts'
-import type { Clock, Logger, TokenEvidence } from '../../core/ports.ts'
+import type { Clock, Logger, ValidationData } from '../../core/ports.ts'
 import {
   MAX_EVIDENCE_BYTES,
   revocationAddresses,
@@ -31,7 +31,7 @@ export interface RevocationOptions {
 }
 
 interface Kept {
-  readonly pieces: Promise<readonly TokenEvidence[]>
+  readonly pieces: Promise<readonly ValidationData[]>
   readonly until: number
 }
 
@@ -51,7 +51,7 @@ export class RevocationSource {
    * An OCSP answer about the certificate (DER) under its issuer, or else a CRL; nothing where there is neither. The certificates must lead to a
    * trust anchor: nobody else has a say in whom this asks.
    */
-  async piecesOn(certificate: Uint8Array, issuer: Uint8Array): Promise<readonly TokenEvidence[]> {
+  async piecesOn(certificate: Uint8Array, issuer: Uint8Array): Promise<readonly ValidationData[]> {
     if (this.#options.reach === 'none') return []
     const now = this.#options.clock.now()
     const id = toHex(sha256Of(certificate, issuer))
@@ -72,9 +72,9 @@ export class RevocationSource {
     if (this.#kept.size > MAX_CERTIFICATES && oldest !== undefined) this.#kept.delete(oldest)
   }
 
-  async #ask(certificate: Uint8Array, issuer: Uint8Array): Promise<readonly TokenEvidence[]> {
+  async #ask(certificate: Uint8Array, issuer: Uint8Array): Promise<readonly ValidationData[]> {
     const { ocsp, crl, certId } = addressesOf(certificate, issuer)
-    const tries: readonly (() => Promise<TokenEvidence>)[] = [
+    const tries: readonly (() => Promise<ValidationData>)[] = [
       ...ocsp.slice(0, MAX_ADDRESSES).map((address) => async () => {
         const body = { type: 'application/ocsp-request', bytes: ocspQuery(certId) }
         const der = await this.#fetch(address, { body, answerType: 'application/ocsp-response' })

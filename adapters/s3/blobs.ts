@@ -1,8 +1,8 @@
-import { assertBlobRange, BlobCalls, MeteredBody } from '../../core/blob.ts'
+import { assertBlobRange, BlobCalls, HashingBody } from '../../core/store/blob-calls.ts'
 import { RegistryError } from '../../core/errors.ts'
 import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports.ts'
 import type { BlobBucket, OpenedObject } from './bucket.ts'
-import { asUnavailable, statusOf } from './fault.ts'
+import { toRegistryError, statusOf } from './errors.ts'
 import { ObjectBody } from './object-body.ts'
 import { partBytesFor } from './parts.ts'
 import { Upload } from './upload.ts'
@@ -40,7 +40,7 @@ export class S3Blobs implements BlobStore {
   delete(key: string): Promise<void> {
     return this.#calls.run(key, () =>
       this.#bucket.delete(key).catch((error: unknown) => {
-        throw asUnavailable(error, `Blob ${key} could not be deleted`)
+        throw toRegistryError(error, `Blob ${key} could not be deleted`)
       }),
     )
   }
@@ -52,7 +52,7 @@ export class S3Blobs implements BlobStore {
   }
 
   async #put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
-    const metered = new MeteredBody(body, options)
+    const metered = new HashingBody(body, options)
     const { maxBytes, signal } = options
     try {
       const partBytes = partBytesFor(maxBytes, this.#partBytes)
@@ -62,7 +62,7 @@ export class S3Blobs implements BlobStore {
       if (metered.failure !== undefined) throw metered.failure.error
       // The SDK has an error of its own for a request that it cut off.
       signal?.throwIfAborted()
-      throw asUnavailable(error, `Blob ${key} could not be written`)
+      throw toRegistryError(error, `Blob ${key} could not be written`)
     } finally {
       metered.release()
     }
@@ -81,7 +81,7 @@ export class S3Blobs implements BlobStore {
     } catch (error) {
       signal?.throwIfAborted()
       if (range !== undefined && statusOf(error) === 416) return this.#refuseRange(key, range, signal)
-      throw asUnavailable(error, `Blob ${key} could not be opened`)
+      throw toRegistryError(error, `Blob ${key} could not be opened`)
     }
   }
 
@@ -120,7 +120,7 @@ export class S3Blobs implements BlobStore {
   ): Promise<OpenedObject['body']> {
     const failed = `Blob ${key} could not be read on`
     const object = await this.#bucket.open(key, range, signal).catch((error: unknown) => {
-      throw asUnavailable(error, failed)
+      throw toRegistryError(error, failed)
     })
     if (object === undefined) throw new RegistryError('UNAVAILABLE', `${failed}: it was deleted meanwhile`)
     if (object.size !== undefined && object.etag === etag) return object.body
@@ -132,7 +132,7 @@ export class S3Blobs implements BlobStore {
   async #refuseRange(key: string, range: BlobRange, signal: AbortSignal | undefined): Promise<undefined> {
     const object = await this.#bucket.open(key, undefined, signal).catch((error: unknown) => {
       signal?.throwIfAborted()
-      throw asUnavailable(error, `Blob ${key} could not be opened`)
+      throw toRegistryError(error, `Blob ${key} could not be opened`)
     })
     if (object === undefined) return undefined
     letGo(object)

@@ -12,7 +12,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import type { BlobRange } from '../../core/ports.ts'
-import { isMissingKey } from './fault.ts'
+import { isMissingKey } from './errors.ts'
 import { DEFAULTS, folderOf, type S3Settings } from './settings.ts'
 
 /** What is written with an object, and tells whose it is: `put` on a blob, `claim` on the empty object that holds its key. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { RegistryError } from '../../core/errors.ts'
 import type { BlobRange } from '../../core/ports.ts'
-import { asUnavailable } from './fault.ts'
+import { toRegistryError } from './errors.ts'
 
 /** Connections that are opened again one after the other without a byte from any. */
 const MAX_REOPENED = 3
@@ -72,7 +72,7 @@ export class ObjectBody implements AsyncIterableIterator<Uint8Array> {
   async #read(): Promise<Uint8Array | undefined> {
     const chunk = await this.#chunks.next().then(
       (step) => (step.done === true ? cutShort() : step.value),
-      (error: unknown) => asUnavailable(error, 'A stored file could not be read'),
+      (error: unknown) => toRegistryError(error, 'A stored file could not be read'),
     )
     if (chunk instanceof RegistryError) {
       await this.#resume(chunk)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { RegistryError } from '../../core/errors.ts'
 import { S3Blobs } from './blobs.ts'
 import { BlobBucket } from './bucket.ts'
-import { asStartFault, isRefusedCondition, isUnknownToService, statusOf } from './fault.ts'
+import { toStartError, isRefusedCondition, isUnknownToService, statusOf } from './errors.ts'
 import { assertSettings, DEFAULTS, type S3Settings } from './settings.ts'
 
 /** No upload lasts so long: its client would have gone. */
@@ -23,7 +23,7 @@ export async function openS3Blobs(settings: S3Settings): Promise<S3Blobs> {
     return new S3Blobs(bucket, { isConditional, partBytes: settings.partBytes ?? DEFAULTS.partBytes })
   } catch (error) {
     bucket.destroy()
-    throw asStartFault(error, `The S3 bucket ${settings.bucket} cannot be used`)
+    throw toStartError(error, `The S3 bucket ${settings.bucket} cannot be used`)
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { blobExists } from '../../core/blob.ts'
+import { blobExists } from '../../core/store/blob-calls.ts'
 import type { BlobBucket, ObjectInfo, StartedUpload } from './bucket.ts'
-import { mayBeApplied, statusOf } from './fault.ts'
+import { mayBeApplied, statusOf } from './errors.ts'
 import { partsOf } from './parts.ts'
 
 export interface UploadOptions {

@@ -1,10 +1,10 @@
 import { MemoryRecords } from '../../adapters/memory/index.ts'
 import { toHex } from '../../core/bytes.ts'
-import { keys } from '../../core/keys.ts'
+import { keys } from '../../core/store/keys.ts'
 import { LogReader } from '../../core/log/reader.ts'
-import { encodeRecord } from '../../core/record-json.ts'
+import { encodeRecord } from '../../core/store/record-codec.ts'
 import type { Entry, Key, RecordStore, TreeEngine, Version } from '../../core/ports.ts'
-import { nodeAt, TILE_HEIGHT } from '../../core/tree/tile.ts'
+import { nodeAt, TILE_HEIGHT } from '../../core/log/tree/tile.ts'
 import { InlineEngine, PoolEngine, writeBatchProofs } from '../../sealer/index.ts'
 import { countOf, type Contestant, type Tree } from './contestant.ts'
 

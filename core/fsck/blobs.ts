@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { keys } from '../keys.ts'
+import { keys } from '../store/keys.ts'
 import type { BlobStore } from '../ports.ts'
-import type { DeletedFileRecord, FileRecord } from '../registry/records.ts'
+import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 
 /** Reads the bytes of every file that is there, and hashes them again. A deleted one's bytes are gone, or doomed. */
@@ -34,7 +34,7 @@ async function checkBlob(check: Check, blobs: BlobStore, { id, size, sha256 }: F
 }
 
 async function expectGone(check: Check, blobs: BlobStore, id: string): Promise<void> {
-  if ((await check.one(keys.blobDoom(id))) !== undefined) return
+  if ((await check.one(keys.pendingDeletion(id))) !== undefined) return
   const blob = await blobs.get(id)
   if (blob === undefined) return
   await blob.body[Symbol.asyncIterator]().return?.()

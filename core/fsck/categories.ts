@@ -1,4 +1,4 @@
-import { keys } from '../keys.ts'
+import { keys } from '../store/keys.ts'
 import type { Entry, Key } from '../ports.ts'
 import type {
   ApiKeyRecord,
@@ -6,7 +6,7 @@ import type {
   FileRecord,
   SourceSystemRecord,
   SubcategoryRecord,
-} from '../registry/records.ts'
+} from '../store/records.ts'
 import { partsOf, type Check } from './check.ts'
 import { expectCount } from './indexes.ts'
 

@@ -1,4 +1,4 @@
-import { keys } from '../keys.ts'
+import { keys } from '../store/keys.ts'
 import type { Entry } from '../ports.ts'
 import { partsOf, type Check } from './check.ts'
 

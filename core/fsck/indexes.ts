@@ -1,10 +1,10 @@
 import { equalBytes, fromHex } from '../bytes.ts'
-import { countOf } from '../counter.ts'
-import { keys } from '../keys.ts'
-import { entryOf } from '../log/entry.ts'
-import type { BatchPlaceRecord, BatchRecord } from '../log/records.ts'
+import { countOf } from '../store/counter.ts'
+import { keys } from '../store/keys.ts'
+import { entryOf } from '../commitment/log-entry.ts'
+import type { BatchIndexRecord, BatchRecord } from '../log/records.ts'
 import type { Entry, Key, Range } from '../ports.ts'
-import type { CategoryRecord, DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../registry/records.ts'
+import type { CategoryRecord, DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
 import { jsonOf, partsOf, type Check } from './check.ts'
 
 /** Records whose only purpose is to lead to others: that they lead where they say, and count what is there. */
@@ -132,7 +132,7 @@ async function expectInLog(
 
 async function checkBatchIndex(check: Check, range: Range, keyOf: (batch: BatchRecord) => Key): Promise<void> {
   for await (const page of check.pages(range)) {
-    const places = page.map((entry) => check.decode<BatchPlaceRecord>('index', entry))
+    const places = page.map((entry) => check.decode<BatchIndexRecord>('index', entry))
     for (const [i, { key }] of page.entries()) {
       const batch = await check.read<BatchRecord>('batch', keys.batch(places[i]?.end ?? 0))
       check.expect(batch !== undefined && keyOf(batch) === key, 'index', key, 'It leads to no such batch')
@@ -186,7 +186,7 @@ async function checkFileListings(check: Check): Promise<void> {
   }
 }
 
-/** Every family of `core/keys.ts`: those with members, and those that are one record. */
+/** Every family of `core/store/keys.ts`: those with members, and those that are one record. */
 const FAMILIES =
   'an ac ba bd bi br bx ca cn co cp ec el ev ex fi fo ik it oe sc sk sn so sp ss st su sx te ti tx vh'.split(' ')
 const SINGLES = ['ah', 'lg', 'op', 'sl', 'th']

@@ -1,22 +1,22 @@
 import { equalBytes, fromHex, toHex } from '../bytes.ts'
-import { keys } from '../keys.ts'
+import { keys } from '../store/keys.ts'
 import { verifyCheckpoint } from '../log/checkpoint.ts'
-import { entryOf, kindOf, verifyKeyChain } from '../log/entry.ts'
+import { entryOf, kindOf, verifyKeyChain } from '../commitment/log-entry.ts'
 import { createNoteSigner } from '../log/note.ts'
 import type {
-  BatchPlaceRecord,
+  BatchIndexRecord,
   BatchRecord,
   CheckpointRecord,
   LogIdentityRecord,
   TreeHeadRecord,
 } from '../log/records.ts'
 import type { Entry, SignedHead } from '../ports.ts'
-import { decodeTransaction } from '../registry/event.ts'
-import type { EventRecord } from '../registry/records.ts'
+import { decodeTransaction } from '../registry/event/event.ts'
+import type { EventRecord } from '../store/records.ts'
 import { deriveSecret } from '../secrets.ts'
-import { TreeAccumulator } from '../tree/accumulator.ts'
-import { HASH_BYTES, leafHash } from '../tree/hasher.ts'
-import { TILE_WIDTH } from '../tree/tile.ts'
+import { TreeAccumulator } from '../log/tree/accumulator.ts'
+import { HASH_BYTES, leafHash } from '../log/tree/hasher.ts'
+import { TILE_WIDTH } from '../log/tree/tile.ts'
 import type { Check } from './check.ts'
 import { TileCheck } from './tiles.ts'
 
@@ -36,7 +36,7 @@ export async function checkIdentity(check: Check, secret: Uint8Array | undefined
     check.expect(size === 0, 'identity', key, 'The log has entries, but the record of its identity is missing')
     return undefined
   }
-  const openings = await check.records.get(record.keys.map(({ entry }) => keys.otherOpening(entry)))
+  const openings = await check.records.get(record.keys.map(({ entry }) => keys.controlOpening(entry)))
   check.guard('identity', key, () => {
     const chain = verifyKeyChain(openings.map((entry) => entry?.value ?? new Uint8Array()))
     const same = chain.every(({ log, vkey }, i) => log === record.origin && vkey === record.keys[i]?.vkey)
@@ -114,7 +114,7 @@ async function checkOpenings(check: Check, start: number, entries: readonly Uint
   const [positions, transactions, others] = await Promise.all([
     check.records.positionsOf(entries),
     check.records.get(names.map(keys.transaction)),
-    check.records.get(names.map(keys.otherOpening)),
+    check.records.get(names.map(keys.controlOpening)),
   ])
   const events: { readonly name: string; readonly key: string; readonly evidenceKey: string }[] = []
   for (const [i, entry] of entries.entries()) {
@@ -214,7 +214,7 @@ class BatchCheck {
 
   async #checkIndexes({ id, root, end }: BatchRecord): Promise<void> {
     for (const key of [keys.batchById(id), keys.batchByRoot(root)]) {
-      const place = await this.#check.read<BatchPlaceRecord>('index', key)
+      const place = await this.#check.read<BatchIndexRecord>('index', key)
       this.#check.expect(place?.end === end, 'index', key, `It does not lead to the batch that ends at ${end}`)
     }
   }

@@ -1,7 +1,7 @@
 import { concatBytes, equalBytes } from '../bytes.ts'
-import { keys } from '../keys.ts'
-import { HASH_BYTES, nodeHash } from '../tree/hasher.ts'
-import { nodeAt, TILE_HEIGHT, TILE_WIDTH, tileLevelsOf } from '../tree/tile.ts'
+import { keys } from '../store/keys.ts'
+import { HASH_BYTES, nodeHash } from '../log/tree/hasher.ts'
+import { nodeAt, TILE_HEIGHT, TILE_WIDTH, tileLevelsOf } from '../log/tree/tile.ts'
 import type { Check } from './check.ts'
 
 interface DueTile {
@@ -72,7 +72,7 @@ export class TileCheck {
   }
 }
 
-/** A tile (core/tree/tile.ts) over its row 0. */
+/** A tile (core/log/tree/tile.ts) over its row 0. */
 function tileOf(row: readonly Uint8Array[]): Uint8Array {
   const nodes: Uint8Array[] = []
   for (let current = row; current.length > 0;) {

@@ -1,6 +1,6 @@
 import { fromBase64, toBase64 } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
-import { HASH_BYTES } from '../tree/hasher.ts'
+import { HASH_BYTES } from './tree/hasher.ts'
 import { openNote, parseNote } from './note.ts'
 
 /**

@@ -1,12 +1,12 @@
 import { fromHex, toHex } from '../bytes.ts'
 import { RegistryError, isRegistryError } from '../errors.ts'
-import { keys } from '../keys.ts'
+import { keys } from '../store/keys.ts'
 import type { CheckpointSigner, Clock, Commit, RecordStore, Version } from '../ports.ts'
 import { deriveSecret } from '../secrets.ts'
 import { checkpointText } from './checkpoint.ts'
-import { assertLogName, entryOf, keyHandover, keyOpening, originOf } from './entry.ts'
+import { assertLogName, entryOf, keyHandover, keyOpening, originOf } from '../commitment/log-entry.ts'
 import { createNoteSigner, publicKeyOfSeed, type NoteSigner } from './note.ts'
-import { decodeRecord, encodeRecord } from '../record-json.ts'
+import { decodeRecord, encodeRecord } from '../store/record-codec.ts'
 import type { LogIdentityRecord } from './records.ts'
 
 /** The log's origin and all its checkpoint keys. */
@@ -116,7 +116,7 @@ const identityWrites = (
   opening: Uint8Array,
 ): NonNullable<Commit['writes']> => [
   { key: keys.logIdentity(), value: encodeRecord(record) },
-  { key: keys.otherOpening(entry), value: opening },
+  { key: keys.controlOpening(entry), value: opening },
 ]
 
 /** Commits, and leaves it to the caller to read what is there after a conflict or an unknown outcome. */

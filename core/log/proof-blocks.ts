@@ -1,9 +1,9 @@
 import { RegistryError } from '../errors.ts'
 import type { RecordStore } from '../ports.ts'
-import { HASH_BYTES } from '../tree/hasher.ts'
-import { proofSpans, type ProofSpan } from '../tree/proof-span.ts'
-import { nodesOfRange, rangeHash, type LeafRange } from '../tree/range.ts'
-import { TILE_WIDTH } from '../tree/tile.ts'
+import { HASH_BYTES } from './tree/hasher.ts'
+import { proofSpans, type ProofSpan } from './tree/proof-span.ts'
+import { nodesOfRange, rangeHash, type LeafRange } from './tree/range.ts'
+import { TILE_WIDTH } from './tree/tile.ts'
 import type { StoredTiles } from './stored-tiles.ts'
 
 /** Leaves of one tile whose inclusion proofs have one length and one upper part. */
@@ -13,7 +13,7 @@ export interface ProofBlock {
   readonly end: number
   /** Their entries, packed (32 bytes each); left out where they were not asked for. */
   readonly entries?: Uint8Array
-  /** The stored tile (core/tree/tile.ts) that holds the lower part: their siblings in its rows 0 to `levels` - 1. */
+  /** The stored tile (core/log/tree/tile.ts) that holds the lower part: their siblings in its rows 0 to `levels` - 1. */
   readonly tile: Uint8Array
   readonly levels: number
   /** The upper part, the same for all of them: packed hashes, bottom to top. */

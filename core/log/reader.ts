@@ -1,25 +1,25 @@
 import { toHex } from '../bytes.ts'
-import { keys } from '../keys.ts'
-import { DecodedRecords } from '../decoded-records.ts'
+import { keys } from '../store/keys.ts'
+import { DecodeCache } from '../store/decode-cache.ts'
 import { RegistryError } from '../errors.ts'
-import type { Entry, Range, RecordStore, TokenEvidence } from '../ports.ts'
-import { emptyRoot, HASH_BYTES } from '../tree/hasher.ts'
-import { consistencyRanges, inclusionRanges } from '../tree/proof.ts'
-import { nodesOfRange, rangeHash, type LeafRange } from '../tree/range.ts'
-import { rowPrefix, TILE_WIDTH } from '../tree/tile.ts'
-import { KnownBatches } from './known-batches.ts'
+import type { Entry, Range, RecordStore, ValidationData } from '../ports.ts'
+import { emptyRoot, HASH_BYTES } from './tree/hasher.ts'
+import { consistencyRanges, inclusionRanges } from './tree/proof.ts'
+import { nodesOfRange, rangeHash, type LeafRange } from './tree/range.ts'
+import { rowPrefix, TILE_WIDTH } from './tree/tile.ts'
+import { BatchCache } from './batch-cache.ts'
 import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
-import { decodeRecord } from '../record-json.ts'
+import { decodeRecord } from '../store/record-codec.ts'
 import {
   NO_ANCHORS,
   type AnchorHeadRecord,
   type AnchorRecord,
-  type BatchPlaceRecord,
+  type BatchIndexRecord,
   type BatchRecord,
   type CheckpointRecord,
   type ConfirmedAnchorRecord,
   type StampRecord,
-  type TokenEvidenceRef,
+  type ValidationDataRef,
   type TreeHeadRecord,
 } from './records.ts'
 import { StoredTiles } from './stored-tiles.ts'
@@ -27,7 +27,7 @@ import { StoredTiles } from './stored-tiles.ts'
 /** `P`: batched. `S`: in an anchor that was sent. `C`: in a confirmed one. `null`: in no batch yet. */
 export type SendStatus = 'P' | 'S' | 'C' | null
 
-export interface LogPlace {
+export interface EntryStatus {
   /** In the log, and so the leaf's index in every tree that holds it. */
   readonly position: number
   readonly batch: BatchRecord | null
@@ -46,8 +46,8 @@ export interface LogReaderOptions {
 export class LogReader {
   readonly #records: RecordStore
   readonly #tiles: StoredTiles
-  readonly #known = new KnownBatches(MAX_KNOWN_BATCHES)
-  readonly #anchorHeads = new DecodedRecords(1, (entry) => decodeRecord<AnchorHeadRecord>(entry) as AnchorHeadRecord)
+  readonly #known = new BatchCache(MAX_KNOWN_BATCHES)
+  readonly #anchorHeads = new DecodeCache(1, (entry) => decodeRecord<AnchorHeadRecord>(entry) as AnchorHeadRecord)
 
   constructor(records: RecordStore, { maxCachedTiles = 512 }: LogReaderOptions = {}) {
     this.#records = records
@@ -76,7 +76,7 @@ export class LogReader {
    * Where each txId (32 bytes) is, `undefined` where it is not in the log. Reads positions, anchor head and each batch once, however many
    * are asked for. An anchor that is sent meanwhile may not be seen yet.
    */
-  async placesOf(txIds: readonly Uint8Array[]): Promise<readonly (LogPlace | undefined)[]> {
+  async entryStatuses(txIds: readonly Uint8Array[]): Promise<readonly (EntryStatus | undefined)[]> {
     const [positions, head] = await Promise.all([this.#records.positionsOf(txIds), this.anchorHead()])
     const batches = await this.#batchesOf(positions.filter((position) => position !== undefined))
     return positions.map((position) => {
@@ -98,7 +98,7 @@ export class LogReader {
   }
 
   async batchById(id: string): Promise<BatchRecord | undefined> {
-    const place = await this.#one<BatchPlaceRecord>(keys.batchById(id))
+    const place = await this.#one<BatchIndexRecord>(keys.batchById(id))
     return place && this.#one<BatchRecord>(keys.batch(place.end))
   }
 
@@ -109,7 +109,7 @@ export class LogReader {
 
   /** The size of the tree that a batch closed with this root (hex), `undefined` where none did. */
   async sizeOfRoot(root: string): Promise<number | undefined> {
-    return (await this.#one<BatchPlaceRecord>(keys.batchByRoot(root)))?.end
+    return (await this.#one<BatchIndexRecord>(keys.batchByRoot(root)))?.end
   }
 
   async sendStatusOf(batch: BatchRecord): Promise<SendStatus> {
@@ -139,8 +139,8 @@ export class LogReader {
   }
 
   /** The DER of what was kept with a token, in order. */
-  async tokenEvidence(refs: readonly TokenEvidenceRef[]): Promise<readonly TokenEvidence[]> {
-    const entries = await this.#records.get(refs.map(({ sha256 }) => keys.tokenEvidence(sha256)))
+  async validationData(refs: readonly ValidationDataRef[]): Promise<readonly ValidationData[]> {
+    const entries = await this.#records.get(refs.map(({ sha256 }) => keys.validationData(sha256)))
     return refs.map(({ type, sha256 }, i) => {
       const der = entries[i]?.value
       if (der === undefined)
@@ -215,8 +215,8 @@ export class LogReader {
   }
 
   /** The opening of an entry (32 bytes) that is a key's or a token's, `undefined` for an event's. */
-  async otherOpening(entry: Uint8Array): Promise<Uint8Array | undefined> {
-    const [stored] = await this.#records.get([keys.otherOpening(toHex(entry))])
+  async controlOpening(entry: Uint8Array): Promise<Uint8Array | undefined> {
+    const [stored] = await this.#records.get([keys.controlOpening(toHex(entry))])
     return stored?.value
   }
 

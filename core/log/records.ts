@@ -1,4 +1,4 @@
-import type { AnchorInfo, Assurance, TokenEvidence } from '../ports.ts'
+import type { AnchorInfo, Assurance, ValidationData } from '../ports.ts'
 
 /**
  * What the log keeps beside its entries: the identity, the tree's head, batches, checkpoints, stamps, anchors. Stored as
@@ -39,7 +39,7 @@ export interface BatchRecord {
 }
 
 /** Under the batch's id: where it is. */
-export interface BatchPlaceRecord {
+export interface BatchIndexRecord {
   readonly end: number
 }
 
@@ -83,11 +83,11 @@ export interface StampToken {
   /** SHA-256 (hex) of the public key of each certificate that its authority was trusted by: what it shares one of with is not distinct from it. */
   readonly trustAnchors: readonly string[]
   /** What was kept to check it by later, by the SHA-256 (hex) of its DER. */
-  readonly evidence: readonly TokenEvidenceRef[]
+  readonly evidence: readonly ValidationDataRef[]
 }
 
-export interface TokenEvidenceRef {
-  readonly type: TokenEvidence['type']
+export interface ValidationDataRef {
+  readonly type: ValidationData['type']
   readonly sha256: string
 }
 

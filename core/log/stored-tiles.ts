@@ -1,8 +1,8 @@
 import { RegistryError } from '../errors.ts'
-import { keys } from '../keys.ts'
+import { keys } from '../store/keys.ts'
 import type { Entry, Key, RecordStore } from '../ports.ts'
-import type { NodePlace, NodeSource } from '../tree/range.ts'
-import { nodeAt, tileOfNode, widthOf } from '../tree/tile.ts'
+import type { NodeId, NodeSource } from './tree/range.ts'
+import { nodeAt, tileOfNode, widthOf } from './tree/tile.ts'
 
 /**
  * The tree's tiles as they are stored, with a bounded cache of those used last. A partial tile grows, but the nodes that it holds
@@ -44,8 +44,8 @@ export class StoredTiles {
   /**
    * These complete nodes, from one read of the tiles that are not cached. The source throws `CORRUPT` for a node that is not stored.
    */
-  async nodes(places: readonly NodePlace[]): Promise<NodeSource> {
-    const wanted = new Map<Key, NodePlace[]>()
+  async nodes(places: readonly NodeId[]): Promise<NodeSource> {
+    const wanted = new Map<Key, NodeId[]>()
     for (const place of places) {
       const key = this.#keyOf(place)
       const others = wanted.get(key)
@@ -72,7 +72,7 @@ export class StoredTiles {
   }
 
   /** The key of a node's tile. Of nodes asked for together many are in one tile, and making its key costs more than all else. */
-  #keyOf(place: NodePlace): Key {
+  #keyOf(place: NodeId): Key {
     const { tileLevel, tileIndex } = tileOfNode(place)
     if (tileLevel !== this.#last.level || tileIndex !== this.#last.index)
       this.#last = { level: tileLevel, index: tileIndex, key: keys.tile(tileLevel, tileIndex) }
@@ -116,7 +116,7 @@ function assertTile({ key, value }: Entry): void {
     throw new RegistryError('CORRUPT', `Tile ${key} has a length that no tile has: restore the store from a backup`)
 }
 
-function nodeIn(tile: Uint8Array | undefined, place: NodePlace): Uint8Array | undefined {
+function nodeIn(tile: Uint8Array | undefined, place: NodeId): Uint8Array | undefined {
   const { row, offset } = tileOfNode(place)
   return tile && nodeAt(tile, row, offset)
 }

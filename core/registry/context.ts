@@ -1,18 +1,18 @@
 import { createHmac } from 'node:crypto'
 import type { IdSource } from '../ids.ts'
-import { keys } from '../keys.ts'
+import { keys } from '../store/keys.ts'
 import type { LogReader } from '../log/reader.ts'
 import { RegistryError } from '../errors.ts'
-import { actorOf } from '../permissions.ts'
+import { actorOf } from './permissions.ts'
 import type { BlobStore, Check, Clock, Commit, Entry, Key, Logger, Range, RecordStore, Write } from '../ports.ts'
-import type { Json } from '../canonical-json.ts'
-import { encodeRecord } from '../record-json.ts'
-import type { Idempotency, Scope, WriteOptions } from '../registry.ts'
-import { CompanyId } from '../schemas.ts'
-import { validate } from '../validation.ts'
-import { decodeRecord, type IdempotencyRecord } from './records.ts'
-import type { KnownPlaces } from './known-places.ts'
-import type { Turns } from './turns.ts'
+import type { Json } from '../commitment/canonical-json.ts'
+import { encodeRecord } from '../store/record-codec.ts'
+import type { Idempotency, Scope, WriteOptions } from '../api/registry.ts'
+import { CompanyId } from './schemas.ts'
+import { validate } from './validation.ts'
+import { decodeRecord, type IdempotencyRecord } from '../store/records.ts'
+import type { CategoryCache } from './category/category-cache.ts'
+import type { KeyedLock } from '../store/keyed-lock.ts'
 
 /** What every part of the registry works with. */
 export interface Context {
@@ -22,8 +22,8 @@ export interface Context {
   readonly logger: Logger
   readonly ids: IdSource
   readonly log: LogReader
-  readonly turns: Turns
-  readonly places: KnownPlaces
+  readonly lock: KeyedLock
+  readonly categoryCache: CategoryCache
   readonly origin: string
   /** Fingerprints of requests are kept only under this key: a request may hold a guessable secret. */
   readonly fingerprintKey: Uint8Array
@@ -95,7 +95,7 @@ export async function writeUnchecked<T extends Json>(
       )
       if (!result.ok) {
         isFileGone = result.conflicts.some(isBlobIntent)
-        endTurn ??= await context.turns.take(result.conflicts[0] as Key)
+        endTurn ??= await context.lock.acquire(result.conflicts[0] as Key)
         continue
       }
       if (commit.append !== undefined) context.notify()

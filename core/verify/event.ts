@@ -1,5 +1,5 @@
 import { equalBytes, toHex } from '../bytes.ts'
-import type { Json } from '../canonical-json.ts'
+import type { Json } from '../commitment/canonical-json.ts'
 import {
   fieldHash,
   fileHash,
@@ -10,8 +10,8 @@ import {
   txIdOf,
   type AttachedFile,
   type Opening,
-} from '../commitment.ts'
-import type { DeletedFile } from '../registry/records.ts'
+} from '../commitment/event-format.ts'
+import type { DeletedFile } from '../store/records.ts'
 import { assertMembers, bytesOf, countOf, hashOf, jsonOf, membersOf, refuse, textOf } from './untrusted.ts'
 
 /** What an event proves once its disclosure leads to its txId. */
@@ -45,7 +45,7 @@ export interface VerifyEventOptions {
 }
 
 /**
- * Recomputes field, file, files, header and opening from the exact texts of a disclosure (`core/commitment.ts`), up to the txId. Texts are
+ * Recomputes field, file, files, header and opening from the exact texts of a disclosure (`core/commitment/event-format.ts`), up to the txId. Texts are
  * hashed as they came and then parsed, never canonicalised. Throws `VERIFICATION_FAILED` with the first thing that does not hold.
  */
 export function verifyEvent(disclosure: unknown, { txId, origin }: VerifyEventOptions): VerifiedEvent {

@@ -1,5 +1,5 @@
 import { equalBytes, sha256, toHex } from '../bytes.ts'
-import { fileHash, type AttachedFile } from '../commitment.ts'
+import { fileHash, type AttachedFile } from '../commitment/event-format.ts'
 import type { BlobDigest } from '../ports.ts'
 import { openFilesMap, openOpening, parseFileText } from './event.ts'
 import { hashOf, membersOf, refuse, textOf } from './untrusted.ts'

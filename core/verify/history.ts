@@ -1,4 +1,4 @@
-import { canonicalJson, type Json } from '../canonical-json.ts'
+import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { assertSlot, verifyEvent, type VerifiedEvent } from './event.ts'
 import { countOf, hashOf, membersOf, refuse, textOf, timeOf, type Members } from './untrusted.ts'
 

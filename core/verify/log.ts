@@ -1,11 +1,11 @@
 import { equalBytes, toHex } from '../bytes.ts'
-import { parseOpening } from '../commitment.ts'
+import { parseOpening } from '../commitment/event-format.ts'
 import { parseCheckpoint, verifyCheckpoint, type Checkpoint } from '../log/checkpoint.ts'
-import { entryOf, kindOf, verifyKeyChain } from '../log/entry.ts'
+import { entryOf, kindOf, verifyKeyChain } from '../commitment/log-entry.ts'
 import { isRegistryError } from '../errors.ts'
-import { TAG_BYTES } from '../commitment.ts'
-import { TreeAccumulator } from '../tree/accumulator.ts'
-import { leafHash } from '../tree/hasher.ts'
+import { TAG_BYTES } from '../commitment/event-format.ts'
+import { TreeAccumulator } from '../log/tree/accumulator.ts'
+import { leafHash } from '../log/tree/hasher.ts'
 import { refuse } from './untrusted.ts'
 
 /**

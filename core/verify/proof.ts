@@ -1,7 +1,7 @@
 import { encodeUtf8, equalBytes, fromBase64, toHex } from '../bytes.ts'
-import type { TokenEvidence } from '../ports.ts'
-import { leafHash } from '../tree/hasher.ts'
-import { rootFromInclusionProof, sidesOf, verifyConsistency } from '../tree/proof.ts'
+import type { ValidationData } from '../ports.ts'
+import { leafHash } from '../log/tree/hasher.ts'
+import { rootFromInclusionProof, sidesOf, verifyConsistency } from '../log/tree/proof.ts'
 import { openFilesMap, openOpening } from './event.ts'
 import { verifySignedCheckpoint } from './log.ts'
 import { verifyTimeStamp } from './timestamp.ts'
@@ -252,7 +252,7 @@ function checkToken(tsa: Members, trustAnchors: readonly Uint8Array[]): void {
     if (tsa[name] !== value) throw refuse(`${name} is not what the token says`)
 }
 
-function evidenceOf(tsa: Members): readonly TokenEvidence[] {
+function evidenceOf(tsa: Members): readonly ValidationData[] {
   const pieces = listOf(tsa['evidence'] ?? [], 'evidence')
   if (pieces.length > MAX_EVIDENCE) throw refuse(`There is more than ${MAX_EVIDENCE} evidence with the token`)
   return pieces.map((piece) => {

@@ -1,5 +1,5 @@
 /** A larger piece is not looked at: reading one blocks, and it is kept with the tokens. */
-export const MAX_EVIDENCE_BYTES = 131_072
+export const MAX_VALIDATION_DATA_BYTES = 131_072
 
 export type RevocationStatus =
   /** Nothing that can be relied on says anything. */

@@ -1,19 +1,23 @@
 import { createHash } from 'node:crypto'
 import { ObjectIdentifier, type BaseBlock, type OctetString } from 'asn1js'
 import type { Extension } from 'pkijs'
-import type { TokenEvidence } from '../ports.ts'
+import type { ValidationData } from '../ports.ts'
 import { parseCertificate } from './certificate.ts'
-import { decode, issuerIdentity, statusOf } from './revocation-evidence.ts'
+import { decode, issuerIdentity, statusOf } from './revocation-data.ts'
 import type { RevocationStatus } from './revocation-status.ts'
 import { children, guarded } from './timestamp-response.ts'
 
-export { isVoidBy, MAX_EVIDENCE_BYTES, type RevocationStatus } from './revocation-status.ts'
+export {
+  isVoidBy,
+  MAX_VALIDATION_DATA_BYTES as MAX_EVIDENCE_BYTES,
+  type RevocationStatus,
+} from './revocation-status.ts'
 
 /** What the evidence says of a certificate; both DER. Where one piece says revoked, it is; else the newest counts. Throws `VERIFICATION_FAILED` for certificates that are none. */
 export const revocationStatus = (
   certificate: Uint8Array,
   issuer: Uint8Array,
-  evidence: readonly TokenEvidence[],
+  evidence: readonly ValidationData[],
 ): RevocationStatus => statusOf(parseCertificate(certificate), parseCertificate(issuer), evidence)
 
 // -- where it is to be had

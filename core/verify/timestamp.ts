@@ -2,9 +2,9 @@ import { createHash, verify as verifySignature } from 'node:crypto'
 import { ObjectIdentifier, OctetString, Primitive, Sequence, type BaseBlock } from 'asn1js'
 import { IssuerAndSerialNumber, type SignerInfo } from 'pkijs'
 import { equalBytes } from '../bytes.ts'
-import type { TokenEvidence } from '../ports.ts'
-import { statusOf } from './revocation-evidence.ts'
-import { isVoidBy, MAX_EVIDENCE_BYTES, type RevocationStatus } from './revocation-status.ts'
+import type { ValidationData } from '../ports.ts'
+import { statusOf } from './revocation-data.ts'
+import { isVoidBy, MAX_VALIDATION_DATA_BYTES, type RevocationStatus } from './revocation-status.ts'
 import {
   keyWeakness,
   parseCertificate,
@@ -54,7 +54,7 @@ export type VerifyTimeStampOptions = {
   /** The verifier's present, ms since 1970: a genTime more than `MAX_CLOCK_SKEW_MS` beyond it is refused. Default: no such check. */
   readonly at?: number
   /** What was kept with the token: certificates that may lead to an anchor, CRLs, OCSP answers. Default: none, and revocation is not looked at. */
-  readonly evidence?: readonly TokenEvidence[]
+  readonly evidence?: readonly ValidationData[]
 } & (
   | { readonly data: Uint8Array }
   /** The data's digest by the token's own hash algorithm. */
@@ -113,8 +113,8 @@ function verifyToPath(der: Uint8Array, options: VerifyTimeStampOptions): Verifie
 }
 
 /** Trusted no more than those in the token: at most as many, and what is none is passed over. */
-function keptCertificates(evidence: readonly TokenEvidence[] = []): readonly Certificate[] {
-  const kept = evidence.filter(({ type, der }) => type === 'certificate' && der.length <= MAX_EVIDENCE_BYTES)
+function keptCertificates(evidence: readonly ValidationData[] = []): readonly Certificate[] {
+  const kept = evidence.filter(({ type, der }) => type === 'certificate' && der.length <= MAX_VALIDATION_DATA_BYTES)
   return kept.slice(0, MAX_CERTIFICATES).flatMap(({ der }) => {
     try {
       return [parseCertificate(der)]

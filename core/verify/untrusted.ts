@@ -1,7 +1,7 @@
 import { fromHex } from '../bytes.ts'
-import { parseStrictJson, type Json } from '../canonical-json.ts'
+import { parseStrictJson, type Json } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
-import { MAX_PROOF_ITEMS } from '../tree/proof.ts'
+import { MAX_PROOF_ITEMS } from '../log/tree/proof.ts'
 
 /** Reads the members of answers from anybody. Everything that is not what it must be is `VERIFICATION_FAILED`. */
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RegistryError } from '../../core/errors.ts'
 import type { TreeEngine } from '../../core/ports.ts'
-import { splitTiles, tilesBytesFor } from '../../core/tree/tile.ts'
+import { splitTiles, tilesBytesFor } from '../../core/log/tree/tile.ts'
 import { compileKernel } from '../kernel/kernel.ts'
 import { TILE_ROW_BYTES, TileHasher, type RowKind } from '../kernel/tiles.ts'
 import { countOf } from './row.ts'

@@ -1,4 +1,4 @@
-import { HASH_BYTES } from '../../core/tree/hasher.ts'
+import { HASH_BYTES } from '../../core/log/tree/hasher.ts'
 
 /** Hashes in a packed row. Throws a RangeError where it is not made of 32-byte pieces. */
 export function countOf(row: Uint8Array): number {

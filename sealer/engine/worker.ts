@@ -1,5 +1,5 @@
 import { move } from 'piscina'
-import { tilesBytesFor } from '../../core/tree/tile.ts'
+import { tilesBytesFor } from '../../core/log/tree/tile.ts'
 import { TileHasher, type RowKind } from '../kernel/tiles.ts'
 import type { Module } from '../kernel/webassembly.ts'
 import { countOf } from './row.ts'

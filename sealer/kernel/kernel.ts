@@ -1,6 +1,6 @@
 import { RegistryError } from '../../core/errors.ts'
 import { kernelBinary } from './binary.ts'
-import { MAX_PAGES, PAGE_BYTES, ROOM_AT, writeTables } from './layout.ts'
+import { MAX_PAGES, PAGE_BYTES, WORKSPACE_AT, writeTables } from './layout.ts'
 import { WebAssembly, type Memory, type Module } from './webassembly.ts'
 
 /**
@@ -15,7 +15,7 @@ export interface Kernel {
   /** H(01 ‖ left ‖ right) of `count` pairs of hashes. Writes exactly `count` hashes. */
   hashNodes(childrenAt: number, outAt: number, count: number): void
   /**
-   * The inclusion proofs of leaves `first` to `end` (exclusive) of a stored tile with `width` hashes in row 0 (core/tree/tile.ts): for
+   * The inclusion proofs of leaves `first` to `end` (exclusive) of a stored tile with `width` hashes in row 0 (core/log/tree/tile.ts): for
    * each, the siblings in rows 0 to `levels` - 1, which the tile must hold, then `aboveBytes` bytes from `aboveAt`.
    */
   copyProofs(
@@ -70,7 +70,7 @@ export function compileKernel(): Promise<Module> {
   return compiled
 }
 
-export interface KernelRoom {
+export interface KernelWorkspace {
   readonly kernel: Kernel
   /** The whole memory. What is worked on lies from `ROOM_AT` to its end. */
   readonly bytes: Uint8Array
@@ -80,10 +80,10 @@ export interface KernelRoom {
  * An instance with a memory of its own that has `roomBytes` to work in. Without `hashes` it does all but hashing, which wants tables
  * that take 1.8 ms to make.
  */
-export function openKernel(module: Module, roomBytes: number, hashes = true): KernelRoom {
+export function openKernel(module: Module, roomBytes: number, hashes = true): KernelWorkspace {
   const api = WebAssembly as NonNullable<typeof WebAssembly>
   const memory: Memory = new api.Memory({
-    initial: Math.ceil((ROOM_AT + roomBytes) / PAGE_BYTES),
+    initial: Math.ceil((WORKSPACE_AT + roomBytes) / PAGE_BYTES),
     maximum: MAX_PAGES,
   })
   if (hashes) writeTables(memory.buffer)

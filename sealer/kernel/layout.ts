@@ -29,7 +29,7 @@ const SCRATCH_BYTES = SCRATCH_OUTPUT_AT + LANES * 32
 export const TABLES_AT = 64
 export const SCRATCH_AT = TABLES_AT + TABLE_BYTES
 /** Room for inputs and outputs begins here; a multiple of 64. */
-export const ROOM_AT = Math.ceil((SCRATCH_AT + SCRATCH_BYTES) / 64) * 64
+export const WORKSPACE_AT = Math.ceil((SCRATCH_AT + SCRATCH_BYTES) / 64) * 64
 
 export const PAGE_BYTES = 65_536
 /** 2 GiB: the most that an own memory may have. */

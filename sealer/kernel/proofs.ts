@@ -1,9 +1,9 @@
 import type { ProofBlock } from '../../core/log/proof-blocks.ts'
-import { HASH_BYTES } from '../../core/tree/hasher.ts'
-import { MAX_PROOF_ITEMS } from '../../core/tree/proof.ts'
-import { FULL_TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, widthOf } from '../../core/tree/tile.ts'
+import { HASH_BYTES } from '../../core/log/tree/hasher.ts'
+import { MAX_PROOF_ITEMS } from '../../core/log/tree/proof.ts'
+import { FULL_TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, widthOf } from '../../core/log/tree/tile.ts'
 import { openKernel, type Kernel } from './kernel.ts'
-import { ROOM_AT } from './layout.ts'
+import { WORKSPACE_AT } from './layout.ts'
 import type { Module } from './webassembly.ts'
 
 /**
@@ -31,7 +31,7 @@ const MAX_LINE_BYTES =
 const SLACK_BYTES = 32
 
 const MAX_ABOVE_BYTES = MAX_PROOF_ITEMS * HASH_BYTES
-const TILE_AT = ROOM_AT
+const TILE_AT = WORKSPACE_AT
 const ABOVE_AT = TILE_AT + FULL_TILE_BYTES
 const ENTRIES_AT = ABOVE_AT + MAX_ABOVE_BYTES
 const HEAD_AT = ENTRIES_AT + TILE_WIDTH * HASH_BYTES
@@ -40,7 +40,7 @@ const TILE_ITEMS_AT = MIDDLE_AT + PROOF.length + SLACK_BYTES
 const ENTRY_ITEMS_AT = TILE_ITEMS_AT + (FULL_TILE_BYTES / HASH_BYTES) * ITEM_BYTES
 const TAIL_AT = ENTRY_ITEMS_AT + TILE_WIDTH * ITEM_BYTES
 const OUT_AT = TAIL_AT + MAX_PROOF_ITEMS * ITEM_BYTES + END.length + SLACK_BYTES
-const ROOM_BYTES = OUT_AT + TILE_WIDTH * MAX_LINE_BYTES + SLACK_BYTES - ROOM_AT
+const ROOM_BYTES = OUT_AT + TILE_WIDTH * MAX_LINE_BYTES + SLACK_BYTES - WORKSPACE_AT
 
 /** Throws a RangeError where the block's tile does not hold what the block says, or its parts have lengths that do not fit. */
 function assertHeld({ first, end, entries, tile, levels, above }: ProofBlock): void {

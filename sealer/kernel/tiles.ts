@@ -1,7 +1,7 @@
-import { HASH_BYTES } from '../../core/tree/hasher.ts'
-import { FULL_TILE_BYTES, TILE_WIDTH, tileBytesFor } from '../../core/tree/tile.ts'
+import { HASH_BYTES } from '../../core/log/tree/hasher.ts'
+import { FULL_TILE_BYTES, TILE_WIDTH, tileBytesFor } from '../../core/log/tree/tile.ts'
 import { openKernel, type Kernel } from './kernel.ts'
-import { ROOM_AT } from './layout.ts'
+import { WORKSPACE_AT } from './layout.ts'
 import type { Module } from './webassembly.ts'
 
 /** What the hashes of a row are made of: log entries, or nodes as they are. */
@@ -10,7 +10,7 @@ export type RowKind = 'entries' | 'nodes'
 /** Bytes of a row that one full tile covers. */
 export const TILE_ROW_BYTES = TILE_WIDTH * HASH_BYTES
 
-const ROW_AT = ROOM_AT
+const ROW_AT = WORKSPACE_AT
 const TILE_AT = ROW_AT + TILE_ROW_BYTES
 
 /** Makes tiles from and to any memory, shared or not, through a room of its own that stays in cache. */
@@ -24,7 +24,7 @@ export class TileHasher {
     this.#bytes = bytes
   }
 
-  /** Writes the tiles over a row into `out`, which has at least their bytes, in the layout of core/tree/tile.ts. */
+  /** Writes the tiles over a row into `out`, which has at least their bytes, in the layout of core/log/tree/tile.ts. */
   tiles(row: Uint8Array, kind: RowKind, out: Uint8Array): void {
     for (let from = 0, at = 0; from < row.length; from += TILE_ROW_BYTES, at += FULL_TILE_BYTES)
       this.#tile(row.subarray(from, from + TILE_ROW_BYTES), kind, out, at)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { keys } from '../../core/keys.ts'
+import { keys } from '../../core/store/keys.ts'
 import type { BlobStore, RecordStore } from '../../core/ports.ts'
-import { decodeRecord, type DeletedFileRecord, type FileRecord } from '../../core/registry/records.ts'
+import { decodeRecord, type DeletedFileRecord, type FileRecord } from '../../core/store/records.ts'
 
 export interface CopyHandlers {
   /** A file that is not whole in the target, and why. */

@@ -1,7 +1,7 @@
 import { encodeUtf8, equalBytes } from '../../core/bytes.ts'
-import { LOG_ENTRY_BYTES } from '../../core/commit-plan.ts'
+import { LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
 import { RegistryError } from '../../core/errors.ts'
-import { keys } from '../../core/keys.ts'
+import { keys } from '../../core/store/keys.ts'
 import type { Commit, Entry, Key, Range, RecordStore, Version, Write } from '../../core/ports.ts'
 
 export interface RecordStores {

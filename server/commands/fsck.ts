@@ -10,9 +10,9 @@ import {
   type FsckReport,
   type FsckStores,
 } from '../../core/index.ts'
-import { openBlobs } from '../blobs.ts'
-import { loadConfig, type Config } from '../config.ts'
-import { openRecords } from '../open-records.ts'
+import { openBlobs } from '../startup/blobs.ts'
+import { loadConfig, type Config } from '../settings/config.ts'
+import { openRecords } from '../startup/records.ts'
 import { ProgressLine } from './progress-line.ts'
 
 /** Nothing differs; something does, or the stores cannot be read; it was not asked rightly. */

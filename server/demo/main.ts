@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import type { MerkleProof } from '../../core/proof-schemas.ts'
+import type { MerkleProof } from '../../core/registry/proof/schemas.ts'
 import { certificatesFromPem } from '../../core/verify/index.ts'
 import { Client, Tamper, TAMPERINGS, type Tampering } from './client.ts'
 import { Progress } from './progress.ts'
@@ -12,7 +12,7 @@ import { recheckFiles, recheckHistories, recheckLog, recheckProofs } from './rec
 import { COMPANY, register } from './register.ts'
 import { startService, type Service } from './service.ts'
 import { findFiles, type Found } from './source.ts'
-import { table, Tally } from './tally.ts'
+import { table, CheckSummary } from './check-summary.ts'
 
 /**
  * `npm run demo [-- DIR]`: registers every file below a directory with a real server, changes some, waits until all is sealed and confirmed, and
@@ -86,7 +86,7 @@ class Stages {
 
 /** Answers whether every check held. */
 async function demo(asked: Asked, service: Service, dataDir: string, found: Found): Promise<boolean> {
-  const [progress, tally, stages] = [new Progress(), new Tally(), new Stages()]
+  const [progress, tally, stages] = [new Progress(), new CheckSummary(), new Stages()]
   const operator = new Client(service.baseUrl, { apiKey: service.operatorKey })
   const { apiKey } = (await operator.json('POST', `/sourceSystem/${COMPANY}`, { name: 'demo', permissions: 'U' })) as {
     readonly apiKey: string
@@ -127,7 +127,7 @@ async function confirmed(client: Client, txId: string, progress: Progress): Prom
   }
 }
 
-function report(tally: Tally, { seconds }: Stages): void {
+function report(tally: CheckSummary, { seconds }: Stages): void {
   console.log(table(['checked, from the answers alone', 'ok', 'failed'], tally.rows))
   console.log(`\n${table(['stage', 'seconds'], seconds)}\n`)
   for (const line of tally.told) console.log(`FAILED ${line}`)

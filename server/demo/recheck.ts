@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { fromHex, toHex } from '../../core/bytes.ts'
-import { slotHash } from '../../core/commitment.ts'
+import { slotHash } from '../../core/commitment/event-format.ts'
 import { parseCheckpoint } from '../../core/log/checkpoint.ts'
-import { kindOf } from '../../core/log/entry.ts'
-import type { EvidenceEvent, EvidenceList, EvidencePage } from '../../core/schemas.ts'
+import { kindOf } from '../../core/commitment/log-entry.ts'
+import type { EvidenceEvent, EvidenceList, EvidencePage } from '../../core/registry/schemas.ts'
 import {
   verifierKeysOf,
   verifyFile,
@@ -16,7 +16,7 @@ import {
 import type { Client } from './client.ts'
 import { forEach, type Progress } from './progress.ts'
 import { COMPANY, evidencePath, type Receipt } from './register.ts'
-import type { Tally } from './tally.ts'
+import type { CheckSummary } from './check-summary.ts'
 
 /**
  * Re-checks everything from the answers alone, with the offline verifiers of core, the receipts of the registering side, and the certificate
@@ -27,7 +27,7 @@ export interface Recheck {
   readonly receipts: readonly Receipt[]
   /** DER. */
   readonly trustAnchors: readonly Uint8Array[]
-  readonly tally: Tally
+  readonly tally: CheckSummary
   readonly progress: Progress
 }
 

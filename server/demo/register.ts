@@ -1,4 +1,4 @@
-import type { CreatedEvidence, EvidencePage, FileListing, RecordedEvent } from '../../core/schemas.ts'
+import type { CreatedEvidence, EvidencePage, FileListing, RecordedEvent } from '../../core/registry/schemas.ts'
 import type { Client } from './client.ts'
 import { forEach, type Progress } from './progress.ts'
 import { sending, type SourceFile } from './source.ts'

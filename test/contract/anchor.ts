@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { isRegistryError } from '../../core/errors.ts'
-import type { Anchor, AnchorPlace, AnchorStatus, PreparedAnchor } from '../../core/ports.ts'
+import type { Anchor, BlockInclusion, AnchorStatus, PreparedAnchor } from '../../core/ports.ts'
 
 export interface AnchorUnderTest {
   readonly anchor: Anchor
@@ -57,7 +57,7 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
         const seen = await untilConfirmed(anchor, mine, sent)
         const last = seen.at(-1)
         assert.ok(last?.state === 'confirmed')
-        assert.ok(last.evidence.length > 0)
+        assert.ok(last.proof.length > 0)
         await mine()
         const [later] = await anchor.status([sent])
         assert.ok(later?.state === 'confirmed')
@@ -100,7 +100,7 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
 
     test('gives places that follow one another', () =>
       withAnchor(async ({ anchor, mine }) => {
-        let before: AnchorPlace | undefined
+        let before: BlockInclusion | undefined
         for (let round = 0; round < 3; round += 1) {
           const place = (await untilConfirmed(anchor, mine, await send(anchor))).at(-1)
           assert.ok(place?.state === 'confirmed')
@@ -144,7 +144,7 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
         assert.ok(last?.state === 'confirmed' && again?.state === 'confirmed')
         assert.deepEqual(placeOf(again), placeOf(last))
         assert.ok(again.confirmations >= last.confirmations)
-        assert.deepEqual(again.evidence, last.evidence)
+        assert.deepEqual(again.proof, last.proof)
       }))
 
     test('confirms many that are broadcast before the first is in a block', () =>
@@ -195,7 +195,7 @@ async function send(anchor: Anchor, bytes = checkpoint()): Promise<PreparedAncho
   return prepared
 }
 
-const placeOf = ({ blockNumber, blockHash, blockTime }: AnchorPlace): Omit<AnchorPlace, 'confirmations'> => ({
+const placeOf = ({ blockNumber, blockHash, blockTime }: BlockInclusion): Omit<BlockInclusion, 'confirmations'> => ({
   blockNumber,
   blockHash,
   blockTime,

@@ -50,7 +50,7 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
       withAuthority(async ({ authority, trustAnchors }) => {
         const data = new Uint8Array(randomBytes(300))
         const token = await authority.stamp(data)
-        const evidence = await authority.evidenceOf(token)
+        const evidence = await authority.validationDataOf(token)
         for (const { type, der } of evidence) {
           assert.ok(['certificate', 'crl', 'ocsp'].includes(type))
           assert.equal(der[0], 0x30)
@@ -130,7 +130,7 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
         const token = await authority.stamp(new Uint8Array(1))
         const signal = AbortSignal.abort(reason)
         await assert.rejects(authority.stamp(new Uint8Array(1), signal), (error) => error === reason)
-        await assert.rejects(authority.evidenceOf(token, signal), (error) => error === reason)
+        await assert.rejects(authority.validationDataOf(token, signal), (error) => error === reason)
       }))
 
     test('throws CLOSED after close, and may be closed twice', () =>
@@ -139,7 +139,7 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
         await authority.close()
         await authority.close()
         await assert.rejects(authority.stamp(new Uint8Array(1)), { code: 'CLOSED' })
-        await assert.rejects(authority.evidenceOf(token), { code: 'CLOSED' })
+        await assert.rejects(authority.validationDataOf(token), { code: 'CLOSED' })
       }))
   })
 }

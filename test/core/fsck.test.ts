@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { encodeUtf8, sha256 } from '../../core/bytes.ts'
-import { fsck, type Difference, type FsckStores } from '../../core/fsck.ts'
-import { keys } from '../../core/keys.ts'
+import { fsck, type Difference, type FsckStores } from '../../core/fsck/index.ts'
+import { keys } from '../../core/store/keys.ts'
 import type { Entry, RecordStore } from '../../core/ports.ts'
-import { makeTemporary, removeTemporary } from '../adapters/files/temporary.ts'
-import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../sealed-registry.ts'
+import { makeTemporary, removeTemporary } from '../support/temporary.ts'
+import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../support/sealed-registry.ts'
 
 describe('fsck', () => {
   let directory: string

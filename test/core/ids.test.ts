@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { createIdSource, isId } from '../../core/ids.ts'
-import { ManualClock } from '../manual-clock.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 
 const timeOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 const assertRising = (ids: readonly string[]): void => {

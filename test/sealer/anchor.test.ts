@@ -4,15 +4,15 @@ import fc from 'fast-check'
 import { MemoryRecords } from '../../adapters/memory/index.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { fromBase64 } from '../../core/bytes.ts'
-import { encodeRecord } from '../../core/record-json.ts'
-import { keys } from '../../core/keys.ts'
+import { encodeRecord } from '../../core/store/record-codec.ts'
+import { keys } from '../../core/store/keys.ts'
 import type { ConfirmedAnchorRecord } from '../../core/log/records.ts'
 import type { RecordStore, Sealer } from '../../core/ports.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
-import { restepWrites, staircaseWrites } from '../../sealer/staircase.ts'
-import { FaultyRecords } from '../faulty-records.ts'
-import { recordsOf, SealerBench } from './bench.ts'
-import { ScriptedChain, type Step } from './scripted-chain.ts'
+import { restepWrites, anchorFrontierWrites } from '../../sealer/anchor-frontier.ts'
+import { FaultyRecords } from '../support/faulty-records.ts'
+import { recordsOf, SealerBench } from '../support/sealer-fixture.ts'
+import { ScriptedChain, type Step } from '../support/scripted-chain.ts'
 
 const benches: SealerBench[] = []
 
@@ -59,7 +59,8 @@ describe('anchoring', () => {
     const scene = await openScene()
     const { bench, chain, sealer } = scene
     const [txId] = await bench.append(1)
-    const statusOf = async (): Promise<unknown> => (await bench.reader.placesOf([txId as Uint8Array]))[0]?.sendStatus
+    const statusOf = async (): Promise<unknown> =>
+      (await bench.reader.entryStatuses([txId as Uint8Array]))[0]?.sendStatus
     assert.equal(await statusOf(), null)
     chain.isDown = true
     await sealer.sealNow()
@@ -453,7 +454,7 @@ describe('the staircase of confirmed anchors', () => {
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(anchor, { selector: ({ size }) => size, maxLength: 20 }), async (anchors) => {
         const records = new MemoryRecords()
-        for (const each of anchors) await records.commit({ writes: await staircaseWrites(records, each) })
+        for (const each of anchors) await records.commit({ writes: await anchorFrontierWrites(records, each) })
         const reader = new LogReader(records)
         const positions = Array.from({ length: 41 }, (_, i) => i)
         const expected = positions.map((position) => {
@@ -490,7 +491,7 @@ describe('the staircase of confirmed anchors', () => {
           const build = async (all: readonly ConfirmedAnchorRecord[]): Promise<RecordStore> => {
             const records = new MemoryRecords()
             for (const { size, blockNumber } of all)
-              await records.commit({ writes: await staircaseWrites(records, { size, blockNumber }) })
+              await records.commit({ writes: await anchorFrontierWrites(records, { size, blockNumber }) })
             return records
           }
           const standing = unsettled.flatMap(({ size, now }) => (now === null ? [] : [{ size, blockNumber: now }]))
@@ -506,7 +507,7 @@ describe('the staircase of confirmed anchors', () => {
 
   it('is where anchorCovering looks first', async () => {
     const records = new MemoryRecords()
-    await records.commit({ writes: await staircaseWrites(records, { size: 10, blockNumber: 7 }) })
+    await records.commit({ writes: await anchorFrontierWrites(records, { size: 10, blockNumber: 7 }) })
     await records.commit({ writes: [{ key: keys.anchor(10), value: encodeRecord({ size: 10 }) }] })
     const reader = new LogReader(records)
     assert.equal((await reader.anchorCovering(4))?.size, 10)

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { concatBytes, toHex } from '../../core/bytes.ts'
 import type { BatchRecord } from '../../core/log/records.ts'
-import { keys } from '../../core/keys.ts'
+import { keys } from '../../core/store/keys.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { batchProofs, writeBatchProofs, type BatchProofs, type ProofFormat } from '../../sealer/index.ts'
-import { SealerBench } from './bench.ts'
+import { SealerBench } from '../support/sealer-fixture.ts'
 
 const formats: readonly ProofFormat[] = ['packed', 'ndjson']
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it, type TestContext } from 'node:test'
 import { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
-import { keys } from '../../core/keys.ts'
+import { keys } from '../../core/store/keys.ts'
 import { openLogIdentity } from '../../core/log/identity.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { sha256Of, u64 } from '../../core/bytes.ts'
@@ -9,9 +9,9 @@ import type { Logger, RecordStore, Sealer, SignedHeadKeeper } from '../../core/p
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { compileKernel } from '../../sealer/kernel/kernel.ts'
 import { SealerLease } from '../../sealer/lease.ts'
-import { FaultyRecords } from '../faulty-records.ts'
-import { ManualClock, settle, until } from '../manual-clock.ts'
-import { BENCH_SECRET } from './bench.ts'
+import { FaultyRecords } from '../support/faulty-records.ts'
+import { ManualClock, settle, until } from '../support/manual-clock.ts'
+import { BENCH_SECRET } from '../support/sealer-fixture.ts'
 
 const LEASE_MS = 5_000
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }

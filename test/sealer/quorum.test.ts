@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { encodeUtf8, fromBase64, sha256, toHex } from '../../core/bytes.ts'
-import { keys } from '../../core/keys.ts'
-import { entryOf, tokenOpening } from '../../core/log/entry.ts'
-import { decodeRecord } from '../../core/record-json.ts'
+import { keys } from '../../core/store/keys.ts'
+import { entryOf, tokenOpening } from '../../core/commitment/log-entry.ts'
+import { decodeRecord } from '../../core/store/record-codec.ts'
 import type { StampRecord } from '../../core/log/records.ts'
 import { claimOf } from '../../core/log/stamp-claim.ts'
 import { verifyTimeStamp } from '../../core/verify/index.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
-import { certificate, derOf, keyPair } from '../core/verify/test-authority.ts'
-import { FaultyRecords } from '../faulty-records.ts'
-import { settle, until } from '../manual-clock.ts'
-import { recordsOf, SealerBench } from './bench.ts'
-import { openAuthorities, type LocalAuthorityTerms } from './local-authorities.ts'
-import type { ScriptedAuthority } from './scripted-authority.ts'
+import { certificate, derOf, keyPair } from '../support/test-authority.ts'
+import { FaultyRecords } from '../support/faulty-records.ts'
+import { settle, until } from '../support/manual-clock.ts'
+import { recordsOf, SealerBench } from '../support/sealer-fixture.ts'
+import { openAuthorities, type LocalAuthorityTerms } from '../support/local-authorities.ts'
+import type { ScriptedAuthority } from '../support/scripted-authority.ts'
 
 const three: readonly LocalAuthorityTerms[] = [
   { name: 'a' },
@@ -57,7 +57,7 @@ describe('a quorum of timestamp authorities', () => {
       const info = verifyTimeStamp(response, { data: encodeUtf8(stamp.checkpoint), trustAnchors })
       assert.equal(info.genTime, token.genTime)
       const opening = tokenOpening(response)
-      assert.deepEqual(await bench.reader.otherOpening(entryOf(opening)), opening)
+      assert.deepEqual(await bench.reader.controlOpening(entryOf(opening)), opening)
       assert.notEqual((await bench.records.positionsOf([entryOf(opening)]))[0], undefined)
     }
   }
@@ -258,10 +258,10 @@ describe('a quorum of timestamp authorities', () => {
       await until(() => sealer.status().stampedSize === size)
     }
     const hashes = [shared, own].map(({ der }) => toHex(sha256(der))).toSorted()
-    assert.deepEqual([...(await recordsOf(bench.records, 'te')).keys()], hashes.map(keys.tokenEvidence))
+    assert.deepEqual([...(await recordsOf(bench.records, 'te')).keys()], hashes.map(keys.validationData))
     const { tokens } = (await bench.reader.stampCovering(5)) as StampRecord
     for (const { authority, evidence } of tokens)
-      assert.deepEqual(await bench.reader.tokenEvidence(evidence), authority === 'a' ? [shared, own] : [shared])
+      assert.deepEqual(await bench.reader.validationData(evidence), authority === 'a' ? [shared, own] : [shared])
   })
 
   it('is independent only where all of its members are', async () => {

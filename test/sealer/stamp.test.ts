@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { openLocalTsa, type LocalTsa } from '../../adapters/local-tsa/index.ts'
 import { encodeUtf8, fromBase64, sha256, toHex } from '../../core/bytes.ts'
-import { entryOf, tokenOpening } from '../../core/log/entry.ts'
+import { entryOf, tokenOpening } from '../../core/commitment/log-entry.ts'
 import type { StampRecord } from '../../core/log/records.ts'
 import { verifyTimeStamp } from '../../core/verify/timestamp.ts'
-import { FaultyRecords } from '../faulty-records.ts'
-import { settle, until } from '../manual-clock.ts'
-import { recordsOf, SealerBench } from './bench.ts'
-import { ScriptedAuthority } from './scripted-authority.ts'
+import { FaultyRecords } from '../support/faulty-records.ts'
+import { settle, until } from '../support/manual-clock.ts'
+import { recordsOf, SealerBench } from '../support/sealer-fixture.ts'
+import { ScriptedAuthority } from '../support/scripted-authority.ts'
 
 /** SHA-256 (hex) of a certificate's public key. */
 const keyHash = (der: Uint8Array): string =>
@@ -65,7 +65,7 @@ describe('stamping', () => {
       },
     )
     const opening = tokenOpening(response)
-    assert.deepEqual(await bench.reader.otherOpening(entryOf(opening)), opening)
+    assert.deepEqual(await bench.reader.controlOpening(entryOf(opening)), opening)
     assert.notEqual((await bench.records.positionsOf([entryOf(opening)]))[0], undefined)
     return stamp
   }

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { temporaryFor } from '../adapters/files/temporary.ts'
-import { programArgs } from '../program.ts'
+import { temporaryFor } from '../support/temporary.ts'
+import { programArgs } from '../support/program.ts'
 
 /** A directory that has what real ones have. */
 async function sourceTree(t: TestContext): Promise<string> {

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { welcome } from '../../server/first-start.ts'
-import { BOUNDARY, END, MULTIPART, part, RawRequest } from './raw-http.ts'
-import { ServerProcess } from './server-process.ts'
+import { welcome } from '../../server/startup/first-start.ts'
+import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../support/raw-http.ts'
+import { ServerProcess } from '../support/server-process.ts'
 
 const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
 

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { after, before, describe, it, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { filesBelow, makeTemporary, removeTemporary } from '../adapters/files/temporary.ts'
-import { CREDENTIALS } from '../adapters/s3/ceph.ts'
-import { BUCKET, withService } from '../adapters/s3/service.ts'
+import { filesBelow, makeTemporary, removeTemporary } from '../support/temporary.ts'
+import { CREDENTIALS } from '../support/ceph.ts'
+import { BUCKET, withService } from '../support/s3-service.ts'
 
 /** The server and its commands as processes, with files in a bucket. */
 

@@ -5,7 +5,7 @@ import { Transaction } from 'ethers/transaction'
 import { encryptKeystoreJson } from 'ethers/wallet'
 import { accountOfKeystore, accountOfPrivateKey } from '../../../adapters/evm/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
-import { newPrivateKey } from './anvil.ts'
+import { newPrivateKey } from '../../support/anvil.ts'
 
 const fields = {
   chainId: 5,

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { Transaction } from 'ethers/transaction'
 import { encodeUtf8 } from '../../../core/bytes.ts'
 import type { AnchorRecord } from '../../../core/log/records.ts'
-import { Anvil, CHAIN_ID, GWEI, temporaryDirectory, withoutAnvil } from './anvil.ts'
-import { CAP, EvmScene, REPLACE_AFTER_MS, type Call } from './scene.ts'
+import { Anvil, CHAIN_ID, GWEI, temporaryDirectory, withoutAnvil } from '../../support/anvil.ts'
+import { CAP, EvmScene, REPLACE_AFTER_MS, type Call } from '../../support/evm-fixture.ts'
 
 const parsed = (anchor: AnchorRecord, at = -1): Transaction =>
   Transaction.from(`0x${Buffer.from(anchor.transactions.at(at)?.raw as string, 'base64').toString('hex')}`)

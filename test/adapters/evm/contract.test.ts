@@ -1,7 +1,7 @@
 import { describe } from 'node:test'
 import { openEvmAnchor, type EvmAnchor } from '../../../adapters/evm/index.ts'
 import { anchorContract } from '../../contract/anchor.ts'
-import { Anvil, CHAIN_ID, GWEI, newAccount, withoutAnvil } from './anvil.ts'
+import { Anvil, CHAIN_ID, GWEI, newAccount, withoutAnvil } from '../../support/anvil.ts'
 
 describe('the EVM anchor', { skip: withoutAnvil }, () => {
   anchorContract('evm', async () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { openEvmAnchor, type EvmAnchor, type EvmAnchorOptions } from '../../../adapters/evm/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
-import { Anvil, CHAIN_ID, freePort, GWEI, newAccount, withoutAnvil } from './anvil.ts'
-import { Proxy, type Fault } from './proxy.ts'
+import { Anvil, CHAIN_ID, freePort, GWEI, newAccount, withoutAnvil } from '../../support/anvil.ts'
+import { Proxy, type Fault } from '../../support/rpc-proxy.ts'
 
 const account = newAccount()
 const checkpoint = new Uint8Array(250).fill(65)

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { gwei, isOutbid, offerFor, type FeeOffer } from '../../../adapters/evm/fees.ts'
 import { isRegistryError } from '../../../core/errors.ts'
-import { GWEI } from './anvil.ts'
+import { GWEI } from '../../support/anvil.ts'
 
 const wei = (max: bigint): fc.Arbitrary<bigint> => fc.bigInt({ min: 0n, max })
 const market = fc.record({ baseFee: wei(200n * GWEI), priorityFee: wei(50n * GWEI) })

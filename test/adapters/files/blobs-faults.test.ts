@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { openLocalBlobs, type LocalBlobs } from '../../../adapters/files/index.ts'
 import { assertCode, assertSame, collect, inChunks, mustGet, rejectsWith } from '../../contract/blob-bodies.ts'
-import { failEachCall, FaultyFiles } from './faulty-files.ts'
-import { filesBelow, temporaryFor } from './temporary.ts'
-import { programArgs } from '../../program.ts'
+import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
+import { filesBelow, temporaryFor } from '../../support/temporary.ts'
+import { programArgs } from '../../support/program.ts'
 
 const ROOMY = { maxBytes: 1_000_000 }
 const BYTES = randomBytes(100_000)
@@ -177,7 +177,7 @@ describe('local blobs: the disk and the directory', () => {
 describe('local blobs: what dead processes leave', () => {
   test('a process killed in the middle of a put leaves nothing to be seen, and its staged file is swept', async (t) => {
     const directory = await temporaryFor(t)
-    const program = programArgs(import.meta.url, './put-and-hang.ts')
+    const program = programArgs(import.meta.url, '../../support/put-and-hang.ts')
     const child = spawn(process.execPath, [...program, directory], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })

@@ -7,8 +7,8 @@ import { describe, test } from 'node:test'
 import { openLocalBlobs } from '../../../adapters/files/index.ts'
 import { blobStoreContract, durableBlobStoreContract } from '../../contract/blob-store.ts'
 import { afterChunks, assertSame, collect, inChunks, mustGet, rejectsWith } from '../../contract/blob-bodies.ts'
-import { FaultyFiles } from './faulty-files.ts'
-import { filesBelow, makeTemporary, removeTemporary, temporaryFor } from './temporary.ts'
+import { FaultyFiles } from '../../support/faulty-files.ts'
+import { filesBelow, makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'
 
 const ROOMY = { maxBytes: 1_000_000 }
 const BYTES = randomBytes(100_000)

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { readOrCreateSecret, readSecret, writePrivateFile } from '../../../adapters/files/index.ts'
 import { assertSame, rejectsWith } from '../../contract/blob-bodies.ts'
-import { failEachCall, FaultyFiles } from './faulty-files.ts'
-import { filesBelow, temporaryFor } from './temporary.ts'
+import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
+import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 
 describe('a secret file', () => {
   test('is made once, of 32 bytes, 0600, and read from then on', async (t) => {

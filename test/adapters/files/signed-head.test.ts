@@ -6,8 +6,8 @@ import { describe, test } from 'node:test'
 import { FileSignedHead } from '../../../adapters/files/index.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 import { signedHeadKeeperContract } from '../../contract/signed-head-keeper.ts'
-import { failEachCall, FaultyFiles } from './faulty-files.ts'
-import { filesBelow, makeTemporary, removeTemporary, temporaryFor } from './temporary.ts'
+import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
+import { filesBelow, makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'
 
 const OLD = { size: 41, root: new Uint8Array(randomBytes(32)) }
 const NEW = { size: 1042, root: new Uint8Array(randomBytes(32)) }

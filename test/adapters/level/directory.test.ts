@@ -14,9 +14,9 @@ import {
   type LevelDatabase,
   type LevelRecords,
 } from '../../../adapters/level/index.ts'
-import { claimDirectory } from '../../../adapters/level/owner.ts'
+import { claimDirectory } from '../../../adapters/files/directory-ownership.ts'
 import { isRegistryError } from '../../../core/errors.ts'
-import { programArgs } from '../../program.ts'
+import { programArgs } from '../../support/program.ts'
 
 let root: string
 let directory: string
@@ -35,7 +35,7 @@ afterEach(async () => {
   await rm(root, { recursive: true })
 })
 
-const program = programArgs(import.meta.url, './process.ts')
+const program = programArgs(import.meta.url, '../../support/level-process.ts')
 
 function run(mode: string, before: readonly string[] = []): { child: ChildProcess; lines: AsyncIterator<string> } {
   const [command, ...args] = [...before, process.execPath, ...program, mode, directory]

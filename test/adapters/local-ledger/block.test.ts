@@ -8,7 +8,7 @@ import { blockOf, formatBlock, signHash } from '../../../adapters/local-ledger/b
 import { newTransaction } from '../../../adapters/local-ledger/transaction.ts'
 import { TransactionIndex } from '../../../adapters/local-ledger/transaction-index.ts'
 import { encodeUtf8, toHex } from '../../../core/bytes.ts'
-import { input, ledgerDirectory, send } from './ledger-directory.ts'
+import { input, ledgerDirectory, send } from '../../support/ledger-directory.ts'
 
 /** SHA-256 of the parts, a text being a tag padded with zeros to 16 bytes and a number 8 bytes: the docstrings' formulas, word by word. */
 function hashOf(...parts: readonly (string | number | Uint8Array)[]): Buffer {
@@ -77,8 +77,8 @@ describe('a ledger’s lines', () => {
     clock.set(clock.now() + 10_000)
     const [status] = await ledger.status([{ ref }])
     assert.ok(status?.state === 'confirmed')
-    assert.deepEqual(Buffer.from(status.evidence).toString(), (await lines())[1])
-    const block = verifyLedgerBlock(status.evidence, await publicKey())
+    assert.deepEqual(Buffer.from(status.proof).toString(), (await lines())[1])
+    const block = verifyLedgerBlock(status.proof, await publicKey())
     assert.equal(block.hash, status.blockHash)
     assert.equal(block.height, status.blockNumber)
     assert.equal(block.time, status.blockTime)

@@ -1,7 +1,7 @@
 import { openLocalLedger } from '../../../adapters/local-ledger/index.ts'
 import { anchorContract } from '../../contract/anchor.ts'
-import { ManualClock } from '../../manual-clock.ts'
-import { makeTemporary, removeTemporary } from '../files/temporary.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 anchorContract('local', async () => {
   const directory = await makeTemporary()

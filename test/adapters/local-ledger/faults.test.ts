@@ -3,9 +3,9 @@ import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { verifyLedger } from '../../../adapters/local-ledger/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
-import { failEachCall, FaultyFiles, type Operation } from '../files/faulty-files.ts'
-import { filesBelow } from '../files/temporary.ts'
-import { input, ledgerDirectory, send } from './ledger-directory.ts'
+import { failEachCall, FaultyFiles, type Operation } from '../../support/faulty-files.ts'
+import { filesBelow } from '../../support/temporary.ts'
+import { input, ledgerDirectory, send } from '../../support/ledger-directory.ts'
 
 describe('a last line that a crash cut short', () => {
   test('is removed at the start, wherever it was cut, and what it held can be sent again', async (t) => {

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openLocalLedger, verifyLedger } from '../../../adapters/local-ledger/index.ts'
 import type { AnchorStatus, PreparedAnchor } from '../../../core/ports.ts'
-import { ManualClock } from '../../manual-clock.ts'
-import { filesBelow } from '../files/temporary.ts'
-import { input, ledgerDirectory, send } from './ledger-directory.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { filesBelow } from '../../support/temporary.ts'
+import { input, ledgerDirectory, send } from '../../support/ledger-directory.ts'
 
 type InBlock = Extract<AnchorStatus, { state: 'included' | 'confirmed' }>
 

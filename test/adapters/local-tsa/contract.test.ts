@@ -1,7 +1,7 @@
 import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
 import { timestampAuthorityContract } from '../../contract/timestamp-authority.ts'
-import { ManualClock } from '../../manual-clock.ts'
-import { makeTemporary, removeTemporary } from '../files/temporary.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 timestampAuthorityContract('local', async () => {
   const directory = await makeTemporary()

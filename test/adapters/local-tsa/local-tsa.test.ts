@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { openLocalTsa, type LocalTsa } from '../../../adapters/local-tsa/index.ts'
 import { verifyTimeStamp } from '../../../core/verify/index.ts'
-import { ManualClock } from '../../manual-clock.ts'
-import { failEachCall, FaultyFiles, type Operation } from '../files/faulty-files.ts'
-import { filesBelow, temporaryFor } from '../files/temporary.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { failEachCall, FaultyFiles, type Operation } from '../../support/faulty-files.ts'
+import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 
 const data = new TextEncoder().encode('a checkpoint\n')
 const YEAR_MS = 365 * 86_400_000

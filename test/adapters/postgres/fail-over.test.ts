@@ -4,9 +4,9 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
-import { PostgresProxy } from '../../postgres-proxy.ts'
-import { debianPrograms, postgresDirectory, postgresUser, PostgresServer } from '../../postgres-server.ts'
-import { assertSteps, load, stepOf } from './steps.ts'
+import { PostgresProxy } from '../../support/postgres-proxy.ts'
+import { debianPrograms, postgresDirectory, postgresUser, PostgresServer } from '../../support/postgres-server.ts'
+import { assertSteps, load, stepOf } from '../../support/postgres-steps.ts'
 
 const programs = await debianPrograms()
 const skip =

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { after, afterEach, before, describe, it, type TestContext } from 'node:test'
 import { Client } from 'pg'
 import { openPostgresRecords, type OpenPostgresOptions } from '../../../adapters/postgres/index.ts'
-import { countOf } from '../../../core/counter.ts'
+import { countOf } from '../../../core/store/counter.ts'
 import type { RecordStore } from '../../../core/ports.ts'
-import { PostgresProxy } from '../../postgres-proxy.ts'
-import { PostgresServer } from '../../postgres-server.ts'
-import { assertSteps, load, stepOf, type Step } from './steps.ts'
+import { PostgresProxy } from '../../support/postgres-proxy.ts'
+import { PostgresServer } from '../../support/postgres-server.ts'
+import { assertSteps, load, stepOf, type Step } from '../../support/postgres-steps.ts'
 
 let server: PostgresServer
 let proxy: PostgresProxy

@@ -1,7 +1,7 @@
 import { after, before, describe } from 'node:test'
 import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
 import { recordStoreContract, type OpenedRecordStore } from '../../contract/record-store.ts'
-import { PostgresServer } from '../../postgres-server.ts'
+import { PostgresServer } from '../../support/postgres-server.ts'
 
 describe('records in PostgreSQL', () => {
   let server: PostgresServer

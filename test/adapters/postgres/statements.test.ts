@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import { Client, DatabaseError } from 'pg'
 import { byteaArray } from '../../../adapters/postgres/bytea-array.ts'
 import { openPostgresRecords, type PostgresRecords } from '../../../adapters/postgres/index.ts'
-import { PostgresServer } from '../../postgres-server.ts'
-import { stepOf } from './steps.ts'
+import { PostgresServer } from '../../support/postgres-server.ts'
+import { stepOf } from '../../support/postgres-steps.ts'
 
 let server: PostgresServer
 let schemas = 0

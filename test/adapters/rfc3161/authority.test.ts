@@ -8,10 +8,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { createRfc3161Authority, readTrustAnchors, type Rfc3161Options } from '../../../adapters/rfc3161/index.ts'
-import type { Logger, TokenEvidence } from '../../../core/ports.ts'
+import type { Logger, ValidationData } from '../../../core/ports.ts'
 import { parseTimeStampResponse, revocationStatus, timestampPath, verifyTimeStamp } from '../../../core/verify/index.ts'
-import { temporaryFor } from '../files/temporary.ts'
-import { OpensslAuthority, skipWithoutOpenssl } from './openssl.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+import { OpensslAuthority, skipWithoutOpenssl } from '../../support/openssl.ts'
 
 const data = new TextEncoder().encode('the bytes of a checkpoint')
 
@@ -150,25 +150,25 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
     const authority = createRfc3161Authority({ url, trustAnchors, revocation: 'any', logger, ...options })
     return { openssl, authority, lines, trustAnchors }
   }
-  const typesOf = (evidence: readonly TokenEvidence[]): string[] => evidence.map(({ type }) => type)
+  const typesOf = (evidence: readonly ValidationData[]): string[] => evidence.map(({ type }) => type)
 
   it('is the trust anchor and the OCSP answer, asked for once an hour', async (t) => {
     const { openssl, authority, trustAnchors } = await openFor(t, ['ocsp', 'crl'])
     const token = await authority.stamp(data)
-    const evidence = await authority.evidenceOf(token)
+    const evidence = await authority.validationDataOf(token)
     assert.deepEqual(typesOf(evidence), ['certificate', 'ocsp'])
     assert.deepEqual(evidence[0]?.der, openssl.trustAnchor)
     const { revocation } = verifyTimeStamp(token, { data, trustAnchors, evidence })
     assert.equal(revocation?.length, 1)
     assert.deepEqual([revocation[0]?.state, revocation[0]?.subject], ['good', 'CN=signer'])
-    await authority.evidenceOf(await authority.stamp(data))
+    await authority.validationDataOf(await authority.stamp(data))
     assert.deepEqual(openssl.asked, { stamp: 2, ocsp: 1, crl: 0 })
   })
 
   it('is a CRL where there is no OCSP', async (t) => {
     const { openssl, authority, trustAnchors } = await openFor(t, ['crl'])
     const token = await authority.stamp(data)
-    const evidence = await authority.evidenceOf(token)
+    const evidence = await authority.validationDataOf(token)
     assert.deepEqual(typesOf(evidence), ['certificate', 'crl'])
     assert.equal(verifyTimeStamp(token, { data, trustAnchors, evidence }).revocation?.[0]?.state, 'good')
     assert.deepEqual(openssl.asked, { stamp: 1, ocsp: 0, crl: 1 })
@@ -176,15 +176,17 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
 
   it('is the trust anchor alone where the certificate names nothing, or nobody may be asked', async (t) => {
     const { authority } = await openFor(t, [])
-    assert.deepEqual(typesOf(await authority.evidenceOf(await authority.stamp(data))), ['certificate'])
+    assert.deepEqual(typesOf(await authority.validationDataOf(await authority.stamp(data))), ['certificate'])
     const silent = await openFor(t, ['ocsp'], { revocation: 'none' })
-    assert.deepEqual(typesOf(await silent.authority.evidenceOf(await silent.authority.stamp(data))), ['certificate'])
+    assert.deepEqual(typesOf(await silent.authority.validationDataOf(await silent.authority.stamp(data))), [
+      'certificate',
+    ])
     assert.equal(silent.openssl.asked.ocsp, 0)
   })
 
   it('is not asked for at addresses of this machine or its network, unless that is set', async (t) => {
     const { openssl, authority, lines } = await openFor(t, ['ocsp', 'crl'], { revocation: 'public' })
-    assert.deepEqual(typesOf(await authority.evidenceOf(await authority.stamp(data))), ['certificate'])
+    assert.deepEqual(typesOf(await authority.validationDataOf(await authority.stamp(data))), ['certificate'])
     assert.deepEqual(openssl.asked, { stamp: 1, ocsp: 0, crl: 0 })
     assert.equal(lines.length, 2)
   })
@@ -194,7 +196,7 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
       const { openssl, authority } = await openFor(t, names)
       await openssl.revoke(new Date(Date.now() - 60_000), 'superseded')
       const token = await authority.stamp(data)
-      await assert.rejects(authority.evidenceOf(token), { code: 'AUTHORITY_FAILED', message: /revoked/ })
+      await assert.rejects(authority.validationDataOf(token), { code: 'AUTHORITY_FAILED', message: /revoked/ })
     }
   })
 
@@ -227,11 +229,11 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
     const token = await authority.stamp(data)
     const [signer, root] = timestampPath(token, { data, trustAnchors })
     assert.ok(signer && root)
-    const [, ocsp] = await authority.evidenceOf(token)
-    const [, foreign] = await other.authority.evidenceOf(await other.authority.stamp(data))
+    const [, ocsp] = await authority.validationDataOf(token)
+    const [, foreign] = await other.authority.validationDataOf(await other.authority.stamp(data))
     assert.ok(ocsp && foreign)
     const crl = { type: 'crl', der: await openssl.crl() } as const
-    const state = (...evidence: readonly TokenEvidence[]): string => revocationStatus(signer, root, evidence).state
+    const state = (...evidence: readonly ValidationData[]): string => revocationStatus(signer, root, evidence).state
     assert.deepEqual([state(), state(ocsp), state(crl), state(crl, ocsp)], ['unknown', 'good', 'good', 'good'])
     assert.equal(state(foreign, { type: 'crl', der: await other.openssl.crl() }), 'unknown')
     assert.equal(state({ type: 'crl', der: ocsp.der }, { type: 'ocsp', der: crl.der }), 'unknown')

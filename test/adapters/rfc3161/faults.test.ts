@@ -6,10 +6,17 @@ import { createRfc3161Authority } from '../../../adapters/rfc3161/index.ts'
 import { encodeUtf8, fromBase64 } from '../../../core/bytes.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import { verifyTimeStamp } from '../../../core/verify/index.ts'
-import { until } from '../../manual-clock.ts'
-import { recordsOf, SealerBench } from '../../sealer/bench.ts'
-import { OID, type Issuer } from '../../core/verify/test-authority.ts'
-import { FaultyAuthority, rootOf, send, signerUnder, type Asked, type Misbehaviour } from './faulty-authority.ts'
+import { until } from '../../support/manual-clock.ts'
+import { recordsOf, SealerBench } from '../../support/sealer-fixture.ts'
+import { OID, type Issuer } from '../../support/test-authority.ts'
+import {
+  FaultyAuthority,
+  rootOf,
+  send,
+  signerUnder,
+  type Asked,
+  type Misbehaviour,
+} from '../../support/faulty-authority.ts'
 
 const TIMEOUT_MS = 250
 const POLICY = '1.3.6.1.4.1.99999.1'

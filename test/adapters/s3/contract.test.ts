@@ -1,6 +1,6 @@
 import { openS3Blobs } from '../../../adapters/s3/index.ts'
 import { blobStoreContract, durableBlobStoreContract } from '../../contract/blob-store.ts'
-import { withService } from './service.ts'
+import { withService } from '../../support/s3-service.ts'
 
 withService('S3 blobs on Ceph', (service) => {
   const open = async () => {

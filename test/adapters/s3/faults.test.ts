@@ -5,8 +5,8 @@ import type { S3Blobs } from '../../../adapters/s3/index.ts'
 import type { BlobDigest } from '../../../core/ports.ts'
 import { sha256, toHex } from '../../../core/bytes.ts'
 import { afterChunks, assertSame, collect, inChunks, mustGet, rejectsWith } from '../../contract/blob-bodies.ts'
-import { REQUESTS, type Fault, type RequestKind } from './chaos.ts'
-import { withService } from './service.ts'
+import { REQUESTS, type Fault, type RequestKind } from '../../support/s3-proxy.ts'
+import { withService } from '../../support/s3-service.ts'
 
 const MIB = 1024 * 1024
 const ROOMY = { maxBytes: 64 * MIB }

@@ -11,9 +11,9 @@ import {
 import { openS3Blobs, type S3Settings } from '../../../adapters/s3/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import { assertSame, collect, inChunks, mustGet, rejectsWith } from '../../contract/blob-bodies.ts'
-import { CREDENTIALS, KMS_KEY } from './ceph.ts'
-import { REQUESTS } from './chaos.ts'
-import { BUCKET, withService } from './service.ts'
+import { CREDENTIALS, KMS_KEY } from '../../support/ceph.ts'
+import { REQUESTS } from '../../support/s3-proxy.ts'
+import { BUCKET, withService } from '../../support/s3-service.ts'
 
 const MIB = 1024 * 1024
 const ROOMY = { maxBytes: 200 * MIB }

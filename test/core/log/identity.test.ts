@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { fromHex, toHex } from '../../../core/bytes.ts'
-import { keys } from '../../../core/keys.ts'
+import { keys } from '../../../core/store/keys.ts'
 import { verifyCheckpoint } from '../../../core/log/checkpoint.ts'
-import { entryOf, verifyKeyChain } from '../../../core/log/entry.ts'
+import { entryOf, verifyKeyChain } from '../../../core/commitment/log-entry.ts'
 import { openLogIdentity, type LogIdentity } from '../../../core/log/identity.ts'
 import type { RecordStore } from '../../../core/ports.ts'
-import { FaultyRecords } from '../../faulty-records.ts'
-import { ManualClock } from '../../manual-clock.ts'
+import { FaultyRecords } from '../../support/faulty-records.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 const clock = new ManualClock()
 const secret = new Uint8Array(32).fill(1)
@@ -17,7 +17,7 @@ const open = (records: RecordStore, more: { secret?: Uint8Array; logName?: strin
   openLogIdentity({ records, secret, clock, ...more })
 
 async function openingsOf(records: RecordStore, identity: LogIdentity): Promise<readonly Uint8Array[]> {
-  const stored = await records.get(identity.keys.map(({ entry }) => keys.otherOpening(entry)))
+  const stored = await records.get(identity.keys.map(({ entry }) => keys.controlOpening(entry)))
   return stored.map((entry) => entry?.value as Uint8Array)
 }
 

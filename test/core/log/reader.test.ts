@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { concatBytes, encodeUtf8, toHex } from '../../../core/bytes.ts'
-import { keys } from '../../../core/keys.ts'
-import { encodeRecord } from '../../../core/record-json.ts'
+import { keys } from '../../../core/store/keys.ts'
+import { encodeRecord } from '../../../core/store/record-codec.ts'
 import { LogReader } from '../../../core/log/reader.ts'
 import type { Key, Range, RecordStore } from '../../../core/ports.ts'
-import { emptyRoot, leafHash } from '../../../core/tree/hasher.ts'
-import { consistencyProof, inclusionProof, rootFromNodes } from '../../../core/tree/proof.ts'
-import { staircaseWrites } from '../../../sealer/staircase.ts'
-import { SealerBench } from '../../sealer/bench.ts'
-import { nodeTable } from '../tree/node-table.ts'
+import { emptyRoot, leafHash } from '../../../core/log/tree/hasher.ts'
+import { consistencyProof, inclusionProof, rootFromNodes } from '../../../core/log/tree/proof.ts'
+import { anchorFrontierWrites } from '../../../sealer/anchor-frontier.ts'
+import { SealerBench } from '../../support/sealer-fixture.ts'
+import { nodeTable } from '../../support/node-table.ts'
 
 /** Counts what is asked of the store. */
 function counting(records: RecordStore): RecordStore & { gets: Key[][]; lists: number; positions: number } {
@@ -66,8 +66,8 @@ describe('the log reader', () => {
       unsettled: [],
     })
     assert.deepEqual(await reader.rootAt(0), emptyRoot())
-    assert.deepEqual(await reader.placesOf([new Uint8Array(32)]), [undefined])
-    assert.deepEqual(await reader.placesOf([]), [])
+    assert.deepEqual(await reader.entryStatuses([new Uint8Array(32)]), [undefined])
+    assert.deepEqual(await reader.entryStatuses([]), [])
     for (const answer of [
       reader.batchOf(0),
       reader.batchById('x'),
@@ -76,7 +76,7 @@ describe('the log reader', () => {
       reader.anchorCovering(0),
       reader.tile(0, 0, 1),
       reader.entries(0, 1),
-      reader.otherOpening(new Uint8Array(32)),
+      reader.controlOpening(new Uint8Array(32)),
     ])
       assert.equal(await answer, undefined)
   })
@@ -157,7 +157,7 @@ describe('the log reader', () => {
     const records = counting(bench.records)
     const reader = new LogReader(records)
     const wanted = [...entries.toReversed(), new Uint8Array(32), ...pending, entries[5] as Uint8Array]
-    const places = await reader.placesOf(wanted)
+    const places = await reader.entryStatuses(wanted)
     for (const [i, entry] of wanted.entries()) {
       const position = entries.indexOf(entry)
       const place = places[i]
@@ -182,7 +182,7 @@ describe('the log reader', () => {
       [47, 1],
     ] as const) {
       records.lists = 0
-      await fresh.placesOf([entries[entry] as Uint8Array])
+      await fresh.entryStatuses([entries[entry] as Uint8Array])
       assert.equal(records.lists, lists)
     }
   })
@@ -192,7 +192,7 @@ describe('the log reader', () => {
     await bench.records.commit({
       writes: [{ key: keys.anchorHead(), value: encodeRecord({ confirmedSize: 10, sentSize: 20, outstanding: 20 }) }],
     })
-    const places = await bench.reader.placesOf([5, 15, 25].map((position) => entries[position] as Uint8Array))
+    const places = await bench.reader.entryStatuses([5, 15, 25].map((position) => entries[position] as Uint8Array))
     assert.deepEqual(
       places.map((place) => place?.sendStatus),
       ['C', 'S', 'P'],
@@ -210,7 +210,7 @@ describe('the log reader', () => {
   it('finds the blocks of positions that lie far apart or close, each in few reads', async () => {
     const records = new MemoryRecords()
     for (let i = 1; i <= 500; i++)
-      await records.commit({ writes: await staircaseWrites(records, { size: 10 * i, blockNumber: i }) })
+      await records.commit({ writes: await anchorFrontierWrites(records, { size: 10 * i, blockNumber: i }) })
     const counter = counting(records)
     const reader = new LogReader(counter)
     const close = Array.from({ length: 4_990 }, (_, i) => i)
@@ -244,8 +244,8 @@ describe('the log reader', () => {
     assert.equal(await reader.packedEntries(1, 45), undefined)
     const bundle = await reader.entries(0, 256)
     assert.deepEqual(bundle, concatBytes(...entries.slice(0, 256).flatMap((entry) => [Uint8Array.of(0, 32), entry])))
-    assert.match(Buffer.from((await reader.otherOpening(entries[0] as Uint8Array)) ?? []).toString(), /^er1\.key/)
-    assert.equal(await reader.otherOpening(entries[1] as Uint8Array), undefined)
+    assert.match(Buffer.from((await reader.controlOpening(entries[0] as Uint8Array)) ?? []).toString(), /^er1\.key/)
+    assert.equal(await reader.controlOpening(entries[1] as Uint8Array), undefined)
   })
 
   it('takes no broken record for none', async () => {

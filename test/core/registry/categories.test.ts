@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { refused, withRegistry, type Fixture } from '../../registry-fixture.ts'
+import { refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 /** A category and a subcategory of it. */
 async function tools({ registry: { categories }, scope }: Fixture) {

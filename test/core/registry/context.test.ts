@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { actorOf, type Idempotency } from '../../../core/index.ts'
-import { refused, withRegistry, type Fixture } from '../../registry-fixture.ts'
+import { refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 const place = { categoryName: 'C', subcategoryName: 'S' }
 const named = (name: string) => ({ ...place, externalId: name, name })

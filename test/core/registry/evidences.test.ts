@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Scope } from '../../../core/index.ts'
-import type { Evidence, EvidenceListItem, NewEvidence } from '../../../core/schemas.ts'
-import { recompute, slotOf } from '../commitment-reference.ts'
-import { openFixture, refused, withRegistry, type Fixture } from '../../registry-fixture.ts'
+import type { Evidence, EvidenceListItem, NewEvidence } from '../../../core/registry/schemas.ts'
+import { recompute, slotOf } from '../../support/commitment-reference.ts'
+import { openFixture, refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 const named = (name: string) => ({ externalId: name, name })
 

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { isRegistryError } from '../../../core/errors.ts'
 import type { StagedFile } from '../../../core/index.ts'
-import { keys } from '../../../core/keys.ts'
-import { sweep } from '../../../core/registry/blobs.ts'
+import { keys } from '../../../core/store/keys.ts'
+import { sweep } from '../../../core/store/blob-lifecycle.ts'
 import type { Context } from '../../../core/registry/context.ts'
-import { displayName } from '../../../core/registry/files.ts'
-import { decodeRecord } from '../../../core/registry/records.ts'
-import { settle } from '../../manual-clock.ts'
+import { displayName } from '../../../core/registry/file/files.ts'
+import { decodeRecord } from '../../../core/store/records.ts'
+import { settle } from '../../support/manual-clock.ts'
 import {
   bodyOf,
   COMPANY,
@@ -18,8 +18,8 @@ import {
   withRegistry,
   World,
   type Fixture,
-} from '../../registry-fixture.ts'
-import { recompute } from '../commitment-reference.ts'
+} from '../../support/registry-fixture.ts'
+import { recompute } from '../../support/commitment-reference.ts'
 
 const clean = { intents: 0, dooms: 0, files: [], stored: [] }
 

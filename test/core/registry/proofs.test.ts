@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
 import { fromBase64, fromHex } from '../../../core/bytes.ts'
 import { verifyCheckpoint } from '../../../core/log/checkpoint.ts'
-import { CompanyId, type MerkleValidationRequest } from '../../../core/schemas.ts'
+import { CompanyId, type MerkleValidationRequest } from '../../../core/registry/schemas.ts'
 import {
   EvidenceProof,
   FileProof,
@@ -11,15 +11,15 @@ import {
   MerkleRoot,
   MerkleValidation,
   type ProofItem,
-} from '../../../core/proof-schemas.ts'
-import { verifyConsistency } from '../../../core/tree/proof.ts'
-import { validate } from '../../../core/validation.ts'
+} from '../../../core/registry/proof/schemas.ts'
+import { verifyConsistency } from '../../../core/log/tree/proof.ts'
+import { validate } from '../../../core/registry/validation.ts'
 import { verifyTimeStamp } from '../../../core/verify/index.ts'
-import { makeTemporary, removeTemporary } from '../../adapters/files/temporary.ts'
-import { ManualClock, until } from '../../manual-clock.ts'
-import { COMPANY, openFixture, refused, withRegistry, type Fixture } from '../../registry-fixture.ts'
-import { ScriptedChain } from '../../sealer/scripted-chain.ts'
-import { H, recompute, saltedHash } from '../commitment-reference.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { ManualClock, until } from '../../support/manual-clock.ts'
+import { COMPANY, openFixture, refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import { ScriptedChain } from '../../support/scripted-chain.ts'
+import { H, recompute, saltedHash } from '../../support/commitment-reference.ts'
 
 const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
 

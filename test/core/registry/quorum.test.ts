@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { fromBase64, sha256, toHex } from '../../../core/bytes.ts'
-import { fsck, type Difference } from '../../../core/fsck.ts'
-import { keys } from '../../../core/keys.ts'
-import type { EvidenceProof } from '../../../core/proof-schemas.ts'
+import { fsck, type Difference } from '../../../core/fsck/index.ts'
+import { keys } from '../../../core/store/keys.ts'
+import type { EvidenceProof } from '../../../core/registry/proof/schemas.ts'
 import { verifyProof, verifyTimeStamp, type VerifyProofOptions } from '../../../core/verify/index.ts'
-import { makeTemporary, removeTemporary } from '../../adapters/files/temporary.ts'
-import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../sealed-registry.ts'
-import { openAuthorities } from '../../sealer/local-authorities.ts'
-import type { ScriptedAuthority } from '../../sealer/scripted-authority.ts'
-import { until } from '../../manual-clock.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { openAuthorities } from '../../support/local-authorities.ts'
+import type { ScriptedAuthority } from '../../support/scripted-authority.ts'
+import { until } from '../../support/manual-clock.ts'
 
 const KEPT = { type: 'ocsp', der: Uint8Array.of(0x30, 1, 5) } as const
 
@@ -125,12 +125,12 @@ describe('answers over a quorum of timestamp authorities', () => {
       return found
     }
     assert.deepEqual(await differences(), [])
-    const kept = keys.tokenEvidence(toHex(sha256(KEPT.der)))
+    const kept = keys.validationData(toHex(sha256(KEPT.der)))
     await records.commit({ writes: [{ key: kept, value: Uint8Array.of(1) }] })
     assert.ok((await differences()).every(({ kind }) => kind === 'stamp'))
     assert.ok((await differences()).length > 0)
     await records.commit({ writes: [{ key: kept, value: KEPT.der }] })
-    const stray = keys.tokenEvidence('00')
+    const stray = keys.validationData('00')
     await records.commit({ writes: [{ key: stray, value: KEPT.der }] })
     const [first] = await differences()
     assert.deepEqual([first?.kind, first?.key], ['stamp', stray])

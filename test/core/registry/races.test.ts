@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { StagedFile } from '../../../core/index.ts'
-import { refused, withRegistry, type Fixture } from '../../registry-fixture.ts'
+import { refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 /**
  * Somebody else is faster: between what an operation has read and its commit, another one has committed. The operation

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { OPERATOR, type PermissionLevel, type Scope } from '../../../core/index.ts'
-import type { NewSourceSystem } from '../../../core/schemas.ts'
+import type { NewSourceSystem } from '../../../core/registry/schemas.ts'
 import { deriveSecret } from '../../../core/secrets.ts'
-import { COMPANY, openFixture, refused, withRegistry, World } from '../../registry-fixture.ts'
+import { COMPANY, openFixture, refused, withRegistry, World } from '../../support/registry-fixture.ts'
 
 const KEY = 'a-key-of-more-than-16-characters'
 const operatorIn = (companyId: string): Scope => ({ companyId, principal: OPERATOR })

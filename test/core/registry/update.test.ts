@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { EvidenceEvent, EvidenceUpdate } from '../../../core/schemas.ts'
-import { refused, withRegistry, type Fixture } from '../../registry-fixture.ts'
+import type { EvidenceEvent, EvidenceUpdate } from '../../../core/registry/schemas.ts'
+import { refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 /** An evidence with everything set. */
 const CURRENT = { owner: 'Ada', description: 'old', summary: 'sum', meta: { a: 1 } }

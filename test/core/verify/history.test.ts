@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { encodeUtf8, fromHex, sha256, toHex } from '../../../core/bytes.ts'
-import { slotHash } from '../../../core/commitment.ts'
-import type { EvidenceEvent } from '../../../core/schemas.ts'
+import { slotHash } from '../../../core/commitment/event-format.ts'
+import type { EvidenceEvent } from '../../../core/registry/schemas.ts'
 import { verifyEvent, verifyFile, verifyHistory, verifyLog } from '../../../core/verify/index.ts'
-import { makeTemporary, removeTemporary } from '../../adapters/files/temporary.ts'
-import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../sealed-registry.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 
 const REFUSED = { code: 'VERIFICATION_FAILED' }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { encodeUtf8, fromHex } from '../../../core/bytes.ts'
-import type { FileProof } from '../../../core/proof-schemas.ts'
+import type { FileProof } from '../../../core/registry/proof/schemas.ts'
 import { openLogIdentity } from '../../../core/log/identity.ts'
 import {
   verifierKeysOf,
@@ -10,8 +10,8 @@ import {
   type ProofResult,
   type VerifyProofOptions,
 } from '../../../core/verify/index.ts'
-import { makeTemporary, removeTemporary } from '../../adapters/files/temporary.ts'
-import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../sealed-registry.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 
 /** As it comes over HTTP: nothing but JSON. */
 const overTheWire = (answer: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(answer)) as never
@@ -198,7 +198,7 @@ describe('verifyProof', () => {
     const answer = overTheWire(await registry.proofs.evidence('after the rotation'))
     const openings = await Promise.all(
       identity.keys.map(
-        async ({ entry }) => (await registry.log.otherOpening(fromHex(entry) as Uint8Array)) as Uint8Array,
+        async ({ entry }) => (await registry.log.controlOpening(fromHex(entry) as Uint8Array)) as Uint8Array,
       ),
     )
     const verifierKeys = verifierKeysOf(registry.origin, openings)

@@ -29,7 +29,7 @@ import {
   type Issuer,
   type KeyKind,
   type ResponseTerms,
-} from './test-authority.ts'
+} from '../../support/test-authority.ts'
 
 const data = new TextEncoder().encode('what was there at that time')
 const timeStamping: Extended = { critical: true, purposes: [OID.timeStamping] }

@@ -3,19 +3,19 @@ import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { concatBytes, equalBytes } from '../../../core/bytes.ts'
 import type { TreeEngine } from '../../../core/ports.ts'
-import { leafHash } from '../../../core/tree/hasher.ts'
-import { nodeAt, TILE_WIDTH, widthOf } from '../../../core/tree/tile.ts'
+import { leafHash } from '../../../core/log/tree/hasher.ts'
+import { nodeAt, TILE_WIDTH, widthOf } from '../../../core/log/tree/tile.ts'
 import { InlineEngine } from '../../../sealer/engine/inline.ts'
 import { PoolEngine } from '../../../sealer/engine/pool.ts'
-import { nodeTable, sampleEntries } from '../../core/tree/node-table.ts'
-import { moduleUrl } from '../../program.ts'
-import { plainTiles } from '../kernel/plain-tiles.ts'
+import { nodeTable, sampleEntries } from '../../support/node-table.ts'
+import { moduleUrl } from '../../support/program.ts'
+import { plainTiles } from '../../support/plain-tiles.ts'
 
 const all = sampleEntries(10_000)
 const packed = concatBytes(...all)
 const row = (count: number): Uint8Array => packed.subarray(0, count * 32)
 const closed = { code: 'CLOSED' }
-const dyingWorker = moduleUrl(import.meta.url, './dying-worker.ts')
+const dyingWorker = moduleUrl(import.meta.url, '../../support/crashing-worker.ts')
 
 /** Each node of each tile, one by one against a table made node by node. */
 function assertTiles(tiles: readonly Uint8Array[], count: number): void {

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { sha256Of } from '../../../core/bytes.ts'
-import { ROOM_AT } from '../../../sealer/kernel/layout.ts'
-import { TestMemory } from './memory.ts'
+import { WORKSPACE_AT } from '../../../sealer/kernel/layout.ts'
+import { TestMemory } from '../../support/kernel-memory.ts'
 
 const HASH_BYTES = 32
 /** Every remainder of a group of four, and the edges of tiles and of larger rows. */
@@ -36,7 +36,7 @@ for (const { name, prefix, inputBytes } of functions)
     }
 
     it('gives the hashes of node:crypto, and writes nothing else, at every edge', () => {
-      for (const count of counts) check(ROOM_AT + 1024, ROOM_AT + 1024 + count * inputBytes, count)
+      for (const count of counts) check(WORKSPACE_AT + 1024, WORKSPACE_AT + 1024 + count * inputBytes, count)
     })
 
     it('does so for any count at any alignment, with the output before or after the input', () => {
@@ -47,7 +47,7 @@ for (const { name, prefix, inputBytes } of functions)
           fc.integer({ min: 0, max: 63 }),
           fc.boolean(),
           (count, shift, gap, outFirst) => {
-            const first = ROOM_AT + 1 + shift
+            const first = WORKSPACE_AT + 1 + shift
             const second = first + count * (outFirst ? HASH_BYTES : inputBytes) + gap
             check(outFirst ? second : first, outFirst ? first : second, count)
           },
@@ -58,11 +58,11 @@ for (const { name, prefix, inputBytes } of functions)
 
     it('works up to the last byte of the memory, and traps beyond', () => {
       for (const count of [1, 2, 3, 4, 5, 8]) {
-        check(memory.bytes.length - count * inputBytes, ROOM_AT, count)
-        check(ROOM_AT + 1, memory.bytes.length - count * HASH_BYTES, count)
+        check(memory.bytes.length - count * inputBytes, WORKSPACE_AT, count)
+        check(WORKSPACE_AT + 1, memory.bytes.length - count * HASH_BYTES, count)
       }
       for (const count of [1, 4])
-        assert.throws(() => memory.kernel[name](memory.bytes.length - count * inputBytes + 1, ROOM_AT, count), {
+        assert.throws(() => memory.kernel[name](memory.bytes.length - count * inputBytes + 1, WORKSPACE_AT, count), {
           name: 'RuntimeError',
         })
     })
@@ -70,7 +70,7 @@ for (const { name, prefix, inputBytes } of functions)
 
 describe('the kernel', async () => {
   const memory = await TestMemory.create(5)
-  const inputAt = ROOM_AT + 1
+  const inputAt = WORKSPACE_AT + 1
   const outAt = inputAt + 256 * 64
 
   it('takes each value of the byte that a node keeps for its second block', () => {

@@ -4,16 +4,16 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { concatBytes, toHex } from '../../../core/bytes.ts'
 import type { ProofBlock } from '../../../core/log/proof-blocks.ts'
-import { inclusionProof } from '../../../core/tree/proof.ts'
-import { proofSpans } from '../../../core/tree/proof-span.ts'
-import { rangeHash } from '../../../core/tree/range.ts'
-import { splitTiles } from '../../../core/tree/tile.ts'
+import { inclusionProof } from '../../../core/log/tree/proof.ts'
+import { proofSpans } from '../../../core/log/tree/proof-span.ts'
+import { rangeHash } from '../../../core/log/tree/range.ts'
+import { splitTiles } from '../../../core/log/tree/tile.ts'
 import { compileKernel } from '../../../sealer/kernel/kernel.ts'
 import { ProofWriter } from '../../../sealer/kernel/proofs.ts'
-import { nodeTable, sampleEntries } from '../../core/tree/node-table.ts'
-import { PAGE_BYTES, ROOM_AT } from '../../../sealer/kernel/layout.ts'
-import { TestMemory } from './memory.ts'
-import { plainTiles } from './plain-tiles.ts'
+import { nodeTable, sampleEntries } from '../../support/node-table.ts'
+import { PAGE_BYTES, WORKSPACE_AT } from '../../../sealer/kernel/layout.ts'
+import { TestMemory } from '../../support/kernel-memory.ts'
+import { plainTiles } from '../../support/plain-tiles.ts'
 
 const LEAVES = 2100
 const entries = sampleEntries(LEAVES)
@@ -136,7 +136,7 @@ describe('hashes as items of JSON', () => {
     const memory = await TestMemory.create(4)
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 600 }), fc.nat({ max: 70 }), (count, shift) => {
-        const [from, to] = [ROOM_AT + shift, ROOM_AT + 2 * PAGE_BYTES - 33 * shift]
+        const [from, to] = [WORKSPACE_AT + shift, WORKSPACE_AT + 2 * PAGE_BYTES - 33 * shift]
         memory.bytes.set(randomBytes(count * 32), from)
         const hashes = Buffer.from(memory.bytes.slice(from, from + count * 32))
         const got = memory.writtenBy(() => memory.kernel.writeItems(from, count, to), to, count * 67)

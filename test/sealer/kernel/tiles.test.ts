@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { tilesBytesFor } from '../../../core/tree/tile.ts'
+import { tilesBytesFor } from '../../../core/log/tree/tile.ts'
 import { compileKernel } from '../../../sealer/kernel/kernel.ts'
 import { TileHasher, type RowKind } from '../../../sealer/kernel/tiles.ts'
-import { plainTiles } from './plain-tiles.ts'
+import { plainTiles } from '../../support/plain-tiles.ts'
 
 const edges = [127, 128, 129, 255, 256, 257, 511, 512, 1023, 1024, 1025]
 const counts = [...Array.from({ length: 18 }, (_, i) => i), ...edges]

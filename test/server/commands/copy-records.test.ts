@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { sha256, toHex } from '../../../core/bytes.ts'
-import { countOf } from '../../../core/counter.ts'
-import { keys } from '../../../core/keys.ts'
+import { countOf } from '../../../core/store/counter.ts'
+import { keys } from '../../../core/store/keys.ts'
 import type { RecordStore } from '../../../core/ports.ts'
 import { copyRecords, type CopyReport } from '../../../server/commands/copy-records.ts'
-import { FaultyRecords, type CommitFault } from '../../faulty-records.ts'
+import { FaultyRecords, type CommitFault } from '../../support/faulty-records.ts'
 
 const ENTRIES = 40_000
 const COUNTER = keys.evidenceCount('company', 'acme')

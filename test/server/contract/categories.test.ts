@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { formOf, OPERATOR_KEY, startService, type Company, type Service } from '../service.ts'
+import { formOf, OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
 
 const PNG = { mimeType: 'image/png', data: Buffer.from('not really a png').toString('base64') }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import type { BlobStore } from '../../../core/index.ts'
-import { formOf, startService, type Answer, type Company, type Service } from '../service.ts'
+import { formOf, startService, type Answer, type Company, type Service } from '../../support/service.ts'
 
 const CONTENT = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * 7) % 251))
 const ETAG = `"${createHash('sha256').update(CONTENT).digest('hex')}"`

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { OPERATOR_KEY, startService, type Company, type Service } from '../service.ts'
+import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
 
 describe('source systems', () => {
   let service: Service

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { verifyTimeStamp } from '../../../core/verify/index.ts'
-import { formOf, startService, type Answer, type Company, type Service } from '../service.ts'
+import { formOf, startService, type Answer, type Company, type Service } from '../../support/service.ts'
 
 const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
 const sha256 = (...parts: Uint8Array[]): Buffer => {

@@ -1,0 +1,125 @@
+import { toBase64, toHex } from '../../bytes.ts'
+import type { EntryStatus, LogReader } from '../../log/reader.ts'
+import type { AnchorRecord, BatchRecord, StampRecord, StampToken } from '../../log/records.ts'
+import { claimOf, type StampClaim } from '../../log/stamp-claim.ts'
+import type { AnchorProof, AssuranceNote, EventMerkleProof, ProofItem, TsaProof } from './schemas.ts'
+import { sidesOf } from '../../log/tree/proof.ts'
+import { rfc3339 } from '../context.ts'
+
+/** What the log knows of a sealed entry, as answers show it. */
+export interface LogProof {
+  readonly merkle: EventMerkleProof
+  readonly stamp: StampProof | undefined
+  readonly blockNumber: number | undefined
+  readonly assurance: Omit<AssuranceNote, 'note'>
+}
+
+/** The parts of an answer that say where its event is. */
+export const logProofParts = (sealed: LogProof | undefined) => ({
+  ...(sealed && { merkle: sealed.merkle }),
+  ...sealed?.stamp,
+})
+
+/** What is known of a batched entry; `undefined` while its batch has no signed checkpoint yet. */
+export async function proveEntry(
+  log: LogReader,
+  { position, batch, sendStatus }: EntryStatus,
+): Promise<LogProof | undefined> {
+  if (batch === null || sendStatus === null) return undefined
+  const [checkpoint, proof, anchor, stamp] = await Promise.all([
+    log.checkpoint(batch.end),
+    log.inclusionProof(position, batch.end),
+    log.anchorCovering(batch.end),
+    log.stampCovering(batch.end),
+  ])
+  if (checkpoint === undefined) return undefined
+  const sides = sidesOf(position, batch.end)
+  const merkle: EventMerkleProof = {
+    batchId: batch.id,
+    merkleRoot: batch.root,
+    leafIndex: position,
+    treeSize: batch.end,
+    sendStatus,
+    proof: proof.map((hash, i): ProofItem => ({ hash: toHex(hash), position: sides[i] ?? 'right' })),
+    checkpoint: checkpoint.note,
+    ...(anchor?.confirmation && { anchor: await anchorProof(log, batch, anchor, anchor.confirmation) }),
+  }
+  const claim = stamp && claimOf(stamp)
+  return {
+    merkle,
+    stamp: stamp && claim && (await stampProof(log, batch, stamp, claim)),
+    blockNumber: anchor?.confirmation?.blockNumber,
+    assurance: { time: claim?.assurance ?? 'none', anchor: anchor?.info.assurance ?? 'none' },
+  }
+}
+
+async function anchorProof(
+  log: LogReader,
+  batch: BatchRecord,
+  { size, root, checkpoint, info }: AnchorRecord,
+  confirmation: NonNullable<AnchorRecord['confirmation']>,
+): Promise<AnchorProof> {
+  return {
+    type: info.type,
+    network: info.network,
+    chainId: info.chainId,
+    txHash: confirmation.ref,
+    blockNumber: confirmation.blockNumber,
+    blockHash: confirmation.blockHash,
+    blockTime: rfc3339(confirmation.blockTime),
+    confirmations: confirmation.confirmations,
+    treeSize: size,
+    merkleRoot: root,
+    checkpoint,
+    consistency: (await log.consistencyProof(batch.end, size)).map(toHex),
+  }
+}
+
+interface StampProof {
+  readonly tsa: TsaProof
+  readonly tsas: TsaProof[]
+}
+
+async function stampProof(
+  log: LogReader,
+  batch: BatchRecord,
+  { size, checkpoint, tokens }: StampRecord,
+  claim: StampClaim,
+): Promise<StampProof> {
+  const consistency = (await log.consistencyProof(batch.end, size)).map(toHex)
+  const proofOf = (token: StampToken): TsaProof => ({
+    authority: token.authority,
+    genTime: rfc3339(token.genTime),
+    serialNumber: token.serialNumber,
+    policy: token.policy,
+    hashAlgorithm: token.hashAlgorithm,
+    imprint: token.imprint,
+    token: token.token,
+    treeSize: size,
+    checkpoint,
+    consistency,
+  })
+  const tsas = tokens.map(async (token) => {
+    const evidence = (await log.validationData(token.evidence)).map(({ type, der }) => ({ type, data: toBase64(der) }))
+    return { ...proofOf(token), ...(evidence.length > 0 && { evidence }) }
+  })
+  return { tsa: proofOf(claim.token), tsas: await Promise.all(tsas) }
+}
+
+const NOTES = {
+  none: 'Neither time nor existence is vouched for outside this registry yet',
+  operator:
+    'The time stamp or the ledger is the operator’s own, for one machine and for trying: nobody independent vouches for them',
+  independent: 'Vouched for by an authority or a chain that is independent of the operator',
+} as const
+
+/** Only "not later than genTime or blockTime" is proven, and only as well as who says so. */
+export function assuranceOf(sealed: LogProof | undefined): AssuranceNote {
+  const { time, anchor } = sealed?.assurance ?? { time: 'none', anchor: 'none' }
+  const best = [time, anchor].includes('independent')
+    ? 'independent'
+    : [time, anchor].includes('operator')
+      ? 'operator'
+      : 'none'
+  return { time, anchor, note: NOTES[best] }
+}

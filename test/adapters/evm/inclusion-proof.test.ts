@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { keccak256, SigningKey } from 'ethers/crypto'
+import { Transaction } from 'ethers/transaction'
+import { openEvmAnchor, verifyEvmAnchor, type ExpectedEvmAnchor } from '../../../adapters/evm/index.ts'
+import { headerOf } from '../../../adapters/evm/header.ts'
+import type { JsonObject } from '../../../adapters/evm/quantity.ts'
+import { rawOfShown } from '../../../adapters/evm/raw-transactions.ts'
+import { buildTransactionTrie, transactionByProof } from '../../../adapters/evm/trie.ts'
+import { decodeUtf8, encodeUtf8 } from '../../../core/bytes.ts'
+import { Anvil, CHAIN_ID, GWEI, newAccount, newPrivateKey, withoutAnvil } from '../../support/anvil.ts'
+import { Proxy } from '../../support/rpc-proxy.ts'
+
+const rawsOf = (block: JsonObject): readonly string[] =>
+  (block.transactions as readonly JsonObject[]).map((transaction) => rawOfShown(transaction) as string)
+
+describe('the trie of transactions', () => {
+  test('has the root of an empty block', () => {
+    // Every block without transactions shows it.
+    assert.equal(buildTransactionTrie([]).root, '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421')
+  })
+
+  test('proves each of its transactions, at its own index alone', () => {
+    const raw = fc.uint8Array({ minLength: 1, maxLength: 80 }).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`)
+    fc.assert(
+      fc.property(fc.array(raw, { minLength: 1, maxLength: 300 }), fc.nat(), (raws, seed) => {
+        const trie = buildTransactionTrie(raws)
+        const index = seed % raws.length
+        const proof = trie.proof(index)
+        assert.equal(transactionByProof(trie.root, index, proof), raws[index])
+        const other = (index + 1) % (raws.length + 1)
+        // Nodes of less than 32 bytes stand in their parents, so a proof may show a tiny neighbour too: never as another.
+        assert.ok([undefined, raws[other]].includes(transactionByProof(trie.root, other, proof)))
+        assert.equal(transactionByProof(trie.root, index, [...proof, proof.at(-1) as string]), undefined)
+        assert.equal(transactionByProof(trie.root, index, proof.slice(0, -1)), undefined)
+        assert.equal(transactionByProof(keccak256('0x'), index, proof), undefined)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('gives another root for another transaction', () => {
+    const raws = Array.from({ length: 20 }, (_, i) => `0x${(i + 1).toString(16).padStart(80, '0')}`)
+    const changed = raws.with(7, `0x${'ff'.repeat(40)}`)
+    assert.notEqual(buildTransactionTrie(changed).root, buildTransactionTrie(raws).root)
+  })
+})
+
+describe('what is kept of an anchor', { skip: withoutAnvil }, () => {
+  let anvil: Anvil
+  before(async () => {
+    anvil = await Anvil.start()
+  })
+  after(() => anvil.stop())
+
+  /** Transactions of every type that the node takes, in a block of their own. */
+  async function fillPool(count: number): Promise<void> {
+    const key = new SigningKey(`0x${newPrivateKey()}`)
+    for (let nonce = 0; nonce < count; nonce++) {
+      const type = nonce % 3
+      const fees = type === 2 ? { maxFeePerGas: 9n * GWEI, maxPriorityFeePerGas: GWEI } : { gasPrice: 9n * GWEI }
+      const accessList =
+        type === 0 ? {} : { accessList: [[`0x${'ab'.repeat(20)}`, [`0x${'01'.repeat(32)}`]]] as [string, string[]][] }
+      const transaction = Transaction.from({
+        type,
+        chainId: CHAIN_ID,
+        nonce,
+        gasLimit: 200_000,
+        value: nonce,
+        // A contract's making has no address; this code ends at once.
+        ...(nonce % 7 === 3 ? { data: '0x00' } : { to: `0x${'cd'.repeat(20)}`, data: `0x${'00'.repeat(nonce % 60)}` }),
+        ...fees,
+        ...accessList,
+      })
+      transaction.signature = key.sign(transaction.unsignedHash)
+      if (nonce === 0) await anvil.fund(transaction.from as string)
+      await anvil.rpc('eth_sendRawTransaction', transaction.serialized)
+    }
+  }
+
+  for (const count of [1, 2, 16, 17, 127, 128, 129, 200])
+    test(`header and transactions of a block of ${count} are rebuilt to the chain's own hashes`, async () => {
+      await fillPool(count)
+      await anvil.mine()
+      const block = await anvil.block('latest')
+      assert.equal(block.transactions.length, count)
+      assert.equal(keccak256(headerOf(block) as string), block.hash)
+      assert.equal(buildTransactionTrie(rawsOf(block)).root, block.transactionsRoot)
+    })
+
+  /** A confirmed anchor among others' transactions, and what is kept of it. */
+  async function anchored(url = anvil.url): Promise<{ evidence: Uint8Array; expected: ExpectedEvmAnchor }> {
+    const account = newAccount()
+    await anvil.fund(account.address)
+    const anchor = await openEvmAnchor({
+      rpcUrls: [url],
+      chainId: CHAIN_ID,
+      account,
+      confirmations: 1,
+      maxFeePerGas: 100n * GWEI,
+    })
+    const checkpoint = encodeUtf8('origin/0\n1\nroot\n\n— origin/0 signature\n')
+    const prepared = await anchor.prepare({ checkpoint })
+    await anchor.broadcast(prepared.raw)
+    await fillPool(40)
+    await anvil.mine()
+    const [status] = await anchor.status([prepared])
+    assert.ok(status?.state === 'confirmed')
+    await anchor.close()
+    const { proof: evidence, blockHash, blockNumber, blockTime } = status
+    const expected = { chainId: CHAIN_ID, account: account.address, checkpoint, txHash: prepared.ref, blockHash }
+    if (url === anvil.url) assert.deepEqual(verifyEvmAnchor(evidence, expected), { blockNumber, blockTime })
+    return { evidence, expected }
+  }
+
+  test('verifies offline, and nothing else that is expected of it does', async () => {
+    const { evidence, expected } = await anchored()
+    const hash = `0x${'11'.repeat(32)}`
+    const wrong: readonly (readonly [Partial<ExpectedEvmAnchor>, RegExp])[] = [
+      [{ chainId: 1 }, /another chain/],
+      [{ account: newAccount().address }, /another account/],
+      [{ checkpoint: encodeUtf8('other') }, /something else than the checkpoint/],
+      [{ txHash: hash }, /another hash/],
+      [{ blockHash: hash }, /another block/],
+    ]
+    for (const [change, message] of wrong)
+      assert.throws(() => verifyEvmAnchor(evidence, { ...expected, ...change }), {
+        code: 'VERIFICATION_FAILED',
+        message,
+      })
+    const { account, txHash, blockHash } = expected
+    const lower = { account: account.toLowerCase(), txHash: txHash.toUpperCase().replace('X', 'x'), blockHash }
+    verifyEvmAnchor(evidence, { ...expected, ...lower })
+  })
+
+  test('does not verify when any digit of it is changed', async () => {
+    const { evidence, expected } = await anchored()
+    const text = decodeUtf8(evidence)
+    const hexAt = [...text.matchAll(/(?<=0x[0-9a-f]*)[0-9a-f]/g)].map(({ index }) => index)
+    fc.assert(
+      fc.property(fc.constantFrom(...hexAt), fc.integer({ min: 1, max: 15 }), (at, by) => {
+        const digit = ((parseInt(text.charAt(at), 16) + by) % 16).toString(16)
+        const changed = text.slice(0, at) + digit + text.slice(at + 1)
+        assert.throws(() => verifyEvmAnchor(encodeUtf8(changed), expected), { code: 'VERIFICATION_FAILED' })
+      }),
+      { numRuns: 400 },
+    )
+    for (const change of [
+      (value: Record<string, unknown>) => (value.v = 2),
+      (value: Record<string, unknown>) => (value.chainId = 5),
+      (value: Record<string, unknown>) => (value.raw = '0x02'),
+      (value: Record<string, unknown>) => delete value.inclusion,
+      (value: Record<string, unknown>) => ((value.inclusion as Record<string, unknown>).index = 3),
+      (value: Record<string, unknown>) => ((value.inclusion as Record<string, unknown>).index = -1),
+      (value: Record<string, unknown>) => ((value.inclusion as Record<string, unknown>).header = '0xc0'),
+      (value: Record<string, unknown>) => ((value.inclusion as Record<string, unknown>).proof = []),
+    ]) {
+      const value = JSON.parse(text) as Record<string, unknown>
+      change(value)
+      assert.throws(() => verifyEvmAnchor(encodeUtf8(JSON.stringify(value)), expected), { code: 'VERIFICATION_FAILED' })
+    }
+    for (const garbage of ['', '{', 'null', '[]', '"x"'])
+      assert.throws(() => verifyEvmAnchor(encodeUtf8(garbage), expected), { code: 'VERIFICATION_FAILED' })
+  })
+
+  test('says that it holds no proof for a chain whose headers are not Ethereum’s', async (t) => {
+    const proxy = await Proxy.start(anvil.url)
+    t.after(() => proxy.stop())
+    // A header with a field of the chain's own has another hash than the fields that are known make.
+    proxy.change('eth_getBlockByNumber', (block) => ({ ...(block as object), extraData: '0x1234' }))
+    const { evidence, expected } = await anchored(proxy.url)
+    assert.equal((JSON.parse(decodeUtf8(evidence)) as { inclusion: unknown }).inclusion, null)
+    assert.throws(() => verifyEvmAnchor(evidence, expected), {
+      code: 'VERIFICATION_FAILED',
+      message: /no proof that the block includes the transaction: ask a node/,
+    })
+  })
+
+  test('asks the node for the bytes of a transaction whose type it does not know', async (t) => {
+    const proxy = await Proxy.start(anvil.url)
+    t.after(() => proxy.stop())
+    proxy.change('eth_getBlockByNumber', (block) => {
+      const { transactions, ...rest } = block as { transactions: readonly object[] }
+      const hidden = transactions.map((each) => (typeof each === 'string' ? each : { ...each, type: '0x7e' }))
+      return { ...rest, transactions: hidden }
+    })
+    const { evidence, expected } = await anchored(proxy.url)
+    verifyEvmAnchor(evidence, expected)
+    assert.ok(proxy.calls.includes('eth_getRawTransactionByHash'))
+    proxy.fail('eth_getRawTransactionByHash', {
+      body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}',
+    })
+    const without = await anchored(proxy.url)
+    assert.equal((JSON.parse(decodeUtf8(without.evidence)) as { inclusion: unknown }).inclusion, null)
+  })
+})
+
+describe('raw transactions of types that this node does not mine', () => {
+  const account = new SigningKey(`0x${newPrivateKey()}`)
+  const hex = (value: bigint | number): string => `0x${value.toString(16)}`
+
+  test('blobs (type 3) and delegations (type 4) are encoded as ethers encodes them', () => {
+    const authorization = {
+      address: `0x${'aa'.repeat(20)}`,
+      nonce: 7n,
+      chainId: 1n,
+      signature: account.sign(keccak256('0x01')),
+    }
+    const fields = {
+      chainId: 1,
+      nonce: 300,
+      to: `0x${'cd'.repeat(20)}`,
+      value: 0,
+      data: '0x01',
+      gasLimit: 50_000,
+      maxFeePerGas: 5n,
+      maxPriorityFeePerGas: 0n,
+    }
+    for (const extra of [
+      { type: 3, maxFeePerBlobGas: 9n, blobVersionedHashes: [`0x01${'ee'.repeat(31)}`] },
+      { type: 4, authorizationList: [authorization] },
+    ]) {
+      const transaction = Transaction.from({ ...fields, ...extra })
+      transaction.signature = account.sign(transaction.unsignedHash)
+      const { r, s, yParity } = transaction.signature
+      const { signature: its } = authorization
+      const shown: JsonObject = {
+        type: hex(extra.type),
+        chainId: '0x1',
+        nonce: hex(300),
+        to: fields.to,
+        value: '0x0',
+        input: '0x01',
+        gas: hex(50_000),
+        maxFeePerGas: '0x5',
+        maxPriorityFeePerGas: '0x0',
+        accessList: [],
+        maxFeePerBlobGas: '0x9',
+        blobVersionedHashes: [`0x01${'ee'.repeat(31)}`],
+        authorizationList: [
+          {
+            chainId: '0x1',
+            address: authorization.address,
+            nonce: '0x7',
+            yParity: hex(its.yParity),
+            r: hex(BigInt(its.r)),
+            s: hex(BigInt(its.s)),
+          },
+        ],
+        r: hex(BigInt(r)),
+        s: hex(BigInt(s)),
+        yParity: hex(yParity),
+        hash: transaction.hash,
+      }
+      assert.equal(rawOfShown(shown), transaction.serialized)
+      assert.equal(rawOfShown({ ...shown, nonce: '0x1' }), undefined)
+      assert.equal(rawOfShown({ ...shown, nonce: 1 }), undefined)
+    }
+  })
+})

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import canonicalizeModule from 'canonicalize'
+import fc from 'fast-check'
+import { canonicalJson, MAX_DEPTH, parseStrictJson, type Json } from '../../../core/commitment/canonical-json.ts'
+import type { ErrorCode } from '../../../core/errors.ts'
+
+const refused = (code: ErrorCode) => ({ name: 'RegistryError', code })
+const isNegativeZero = (value: unknown): boolean => Object.is(value, -0)
+
+/** Every JSON value that is taken: safe integers, doubles, well-formed texts, no `__proto__`. */
+const text = fc.string({ unit: 'binary' }).filter((value) => value.isWellFormed())
+const number = fc
+  .double({ noNaN: true, noDefaultInfinity: true })
+  .filter((value) => !isNegativeZero(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
+const { json } = fc.letrec<{ json: Json }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom<Json>(null, true, false),
+    fc.maxSafeInteger(),
+    number,
+    text,
+    fc.array(tie('json'), { maxLength: 4 }),
+    fc.dictionary(
+      fc.oneof(text, fc.nat(1_000).map(String)).filter((name) => name !== '__proto__'),
+      tie('json'),
+      { maxKeys: 5 },
+    ),
+  ),
+}))
+
+/** The module is the function itself, which its types do not say. It gives no text for `undefined` only. */
+const oracle = canonicalizeModule as unknown as (value: Json) => string
+
+describe('canonicalJson', () => {
+  it('agrees with the npm package canonicalize', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        assert.equal(canonicalJson(value), oracle(value))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('is one text for one value: parsing it and writing it again changes nothing', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        const canonical = canonicalJson(value)
+        assert.equal(canonicalJson(parseStrictJson(canonical)), canonical)
+        assert.equal(canonicalJson(parseStrictJson(JSON.stringify(value, null, 2))), canonical)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('gives the text of RFC 8785 § 3.2.2 for its example', () => {
+    // The example's 333333333.33333329 has one digit more than survives; canonicalJson sees only the number it becomes.
+    const value = {
+      numbers: [333333333.3333333, 1e30 / 1e25, 4.5, 2e-3, 0.000000000000000000000000001],
+      string: '\u20ac$\u000F\u000aA\'\u0042\u0022\u005c\\"/',
+      literals: [null, true, false],
+    }
+    assert.equal(
+      canonicalJson(value),
+      String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,100000,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`,
+    )
+  })
+
+  it('sorts keys as RFC 8785 § 3.2.3 does, by UTF-16 code unit', () => {
+    const value = {
+      '\u20ac': 'Euro Sign',
+      '\r': 'Carriage Return',
+      '\ufb33': 'Hebrew Letter Dalet With Dagesh',
+      '1': 'One',
+      '\ud83d\ude00': 'Emoji: Grinning Face',
+      '\u0080': 'Control',
+      '\u00f6': 'Latin Small Letter O With Diaeresis',
+    }
+    const order = [...canonicalJson(value).matchAll(/:"([^"]*)"/g)].map(([, name]) => name)
+    assert.deepEqual(order, [
+      'Carriage Return',
+      'One',
+      'Control',
+      'Latin Small Letter O With Diaeresis',
+      'Euro Sign',
+      'Emoji: Grinning Face',
+      'Hebrew Letter Dalet With Dagesh',
+    ])
+  })
+
+  it('sorts keys that look like integers as texts', () => {
+    assert.equal(canonicalJson({ 9: 0, 10: 0, 1: 0, a: 0, '01': 0 }), '{"01":0,"1":0,"10":0,"9":0,"a":0}')
+  })
+
+  const values: readonly [string, unknown][] = [
+    ['a lone surrogate in a value', ['\ud800']],
+    ['a lone surrogate in a key', { '\udc00': 1 }],
+    ['-0', -0],
+    ['NaN', { a: Number.NaN }],
+    ['an infinity', Infinity],
+    ['an integer beyond the safe ones', 2 ** 53],
+    ['a negative integer beyond the safe ones', -(2 ** 53)],
+    ['undefined', undefined],
+    ['undefined in an object', { a: undefined }],
+    ['a hole in an array', Array.from<unknown>({ length: 1 })],
+    ['a function', () => 1],
+    ['a symbol', Symbol('a')],
+    ['a bigint', 1n],
+    ['a date', new Date(0)],
+    ['a map', new Map()],
+    ['an object with a prototype of its own', Object.create({ a: 1 })],
+    ['the key __proto__', JSON.parse('{"__proto__":1}')],
+  ]
+  for (const [what, value] of values)
+    it(`refuses ${what}`, () => {
+      assert.throws(() => canonicalJson(value), refused('VALIDATION_ERROR'))
+    })
+
+  it('takes nesting to the cap and no deeper', () => {
+    const nested = (depth: number): unknown => {
+      let value: unknown = 1
+      for (let i = 0; i < depth; i++) value = i % 2 === 0 ? [value] : { a: value }
+      return value
+    }
+    assert.equal(parseStrictJson(canonicalJson(nested(MAX_DEPTH))) !== null, true)
+    assert.throws(() => canonicalJson(nested(MAX_DEPTH + 1)), refused('VALIDATION_ERROR'))
+    assert.throws(() => canonicalJson(nested(50_000)), refused('VALIDATION_ERROR'))
+    assert.equal(canonicalJson([[]], { maxDepth: 2 }), '[[]]')
+    assert.throws(() => canonicalJson([[]], { maxDepth: 1 }), refused('VALIDATION_ERROR'))
+  })
+})
+
+describe('parseStrictJson', () => {
+  const refusals: readonly [string, string, ErrorCode][] = [
+    ['a lone surrogate in a value', String.raw`["\ud800"]`, 'VALIDATION_ERROR'],
+    ['a lone surrogate in a key', String.raw`{"\udfff":1}`, 'VALIDATION_ERROR'],
+    ['a raw lone surrogate', '["\ud800"]', 'VALIDATION_ERROR'],
+    ['-0', '{"a":-0}', 'VALIDATION_ERROR'],
+    ['-0.0', '-0.0', 'VALIDATION_ERROR'],
+    ['-0e7', '[-0e7]', 'VALIDATION_ERROR'],
+    ['1e400', '1e400', 'VALIDATION_ERROR'],
+    ['1e-400', '1e-400', 'VALIDATION_ERROR'],
+    ['-1e-400', '-1e-400', 'VALIDATION_ERROR'],
+    ['2^53', '9007199254740992', 'VALIDATION_ERROR'],
+    ['2^53 + 1', '[9007199254740993]', 'VALIDATION_ERROR'],
+    ['an unsafe integer with an exponent', '1e16', 'VALIDATION_ERROR'],
+    ['an unsafe integer with a fraction', '9007199254740993.0', 'VALIDATION_ERROR'],
+    ['a decimal that does not round-trip', '0.1234567890123456789', 'VALIDATION_ERROR'],
+    ['a decimal one digit too long', '{"a":333333333.33333329}', 'VALIDATION_ERROR'],
+    ['a duplicate key', '{"a":1,"a":1}', 'VALIDATION_ERROR'],
+    ['a duplicate key by an escape', String.raw`{"a":1,"\u0061":2}`, 'VALIDATION_ERROR'],
+    ['a duplicate key deep inside', '[{"b":{"x":[],"y":{},"x":0}}]', 'VALIDATION_ERROR'],
+    ['the key __proto__', '{"__proto__":{}}', 'VALIDATION_ERROR'],
+    ['the key __proto__ by an escape', String.raw`{"a":{"\u005f_proto__":1}}`, 'VALIDATION_ERROR'],
+    ['trailing garbage', '{} x', 'MALFORMED_BODY'],
+    ['two values', '1 2', 'MALFORMED_BODY'],
+    ['a byte order mark', '\ufeff{}', 'MALFORMED_BODY'],
+    ['nothing', '', 'MALFORMED_BODY'],
+    ['a trailing comma', '[1,]', 'MALFORMED_BODY'],
+    ['a text that is not closed', '"abc', 'MALFORMED_BODY'],
+    ['NaN', 'NaN', 'MALFORMED_BODY'],
+    ['a leading zero', '01', 'MALFORMED_BODY'],
+    ['a raw control character in a text', '"\u0001"', 'MALFORMED_BODY'],
+    ['brackets that do not match', '[}', 'MALFORMED_BODY'],
+  ]
+  for (const [what, from, code] of refusals)
+    it(`refuses ${what}`, () => {
+      assert.throws(() => parseStrictJson(from), refused(code))
+    })
+
+  const accepted: readonly [string, Json][] = [
+    ['{"a":{"a":1},"b":[{"a":2},{"a":3}]}', { a: { a: 1 }, b: [{ a: 2 }, { a: 3 }] }],
+    ['[{"a":1},{"a":1}]', [{ a: 1 }, { a: 1 }]],
+    ['{"a":"a","b":"a"}', { a: 'a', b: 'a' }],
+    ['{"a":[",",{"x":"{"}],"b":"\\"b\\""}', { a: [',', { x: '{' }], b: '"b"' }],
+    ['9007199254740991', 2 ** 53 - 1],
+    ['-9007199254740991', 1 - 2 ** 53],
+    ['[0,0.0,0e5,1.50,1E2,1e+2,100e-2]', [0, 0, 0, 1.5, 100, 100, 1]],
+    ['5e-324', 5e-324],
+    ['1e-7', 1e-7],
+    ['"\\ud83d\\ude00"', '😀'],
+    [' \n\t"x" ', 'x'],
+    ['{"constructor":1,"toString":2,"hasOwnProperty":3}', { constructor: 1, toString: 2, hasOwnProperty: 3 }],
+  ]
+  for (const [from, value] of accepted)
+    it(`takes ${from}`, () => {
+      assert.deepEqual(parseStrictJson(from), value)
+    })
+
+  it('agrees with JSON.parse on everything that survives', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        const written = JSON.stringify(value)
+        assert.deepEqual(parseStrictJson(written), JSON.parse(written))
+      }),
+    )
+  })
+
+  it('takes nesting to the cap, and refuses 50,000 levels without overflowing', () => {
+    const arrays = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
+    const objects = (depth: number): string => '{"a":'.repeat(depth) + '1' + '}'.repeat(depth)
+    for (const nested of [arrays, objects]) {
+      parseStrictJson(nested(MAX_DEPTH))
+      assert.throws(() => parseStrictJson(nested(MAX_DEPTH + 1)), refused('VALIDATION_ERROR'))
+      assert.throws(() => parseStrictJson(nested(50_000)), refused('VALIDATION_ERROR'))
+    }
+    assert.throws(() => parseStrictJson('['.repeat(50_000)), refused('VALIDATION_ERROR'))
+    assert.throws(() => parseStrictJson('[[]]', { maxDepth: 1 }), refused('VALIDATION_ERROR'))
+    // Brackets in texts nest nothing.
+    assert.equal(parseStrictJson(JSON.stringify('['.repeat(1_000))), '['.repeat(1_000))
+  })
+
+  it('takes time that grows with the text and not with its square', () => {
+    const time = (from: string): number => {
+      const begin = process.hrtime.bigint()
+      assert.throws(() => parseStrictJson(from), refused('VALIDATION_ERROR'))
+      return Number(process.hrtime.bigint() - begin) / 1e6
+    }
+    // Quadratic, this took 2 s for 80,000 zeros, so minutes for these.
+    assert.ok(time(`1.${'0'.repeat(1_000_000)}1`) < 2_000)
+    assert.ok(time(`[${'"a",'.repeat(200_000)}-0]`) < 2_000)
+  })
+})

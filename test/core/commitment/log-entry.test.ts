@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { canonicalJson } from '../../../core/commitment/canonical-json.ts'
+import { concatBytes, encodeUtf8, sha256, sha256Of, toHex } from '../../../core/bytes.ts'
+import { openingBytes, tag } from '../../../core/commitment/event-format.ts'
+import {
+  assertLogName,
+  entryOf,
+  keyHandover,
+  keyOpening,
+  kindOf,
+  originOf,
+  parseKeyOpening,
+  tokenOpening,
+  verifyKeyChain,
+} from '../../../core/commitment/log-entry.ts'
+import { createNoteSigner, publicKeyOfSeed } from '../../../core/log/note.ts'
+
+const refused = { name: 'RegistryError', code: 'VERIFICATION_FAILED' }
+const seed = (fill: number): Uint8Array => new Uint8Array(32).fill(fill)
+const origin = originOf('log', publicKeyOfSeed(seed(1)))
+const signer = (fill: number, name = origin) => createNoteSigner(name, seed(fill))
+const first = keyOpening({ log: origin, prev: null, sig: null, vkey: signer(1).verifierKey })
+
+function next(before: Uint8Array, by: number, to: number): Uint8Array {
+  const handover = { log: origin, prev: toHex(entryOf(before)), vkey: signer(to).verifierKey }
+  return keyOpening({ ...handover, sig: toHex(signer(by).sign(keyHandover(handover))) })
+}
+
+describe('openings of the log’s own entries', () => {
+  it('have the bytes that the format says', () => {
+    const vkey = signer(1).verifierKey
+    assert.deepEqual(
+      first,
+      concatBytes(
+        encodeUtf8('er1.key'),
+        new Uint8Array(9),
+        encodeUtf8(`{"log":"${origin}","prev":null,"sig":null,"v":1,"vkey":"${vkey}"}`),
+      ),
+    )
+    assert.equal(
+      origin,
+      `log/${toHex(sha256Of(encodeUtf8('er1.origin'), new Uint8Array(6), publicKeyOfSeed(seed(1)))).slice(0, 32)}`,
+    )
+    const response = encodeUtf8('a response')
+    assert.deepEqual(tokenOpening(response), concatBytes(tag('er1.token'), sha256(response)))
+    assert.deepEqual(entryOf(first), sha256(first))
+  })
+
+  it('tell their kind', () => {
+    assert.equal(kindOf(first), 'key')
+    assert.equal(kindOf(tokenOpening(new Uint8Array())), 'token')
+    assert.equal(kindOf(openingBytes({ slot: seed(1), time: 1, header: seed(2), files: seed(3) })), 'event')
+    for (const bytes of [new Uint8Array(), new Uint8Array(120), tag('er1.event'), tag('er1.token'), tag('er1.keys')])
+      assert.equal(kindOf(bytes), undefined)
+  })
+
+  it('are a chain of keys, each signed by the one before', () => {
+    const second = next(first, 1, 2)
+    const third = next(second, 2, 3)
+    assert.deepEqual(
+      verifyKeyChain([first, second, third]).map(({ vkey }) => vkey),
+      [1, 2, 3].map((fill) => signer(fill).verifierKey),
+    )
+    assert.throws(() => verifyKeyChain([first, third]), refused)
+    assert.throws(() => verifyKeyChain([second]), refused)
+    assert.throws(() => verifyKeyChain([first, first]), refused)
+    assert.throws(() => verifyKeyChain([first, next(first, 2, 2)]), refused, 'signed by itself')
+    assert.throws(() => verifyKeyChain([first, second, next(second, 1, 3)]), refused, 'signed by the first again')
+  })
+
+  it('are of one log, whose first key makes the origin', () => {
+    const foreign = originOf('log', publicKeyOfSeed(seed(4)))
+    assert.throws(
+      () => verifyKeyChain([keyOpening({ log: foreign, prev: null, sig: null, vkey: signer(1, foreign).verifierKey })]),
+      refused,
+    )
+    assert.throws(
+      () => verifyKeyChain([keyOpening({ log: origin, prev: null, sig: null, vkey: signer(1, 'log').verifierKey })]),
+      refused,
+    )
+  })
+
+  it('are refused in any other form', () => {
+    const members = { log: origin, prev: null, sig: null, v: 1, vkey: signer(1).verifierKey }
+    const opening = (value: unknown): Uint8Array =>
+      concatBytes(tag('er1.key'), encodeUtf8(typeof value === 'string' ? value : canonicalJson(value)))
+    assert.deepEqual(parseKeyOpening(opening(members)), { log: origin, prev: null, sig: null, vkey: members.vkey })
+    for (const bad of [
+      'null',
+      '[]',
+      '{',
+      '1',
+      { ...members, v: 2 },
+      { ...members, more: 1 },
+      { ...members, log: 1 },
+      { ...members, prev: toHex(seed(1)) },
+      { ...members, prev: toHex(seed(1)), sig: 'zz' },
+      { ...members, sig: toHex(new Uint8Array(64)) },
+      JSON.stringify(members).replace('{', '{"v":1,'),
+    ])
+      assert.throws(() => parseKeyOpening(opening(bad)), refused, JSON.stringify(bad))
+    assert.throws(() => parseKeyOpening(concatBytes(opening(members), new Uint8Array(5000))), refused)
+    assert.throws(() => parseKeyOpening(concatBytes(tag('er1.key'), Uint8Array.of(0xff))), refused)
+    assert.throws(() => parseKeyOpening(tokenOpening(new Uint8Array())), refused)
+  })
+
+  it('take only names that fit an origin of 200 characters', () => {
+    for (const name of ['evidence-registry', 'a/b.c_D-9', 'x'.repeat(167)]) assertLogName(name)
+    for (const name of ['', 'x'.repeat(168), 'a b', 'a+b', 'é', 'a\n'])
+      assert.throws(() => assertLogName(name), { code: 'CONFIG_ERROR' }, name)
+    assert.equal(originOf('x'.repeat(167), seed(1)).length, 200)
+  })
+})

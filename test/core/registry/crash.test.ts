@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { isRegistryError } from '../../../core/errors.ts'
+import type { StagedFile, WriteOptions } from '../../../core/index.ts'
+import type { When } from '../../support/crashable-process.ts'
+import { openFixture, World, type Fixture } from '../../support/registry-fixture.ts'
+import { recompute } from '../../support/commitment-reference.ts'
+
+/**
+ * A process that dies at any step of any operation, before or after the step was applied: what was acknowledged is there,
+ * all of an operation or nothing of it is there, nothing is left behind, and a retry gives the one result.
+ */
+
+interface Operation {
+  readonly name: string
+  readonly prepare?: (fixture: Fixture) => Promise<void>
+  /** Stages what it needs, writes, and discards what it staged where that fails: what a caller does. */
+  readonly run: (fixture: Fixture, options: WriteOptions) => Promise<unknown>
+  /** How a retry without an idempotency key is refused once the operation was done. */
+  readonly doneCode?: string
+}
+
+async function withFiles<T>(
+  fixture: Fixture,
+  contents: readonly string[],
+  use: (files: readonly StagedFile[]) => Promise<T>,
+): Promise<T> {
+  const staged: StagedFile[] = []
+  try {
+    for (const content of contents) staged.push(await fixture.stage(content, `${content}.txt`))
+    return await use(staged)
+  } finally {
+    // Also after a success: a write has used what it took, and a replay took nothing.
+    await fixture.registry.files.discard(staged)
+  }
+}
+
+const place = { categoryName: 'C', subcategoryName: 'S' }
+const ids = async ({ registry: { categories }, scope }: Fixture) => {
+  const [category] = (await categories.list(scope)).categories
+  return {
+    category: category?.id as string,
+    subcategory: category?.subcategories[0]?.id as string,
+    image: category?.imageId as string,
+  }
+}
+const category = (fixture: Fixture) =>
+  withFiles(fixture, ['icon'], ([image]) => fixture.registry.categories.create(fixture.scope, { name: 'C' }, image))
+const subcategory = async (fixture: Fixture) =>
+  void (await fixture.registry.categories.createSubcategory(fixture.scope, (await ids(fixture)).category, {
+    name: 'S',
+  }))
+const evidence = (fixture: Fixture, options: WriteOptions = {}) =>
+  withFiles(fixture, ['image', 'one', 'two'], ([image, ...files]) =>
+    fixture.registry.evidences.create(
+      fixture.scope,
+      { ...place, externalId: 'a', name: 'a', owner: 'Ada' },
+      { ...(image && { image }), files },
+      options,
+    ),
+  )
+
+const operations: readonly Operation[] = [
+  {
+    name: 'creating a company with its first source system',
+    run: ({ registry: { sourceSystems }, scope: { principal } }, options) =>
+      sourceSystems.create({ companyId: 'new', principal }, { name: 'x', apiKey: 'a-key-of-its-own-x' }, options),
+  },
+  {
+    name: 'creating a category with an image',
+    run: (fixture, options) =>
+      withFiles(fixture, ['icon'], ([image]) =>
+        fixture.registry.categories.create(fixture.scope, { name: 'C' }, image, options),
+      ),
+  },
+  {
+    name: 'replacing the image and name of a category',
+    prepare: async (fixture) => void (await category(fixture)),
+    run: async (fixture, options) => {
+      const { category: id } = await ids(fixture)
+      return withFiles(fixture, ['new icon'], ([image]) =>
+        fixture.registry.categories.update(fixture.scope, id, { name: 'D' }, image, options),
+      )
+    },
+  },
+  {
+    name: 'removing a subcategory and then its category',
+    prepare: async (fixture) => {
+      await category(fixture)
+      await subcategory(fixture)
+    },
+    run: async (fixture, options) => {
+      const { categories } = fixture.registry
+      const at = await ids(fixture)
+      if (at.subcategory !== undefined)
+        await categories.updateSubcategory(fixture.scope, at.category, at.subcategory, { action: 'REMOVE' })
+      return categories.update(fixture.scope, at.category, { action: 'REMOVE' }, undefined, options)
+    },
+    doneCode: 'CATEGORY_NOT_FOUND',
+  },
+  {
+    name: 'deleting the image of a category',
+    prepare: async (fixture) => void (await category(fixture)),
+    run: async (fixture) =>
+      fixture.registry.files.delete(fixture.scope, { fileId: (await ids(fixture)).image ?? 'gone' }),
+    doneCode: 'FILE_NOT_FOUND',
+  },
+  { name: 'creating an evidence with files in a new category', run: evidence },
+  {
+    name: 'creating a batch of evidences',
+    prepare: async (fixture) => {
+      await category(fixture)
+      await subcategory(fixture)
+    },
+    run: async (fixture, options) => {
+      const at = await ids(fixture)
+      const inputs = ['x', 'y', 'z'].map((name) => ({ externalId: name, name }))
+      return fixture.registry.evidences.createIn(fixture.scope, at.category, at.subcategory, inputs, {}, options)
+    },
+  },
+  {
+    name: 'updating an evidence: content, owner and files',
+    prepare: async (fixture) => void (await evidence(fixture)),
+    run: (fixture, options) =>
+      withFiles(fixture, ['three', 'four'], (files) =>
+        fixture.registry.evidences.update(fixture.scope, 'a', { description: 'new', owner: 'Grace' }, files, options),
+      ),
+  },
+  {
+    name: 'deleting a file of an evidence',
+    prepare: async (fixture) => void (await evidence(fixture)),
+    run: async ({ registry: { files, evidences }, scope }) => {
+      const { dt } = await evidences.files(scope, 'a')
+      return files.delete(scope, { fileId: dt.find(({ name }) => name === 'one.txt')?.overlayId ?? 'gone' })
+    },
+    doneCode: 'FILE_NOT_FOUND',
+  },
+  {
+    name: 'staging a file and discarding it',
+    run: (fixture) => withFiles(fixture, ['unused'], async () => undefined),
+  },
+]
+
+/** All that is to be seen of a registry, without ids and hashes, which differ from try to try. Recomputes every txId on the way. */
+async function viewOf({ registry, scope, world }: Fixture): Promise<string> {
+  const { categories, evidences, sourceSystems } = registry
+  const seen: unknown[] = [await world.keysOf('co')]
+  for (const { name } of await sourceSystems.list(scope)) seen.push(name)
+  const { categories: listed } = await categories.list(scope)
+  for (const { path, status, digitalTwinsCount, imageId, fileIds, subcategories } of listed) {
+    const below = subcategories.map((sub) => [sub.path, sub.digitalTwinsCount])
+    seen.push([path, status, digitalTwinsCount, imageId !== undefined, fileIds.map(({ name }) => name), below])
+  }
+  const { dts, count } = await evidences.list(scope)
+  seen.push(count)
+  for (const { externalId, historyChanges } of dts) {
+    const { object, events } = await evidences.get(scope, externalId, { disclose: true })
+    for (const { disclosure, txId } of events)
+      assert.equal(recompute(disclosure as NonNullable<typeof disclosure>).txId, txId)
+    const { dt } = await evidences.files(scope, externalId)
+    const history = events.map(({ type, updateType, version, ownerName }) => [type, updateType, version, ownerName])
+    seen.push([externalId, object.description, object.owner, object.imageId !== undefined, historyChanges, history])
+    seen.push(dt.map(({ name, eventId }) => [name, eventId]))
+  }
+  return JSON.stringify([...seen, await world.records.logSize()])
+}
+
+const options: WriteOptions = { idempotency: { key: 'k', route: 'r', fingerprint: 'f' } }
+
+/** A process over a fresh world where the operation is about to run. */
+async function ready({ prepare }: Operation): Promise<Fixture> {
+  const fixture = await openFixture()
+  await prepare?.(fixture)
+  fixture.process.disarm()
+  return fixture
+}
+
+/** The next process over the same stores; its sweep has ended. */
+async function restarted({ world, close }: Fixture): Promise<Fixture> {
+  await close().catch(() => undefined)
+  await world.clock.advance(1)
+  return openFixture({ world })
+}
+
+/** What there is after the death, and after a retry. */
+async function die(operation: Operation, step: number, when: When) {
+  const fixture = await ready(operation)
+  fixture.process.fail(step, when, true)
+  const isAcknowledged = await operation.run(fixture, options).then(
+    () => true,
+    (error: unknown) => {
+      assert.ok(isRegistryError(error, 'UNAVAILABLE') || isRegistryError(error, 'UNKNOWN_OUTCOME'), String(error))
+      return false
+    },
+  )
+  const next = await restarted(fixture)
+  const swept = await next.world.blobState()
+  const view = await viewOf(next)
+  await operation.run(next, options).catch((error: unknown) => {
+    assert.equal((error as { code?: string }).code, operation.doneCode, String(error))
+  })
+  const retried = await viewOf(next)
+  const afterRetry = await next.world.blobState()
+  await next.close()
+  return { isAcknowledged, swept, view, retried, afterRetry }
+}
+
+for (const operation of operations)
+  describe(`a process that dies while ${operation.name}`, () => {
+    it('loses nothing that was acknowledged, leaves nothing behind, and a retry gives the one result', async () => {
+      const fixture = await ready(operation)
+      const before = await viewOf(fixture)
+      await operation.run(fixture, options)
+      const { steps } = fixture.process
+      const after = await viewOf(fixture)
+      await fixture.close()
+      assert.ok(steps > 0)
+      // An operation of two writes has a state between them.
+      const between = new Set<string>()
+      for (let step = 1; step <= steps; step++)
+        for (const when of ['before', 'after'] as const) {
+          const where = `dead ${when} step ${step} of ${steps}`
+          const { isAcknowledged, swept, view, retried, afterRetry } = await die(operation, step, when)
+          if (isAcknowledged) assert.equal(view, after, where)
+          if (view !== before && view !== after) between.add(view)
+          assert.equal(retried, after, where)
+          for (const state of [swept, afterRetry])
+            assert.deepEqual(state, { intents: 0, dooms: 0, files: state.stored, stored: state.stored }, where)
+        }
+      assert.ok(between.size <= (operation.name.includes('and then') ? 1 : 0), [...between].join('\n'))
+    })
+  })
+
+describe('a step that fails once in a process that lives on', () => {
+  for (const operation of operations)
+    it(`leaves nothing that a sweep does not take: ${operation.name}`, async () => {
+      const fixture = await ready(operation)
+      const before = await viewOf(fixture)
+      await operation.run(fixture, options)
+      const { steps } = fixture.process
+      const after = await viewOf(fixture)
+      await fixture.close()
+      for (let step = 1; step <= steps; step++)
+        for (const when of ['before', 'after'] as const) {
+          const living = await ready(operation)
+          living.process.fail(step, when)
+          await operation.run(living, options).catch(() => undefined)
+          living.process.disarm()
+          await operation.run(living, options).catch((error: unknown) => {
+            assert.equal((error as { code?: string }).code, operation.doneCode, `${when} ${step}: ${String(error)}`)
+          })
+          assert.equal(await viewOf(living), after, `failed ${when} step ${step}`)
+          assert.notEqual(before, operation.name.startsWith('staging') ? '' : after)
+          await living.wait(26)
+          const state = await living.world.blobState()
+          assert.deepEqual(
+            state,
+            { intents: 0, dooms: 0, files: state.stored, stored: state.stored },
+            `${when} ${step}`,
+          )
+          await living.close()
+        }
+    })
+})
+
+it('a world counts every blob, so that one left behind is seen', async () => {
+  const world = new World()
+  await world.blobs.put('left', (async function* () {})(), { maxBytes: 1 })
+  assert.deepEqual((await world.blobState()).stored, ['left'])
+})

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../../adapters/memory/index.ts'
+import { openRegistry, type RegistryOptions } from '../../../core/index.ts'
+import { createSealer, InlineEngine } from '../../../sealer/index.ts'
+import { openFixture, refused, withRegistry, World } from '../../support/registry-fixture.ts'
+
+describe('a registry', () => {
+  it('is the same after a restart: its log, its origin, its evidences and their proofs', async () => {
+    const world = new World()
+    const first = await openFixture({ world })
+    await first.evidence({}, { files: [await first.stage()] })
+    await first.registry.sealNow()
+    const { origin, verifierKey } = first.registry
+    const [page, proof] = [
+      await first.registry.evidences.get(first.scope, 'e-1'),
+      await first.registry.proofs.evidence('e-1'),
+    ]
+    await first.close()
+    const second = await openFixture({ world })
+    assert.deepEqual([second.registry.origin, second.registry.verifierKey], [origin, verifierKey])
+    assert.match(origin, /^evidence-registry\/[0-9a-f]{32}$/)
+    assert.deepEqual(await second.registry.evidences.get(second.scope, 'e-1'), page)
+    assert.deepEqual(await second.registry.proofs.evidence('e-1'), proof)
+    await second.evidence({ externalId: 'e-2' })
+    await second.registry.sealNow()
+    assert.equal((await second.registry.proofs.evidence('e-2')).status, 'ok')
+    await second.close()
+  })
+
+  it('seals what a process wrote that died before sealing it', async () => {
+    const world = new World()
+    const first = await openFixture({ world })
+    await first.evidence()
+    await first.close()
+    const second = await openFixture({ world })
+    await second.registry.sealNow()
+    assert.equal((await second.registry.proofs.evidence('e-1')).status, 'ok')
+    await second.close()
+  })
+
+  it('is not opened over a store that was set back, with another secret, or with settings that cannot be', async () => {
+    const world = new World()
+    const first = await openFixture({ world })
+    await first.evidence()
+    await first.registry.sealNow()
+    await first.close()
+    const fresh = new World()
+    const head = await world.signedHead.read()
+    assert.ok(head)
+    await fresh.signedHead.write(head)
+    await assert.rejects(openFixture({ world: fresh }), refused('LOG_BEHIND_SIGNED'))
+    await assert.rejects(openFixture({ world, registry: { secret: new Uint8Array(32) } }), refused('LOG_KEY_MISMATCH'))
+    await assert.rejects(openFixture({ world, registry: { secret: new Uint8Array(31) } }), refused('CONFIG_ERROR'))
+    await assert.rejects(openFixture({ world, registry: { logName: 'another' } }), refused('CONFIG_ERROR'))
+    await assert.rejects(openFixture({ registry: { logName: 'a b' } }), refused('CONFIG_ERROR'))
+    await assert.rejects(openFixture({ registry: { operatorKey: 'short' } }), refused('CONFIG_ERROR'))
+  })
+
+  it('closes what it was given, also where it cannot be opened', async () => {
+    const options = (): RegistryOptions => ({
+      records: new MemoryRecords(),
+      blobs: new MemoryBlobs(),
+      signedHead: new MemorySignedHead(),
+      sealer: createSealer({ engine: new InlineEngine() }),
+      secret: new Uint8Array(32),
+    })
+    const [good, bad] = [options(), { ...options(), secret: new Uint8Array(1) }]
+    const registry = await openRegistry(good)
+    await registry.close()
+    await assert.rejects(openRegistry(bad), refused('CONFIG_ERROR'))
+    for (const { records, blobs, sealer } of [good, bad]) {
+      await assert.rejects(records.get(['x']), refused('CLOSED'))
+      await assert.rejects(blobs.get('x'), refused('CLOSED'))
+      await assert.rejects(sealer.sealNow(), refused('CLOSED'))
+    }
+  })
+
+  it('is two processes over shared records as it is one', async () => {
+    const world = new World()
+    const one = await openFixture({ world, registry: { sharedRecords: true } })
+    const two = await openFixture({ world, registry: { sharedRecords: true } })
+    await one.evidence()
+    const updates = Array.from({ length: 40 }, (_, i) =>
+      (i % 2 === 0 ? one : two).registry.evidences.update(one.scope, 'e-1', { description: `${i}` }),
+    )
+    await Promise.all(updates)
+    const creates = await Promise.allSettled([one, two].map(({ evidence }) => evidence({ externalId: 'e-2' })))
+    assert.equal(creates.filter(({ status }) => status === 'fulfilled').length, 1)
+    await one.registry.sealNow()
+    const { events } = await two.registry.evidences.get(two.scope, 'e-1')
+    assert.equal(events.length, 41)
+    assert.ok(events.every(({ merkleBatchId }) => merkleBatchId !== null))
+    await Promise.all([one.close(), two.close()])
+  })
+})
+
+describe('time', () => {
+  it('of an event is never before that of the event before it', () =>
+    withRegistry(async ({ registry: { evidences, files }, scope, evidence, clock, stage }) => {
+      const file = await stage()
+      await evidence({}, { files: [file] })
+      const created = clock.now()
+      clock.set(created - 50_000)
+      await evidences.update(scope, 'e-1', { description: 'x', owner: 'y' })
+      await files.delete(scope, { fileId: file.id })
+      clock.set(created + 1)
+      await evidences.update(scope, 'e-1', { description: 'z' })
+      const { events } = await evidences.get(scope, 'e-1')
+      assert.deepEqual(
+        events.map(({ timestamp }) => Date.parse(timestamp) - created),
+        [0, 0, 0, 0, 1],
+      )
+      // Across evidences the log's order counts, and a new one has the clock's time.
+      clock.set(created - 1)
+      await evidence({ externalId: 'e-2' })
+      const { object } = await evidences.get(scope, 'e-2')
+      assert.equal(Date.parse(object.createDate), created - 1)
+    }))
+
+  it('more than 60 s behind the last batch stops events until it is right', () =>
+    withRegistry(async ({ registry, scope, evidence, clock, stage }) => {
+      const file = await stage()
+      await evidence({}, { files: [file] })
+      clock.set(clock.now() - 3_600_000)
+      await registry.evidences.update(scope, 'e-1', { description: 'no batch yet' })
+      clock.set(clock.now() + 3_600_000)
+      await registry.sealNow()
+      const sealedAt = clock.now()
+      const { category } = await registry.categories
+        .list(scope)
+        .then(({ categories: [first] }) => ({ category: [first?.id, first?.subcategories[0]?.id] as [string, string] }))
+      clock.set(sealedAt - 60_001)
+      const writes = (): readonly Promise<unknown>[] => [
+        evidence({ externalId: 'e-2' }),
+        registry.evidences.createIn(scope, ...category, [{ externalId: 'e-3', name: 'x' }]),
+        registry.evidences.update(scope, 'e-1', { description: 'x' }),
+        registry.files.delete(scope, { fileId: file.id }),
+      ]
+      const logSize = await registry.log.treeHead().then(({ size }) => size)
+      for (const asked of writes()) await assert.rejects(asked, refused('UNAVAILABLE'))
+      // Reading and what makes no event goes on.
+      assert.equal((await registry.evidences.list(scope)).count, 1)
+      await registry.categories.create(scope, { name: 'other' })
+      assert.equal((await registry.log.treeHead()).size, logSize)
+      clock.set(sealedAt - 60_000)
+      await Promise.all(writes())
+    }))
+
+  it('that an operator confirms is taken', async () => {
+    const world = new World()
+    const first = await openFixture({ world })
+    await first.evidence()
+    await first.registry.sealNow()
+    await first.close()
+    world.clock.set(world.clock.now() - 86_400_000)
+    const strict = await openFixture({ world })
+    await assert.rejects(strict.evidence({ externalId: 'e-2' }), refused('UNAVAILABLE'))
+    await strict.close()
+    const confirmed = await openFixture({ world, registry: { acceptClock: true } })
+    await confirmed.evidence({ externalId: 'e-2' })
+    await confirmed.registry.sealNow()
+    assert.equal((await confirmed.registry.proofs.evidence('e-2')).status, 'ok')
+    await confirmed.close()
+  })
+})

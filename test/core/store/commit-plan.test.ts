@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import {
+  assertCommit,
+  keysToRead,
+  planGroup,
+  versionOf,
+  type GroupPlan,
+  type GroupSnapshot,
+} from '../../../core/store/commit-plan.ts'
+import { countOf, decodeCounter, encodeCounter } from '../../../core/store/counter.ts'
+import { RegistryError } from '../../../core/errors.ts'
+import type { Commit, Entry, Key } from '../../../core/ports.ts'
+
+const EMPTY: GroupSnapshot = { entries: new Map(), logSize: 0, lastVersion: 0 }
+const value = Uint8Array.of(1)
+
+/** The snapshot with a plan's changes written: what a store holds after it. */
+function applied(snapshot: GroupSnapshot, plan: GroupPlan): GroupSnapshot {
+  const entries = new Map(snapshot.entries)
+  for (const key of plan.deletes) entries.delete(key)
+  for (const entry of plan.puts) entries.set(entry.key, entry)
+  return { entries, logSize: plan.logSize, lastVersion: plan.lastVersion }
+}
+
+const keyName = fc.constantFrom<Key>('a', 'b', 'c', 'd')
+const commit: fc.Arbitrary<Commit> = fc
+  .record({
+    checks: fc.array(fc.record({ key: keyName, version: fc.option(fc.nat({ max: 12 }).map(versionOf)) }), {
+      maxLength: 2,
+    }),
+    changes: fc.uniqueArray(
+      fc.record({
+        key: keyName,
+        value: fc.option(fc.oneof(fc.uint8Array({ maxLength: 3 }), fc.constant(encodeCounter(5n)))),
+        delta: fc.option(fc.integer()),
+      }),
+      { selector: ({ key }) => key, maxLength: 3 },
+    ),
+    append: fc.nat({ max: 3 }),
+    fill: fc.nat({ max: 255 }),
+  })
+  .map(({ checks, changes, append, fill }) => ({
+    checks,
+    writes: changes.filter(({ delta }) => delta === null),
+    adds: changes.flatMap(({ key, delta }) => (delta === null ? [] : [{ key, delta }])),
+    append: new Uint8Array(append * 32).fill(fill),
+  }))
+
+describe('planGroup', () => {
+  it('comes to what the same commits come to one at a time', () => {
+    let applying = 0
+    let conflicting = 0
+    fc.assert(
+      fc.property(fc.array(commit, { maxLength: 12 }), (commits) => {
+        let one = EMPTY
+        let appended = ''
+        const outcomes = commits.flatMap((next) => {
+          // Only what it says it must read: a key beyond that would be a bug of keysToRead.
+          const entries = new Map<Key, Entry>()
+          for (const key of keysToRead(next)) {
+            const entry = one.entries.get(key)
+            if (entry !== undefined) entries.set(key, entry)
+          }
+          const plan = planGroup([next], { ...one, entries })
+          one = applied(one, plan)
+          appended += Buffer.from(plan.appended).toString('hex')
+          return plan.outcomes
+        })
+        const group = planGroup(commits, EMPTY)
+        assert.deepEqual(group.outcomes, outcomes)
+        assert.deepEqual(applied(EMPTY, group), one)
+        assert.equal(Buffer.from(group.appended).toString('hex'), appended)
+        const touched = [...group.puts.map(({ key }) => key), ...group.deletes]
+        assert.equal(new Set(touched).size, touched.length)
+        applying += outcomes.filter((outcome) => !(outcome instanceof RegistryError) && outcome.ok).length
+        conflicting += outcomes.filter((outcome) => !(outcome instanceof RegistryError) && !outcome.ok).length
+      }),
+      { numRuns: 500 },
+    )
+    assert.ok(applying > 100 && conflicting > 100, `${applying} applied, ${conflicting} in conflict`)
+  })
+
+  it('lets a later commit see what an earlier one did', () => {
+    const create: Commit = {
+      checks: [{ key: 'a', version: null }],
+      writes: [{ key: 'a', value }],
+      append: new Uint8Array(64),
+    }
+    const plan = planGroup([create, create, { writes: [{ key: 'a', value: null }] }, create], EMPTY)
+    assert.deepEqual(plan.outcomes, [
+      { ok: true, version: versionOf(1), firstPosition: 0 },
+      { ok: false, conflicts: ['a'] },
+      { ok: true, version: versionOf(2), firstPosition: 2 },
+      { ok: true, version: versionOf(3), firstPosition: 2 },
+    ])
+    assert.deepEqual(plan.puts, [{ key: 'a', value, version: versionOf(3) }])
+    assert.deepEqual(plan.deletes, [])
+    assert.equal(plan.logSize, 4)
+    assert.equal(plan.appended.length, 128)
+  })
+
+  it('gives no version where nothing changes', () => {
+    const plan = planGroup([{}, { checks: [{ key: 'a', version: null }] }], { ...EMPTY, lastVersion: 7 })
+    assert.equal(plan.lastVersion, 7)
+    assert.deepEqual([plan.puts, plan.deletes, plan.appended.length], [[], [], 0])
+  })
+
+  it('gives a version to a commit that only appends or only deletes', () => {
+    assert.equal(planGroup([{ append: new Uint8Array(32) }], EMPTY).lastVersion, 1)
+    assert.equal(planGroup([{ writes: [{ key: 'a', value: null }] }], EMPTY).lastVersion, 1)
+  })
+
+  it('leaves nothing of a commit whose counter cannot be added to', () => {
+    const most = { key: 'most', value: encodeCounter(2n ** 63n - 1n), version: versionOf(1) }
+    const text = { key: 'text', value: Uint8Array.of(1, 2, 3), version: versionOf(1) }
+    const snapshot = { entries: new Map([most, text].map((entry) => [entry.key, entry])), logSize: 3, lastVersion: 1 }
+    for (const key of ['most', 'text']) {
+      const wrong: Commit = {
+        writes: [{ key: 'a', value }],
+        adds: [
+          { key: 'fine', delta: 1 },
+          { key, delta: 1 },
+        ],
+        append: new Uint8Array(32),
+      }
+      const plan = planGroup([wrong, { writes: [{ key: 'b', value }] }], snapshot)
+      const [refused, fine] = plan.outcomes
+      assert.ok(refused instanceof RegistryError && refused.code === 'CORRUPT')
+      assert.deepEqual(fine, { ok: true, version: versionOf(2), firstPosition: 3 })
+      assert.deepEqual(plan.puts, [{ key: 'b', value, version: versionOf(2) }])
+      assert.equal(plan.logSize, 3)
+    }
+  })
+})
+
+describe('assertCommit', () => {
+  it('takes what is well formed', () => {
+    assertCommit({})
+    assertCommit({
+      checks: [{ key: 'a', version: null }],
+      writes: [{ key: 'a', value }],
+      adds: [{ key: 'b', delta: -3 }],
+      append: new Uint8Array(96),
+    })
+  })
+
+  it('refuses a key changed twice, odd keys, unsafe deltas and half entries', () => {
+    assert.throws(() => assertCommit({ writes: [{ key: 'a', value }], adds: [{ key: 'a', delta: 1 }] }), TypeError)
+    for (const key of ['', '\n', '\x7f', 'ü', 'x'.repeat(2049)])
+      assert.throws(() => assertCommit({ checks: [{ key, version: null }] }), TypeError)
+    for (const delta of [0.1, NaN, Infinity, 2 ** 53])
+      assert.throws(() => assertCommit({ adds: [{ key: 'a', delta }] }), RangeError)
+    assert.throws(() => assertCommit({ append: new Uint8Array(33) }), RangeError)
+  })
+})
+
+describe('counters', () => {
+  it('are 8 bytes, big-endian, two’s complement', () => {
+    assert.deepEqual(encodeCounter(-2n), Uint8Array.of(255, 255, 255, 255, 255, 255, 255, 254))
+    assert.deepEqual(encodeCounter(258n), Uint8Array.of(0, 0, 0, 0, 0, 0, 1, 2))
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (n) =>
+        assert.equal(decodeCounter(encodeCounter(n)), n),
+      ),
+    )
+    for (const n of [2n ** 63n, -(2n ** 63n) - 1n]) assert.throws(() => encodeCounter(n), RangeError)
+    assert.throws(() => decodeCounter(new Uint8Array(7)), RangeError)
+  })
+
+  it('count from 0, within the safe integers', () => {
+    assert.equal(countOf(undefined), 0)
+    assert.equal(countOf({ value: encodeCounter(-9n) }), -9)
+    assert.throws(() => countOf({ value: encodeCounter(2n ** 53n) }), RangeError)
+  })
+})

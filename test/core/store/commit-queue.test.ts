@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { versionOf, type GroupPlan } from '../../../core/store/commit-plan.ts'
+import { CommitQueue } from '../../../core/store/commit-queue.ts'
+import { RegistryError } from '../../../core/errors.ts'
+import type { Commit } from '../../../core/ports.ts'
+
+const commitOf = (key: string): Commit => ({ checks: [{ key, version: null }] })
+const keyOf = (commit: Commit): string => commit.checks?.[0]?.key ?? ''
+const ok = (position: number) => ({ ok: true, version: versionOf(1), firstPosition: position }) as const
+
+/** A queue whose groups are written when the test says. */
+function heldQueue() {
+  const groups: {
+    readonly keys: readonly string[]
+    readonly end: (outcomes: GroupPlan['outcomes'] | Error) => void
+  }[] = []
+  const queue = new CommitQueue(
+    (commits) =>
+      new Promise((resolve, reject) => {
+        groups.push({
+          keys: commits.map(keyOf),
+          end: (outcomes) => (outcomes instanceof Error ? reject(outcomes) : resolve({ outcomes })),
+        })
+      }),
+  )
+  return { queue, groups }
+}
+
+const turns = async (): Promise<void> => {
+  for (let i = 0; i < 4; i++) await new Promise(setImmediate)
+}
+
+describe('CommitQueue', () => {
+  it('joins what is added in one turn, and what waits while a group is written', async () => {
+    const { queue, groups } = heldQueue()
+    const first = ['a', 'b'].map((key) => queue.add(commitOf(key)))
+    await turns()
+    const second = ['c', 'd'].map((key) => queue.add(commitOf(key)))
+    await turns()
+    assert.deepEqual(
+      groups.map(({ keys }) => keys),
+      [['a', 'b']],
+    )
+    groups[0]?.end([ok(0), { ok: false, conflicts: ['b'] }])
+    assert.deepEqual(await Promise.all(first), [ok(0), { ok: false, conflicts: ['b'] }])
+    await turns()
+    assert.deepEqual(groups[1]?.keys, ['c', 'd'])
+    groups[1]?.end([ok(1), ok(2)])
+    assert.deepEqual(await Promise.all(second), [ok(1), ok(2)])
+    await queue.emptied()
+    const third = queue.add(commitOf('e'))
+    await turns()
+    groups[2]?.end([ok(3)])
+    assert.deepEqual(await third, ok(3))
+  })
+
+  it('rejects one commit by its own fault, and a whole group by that of its write; the next goes on', async () => {
+    const { queue, groups } = heldQueue()
+    const fault = new RegistryError('CORRUPT', 'its counter')
+    const mixed = Promise.allSettled(['a', 'b'].map((key) => queue.add(commitOf(key))))
+    await turns()
+    groups[0]?.end([fault, ok(0)])
+    const failed = Promise.allSettled(['c', 'd'].map((key) => queue.add(commitOf(key))))
+    await turns()
+    const down = new Error('down')
+    groups[1]?.end(down)
+    const last = queue.add(commitOf('e'))
+    await turns()
+    groups[2]?.end([ok(1)])
+    assert.deepEqual(await mixed, [
+      { status: 'rejected', reason: fault },
+      { status: 'fulfilled', value: ok(0) },
+    ])
+    assert.deepEqual(
+      (await failed).map((result) => result.status === 'rejected' && result.reason),
+      [down, down],
+    )
+    assert.deepEqual(await last, ok(1))
+  })
+
+  it('begins with 128 before the turn ends', async () => {
+    const { queue, groups } = heldQueue()
+    const add = (count: number) => Array.from({ length: count }, (_, i) => queue.add(commitOf(String(i))))
+    const all = add(127)
+    for (let i = 0; i < 9; i++) await Promise.resolve()
+    assert.equal(groups.length, 0)
+    all.push(...add(1))
+    for (let i = 0; i < 9; i++) await Promise.resolve()
+    assert.equal(groups[0]?.keys.length, 128)
+    all.push(...add(5))
+    groups[0]?.end(Array.from({ length: 128 }, () => ok(0)))
+    await turns()
+    groups[1]?.end(Array.from({ length: 5 }, () => ok(1)))
+    assert.deepEqual((await Promise.all(all)).at(-1), ok(1))
+  })
+
+  it('writes no more than 1,024 together, in the order in which they came', async () => {
+    const { queue, groups } = heldQueue()
+    const names = Array.from({ length: 2_500 }, (_, i) => String(i))
+    const all = Promise.all(names.map((key) => queue.add(commitOf(key))))
+    for (let group = 0; group < 3; group++) {
+      await turns()
+      groups[group]?.end((groups[group]?.keys ?? []).map((key) => ok(Number(key))))
+    }
+    assert.deepEqual(
+      (await all).map((result) => result.ok && result.firstPosition),
+      names.map(Number),
+    )
+    assert.deepEqual(
+      groups.map(({ keys }) => keys.length),
+      [1_024, 1_024, 452],
+    )
+  })
+})

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import { FileSignedHead, openLocalBlobs, readOrCreateSecret } from '../../../adapters/files/index.ts'
+import { openLevelRecords } from '../../../adapters/level/index.ts'
+import { openRegistry, OPERATOR } from '../../../core/index.ts'
+import { keys } from '../../../core/store/keys.ts'
+import { createSealer, InlineEngine } from '../../../sealer/index.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+import { programArgs } from '../../support/program.ts'
+
+interface Ran {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function fsckOf(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const cli = programArgs(import.meta.url, '../../../server/cli.ts')
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('EVIDENCE_'))
+  return new Promise((resolve) => {
+    const options = { env: { ...Object.fromEntries(inherited), ...env } }
+    const child = execFile(process.execPath, [...cli, 'fsck', ...args], options, (_, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
+    )
+  })
+}
+
+/** A data directory as the server leaves it, with one evidence that has a file. */
+async function dataDirectory(t: TestContext): Promise<{ readonly path: string; readonly evidence: string }> {
+  const path = await temporaryFor(t)
+  const registry = await openRegistry({
+    records: await openLevelRecords(join(path, 'records')),
+    blobs: await openLocalBlobs(join(path, 'blobs')),
+    signedHead: new FileSignedHead(join(path, 'signed-head.json')),
+    secret: await readOrCreateSecret(join(path, 'secret')),
+    sealer: createSealer({ engine: new InlineEngine() }),
+  })
+  const scope = { companyId: 'acme', principal: OPERATOR }
+  await registry.sourceSystems.create(scope, { name: 'warehouse' })
+  const body = (async function* () {
+    yield new Uint8Array([1, 2, 3])
+  })()
+  const file = await registry.files.stage(scope, { name: 'a.bin', mimeType: 'text/plain', body }, { maxBytes: 10 })
+  const { id } = await registry.evidences.create(
+    scope,
+    { categoryName: 'Tools', subcategoryName: 'Drills', externalId: 'drill', name: 'Drill' },
+    { files: [file] },
+  )
+  await registry.sealNow()
+  await registry.close()
+  return { path, evidence: id }
+}
+
+it('ends with 0 over a sound directory, and says what it looked at', async (t) => {
+  const { path } = await dataDirectory(t)
+  const byFlag = await fsckOf(['--data-dir', path])
+  assert.deepEqual([byFlag.code, byFlag.stderr], [0, ''])
+  assert.equal(byFlag.stdout, '2 log entries, 1 events, 7 index records and 1 files checked: nothing differs\n')
+  const byVariable = await fsckOf(['--skip-files'], { EVIDENCE_DATA_DIR: path })
+  assert.equal(byVariable.code, 0)
+  assert.match(byVariable.stdout, /and 0 files checked: nothing differs/)
+})
+
+it('ends with 1 and names what differs', async (t) => {
+  const { path, evidence } = await dataDirectory(t)
+  const records = await openLevelRecords(join(path, 'records'))
+  const key = keys.event(evidence, 1)
+  const [event] = await records.get([key])
+  const text = Buffer.from(event?.value ?? []).toString()
+  const value = Buffer.from(text.replace('"name":"Drill"', '"name":"Thrill"'))
+  await records.commit({ writes: [{ key, value }] })
+  await records.close()
+  const { code, stdout } = await fsckOf(['--data-dir', path])
+  assert.equal(code, 1)
+  assert.match(stdout, new RegExp(`^event: ${key}: Its values and salts make another txId$`, 'm'))
+  assert.match(stdout, /\d+ differences\n$/)
+})
+
+it('names another secret, and goes on without one', async (t) => {
+  const { path } = await dataDirectory(t)
+  const other = join(await temporaryFor(t), 'secret')
+  await readOrCreateSecret(other)
+  const { code, stdout } = await fsckOf(['--data-dir', path, '--secret-file', other])
+  assert.equal(code, 1)
+  assert.match(stdout, /^identity: lg: The secret does not make its key 0$/m)
+  const missing = await fsckOf(['--data-dir', path, '--secret-file', `${other}.missing`])
+  assert.equal(missing.code, 2)
+})
+
+it('ends with 2 where it is not asked rightly, and makes nothing', async (t) => {
+  const path = await temporaryFor(t)
+  const nothing = await fsckOf(['--data-dir', path])
+  assert.equal(nothing.code, 2)
+  assert.match(nothing.stderr, /There is no registry in /)
+  assert.deepEqual(await readdir(path), [])
+  const unknown = await fsckOf(['--nonsense'])
+  assert.equal(unknown.code, 2)
+  assert.match(unknown.stderr, /--nonsense/)
+  const help = await fsckOf(['--help'])
+  assert.deepEqual([help.code, help.stderr], [0, ''])
+  assert.match(help.stdout, /^Usage: evidence-registry fsck/)
+})
+
+it('refuses while another has the directory open', async (t) => {
+  const { path } = await dataDirectory(t)
+  const records = await openLevelRecords(join(path, 'records'))
+  try {
+    const { code, stdout, stderr } = await fsckOf(['--data-dir', path])
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /^evidence-registry fsck: /)
+  } finally {
+    await records.close()
+  }
+})

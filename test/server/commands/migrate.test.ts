@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { FileSignedHead, openLocalBlobs, readOrCreateSecret } from '../../../adapters/files/index.ts'
+import { openLevelRecords } from '../../../adapters/level/index.ts'
+import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
+import { openRegistry, OPERATOR, type RecordStore } from '../../../core/index.ts'
+import { keys } from '../../../core/store/keys.ts'
+import { createSealer, InlineEngine } from '../../../sealer/index.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+import { PostgresServer } from '../../support/postgres-server.ts'
+import { programArgs } from '../../support/program.ts'
+
+interface Ran {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function run(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const cli = programArgs(import.meta.url, '../../../server/cli.ts')
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('EVIDENCE_'))
+  return new Promise((resolve) => {
+    const options = { env: { ...Object.fromEntries(inherited), ...env } }
+    const child = execFile(process.execPath, [...cli, command, ...args], options, (_, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
+    )
+  })
+}
+
+const scope = { companyId: 'acme', principal: OPERATOR }
+const PLACE = { categoryName: 'Tools', subcategoryName: 'Drills' }
+
+/** Opens a registry over these records and the data directory's other parts, creates evidences, and closes it. */
+async function fill(directory: string, records: RecordStore, ids: readonly string[]): Promise<void> {
+  const registry = await openRegistry({
+    records,
+    blobs: await openLocalBlobs(join(directory, 'blobs')),
+    signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
+    secret: await readOrCreateSecret(join(directory, 'secret')),
+    sealer: createSealer({ engine: new InlineEngine() }),
+  })
+  if ((await records.get([keys.company('acme')]))[0] === undefined)
+    await registry.sourceSystems.create(scope, { name: 'warehouse' })
+  for (const externalId of ids) await registry.evidences.create(scope, { ...PLACE, externalId, name: externalId })
+  await registry.sealNow()
+  await registry.close()
+}
+
+const recordsOf = (directory: string): string => join(directory, 'records')
+const COUNT = 300
+
+describe('evidence-registry migrate', () => {
+  let server: PostgresServer
+  before(async () => {
+    server = await PostgresServer.start()
+  })
+  after(() => server.stop())
+
+  it('takes a registry to PostgreSQL and back, and each goes on where the other was', async (t) => {
+    const directory = await temporaryFor(t)
+    const ids = Array.from({ length: COUNT }, (_, n) => `drill-${n}`)
+    await fill(directory, await openLevelRecords(recordsOf(directory)), ids)
+    const url = server.url().replace('postgres@', 'postgres:geheim@')
+    const there = await run('migrate', ['--from', `level:${directory}`, '--to', 'postgres'], {
+      EVIDENCE_POSTGRES_URL: url,
+    })
+    assert.deepEqual([there.code, there.stderr], [0, ''], there.stdout)
+    assert.match(there.stdout, /^301 log entries and \d+ records copied, \d+ compared: all is equal$/m)
+    assert.match(
+      there.stdout,
+      /^301 log entries, 300 events and \d+ index records checked in the target: nothing differs$/m,
+    )
+
+    const again = await run('migrate', ['--from', `level:${directory}`, '--to', `postgres:${server.url()}`])
+    assert.equal(again.code, 0)
+    assert.match(again.stdout, /^0 log entries and 0 records copied/)
+
+    await fill(directory, await openPostgresRecords({ url: server.url() }), ['later-1', 'later-2'])
+    const refused = await run('migrate', ['--from', 'level', '--to', url, '--data-dir', directory])
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, /holds something that is not an earlier part of this copy/)
+
+    const back = await temporaryFor(t)
+    const file = join(back, 'url')
+    await writeFile(file, `${url}\n`)
+    const home = await run('migrate', ['--from-file', file, '--to', `level:${back}`])
+    assert.deepEqual([home.code, home.stderr], [0, ''], home.stdout)
+    assert.match(home.stdout, /^303 log entries, 302 events and/m)
+    for (const { stdout, stderr } of [there, again, refused, home]) assert.ok(!(stdout + stderr).includes('geheim'))
+
+    const [database, files] = [
+      await openPostgresRecords({ url: server.url() }),
+      await openLevelRecords(recordsOf(back)),
+    ]
+    const [counted] = await database.get([keys.evidenceCount('company', 'acme')])
+    assert.deepEqual(await files.readLog(0, 400), await database.readLog(0, 400))
+    await database.close()
+    // With the same secret and signed head, as if the data directory had been kept.
+    await fill(directory, files, ['last'])
+    const reopened = await openLevelRecords(recordsOf(back))
+    const [recounted] = await reopened.get([keys.evidenceCount('company', 'acme')])
+    await reopened.close()
+    assert.deepEqual([counted?.value.at(-1), recounted?.value.at(-1)], [302 & 255, 303 & 255])
+    const checked = await run('fsck', ['--data-dir', back, '--skip-files', '--secret-file', join(directory, 'secret')])
+    assert.deepEqual([checked.code, checked.stderr], [0, ''], checked.stdout)
+  })
+
+  it('keeps servers and fsck off a store that is not filled yet', async (t) => {
+    const directory = await temporaryFor(t)
+    const records = await openLevelRecords(recordsOf(directory))
+    await records.commit({ writes: [{ key: keys.filling(), value: new Uint8Array([1]) }] })
+    await records.close()
+    for (const command of ['fsck', '--port=0']) {
+      const { code, stderr } = await run(command, [`--data-dir=${directory}`])
+      assert.equal(code, 2, stderr)
+      assert.match(stderr, /unfinished copy/)
+    }
+  })
+
+  it('says what it takes, and repeats no URL', async (t) => {
+    const directory = await temporaryFor(t)
+    const secret = 'postgres://me:geheim@localhost/db'
+    const wrong: readonly (readonly string[])[] = [
+      [],
+      ['--from', 'level'],
+      ['--from', 'level', '--to', 'level'],
+      ['--from', 'level', '--to', 'postgres'],
+      ['--from', 'level', '--to', 'mysql://me:geheim@localhost/db'],
+      ['--from', 'level', '--to', secret, '--to-file', 'x'],
+      ['--from', secret, '--to', secret],
+      ['--from', 'level', secret],
+      ['--from', 'level:', '--to', secret],
+      ['--from', `level:${join(directory, 'nothing')}`, '--to', secret],
+      ['--from', 'level', '--to-file', join(directory, 'nothing')],
+    ]
+    const answers = await Promise.all(wrong.map((args) => run('migrate', args)))
+    for (const [i, { code, stdout, stderr }] of answers.entries()) {
+      assert.deepEqual([code, stdout], [2, ''], wrong[i]?.join(' '))
+      assert.match(stderr, /^evidence-registry migrate: [^\n]+\n$/)
+      assert.ok(!stderr.includes('geheim'), stderr)
+    }
+    const help = await run('migrate', ['--help'])
+    assert.equal(help.code, 0)
+    assert.match(help.stdout, /^Usage: evidence-registry migrate --from STORE --to STORE/)
+  })
+})

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { validate } from '../../../core/registry/validation.ts'
+import { BASE_PATH } from '../../../server/index.ts'
+import { ENDPOINTS, startService, type Service } from '../../support/service.ts'
+
+interface Operation {
+  readonly operationId: string
+  readonly security: readonly object[]
+  readonly parameters: readonly { readonly name: string; readonly in: string }[]
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: object; readonly example?: unknown }>>
+  }
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>
+}
+interface Document {
+  readonly openapi: string
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> }
+}
+
+const METHODS = new Set(['get', 'post', 'put', 'patch', 'delete'])
+
+describe('the OpenAPI document', () => {
+  let service: Service
+  let document: Document
+  before(async () => {
+    service = await startService()
+    document = (await (await service.fetch(`${BASE_PATH}/openapi.json`)).json()) as Document
+  })
+  after(() => service.close())
+
+  /** `GET /api/v1/…` of every operation. */
+  const documented = (): string[] =>
+    Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.keys(item)
+        .filter((method) => METHODS.has(method))
+        .map((method) => `${method.toUpperCase()} ${item.servers ? '' : BASE_PATH}${path}`),
+    )
+  /** The same of every route that Koa has, but the page's own. */
+  function routed(): string[] {
+    const found: string[] = []
+    for (const middleware of service.app.koa.middleware as unknown as readonly {
+      readonly router?: { readonly stack: readonly { readonly path: unknown; readonly methods: readonly string[] }[] }
+    }[]) {
+      for (const { path, methods } of middleware.router?.stack ?? [])
+        for (const method of methods)
+          if (method !== 'HEAD') found.push(`${method} ${String(path).replaceAll(/[:*]([A-Za-z_]+)/g, '{$1}')}`)
+    }
+    return found.filter((route) => !route.startsWith('GET /docs'))
+  }
+  const operation = (id: string): Operation => {
+    const found = Object.values(document.paths)
+      .flatMap((item) => Object.values(item))
+      .find(({ operationId }) => operationId === id)
+    assert.ok(found, id)
+    return found
+  }
+
+  it('has every route, and every route is in it', () => {
+    assert.ok(documented().length >= 33)
+    assert.deepEqual(documented().sort(), routed().sort())
+  })
+
+  // `/sourceSystem/{COMPANY_ID}/healthz` and tiles' paths are as the contract and C2SP have them: literals win.
+  it('passes the linter', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'evidence-openapi-'))
+    try {
+      await writeFile(join(directory, 'openapi.json'), JSON.stringify(document))
+      const packageFile = createRequire(import.meta.url).resolve('@redocly/cli/package.json')
+      const env = {
+        PATH: process.env['PATH'],
+        HOME: directory,
+        REDOCLY_TELEMETRY: 'off',
+        REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+        CI: 'true',
+      }
+      const args = [
+        join(dirname(packageFile), 'bin', 'cli.js'),
+        'lint',
+        'openapi.json',
+        '--extends=recommended',
+        '--skip-rule=no-ambiguous-paths',
+        '--max-problems=20',
+      ]
+      const { stderr } = await promisify(execFile)(process.execPath, args, { cwd: directory, env })
+      assert.match(stderr, /Your API description is valid/)
+      assert.doesNotMatch(stderr, /You have \d+ warning/)
+    } finally {
+      await rm(directory, { recursive: true, force: true })
+    }
+  })
+
+  it('resolves every reference', () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(
+      ([, name]) => name as string,
+    )
+    assert.ok(references.length > 50)
+    for (const name of references) assert.ok(document.components.schemas[name], name)
+  })
+
+  it('shows of each operation what a request needs and what may be answered', () => {
+    const create = operation('createEvidence')
+    assert.deepEqual(Object.keys(create.requestBody?.content ?? {}), ['application/json', 'multipart/form-data'])
+    assert.deepEqual(Object.keys(create.responses), [
+      '201',
+      '400',
+      '401',
+      '403',
+      '404',
+      '409',
+      '413',
+      '415',
+      '429',
+      '500',
+      '503',
+    ])
+    assert.deepEqual(create.security, [{ apiKey: [] }])
+    assert.deepEqual(
+      create.parameters.map((parameter) => parameter.name),
+      ['COMPANY_ID', 'Idempotency-Key'],
+    )
+    assert.deepEqual(
+      operation('updateEvidence').parameters.map((parameter) => parameter.name),
+      ['COMPANY_ID', 'EVIDENCE_EXTERNAL_ID', 'Idempotency-Key', 'If-Match'],
+    )
+    assert.deepEqual(operation('downloadFile').security, [{ apiKey: [] }, { fileToken: [] }])
+    assert.deepEqual(operation('verifyEvidence').security, [])
+    assert.equal(operation('checkSourceSystem').responses['403'], undefined)
+  })
+
+  it('has examples that its schemas take', () => {
+    for (const { id, body } of ENDPOINTS.values())
+      if (body) assert.doesNotThrow(() => validate(body.schema, body.example), id)
+  })
+})

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { includes, type PermissionLevel } from '../../../core/registry/permissions.ts'
+import {
+  ENDPOINTS,
+  OPERATOR_KEY,
+  startService,
+  type Answer,
+  type CallOptions,
+  type Company,
+  type Service,
+} from '../../support/service.ts'
+
+const NOTHING = '01890a5d-ac96-774b-bcce-b302099a8057'
+const PARAMS = { CATEGORY_ID: NOTHING, SUBCATEGORY_ID: NOTHING, EVIDENCE_EXTERNAL_ID: 'none', SYSTEM_ID: NOTHING }
+
+/** The level that each keyed endpoint asks for, written out so that a change of the routes' own word is seen. */
+const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem'>> = {
+  createCategory: 'I',
+  listCategories: 'R',
+  getCategory: 'R',
+  updateCategory: 'U',
+  createSubcategory: 'I',
+  updateSubcategory: 'U',
+  listSubcategoryFiles: 'R',
+  createEvidence: 'I',
+  createEvidences: 'I',
+  listEvidences: 'R',
+  getEvidence: 'R',
+  updateEvidence: 'U',
+  listEvidenceFiles: 'R',
+  downloadFile: 'R',
+  deleteFile: 'U',
+  createFileToken: 'R',
+  createSourceSystem: 'A',
+  listSourceSystems: 'A',
+  updateSourceSystem: 'A',
+  checkSourceSystem: 'sourceSystem',
+}
+
+describe('authorization: each endpoint with each kind of key', () => {
+  let service: Service
+  let company: Company
+  let other: Company
+  before(async () => {
+    service = await startService()
+    ;[company, other] = [await service.company('acme'), await service.company('other')]
+  })
+  after(() => service.close())
+
+  /** Neither body nor query: who gets past the guard is refused for them, or answered. */
+  const ask = (id: string, options: CallOptions): Promise<Answer> =>
+    service.call(id, { ...options, params: { COMPANY_ID: 'acme', ...PARAMS, ...options.params } })
+  const isUnauthorized = ({ status, body }: Answer): void =>
+    assert.deepEqual([status, body], [401, { statusCode: 401, message: 'Unauthorized' }])
+  const isForbidden = ({ status, body }: Answer): void =>
+    assert.deepEqual([status, body], [403, { statusCode: 403, message: 'Forbidden resource' }])
+  const isPast = ({ status }: Answer): void => assert.ok(status !== 401 && status !== 403, `${status}`)
+
+  it('knows every keyed endpoint', () => {
+    const keyed = [...ENDPOINTS.values()].filter(({ access }) => access !== 'public').map(({ id }) => id)
+    assert.deepEqual(keyed.sort(), Object.keys(NEEDED).sort())
+  })
+
+  for (const [id, needed] of Object.entries(NEEDED)) {
+    it(`${id} needs ${needed}`, async () => {
+      isUnauthorized(await ask(id, {}))
+      isUnauthorized(await ask(id, { key: '' }))
+      isUnauthorized(await ask(id, { key: 'a-key-that-nobody-has' }))
+      isUnauthorized(await ask(id, { key: other.keys.A }))
+      isUnauthorized(await ask(id, { key: company.keys.A, params: { COMPANY_ID: 'unknown' } }))
+      for (const level of ['R', 'I', 'U', 'A'] as const) {
+        const answer = await ask(id, { key: company.keys[level] })
+        if (needed === 'sourceSystem' || includes(level, needed)) isPast(answer)
+        else isForbidden(answer)
+      }
+      const asOperator = await ask(id, { key: OPERATOR_KEY })
+      if (needed === 'sourceSystem') isUnauthorized(asOperator)
+      else isPast(asOperator)
+    })
+  }
+
+  it('a deactivated source system is nobody', async () => {
+    await service.ok('updateSourceSystem', {
+      key: other.keys.A,
+      params: { COMPANY_ID: 'other', SYSTEM_ID: other.systems.R },
+      json: { active: false },
+    })
+    isUnauthorized(await service.call('listCategories', { key: other.keys.R, params: { COMPANY_ID: 'other' } }))
+  })
+
+  it('is decided before the body and the query are looked at', async () => {
+    const broken = { json: '{broken', query: { unknown: '1' } }
+    isUnauthorized(await ask('createCategory', broken))
+    isForbidden(await ask('createCategory', { ...broken, key: company.keys.R }))
+    await service.refused('createCategory', 400, 'VALIDATION_ERROR', {
+      ...broken,
+      key: company.keys.I,
+      params: { COMPANY_ID: 'acme' },
+    })
+  })
+
+  it('public endpoints need no key and look at none', async () => {
+    for (const endpoint of ENDPOINTS.values()) {
+      if (endpoint.access !== 'public') continue
+      const params = { evidenceId: 'x', fileId: NOTHING, txid: 'ab'.repeat(32), batchId: NOTHING, L: '0', N: '000' }
+      for (const key of [undefined, 'a-key-that-nobody-has'])
+        isPast(await service.call(endpoint.id, { params, ...(key && { key }) }))
+    }
+  })
+
+  it('nobody grants above their own level', async () => {
+    // Only A keeps source systems at all, and A may grant everything; the rule shows on the embedding side.
+    const scope = {
+      companyId: 'acme',
+      principal: { kind: 'sourceSystem', id: company.systems.U, permissions: 'U' },
+    } as const
+    await assert.rejects(service.registry.sourceSystems.create(scope, { name: 'x', permissions: 'A' }), {
+      code: 'FORBIDDEN',
+    })
+  })
+})

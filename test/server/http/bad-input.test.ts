@@ -1,0 +1,396 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { BOUNDARY, END, MULTIPART, part } from '../../support/raw-http.ts'
+import {
+  answerOf,
+  formOf,
+  startService,
+  type Answer,
+  type CallOptions,
+  type Company,
+  type Service,
+} from '../../support/service.ts'
+
+const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
+const GOOD = { ...PLACE, externalId: 'bad', name: 'x' }
+const MAX_FILE = 10_000
+
+/** Each is refused with the code, changes nothing, and leaves no file behind. */
+describe('bad input', () => {
+  let service: Service
+  let company: Company
+  let other: Company
+  let at: { key: string; params: { COMPANY_ID: string; EVIDENCE_EXTERNAL_ID: string } }
+  before(async () => {
+    service = await startService({ sealMaxWaitMs: 3_600_000, maxFileBytes: MAX_FILE, maxFilesPerRequest: 3 })
+    ;[company, other] = [await service.company('acme'), await service.company('other')]
+    at = { key: company.keys.A, params: { COMPANY_ID: 'acme', EVIDENCE_EXTERNAL_ID: 'there' } }
+    await service.ok('createEvidence', { ...at, json: { ...GOOD, externalId: 'there' } })
+  })
+  after(() => service.close())
+
+  async function changesNothing(what: () => Promise<void>): Promise<void> {
+    const stored = await service.snapshot()
+    await what()
+    assert.deepEqual(await service.unfinished(), [])
+    assert.equal(await service.snapshot(), stored)
+  }
+  const refuses = (status: number, code: string, options: CallOptions, id = 'createEvidence'): Promise<void> =>
+    changesNothing(async () => void (await service.refused(id, status, code, { ...at, ...options })))
+  const post = async (
+    body: string | Uint8Array,
+    contentType: string,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> =>
+    answerOf(
+      await service.fetch('/api/v1/evidences/acme/evidence', {
+        method: 'POST',
+        headers: { 'x-api-key': at.key, 'content-type': contentType, ...headers },
+        body: body as string,
+      }),
+    )
+  const refusesRaw = (
+    status: number,
+    code: string,
+    body: string | Uint8Array,
+    contentType = 'application/json',
+    headers: Record<string, string> = {},
+  ): Promise<void> =>
+    changesNothing(async () => {
+      const answer = await post(body, contentType, headers)
+      assert.deepEqual([answer.status, answer.body.code], [status, code], answer.text.slice(0, 300))
+    })
+  const good = (more: object): string => JSON.stringify({ ...GOOD, ...more })
+  const fields = Object.entries(GOOD)
+    .map(([name, value]) => part(name, value))
+    .join('')
+
+  describe('fields', () => {
+    const long = (length: number): string => 'x'.repeat(length)
+    const cases: Record<string, object> = {
+      'missing externalId': { externalId: undefined },
+      'missing name': { name: undefined },
+      'unknown field': { colour: 'blue' },
+      'a field named like a member of Object': { constructor: 'x' },
+      'another one': { toString: 'x', hasOwnProperty: 'y' },
+      'name of a wrong type': { name: 1 },
+      'externalId of a wrong type': { externalId: ['x'] },
+      null: { owner: null },
+      'meta that is an array': { meta: [1] },
+      'meta that is a text': { meta: '{}' },
+      'empty externalId': { externalId: '' },
+      'externalId .': { externalId: '.' },
+      'externalId ..': { externalId: '..' },
+      'externalId too long': { externalId: long(129) },
+      'name too long': { name: long(257) },
+      'owner too long': { owner: long(257) },
+      'description too long': { description: long(8_193) },
+      'summary too long': { summary: long(8_193) },
+      'categoryName too long': { categoryName: long(257) },
+      'categoryName with a slash': { categoryName: 'a/b' },
+      'control character in externalId': { externalId: 'a\nb' },
+      'control character in name': { name: 'a\u0000b' },
+      'C1 control character in owner': { owner: 'a\u0085b' },
+      'control character in a text': { description: 'a\u0007b' },
+      'DEL in a text': { summary: 'a\u007fb' },
+      'meta too large': { meta: { a: long(65_536) } },
+      'meta too deep': { meta: nested(33) },
+    }
+    for (const [name, more] of Object.entries(cases))
+      it(name, () => refuses(400, 'VALIDATION_ERROR', { json: { ...GOOD, ...more } }))
+
+    it('names the field and what it takes', async () => {
+      const { body } = await service.refused('createEvidence', 400, 'VALIDATION_ERROR', {
+        ...at,
+        json: { ...GOOD, name: 'x'.repeat(257) },
+      })
+      assert.match(body.error, /^name takes: 1 to 256 characters/)
+    })
+
+    it('counts code points', async () => {
+      const json = {
+        ...GOOD,
+        externalId: '𝒳'.repeat(128),
+        name: '𝒳'.repeat(256),
+        description: '𝒳'.repeat(8_192),
+        meta: nested(32),
+      }
+      await service.ok('createEvidence', { ...at, json })
+    })
+
+    const forms: Record<string, Record<string, string>> = {
+      'unknown field in a form': { colour: 'blue' },
+      'a field named like a member of Object in a form': { constructor: 'x' },
+      'meta that is no JSON in a form': { meta: '{' },
+      'meta that is no object in a form': { meta: '[1]' },
+      'meta with a duplicate key in a form': { meta: '{"a":1,"a":2}' },
+      'meta with __proto__ in a form': { meta: '{"a":{"__proto__":1}}' },
+      'meta too deep in a form': { meta: JSON.stringify(nested(33)) },
+      'titles that are none': { images: '[1]' },
+      'titles that are no JSON': { images: 'front' },
+      'more titles than files': { images: '["a"]' },
+      'a text where a file belongs': { image: 'x' },
+    }
+    for (const [name, more] of Object.entries(forms))
+      it(name, () => refuses(400, 'VALIDATION_ERROR', { form: formOf({ ...GOOD, ...more }) }))
+  })
+
+  describe('JSON', () => {
+    const cases: [string, string, string][] = [
+      ['duplicate keys', good({}).replace('{', '{"name":"y",'), 'VALIDATION_ERROR'],
+      ['duplicate keys spelt differently', good({}).replace('{', '{"n\\u0061me":"y",'), 'VALIDATION_ERROR'],
+      ['__proto__', good({}).replace('{', '{"__proto__":{"name":"y"},'), 'VALIDATION_ERROR'],
+      ['__proto__ deep in meta', good({}).replace('{', '{"meta":{"a":[{"__proto__":1}]},'), 'VALIDATION_ERROR'],
+      ['a lone surrogate', good({}).replace('{', '{"owner":"\\ud800",'), 'VALIDATION_ERROR'],
+      ['a lone surrogate as a key', good({}).replace('{', '{"meta":{"\\udc00":1},'), 'VALIDATION_ERROR'],
+      ['an unsafe integer', good({}).replace('{', '{"meta":{"a":9007199254740993},'), 'VALIDATION_ERROR'],
+      [
+        'a decimal that does not round-trip',
+        good({}).replace('{', '{"meta":{"a":0.1000000000000000055},'),
+        'VALIDATION_ERROR',
+      ],
+      ['-0', good({}).replace('{', '{"meta":{"a":-0},'), 'VALIDATION_ERROR'],
+      ['depth 5,000', `{"meta":${'['.repeat(5_000)}${']'.repeat(5_000)}}`, 'VALIDATION_ERROR'],
+      ['broken text', '{"name":', 'MALFORMED_BODY'],
+      ['something behind it', `${good({})}x`, 'MALFORMED_BODY'],
+      ['an array', '[]', 'VALIDATION_ERROR'],
+      ['a text', '"x"', 'VALIDATION_ERROR'],
+      ['null', 'null', 'VALIDATION_ERROR'],
+      ['files in JSON', good({ images: ['a'] }), 'VALIDATION_ERROR'],
+      ['an empty body', '', 'MALFORMED_BODY'],
+    ]
+    for (const [name, body, code] of cases) it(name, () => refusesRaw(400, code, body))
+    it('bytes that are no UTF-8', () => refusesRaw(400, 'MALFORMED_BODY', Buffer.from(good({ name: 'é' }), 'latin1')))
+    it('a byte order mark', () => refusesRaw(400, 'MALFORMED_BODY', `\ufeff${good({})}`))
+    it('more than 16 MiB', () =>
+      refusesRaw(413, 'PAYLOAD_TOO_LARGE', good({ description: 'x'.repeat(16 * 1024 * 1024) })))
+    it('empty file fields are nothing', async () => {
+      assert.equal(
+        (await post(good({ externalId: 'no-files', images: '', image: '' }), 'application/json')).status,
+        201,
+      )
+    })
+  })
+
+  describe('content types', () => {
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/xml',
+      'application/jsonx',
+      'nonsense',
+    ])
+      it(type, () => refusesRaw(415, 'UNSUPPORTED_MEDIA_TYPE', good({}), type))
+    it('another charset', () => refusesRaw(415, 'UNSUPPORTED_MEDIA_TYPE', good({}), 'application/json; charset=latin1'))
+    it('an encoding', () =>
+      refusesRaw(415, 'UNSUPPORTED_MEDIA_TYPE', good({}), 'application/json', { 'content-encoding': 'gzip' }))
+    it('a form where only JSON is taken', () =>
+      refuses(415, 'UNSUPPORTED_MEDIA_TYPE', { form: formOf({ name: 'x' }) }, 'createSourceSystem'))
+  })
+
+  describe('multipart', () => {
+    const image = part('image', 'content', { filename: 'a.png' })
+    const cases: [string, string, string, (string | undefined)?][] = [
+      ['no boundary', fields + END, 'MALFORMED_BODY', 'multipart/form-data'],
+      ['an endless boundary', fields + END, 'MALFORMED_BODY', `multipart/form-data; boundary=${'x'.repeat(71)}`],
+      ['another boundary', fields + END, 'MALFORMED_BODY', 'multipart/form-data; boundary=other'],
+      ['no last boundary', fields + image, 'MALFORMED_BODY'],
+      ['half a last boundary', `${fields}${image}--${BOUNDARY}`, 'MALFORMED_BODY'],
+      ['no content at all', 'x', 'MALFORMED_BODY'],
+      [
+        'a part without a name',
+        `${fields}--${BOUNDARY}\r\nContent-Disposition: form-data\r\n\r\nx\r\n${END}`,
+        'MALFORMED_BODY',
+      ],
+      ['a part without headers', `${fields}--${BOUNDARY}\r\n\r\nx\r\n${END}`, 'MALFORMED_BODY'],
+      ['a broken header', `${fields}--${BOUNDARY}\r\nContent Disposition\r\n\r\nx\r\n${END}`, 'MALFORMED_BODY'],
+      [
+        'a header twice',
+        fields + part('owner', 'x', { headers: 'Content-Disposition: form-data; name="name"\r\n' }) + END,
+        'MALFORMED_BODY',
+      ],
+      [
+        'a transfer encoding',
+        fields + part('owner', 'eA==', { headers: 'Content-Transfer-Encoding: base64\r\n' }) + END,
+        'MALFORMED_BODY',
+      ],
+      ['something long behind it', fields + END + 'x'.repeat(20_000), 'MALFORMED_BODY'],
+      ['a field twice', fields + image + part('name', 'y') + END, 'VALIDATION_ERROR'],
+      ['__proto__', fields + image + part('__proto__', 'y') + END, 'VALIDATION_ERROR'],
+      ['__proto__ as a file', fields + part('__proto__', 'y', { filename: 'a' }) + END, 'VALIDATION_ERROR'],
+      ['an unknown file', fields + image + part('picture', 'y', { filename: 'a' }) + END, 'VALIDATION_ERROR'],
+      ['a file where a text belongs', image + part('name', 'y', { filename: 'a' }) + fields + END, 'VALIDATION_ERROR'],
+      ['two files where one belongs', fields + image + image + END, 'VALIDATION_ERROR'],
+      ['a wrong field behind a file', image + fields + part('colour', 'x') + END, 'VALIDATION_ERROR'],
+      ['a lone carriage return in a name', fields + part('ow\rner', 'x') + END, 'MALFORMED_BODY'],
+    ]
+    for (const [name, body, code, type = MULTIPART] of cases) it(name, () => refusesRaw(400, code, body, type))
+
+    it('text that is no UTF-8', () =>
+      refusesRaw(400, 'MALFORMED_BODY', Buffer.from(fields + part('owner', 'é') + END, 'latin1'), MULTIPART))
+    it('a file over the limit', () =>
+      refusesRaw(
+        413,
+        'PAYLOAD_TOO_LARGE',
+        fields + part('images', 'x'.repeat(MAX_FILE + 1), { filename: 'a' }) + END,
+        MULTIPART,
+      ))
+    it('an unknown file over the limit', () =>
+      refusesRaw(
+        413,
+        'PAYLOAD_TOO_LARGE',
+        fields + part('other', 'x'.repeat(MAX_FILE + 1), { filename: 'a' }) + END,
+        MULTIPART,
+      ))
+    it('too many files', () =>
+      refusesRaw(413, 'PAYLOAD_TOO_LARGE', fields + part('images', 'x', { filename: 'a' }).repeat(4) + END, MULTIPART))
+    it('10,000 parts of text', () =>
+      refusesRaw(413, 'PAYLOAD_TOO_LARGE', fields + part('name', 'x').repeat(10_000) + END, MULTIPART))
+    it('10,000 files', () =>
+      refusesRaw(
+        413,
+        'PAYLOAD_TOO_LARGE',
+        fields + part('images', 'x', { filename: 'a' }).repeat(10_000) + END,
+        MULTIPART,
+      ))
+    it('one part with large headers', () =>
+      refusesRaw(
+        413,
+        'PAYLOAD_TOO_LARGE',
+        fields + part('owner', 'x', { headers: `X: ${'y'.repeat(9_000)}\r\n` }) + END,
+        MULTIPART,
+      ))
+    it('16 MiB of texts', () =>
+      refusesRaw(
+        413,
+        'PAYLOAD_TOO_LARGE',
+        fields + ['a', 'b', 'c'].map((name) => part(name, 'x'.repeat(6 * 1024 * 1024))).join('') + END,
+        MULTIPART,
+      ))
+
+    it('a file of exactly the limit, an empty input, and odd names are good', async () => {
+      const body =
+        fields.replace('bad', 'good-form') +
+        part('images', 'x'.repeat(MAX_FILE), { filename: 'C:\\dir\\..\\full.txt' }) +
+        part('images', '', { filename: '' }) +
+        part('images[]', `\r\n--${BOUNDARY}-not\r\n--${BOUNDARY.slice(0, -1)}`, { filename: '../../etc/pass%22wd' }) +
+        END
+      const answer = await post(body, MULTIPART)
+      assert.equal(answer.status, 201, answer.text)
+      const { dt } = await service.ok('listEvidenceFiles', {
+        ...at,
+        params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'good-form' },
+      })
+      assert.deepEqual(
+        dt.map(({ name }: { name: string }) => name),
+        ['full.txt', 'pass"wd'],
+      )
+      const content = await service.call('downloadFile', { ...at, query: { fileId: dt[1].overlayId } })
+      assert.equal(content.text, `\r\n--${BOUNDARY}-not\r\n--${BOUNDARY.slice(0, -1)}`)
+    })
+
+    it('a part without Content-Type but with a file name is a file, one with it but without is a text', async () => {
+      const text = fields
+        .replace('name="name"\r\n', 'name="name"\r\nContent-Type: application/octet-stream\r\n')
+        .replace('bad', 'typed-text')
+      assert.equal((await post(text + END, MULTIPART)).status, 201)
+    })
+  })
+
+  describe('paths and queries', () => {
+    const get = async (path: string): Promise<Answer> =>
+      answerOf(await service.fetch(`/api/v1${path}`, { headers: { 'x-api-key': at.key } }))
+    const cases: [string, number, string][] = [
+      ['/evidences/acme/evidence/a%00b', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/evidence/a%0Ab', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/evidence/%E0%A4%A', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/evidence/%ff', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/evidence/%', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/evidence/%ED%A0%80', 400, 'VALIDATION_ERROR'],
+      ['/evidences/%00/evidences', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/category/%E0%A4%A', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/evidences?unknown=1', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/evidences?len=1&len=2', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/evidences?len=1e1', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/evidences?len=', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/evidences?__proto__=1', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/category?constructor=1', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/file?fileId=%E0%A4%A', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/file?fileId=%00', 404, 'FILE_NOT_FOUND'],
+      ['/evidences/acme/evidence/none/', 404, 'NOT_FOUND'],
+      ['/evidences/acme/nothing', 404, 'NOT_FOUND'],
+      ['/Evidences/acme/evidences', 404, 'NOT_FOUND'],
+    ]
+    for (const [path, status, code] of cases)
+      it(path, () =>
+        changesNothing(async () => {
+          const answer = await get(path)
+          assert.deepEqual([answer.status, answer.body.code], [status, code], answer.text)
+        }),
+      )
+
+    it('verification endpoints say so with a status, and ignore what they do not know', async () => {
+      const broken = await get('/merkle/verify/%E0%A4%A')
+      assert.deepEqual([broken.status, broken.body.status, broken.body.code], [400, 'invalid', 'VALIDATION_ERROR'])
+      assert.equal((await get('/merkle/verify/there?unknown=1&unknown=2')).status, 200)
+    })
+
+    it('%2F is part of an external id', async () => {
+      await service.ok('createEvidence', { ...at, json: { ...GOOD, externalId: 'a/b?c#d%2F' } })
+      assert.equal((await get('/evidences/acme/evidence/a%2Fb%3Fc%23d%252F')).body.object.externalId, 'a/b?c#d%2F')
+      assert.equal((await get('/merkle/verify/a%2Fb%3Fc%23d%252F')).body.evidenceId, 'a/b?c#d%2F')
+    })
+
+    it('another method is 405 and names those that are taken', async () => {
+      const response = await service.fetch('/api/v1/evidences/acme/evidences', { method: 'DELETE' })
+      assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD'])
+      assert.deepEqual(((await response.json()) as { code: string }).code, 'METHOD_NOT_ALLOWED')
+      const file = await service.fetch('/api/v1/evidences/acme/file', { method: 'PUT' })
+      assert.equal(file.headers.get('allow'), 'DELETE, GET, HEAD')
+    })
+  })
+
+  it("a foreign company's ids are not there", async () => {
+    await service.ok('createEvidence', {
+      key: other.keys.A,
+      params: { COMPANY_ID: 'other' },
+      form: formOf({ ...GOOD, externalId: 'foreign' }, [['image', 'a.png', 'a', 'image/png']]),
+    })
+    const { object } = await service.ok('getEvidence', {
+      key: other.keys.A,
+      params: { COMPANY_ID: 'other', EVIDENCE_EXTERNAL_ID: 'foreign' },
+    })
+    const { categoryId, subcategoryId, imageId } = object
+    const foreign = {
+      ...at.params,
+      CATEGORY_ID: categoryId,
+      SUBCATEGORY_ID: subcategoryId,
+      EVIDENCE_EXTERNAL_ID: 'foreign',
+      SYSTEM_ID: other.systems.R,
+    }
+    const cases: [string, string, CallOptions][] = [
+      ['getCategory', 'CATEGORY_NOT_FOUND', {}],
+      ['updateCategory', 'CATEGORY_NOT_FOUND', { json: { description: 'x' } }],
+      ['createSubcategory', 'CATEGORY_NOT_FOUND', { json: { name: 'x' } }],
+      ['updateSubcategory', 'CATEGORY_NOT_FOUND', { json: { description: 'x' } }],
+      ['listSubcategoryFiles', 'CATEGORY_NOT_FOUND', {}],
+      ['createEvidences', 'CATEGORY_NOT_FOUND', { json: { externalId: 'new', name: 'x' } }],
+      ['createEvidence', 'CATEGORY_NOT_FOUND', { json: { categoryId, subcategoryId, externalId: 'new', name: 'x' } }],
+      ['getEvidence', 'EVIDENCE_NOT_FOUND', {}],
+      ['updateEvidence', 'EVIDENCE_NOT_FOUND', { json: { summary: 'x' } }],
+      ['listEvidenceFiles', 'EVIDENCE_NOT_FOUND', {}],
+      ['downloadFile', 'FILE_NOT_FOUND', { query: { fileId: imageId } }],
+      ['deleteFile', 'FILE_NOT_FOUND', { query: { fileId: imageId } }],
+      ['createFileToken', 'FILE_NOT_FOUND', { json: { fileId: imageId } }],
+      ['updateSourceSystem', 'SOURCE_SYSTEM_NOT_FOUND', { json: { active: false } }],
+    ]
+    for (const [id, code, options] of cases) await refuses(404, code, { ...options, params: foreign }, id)
+  })
+})
+
+/** `depth` objects, one in the other. */
+function nested(depth: number): object {
+  let value = {}
+  for (let i = 1; i < depth; i++) value = { a: value }
+  return value
+}

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { RegistryError, type Logger, type RecordStore } from '../../../core/index.ts'
+import { RawRequest } from '../../support/raw-http.ts'
+import { ENDPOINTS, OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
+
+interface Line extends Record<string, unknown> {
+  readonly level: string
+  readonly message: string
+}
+
+/** Logs into an array. */
+function collect(): { logger: Logger; lines: Line[] } {
+  const lines: Line[] = []
+  const at = (level: string) => (fields: object, message: string) => void lines.push({ level, message, ...fields })
+  return { lines, logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } }
+}
+
+describe('operations', () => {
+  const { logger, lines } = collect()
+  let service: Service
+  let company: Company
+  let isPoisoned = false
+  const wrapRecords = (inner: RecordStore): RecordStore => ({
+    get: (...args) => inner.get(...args),
+    list: (...args) => inner.list(...args),
+    readLog: (...args) => inner.readLog(...args),
+    logSize: () => inner.logSize(),
+    positionsOf: (...args) => inner.positionsOf(...args),
+    close: () => inner.close(),
+    async commit(commit) {
+      if (isPoisoned) throw new RegistryError('STORE_POISONED', 'secret internals of the store')
+      return inner.commit(commit)
+    },
+  })
+  before(async () => {
+    service = await startService({ logger, wrapRecords, trustProxy: true })
+    company = await service.company('acme')
+  })
+  after(() => service.close())
+
+  const json = async (path: string, init?: RequestInit) => {
+    const response = await service.fetch(path, init)
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (await response.json()) as Record<string, unknown>,
+    }
+  }
+
+  it('lives and is ready', async () => {
+    for (const path of ['/livez', '/readyz']) {
+      const { status, body } = await json(path)
+      assert.deepEqual([status, body], [200, { status: 'ok' }])
+    }
+  })
+
+  it('shows metrics by route, never by path', async () => {
+    await service.call('getEvidence', {
+      key: company.keys.R,
+      params: { COMPANY_ID: 'acme', EVIDENCE_EXTERNAL_ID: 'some-secret-id' },
+    })
+    const text = await (await service.fetch('/metrics')).text()
+    assert.match(
+      text,
+      /evidence_http_requests_total\{method="GET",route="\/api\/v1\/evidences\/\{COMPANY_ID\}\/evidence\/\{EVIDENCE_EXTERNAL_ID\}",status="404"\} 1/,
+    )
+    for (const name of [
+      'evidence_http_request_duration_seconds_bucket',
+      'evidence_log_entries 1',
+      'evidence_log_sealed_entries 0',
+      'evidence_sealer_failures{step="seal"} 0',
+      'process_resident_memory_bytes',
+    ])
+      assert.ok(text.includes(name), name)
+    assert.ok(!text.includes('some-secret-id'))
+  })
+
+  it('gives each answer an id, and takes a well-formed one', async () => {
+    const ids = [await json('/livez'), await json('/livez')].map(({ headers }) => headers.get('x-request-id'))
+    assert.ok(ids[0] && ids[0] !== ids[1])
+    assert.equal(
+      (await json('/livez', { headers: { 'x-request-id': 'my-id.1' } })).headers.get('x-request-id'),
+      'my-id.1',
+    )
+    for (const bad of ['a b', 'x'.repeat(129), '<x>'])
+      assert.notEqual((await json('/livez', { headers: { 'x-request-id': bad } })).headers.get('x-request-id'), bad)
+  })
+
+  it('logs each request without keys, tokens or bodies', async () => {
+    const { key, params } = { key: company.keys.U, params: { COMPANY_ID: 'acme' } }
+    await service.call('createCategory', {
+      key,
+      params,
+      json: { name: 'secret-name-in-a-body' },
+      headers: { 'x-request-id': 'logged-1' },
+    })
+    await service.call('downloadFile', {
+      params,
+      query: { token: 'secret-token-in-the-query', fileId: 'x' },
+      headers: { 'x-request-id': 'logged-2' },
+    })
+    await service.until(() => lines.some(({ requestId }) => requestId === 'logged-2'), 'the lines are written')
+    const line = lines.find(({ requestId }) => requestId === 'logged-1')
+    assert.deepEqual(
+      [line?.level, line?.['method'], line?.['route'], line?.['status']],
+      ['info', 'POST', '/api/v1/evidences/{COMPANY_ID}/category', 201],
+    )
+    assert.equal(lines.find(({ requestId }) => requestId === 'logged-2')?.['code'], 'UNAUTHORIZED')
+    const all = JSON.stringify(lines)
+    for (const secret of [key, OPERATOR_KEY, 'secret-token-in-the-query', 'secret-name-in-a-body'])
+      assert.ok(!all.includes(secret), secret)
+  })
+
+  it('lets any origin read what is public, and nothing else', async () => {
+    const origin = { headers: { origin: 'https://elsewhere.example' } }
+    for (const path of ['/api/v1/merkle/verify/none', '/api/v1/log/checkpoint', '/api/v1/openapi.json']) {
+      const { headers } = await service.fetch(path, origin)
+      assert.deepEqual(
+        ['access-control-allow-origin', 'cross-origin-resource-policy', 'vary'].map((name) => headers.get(name)),
+        ['*', 'cross-origin', null],
+        path,
+      )
+    }
+    for (const path of ['/api/v1/evidences/acme/evidences', '/metrics', '/docs', '/api/v1/sourceSystem/acme'])
+      assert.equal((await service.fetch(path, origin)).headers.get('access-control-allow-origin'), null, path)
+    const preflight = {
+      method: 'OPTIONS',
+      headers: {
+        ...origin.headers,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type',
+      },
+    }
+    const allowed = await service.fetch('/api/v1/merkle/validate', preflight)
+    assert.deepEqual(
+      [allowed.status, allowed.headers.get('access-control-allow-headers')],
+      [204, 'Content-Type, X-Request-Id'],
+    )
+    assert.equal(
+      (await service.fetch('/api/v1/evidences/acme/evidence', preflight)).headers.get('access-control-allow-origin'),
+      null,
+    )
+  })
+
+  it('sends headers that keep browsers out', async () => {
+    const { headers } = await service.fetch('/api/v1/merkle/verify/none')
+    assert.deepEqual(
+      [headers.get('x-content-type-options'), headers.get('content-security-policy'), headers.get('referrer-policy')],
+      ['nosniff', "default-src 'none';frame-ancestors 'none'", 'no-referrer'],
+    )
+    assert.equal(headers.get('x-powered-by'), null)
+  })
+
+  it('answers HEAD as GET without the body', async () => {
+    const [head, get] = [await service.fetch('/livez', { method: 'HEAD' }), await service.fetch('/livez')]
+    assert.deepEqual(
+      [head.status, head.headers.get('content-length'), await head.text()],
+      [200, get.headers.get('content-length'), ''],
+    )
+  })
+
+  it('serves its page from nowhere else', async () => {
+    const page = await service.fetch('/docs')
+    const html = await page.text()
+    assert.equal(page.status, 200)
+    assert.ok(!/(?:src|href)="(?:https?:)?\/\//.test(html))
+    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'; script-src 'self'/)
+    const script = await service.fetch('/docs/rapidoc.js')
+    assert.deepEqual([script.status, script.headers.get('content-type')], [200, 'text/javascript; charset=utf-8'])
+    assert.match(await script.text(), /rapi-doc/)
+    assert.ok(html.includes('src="docs/rapidoc.js"') && html.includes('spec-url="api/v1/openapi.json"'))
+  })
+
+  it('limits the rate of each source system and of each address', async () => {
+    const limited = await startService({ rateLimitPerMinute: 5, trustProxy: true })
+    try {
+      const registry = limited.registry.sourceSystems
+      const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
+      await registry.create(scope, { name: 'a', apiKey: 'the-key-of-system-a', permissions: 'R' })
+      await registry.create(scope, { name: 'b', apiKey: 'the-key-of-system-b', permissions: 'R' })
+      const list = (key: string, address = '10.0.0.1') =>
+        limited.call('listCategories', {
+          key,
+          params: { COMPANY_ID: 'acme' },
+          headers: { 'x-forwarded-for': `spoofed-${Math.random()}, ${address}` },
+        })
+      for (let i = 0; i < 5; i++) assert.equal((await list('the-key-of-system-a')).status, 200)
+      const refused = await list('the-key-of-system-a', '10.0.0.2')
+      assert.deepEqual([refused.status, refused.body.code], [429, 'RATE_LIMITED'])
+      assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+      assert.equal((await list('the-key-of-system-b')).status, 200)
+      for (let i = 0; i < 5; i++) assert.equal((await list('a-key-that-nobody-has', '10.0.0.3')).status, 401)
+      assert.equal((await list('a-key-that-nobody-has', '10.0.0.3')).status, 429)
+      const verify = await limited.call('verifyEvidence', {
+        params: { evidenceId: 'x' },
+        headers: { 'x-forwarded-for': '10.0.0.3' },
+      })
+      assert.deepEqual([verify.status, verify.body.status], [429, 'error'])
+      assert.equal((await limited.fetch('/livez', { headers: { 'x-forwarded-for': '10.0.0.3' } })).status, 200)
+    } finally {
+      await limited.close()
+    }
+  })
+
+  it('cuts a connection whose headers do not end', async () => {
+    const impatient = await startService({ headersTimeoutMs: 1_000 })
+    try {
+      const request = new RawRequest(impatient.port)
+      await request.send('GET /livez HTTP/1.1\r\nX-Slow: ')
+      await impatient.until(() => request.closed, 'it is cut')
+      assert.match(request.received, /^HTTP\/1\.1 408 /)
+    } finally {
+      await impatient.close()
+    }
+  })
+
+  it('hides what went wrong inside, logs it, and is not ready once the store takes no writes', async () => {
+    isPoisoned = true
+    const answer = await service.refused('createCategory', 503, 'UNAVAILABLE', {
+      key: company.keys.U,
+      params: { COMPANY_ID: 'acme' },
+      json: { name: 'x' },
+      headers: { 'x-request-id': 'poisoned' },
+    })
+    assert.ok(!answer.text.includes('secret internals'))
+    assert.ok(
+      lines.some(
+        ({ level, requestId, err }) => level === 'error' && requestId === 'poisoned' && err instanceof RegistryError,
+      ),
+    )
+    const ready = await json('/readyz')
+    assert.deepEqual([ready.status, ready.body], [503, { status: 'unavailable', reason: 'STORE_POISONED' }])
+    assert.equal(
+      (await service.call('listCategories', { key: company.keys.R, params: { COMPANY_ID: 'acme' } })).status,
+      200,
+    )
+    assert.equal((await json('/livez')).status, 200)
+  })
+
+  it('takes links from the configuration, never from the request', async () => {
+    const { body } = await json('/api/v1/openapi.json', {
+      headers: { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' },
+    })
+    assert.deepEqual(body['servers'], [{ url: 'https://evidence.example/api/v1' }])
+    assert.ok(ENDPOINTS.size > 20)
+  })
+})

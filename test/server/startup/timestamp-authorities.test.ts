@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { EvidenceProof } from '../../../core/registry/proof/schemas.ts'
+import { verifyProof } from '../../../core/verify/index.ts'
+import type { Logger } from '../../../core/ports.ts'
+import { loadConfig, type Config } from '../../../server/settings/config.ts'
+import { openTimestampAuthorities } from '../../../server/startup/timestamp-authorities.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+import { OpensslAuthority, skipWithoutOpenssl } from '../../support/openssl.ts'
+import { certificateToPem } from '../../../adapters/local-tsa/certificates.ts'
+import { derOf } from '../../support/test-authority.ts'
+import { rootOf } from '../../support/faulty-authority.ts'
+import { programArgs } from '../../support/program.ts'
+
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+function configOf(env: Readonly<Record<string, string>>): Config {
+  const start = loadConfig({ args: [], env })
+  return 'run' in start ? start.run : assert.fail('it shows a text')
+}
+
+describe('the timestamp authorities of the settings', () => {
+  async function openFor(t: TestContext, env: Readonly<Record<string, string>>) {
+    const directory = await temporaryFor(t)
+    for (const name of ['a', 'b'])
+      await writeFile(join(directory, `${name}.pem`), certificateToPem(derOf((await rootOf(name)).certificate)))
+    const given = Object.entries(env).map(([name, value]) => [name, value.replaceAll('DIR', directory)])
+    return openTimestampAuthorities(configOf(Object.fromEntries(given) as Record<string, string>), directory, silent)
+  }
+
+  it('are the embedded one, or nobody', async (t) => {
+    const { timestampAuthorities, quorum } = await openFor(t, {})
+    assert.deepEqual([timestampAuthorities.map(({ info }) => info.name), quorum], [['local'], undefined])
+    assert.deepEqual((await openFor(t, { EVIDENCE_TSA: 'none' })).timestampAuthorities, [])
+  })
+
+  it('are those of the addresses, each with its own file of trust anchors', async (t) => {
+    const { timestampAuthorities, quorum } = await openFor(t, {
+      EVIDENCE_TSA: 'rfc3161',
+      EVIDENCE_TSA_URL: 'http://a.example/tsr, https://me:hunter2@b.example/?key=hunter2',
+      EVIDENCE_TSA_CA: 'DIR/a.pem,DIR/b.pem',
+      EVIDENCE_TSA_POLICY: ',1.2.3',
+      EVIDENCE_TSA_QUORUM: '2',
+    })
+    assert.equal(quorum, 2)
+    assert.deepEqual(
+      await Promise.all(
+        timestampAuthorities.map(async ({ info }) => ({ ...info, trustAnchors: info.trustAnchors.length })),
+      ),
+      [
+        { name: 'a.example/tsr', assurance: 'independent', trustAnchors: 1 },
+        { name: 'b.example', assurance: 'independent', trustAnchors: 1 },
+      ],
+    )
+  })
+
+  it('are refused by the setting that is wrong, and a password is not shown', async (t) => {
+    const url = { EVIDENCE_TSA: 'rfc3161', EVIDENCE_TSA_URL: 'http://a.example/' }
+    for (const [env, names] of [
+      [{ EVIDENCE_TSA: 'rfc3161' }, /EVIDENCE_TSA_URL/],
+      [{ ...url }, /EVIDENCE_TSA_CA/],
+      [{ ...url, EVIDENCE_TSA_CA: 'DIR/a.pem,DIR/b.pem' }, /EVIDENCE_TSA_CA/],
+      [{ ...url, EVIDENCE_TSA_CA: 'DIR/none.pem' }, /none\.pem/],
+      [{ ...url, EVIDENCE_TSA_CA: 'DIR/a.pem', EVIDENCE_TSA_POLICY: '1.2,1.3' }, /EVIDENCE_TSA_POLICY/],
+      [{ ...url, EVIDENCE_TSA: 'local' }, /EVIDENCE_TSA is local/],
+      [{ EVIDENCE_TSA_CA: 'DIR/a.pem' }, /EVIDENCE_TSA is local/],
+      [{ ...url, EVIDENCE_TSA_URL: 'http://me:hunter2@a.example/', EVIDENCE_TSA_CA: 'DIR/a.pem' }, /https/],
+      [{ ...url, EVIDENCE_TSA_URL: 'hunter2' }, /EVIDENCE_TSA_URL/],
+      [{ EVIDENCE_TSA: 'freetsa' }, /EVIDENCE_TSA /],
+      [{ EVIDENCE_TSA_QUORUM: '0' }, /EVIDENCE_TSA_QUORUM/],
+    ] as const)
+      await assert.rejects(openFor(t, env), (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'CONFIG_ERROR')
+        assert.match(error.message, names)
+        assert.doesNotMatch(error.message, /hunter2/)
+        return true
+      })
+  })
+})
+
+describe('the bundled server with real timestamp authorities', { skip: skipWithoutOpenssl() }, () => {
+  it('has two of them stamp, and answers with both tokens', async (t) => {
+    const directory = await temporaryFor(t)
+    const authorities = await Promise.all([OpensslAuthority.open(), OpensslAuthority.open({ kind: 'rsa' })])
+    t.after(async () => void (await Promise.all(authorities.map((authority) => authority.close()))))
+    const key = 'operator-key-of-a-test'
+    const child = spawn(process.execPath, programArgs(import.meta.url, '../../../server/main.ts'), {
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        EVIDENCE_PORT: '0',
+        EVIDENCE_DATA_DIR: directory,
+        EVIDENCE_OPERATOR_KEY: key,
+        EVIDENCE_SEAL_MAX_WAIT_MS: '50',
+        EVIDENCE_TSA: 'rfc3161',
+        EVIDENCE_TSA_URL: authorities.map(({ url }) => `${url}/?secret=hunter2`).join(),
+        EVIDENCE_TSA_CA: authorities.map(({ caFile }) => caFile).join(),
+        EVIDENCE_TSA_QUORUM: '2',
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const ended = once(child, 'close')
+    t.after(async () => {
+      child.kill('SIGKILL')
+      await ended
+    })
+    let log = ''
+    child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()))
+    const within = async <T>(find: () => Promise<T | undefined> | T | undefined): Promise<T> => {
+      for (let i = 0; i < 500; i++) {
+        const found = await find()
+        if (found !== undefined) return found
+        await delay(20)
+      }
+      return assert.fail(`not within ten seconds: ${log}`)
+    }
+    const ready = await within(() => log.split('\n').find((line) => line.includes('"msg":"ready"')))
+    const { url, verifierKey } = JSON.parse(ready) as { url: string; verifierKey: string }
+    const post = async (path: string, body: object): Promise<void> => {
+      const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+      const response = await fetch(`${url}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      assert.equal(response.status, 201, await response.text())
+    }
+    await post('/sourceSystem/acme', { name: 'warehouse' })
+    const evidence = { externalId: 'one', name: 'One', categoryName: 'Tools', subcategoryName: 'Drills' }
+    await post('/evidences/acme/evidence', evidence)
+    const answer = await within(async () => {
+      const found = (await (await fetch(`${url}/api/v1/merkle/verify/one`)).json()) as EvidenceProof
+      return found.tsas?.length === 2 ? found : undefined
+    })
+    assert.equal(answer.assurance?.time, 'independent')
+    const anchors = authorities.map(({ trustAnchor }) => [trustAnchor])
+    const { ok, steps } = verifyProof(answer, {
+      verifierKeys: [verifierKey],
+      authorities: anchors,
+      quorum: 2,
+      require: ['timestamp', 'stamped checkpoint'],
+    })
+    assert.ok(ok, JSON.stringify(steps))
+    child.kill('SIGTERM')
+    assert.deepEqual(await ended, [0, null])
+    assert.doesNotMatch(log, /hunter2/)
+  })
+})

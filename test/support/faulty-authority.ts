@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { TimeStampReq } from 'pkijs'
+import {
+  certificate,
+  derOf,
+  keyPair,
+  OID,
+  response,
+  type CertificateTerms,
+  type Issuer,
+  type ResponseTerms,
+} from './test-authority.ts'
+
+/** What a request asks for, and who could answer it rightly. */
+export interface Asked {
+  readonly nonce: Uint8Array
+  readonly imprint: Uint8Array
+  readonly signer: Issuer
+}
+
+export type Misbehaviour = (asked: Asked, reply: ServerResponse, authority: FaultyAuthority) => Promise<void> | void
+
+/** An authority behind HTTP that answers rightly until it is told how not to; with real keys. */
+export class FaultyAuthority {
+  readonly root: Issuer
+  readonly signer: Issuer
+  readonly url: string
+  /** genTime of right answers. */
+  now: () => number = Date.now
+  misbehaviour: Misbehaviour | undefined
+  asked = 0
+  readonly #server: Server
+
+  private constructor(root: Issuer, signer: Issuer, server: Server) {
+    this.root = root
+    this.signer = signer
+    this.#server = server
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/tsa`
+    server.on('request', (request, reply) => void this.#answer(request, reply))
+  }
+
+  static async open(name = 'root'): Promise<FaultyAuthority> {
+    const root = await rootOf(name)
+    const signer = await signerUnder(root)
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return new FaultyAuthority(root, signer, server)
+  }
+
+  get trustAnchor(): Uint8Array {
+    return derOf(this.root.certificate)
+  }
+
+  /** A token that is right but for what is told. */
+  token({ nonce, imprint, signer }: Asked, terms: Partial<ResponseTerms> = {}): Promise<Uint8Array> {
+    const genTime = new Date(this.now())
+    return response({ signer, data: new Uint8Array(), imprint, nonce, genTime, ...terms })
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  async #answer(request: IncomingMessage, reply: ServerResponse): Promise<void> {
+    this.asked++
+    try {
+      const chunks: Uint8Array[] = []
+      for await (const chunk of request as AsyncIterable<Uint8Array>) chunks.push(chunk)
+      const { nonce, messageImprint } = TimeStampReq.fromBER(new Uint8Array(Buffer.concat(chunks)))
+      const asked = {
+        nonce: nonce?.valueBlock.valueHexView.slice() ?? new Uint8Array(),
+        imprint: messageImprint.hashedMessage.valueBlock.valueHexView.slice(),
+        signer: this.signer,
+      }
+      if (this.misbehaviour) await this.misbehaviour(asked, reply, this)
+      else send(reply, await this.token(asked))
+    } catch (error) {
+      reply.destroy(error as Error)
+    }
+  }
+}
+
+export function send(reply: ServerResponse, body: Uint8Array, type = 'application/timestamp-reply'): void {
+  reply.writeHead(200, { 'Content-Type': type }).end(body)
+}
+
+export async function rootOf(name: string): Promise<Issuer> {
+  const keys = await keyPair('P-256', name)
+  return { keys, certificate: await certificate({ name, keys, authority: {}, keyUsage: 0x06 }) }
+}
+
+export async function signerUnder(issuer: Issuer, terms: Partial<CertificateTerms> = {}): Promise<Issuer> {
+  const keys = await keyPair('P-256', 'signer')
+  const extendedKeyUsage = { critical: true, purposes: [OID.timeStamping] }
+  return {
+    keys,
+    certificate: await certificate({ name: 'signer', keys, issuer, keyUsage: 0x80, extendedKeyUsage, ...terms }),
+  }
+}

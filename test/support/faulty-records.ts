@@ -1,0 +1,58 @@
+import { RegistryError } from '../../core/errors.ts'
+import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
+
+/** `before`: fails with nothing applied. `after`: is applied, and the answer is lost. */
+export type CommitFault = 'before' | 'after'
+
+/** A record store whose commits can be made to fail: failed and not applied, or failed but applied. */
+export class FaultyRecords implements RecordStore {
+  readonly #records: RecordStore
+  #faults = new Map<number, CommitFault>()
+  #commits = 0
+
+  constructor(records: RecordStore) {
+    this.#records = records
+  }
+
+  /** Commits so far, failed ones too. */
+  get commits(): number {
+    return this.#commits
+  }
+
+  /** Makes the `nth` commit from now (1: the next) fail. */
+  failCommit(nth: number, fault: CommitFault): void {
+    this.#faults.set(this.#commits + nth, fault)
+  }
+
+  async commit(commit: Commit): Promise<CommitResult> {
+    const fault = this.#faults.get(++this.#commits)
+    if (fault === 'before') throw new RegistryError('UNAVAILABLE', 'Injected: nothing was applied')
+    const result = await this.#records.commit(commit)
+    if (fault === 'after') throw new RegistryError('UNKNOWN_OUTCOME', 'Injected: the answer was lost')
+    return result
+  }
+
+  get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
+    return this.#records.get(keys)
+  }
+
+  list(range: Range): AsyncIterable<Entry> {
+    return this.#records.list(range)
+  }
+
+  readLog(from: number, count: number): Promise<Uint8Array> {
+    return this.#records.readLog(from, count)
+  }
+
+  logSize(): Promise<number> {
+    return this.#records.logSize()
+  }
+
+  positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
+    return this.#records.positionsOf(entries)
+  }
+
+  close(): Promise<void> {
+    return this.#records.close()
+  }
+}

@@ -1,0 +1,45 @@
+import { createPublicKey, randomBytes, type KeyObject } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { openLocalLedger, type LocalLedger, type LocalLedgerOptions } from '../../adapters/local-ledger/index.ts'
+import type { PreparedAnchor } from '../../core/ports.ts'
+import { ManualClock } from './manual-clock.ts'
+import { temporaryFor } from './temporary.ts'
+
+/** A ledger's directory, its clock, and the ledgers opened on it, closed with the test. */
+export interface LedgerDirectory {
+  readonly directory: string
+  readonly blocks: string
+  readonly clock: ManualClock
+  readonly open: (options?: Partial<LocalLedgerOptions>) => Promise<LocalLedger>
+  readonly publicKey: () => Promise<KeyObject>
+  /** The file's lines, without line feeds. */
+  readonly lines: () => Promise<readonly string[]>
+}
+
+export async function ledgerDirectory(t: TestContext): Promise<LedgerDirectory> {
+  const directory = join(await temporaryFor(t), 'ledger')
+  const blocks = join(directory, 'blocks.jsonl')
+  const clock = new ManualClock()
+  return {
+    directory,
+    blocks,
+    clock,
+    open: async (options = {}) => {
+      const ledger = await openLocalLedger(directory, { clock, ...options })
+      t.after(() => ledger.close())
+      return ledger
+    },
+    publicKey: async () => createPublicKey(await readFile(join(directory, 'ledger.pub'))),
+    lines: async () => (await readFile(blocks, 'utf8')).split('\n').slice(0, -1),
+  }
+}
+
+export const input = (): Uint8Array => new Uint8Array(randomBytes(200))
+
+export async function send(ledger: LocalLedger, checkpoint = input()): Promise<PreparedAnchor> {
+  const prepared = await ledger.prepare({ checkpoint })
+  await ledger.broadcast(prepared.raw)
+  return prepared
+}

@@ -1,0 +1,87 @@
+import type { Clock } from '../../core/ports.ts'
+
+interface Sleeper {
+  readonly due: number
+  readonly wake: () => void
+}
+
+/** A clock that stands until it is advanced. Sleeps go by the time that passed, not by what the clock shows, as timers do. */
+export class ManualClock implements Clock {
+  #passed = 0
+  #offset: number
+  readonly #sleepers = new Set<Sleeper>()
+
+  constructor(now = Date.UTC(2026, 0, 1)) {
+    this.#offset = now
+  }
+
+  now(): number {
+    return this.#offset + this.#passed
+  }
+
+  /** How many sleeps wait now. */
+  get sleeping(): number {
+    return this.#sleepers.size
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted === true) return reject(signal.reason as Error)
+      if (ms <= 0) return resolve()
+      const onAbort = (): void => {
+        this.#sleepers.delete(sleeper)
+        reject(signal?.reason as Error)
+      }
+      const sleeper: Sleeper = {
+        due: this.#passed + ms,
+        wake: () => {
+          this.#sleepers.delete(sleeper)
+          signal?.removeEventListener('abort', onAbort)
+          resolve()
+        },
+      }
+      this.#sleepers.add(sleeper)
+      signal?.addEventListener('abort', onAbort, { once: true })
+    })
+  }
+
+  /** Sets the time without waking anybody: a machine's clock that jumps. */
+  set(now: number): void {
+    this.#offset = now - this.#passed
+  }
+
+  /** Lets `ms` pass. Sleeps end in the order they are due, and what they start runs (and may sleep again) before time goes on. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#passed + ms
+    for (;;) {
+      await settle()
+      const next = this.#next(end)
+      if (next === undefined) break
+      this.#passed = Math.max(this.#passed, next.due)
+      next.wake()
+    }
+    this.#passed = Math.max(this.#passed, end)
+    await settle()
+  }
+
+  #next(end: number): Sleeper | undefined {
+    let next: Sleeper | undefined
+    for (const sleeper of this.#sleepers)
+      if (sleeper.due <= end && (next === undefined || sleeper.due < next.due)) next = sleeper
+    return next
+  }
+}
+
+/** Lets everything run that needs no time and no real I/O. */
+export async function settle(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Waits, in real time, until it is true; for what a worker or a file does. Throws after `timeoutMs`. */
+export async function until(isTrue: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
+  const end = Date.now() + timeoutMs
+  while (!(await isTrue())) {
+    if (Date.now() > end) throw new Error(`Not true after ${timeoutMs} ms: ${isTrue.toString()}`)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}

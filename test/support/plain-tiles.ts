@@ -1,0 +1,20 @@
+import { concatBytes } from '../../core/bytes.ts'
+import { leafHash, nodeHash } from '../../core/log/tree/hasher.ts'
+import type { RowKind } from '../../sealer/kernel/tiles.ts'
+
+/** The tiles over a row as core/log/tree/tile.ts lays them out, hash by hash with node:crypto: what the kernel is held against. */
+export function plainTiles(row: Uint8Array, kind: RowKind): Uint8Array {
+  const hashes = Array.from({ length: row.length / 32 }, (_, i) => row.subarray(i * 32, i * 32 + 32))
+  const tiles: Uint8Array[] = []
+  for (let first = 0; first < hashes.length; first += 256) {
+    const piece = hashes.slice(first, first + 256)
+    for (let level = kind === 'entries' ? piece.map(leafHash) : piece; level.length > 0; level = pairsOf(level))
+      tiles.push(...level)
+  }
+  return concatBytes(...tiles)
+}
+
+const pairsOf = (hashes: readonly Uint8Array[]): Uint8Array[] =>
+  Array.from({ length: hashes.length >> 1 }, (_, i) =>
+    nodeHash(hashes[2 * i] as Uint8Array, hashes[2 * i + 1] as Uint8Array),
+  )

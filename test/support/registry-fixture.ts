@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto'
+import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
+import { encodeUtf8 } from '../../core/bytes.ts'
+import {
+  openRegistry,
+  OPERATOR,
+  type BlobStore,
+  type EvidenceFiles,
+  type PermissionLevel,
+  type Registry,
+  type RegistryOptions,
+  type Scope,
+  type StagedFile,
+} from '../../core/index.ts'
+import { keys } from '../../core/store/keys.ts'
+import { decodeRecord } from '../../core/store/records.ts'
+import type { NewEvidence } from '../../core/registry/schemas.ts'
+import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
+import { ManualClock, settle } from './manual-clock.ts'
+import { CrashableProcess } from './crashable-process.ts'
+
+export const COMPANY = 'acme'
+const YEAR_MS = 365 * 24 * 3_600_000
+
+/** The stores of one registry and its clock: they outlive every process that opens it. */
+export class World {
+  readonly records = new MemoryRecords()
+  readonly signedHead = new MemorySignedHead()
+  readonly clock = new ManualClock()
+  readonly secret = new Uint8Array(32).fill(7)
+  /** Keys of the blobs that are stored now. */
+  readonly stored = new Set<string>()
+  readonly blobs: BlobStore
+
+  constructor() {
+    const blobs = new MemoryBlobs()
+    this.blobs = {
+      put: async (key, body, options) => {
+        const digest = await blobs.put(key, body, options)
+        this.stored.add(key)
+        return digest
+      },
+      get: (key, range, signal) => blobs.get(key, range, signal),
+      delete: async (key) => {
+        await blobs.delete(key)
+        this.stored.delete(key)
+      },
+      close: () => blobs.close(),
+    }
+  }
+
+  /** Every key of a family, in order. */
+  async keysOf(family: string): Promise<string[]> {
+    const found: string[] = []
+    for await (const { key } of this.records.list({ gte: `${family}/`, lt: `${family}0` })) found.push(key)
+    return found
+  }
+
+  /** Keys of announced, doomed and stored blobs, and of the files that records use. All agree where nothing is left behind. */
+  async blobState() {
+    const files: string[] = []
+    for await (const { value } of this.records.list({ gte: 'fi/', lt: 'fi0' })) {
+      const file = decodeRecord<{ id: string; deletion?: object }>(value)
+      if (file.deletion === undefined) files.push(file.id)
+    }
+    return {
+      intents: (await this.keysOf('bi')).length,
+      dooms: (await this.keysOf('bd')).length,
+      files: files.sort(),
+      stored: [...this.stored].sort(),
+    }
+  }
+}
+
+export interface FixtureOptions {
+  readonly world?: World
+  readonly sealer?: SealerOptions
+  readonly registry?: Partial<RegistryOptions>
+}
+
+/** One process over a world. Batches close by `sealNow` only, and time stands until the clock is advanced. */
+export interface Fixture {
+  readonly world: World
+  readonly clock: ManualClock
+  readonly process: CrashableProcess
+  readonly registry: Registry
+  /** The operator in `COMPANY`, which exists. */
+  readonly scope: Scope
+  /** A source system of this level, and its key. */
+  readonly system: (
+    permissions: PermissionLevel,
+    companyId?: string,
+  ) => Promise<{ readonly scope: Scope; readonly id: string; readonly apiKey: string }>
+  readonly stage: (content?: string, name?: string, mimeType?: string) => Promise<StagedFile>
+  /** Creates an evidence in Tools/Drills, or wherever the input says; answers its external id. */
+  readonly evidence: (input?: Partial<NewEvidence>, files?: EvidenceFiles) => Promise<string>
+  /** Lets hours pass. Seals first: a sealer with an open batch looks at it four times a second. */
+  readonly wait: (hours: number) => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+export async function openFixture({
+  world = new World(),
+  sealer,
+  registry: more,
+}: FixtureOptions = {}): Promise<Fixture> {
+  const { clock, signedHead, secret } = world
+  const process = new CrashableProcess(world.records, world.blobs)
+  const registry = await openRegistry({
+    records: process.records,
+    blobs: process.blobs,
+    signedHead,
+    secret,
+    clock,
+    sealer: createSealer({ engine: new InlineEngine(), maxWaitMs: YEAR_MS, pollIntervalMs: YEAR_MS, ...sealer }),
+    ...more,
+  })
+  // The sweep of the start has ended.
+  await settle()
+  const scope: Scope = { companyId: COMPANY, principal: OPERATOR }
+  const system: Fixture['system'] = async (permissions, companyId = COMPANY) => {
+    const apiKey = `key-${randomUUID()}`
+    const operator: Scope = { companyId, principal: OPERATOR }
+    const { id } = await registry.sourceSystems.create(operator, { name: apiKey, apiKey, permissions })
+    const principal = await registry.sourceSystems.authenticate(companyId, apiKey)
+    if (principal === undefined) throw new Error('A key that was just made is not known')
+    return { scope: { companyId, principal }, id, apiKey }
+  }
+  const [company] = await world.records.get([keys.company(COMPANY)])
+  if (company === undefined) await registry.sourceSystems.create(scope, { name: 'first' })
+  return {
+    world,
+    clock,
+    process,
+    registry,
+    scope,
+    system,
+    stage: (content = 'content', name = 'note.txt', mimeType = 'text/plain') =>
+      registry.files.stage(scope, { name, mimeType, body: bodyOf(content) }, { maxBytes: 1_000 }),
+    evidence: async (input = {}, files) => {
+      const externalId = input.externalId ?? 'e-1'
+      const place = { categoryName: 'Tools', subcategoryName: 'Drills' }
+      await registry.evidences.create(scope, { ...place, name: 'A drill', ...input, externalId }, files)
+      return externalId
+    },
+    wait: async (hours) => {
+      await registry.sealNow()
+      await clock.advance(hours * 3_600_000)
+    },
+    close: () => registry.close(),
+  }
+}
+
+/** Runs with a fixture, and closes it. */
+export async function withRegistry(use: (fixture: Fixture) => Promise<void>, options?: FixtureOptions): Promise<void> {
+  const fixture = await openFixture(options)
+  try {
+    await use(fixture)
+  } finally {
+    await fixture.close()
+  }
+}
+
+export async function* bodyOf(...chunks: readonly string[]): AsyncGenerator<Uint8Array, void, undefined> {
+  for (const chunk of chunks) yield encodeUtf8(chunk)
+}
+
+/** The whole content of a stored file. */
+export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of body) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** For `assert.rejects`. */
+export const refused = (code: string) => ({ name: 'RegistryError', code })

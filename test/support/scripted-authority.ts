@@ -1,0 +1,43 @@
+import { RegistryError } from '../../core/errors.ts'
+import type { TimestampAuthority, ValidationData } from '../../core/ports.ts'
+
+export type Fault = 'before' | 'after'
+
+/** A real timestamp authority that can be down: it fails before it stamps, or after, so that its token is lost. */
+export class ScriptedAuthority implements TimestampAuthority {
+  readonly info: TimestampAuthority['info']
+  /** The next calls fail so; then it works again. */
+  readonly faults: Fault[] = []
+  /** While true, every call fails before it stamps. */
+  isDown = false
+  /** What is kept with each token. */
+  evidence: readonly ValidationData[] = []
+  calls = 0
+  stamped = 0
+  isClosed = false
+  readonly #authority: TimestampAuthority
+
+  constructor(authority: TimestampAuthority, info: Partial<TimestampAuthority['info']> = {}) {
+    this.#authority = authority
+    this.info = { ...authority.info, ...info }
+  }
+
+  async stamp(bytes: Uint8Array): Promise<Uint8Array> {
+    this.calls++
+    const fault = this.faults.shift()
+    if (this.isDown || fault === 'before') throw new RegistryError('AUTHORITY_FAILED', 'Injected: it is down')
+    const response = await this.#authority.stamp(bytes)
+    this.stamped++
+    if (fault === 'after') throw new RegistryError('AUTHORITY_FAILED', 'Injected: its answer was lost')
+    return response
+  }
+
+  async validationDataOf(): Promise<readonly ValidationData[]> {
+    return this.evidence
+  }
+
+  /** The real one outlives a sealer here. */
+  async close(): Promise<void> {
+    this.isClosed = true
+  }
+}

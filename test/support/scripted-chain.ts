@@ -1,0 +1,141 @@
+import { concatBytes, sha256, sha256Of, toHex, u64 } from '../../core/bytes.ts'
+import { RegistryError } from '../../core/errors.ts'
+import type { Anchor, AnchorInfo, AnchorStatus, PreparedAnchor } from '../../core/ports.ts'
+
+export type Step = 'prepare' | 'broadcast' | 'status'
+
+interface Transaction {
+  readonly raw: Uint8Array
+  state: 'pending' | 'mined' | 'failed'
+  block: number
+  reason: string
+}
+
+const CONFIRMATIONS = 3
+const SETTLED_CONFIRMATIONS = 20
+
+/** A chain that does what a test says: mines, drops, reorganises, refuses, and loses its answers. */
+export class ScriptedChain implements Anchor {
+  readonly info: AnchorInfo
+  readonly #known = new Map<string, Transaction>()
+  /** The first block that each reorganisation replaced. */
+  readonly #branches: number[] = []
+  readonly #faults = new Map<Step, ('before' | 'after')[]>()
+  readonly prepared: { readonly checkpoint: string; readonly replaces: readonly string[] }[] = []
+  readonly broadcasts: string[] = []
+  height = 0
+  /** While true it takes no transaction twice, as some nodes do. */
+  refusesKnown = false
+  /** While true every call fails. */
+  isDown = false
+  isClosed = false
+  /** While true what waits is passed over: `stuck`, and in no block. */
+  isStuck = false
+  /** While true it takes no transaction at all. */
+  refusesAll = false
+  #nonce = 0
+
+  constructor(network = 'test') {
+    this.info = { type: 'scripted', network, chainId: 0, assurance: 'independent' }
+  }
+
+  /** The next call of a step fails: with nothing done, or done and its answer lost. */
+  fail(step: Step, fault: 'before' | 'after'): void {
+    const faults = this.#faults.get(step) ?? []
+    this.#faults.set(step, [...faults, fault])
+  }
+
+  async prepare({ checkpoint, replaces = [] }: Parameters<Anchor['prepare']>[0]): Promise<PreparedAnchor> {
+    return this.#attempt('prepare', () => {
+      this.prepared.push({ checkpoint: Buffer.from(checkpoint).toString(), replaces: replaces.map(({ ref }) => ref) })
+      const raw = concatBytes(u64(this.#nonce++), checkpoint)
+      return { ref: refOf(raw), raw }
+    })
+  }
+
+  async broadcast(raw: Uint8Array): Promise<void> {
+    this.#attempt('broadcast', () => {
+      const ref = refOf(raw)
+      this.broadcasts.push(ref)
+      if (this.refusesAll) throw new RegistryError('ANCHOR_FAILED', 'underpriced')
+      if (this.refusesKnown && this.#known.has(ref)) throw new RegistryError('ANCHOR_FAILED', 'already known')
+      if (!this.#known.has(ref)) this.#known.set(ref, { raw, state: 'pending', block: 0, reason: '' })
+    })
+  }
+
+  async status(transactions: readonly PreparedAnchor[]): Promise<readonly AnchorStatus[]> {
+    return this.#attempt('status', () => transactions.map(({ ref }) => this.#statusOf(this.#known.get(ref))))
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true
+  }
+
+  /** Blocks follow; what is pending goes into the first of them. */
+  mine(blocks = 1): void {
+    for (const transaction of this.#known.values())
+      if (transaction.state === 'pending' && !this.isStuck)
+        Object.assign(transaction, { state: 'mined', block: this.height + 1 })
+    this.height += blocks
+  }
+
+  /** The last blocks are gone, and what was in them is forgotten. */
+  reorganise(blocks: number): void {
+    this.height -= blocks
+    this.#branches.push(this.height + 1)
+    for (const [ref, transaction] of this.#known)
+      if (transaction.state === 'mined' && transaction.block > this.height) this.#known.delete(ref)
+  }
+
+  /** The mempool forgets. */
+  drop(ref: string): void {
+    this.#known.delete(ref)
+  }
+
+  /** This transaction can never be included. */
+  kill(ref: string): void {
+    const transaction = this.#known.get(ref)
+    if (transaction !== undefined) Object.assign(transaction, { state: 'failed', reason: 'nonce too low' })
+  }
+
+  /** How many reorganisations replaced this block or one before it: its hash tells. */
+  #branchAt(block: number): number {
+    return this.#branches.filter((first) => first <= block).length
+  }
+
+  /** How many transactions are in blocks. */
+  get mined(): number {
+    return [...this.#known.values()].filter(({ state }) => state === 'mined').length
+  }
+
+  #statusOf(transaction: Transaction | undefined): AnchorStatus {
+    if (transaction === undefined) return { state: 'unknown' }
+    if (transaction.state === 'pending') return { state: 'pending', stuck: this.isStuck }
+    if (transaction.state === 'failed') return { state: 'failed', reason: transaction.reason }
+    const confirmations = this.height - transaction.block + 1
+    const place = {
+      blockNumber: transaction.block,
+      blockHash: `0x${toHex(sha256Of(u64(this.#branchAt(transaction.block)), u64(transaction.block)))}`,
+      blockTime: transaction.block * 1000,
+      confirmations,
+    }
+    return confirmations >= CONFIRMATIONS
+      ? {
+          state: 'confirmed',
+          proof: Uint8Array.of(transaction.block),
+          settled: confirmations >= SETTLED_CONFIRMATIONS,
+          ...place,
+        }
+      : { state: 'included', ...place }
+  }
+
+  #attempt<T>(step: Step, act: () => T): T {
+    const fault = this.isDown ? 'before' : this.#faults.get(step)?.shift()
+    if (fault === 'before') throw new RegistryError('ANCHOR_FAILED', `Injected: ${step} did nothing`)
+    const answer = act()
+    if (fault === 'after') throw new RegistryError('ANCHOR_FAILED', `Injected: the answer of ${step} was lost`)
+    return answer
+  }
+}
+
+const refOf = (raw: Uint8Array): string => `0x${toHex(sha256(raw))}`

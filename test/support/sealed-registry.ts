@@ -1,0 +1,138 @@
+import { join } from 'node:path'
+import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
+import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
+import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
+import { encodeUtf8 } from '../../core/bytes.ts'
+import { openRegistry, OPERATOR, type Registry, type StagedFile } from '../../core/index.ts'
+import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
+import { ManualClock, until } from './manual-clock.ts'
+
+/** A registry in memory whose stamps and anchors are real, and a history that has everything in it. */
+export interface SealedRegistry {
+  readonly registry: Registry
+  readonly records: MemoryRecords
+  readonly blobs: MemoryBlobs
+  readonly signedHead: MemorySignedHead
+  readonly clock: ManualClock
+  readonly secret: Uint8Array
+  /** DER of the time stamp authority's CA. */
+  readonly trustAnchor: Uint8Array
+  readonly scope: { readonly companyId: string; readonly principal: typeof OPERATOR }
+  readonly stage: (name: string, content: string, mimeType?: string) => Promise<StagedFile>
+  /** Seals, then lets time pass until the newest checkpoint is stamped and its anchor confirmed. */
+  readonly settle: () => Promise<void>
+}
+
+const HOUR_MS = 60 * 60 * 1_000
+
+/** `authorities`: who stamps in place of the one local authority. */
+export async function openSealedRegistry(
+  directory: string,
+  seed = 7,
+  authorities?: (clock: ManualClock) => Promise<Pick<SealerOptions, 'timestampAuthorities' | 'quorum'>>,
+): Promise<SealedRegistry> {
+  const clock = new ManualClock()
+  const [records, blobs, signedHead] = [new MemoryRecords(), new MemoryBlobs(), new MemorySignedHead()]
+  const secret = new Uint8Array(32).fill(seed)
+  const tsa = await openLocalTsa(join(directory, 'tsa'), { clock })
+  const anchor = await openLocalLedger(join(directory, 'ledger'), { clock })
+  const registry = await openRegistry({
+    records,
+    blobs,
+    signedHead,
+    secret,
+    clock,
+    // Intervals, so that a batch's stamp and anchor are also later than the batch.
+    sealer: createSealer({
+      engine: new InlineEngine(),
+      ...(authorities === undefined ? { timestampAuthority: tsa } : await authorities(clock)),
+      anchor,
+      tsaIntervalMs: HOUR_MS,
+      anchorIntervalMs: HOUR_MS,
+    }),
+  })
+  const scope = { companyId: 'acme', principal: OPERATOR }
+  await registry.sourceSystems.create(scope, { name: 'warehouse' })
+  return {
+    registry,
+    records,
+    blobs,
+    signedHead,
+    clock,
+    secret,
+    trustAnchor: tsa.trustAnchor,
+    scope,
+    stage: (name, content, mimeType = 'text/plain') =>
+      registry.files.stage(scope, { name, mimeType, body: bodyOf(content) }, { maxBytes: 1_000_000 }),
+    async settle() {
+      await registry.sealNow()
+      let rounds = 0
+      await until(async () => {
+        // Short steps while a first stamp and anchor may be under way, then over the interval at once.
+        await clock.advance(rounds++ < 100 ? 5_000 : HOUR_MS)
+        const { sealedSize, stampedSize, anchoredSize } = registry.status()
+        return stampedSize === sealedSize && anchoredSize === sealedSize
+      })
+    },
+  }
+}
+
+async function* bodyOf(content: string): AsyncGenerator<Uint8Array, void, undefined> {
+  yield encodeUtf8(content)
+}
+
+/** What `fillRegistry` wrote. */
+export interface Filled {
+  /** An evidence with an image, files, updates, a transfer and a deleted file; in three batches. */
+  readonly drill: string
+  readonly plain: string
+  readonly keptFile: string
+  readonly deletedFile: string
+  readonly imageFile: string
+  /** Attached in a batch whose stamp and anchor are those of the next batch. */
+  readonly billFile: string
+}
+
+export async function fillRegistry({ registry, scope, stage, settle, clock }: SealedRegistry): Promise<Filled> {
+  const { evidences } = registry
+  const place = { categoryName: 'Tools & Gärten', subcategoryName: 'Drills' }
+  const [image, kept, deleted] = [
+    await stage('drill.png', 'not really a picture', 'image/png'),
+    await stage('manual.txt', 'Read this first.'),
+    await stage('draft.txt', 'Never mind.'),
+  ]
+  const drill = {
+    ...place,
+    externalId: 'drill/4711',
+    name: 'Drill',
+    owner: 'Ada',
+    summary: 'A drill',
+    meta: { a: [1] },
+  }
+  await evidences.create(scope, drill, { image, files: [kept, deleted] })
+  await evidences.create(scope, { ...place, externalId: 'plain', name: 'Plain' })
+  await settle()
+  await clock.advance(1_000)
+  await evidences.update(scope, drill.externalId, {
+    owner: 'Grace',
+    description: 'Repaired',
+    meta: { b: { c: null } },
+    updateActionDescription: 'New bit',
+    updateActionPersona: 'Smith',
+    eventDescription: 'In the workshop',
+  })
+  const bill = await stage('bill.txt', 'One euro.')
+  await evidences.update(scope, drill.externalId, {}, [bill])
+  await registry.sealNow()
+  await evidences.update(scope, 'plain', { actionType: 'stolen' })
+  await registry.files.delete(scope, { fileId: deleted.id })
+  await settle()
+  return {
+    drill: drill.externalId,
+    plain: 'plain',
+    keptFile: kept.id,
+    deletedFile: deleted.id,
+    imageFile: image.id,
+    billFile: bill.id,
+  }
+}

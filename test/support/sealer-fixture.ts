@@ -1,0 +1,79 @@
+import { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
+import { concatBytes, sha256Of, u64 } from '../../core/bytes.ts'
+import { openLogIdentity, type LogIdentity } from '../../core/log/identity.ts'
+import { LogReader } from '../../core/log/reader.ts'
+import type { Logger, RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports.ts'
+import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
+import { ManualClock } from './manual-clock.ts'
+
+export const BENCH_SECRET = new Uint8Array(32).fill(3)
+
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly fields: object
+  readonly message: string
+}
+
+/** A log and its sealers, in memory, with time that stands. Close it; that closes every sealer made here. */
+export class SealerBench {
+  readonly clock = new ManualClock()
+  readonly lines: LogLine[] = []
+  readonly records: RecordStore
+  readonly signedHead: SignedHeadKeeper
+  readonly identity: LogIdentity
+  #events = 0
+  readonly #sealers: Sealer[] = []
+
+  private constructor(records: RecordStore, signedHead: SignedHeadKeeper, identity: LogIdentity) {
+    this.records = records
+    this.signedHead = signedHead
+    this.identity = identity
+  }
+
+  static async open(
+    records: RecordStore = new MemoryRecords(),
+    signedHead: SignedHeadKeeper = new MemorySignedHead(),
+  ): Promise<SealerBench> {
+    const clock = new ManualClock()
+    const identity = await openLogIdentity({ records, secret: BENCH_SECRET, clock })
+    return new SealerBench(records, signedHead, identity)
+  }
+
+  get logger(): Logger {
+    const at = (level: LogLine['level']) => (fields: object, message: string) =>
+      void this.lines.push({ level, fields, message })
+    return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  }
+
+  /** A new reader, with nothing in its cache. */
+  get reader(): LogReader {
+    return new LogReader(this.records)
+  }
+
+  /** Appends events, as one commit, and answers their entries. */
+  async append(count: number): Promise<readonly Uint8Array[]> {
+    const entries = Array.from({ length: count }, () => sha256Of(u64(this.#events++)))
+    await this.records.commit({ append: concatBytes(...entries) })
+    return entries
+  }
+
+  /** Makes and starts a sealer. Its batches close by hand (`sealNow`), unless the options say otherwise. */
+  async start(options: SealerOptions = {}, records = this.records): Promise<Sealer> {
+    const sealer = createSealer({ engine: new InlineEngine(), maxWaitMs: 3_600_000, ...options })
+    this.#sealers.push(sealer)
+    const { signedHead, identity, clock, logger } = this
+    await sealer.start({ records, signedHead, identity, clock, logger })
+    return sealer
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#sealers.map((sealer) => sealer.close()))
+  }
+}
+
+/** Every stored record of a family, by key. */
+export async function recordsOf(records: RecordStore, family: string): Promise<ReadonlyMap<string, Uint8Array>> {
+  const found = new Map<string, Uint8Array>()
+  for await (const { key, value } of records.list({ gte: `${family}/`, lt: `${family}0` })) found.set(key, value)
+  return found
+}

@@ -1,0 +1,330 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TSchema } from 'typebox'
+import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
+import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
+import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
+import {
+  openRegistry,
+  systemClock,
+  type BlobStore,
+  type Logger,
+  type RecordStore,
+  type Registry,
+} from '../../core/index.ts'
+import { keys } from '../../core/store/keys.ts'
+import type { PermissionLevel } from '../../core/registry/permissions.ts'
+import { validate } from '../../core/registry/validation.ts'
+import { createSealer, InlineEngine } from '../../sealer/index.ts'
+import { BASE_PATH, createApp, listen, type App, type AppOptions } from '../../server/index.ts'
+import { parametersOf, type Endpoint } from '../../server/contract/endpoint.ts'
+import { categories } from '../../server/routes/categories.ts'
+import { evidences } from '../../server/routes/evidences.ts'
+import { files } from '../../server/routes/files.ts'
+import { log } from '../../server/routes/log.ts'
+import { sourceSystems } from '../../server/routes/source-systems.ts'
+import { verification } from '../../server/routes/verification.ts'
+import { AuthorizationError, OperationError, VerificationError } from '../../server/contract/shapes.ts'
+
+/** Every endpoint of the contract by its operation's id. */
+export const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map(
+  [categories, evidences, files, sourceSystems, verification, log].flatMap(({ endpoints }) =>
+    endpoints.map((endpoint) => [endpoint.id, endpoint]),
+  ),
+)
+
+export const OPERATOR_KEY = 'operator-key-of-the-tests'
+
+export interface ServiceOptions extends Partial<Omit<AppOptions, 'registry' | 'logger'>> {
+  /** Default 20 ms. An hour keeps the sealer still. */
+  readonly sealMaxWaitMs?: number
+  readonly wrapRecords?: (records: RecordStore) => RecordStore
+  readonly wrapBlobs?: (blobs: BlobStore) => BlobStore
+  readonly logger?: Logger
+  readonly headersTimeoutMs?: number
+}
+
+export interface CallOptions {
+  readonly key?: string
+  /** Path parameters, not encoded. */
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly json?: unknown
+  readonly form?: FormData
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** Parsed, where it is JSON. The tests read what they expect; the shape was checked already. */
+  readonly body: ReturnType<typeof JSON.parse>
+}
+
+export interface Company {
+  readonly id: string
+  readonly keys: Readonly<Record<PermissionLevel, string>>
+  readonly systems: Readonly<Record<PermissionLevel, string>>
+}
+
+export class Service {
+  readonly registry: Registry
+  readonly records: RecordStore
+  readonly blobs: CountingBlobs
+  readonly app: App
+  readonly port: number
+  /** Of the authority and the ledger. */
+  readonly directory: string
+  readonly #close: () => Promise<void>
+
+  constructor(parts: {
+    registry: Registry
+    records: RecordStore
+    blobs: CountingBlobs
+    app: App
+    port: number
+    directory: string
+    close: () => Promise<void>
+  }) {
+    ;({
+      registry: this.registry,
+      records: this.records,
+      blobs: this.blobs,
+      app: this.app,
+      port: this.port,
+      directory: this.directory,
+      close: this.#close,
+    } = parts)
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  close(): Promise<void> {
+    return this.#close()
+  }
+
+  fetch(path: string, init?: RequestInit): Promise<Response> {
+    return fetch(`${this.url}${path}`, init)
+  }
+
+  /** Asks an endpoint, and checks the answer against the shape that the endpoint promises, or against that of its errors. */
+  async call(id: string, options: CallOptions = {}): Promise<Answer> {
+    const endpoint = endpointOf(id)
+    const headers: Record<string, string> = { ...options.headers }
+    if (options.key !== undefined) headers['x-api-key'] = options.key
+    if (options.json !== undefined) headers['content-type'] ??= 'application/json'
+    const body =
+      options.json === undefined
+        ? options.form
+        : typeof options.json === 'string'
+          ? options.json
+          : JSON.stringify(options.json)
+    const response = await this.fetch(pathOf(endpoint, options), {
+      method: endpoint.method,
+      headers,
+      ...(body !== undefined && { body }),
+    })
+    const answer = await answerOf(response)
+    checkShape(endpoint, answer)
+    return answer
+  }
+
+  /** As `call`, where success is expected. */
+  async ok(id: string, options: CallOptions = {}): Promise<Answer['body']> {
+    const { status, body, text } = await this.call(id, options)
+    assert.ok(status < 300, `${id}: ${status} ${text.slice(0, 300)}`)
+    return body
+  }
+
+  /** As `call`, where a failure is expected. */
+  async refused(id: string, status: number, code: string, options: CallOptions = {}): Promise<Answer> {
+    const answer = await this.call(id, options)
+    assert.deepEqual(
+      [answer.status, answer.body?.code],
+      [status, code],
+      `${id}: ${answer.status} ${answer.text.slice(0, 300)}`,
+    )
+    return answer
+  }
+
+  /** A new company with a source system for each level. */
+  async company(id: string): Promise<Company> {
+    const made = { keys: {} as Record<PermissionLevel, string>, systems: {} as Record<PermissionLevel, string> }
+    for (const permissions of ['R', 'I', 'U', 'A'] as const) {
+      const apiKey = `${id}-${permissions}-${randomBytes(9).toString('hex')}`
+      const { id: system } = await this.ok('createSourceSystem', {
+        key: OPERATOR_KEY,
+        params: { COMPANY_ID: id },
+        json: { name: permissions, apiKey, permissions },
+      })
+      made.keys[permissions] = apiKey
+      made.systems[permissions] = system
+    }
+    return { id, ...made }
+  }
+
+  /** Everything that is stored: equal texts, equal stores. */
+  async snapshot(): Promise<string> {
+    const lines: string[] = []
+    for await (const { key, value } of this.records.list({ gte: '!', lt: '~' }))
+      lines.push(`${key} ${Buffer.from(value).toString('hex')}`)
+    return [...lines, ...[...this.blobs.kept].sort()].join('\n')
+  }
+
+  /** Intents and dooms of blobs that nobody finished. */
+  async unfinished(): Promise<readonly string[]> {
+    const found: string[] = []
+    for (const range of [keys.blobIntents(), keys.pendingDeletions()])
+      for await (const { key } of this.records.list(range)) found.push(key)
+    return found
+  }
+
+  /** Waits until the sealer has done so much. */
+  async until(condition: () => Promise<boolean> | boolean, what: string, timeoutMs = 10_000): Promise<void> {
+    const deadline = Date.now() + timeoutMs
+    while (!(await condition())) {
+      assert.ok(Date.now() < deadline, `waited too long: ${what}`)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+}
+
+/** Blobs in memory that know which they hold. */
+export class CountingBlobs implements BlobStore {
+  readonly kept = new Set<string>()
+  readonly #inner: BlobStore
+
+  constructor(inner: BlobStore) {
+    this.#inner = inner
+  }
+
+  put: BlobStore['put'] = async (key, body, options) => {
+    const digest = await this.#inner.put(key, body, options)
+    this.kept.add(key)
+    return digest
+  }
+  get: BlobStore['get'] = (key, range, signal) => this.#inner.get(key, range, signal)
+  delete: BlobStore['delete'] = async (key) => {
+    await this.#inner.delete(key)
+    this.kept.delete(key)
+  }
+  close: BlobStore['close'] = () => this.#inner.close()
+}
+
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** The whole service over memory on a free port of the loopback: sealer, authority and ledger with short times. */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const {
+    sealMaxWaitMs = 20,
+    wrapRecords = (it) => it,
+    wrapBlobs = (it) => it,
+    logger = silent,
+    headersTimeoutMs = 5_000,
+    ...app
+  } = options
+  const directory = await mkdtemp(join(tmpdir(), 'evidence-server-'))
+  const records = wrapRecords(new MemoryRecords())
+  const blobs = new CountingBlobs(wrapBlobs(new MemoryBlobs()))
+  const sealer = createSealer({
+    engine: new InlineEngine(),
+    timestampAuthority: await openLocalTsa(join(directory, 'tsa'), { clock: systemClock }),
+    anchor: await openLocalLedger(join(directory, 'ledger'), { clock: systemClock, blockTimeMs: 20, confirmations: 2 }),
+    maxWaitMs: sealMaxWaitMs,
+    pollIntervalMs: 10,
+  })
+  const registry = await openRegistry({
+    records,
+    blobs,
+    sealer,
+    signedHead: new MemorySignedHead(),
+    secret: new Uint8Array(randomBytes(32)),
+    operatorKey: OPERATOR_KEY,
+    logger,
+  })
+  const made = await createApp({
+    registry,
+    logger,
+    publicUrl: () => 'https://evidence.example',
+    maxFileBytes: 1024 * 1024,
+    maxFilesPerRequest: 20,
+    uploadIdleMs: 5_000,
+    rateLimitPerMinute: 0,
+    trustProxy: false,
+    ...app,
+  })
+  const server = await listen(made, {
+    host: '127.0.0.1',
+    port: 0,
+    headersTimeoutMs,
+    uploadIdleMs: 5_000,
+    shutdownMs: 100,
+  })
+  const close = async (): Promise<void> => {
+    await server.close()
+    await registry.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+  return new Service({ registry, records, blobs, app: made, port: server.port, directory, close })
+}
+
+export function endpointOf(id: string): Endpoint {
+  const endpoint = ENDPOINTS.get(id)
+  assert.ok(endpoint, `there is no endpoint ${id}`)
+  return endpoint
+}
+
+export function pathOf(endpoint: Endpoint, { params = {}, query }: CallOptions): string {
+  let path = endpoint.path
+  for (const name of parametersOf(endpoint.path)) {
+    const value = params[name]
+    assert.ok(value !== undefined, `${endpoint.id} needs ${name}`)
+    path = path.replace(`{${name}}`, encodeURIComponent(value)).replace(`{${name}*}`, value)
+  }
+  return `${BASE_PATH}${path}${query ? `?${new URLSearchParams(query).toString()}` : ''}`
+}
+
+export async function answerOf(response: Response): Promise<Answer> {
+  const text = Buffer.from(await response.arrayBuffer()).toString('latin1')
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson && text !== '' ? JSON.parse(Buffer.from(text, 'latin1').toString('utf8')) : undefined,
+  }
+}
+
+function checkShape(endpoint: Endpoint, { status, body, text }: Answer): void {
+  const schema = shapeOf(endpoint, status)
+  if (schema === undefined) return
+  assert.ok(body !== undefined, `${endpoint.id} answered ${status} without JSON: ${text.slice(0, 200)}`)
+  validate(schema, body)
+}
+
+function shapeOf({ answer, path }: Endpoint, status: number): TSchema | undefined {
+  if (status === 401 || status === 403) return AuthorizationError
+  if (status < 300) return 'schema' in answer ? answer.schema : undefined
+  if (status < 400) return undefined
+  const isProof = 'schema' in answer && answer.others?.[status] !== undefined
+  if (isProof) return answer.schema
+  return path.startsWith('/merkle/') ? VerificationError : OperationError
+}
+
+/** A form of texts and files; a file is `[name, content, type?]`. */
+export function formOf(
+  fields: Readonly<Record<string, string>>,
+  sent: readonly (readonly [field: string, name: string, content: string | Uint8Array, type?: string])[] = [],
+): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.set(name, value)
+  for (const [field, name, content, type = 'text/plain'] of sent)
+    form.append(field, new File([content], name, { type }))
+  return form
+}
