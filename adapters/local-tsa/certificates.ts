@@ -12,7 +12,7 @@ import {
   setOf,
   smallInteger,
   utf8String,
-} from './der.ts'
+} from '../../core/verify/der.ts'
 
 /** Every certificate says what it is, so that nobody takes one for an independent authority's. */
 const NOTICE = 'LOCAL TEST - NOT A TRUSTED AUTHORITY'

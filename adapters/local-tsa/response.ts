@@ -11,7 +11,7 @@ import {
   sequence,
   setOf,
   smallInteger,
-} from './der.ts'
+} from '../../core/verify/der.ts'
 
 /** Below 2.999, the arc for examples (X.660 § 7.3 note): a policy that promises nothing, as befits a test authority. */
 export const LOCAL_POLICY = '2.999.3161.1'

@@ -1,4 +1,4 @@
-import { boolean, integer, objectIdentifier, octetString, sequence, smallInteger } from '../local-tsa/der.ts'
+import { boolean, integer, objectIdentifier, octetString, sequence, smallInteger } from '../../core/verify/der.ts'
 import type { RevocationAddresses } from '../../core/verify/revocation.ts'
 
 export type ImprintHash = 'sha256' | 'sha384' | 'sha512'

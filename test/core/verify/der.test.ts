@@ -13,12 +13,12 @@ import {
   sequence,
   setOf,
   utf8String,
-} from '../../../adapters/local-tsa/der.ts'
+} from '../../../core/verify/der.ts'
 import { toHex } from '../../../core/bytes.ts'
 
 const hexOf = (value: asn1js.BaseBlock): string => toHex(new Uint8Array(value.toBER()))
 
-test('integers are the shortest, and positive', () => {
+test('integer: uses the shortest encoding and stays positive', () => {
   // X.690 § 8.3.
   const vectors: readonly [readonly number[], string][] = [
     [[], '020100'],
@@ -31,7 +31,7 @@ test('integers are the shortest, and positive', () => {
   for (const [bytes, hex] of vectors) assert.equal(toHex(integer(Uint8Array.from(bytes))), hex)
 })
 
-test('integers are those that asn1js writes', () => {
+test('integer: equals what asn1js writes', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 2n ** 160n }), (value) => {
       const hex = value.toString(16)
@@ -41,7 +41,7 @@ test('integers are those that asn1js writes', () => {
   )
 })
 
-test('object identifiers are those that asn1js writes', () => {
+test('objectIdentifier: equals what asn1js writes', () => {
   for (const value of [
     '1.2.840.113549.1.9.16.1.4',
     '2.5.29.37',
@@ -54,7 +54,7 @@ test('object identifiers are those that asn1js writes', () => {
   assert.equal(toHex(objectIdentifier('2.999.3')), '0603883703')
 })
 
-test('lengths take the fewest bytes', () => {
+test('lengths use as few bytes as possible', () => {
   for (const [length, head] of [
     [0, '0400'],
     [127, '047f'],
@@ -66,19 +66,19 @@ test('lengths take the fewest bytes', () => {
     assert.equal(toHex(octetString(new Uint8Array(length)).subarray(0, head.length / 2)), head)
 })
 
-test('sets are sorted by their encodings', () => {
+test('setOf: sorts the encodings; sequence: keeps the order', () => {
   const [a, b, c] = [octetString(Uint8Array.of(2)), octetString(Uint8Array.of(1)), boolean(true)]
   assert.equal(toHex(setOf(a, b, c)), `3109${toHex(c)}${toHex(b)}${toHex(a)}`)
   assert.equal(toHex(sequence(a, b)), `3006${toHex(a)}${toHex(b)}`)
 })
 
-test('bits, booleans and texts', () => {
+test('bitString, boolean and utf8String', () => {
   assert.equal(toHex(bitString(Uint8Array.of(0x80), 7)), '03020780')
   assert.equal(toHex(boolean(false)), '010100')
   assert.equal(toHex(utf8String('é')), '0c02c3a9')
 })
 
-test('times: a fraction without trailing zeros, and two digits of the year until 2049', () => {
+test('generalizedTime drops trailing zeros; certificateTime uses two-digit years until 2049', () => {
   const text = (der: Uint8Array): string => `${der[0]?.toString(16)} ${Buffer.from(der.subarray(2)).toString()}`
   assert.equal(text(generalizedTime(Date.UTC(2026, 0, 2, 3, 4, 5))), '18 20260102030405Z')
   assert.equal(text(generalizedTime(Date.UTC(2026, 0, 2, 3, 4, 5, 120))), '18 20260102030405.12Z')
