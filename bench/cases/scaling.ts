@@ -1,7 +1,7 @@
-import { InlineEngine, PoolEngine } from '../sealer/index.ts'
-import type { TreeEngine } from '../core/index.ts'
-import { median, shown, type Bench, type Row } from './bench.ts'
-import { hashTree } from './engine/ours.ts'
+import { InlineEngine, PoolEngine } from '../../sealer/index.ts'
+import type { TreeEngine } from '../../core/index.ts'
+import { median, shown, type Bench, type Row } from '../run/case.ts'
+import { hashTree } from '../workload/our-tree.ts'
 
 const WORKERS = [1, 2, 4]
 const ROUNDS = 7

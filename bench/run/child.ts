@@ -3,7 +3,7 @@ import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A module of this folder in a process of its own, from source or from the build as we are. Its stdout is a pipe, or goes to a file. */
+/** A module of bench/, by its path from there, in a process of its own, from source or from the build as we are. Its stdout is a pipe, or goes to a file. */
 export function startChild(
   module: string,
   args: readonly string[],
@@ -13,7 +13,7 @@ export function startChild(
   }: { readonly env?: Readonly<Record<string, string>>; readonly stdout?: 'pipe' | number } = {},
 ) {
   const isSource = import.meta.url.endsWith('.ts')
-  const path = fileURLToPath(new URL(isSource ? module : module.replace(/\.ts$/, '.js'), import.meta.url))
+  const path = fileURLToPath(new URL(`../${isSource ? module : module.replace(/\.ts$/, '.js')}`, import.meta.url))
   return spawn(process.execPath, [...(isSource ? ['--import', 'tsx'] : []), path, ...args], {
     stdio: ['ignore', stdout, 'inherit'],
     // eslint-disable-next-line node/no-process-env -- handed on

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { openPostgresRecords } from '../adapters/postgres/index.ts'
-import { LogReader } from '../core/log/reader.ts'
-import { PostgresServer } from '../test/support/postgres-server.ts'
-import { shown, type Bench } from './bench.ts'
-import { inFlight, openBenchRegistry, type BenchRegistry } from './registry.ts'
+import { openPostgresRecords } from '../../adapters/postgres/index.ts'
+import { LogReader } from '../../core/log/reader.ts'
+import { PostgresServer } from '../../test/support/postgres-server.ts'
+import { shown, type Bench } from '../run/case.ts'
+import { inFlight, openBenchRegistry, type BenchRegistry } from '../workload/registry.ts'
 
 const WIDTHS = [1, 16, 256] as const
 const DAY_MS = 86_400_000

@@ -6,7 +6,7 @@ import { encodeRecord } from '../../core/store/record-codec.ts'
 import type { Entry, Key, RecordStore, TreeEngine, Version } from '../../core/ports.ts'
 import { nodeAt, TILE_HEIGHT } from '../../core/log/tree/tile.ts'
 import { InlineEngine, PoolEngine, writeBatchProofs } from '../../sealer/index.ts'
-import { countOf, type Contestant, type Tree } from './contestant.ts'
+import { countOf, type Contestant, type Tree } from './tree-builder.ts'
 
 /** The tiles of every level over packed entries, level by level, as sealing makes them: all nodes of the tree. */
 export async function hashTree(engine: TreeEngine, entries: Uint8Array): Promise<readonly (readonly Uint8Array[])[]> {

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { median, shown, type Bench } from './bench.ts'
-import { runChild } from './child.ts'
-import { BATCH, type Sealed } from './sealing-child.ts'
+import { median, shown, type Bench } from '../run/case.ts'
+import { runChild } from '../run/child.ts'
+import { BATCH, type Sealed } from '../programs/sealing.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000]
 const ROUNDS = 3
@@ -41,7 +41,7 @@ export const sealing: Bench = {
       findings[`proofMicrosAt${size}`] = of('proofMicros')
     }
     const one = await inDirectory((directory) =>
-      runChild<{ lateMs: number; worstMs: number }>('./sealing-child.ts', ['one', directory]),
+      runChild<{ lateMs: number; worstMs: number }>('./programs/sealing.ts', ['one', directory]),
     )
     findings['batchOfOneMsAfterDue'] = shown(one.lateMs)
     findings['batchOfOneWorstMsAfterDue'] = shown(one.worstMs)
@@ -57,8 +57,8 @@ export const sealing: Bench = {
 
 const sealOnce = (size: number): Promise<Sealed> =>
   inDirectory(async (directory) => {
-    await runChild('./sealing-child.ts', ['fill', directory, String(size)])
-    return runChild<Sealed>('./sealing-child.ts', ['seal', directory])
+    await runChild('./programs/sealing.ts', ['fill', directory, String(size)])
+    return runChild<Sealed>('./programs/sealing.ts', ['seal', directory])
   })
 
 async function inDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {

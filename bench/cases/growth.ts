@@ -1,5 +1,12 @@
-import { median, shown, type Bench, type BenchContext } from './bench.ts'
-import { evidenceOf, inFlight, makePlaces, openBenchRegistry, placeOf, type BenchRegistry } from './registry.ts'
+import { median, shown, type Bench, type BenchContext } from '../run/case.ts'
+import {
+  evidenceOf,
+  inFlight,
+  makePlaces,
+  openBenchRegistry,
+  placeOf,
+  type BenchRegistry,
+} from '../workload/registry.ts'
 
 const IN_FLIGHT = 256
 const BATCH = 1_000

@@ -2,12 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openS3Blobs } from '../adapters/s3/index.ts'
-import type { BlobStore } from '../core/ports.ts'
-import { openBucketBlobs, openFileBlobs } from '../server/startup/blobs.ts'
-import { loadConfig, type Config } from '../server/settings/config.ts'
-import { Ceph, cephIsMissing, CREDENTIALS } from '../test/support/ceph.ts'
-import { shown, type Bench, type Row } from './bench.ts'
+import { openS3Blobs } from '../../adapters/s3/index.ts'
+import type { BlobStore } from '../../core/ports.ts'
+import { openBucketBlobs, openFileBlobs } from '../../server/startup/blobs.ts'
+import { loadConfig, type Config } from '../../server/settings/config.ts'
+import { Ceph, cephIsMissing, CREDENTIALS } from '../../test/support/ceph.ts'
+import { shown, type Bench, type Row } from '../run/case.ts'
 
 /**
  * Files in a bucket against files on this machine, in one run: many small ones, and one large at a time. The bucket is the

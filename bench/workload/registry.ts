@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { FileSignedHead, openLocalBlobs } from '../adapters/files/index.ts'
-import { openLevelRecords } from '../adapters/level/index.ts'
-import { OPERATOR, openRegistry, type RecordStore, type Registry, type Scope } from '../core/index.ts'
-import { createSealer, type SealerOptions } from '../sealer/index.ts'
+import { FileSignedHead, openLocalBlobs } from '../../adapters/files/index.ts'
+import { openLevelRecords } from '../../adapters/level/index.ts'
+import { OPERATOR, openRegistry, type RecordStore, type Registry, type Scope } from '../../core/index.ts'
+import { createSealer, type SealerOptions } from '../../sealer/index.ts'
 
 export interface BenchRegistry {
   readonly registry: Registry

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { shown, type Row } from './bench.ts'
+import { shown, type Row } from '../run/case.ts'
 
-const SOURCE = 'bench/native-nodes.c'
+const SOURCE = 'bench/peers/native-nodes.c'
 /** Vectors of so many bytes, and the flag in /proc/cpuinfo of processors that have them. */
 const WIDTHS = [
   { bytes: 16, flag: 'sse2' },

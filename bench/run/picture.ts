@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse, View } from 'vega'
 import { compile, type TopLevelSpec } from 'vega-lite'
-import type { BenchResult, Row } from './bench.ts'
+import type { BenchResult, Row } from './case.ts'
 import type { Machine } from './machine.ts'
 
 /** `npm run bench:draw`: makes `bench/results/NAME.svg` of each `NAME.json` there that has a picture. */

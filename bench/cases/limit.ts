@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { createHash, hash as oneShot } from 'node:crypto'
-import { TILE_WIDTH } from '../core/log/tree/tile.ts'
-import { InlineEngine } from '../sealer/index.ts'
-import { median, shown, type Bench, type Row } from './bench.ts'
-import { nativeNodes } from './native-nodes.ts'
+import { TILE_WIDTH } from '../../core/log/tree/tile.ts'
+import { InlineEngine } from '../../sealer/index.ts'
+import { median, shown, type Bench, type Row } from '../run/case.ts'
+import { nativeNodes } from '../peers/native-nodes.ts'
 
 const NODE_BYTES = 65
 const ROUNDS = 7

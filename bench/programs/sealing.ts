@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { FileSignedHead, openLocalBlobs } from '../adapters/files/index.ts'
-import { openLevelRecords } from '../adapters/level/index.ts'
-import { OPERATOR, openRegistry, type RecordStore, type Registry, type TreeEngine } from '../core/index.ts'
-import { createSealer, PoolEngine } from '../sealer/index.ts'
-import { median } from './bench.ts'
-import { RecordingStore } from './bare-creates.ts'
+import { FileSignedHead, openLocalBlobs } from '../../adapters/files/index.ts'
+import { openLevelRecords } from '../../adapters/level/index.ts'
+import { OPERATOR, openRegistry, type RecordStore, type Registry, type TreeEngine } from '../../core/index.ts'
+import { createSealer, PoolEngine } from '../../sealer/index.ts'
+import { median } from '../run/case.ts'
+import { RecordingStore } from '../peers/bare-creates.ts'
 import { join } from 'node:path'
 
 /** The steps of `sealing`, each in a process of its own so that its memory can be told: `fill`, `seal`, `one`. */

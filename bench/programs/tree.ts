@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { median } from '../bench.ts'
-import { oursInline, oursPooled } from './ours.ts'
+import { median } from '../run/case.ts'
+import { oursInline, oursPooled } from '../workload/our-tree.ts'
 import {
   fixed,
   merkletreejs,
@@ -9,8 +9,8 @@ import {
   persistent,
   withCreateHash,
   withOneShot,
-} from './peers.ts'
-import { HASH, Taken, type Contestant } from './contestant.ts'
+} from '../peers/npm-trees.ts'
+import { HASH, Taken, type Contestant } from '../workload/tree-builder.ts'
 
 /** One contestant at one size in a process of its own, so that its memory can be told; writes what it measured to stdout. */
 

@@ -1,6 +1,6 @@
 /*
  * H(01 || left || right) of RFC 6962 in C, as many nodes side by side as a vector of BYTES holds (-DBYTES=16, 32 or 64): what one thread
- * of this processor can do without its SHA instructions, for bench/limit.ts to compare the WebAssembly kernel with, whose vectors have
+ * of this processor can do without its SHA instructions, for bench/cases/limit.ts to compare the WebAssembly kernel with, whose vectors have
  * 16 bytes. `native-nodes COUNT` prints the median ns a node and the last hash in hex.
  */
 #include <stdint.h>

@@ -10,7 +10,7 @@ import fixedMerkleTree from 'fixed-merkle-tree'
 import MerkleGenerator from 'merkle-tree-stream/generator.js'
 import { MerkleTree } from 'merkletreejs'
 import { createHash, hash as oneShot } from 'node:crypto'
-import { countOf, eachEntry, HASH, type Contestant } from './contestant.ts'
+import { countOf, eachEntry, HASH, type Contestant } from '../workload/tree-builder.ts'
 
 /**
  * What npm has, each as its documentation shows it, hashing with node:crypto where it takes a hash function. Given a hash with

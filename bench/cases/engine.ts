@@ -1,6 +1,6 @@
-import { median, shown, type Bench, type Row } from '../bench.ts'
-import { runChild } from '../child.ts'
-import { CONTESTANTS, type Measured } from './run-one.ts'
+import { median, shown, type Bench, type Row } from '../run/case.ts'
+import { runChild } from '../run/child.ts'
+import { CONTESTANTS, type Measured } from '../programs/tree.ts'
 
 const SIZES = [2 ** 10, 2 ** 14, 2 ** 17, 2 ** 20]
 const QUICK_SIZES = [2 ** 10, 2 ** 14]
@@ -62,7 +62,7 @@ const tookLong = (measured: Measured | undefined): boolean =>
 
 /** `undefined` where it did not end in time, or ran out of memory. */
 const runOne = (key: string, size: number): Promise<Measured | undefined> =>
-  runChild<Measured>('./engine/run-one.ts', [key, String(size)], LIMIT_MS).catch(() => undefined)
+  runChild<Measured>('./programs/tree.ts', [key, String(size)], LIMIT_MS).catch(() => undefined)
 
 function middle(runs: readonly Measured[]): Measured | undefined {
   const [first] = runs

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openLevelRecords, type LevelRecords } from '../adapters/level/index.ts'
-import { shown, type Bench } from './bench.ts'
+import { openLevelRecords, type LevelRecords } from '../../adapters/level/index.ts'
+import { shown, type Bench } from '../run/case.ts'
 
 /**
  * Synced commits a second of the Level store, each as large as creating an evidence: two checks, eight records of 500

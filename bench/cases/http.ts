@@ -2,9 +2,9 @@ import autocannon, { type Request } from 'autocannon'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { median, shown, type Bench, type BenchContext } from './bench.ts'
-import { startListening, stopChild } from './child.ts'
-import { evidenceOf, placeOf } from './registry.ts'
+import { median, shown, type Bench, type BenchContext } from '../run/case.ts'
+import { startListening, stopChild } from '../run/child.ts'
+import { evidenceOf, placeOf } from '../workload/registry.ts'
 
 const CONNECTIONS = 64
 const COMPANY = 'bench'
@@ -43,7 +43,7 @@ async function besideBareKoa(directory: string, service: Service, context: Bench
   const size = context.quick ? 2_000 : EVIDENCES
   await service.fill(size, context)
   const body = JSON.stringify(await service.json(`/evidences/${COMPANY}/evidence/item%200`))
-  const { child, url } = await startListening(directory, './bare-koa.ts', [body])
+  const { child, url } = await startListening(directory, './peers/bare-koa.ts', [body])
   try {
     return await measure(service, url, { size, bodyBytes: body.length, context })
   } finally {

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Level } from 'level'
-import { concatBytes, decodeUtf8, encodeUtf8, sha256, sha256HexOfText, toHex, u64 } from '../core/bytes.ts'
-import { keysToRead } from '../core/store/commit-plan.ts'
-import type { Commit, Key, RecordStore } from '../core/ports.ts'
+import { concatBytes, decodeUtf8, encodeUtf8, sha256, sha256HexOfText, toHex, u64 } from '../../core/bytes.ts'
+import { keysToRead } from '../../core/store/commit-plan.ts'
+import type { Commit, Key, RecordStore } from '../../core/ports.ts'
 
 /**
  * A bare loop of what creates do to the disk and the processor, and nothing else: the same reads, the same hashes of the same

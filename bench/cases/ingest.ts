@@ -1,9 +1,16 @@
 import { join } from 'node:path'
-import { OPENING_BYTES, SALT_BYTES, TAG_BYTES } from '../core/commitment/event-format.ts'
-import type { Key } from '../core/ports.ts'
-import { BareCreates, RecordingStore, type BareInput, type RecordedCreate } from './bare-creates.ts'
-import { median, shown, type Bench, type BenchContext, type Row } from './bench.ts'
-import { evidenceOf, inFlight, makePlaces, openBenchRegistry, placeOf, type BenchRegistry } from './registry.ts'
+import { OPENING_BYTES, SALT_BYTES, TAG_BYTES } from '../../core/commitment/event-format.ts'
+import type { Key } from '../../core/ports.ts'
+import { BareCreates, RecordingStore, type BareInput, type RecordedCreate } from '../peers/bare-creates.ts'
+import { median, shown, type Bench, type BenchContext, type Row } from '../run/case.ts'
+import {
+  evidenceOf,
+  inFlight,
+  makePlaces,
+  openBenchRegistry,
+  placeOf,
+  type BenchRegistry,
+} from '../workload/registry.ts'
 
 /** Creates in flight, and how many are timed in each round. */
 const WIDTHS = [
