@@ -1,4 +1,4 @@
-import { keys } from '../core/store/keys.ts'
+import { logKeys } from '../core/log/keys.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import type { ConfirmedAnchorRecord } from '../core/log/records.ts'
 import type { Range, RecordStore, Write } from '../core/ports.ts'
@@ -13,21 +13,21 @@ export async function anchorFrontierWrites(
   confirmed: ConfirmedAnchorRecord,
 ): Promise<readonly Write[]> {
   const { size, blockNumber } = confirmed
-  for await (const step of steps(records, { ...keys.confirmedAnchorsFrom(size), limit: 1 }))
+  for await (const step of steps(records, { ...logKeys.confirmedAnchorsFrom(size), limit: 1 }))
     if (step.blockNumber <= blockNumber) return []
-  const writes: Write[] = [{ key: keys.confirmedAnchor(size), value: encodeRecord(confirmed) }]
-  const below = { gte: keys.confirmedAnchorsFrom(0).gte, lt: keys.confirmedAnchor(size), reverse: true }
+  const writes: Write[] = [{ key: logKeys.confirmedAnchor(size), value: encodeRecord(confirmed) }]
+  const below = { gte: logKeys.confirmedAnchorsFrom(0).gte, lt: logKeys.confirmedAnchor(size), reverse: true }
   for await (const step of steps(records, below)) {
     // Blocks fall with sizes: the first lower one ends what is covered.
     if (step.blockNumber < blockNumber) break
-    writes.push({ key: keys.confirmedAnchor(step.size), value: null })
+    writes.push({ key: logKeys.confirmedAnchor(step.size), value: null })
   }
   return writes
 }
 
 /** The size of the largest step that is none of `except`, 0 where there is none. */
 export async function largestStep(records: RecordStore, except: readonly number[]): Promise<number> {
-  for await (const { size } of steps(records, { ...keys.confirmedAnchorsFrom(0), reverse: true }))
+  for await (const { size } of steps(records, { ...logKeys.confirmedAnchorsFrom(0), reverse: true }))
     if (!except.includes(size)) return size
   return 0
 }
@@ -42,12 +42,13 @@ export async function restepWrites(
   confirmed: readonly ConfirmedAnchorRecord[],
 ): Promise<readonly Write[]> {
   const before: ConfirmedAnchorRecord[] = []
-  for await (const step of steps(records, keys.confirmedAnchorsFrom(Math.min(...sizes)))) before.push(step)
+  for await (const step of steps(records, logKeys.confirmedAnchorsFrom(Math.min(...sizes)))) before.push(step)
   const all = [...before.filter(({ size }) => !sizes.includes(size)), ...confirmed]
   const after = all.filter((step) => !all.some((other) => covers(other, step)))
   const writes = new Map<number, Write>()
-  for (const { size } of before) writes.set(size, { key: keys.confirmedAnchor(size), value: null })
-  for (const step of after) writes.set(step.size, { key: keys.confirmedAnchor(step.size), value: encodeRecord(step) })
+  for (const { size } of before) writes.set(size, { key: logKeys.confirmedAnchor(size), value: null })
+  for (const step of after)
+    writes.set(step.size, { key: logKeys.confirmedAnchor(step.size), value: encodeRecord(step) })
   return [...writes.values()]
 }
 

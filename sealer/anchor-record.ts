@@ -1,6 +1,6 @@
 import { fromBase64, toBase64 } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
-import { keys } from '../core/store/keys.ts'
+import { logKeys } from '../core/log/keys.ts'
 import { encodeRecord } from '../core/store/record-codec.ts'
 import type { AnchorConfirmation, AnchorRecord, AnchorTransaction } from '../core/log/records.ts'
 import type { AnchorInfo, AnchorStatus, PreparedAnchor, Write } from '../core/ports.ts'
@@ -8,7 +8,7 @@ import type { AnchorInfo, AnchorStatus, PreparedAnchor, Write } from '../core/po
 export type Confirmed = Extract<AnchorStatus, { readonly state: 'confirmed' }>
 
 export const anchorWrite = (anchor: AnchorRecord): Write => ({
-  key: keys.anchor(anchor.size),
+  key: logKeys.anchor(anchor.size),
   value: encodeRecord(anchor),
 })
 

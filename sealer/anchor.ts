@@ -1,6 +1,6 @@
 import { encodeUtf8, toBase64 } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
-import { keys } from '../core/store/keys.ts'
+import { logKeys } from '../core/log/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import {
@@ -234,7 +234,7 @@ export class Anchorer {
   }
 
   async #head(): Promise<Head> {
-    const [entry] = await this.#host.records.get([keys.anchorHead()])
+    const [entry] = await this.#host.records.get([logKeys.anchorHead()])
     return { record: decodeRecord<AnchorHeadRecord>(entry) ?? NO_ANCHORS, version: entry?.version ?? null }
   }
 
@@ -245,8 +245,8 @@ export class Anchorer {
   /** One commit for anchors and the head. A conflict is another sealer's step: the next step reads what it left. */
   async #commit(head: Head, record: AnchorHeadRecord, writes: readonly Write[]): Promise<void> {
     await this.#host.records.commit({
-      checks: [{ key: keys.anchorHead(), version: head.version }],
-      writes: [...writes, { key: keys.anchorHead(), value: encodeRecord(record) }],
+      checks: [{ key: logKeys.anchorHead(), version: head.version }],
+      writes: [...writes, { key: logKeys.anchorHead(), value: encodeRecord(record) }],
     })
   }
 }

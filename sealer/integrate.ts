@@ -1,6 +1,6 @@
 import { equalBytes } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
-import { keys } from '../core/store/keys.ts'
+import { logKeys } from '../core/log/keys.ts'
 import type { StoredTiles } from '../core/log/stored-tiles.ts'
 import type { Key, TreeEngine } from '../core/ports.ts'
 import { emptyRoot, HASH_BYTES } from '../core/log/tree/hasher.ts'
@@ -43,7 +43,7 @@ export async function integrate(
   let [oldCount, newCount] = [oldSize, newSize]
   for (let level = 0; newCount > oldCount; level++) {
     const first = Math.floor(oldCount / TILE_WIDTH)
-    for (const [i, tile] of built.entries()) tiles.set(keys.tile(level, first + i), tile)
+    for (const [i, tile] of built.entries()) tiles.set(logKeys.tile(level, first + i), tile)
     ;[oldCount, newCount] = [first, Math.floor(newCount / TILE_WIDTH)]
     if (newCount > oldCount) built = await engine.tiles(await rowAbove(stored, level + 1, oldCount, built), 'nodes')
   }
@@ -87,7 +87,7 @@ async function rootFrom(tiles: ReadonlyMap<Key, Uint8Array>, stored: StoredTiles
   const range = { start: 0, end: size }
   const inHand = (place: NodeId): Uint8Array | undefined => {
     const { tileLevel, tileIndex, row, offset } = tileOfNode(place)
-    const tile = tiles.get(keys.tile(tileLevel, tileIndex))
+    const tile = tiles.get(logKeys.tile(tileLevel, tileIndex))
     return tile && nodeAt(tile, row, offset)
   }
   const others = await stored.nodes(nodesOfRange(range).filter((place) => inHand(place) === undefined))

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isRegistryError } from '../core/errors.ts'
-import { keys } from '../core/store/keys.ts'
+import { logKeys } from '../core/log/keys.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import type { SealerLeaseRecord } from '../core/log/records.ts'
 import type { Clock, Entry, RecordStore, Version } from '../core/ports.ts'
@@ -40,7 +40,7 @@ export class SealerLease {
     await this.#asking?.catch(() => undefined)
     if (this.#renewedAt === undefined) return
     try {
-      const [entry] = await this.#records.get([keys.sealerLease()])
+      const [entry] = await this.#records.get([logKeys.sealerLease()])
       if (entry === undefined || !this.#isMine(entry)) return
       await this.#records.commit({
         checks: [{ key: entry.key, version: entry.version }],
@@ -53,7 +53,7 @@ export class SealerLease {
 
   async #ask(): Promise<boolean> {
     const now = this.#clock.now()
-    const [entry] = await this.#records.get([keys.sealerLease()])
+    const [entry] = await this.#records.get([logKeys.sealerLease()])
     if (entry !== undefined && !this.#isMine(entry)) {
       this.#renewedAt = undefined
       if (this.#watched?.version !== entry.version) this.#watched = { version: entry.version, since: now }
@@ -67,7 +67,7 @@ export class SealerLease {
   }
 
   async #take(version: Version | null): Promise<boolean> {
-    const key = keys.sealerLease()
+    const key = logKeys.sealerLease()
     const lease: SealerLeaseRecord = { holder: this.#holder }
     try {
       return (await this.#records.commit({ checks: [{ key, version }], writes: [{ key, value: encodeRecord(lease) }] }))

@@ -1,7 +1,7 @@
 import { equalBytes, fromHex, toHex } from '../core/bytes.ts'
 import { isRegistryError, RegistryError } from '../core/errors.ts'
 import type { IdSource } from '../core/ids.ts'
-import { keys } from '../core/store/keys.ts'
+import { logKeys } from '../core/log/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import type { BatchIndexRecord, BatchRecord, CheckpointRecord, TreeHeadRecord } from '../core/log/records.ts'
@@ -148,8 +148,8 @@ export class BatchSealer {
     const checkpoint: CheckpointRecord = { size: head.size, root: head.root, note }
     // A conflict is another sealer's checkpoint of the same tree.
     await records.commit({
-      checks: [{ key: keys.checkpoint(head.size), version: null }],
-      writes: [{ key: keys.checkpoint(head.size), value: encodeRecord(checkpoint) }],
+      checks: [{ key: logKeys.checkpoint(head.size), version: null }],
+      writes: [{ key: logKeys.checkpoint(head.size), value: encodeRecord(checkpoint) }],
     })
     logger.info({ size: head.size, root: head.root }, 'checkpoint signed')
   }
@@ -173,7 +173,7 @@ export class BatchSealer {
   }
 
   async #head(): Promise<Head> {
-    const [entry] = await this.#host.records.get([keys.treeHead()])
+    const [entry] = await this.#host.records.get([logKeys.treeHead()])
     const record = decodeRecord<TreeHeadRecord>(entry)
     return {
       record: record ?? { size: 0, root: toHex(emptyRoot()), batchId: null, time: 0 },
@@ -188,7 +188,7 @@ export class BatchSealer {
       const packed = await records.readLog(at, Math.min(SCAN_ENTRIES, to - at))
       const openings: string[] = []
       for (let i = 0; i < packed.length; i += HASH_BYTES)
-        openings.push(keys.controlOpening(toHex(packed.subarray(i, i + HASH_BYTES))))
+        openings.push(logKeys.controlOpening(toHex(packed.subarray(i, i + HASH_BYTES))))
       if ((await records.get(openings)).includes(undefined)) return true
       this.#noEventBefore = at + openings.length
     }
@@ -210,13 +210,13 @@ export class BatchSealer {
       previous: head.batchId,
     }
     const result = await records.commit({
-      checks: [{ key: keys.treeHead(), version }],
+      checks: [{ key: logKeys.treeHead(), version }],
       writes: [
         ...Array.from(growth.tiles, ([key, value]) => ({ key, value })),
-        { key: keys.batch(end), value: encodeRecord(batch) },
-        { key: keys.batchById(batch.id), value: encodeRecord({ end } satisfies BatchIndexRecord) },
-        { key: keys.batchByRoot(batch.root), value: encodeRecord({ end } satisfies BatchIndexRecord) },
-        { key: keys.treeHead(), value: encodeRecord(headAfter(batch)) },
+        { key: logKeys.batch(end), value: encodeRecord(batch) },
+        { key: logKeys.batchById(batch.id), value: encodeRecord({ end } satisfies BatchIndexRecord) },
+        { key: logKeys.batchByRoot(batch.root), value: encodeRecord({ end } satisfies BatchIndexRecord) },
+        { key: logKeys.treeHead(), value: encodeRecord(headAfter(batch)) },
       ],
     })
     if (result.ok)

@@ -1,6 +1,6 @@
 import { toHex } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
-import { keys } from '../core/store/keys.ts'
+import { logKeys } from '../core/log/keys.ts'
 import { entryOf, tokenOpening } from '../core/commitment/log-entry.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
@@ -86,7 +86,7 @@ export class StampRounds {
 
   /** Decides on what is stored, commits, and decides anew where another token was faster. */
   async #store(first: StampRecord, stamped?: Stamped): Promise<void> {
-    const [whole, partial] = [keys.stamp(first.size), keys.partialStamp(first.size)]
+    const [whole, partial] = [logKeys.stamp(first.size), logKeys.partialStamp(first.size)]
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const [stamp, part] = await this.#host.records.get([whole, partial])
       const stored = decodeRecord<StampRecord>(stamp ?? part) ?? first
@@ -121,7 +121,7 @@ export class StampRounds {
       ...commit,
       writes: [
         ...(commit.writes ?? []),
-        { key: keys.controlOpening(toHex(entry)), value: opening },
+        { key: logKeys.controlOpening(toHex(entry)), value: opening },
         ...(await this.#newEvidence(stamped)),
       ],
       append: entry,
@@ -130,7 +130,7 @@ export class StampRounds {
 
   /** Only what is not there yet: a list of revoked certificates goes with a thousand tokens. */
   async #newEvidence({ token, evidence }: Stamped): Promise<readonly Write[]> {
-    const values = new Map(token.evidence.map(({ sha256 }, i) => [keys.validationData(sha256), evidence[i]?.der]))
+    const values = new Map(token.evidence.map(({ sha256 }, i) => [logKeys.validationData(sha256), evidence[i]?.der]))
     const stored = await this.#host.records.get([...values.keys()])
     return [...values].flatMap(([key, value], i) => (stored[i] === undefined && value ? [{ key, value }] : []))
   }

@@ -1,6 +1,6 @@
 import { MemoryRecords } from '../../adapters/memory/index.ts'
 import { toHex } from '../../core/bytes.ts'
-import { keys } from '../../core/store/keys.ts'
+import { logKeys } from '../../core/log/keys.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { encodeRecord } from '../../core/store/record-codec.ts'
 import type { Entry, Key, RecordStore, TreeEngine, Version } from '../../core/ports.ts'
@@ -67,12 +67,12 @@ class TilesInMemory extends MemoryRecords {
 async function stored(levels: readonly (readonly Uint8Array[])[], end: number): Promise<RecordStore> {
   const records = new TilesInMemory()
   for (const [level, tiles] of levels.entries())
-    for (const [i, tile] of tiles.entries()) records.hold(keys.tile(level, i), tile)
+    for (const [i, tile] of tiles.entries()) records.hold(logKeys.tile(level, i), tile)
   const batch = { id: BATCH, start: 0, end, root: rootOf(levels), createdAt: 0, previous: null }
   await records.commit({
     writes: [
-      { key: keys.batchById(BATCH), value: encodeRecord({ end }) },
-      { key: keys.batch(end), value: encodeRecord(batch) },
+      { key: logKeys.batchById(BATCH), value: encodeRecord({ end }) },
+      { key: logKeys.batch(end), value: encodeRecord(batch) },
     ],
   })
   return records

@@ -6,7 +6,7 @@ import type { Check } from './check.ts'
 
 /** Reads the bytes of every file that is there, and hashes them again. A deleted one's bytes are gone, or doomed. */
 export async function checkBlobs(check: Check, blobs: BlobStore): Promise<void> {
-  for await (const page of check.pages(keys.under('fi')))
+  for await (const page of check.pages(keys.files()))
     for (const entry of page) {
       const file = check.decode<FileRecord | DeletedFileRecord>('file', entry)
       if (file === undefined) continue

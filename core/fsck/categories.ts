@@ -7,23 +7,24 @@ import type {
   SourceSystemRecord,
   SubcategoryRecord,
 } from '../store/records.ts'
-import { partsOf, type Check } from './check.ts'
+import type { Check } from './check.ts'
+import { partsOfKey } from '../store/key.ts'
 import { expectCount } from './indexes.ts'
 
 /** Companies' own records: categories, subcategories, source systems. Holds the ids of all categories. */
 export async function checkCompanies(check: Check): Promise<void> {
   const companies = new Map<string, string>()
-  for await (const page of check.pages(keys.under('ca')))
+  for await (const page of check.pages(keys.allCategories()))
     for (const entry of page) {
-      const [, company = '', id = ''] = partsOf(entry.key)
+      const [, company = '', id = ''] = partsOfKey(entry.key)
       companies.set(id, company)
       const category = check.decode<CategoryRecord>('category', entry)
       if (category !== undefined) await checkCategory(check, company, entry.key, category)
     }
-  for await (const page of check.pages(keys.under('sc')))
+  for await (const page of check.pages(keys.subcategoryCounts()))
     for (const entry of page) {
       // A removed category leaves its counter at 0 behind.
-      const isKnown = companies.has(partsOf(entry.key)[1] ?? '')
+      const isKnown = companies.has(partsOfKey(entry.key)[1] ?? '')
       if (!isKnown) expectCount(check, entry.key, entry, 0)
     }
   await checkSubcategories(check, companies)
@@ -54,7 +55,7 @@ async function checkImage(check: Check, key: Key, { id, imageId }: CategoryRecor
 }
 
 async function checkSubcategories(check: Check, companies: ReadonlyMap<string, string>): Promise<void> {
-  for await (const page of check.pages(keys.under('su')))
+  for await (const page of check.pages(keys.allSubcategories()))
     for (const entry of page) {
       const subcategory = check.decode<SubcategoryRecord>('category', entry)
       if (subcategory === undefined) continue
@@ -67,14 +68,14 @@ async function checkSubcategories(check: Check, companies: ReadonlyMap<string, s
       await expectLeads(check, keys.subcategoryName(categoryId, name), id)
       await checkImage(check, entry.key, subcategory)
     }
-  for (const family of ['so', 'sx'])
-    for await (const page of check.pages(keys.under(family)))
+  for (const range of [keys.allSubcategoryListings(), keys.allSubcategoryNames()])
+    for await (const page of check.pages(range))
       for (const entry of page) await expectSubcategory(check, companies, entry)
 }
 
 /** A listing or a name of a subcategory leads to it. */
 async function expectSubcategory(check: Check, companies: ReadonlyMap<string, string>, entry: Entry): Promise<void> {
-  const [family, category = '', last = ''] = partsOf(entry.key)
+  const [family, category = '', last = ''] = partsOfKey(entry.key)
   const id = family === 'so' ? last : check.decode<{ readonly id: string }>('index', entry)?.id
   if (id === undefined) return
   const found = await check.read<SubcategoryRecord>('category', keys.subcategory(companies.get(category) ?? '', id))
@@ -85,9 +86,9 @@ async function expectSubcategory(check: Check, companies: ReadonlyMap<string, st
 }
 
 async function checkNames(check: Check): Promise<void> {
-  for await (const page of check.pages(keys.under('cn')))
+  for await (const page of check.pages(keys.allCategoryNames()))
     for (const entry of page) {
-      const [, company = ''] = partsOf(entry.key)
+      const [, company = ''] = partsOfKey(entry.key)
       const index = check.decode<{ readonly id: string }>('index', entry)
       const category = index && (await check.read<CategoryRecord>('category', keys.category(company, index.id)))
       const leads = category !== undefined && keys.categoryName(company, category.name) === entry.key
@@ -97,11 +98,11 @@ async function checkNames(check: Check): Promise<void> {
 
 async function checkSourceSystems(check: Check): Promise<void> {
   const macs = new Map<string, string>()
-  for await (const page of check.pages(keys.under('ss')))
+  for await (const page of check.pages(keys.allSourceSystems()))
     for (const entry of page) {
       const system = check.decode<SourceSystemRecord>('source system', entry)
       if (system === undefined) continue
-      const [, company = ''] = partsOf(entry.key)
+      const [, company = ''] = partsOfKey(entry.key)
       macs.set(keys.apiKey(system.mac), system.id)
       check.expect(
         keys.sourceSystem(company, system.id) === entry.key,
@@ -120,11 +121,11 @@ async function checkSourceSystems(check: Check): Promise<void> {
       const same = key?.systemId === system.id && key.active === system.active && key.permissions === system.permissions
       check.expect(same, 'source system', keys.apiKey(system.mac), `It does not open ${system.id} as that says`)
     }
-  for await (const page of check.pages(keys.under('sk')))
+  for await (const page of check.pages(keys.apiKeys()))
     for (const { key } of page) check.expect(macs.has(key), 'source system', key, 'A key of no source system')
-  for await (const page of check.pages(keys.under('sn')))
+  for await (const page of check.pages(keys.allSourceSystemNames()))
     for (const entry of page) {
-      const [, company = ''] = partsOf(entry.key)
+      const [, company = ''] = partsOfKey(entry.key)
       const index = check.decode<{ readonly id: string }>('index', entry)
       const system =
         index && (await check.read<SourceSystemRecord>('source system', keys.sourceSystem(company, index.id)))

@@ -135,6 +135,3 @@ export function jsonOf<T>(entry: Entry): T {
   if (typeof value !== 'object' || value === null) throw new TypeError('it is no JSON object')
   return value as T
 }
-
-/** The parts of a key, still encoded. */
-export const partsOf = (key: Key): readonly string[] => key.split('/')

@@ -1,6 +1,7 @@
 import { keys } from '../store/keys.ts'
 import type { Entry } from '../ports.ts'
-import { partsOf, type Check } from './check.ts'
+import type { Check } from './check.ts'
+import { partsOfKey } from '../store/key.ts'
 
 /** Events in pages, grouped by their evidence as they are asked for. */
 export class EventWalk {
@@ -11,7 +12,7 @@ export class EventWalk {
 
   constructor(check: Check) {
     this.#check = check
-    this.#pages = check.pages(keys.under('vh'))
+    this.#pages = check.pages(keys.allEvents())
   }
 
   /** Events before this evidence's belong to none that is there. */
@@ -48,4 +49,4 @@ export class EventWalk {
   }
 }
 
-const idOf = ({ key }: Entry): string => partsOf(key)[1] ?? ''
+const idOf = ({ key }: Entry): string => partsOfKey(key)[1] ?? ''

@@ -5,7 +5,8 @@ import { keys } from '../store/keys.ts'
 import type { Entry } from '../ports.ts'
 import { decodeTransaction, openEvent } from '../registry/event/event.ts'
 import type { DeletedFileRecord, EventFile, EventRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
-import { partsOf, type Check } from './check.ts'
+import type { Check } from './check.ts'
+import { partsOfKey } from '../store/key.ts'
 import { EventWalk } from './event-walk.ts'
 
 /**
@@ -14,9 +15,9 @@ import { EventWalk } from './event-walk.ts'
  */
 export async function checkEvidences(check: Check, origin: string): Promise<void> {
   const events = new EventWalk(check)
-  for await (const page of check.pages(keys.under('ev'))) {
+  for await (const page of check.pages(keys.evidences())) {
     for (const entry of page) {
-      const [, id = ''] = partsOf(entry.key)
+      const [, id = ''] = partsOfKey(entry.key)
       await events.skipTo(id)
       const record = check.decode<EvidenceRecord>('evidence', entry)
       if (record === undefined) continue

@@ -1,11 +1,13 @@
 import { equalBytes, fromHex } from '../bytes.ts'
 import { countOf } from '../store/counter.ts'
-import { keys } from '../store/keys.ts'
+import { keys, registryKeyRanges, type EvidenceScope } from '../store/keys.ts'
+import { logKeyRanges, logKeys } from '../log/keys.ts'
 import { entryOf } from '../commitment/log-entry.ts'
 import type { BatchIndexRecord, BatchRecord } from '../log/records.ts'
 import type { Entry, Key, Range } from '../ports.ts'
 import type { CategoryRecord, DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
-import { jsonOf, partsOf, type Check } from './check.ts'
+import { jsonOf, type Check } from './check.ts'
+import { partsOfKey } from '../store/key.ts'
 
 /** Records whose only purpose is to lead to others: that they lead where they say, and count what is there. */
 
@@ -14,15 +16,15 @@ export async function checkIndexes(check: Check): Promise<void> {
   await checkListings(check)
   await checkTransactions(check)
   await checkOtherOpenings(check)
-  await checkBatchIndex(check, keys.under('bx'), ({ id }) => keys.batchById(id))
-  await checkBatchIndex(check, keys.under('br'), ({ root }) => keys.batchByRoot(root))
+  await checkBatchIndex(check, logKeys.batchIds(), ({ id }) => logKeys.batchById(id))
+  await checkBatchIndex(check, logKeys.batchRoots(), ({ root }) => logKeys.batchByRoot(root))
   await checkFileRecords(check)
   await checkFileListings(check)
   await checkUnknown(check)
 }
 
 async function checkExternalIds(check: Check): Promise<void> {
-  for await (const page of check.pages(keys.under('ex'))) {
+  for await (const page of check.pages(keys.allExternalIds())) {
     const ids = page.map((entry) => check.decode<{ readonly id: string }>('index', entry)?.id)
     const evidences = await check.records.get(ids.map((id) => keys.evidence(String(id))))
     for (const [i, { key }] of page.entries()) {
@@ -37,10 +39,10 @@ async function checkExternalIds(check: Check): Promise<void> {
 /** Every listed evidence is one of that scope, and each scope's counter counts its listing. */
 async function checkListings(check: Check): Promise<void> {
   const counts = new ListingCounts(check)
-  for await (const page of check.pages(keys.under('el'))) {
-    const evidences = await check.records.get(page.map(({ key }) => keys.evidence(partsOf(key)[3] ?? '')))
+  for await (const page of check.pages(keys.allEvidenceListings())) {
+    const evidences = await check.records.get(page.map(({ key }) => keys.evidence(partsOfKey(key)[3] ?? '')))
     for (const [i, { key }] of page.entries()) {
-      const [, kind = '', scope = ''] = partsOf(key)
+      const [, kind = '', scope = ''] = partsOfKey(key)
       const evidence = check.decode<EvidenceRecord>('evidence', evidences[i])
       const scopes: Readonly<Record<string, string | undefined>> = {
         company: evidence?.company,
@@ -48,7 +50,7 @@ async function checkListings(check: Check): Promise<void> {
         subcategory: evidence?.subcategoryId,
       }
       check.expect(scopes[kind] === scope, 'index', key, 'It lists no evidence of this scope')
-      await counts.take(keys.key('ec', kind, scope))
+      await counts.take(keys.evidenceCount(kind as EvidenceScope, scope))
     }
     check.progress('indexes', page.length)
   }
@@ -77,10 +79,10 @@ class ListingCounts {
   async finish(): Promise<void> {
     await this.#compare()
     // What counts something, but has no listing.
-    for await (const page of this.#check.pages(keys.under('ec')))
+    for await (const page of this.#check.pages(keys.evidenceCounts()))
       for (const entry of page) {
-        const [, kind = '', scope = ''] = partsOf(entry.key)
-        const listing = { ...keys.under(keys.key('el', kind, scope)), limit: 1 }
+        const [, kind = '', scope = ''] = partsOfKey(entry.key)
+        const listing = { ...keys.evidencesIn(kind as EvidenceScope, scope), limit: 1 }
         let isEmpty = true
         for await (const _ of this.#check.records.list(listing)) isEmpty = false
         if (isEmpty) expectCount(this.#check, entry.key, entry, 0)
@@ -101,17 +103,17 @@ export function expectCount(check: Check, key: Key, entry: Entry | undefined, co
 
 /** Each stands for an entry of the log; that it opens and leads to its event is seen from the log's side. */
 async function checkTransactions(check: Check): Promise<void> {
-  for await (const page of check.pages(keys.under('tx'))) {
-    const entries = page.map(({ key }) => fromHex(partsOf(key)[1] ?? ''))
+  for await (const page of check.pages(keys.transactions())) {
+    const entries = page.map(({ key }) => fromHex(partsOfKey(key)[1] ?? ''))
     await expectInLog(check, page, entries)
     check.progress('indexes', page.length)
   }
 }
 
 async function checkOtherOpenings(check: Check): Promise<void> {
-  for await (const page of check.pages(keys.under('oe'))) {
+  for await (const page of check.pages(logKeys.controlOpenings())) {
     const entries = page.map(({ key, value }) => {
-      const entry = fromHex(partsOf(key)[1] ?? '')
+      const entry = fromHex(partsOfKey(key)[1] ?? '')
       return entry !== undefined && equalBytes(entryOf(value), entry) ? entry : undefined
     })
     await expectInLog(check, page, entries)
@@ -134,7 +136,7 @@ async function checkBatchIndex(check: Check, range: Range, keyOf: (batch: BatchR
   for await (const page of check.pages(range)) {
     const places = page.map((entry) => check.decode<BatchIndexRecord>('index', entry))
     for (const [i, { key }] of page.entries()) {
-      const batch = await check.read<BatchRecord>('batch', keys.batch(places[i]?.end ?? 0))
+      const batch = await check.read<BatchRecord>('batch', logKeys.batch(places[i]?.end ?? 0))
       check.expect(batch !== undefined && keyOf(batch) === key, 'index', key, 'It leads to no such batch')
     }
   }
@@ -142,7 +144,7 @@ async function checkBatchIndex(check: Check, range: Range, keyOf: (batch: BatchR
 
 /** Each file has the owner that it names: from the owner's side, only what is there was looked at. */
 async function checkFileRecords(check: Check): Promise<void> {
-  for await (const page of check.pages(keys.under('fi'))) {
+  for await (const page of check.pages(keys.files())) {
     for (const entry of page) {
       const file = check.decode<FileRecord | DeletedFileRecord>('file', entry)
       if (file === undefined) continue
@@ -175,8 +177,8 @@ async function expectImage(check: Check, { id, company, ownerKind, ownerId, vers
 }
 
 async function checkFileListings(check: Check): Promise<void> {
-  for await (const page of check.pages(keys.under('fo'))) {
-    const files = await check.records.get(page.map(({ key }) => keys.file(partsOf(key)[2] ?? '')))
+  for await (const page of check.pages(keys.allFileListings())) {
+    const files = await check.records.get(page.map(({ key }) => keys.file(partsOfKey(key)[2] ?? '')))
     for (const [i, { key }] of page.entries()) {
       const file = check.decode<FileRecord | DeletedFileRecord>('file', files[i])
       const leads = file !== undefined && keys.fileOf(file.ownerId, file.id) === key
@@ -186,31 +188,30 @@ async function checkFileListings(check: Check): Promise<void> {
   }
 }
 
-/** Every family of `core/store/keys.ts`: those with members, and those that are one record. */
-const FAMILIES =
-  'an ac ba bd bi br bx ca cn co cp ec el ev ex fi fo ik it oe sc sk sn so sp ss st su sx te ti tx vh'.split(' ')
-const SINGLES = ['ah', 'lg', 'op', 'sl', 'th']
-
-/** What stands between the known families. */
+/** Records whose key belongs to no family. */
 async function checkUnknown(check: Check): Promise<void> {
-  const known = [
-    ...FAMILIES.map((family) => keys.under(family)),
-    ...SINGLES.map((key) => ({ gte: key, lt: `${key}\0` })),
-  ]
+  const known = [...logKeyRanges, ...registryKeyRanges]
   let from = ''
   for (const { gte, lt } of known.toSorted((a, b) => (a.gte < b.gte ? -1 : 1))) {
-    for await (const { key } of check.records.list({ gte: from, lt: gte }))
-      check.differ('unknown', key, 'No part of the registry keeps such a record')
+    await reportUnknown(check, { gte: from, lt: gte })
     from = lt
   }
-  for await (const { key } of check.records.list({ gte: from, lt: '\x7f' }))
-    check.differ('unknown', key, 'No part of the registry keeps such a record')
-  await expectJson(check, ['co', 'bd', 'bi', 'ik', 'it'])
-}
-
-/** Families that lead nowhere: that they can be read. */
-async function expectJson(check: Check, families: readonly string[]): Promise<void> {
-  for (const family of families)
-    for await (const page of check.pages(keys.under(family)))
+  await reportUnknown(check, { gte: from, lt: '\x7f' })
+  for (const range of UNREFERENCED)
+    for await (const page of check.pages(range))
       for (const entry of page) check.guard('index', entry.key, () => jsonOf<object>(entry))
 }
+
+async function reportUnknown(check: Check, range: Range): Promise<void> {
+  for await (const { key } of check.records.list(range))
+    check.differ('unknown', key, 'No part of the registry keeps such a record')
+}
+
+/** Records that refer to no other record. It is only checked that they can be read. */
+const UNREFERENCED: readonly Range[] = [
+  keys.companies(),
+  keys.pendingDeletions(),
+  keys.blobIntents(),
+  keys.allIdempotency(),
+  keys.idempotencyExpiries(),
+]

@@ -1,5 +1,6 @@
 import { equalBytes, fromHex, toHex } from '../bytes.ts'
 import { keys } from '../store/keys.ts'
+import { logKeys } from '../log/keys.ts'
 import { verifyCheckpoint } from '../log/checkpoint.ts'
 import { entryOf, kindOf, verifyKeyChain } from '../commitment/log-entry.ts'
 import { createNoteSigner } from '../log/note.ts'
@@ -29,14 +30,14 @@ interface LogKeyPlace {
 
 /** Answers the log's origin, `undefined` where that is not known. */
 export async function checkIdentity(check: Check, secret: Uint8Array | undefined): Promise<KnownLog | undefined> {
-  const key = keys.logIdentity()
+  const key = logKeys.identity()
   const record = await check.read<LogIdentityRecord>('identity', key)
   if (record === undefined) {
     const size = await check.records.logSize()
     check.expect(size === 0, 'identity', key, 'The log has entries, but the record of its identity is missing')
     return undefined
   }
-  const openings = await check.records.get(record.keys.map(({ entry }) => keys.controlOpening(entry)))
+  const openings = await check.records.get(record.keys.map(({ entry }) => logKeys.controlOpening(entry)))
   check.guard('identity', key, () => {
     const chain = verifyKeyChain(openings.map((entry) => entry?.value ?? new Uint8Array()))
     const same = chain.every(({ log, vkey }, i) => log === record.origin && vkey === record.keys[i]?.vkey)
@@ -64,16 +65,16 @@ export interface KnownLog {
 function checkSecret(check: Check, { origin, keys: known }: LogIdentityRecord, secret: Uint8Array): void {
   for (const { generation, vkey } of known) {
     const { verifierKey } = createNoteSigner(origin, deriveSecret(secret, `checkpoint-key/${generation}`))
-    check.expect(verifierKey === vkey, 'identity', keys.logIdentity(), `The secret does not make its key ${generation}`)
+    check.expect(verifierKey === vkey, 'identity', logKeys.identity(), `The secret does not make its key ${generation}`)
   }
 }
 
 /** Re-derives leaves, tiles and roots from the log's entries, and looks at every opening. */
 export async function checkLog(check: Check, log: KnownLog | undefined, signed: SignedHead | undefined): Promise<void> {
   const logSize = await check.records.logSize()
-  const head = await check.read<TreeHeadRecord>('head', keys.treeHead())
+  const head = await check.read<TreeHeadRecord>('head', logKeys.treeHead())
   const sealedSize = Math.min(head?.size ?? 0, logSize)
-  check.expect((head?.size ?? 0) <= logSize, 'head', keys.treeHead(), 'More entries are sealed than the log has')
+  check.expect((head?.size ?? 0) <= logSize, 'head', logKeys.treeHead(), 'More entries are sealed than the log has')
   const [tree, tiles] = [new TreeAccumulator(), new TileCheck(check)]
   const batches = new BatchCheck(check, log)
   await batches.start()
@@ -114,7 +115,7 @@ async function checkOpenings(check: Check, start: number, entries: readonly Uint
   const [positions, transactions, others] = await Promise.all([
     check.records.positionsOf(entries),
     check.records.get(names.map(keys.transaction)),
-    check.records.get(names.map(keys.controlOpening)),
+    check.records.get(names.map(logKeys.controlOpening)),
   ])
   const events: { readonly name: string; readonly key: string; readonly evidenceKey: string }[] = []
   for (const [i, entry] of entries.entries()) {
@@ -158,7 +159,7 @@ class BatchCheck {
   constructor(check: Check, log: KnownLog | undefined) {
     this.#check = check
     this.#log = log
-    this.#batches = check.records.list(keys.batchesFrom(0))[Symbol.asyncIterator]()
+    this.#batches = check.records.list(logKeys.batchesFrom(0))[Symbol.asyncIterator]()
   }
 
   async start(): Promise<void> {
@@ -169,7 +170,7 @@ class BatchCheck {
   async at(tree: TreeAccumulator): Promise<void> {
     if (this.#next?.end !== tree.size) return
     const batch = this.#next
-    const key = keys.batch(batch.end)
+    const key = logKeys.batch(batch.end)
     this.#check.expect(batch.root === toHex(tree.root()), 'batch', key, 'Its root is not that of the log’s entries')
     this.#check.expect(
       batch.start === (this.#last?.end ?? 0) && batch.previous === (this.#last?.id ?? null),
@@ -187,7 +188,7 @@ class BatchCheck {
     for (; this.#next !== undefined; await this.#advance())
       this.#check.differ(
         'batch',
-        keys.batch(this.#next.end),
+        logKeys.batch(this.#next.end),
         'It ends where the sealed log does not reach, or inside another',
       )
     const { id = null, end = 0, root, createdAt } = this.#last ?? {}
@@ -195,7 +196,7 @@ class BatchCheck {
       head === undefined
         ? end === 0
         : head.size === end && head.batchId === id && head.root === root && head.time === createdAt
-    this.#check.expect(same, 'head', keys.treeHead(), 'The tree’s head is not the last batch')
+    this.#check.expect(same, 'head', logKeys.treeHead(), 'The tree’s head is not the last batch')
   }
 
   /** The next batch that can be read and that lies ahead. */
@@ -207,13 +208,13 @@ class BatchCheck {
         if (done === true) return
         continue
       }
-      if (keys.batch(this.#next.end) === value.key) return
+      if (logKeys.batch(this.#next.end) === value.key) return
       this.#check.differ('batch', value.key, 'It is stored under another size than it says')
     }
   }
 
   async #checkIndexes({ id, root, end }: BatchRecord): Promise<void> {
-    for (const key of [keys.batchById(id), keys.batchByRoot(root)]) {
+    for (const key of [logKeys.batchById(id), logKeys.batchByRoot(root)]) {
       const place = await this.#check.read<BatchIndexRecord>('index', key)
       this.#check.expect(place?.end === end, 'index', key, `It does not lead to the batch that ends at ${end}`)
     }
@@ -221,7 +222,7 @@ class BatchCheck {
 
   /** Only the last batch may still wait for its checkpoint: the next start signs it. */
   async #checkCheckpoint(batch: BatchRecord): Promise<void> {
-    const key = keys.checkpoint(batch.end)
+    const key = logKeys.checkpoint(batch.end)
     const entry = await this.#check.one(key)
     const checkpoint = this.#check.decode<CheckpointRecord>('checkpoint', entry)
     if (entry === undefined) {

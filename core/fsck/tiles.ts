@@ -1,5 +1,5 @@
 import { concatBytes, equalBytes } from '../bytes.ts'
-import { keys } from '../store/keys.ts'
+import { logKeys } from '../log/keys.ts'
 import { HASH_BYTES, nodeHash } from '../log/tree/hasher.ts'
 import { nodeAt, TILE_HEIGHT, TILE_WIDTH, tileLevelsOf } from '../log/tree/tile.ts'
 import type { Check } from './check.ts'
@@ -30,9 +30,9 @@ export class TileCheck {
   async compare(): Promise<void> {
     const due = this.#due
     this.#due = []
-    const stored = await this.#check.records.get(due.map(({ level, index }) => keys.tile(level, index)))
+    const stored = await this.#check.records.get(due.map(({ level, index }) => logKeys.tile(level, index)))
     for (const [i, { level, index, bytes }] of due.entries()) {
-      const key = keys.tile(level, index)
+      const key = logKeys.tile(level, index)
       const tile = stored[i]?.value
       if (tile === undefined) this.#check.differ('tile', key, 'This tile is missing')
       else if (!equalBytes(tile, bytes)) this.#check.differ('tile', key, 'It is not the tile of the log’s entries')
@@ -45,11 +45,11 @@ export class TileCheck {
     await this.compare()
     const levels = tileLevelsOf(size)
     for (let level = 0; level < levels; level++) {
-      const end = { gte: keys.tile(level, this.#indexes[level] ?? 0), lt: keys.tile(level + 1, 0) }
+      const end = { gte: logKeys.tile(level, this.#indexes[level] ?? 0), lt: logKeys.tile(level + 1, 0) }
       for await (const { key } of this.#check.records.list(end))
         this.#check.differ('tile', key, 'The tree has no such tile')
     }
-    const above = { gte: keys.tile(levels, 0), lt: keys.under('ti').lt }
+    const above = { gte: logKeys.tile(levels, 0), lt: logKeys.tiles().lt }
     for await (const { key } of this.#check.records.list(above))
       this.#check.differ('tile', key, 'The tree has no such tile')
   }

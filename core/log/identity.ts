@@ -1,6 +1,6 @@
 import { fromHex, toHex } from '../bytes.ts'
 import { RegistryError, isRegistryError } from '../errors.ts'
-import { keys } from '../store/keys.ts'
+import { logKeys } from './keys.ts'
 import type { CheckpointSigner, Clock, Commit, RecordStore, Version } from '../ports.ts'
 import { deriveSecret } from '../secrets.ts'
 import { checkpointText } from './checkpoint.ts'
@@ -70,7 +70,7 @@ interface StoredIdentity {
 }
 
 async function readIdentity(records: RecordStore): Promise<StoredIdentity | undefined> {
-  const [entry] = await records.get([keys.logIdentity()])
+  const [entry] = await records.get([logKeys.identity()])
   const record = decodeRecord<LogIdentityRecord>(entry)
   return entry && record && { record, version: entry.version }
 }
@@ -100,7 +100,7 @@ async function createIdentity({
     createdAt: clock.now(),
   }
   await commitOnce(records, {
-    checks: [{ key: keys.logIdentity(), version: null }],
+    checks: [{ key: logKeys.identity(), version: null }],
     writes: identityWrites(record, toHex(entry), opening),
     append: entry,
   })
@@ -115,8 +115,8 @@ const identityWrites = (
   entry: string,
   opening: Uint8Array,
 ): NonNullable<Commit['writes']> => [
-  { key: keys.logIdentity(), value: encodeRecord(record) },
-  { key: keys.controlOpening(entry), value: opening },
+  { key: logKeys.identity(), value: encodeRecord(record) },
+  { key: logKeys.controlOpening(entry), value: opening },
 ]
 
 /** Commits, and leaves it to the caller to read what is there after a conflict or an unknown outcome. */
@@ -147,7 +147,7 @@ async function openKeyRing(records: RecordStore, secret: Uint8Array, stored: Sto
       `The root secret is not the one that the log ${origin} was begun with: start with that secret, or begin another log with an empty store`,
     )
   const positions = await records.positionsOf(keyRecords.map(({ entry }) => fromHex(entry) as Uint8Array))
-  const logKeys = keyRecords.map(({ generation, entry, vkey }, i) => {
+  const checkpointKeys = keyRecords.map(({ generation, entry, vkey }, i) => {
     const position = positions[i]
     if (position === undefined || (i === 0 && position !== 0))
       throw new RegistryError(
@@ -156,7 +156,7 @@ async function openKeyRing(records: RecordStore, secret: Uint8Array, stored: Sto
       )
     return { generation, entry, position, verifierKey: vkey }
   })
-  return { stored, keys: logKeys, signers }
+  return { stored, keys: checkpointKeys, signers }
 }
 
 class StoredLogIdentity implements LogIdentity {
@@ -207,7 +207,7 @@ class StoredLogIdentity implements LogIdentity {
     const opening = keyOpening({ ...handover, sig })
     const entry = toHex(entryOf(opening))
     await commitOnce(this.#records, {
-      checks: [{ key: keys.logIdentity(), version: stored.version }],
+      checks: [{ key: logKeys.identity(), version: stored.version }],
       writes: identityWrites(
         { ...stored.record, keys: [...stored.record.keys, { generation, entry, vkey: verifierKey }] },
         entry,

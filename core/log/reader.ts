@@ -1,5 +1,5 @@
 import { toHex } from '../bytes.ts'
-import { keys } from '../store/keys.ts'
+import { logKeys } from './keys.ts'
 import { DecodeCache } from '../store/decode-cache.ts'
 import { RegistryError } from '../errors.ts'
 import type { Entry, Range, RecordStore, ValidationData } from '../ports.ts'
@@ -57,7 +57,7 @@ export class LogReader {
   /** Size and root of what is sealed; the empty tree before the first batch. */
   async treeHead(): Promise<TreeHeadRecord> {
     return (
-      (await this.#one<TreeHeadRecord>(keys.treeHead())) ?? {
+      (await this.#one<TreeHeadRecord>(logKeys.treeHead())) ?? {
         size: 0,
         root: toHex(emptyRoot()),
         batchId: null,
@@ -68,7 +68,7 @@ export class LogReader {
 
   /** Largest confirmed and sent anchors; zeros before the first. */
   async anchorHead(): Promise<AnchorHeadRecord> {
-    const [entry] = await this.#records.get([keys.anchorHead()])
+    const [entry] = await this.#records.get([logKeys.anchorHead()])
     return entry === undefined ? NO_ANCHORS : this.#anchorHeads.of(entry)
   }
 
@@ -91,15 +91,15 @@ export class LogReader {
     const sizes = positions.map((position) => position + 1)
     const anchors = await this.#firstCovering<ConfirmedAnchorRecord>(
       sizes,
-      keys.confirmedAnchorsFrom,
+      logKeys.confirmedAnchorsFrom,
       (anchor) => anchor.size,
     )
     return sizes.map((size) => anchors.get(size)?.blockNumber)
   }
 
   async batchById(id: string): Promise<BatchRecord | undefined> {
-    const place = await this.#one<BatchIndexRecord>(keys.batchById(id))
-    return place && this.#one<BatchRecord>(keys.batch(place.end))
+    const place = await this.#one<BatchIndexRecord>(logKeys.batchById(id))
+    return place && this.#one<BatchRecord>(logKeys.batch(place.end))
   }
 
   /** The batch that holds a position, `undefined` where none does yet. */
@@ -109,7 +109,7 @@ export class LogReader {
 
   /** The size of the tree that a batch closed with this root (hex), `undefined` where none did. */
   async sizeOfRoot(root: string): Promise<number | undefined> {
-    return (await this.#one<BatchIndexRecord>(keys.batchByRoot(root)))?.end
+    return (await this.#one<BatchIndexRecord>(logKeys.batchByRoot(root)))?.end
   }
 
   async sendStatusOf(batch: BatchRecord): Promise<SendStatus> {
@@ -118,29 +118,29 @@ export class LogReader {
 
   /** The signed checkpoint of exactly this size. */
   checkpoint(size: number): Promise<CheckpointRecord | undefined> {
-    return this.#one<CheckpointRecord>(keys.checkpoint(size))
+    return this.#one<CheckpointRecord>(logKeys.checkpoint(size))
   }
 
   latestCheckpoint(): Promise<CheckpointRecord | undefined> {
-    return this.#first<CheckpointRecord>({ ...keys.checkpoints(), reverse: true })
+    return this.#first<CheckpointRecord>({ ...logKeys.checkpoints(), reverse: true })
   }
 
   /** The first stamp of this size or a larger one that has its quorum. */
   stampCovering(treeSize: number): Promise<StampRecord | undefined> {
-    return this.#first<StampRecord>(keys.stampsFrom(treeSize))
+    return this.#first<StampRecord>(logKeys.stampsFrom(treeSize))
   }
 
   latestStamp(): Promise<StampRecord | undefined> {
-    return this.#first<StampRecord>({ ...keys.stampsFrom(0), reverse: true })
+    return this.#first<StampRecord>({ ...logKeys.stampsFrom(0), reverse: true })
   }
 
   latestPartialStamp(): Promise<StampRecord | undefined> {
-    return this.#first<StampRecord>({ ...keys.partialStamps(), reverse: true })
+    return this.#first<StampRecord>({ ...logKeys.partialStamps(), reverse: true })
   }
 
   /** The DER of what was kept with a token, in order. */
   async validationData(refs: readonly ValidationDataRef[]): Promise<readonly ValidationData[]> {
-    const entries = await this.#records.get(refs.map(({ sha256 }) => keys.validationData(sha256)))
+    const entries = await this.#records.get(refs.map(({ sha256 }) => logKeys.validationData(sha256)))
     return refs.map(({ type, sha256 }, i) => {
       const der = entries[i]?.value
       if (der === undefined)
@@ -151,17 +151,17 @@ export class LogReader {
 
   /** The confirmed anchor in the lowest block among those of this size or a larger one. */
   async anchorCovering(treeSize: number): Promise<AnchorRecord | undefined> {
-    const confirmed = await this.#first<ConfirmedAnchorRecord>(keys.confirmedAnchorsFrom(treeSize))
+    const confirmed = await this.#first<ConfirmedAnchorRecord>(logKeys.confirmedAnchorsFrom(treeSize))
     return confirmed && this.anchor(confirmed.size)
   }
 
   /** The anchor of exactly this size, in whatever state. */
   anchor(treeSize: number): Promise<AnchorRecord | undefined> {
-    return this.#one<AnchorRecord>(keys.anchor(treeSize))
+    return this.#one<AnchorRecord>(logKeys.anchor(treeSize))
   }
 
   latestAnchor(): Promise<AnchorRecord | undefined> {
-    return this.#first<AnchorRecord>({ ...keys.anchorsFrom(0), reverse: true })
+    return this.#first<AnchorRecord>({ ...logKeys.anchorsFrom(0), reverse: true })
   }
 
   /** Hashes from the leaf's sibling to the root (RFC 9162 § 2.1.3). Requires position < treeSize. */
@@ -216,7 +216,7 @@ export class LogReader {
 
   /** The opening of an entry (32 bytes) that is a key's or a token's, `undefined` for an event's. */
   async controlOpening(entry: Uint8Array): Promise<Uint8Array | undefined> {
-    const [stored] = await this.#records.get([keys.controlOpening(toHex(entry))])
+    const [stored] = await this.#records.get([logKeys.controlOpening(toHex(entry))])
     return stored?.value
   }
 
@@ -246,7 +246,7 @@ export class LogReader {
     }
     if (others.length === 0) return found
     const sizes = others.map((position) => position + 1)
-    const read = await this.#firstCovering<BatchRecord>(sizes, keys.batchesFrom, (batch) => batch.end)
+    const read = await this.#firstCovering<BatchRecord>(sizes, logKeys.batchesFrom, (batch) => batch.end)
     for (const [size, batch] of read) {
       this.#known.note(batch)
       found.set(size - 1, batch)

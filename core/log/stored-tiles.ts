@@ -1,5 +1,5 @@
 import { RegistryError } from '../errors.ts'
-import { keys } from '../store/keys.ts'
+import { logKeys } from './keys.ts'
 import type { Entry, Key, RecordStore } from '../ports.ts'
 import type { NodeId, NodeSource } from './tree/range.ts'
 import { nodeAt, tileOfNode, widthOf } from './tree/tile.ts'
@@ -23,7 +23,7 @@ export class StoredTiles {
 
   /** A tile with at least `width` hashes in row 0, not to be changed; `undefined` where there is none. */
   async tile(level: number, index: number, width: number): Promise<Uint8Array | undefined> {
-    const key = keys.tile(level, index)
+    const key = logKeys.tile(level, index)
     const tile = await this.#get([{ key, isEnough: (cached) => (widthOf(cached) ?? 0) >= width }])
     const found = tile.get(key)
     return found !== undefined && (widthOf(found) ?? 0) >= width ? found : undefined
@@ -31,7 +31,7 @@ export class StoredTiles {
 
   /** Full or partial tiles from `first` on, one read and past the cache: for readers of many. Throws `CORRUPT` where one is missing. */
   async range(level: number, first: number, count: number): Promise<readonly Uint8Array[]> {
-    const wanted = Array.from({ length: count }, (_, i) => keys.tile(level, first + i))
+    const wanted = Array.from({ length: count }, (_, i) => logKeys.tile(level, first + i))
     const entries = await this.#records.get(wanted)
     return entries.map((entry, i) => {
       if (entry === undefined)
@@ -75,7 +75,7 @@ export class StoredTiles {
   #keyOf(place: NodeId): Key {
     const { tileLevel, tileIndex } = tileOfNode(place)
     if (tileLevel !== this.#last.level || tileIndex !== this.#last.index)
-      this.#last = { level: tileLevel, index: tileIndex, key: keys.tile(tileLevel, tileIndex) }
+      this.#last = { level: tileLevel, index: tileIndex, key: logKeys.tile(tileLevel, tileIndex) }
     return this.#last.key
   }
 

@@ -71,7 +71,7 @@ export async function copyBlobs(
 }
 
 async function* filesOf(records: RecordStore): AsyncGenerator<FileRecord> {
-  for await (const { value } of records.list(keys.under('fi'))) {
+  for await (const { value } of records.list(keys.files())) {
     const file = decodeRecord<FileRecord | DeletedFileRecord>(value)
     if (!('deletion' in file)) yield file
   }

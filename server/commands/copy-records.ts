@@ -2,6 +2,7 @@ import { encodeUtf8, equalBytes } from '../../core/bytes.ts'
 import { LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { keys } from '../../core/store/keys.ts'
+import { logKeys } from '../../core/log/keys.ts'
 import type { Commit, Entry, Key, Range, RecordStore, Version, Write } from '../../core/ports.ts'
 
 export interface RecordStores {
@@ -37,7 +38,7 @@ const PAGE_WRITES = 2_048
 /** Every key: printable ASCII. */
 const ALL: Range = { gte: ' ', lt: '\x7f' }
 /** They say something of one store only. */
-const NOT_COPIED: ReadonlySet<Key> = new Set([keys.filling(), keys.sealerLease()])
+const NOT_COPIED: ReadonlySet<Key> = new Set([keys.filling(), logKeys.sealerLease()])
 
 /**
  * Copies the log and all records into another store, where log positions stay the same and versions are new, then compares every entry and

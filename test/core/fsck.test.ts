@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { encodeUtf8, sha256 } from '../../core/bytes.ts'
 import { fsck, type Difference, type FsckStores } from '../../core/fsck/index.ts'
-import { keys } from '../../core/store/keys.ts'
+import { logKeys } from '../../core/log/keys.ts'
 import type { Entry, RecordStore } from '../../core/ports.ts'
 import { makeTemporary, removeTemporary } from '../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../support/sealed-registry.ts'
@@ -219,13 +219,13 @@ describe('fsck', () => {
     await registry.evidences.createIn(scope, category.id, subcategory?.id ?? '', inputs)
     await registry.sealNow()
     assert.deepEqual(await differencesIn(), [])
-    const [tile] = await records.get([keys.tile(1, 0)])
+    const [tile] = await records.get([logKeys.tile(1, 0)])
     assert.ok(tile !== undefined)
     const other = tile.value.slice()
     other[0] = (other[0] ?? 0) ^ 1
     assert.deepEqual(
-      (await damaged(keys.tile(1, 0), other)).map(({ kind, key }) => [kind, key]),
-      [['tile', keys.tile(1, 0)]],
+      (await damaged(logKeys.tile(1, 0), other)).map(({ kind, key }) => [kind, key]),
+      [['tile', logKeys.tile(1, 0)]],
     )
   })
 })

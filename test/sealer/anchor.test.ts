@@ -5,7 +5,7 @@ import { MemoryRecords } from '../../adapters/memory/index.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { fromBase64 } from '../../core/bytes.ts'
 import { encodeRecord } from '../../core/store/record-codec.ts'
-import { keys } from '../../core/store/keys.ts'
+import { logKeys } from '../../core/log/keys.ts'
 import type { ConfirmedAnchorRecord } from '../../core/log/records.ts'
 import type { RecordStore, Sealer } from '../../core/ports.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
@@ -467,7 +467,7 @@ describe('the staircase of confirmed anchors', () => {
         )
         assert.deepEqual(
           new Set((await recordsOf(records, 'ac')).keys()),
-          new Set(steps.map(({ size }) => keys.confirmedAnchor(size))),
+          new Set(steps.map(({ size }) => logKeys.confirmedAnchor(size))),
         )
       }),
     )
@@ -508,7 +508,7 @@ describe('the staircase of confirmed anchors', () => {
   it('is where anchorCovering looks first', async () => {
     const records = new MemoryRecords()
     await records.commit({ writes: await anchorFrontierWrites(records, { size: 10, blockNumber: 7 }) })
-    await records.commit({ writes: [{ key: keys.anchor(10), value: encodeRecord({ size: 10 }) }] })
+    await records.commit({ writes: [{ key: logKeys.anchor(10), value: encodeRecord({ size: 10 }) }] })
     const reader = new LogReader(records)
     assert.equal((await reader.anchorCovering(4))?.size, 10)
     assert.equal((await reader.anchorCovering(10))?.size, 10)

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { concatBytes, toHex } from '../../core/bytes.ts'
 import type { BatchRecord } from '../../core/log/records.ts'
-import { keys } from '../../core/store/keys.ts'
+import { logKeys } from '../../core/log/keys.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { batchProofs, writeBatchProofs, type BatchProofs, type ProofFormat } from '../../sealer/index.ts'
 import { SealerBench } from '../support/sealer-fixture.ts'
@@ -131,7 +131,7 @@ describe('proofs of a batch', () => {
   })
 
   it('are read ahead of a slow reader by a bounded number of tiles', async () => {
-    const leafTiles = new Set(Array.from({ length: 100 }, (_, i) => keys.tile(0, i)))
+    const leafTiles = new Set(Array.from({ length: 100 }, (_, i) => logKeys.tile(0, i)))
     let [read, taken, most, open] = [0, 0, 0, 0]
     const counting = new Proxy(bench.records, {
       get(records, name) {
@@ -192,7 +192,7 @@ describe('proofs of a batch', () => {
   it('throw BATCH_NOT_FOUND for no batch, and CORRUPT where a tile is gone', async () => {
     const of = (batchId: string) => batchProofs({ log: bench.reader, batchId, format: 'ndjson' }).next()
     await assert.rejects(of('0'), { code: 'BATCH_NOT_FOUND' })
-    const key = keys.tile(0, 2)
+    const key = logKeys.tile(0, 2)
     const [tile] = await bench.records.get([key])
     assert.ok(tile)
     for (const [value, code] of [

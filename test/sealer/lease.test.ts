@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it, type TestContext } from 'node:test'
 import { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
-import { keys } from '../../core/store/keys.ts'
+import { logKeys } from '../../core/log/keys.ts'
 import { openLogIdentity } from '../../core/log/identity.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { sha256Of, u64 } from '../../core/bytes.ts'
@@ -106,13 +106,13 @@ describe('several sealers', () => {
     // Both know: the one that sealed, and the one that watched.
     for (const head of heads) assert.equal((await head.read())?.size, 2)
     for (const sealer of sealers) assert.equal(sealer.status().sealedSize, 2)
-    const [lease] = await records.get([keys.sealerLease()])
+    const [lease] = await records.get([logKeys.sealerLease()])
     const first = Buffer.from(lease?.value ?? []).toString()
 
     await sealers[0]?.close()
     await append()
     assert.equal(await sealedAfter(3_000), 3)
-    const [taken] = await records.get([keys.sealerLease()])
+    const [taken] = await records.get([logKeys.sealerLease()])
     assert.notEqual(Buffer.from(taken?.value ?? []).toString(), first)
     assert.equal((await heads[1]?.read())?.size, 3)
   })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { encodeUtf8, fromBase64, sha256, toHex } from '../../core/bytes.ts'
-import { keys } from '../../core/store/keys.ts'
+import { logKeys } from '../../core/log/keys.ts'
 import { entryOf, tokenOpening } from '../../core/commitment/log-entry.ts'
 import { decodeRecord } from '../../core/store/record-codec.ts'
 import type { StampRecord } from '../../core/log/records.ts'
@@ -103,7 +103,7 @@ describe('a quorum of timestamp authorities', () => {
     const sealer = await bench.start({ timestampAuthorities: authorities })
     await bench.append(1)
     await sealer.sealNow()
-    await until(async () => namesIn(await recordAt(bench, keys.partialStamp(2))).length === 1)
+    await until(async () => namesIn(await recordAt(bench, logKeys.partialStamp(2))).length === 1)
     await bench.clock.advance(10_000)
     assert.equal(sealer.status().stampedSize, 0)
     b.isDown = false
@@ -137,14 +137,14 @@ describe('a quorum of timestamp authorities', () => {
     const sealer = await bench.start({ timestampAuthorities: authorities, quorum: 2 })
     await bench.append(1)
     await sealer.sealNow()
-    await until(async () => namesIn(await recordAt(bench, keys.partialStamp(2))).join() === 'a')
+    await until(async () => namesIn(await recordAt(bench, logKeys.partialStamp(2))).join() === 'a')
     await bench.append(1)
     await sealer.sealNow()
     const newest = (await bench.reader.treeHead()).size
     await bench.clock.advance(50_000)
     assert.equal(a.stamped, 1, 'the round waits for the others')
     await bench.clock.advance(20_000)
-    await until(async () => namesIn(await recordAt(bench, keys.partialStamp(newest))).join() === 'a')
+    await until(async () => namesIn(await recordAt(bench, logKeys.partialStamp(newest))).join() === 'a')
     assert.equal(await bench.reader.stampCovering(1), undefined)
     assert.equal(sealer.status().stampedSize, 0)
     b.isDown = false
@@ -154,7 +154,7 @@ describe('a quorum of timestamp authorities', () => {
     })
     const stamp = await bench.reader.stampCovering(1)
     assert.deepEqual([stamp?.size, namesIn(stamp)], [newest, ['a', 'b']])
-    const kept = await recordAt(bench, keys.partialStamp(2))
+    const kept = await recordAt(bench, logKeys.partialStamp(2))
     assert.deepEqual(namesIn(kept), ['a'], 'what one said of the earlier checkpoint')
     await assertTokens(bench, kept as StampRecord, authorities)
     assert.deepEqual([a.stamped, b.stamped], [2, 1])
@@ -166,7 +166,7 @@ describe('a quorum of timestamp authorities', () => {
     const first = await bench.start({ timestampAuthorities: authorities, quorum: 2 })
     await bench.append(1)
     await first.sealNow()
-    await until(async () => namesIn(await recordAt(bench, keys.partialStamp(2))).join() === 'a')
+    await until(async () => namesIn(await recordAt(bench, logKeys.partialStamp(2))).join() === 'a')
     await first.close()
     b.isDown = false
     const second = await bench.start({ timestampAuthorities: authorities, quorum: 2 })
@@ -181,7 +181,7 @@ describe('a quorum of timestamp authorities', () => {
     const first = await bench.start({ timestampAuthorities: authorities, quorum: 2 })
     await bench.append(1)
     await first.sealNow()
-    await until(async () => namesIn(await recordAt(bench, keys.partialStamp(2))).join() === 'a')
+    await until(async () => namesIn(await recordAt(bench, logKeys.partialStamp(2))).join() === 'a')
     await first.close()
     const second = await bench.start({ timestampAuthority: a })
     await until(() => second.status().stampedSize === 2)
@@ -195,7 +195,7 @@ describe('a quorum of timestamp authorities', () => {
     const first = await bench.start({ timestampAuthorities: authorities, quorum: 2 })
     await bench.append(1)
     await first.sealNow()
-    await until(async () => namesIn(await recordAt(bench, keys.partialStamp(2))).join() === 'a')
+    await until(async () => namesIn(await recordAt(bench, logKeys.partialStamp(2))).join() === 'a')
     await first.close()
     const [renamed] = await openAuthorities(directory, bench.clock, [{ name: 'a' }])
     Object.assign(renamed as ScriptedAuthority, { info: { ...renamed?.info, name: 'renamed' } })
@@ -258,7 +258,7 @@ describe('a quorum of timestamp authorities', () => {
       await until(() => sealer.status().stampedSize === size)
     }
     const hashes = [shared, own].map(({ der }) => toHex(sha256(der))).toSorted()
-    assert.deepEqual([...(await recordsOf(bench.records, 'te')).keys()], hashes.map(keys.validationData))
+    assert.deepEqual([...(await recordsOf(bench.records, 'te')).keys()], hashes.map(logKeys.validationData))
     const { tokens } = (await bench.reader.stampCovering(5)) as StampRecord
     for (const { authority, evidence } of tokens)
       assert.deepEqual(await bench.reader.validationData(evidence), authority === 'a' ? [shared, own] : [shared])

@@ -3,7 +3,7 @@ import { afterEach, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { toHex } from '../../core/bytes.ts'
-import { keys } from '../../core/store/keys.ts'
+import { logKeys } from '../../core/log/keys.ts'
 import { verifyCheckpoint } from '../../core/log/checkpoint.ts'
 import { openLogIdentity } from '../../core/log/identity.ts'
 import type { BatchRecord } from '../../core/log/records.ts'
@@ -34,7 +34,7 @@ async function entriesOf(records: RecordStore): Promise<readonly Uint8Array[]> {
 
 async function batchesOf(records: RecordStore): Promise<readonly BatchRecord[]> {
   const batches: BatchRecord[] = []
-  for await (const entry of records.list(keys.batchesFrom(0)))
+  for await (const entry of records.list(logKeys.batchesFrom(0)))
     batches.push(decodeRecord<BatchRecord>(entry) as BatchRecord)
   return batches
 }
@@ -460,7 +460,7 @@ describe('sealing where things fail', () => {
     await assert.rejects(misled.sealNow(), { code: 'CORRUPT' })
     assert.equal((await bench.reader.treeHead()).size, 11)
     await misled.close()
-    const [tile] = await bench.records.get([keys.tile(0, 0)])
+    const [tile] = await bench.records.get([logKeys.tile(0, 0)])
     const shorter: RecordStore = Object.assign(Object.create(bench.records) as RecordStore, {
       logSize: async () => 10,
       get: (wanted: readonly string[]) => bench.records.get(wanted),
@@ -468,9 +468,9 @@ describe('sealing where things fail', () => {
     await assert.rejects(bench.start({}, shorter), { code: 'CORRUPT', message: /fewer than the 11/ })
     assert.ok(tile)
     const broken = tile.value.map((byte) => byte ^ 1)
-    await bench.records.commit({ writes: [{ key: keys.tile(0, 0), value: broken }] })
+    await bench.records.commit({ writes: [{ key: logKeys.tile(0, 0), value: broken }] })
     await assert.rejects(bench.start(), { code: 'CORRUPT' })
-    await bench.records.commit({ writes: [{ key: keys.tile(0, 0), value: null }] })
+    await bench.records.commit({ writes: [{ key: logKeys.tile(0, 0), value: null }] })
     await assert.rejects(bench.start(), { code: 'CORRUPT' })
   })
 

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openPostgresRecords } from '../../adapters/postgres/index.ts'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { fsck, type Difference } from '../../core/fsck/index.ts'
-import { keys } from '../../core/store/keys.ts'
+import { logKeys } from '../../core/log/keys.ts'
 import { decodeRecord } from '../../core/store/record-codec.ts'
 import type { BatchRecord } from '../../core/log/records.ts'
 import type { RecordStore } from '../../core/ports.ts'
@@ -163,7 +163,7 @@ class Load {
 
 async function batchesOf(records: RecordStore): Promise<readonly BatchRecord[]> {
   const batches: BatchRecord[] = []
-  for await (const entry of records.list(keys.batchesFrom(0)))
+  for await (const entry of records.list(logKeys.batchesFrom(0)))
     batches.push(decodeRecord<BatchRecord>(entry) as BatchRecord)
   return batches
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { fromHex, toHex } from '../../../core/bytes.ts'
-import { keys } from '../../../core/store/keys.ts'
+import { logKeys } from '../../../core/log/keys.ts'
 import { verifyCheckpoint } from '../../../core/log/checkpoint.ts'
 import { entryOf, verifyKeyChain } from '../../../core/commitment/log-entry.ts'
 import { openLogIdentity, type LogIdentity } from '../../../core/log/identity.ts'
@@ -17,7 +17,7 @@ const open = (records: RecordStore, more: { secret?: Uint8Array; logName?: strin
   openLogIdentity({ records, secret, clock, ...more })
 
 async function openingsOf(records: RecordStore, identity: LogIdentity): Promise<readonly Uint8Array[]> {
-  const stored = await records.get(identity.keys.map(({ entry }) => keys.controlOpening(entry)))
+  const stored = await records.get(identity.keys.map(({ entry }) => logKeys.controlOpening(entry)))
   return stored.map((entry) => entry?.value as Uint8Array)
 }
 
@@ -59,11 +59,11 @@ describe('the log identity', () => {
   it('refuses a log whose identity, or whose key, is gone', async () => {
     const records = new MemoryRecords()
     await open(records)
-    const [entry] = await records.get([keys.logIdentity()])
-    await records.commit({ writes: [{ key: keys.logIdentity(), value: null }] })
+    const [entry] = await records.get([logKeys.identity()])
+    await records.commit({ writes: [{ key: logKeys.identity(), value: null }] })
     await assert.rejects(open(records), { code: 'CORRUPT' })
     const other = new MemoryRecords()
-    await other.commit({ writes: [{ key: keys.logIdentity(), value: entry?.value as Uint8Array }] })
+    await other.commit({ writes: [{ key: logKeys.identity(), value: entry?.value as Uint8Array }] })
     await assert.rejects(open(other), { code: 'CORRUPT' })
   })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { concatBytes, encodeUtf8, toHex } from '../../../core/bytes.ts'
-import { keys } from '../../../core/store/keys.ts'
+import { logKeys } from '../../../core/log/keys.ts'
 import { encodeRecord } from '../../../core/store/record-codec.ts'
 import { LogReader } from '../../../core/log/reader.ts'
 import type { Key, Range, RecordStore } from '../../../core/ports.ts'
@@ -118,7 +118,7 @@ describe('the log reader', () => {
     await reader.inclusionProof(11, 1_000)
     assert.equal(records.gets.length, 1, 'all in memory')
     await reader.inclusionProof(300, 1_000)
-    assert.deepEqual(records.gets.at(-1), [keys.tile(0, 1)])
+    assert.deepEqual(records.gets.at(-1), [logKeys.tile(0, 1)])
   })
 
   it('reads a partial tile again where it needs more of it than it has', async () => {
@@ -190,7 +190,9 @@ describe('the log reader', () => {
   it('answers P, S and C by the anchors that cover a batch', async () => {
     const { bench, entries } = await sealedAt(10, 20, 30)
     await bench.records.commit({
-      writes: [{ key: keys.anchorHead(), value: encodeRecord({ confirmedSize: 10, sentSize: 20, outstanding: 20 }) }],
+      writes: [
+        { key: logKeys.anchorHead(), value: encodeRecord({ confirmedSize: 10, sentSize: 20, outstanding: 20 }) },
+      ],
     })
     const places = await bench.reader.entryStatuses([5, 15, 25].map((position) => entries[position] as Uint8Array))
     assert.deepEqual(
@@ -253,15 +255,15 @@ describe('the log reader', () => {
     for (const bytes of ['{', 'null', '"x"'].map(encodeUtf8)) {
       await records.commit({
         writes: [
-          { key: keys.treeHead(), value: bytes },
-          { key: keys.tile(0, 0), value: bytes },
+          { key: logKeys.treeHead(), value: bytes },
+          { key: logKeys.tile(0, 0), value: bytes },
         ],
       })
       const reader = new LogReader(records)
       await assert.rejects(reader.treeHead(), { code: 'CORRUPT' })
       await assert.rejects(reader.rootAt(1), { code: 'CORRUPT' })
     }
-    await records.commit({ writes: [{ key: keys.treeHead(), value: Uint8Array.of(0xff) }] })
+    await records.commit({ writes: [{ key: logKeys.treeHead(), value: Uint8Array.of(0xff) }] })
     await assert.rejects(new LogReader(records).treeHead(), { code: 'CORRUPT' })
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { fromBase64, sha256, toHex } from '../../../core/bytes.ts'
 import { fsck, type Difference } from '../../../core/fsck/index.ts'
-import { keys } from '../../../core/store/keys.ts'
+import { logKeys } from '../../../core/log/keys.ts'
 import type { EvidenceProof } from '../../../core/registry/proof/schemas.ts'
 import { verifyProof, verifyTimeStamp, type VerifyProofOptions } from '../../../core/verify/index.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
@@ -125,12 +125,12 @@ describe('answers over a quorum of timestamp authorities', () => {
       return found
     }
     assert.deepEqual(await differences(), [])
-    const kept = keys.validationData(toHex(sha256(KEPT.der)))
+    const kept = logKeys.validationData(toHex(sha256(KEPT.der)))
     await records.commit({ writes: [{ key: kept, value: Uint8Array.of(1) }] })
     assert.ok((await differences()).every(({ kind }) => kind === 'stamp'))
     assert.ok((await differences()).length > 0)
     await records.commit({ writes: [{ key: kept, value: KEPT.der }] })
-    const stray = keys.validationData('00')
+    const stray = logKeys.validationData('00')
     await records.commit({ writes: [{ key: stray, value: KEPT.der }] })
     const [first] = await differences()
     assert.deepEqual([first?.kind, first?.key], ['stamp', stray])

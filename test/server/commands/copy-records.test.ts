@@ -5,6 +5,7 @@ import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { sha256, toHex } from '../../../core/bytes.ts'
 import { countOf } from '../../../core/store/counter.ts'
 import { keys } from '../../../core/store/keys.ts'
+import { logKeys } from '../../../core/log/keys.ts'
 import type { RecordStore } from '../../../core/ports.ts'
 import { copyRecords, type CopyReport } from '../../../server/commands/copy-records.ts'
 import { FaultyRecords, type CommitFault } from '../../support/faulty-records.ts'
@@ -21,7 +22,7 @@ async function source(): Promise<MemoryRecords> {
     await records.commit({ writes: [{ key: keys.file(`f-${n}`), value }], adds: [{ key: COUNTER, delta: 3 }] })
   }
   await records.commit({ writes: [{ key: keys.company('~ /%'), value: new Uint8Array() }] })
-  await records.commit({ writes: [{ key: keys.sealerLease(), value: new Uint8Array([1]) }] })
+  await records.commit({ writes: [{ key: logKeys.sealerLease(), value: new Uint8Array([1]) }] })
   return records
 }
 
@@ -44,7 +45,7 @@ async function contents(store: RecordStore) {
 
 async function assertCopied(from: RecordStore, to: RecordStore): Promise<void> {
   const { records, log } = await contents(from)
-  const expected = { records: records.filter(([key]) => key !== keys.sealerLease()), log }
+  const expected = { records: records.filter(([key]) => key !== logKeys.sealerLease()), log }
   assert.deepEqual(await contents(to), expected)
 }
 

@@ -1,0 +1,52 @@
+import { encodeUtf8, sha256, toHex } from '../bytes.ts'
+import type { Key, Range } from '../ports.ts'
+
+/**
+ * How record keys are written. A key is a tuple of parts joined by `/`, and its first part names the record's family.
+ *
+ * - Text is percent-encoded over its UTF-8 bytes, except `A-Z a-z 0-9 . _ -`. So no part contains a `/`, and no part can
+ *   run into the next one.
+ * - A number is written as 14 hex digits, so that keys sort by their numbers.
+ * - A text part that would be longer than `MAX_PART` is replaced by `~` and its SHA-256. A name of 256 characters can take
+ *   3,072 bytes when encoded, and a store accepts keys of 2,048. With the hash every text has a valid key, also text from
+ *   a query that was never validated.
+ */
+const MAX_PART = 400
+const plain = /^[A-Za-z0-9._-]*$/
+
+function encodeText(part: string): string {
+  if (plain.test(part)) return part.length > MAX_PART ? hashText(part) : part
+  let out = ''
+  for (const byte of Buffer.from(part, 'utf8')) {
+    const char = String.fromCharCode(byte)
+    out += byte < 128 && plain.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+    if (out.length > MAX_PART) return hashText(part)
+  }
+  return out
+}
+
+const hashText = (part: string): string => `~${toHex(sha256(encodeUtf8(part)))}`
+
+const encodeNumber = (value: number): string => value.toString(16).padStart(14, '0')
+
+/** The key of these parts in a family. Numbers must be safe integers >= 0. */
+export function recordKey(family: string, ...parts: readonly (string | number)[]): Key {
+  let out = family
+  for (const part of parts) out += '/' + (typeof part === 'number' ? encodeNumber(part) : encodeText(part))
+  return out
+}
+
+/** All keys that begin with the parts of `prefix` and have at least one more part. */
+export const keysUnder = (prefix: Key): Range => ({ gte: `${prefix}/`, lt: `${prefix}0` })
+
+/** All keys of a family whose first part is this number or a larger one. */
+export const keysFrom = (family: string, first: number): Range => ({
+  gte: recordKey(family, first),
+  lt: keysUnder(family).lt,
+})
+
+/** The range that contains only this key. */
+export const onlyKey = (key: Key): Range => ({ gte: key, lt: `${key}\0` })
+
+/** The parts of a key, family first. Text parts are still encoded. */
+export const partsOfKey = (key: Key): readonly string[] => key.split('/')
