@@ -39,6 +39,8 @@ const withoutComments = (source: string): string =>
 interface Package {
   readonly dependencies: ReadonlySet<string>
   readonly devDependencies: ReadonlySet<string>
+  /** Optional: an adapter may load them, nothing else. */
+  readonly peerDependencies: ReadonlySet<string>
 }
 
 const PRODUCT = ['core', 'sealer', 'adapters', 'server']
@@ -97,6 +99,7 @@ function wrongModule(path: string, { specifier, isTypeOnly }: Import, known: Pac
   if (isCore && !CORE_PACKAGES.has(name) && !VERIFY_ONLY.has(name)) return 'core takes schemas only'
   const isListed =
     known.dependencies.has(name) ||
+    (path.startsWith('adapters/') && known.peerDependencies.has(name)) ||
     ((!isProduct || isTypeOnly || path.startsWith(BUILD_ONLY)) && known.devDependencies.has(name))
   // Types of a package whose declarations are a package of their own.
   const isTyped = isTypeOnly && known.devDependencies.has(`@types/${name}`)
@@ -110,11 +113,15 @@ function sourcesBelow(folder: string): readonly string[] {
 }
 
 function readPackage(): Package {
-  const { dependencies = {}, devDependencies = {} } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-    dependencies?: object
-    devDependencies?: object
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Partial<
+    Record<keyof Package, object>
+  >
+  const namesIn = (kind: keyof Package): ReadonlySet<string> => new Set(Object.keys(manifest[kind] ?? {}))
+  return {
+    dependencies: namesIn('dependencies'),
+    devDependencies: namesIn('devDependencies'),
+    peerDependencies: namesIn('peerDependencies'),
   }
-  return { dependencies: new Set(Object.keys(dependencies)), devDependencies: new Set(Object.keys(devDependencies)) }
 }
 
 describe('the architecture', () => {
@@ -165,7 +172,8 @@ function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): readonly strin
 describe('the check of the architecture', () => {
   const known: Package = {
     dependencies: new Set(['koa', 'typebox', 'pkijs']),
-    devDependencies: new Set(['fast-check', '@types/estree']),
+    devDependencies: new Set(['fast-check', '@types/estree', 'pg']),
+    peerDependencies: new Set(['pg']),
   }
   const wrong: readonly [string, string][] = [
     ['core/a.ts', "import { x } from '../sealer/x.ts'"],
@@ -188,6 +196,8 @@ describe('the check of the architecture', () => {
     ['sealer/kernel/a.ts', "import x from 'fast-check'"],
     ['server/a.ts', "import x from '../bench/x.ts'"],
     ['server/a.ts', "import fc from 'fast-check'"],
+    ['server/a.ts', "import { Pool } from 'pg'"],
+    ['sealer/a.ts', "import { Pool } from 'pg'"],
     ['server/a.ts', "import x from 'left-pad'"],
     ['server/a.ts', "import x from '@koa/router/deep'"],
     ['server/a.ts', "import { x } from './x.js'"],
@@ -209,6 +219,7 @@ describe('the check of the architecture', () => {
   const right: readonly [string, string][] = [
     ['core/a.ts', "import { createHash } from 'node:crypto'\nimport Type from 'typebox'\nimport { x } from './b/x.ts'"],
     ['core/verify/a.ts', "import * as pkijs from 'pkijs'"],
+    ['adapters/postgres/a.ts', "import { Pool } from 'pg'"],
     [
       'adapters/local-tsa/a.ts',
       "import { Certificate } from 'pkijs'\nimport { x } from '../files/x.ts'\nimport fs from 'node:fs'",

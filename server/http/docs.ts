@@ -1,11 +1,16 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import Router from '@koa/router'
 
+/** The viewer's single file, which the build copies into `dist`. */
+const VIEWER = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../../dist/server/http/rapidoc.js' : './rapidoc.js', import.meta.url),
+)
+
 /**
- * The API's page, from the npm package rapidoc: one script from here and the document; nothing from anywhere else. Its
- * addresses are relative, so that it works below a proxy's prefix.
+ * The page that shows the API. It loads one script and the OpenAPI document, both from this server. Its URLs are
+ * relative, so it also works below a path prefix of a reverse proxy.
  */
 const page = (specUrl: string): string => `<!doctype html>
 <html lang="en">
@@ -19,18 +24,24 @@ const page = (specUrl: string): string => `<!doctype html>
   <body>
     <rapi-doc spec-url="${specUrl}" render-style="read" load-fonts="false" show-header="false" allow-spec-url-load="false"
       allow-spec-file-load="false" regular-font="system-ui, sans-serif" mono-font="ui-monospace, monospace"></rapi-doc>
-    <noscript>The page needs JavaScript; the document itself is at <a href="${specUrl}">${specUrl}</a>.</noscript>
+    <noscript>This page needs JavaScript. The OpenAPI document is at <a href="${specUrl}">${specUrl}</a>.</noscript>
   </body>
 </html>
 `
 
-// The component writes its styles inline.
+// The viewer uses inline styles.
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** `/docs` and its script. `specPath` is the document's path without a leading slash. */
+/** Routes for `/docs` and its script. `/` redirects to `/docs`. `specPath` is the path of the OpenAPI document, without a leading slash. */
 export function docsRouter(specPath: string): Router {
   const router = new Router({ strict: true, sensitive: true })
+  router.get('/', (ctx) => {
+    ctx.state['route'] = '/'
+    // Relative, like all links of the page. 302: a later version may show something else here.
+    ctx.status = 302
+    ctx.set('Location', 'docs')
+  })
   router.get('/docs', (ctx) => {
     ctx.state['route'] = '/docs'
     ctx.set('Content-Security-Policy', POLICY)
@@ -39,11 +50,10 @@ export function docsRouter(specPath: string): Router {
   })
   router.get('/docs/rapidoc.js', async (ctx) => {
     ctx.state['route'] = '/docs/rapidoc.js'
-    const file = createRequire(import.meta.url).resolve('rapidoc/dist/rapidoc-min.js')
-    ctx.length = (await stat(file)).size
+    ctx.length = (await stat(VIEWER)).size
     ctx.set('Content-Type', 'text/javascript; charset=utf-8')
     ctx.set('Cache-Control', 'public, max-age=3600')
-    ctx.body = createReadStream(file)
+    ctx.body = createReadStream(VIEWER)
   })
   return router
 }

@@ -4,6 +4,7 @@ import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
 import { RegistryError, type Anchor, type Clock } from '../../core/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
 import type { Config } from '../settings/config.ts'
+import { assertInstalled } from './optional-packages.ts'
 import { variableOf, type SettingName } from '../settings/settings.ts'
 
 /** Blocks take seconds at least, and public nodes count what they are asked. */
@@ -42,7 +43,7 @@ export async function anchorOptions(
 }
 
 async function openEvm(config: AnchorSettings): Promise<Anchor> {
-  // Loaded only here: most registries need no chain client.
+  assertInstalled('ethers', 'EVIDENCE_ANCHOR=evm')
   const evm = await import('../../adapters/evm/index.ts')
   return evm.openEvmAnchor({
     rpcUrls: needed(config, 'evmRpcUrl'),

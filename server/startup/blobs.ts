@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { openLocalBlobs } from '../../adapters/files/index.ts'
-import { RegistryError } from '../../core/errors.ts'
-import type { BlobStore } from '../../core/ports.ts'
+import { RegistryError, type BlobStore } from '../../core/index.ts'
 import type { Config } from '../settings/settings.ts'
+import { assertInstalled } from './optional-packages.ts'
 
 /** Files in the data directory. */
 export const openFileBlobs = (directory: string): Promise<BlobStore> => openLocalBlobs(join(directory, 'blobs'))
@@ -18,6 +18,7 @@ export async function openBucketBlobs(config: Config): Promise<BlobStore> {
     s3Encryption === 'aws:kms'
       ? { algorithm: s3Encryption, ...(s3KmsKeyId !== undefined && { keyId: s3KmsKeyId }) }
       : { algorithm: 'AES256' as const }
+  assertInstalled('@aws-sdk/client-s3', 'EVIDENCE_BLOBS=s3')
   const { openS3Blobs } = await import('../../adapters/s3/index.ts')
   return openS3Blobs({
     bucket: s3Bucket,

@@ -5,6 +5,7 @@ import { keys } from '../../core/store/keys.ts'
 import type { Logger, RecordStore } from '../../core/ports.ts'
 import type { Config } from '../settings/config.ts'
 import type { RequestCounter } from '../http/rate-limit.ts'
+import { assertInstalled } from './optional-packages.ts'
 
 /** The records that the configuration names. */
 export interface OpenedRecords {
@@ -57,6 +58,7 @@ async function openStore(
       'CONFIG_ERROR',
       'EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL, or EVIDENCE_POSTGRES_URL_FILE',
     )
+  assertInstalled('pg', 'EVIDENCE_RECORDS=postgres')
   const { claimDirectory } = await import('../../adapters/files/directory-ownership.ts')
   // Held until the process ends, and then free by itself.
   await claimDirectory(directory)

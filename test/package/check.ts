@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * `npm run check:package`: packs the package, installs it into an empty folder, and embeds it there in JavaScript and in TypeScript. Needs the npm
- * registry for the package's dependencies.
+ * `npm run check:package`: packs the package, installs it into an empty folder, measures that, and embeds the package
+ * there in JavaScript and in TypeScript. Needs the npm registry for the package's dependencies.
  */
 const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 const programs = join(root, 'test/package/programs')
@@ -18,7 +28,7 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as
 const installed = (name: string): string =>
   (JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')) as { version: string }).version
 
-/** What embedding must never load; a pool only starts when a batch is large. */
+/** Packages that an embedding program must never load. */
 const SERVER_ONLY = [
   'koa',
   '@koa/',
@@ -36,17 +46,25 @@ const SERVER_ONLY = [
 const TOKENS_ONLY = ['pkijs', 'asn1js']
 const STORES_ONLY = ['level', 'abstract-level', 'classic-level', 'piscina']
 
+/** Limits for an installation without optional packages. */
+const MAX_PACKAGES = 160
+const MAX_BYTES = 34 * 1024 * 1024
+/** The only package that may run a script when it is installed: it builds LevelDB where there is no prebuilt binary. */
+const INSTALL_SCRIPTS = ['node_modules/classic-level']
+
 const directory = mkdtempSync(join(tmpdir(), 'evidence-package-'))
 try {
   const tarball = step('npm pack', pack)
   const app = join(directory, 'app')
   step('npm install into an empty folder', () => install(app, tarball))
+  step('measure the installation', () => measure(app))
+  step('npm install of what the programs need', () => installTools(app))
   step('embed in JavaScript', () => {
     const answers = run(app, process.execPath, ['--import', './record.js', 'embed.js'])
     writeFileSync(join(app, 'answers.json'), answers)
     assertLoaded(app, ['level', 'ajv', 'typebox'], [...SERVER_ONLY, ...TOKENS_ONLY])
   })
-  step('verify its answers in JavaScript, offline', () => {
+  step('verify its proofs in JavaScript, offline', () => {
     process.stdout.write(run(app, process.execPath, ['--import', './record.js', 'verify.js']))
     assertLoaded(app, ['pkijs'], [...SERVER_ONLY, ...STORES_ONLY])
   })
@@ -83,7 +101,7 @@ function step<T>(name: string, work: () => T): T {
   return value
 }
 
-/** Packs, and looks at what is in it: every entry point, and no source or test but the contract suites. */
+/** Packs, and checks the content: every entry point is in it, and no source or test except the contract suites. */
 function pack(): string {
   // Without scripts: the build was made just before.
   const [packed] = JSON.parse(
@@ -113,26 +131,54 @@ function pack(): string {
         /\.test\./.test(path) ||
         /^dist\/(?:test\/(?!contract\/)|bench\/|server\/demo\/)/.test(path)),
   )
-  assert.deepEqual(foreign, [], 'files that shall not ship')
+  assert.deepEqual(foreign, [], 'files that must not be in the package')
   process.stdout.write(`${paths.size} files, ${(packed.size / 1024).toFixed(0)} KiB packed\n`)
   return join(directory, packed.filename)
 }
 
 function install(app: string, tarball: string): void {
   cpSync(programs, app, { recursive: true })
-  // Under its own name, this project's compiler would take it for one of its sources.
+  // Under the name typed.ts, this project's compiler would treat it as one of its sources.
   renameSync(join(app, 'typed.ts.txt'), join(app, 'typed.ts'))
-  // fast-check is the contract suites' own need: an optional peer.
-  const tools = ['typescript', '@types/node', 'fast-check'].map((name) => `${name}@${installed(name)}`)
-  run(app, 'npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball, ...tools])
+  npmInstall(app, [tarball])
 }
 
-/** What the last run loaded, by package. */
+/** Checks number, size and install scripts of the packages that came with this one. */
+function measure(app: string): void {
+  const modules = join(app, 'node_modules')
+  const { packages } = JSON.parse(readFileSync(join(modules, '.package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>
+  }
+  const names = Object.keys(packages)
+  const bytes = readdirSync(modules, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0)
+  process.stdout.write(`${names.length} packages, ${(bytes / 1024 / 1024).toFixed(1)} MiB installed\n`)
+  const withScript = names.filter((name) => packages[name]?.hasInstallScript === true)
+  assert.deepEqual(withScript, INSTALL_SCRIPTS, 'packages with an install script')
+  assert.ok(names.length <= MAX_PACKAGES, `${names.length} packages, at most ${MAX_PACKAGES}`)
+  assert.ok(bytes <= MAX_BYTES, `${bytes} bytes, at most ${MAX_BYTES}`)
+}
+
+/** The contract suites need fast-check, which is an optional peer. */
+function installTools(app: string): void {
+  const names = ['typescript', '@types/node', 'fast-check']
+  npmInstall(
+    app,
+    names.map((name) => `${name}@${installed(name)}`),
+  )
+}
+
+function npmInstall(app: string, packages: readonly string[]): void {
+  run(app, 'npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...packages])
+}
+
+/** Checks which packages the last program loaded. */
 function assertLoaded(app: string, some: readonly string[], none: readonly string[]): void {
   const loaded = readFileSync(join(app, 'loaded.txt'), 'utf8')
   rmSync(join(app, 'loaded.txt'))
   const isLoaded = (name: string): boolean => loaded.includes(`/node_modules/${name}${name.endsWith('/') ? '' : '/'}`)
-  // The recorder records, or nothing that it does not see means anything.
+  // Also proves that the recording works.
   for (const name of some) assert.ok(isLoaded(name), `${name} was not loaded`)
   for (const name of none) assert.ok(!isLoaded(name), `${name} was loaded`)
 }
@@ -142,7 +188,7 @@ function run(cwd: string, command: string, args: readonly string[]): string {
     cwd,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
-    // What this process was told by npm and c8 is not for the programs.
+    // Without the variables that npm and c8 set for this process.
     env: Object.fromEntries(
       Object.entries(process.env).filter(
         ([name]) => !/^(?:npm_package_|npm_lifecycle_|NODE_V8_COVERAGE|NODE_OPTIONS|EVIDENCE_)/.test(name),

@@ -172,6 +172,11 @@ describe('operations', () => {
     assert.ok(html.includes('src="docs/rapidoc.js"') && html.includes('spec-url="api/v1/openapi.json"'))
   })
 
+  it('redirects / to the API page', async () => {
+    const response = await service.fetch('/', { redirect: 'manual' })
+    assert.deepEqual([response.status, response.headers.get('location')], [302, 'docs'])
+  })
+
   it('limits the rate of each source system and of each address', async () => {
     const limited = await startService({ rateLimitPerMinute: 5, trustProxy: true })
     try {
