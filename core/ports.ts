@@ -311,7 +311,10 @@ export interface SealerStatus {
 export interface Sealer {
   /** Who vouches for time and anchor: `none` where there is no authority or chain. */
   readonly assurance: { readonly time: 'none' | Assurance; readonly anchor: 'none' | Assurance }
-  /** Recovers what a stopped process left half done, then begins the loops. */
+  /**
+   * Checks that the store still holds what was signed, recovers what a stopped process left unfinished, then starts the
+   * loops. Throws `LOG_BEHIND_SIGNED` if the store was set back, `CORRUPT` if its tree does not fit its log.
+   */
   start(host: SealerHost): Promise<void>
   /** Events were appended. Cheap; called after each commit. */
   notify(): void

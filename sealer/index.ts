@@ -1,7 +1,6 @@
 import { RegistryError } from '../core/errors.ts'
 import { createIdSource } from '../core/ids.ts'
 import { LogReader } from '../core/log/reader.ts'
-import { assertHoldsSigned } from '../core/log/signed-head.ts'
 import type { Anchor, Sealer, SealerHost, SealerStatus, TimestampAuthority, TreeEngine } from '../core/ports.ts'
 import { untilAborted } from './aborted.ts'
 import { Anchorer } from './anchor.ts'
@@ -119,9 +118,8 @@ class LogSealer implements Sealer {
     if (this.#running !== undefined || this.#closed !== undefined)
       throw new RegistryError('CLOSED', 'A sealer is started once: make another')
     const reader = new LogReader(host.records)
-    await assertHoldsSigned(host.records, reader, await host.signedHead.read())
     const running = this.#assemble(host, reader)
-    await running.batches.signHead()
+    await running.batches.start()
     await this.#noteState(host, reader)
     this.#running = running
     for (const loop of [running.seal, ...running.stamps, running.anchor]) loop?.start()

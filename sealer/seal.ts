@@ -1,11 +1,11 @@
-import { equalBytes, fromHex, toHex } from '../core/bytes.ts'
-import { isRegistryError, RegistryError } from '../core/errors.ts'
+import { fromHex, toHex } from '../core/bytes.ts'
+import { isRegistryError } from '../core/errors.ts'
 import type { IdSource } from '../core/ids.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import type { BatchIndexRecord, BatchRecord, CheckpointRecord, TreeHeadRecord } from '../core/log/records.ts'
-import { behind } from '../core/log/signed-head.ts'
+import { assertHoldsSigned, assertTreeHoldsSigned } from '../core/log/signed-head.ts'
 import { StoredTiles } from '../core/log/stored-tiles.ts'
 import type { SealerHost, SignedHead, TreeEngine, Version } from '../core/ports.ts'
 import { emptyRoot, HASH_BYTES } from '../core/log/tree/hasher.ts'
@@ -112,8 +112,13 @@ export class BatchSealer {
     this.#ahead = undefined
   }
 
-  /** Signs and stores the checkpoint of the newest batch, if it has none. Throws as `pass`. */
-  async signHead(): Promise<void> {
+  /**
+   * Checks that the store still holds what was signed, then signs and stores the checkpoint of the newest batch if it has
+   * none. Throws as `assertHoldsSigned` and `pass`.
+   */
+  async start(): Promise<void> {
+    const { records, signedHead } = this.#host
+    await assertHoldsSigned(records, this.#reader, await signedHead.read())
     await this.#signedHead()
   }
 
@@ -127,11 +132,8 @@ export class BatchSealer {
     // First what was signed, then the head: the other way round another sealer's batch in between would look like a tree set back.
     const signed = await this.#host.signedHead.read()
     const head = await this.#head()
-    const { size } = head.record
-    if (signed !== undefined && signed.size > size)
-      throw behind(`a checkpoint of ${signed.size} entries was signed, and the store has only ${size} of them sealed`)
-    if (size > 0) await this.#sign(head.record, signed)
-    this.#signedSize = size
+    await this.#sign(head.record, signed)
+    this.#signedSize = head.record.size
     return head
   }
 
@@ -140,7 +142,7 @@ export class BatchSealer {
     const { signedHead, identity, records, logger } = this.#host
     const isStored = (await this.#reader.checkpoint(head.size)) !== undefined
     if (isStored && signed?.size === head.size) return
-    const root = await this.#assertConsistent(head, signed)
+    const root = await assertTreeHoldsSigned(this.#reader, head, signed)
     await identity.refresh()
     if (signed?.size !== head.size) await signedHead.write({ size: head.size, root })
     if (isStored) return
@@ -152,24 +154,6 @@ export class BatchSealer {
       writes: [{ key: logKeys.checkpoint(head.size), value: encodeRecord(checkpoint) }],
     })
     logger.info({ size: head.size, root: head.root }, 'checkpoint signed')
-  }
-
-  /** The root of the head, once the tiles lead to it and to the root that was signed last. */
-  async #assertConsistent(
-    head: TreeHeadRecord,
-    signed: { readonly size: number; readonly root: Uint8Array } | undefined,
-  ): Promise<Uint8Array> {
-    const root = await this.#reader.rootAt(head.size)
-    if (toHex(root) !== head.root)
-      throw new RegistryError(
-        'CORRUPT',
-        `The tiles do not lead to the root of the tree of ${head.size}: restore the store from a backup`,
-      )
-    if (signed !== undefined && !equalBytes(await this.#reader.rootAt(signed.size), signed.root))
-      throw behind(
-        `the checkpoint of ${signed.size} entries that was signed has another root than the store has at that size`,
-      )
-    return root
   }
 
   async #head(): Promise<Head> {

@@ -2,12 +2,15 @@ import { equalBytes, toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import type { RecordStore, SignedHead } from '../ports.ts'
 import type { LogReader } from './reader.ts'
+import type { TreeHeadRecord } from './records.ts'
 
 /**
- * Checks, at a start, that the store still holds what was signed. Reads the tiles at the tree's right edge, no more.
+ * Checks at a start that the store still holds what was signed. Reads only the tiles at the right edge of the tree.
  *
- * Throws `LOG_BEHIND_SIGNED` where the tree is smaller than the last signed one or has another root at its size, `CORRUPT` where the
- * head is not the root of its own tiles or the log is shorter than the tree.
+ * `signed` must be read before this is called. In the other order, a batch that another sealer signs in between would look
+ * like a tree that was set back.
+ *
+ * Throws `LOG_BEHIND_SIGNED` and `CORRUPT` as `assertTreeHoldsSigned`, and `CORRUPT` if the log is shorter than the tree.
  */
 export async function assertHoldsSigned(
   records: RecordStore,
@@ -15,30 +18,42 @@ export async function assertHoldsSigned(
   signed: SignedHead | undefined,
 ): Promise<void> {
   const head = await reader.treeHead()
-  if (signed !== undefined && signed.size > head.size)
-    throw behind(
-      `a checkpoint of ${signed.size} entries was signed, and the store has only ${head.size} of them sealed`,
-    )
+  await assertTreeHoldsSigned(reader, head, signed)
   if ((await records.logSize()) < head.size)
-    throw new RegistryError(
-      'CORRUPT',
-      `The log has fewer than the ${head.size} entries that are sealed: restore the store from a backup`,
-    )
-  if (toHex(await reader.rootAt(head.size)) !== head.root)
-    throw new RegistryError(
-      'CORRUPT',
-      `The tiles do not lead to the root of the tree of ${head.size}: restore the store from a backup`,
-    )
-  if (signed !== undefined && !equalBytes(await reader.rootAt(signed.size), signed.root))
-    throw behind(
-      `the checkpoint of ${signed.size} entries that was signed has another root than the store has at that size`,
-    )
+    throw corruptError(`The log has fewer than the ${head.size} entries that are sealed`)
 }
 
-/** The one error of a store that is not the one that was signed. */
-export const behind = (what: string): RegistryError =>
+/**
+ * Checks that the tree contains the one that was signed last, and returns the root of the head, 32 bytes.
+ *
+ * Throws `LOG_BEHIND_SIGNED` if the tree is smaller than the signed one or has a different root at its size, `CORRUPT` if the
+ * tiles do not produce the root of the head.
+ */
+export async function assertTreeHoldsSigned(
+  reader: LogReader,
+  head: TreeHeadRecord,
+  signed: SignedHead | undefined,
+): Promise<Uint8Array> {
+  if (signed !== undefined && signed.size > head.size)
+    throw behindSignedError(
+      `a checkpoint of ${signed.size} entries was signed, but the store has only ${head.size} sealed entries`,
+    )
+  const root = await reader.rootAt(head.size)
+  if (toHex(root) !== head.root) throw corruptError(`The tiles do not produce the root of the tree of ${head.size}`)
+  if (signed !== undefined && !equalBytes(await reader.rootAt(signed.size), signed.root))
+    throw behindSignedError(
+      `the signed checkpoint of ${signed.size} entries has a different root than the store has at that size`,
+    )
+  return root
+}
+
+const corruptError = (what: string): RegistryError =>
+  new RegistryError('CORRUPT', `${what}: restore the store from a backup`)
+
+const behindSignedError = (what: string): RegistryError =>
   new RegistryError(
     'LOG_BEHIND_SIGNED',
-    `The record store was set back or replaced: ${what}. Entries that others hold proofs of are gone. Restore the newest store, or a later backup. ` +
-      'If there is none, begin a new log with an empty store and a new secret, and keep this one to read: this log must not be signed again',
+    `The record store was set back or replaced: ${what}. Entries for which others hold proofs are lost. Restore the newest ` +
+      'store, or a later backup. If there is none, start a new log with an empty store and a new secret, and keep this one ' +
+      'only for reading: this log must not be signed again',
   )

@@ -3,7 +3,6 @@ import { RegistryError } from '../errors.ts'
 import { createIdSource } from '../ids.ts'
 import { openLogIdentity } from '../log/identity.ts'
 import { LogReader } from '../log/reader.ts'
-import { assertHoldsSigned } from '../log/signed-head.ts'
 import type { BlobStore, Clock, Logger, RecordStore, Sealer, SignedHeadKeeper } from '../ports.ts'
 import type { Registry } from '../api/registry.ts'
 import { sweep } from '../store/blob-lifecycle.ts'
@@ -67,7 +66,6 @@ async function open(options: RegistryOptions): Promise<Registry> {
   const [apiKeySecret, fileTokenSecret] = [deriveSecret(secret, 'api-key'), deriveSecret(secret, 'file-token')]
   const log = new LogReader(records)
   const identity = await openLogIdentity({ records, secret, clock, ...(logName !== undefined && { logName }) })
-  await assertHoldsSigned(records, log, await signedHead.read())
 
   const context: Context = {
     records,
@@ -90,10 +88,11 @@ async function open(options: RegistryOptions): Promise<Registry> {
       )
     },
   }
+  // First, because it checks that the store still holds what was signed: nothing is written to a store that was set back.
+  await sealer.start({ records, signedHead, identity, clock, logger, sharedRecords })
   const sourceSystems = new RegistrySourceSystems(context, apiKeySecret)
   await sourceSystems.load()
   if (operatorKey !== undefined) await sourceSystems.setOperatorKey(operatorKey)
-  await sealer.start({ records, signedHead, identity, clock, logger, sharedRecords })
   const sweeping = startSweeping(context, sharedRecords ? ABANDONED_MS : undefined)
 
   return {
