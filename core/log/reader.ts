@@ -1,15 +1,11 @@
 import { toHex } from '../bytes.ts'
-import { logKeys } from './keys.ts'
-import { DecodeCache } from '../store/decode-cache.ts'
 import { RegistryError } from '../errors.ts'
-import type { Entry, Range, RecordStore, ValidationData } from '../ports.ts'
-import { emptyRoot, HASH_BYTES } from './tree/hasher.ts'
-import { consistencyRanges, inclusionRanges } from './tree/proof.ts'
-import { nodesOfRange, rangeHash, type LeafRange } from './tree/range.ts'
-import { rowPrefix, TILE_WIDTH } from './tree/tile.ts'
-import { BatchCache } from './batch-cache.ts'
-import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
+import type { Range, RecordStore, ValidationData } from '../ports.ts'
+import { DecodeCache } from '../store/decode-cache.ts'
 import { decodeRecord } from '../store/record-codec.ts'
+import { BatchCache } from './batch-cache.ts'
+import { logKeys } from './keys.ts'
+import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
 import {
   NO_ANCHORS,
   type AnchorHeadRecord,
@@ -19,16 +15,20 @@ import {
   type CheckpointRecord,
   type ConfirmedAnchorRecord,
   type StampRecord,
-  type ValidationDataRef,
   type TreeHeadRecord,
+  type ValidationDataRef,
 } from './records.ts'
 import { StoredTiles } from './stored-tiles.ts'
+import { emptyRoot, HASH_BYTES } from './tree/hasher.ts'
+import { consistencyRanges, inclusionRanges } from './tree/proof.ts'
+import { nodesOfRange, rangeHash, type LeafRange } from './tree/range.ts'
+import { rowPrefix, TILE_WIDTH } from './tree/tile.ts'
 
-/** `P`: batched. `S`: in an anchor that was sent. `C`: in a confirmed one. `null`: in no batch yet. */
+/** `P`: in a batch. `S`: covered by an anchor that was sent. `C`: covered by a confirmed anchor. `null`: in no batch yet. */
 export type SendStatus = 'P' | 'S' | 'C' | null
 
 export interface EntryStatus {
-  /** In the log, and so the leaf's index in every tree that holds it. */
+  /** Position in the log. It is also the leaf's index in every tree that contains the entry. */
   readonly position: number
   readonly batch: BatchRecord | null
   readonly sendStatus: SendStatus
@@ -39,45 +39,45 @@ export interface LogReaderOptions {
   readonly maxCachedTiles?: number
 }
 
+const MAX_PAGE = 256
+/** About 400 bytes each: 1.6 MiB. */
+const MAX_CACHED_BATCHES = 4_096
+/** There is one head of the anchors. */
+const MAX_CACHED_HEADS = 2
+
 /**
- * Reads the log: places, batches, checkpoints, proofs, stamps, anchors. Every tree size that it takes must be one that is sealed, and
- * every answer is from stored records only; nothing is rebuilt from entries.
+ * Reads the log: positions, batches, checkpoints, proofs, stamps, anchors. Everything comes from stored records, nothing is
+ * computed from the entries. A tree size that is passed in must be sealed.
  */
 export class LogReader {
   readonly #records: RecordStore
   readonly #tiles: StoredTiles
-  readonly #known = new BatchCache(MAX_KNOWN_BATCHES)
-  readonly #anchorHeads = new DecodeCache(1, (entry) => decodeRecord<AnchorHeadRecord>(entry) as AnchorHeadRecord)
+  readonly #batches = new BatchCache(MAX_CACHED_BATCHES)
+  readonly #anchorHeads = new DecodeCache(MAX_CACHED_HEADS, (entry) => decodeRecord<AnchorHeadRecord>(entry))
 
   constructor(records: RecordStore, { maxCachedTiles = 512 }: LogReaderOptions = {}) {
     this.#records = records
     this.#tiles = new StoredTiles(records, maxCachedTiles)
   }
 
-  /** Size and root of what is sealed; the empty tree before the first batch. */
+  /** Size and root of the sealed tree; the empty tree before the first batch. */
   async treeHead(): Promise<TreeHeadRecord> {
-    return (
-      (await this.#one<TreeHeadRecord>(logKeys.treeHead())) ?? {
-        size: 0,
-        root: toHex(emptyRoot()),
-        batchId: null,
-        time: 0,
-      }
-    )
+    const head = await this.#one<TreeHeadRecord>(logKeys.treeHead())
+    return head ?? { size: 0, root: toHex(emptyRoot()), batchId: null, time: 0 }
   }
 
-  /** Largest confirmed and sent anchors; zeros before the first. */
+  /** Sizes of the largest confirmed and sent anchors; 0 before the first one. */
   async anchorHead(): Promise<AnchorHeadRecord> {
     const [entry] = await this.#records.get([logKeys.anchorHead()])
     return entry === undefined ? NO_ANCHORS : this.#anchorHeads.of(entry)
   }
 
   /**
-   * Where each txId (32 bytes) is, `undefined` where it is not in the log. Reads positions, anchor head and each batch once, however many
-   * are asked for. An anchor that is sent meanwhile may not be seen yet.
+   * The status of each entry (32 bytes), `undefined` if it is not in the log. Reads positions, the head of the anchors and
+   * each batch once, for any number of entries. An anchor that is sent at the same time may not be visible yet.
    */
-  async entryStatuses(txIds: readonly Uint8Array[]): Promise<readonly (EntryStatus | undefined)[]> {
-    const [positions, head] = await Promise.all([this.#records.positionsOf(txIds), this.anchorHead()])
+  async entryStatuses(entries: readonly Uint8Array[]): Promise<readonly (EntryStatus | undefined)[]> {
+    const [positions, head] = await Promise.all([this.#records.positionsOf(entries), this.anchorHead()])
     const batches = await this.#batchesOf(positions.filter((position) => position !== undefined))
     return positions.map((position) => {
       if (position === undefined) return undefined
@@ -86,7 +86,7 @@ export class LogReader {
     })
   }
 
-  /** The block of the confirmed anchor that covers each position, `undefined` where none does yet. */
+  /** For each position, the block of the confirmed anchor that covers it; `undefined` if there is none yet. */
   async blockNumbersOf(positions: readonly number[]): Promise<readonly (number | undefined)[]> {
     const sizes = positions.map((position) => position + 1)
     const anchors = await this.#firstCovering<ConfirmedAnchorRecord>(
@@ -98,16 +98,16 @@ export class LogReader {
   }
 
   async batchById(id: string): Promise<BatchRecord | undefined> {
-    const place = await this.#one<BatchIndexRecord>(logKeys.batchById(id))
-    return place && this.#one<BatchRecord>(logKeys.batch(place.end))
+    const index = await this.#one<BatchIndexRecord>(logKeys.batchById(id))
+    return index && this.#one<BatchRecord>(logKeys.batch(index.end))
   }
 
-  /** The batch that holds a position, `undefined` where none does yet. */
+  /** The batch that contains a position, `undefined` if it is in no batch yet. */
   async batchOf(position: number): Promise<BatchRecord | undefined> {
     return (await this.#batchesOf([position])).get(position)
   }
 
-  /** The size of the tree that a batch closed with this root (hex), `undefined` where none did. */
+  /** The size of the tree that a batch ended with this root (hex), `undefined` if there is no such batch. */
   async sizeOfRoot(root: string): Promise<number | undefined> {
     return (await this.#one<BatchIndexRecord>(logKeys.batchByRoot(root)))?.end
   }
@@ -125,7 +125,7 @@ export class LogReader {
     return this.#first<CheckpointRecord>({ ...logKeys.checkpoints(), reverse: true })
   }
 
-  /** The first stamp of this size or a larger one that has its quorum. */
+  /** The first stamp with a quorum whose size is this one or larger. */
   stampCovering(treeSize: number): Promise<StampRecord | undefined> {
     return this.#first<StampRecord>(logKeys.stampsFrom(treeSize))
   }
@@ -138,24 +138,27 @@ export class LogReader {
     return this.#first<StampRecord>({ ...logKeys.partialStamps(), reverse: true })
   }
 
-  /** The DER of what was kept with a token, in order. */
+  /** The DER of the validation data of a token, in order. Throws `CORRUPT` if one is missing. */
   async validationData(refs: readonly ValidationDataRef[]): Promise<readonly ValidationData[]> {
     const entries = await this.#records.get(refs.map(({ sha256 }) => logKeys.validationData(sha256)))
     return refs.map(({ type, sha256 }, i) => {
       const der = entries[i]?.value
       if (der === undefined)
-        throw new RegistryError('CORRUPT', `What was kept with a token is missing (${sha256}): restore the store`)
+        throw new RegistryError(
+          'CORRUPT',
+          `The validation data ${sha256} of a token is missing: restore the store from a backup`,
+        )
       return { type, der }
     })
   }
 
-  /** The confirmed anchor in the lowest block among those of this size or a larger one. */
+  /** Of the confirmed anchors of this size or a larger one, the one in the lowest block. */
   async anchorCovering(treeSize: number): Promise<AnchorRecord | undefined> {
     const confirmed = await this.#first<ConfirmedAnchorRecord>(logKeys.confirmedAnchorsFrom(treeSize))
     return confirmed && this.anchor(confirmed.size)
   }
 
-  /** The anchor of exactly this size, in whatever state. */
+  /** The anchor of exactly this size, in any state. */
   anchor(treeSize: number): Promise<AnchorRecord | undefined> {
     return this.#one<AnchorRecord>(logKeys.anchor(treeSize))
   }
@@ -170,39 +173,38 @@ export class LogReader {
   }
 
   /**
-   * What the inclusion proofs of leaves `from` to `to` (exclusive) are copied from, in order and at most one tile a block. Reads a
-   * bounded number of tiles ahead. Requires from <= to <= treeSize.
+   * What the inclusion proofs of leaves `from` to `to` (exclusive) are copied from, in order, each block within one tile.
+   * Reads a bounded number of tiles ahead. Requires from <= to <= treeSize.
    */
   proofBlocks(range: ProofRange): AsyncGenerator<readonly ProofBlock[], void, undefined> {
     return readProofBlocks(this.#records, this.#tiles, range)
   }
 
-  /** RFC 9162 § 2.1.4; empty where the sizes are equal. Requires from <= to. */
+  /** RFC 9162 § 2.1.4; empty if the sizes are equal. Requires from <= to. */
   async consistencyProof(from: number, to: number): Promise<readonly Uint8Array[]> {
     return this.#hashesOf(consistencyRanges(from, to))
   }
 
   /** The root of the tree of any sealed size, computed from tiles. */
   async rootAt(size: number): Promise<Uint8Array> {
-    if (size === 0) return emptyRoot()
-    const [root] = await this.#hashesOf([{ start: 0, end: size }])
-    return root as Uint8Array
+    const [root] = size === 0 ? [] : await this.#hashesOf([{ start: 0, end: size }])
+    return root ?? emptyRoot()
   }
 
-  /** The first `width` hashes of a tile's row 0, as C2SP tlog-tiles serves it; `undefined` where the tree has not so many. */
+  /** The first `width` hashes of a tile's row 0 (C2SP tlog-tiles), `undefined` if the tree does not have that many. */
   async tile(level: number, index: number, width: number): Promise<Uint8Array | undefined> {
     const tile = await this.#tiles.tile(level, index, width)
     return tile && rowPrefix(tile, width)?.slice()
   }
 
-  /** The entries of tile `index`, `width` of them, packed (32 bytes each); `undefined` where not all are sealed. */
+  /** The first `width` entries under tile `index`, packed (32 bytes each); `undefined` if not all of them are sealed. */
   async packedEntries(index: number, width: number): Promise<Uint8Array | undefined> {
     const start = index * TILE_WIDTH
     const { size } = await this.treeHead()
     return start + width > size ? undefined : this.#records.readLog(start, width)
   }
 
-  /** The same as a C2SP entry bundle: each entry with its length in two bytes before it, big-endian. */
+  /** The same as a C2SP entry bundle: before each entry its length in two bytes, big-endian. */
   async entries(index: number, width: number): Promise<Uint8Array | undefined> {
     const packed = await this.packedEntries(index, width)
     if (packed === undefined) return undefined
@@ -214,7 +216,7 @@ export class LogReader {
     return out
   }
 
-  /** The opening of an entry (32 bytes) that is a key's or a token's, `undefined` for an event's. */
+  /** The opening of a key entry or a token entry (32 bytes), `undefined` for any other entry. */
   async controlOpening(entry: Uint8Array): Promise<Uint8Array | undefined> {
     const [stored] = await this.#records.get([logKeys.controlOpening(toHex(entry))])
     return stored?.value
@@ -235,64 +237,59 @@ export class LogReader {
     return undefined
   }
 
-  /** The batch of each position that has one, by position: those that are known without reading (24 µs of a get). */
+  /** The batch of each position that is in one. Cached batches are not read, which saves 24 µs each. */
   async #batchesOf(positions: readonly number[]): Promise<ReadonlyMap<number, BatchRecord>> {
-    const found = new Map<number, BatchRecord>()
-    const others: number[] = []
+    const batches = new Map<number, BatchRecord>()
+    const missing: number[] = []
     for (const position of positions) {
-      const known = this.#known.holding(position)
-      if (known === undefined) others.push(position)
-      else found.set(position, known)
+      const cached = this.#batches.find(position)
+      if (cached === undefined) missing.push(position)
+      else batches.set(position, cached)
     }
-    if (others.length === 0) return found
-    const sizes = others.map((position) => position + 1)
+    if (missing.length === 0) return batches
+    const sizes = missing.map((position) => position + 1)
     const read = await this.#firstCovering<BatchRecord>(sizes, logKeys.batchesFrom, (batch) => batch.end)
     for (const [size, batch] of read) {
-      this.#known.note(batch)
-      found.set(size - 1, batch)
+      this.#batches.add(batch)
+      batches.set(size - 1, batch)
     }
-    return found
+    return batches
   }
 
   /**
-   * For each size the first record at or beyond it, by size. Walks the range once in pages: where what is wanted lies far apart, pages
-   * are of one record and it jumps; where it lies close, they grow.
+   * For each size, the first record of this size or a larger one. Goes through the range once, in pages. If the requested
+   * records lie far apart, it reads pages of one record and jumps. If they lie close together, the pages grow.
    */
   async #firstCovering<T extends object>(
     sizes: readonly number[],
-    from: (size: number) => Range,
+    rangeFrom: (size: number) => Range,
     sizeOf: (record: T) => number,
   ): Promise<ReadonlyMap<number, T>> {
-    const found = new Map<number, T>()
+    const records = new Map<number, T>()
     let page: readonly T[] = []
-    let limit = 1
-    let at = 0
-    let used = 0
+    let [limit, at, used] = [1, 0, 0]
     for (const size of [...new Set(sizes)].sort((a, b) => a - b)) {
-      while (at < page.length && sizeOf(page[at] as T) < size) at++
+      for (let record = page[at]; record !== undefined && sizeOf(record) < size; record = page[at]) at++
       if (at === page.length) {
         if (page.length < limit && page.length > 0) break
         limit = Math.min(MAX_PAGE, Math.max(1, used * 2))
-        page = await this.#page<T>({ ...from(size), limit })
-        if (page.length === 0) break
+        page = await this.#page<T>({ ...rangeFrom(size), limit })
         ;[at, used] = [0, 0]
       }
-      found.set(size, page[at] as T)
+      const record = page[at]
+      if (record === undefined) break
+      records.set(size, record)
       used = at + 1
     }
-    return found
+    return records
   }
 
   async #page<T extends object>(range: Range): Promise<readonly T[]> {
-    const entries: Entry[] = []
-    for await (const entry of this.#records.list(range)) entries.push(entry)
-    return entries.map((entry) => decodeRecord<T>(entry) as T)
+    const records: T[] = []
+    for await (const entry of this.#records.list(range)) records.push(decodeRecord<T>(entry))
+    return records
   }
 }
-
-const MAX_PAGE = 256
-/** Some 400 bytes each: 1.6 MiB. */
-const MAX_KNOWN_BATCHES = 4_096
 
 const sendStatusOf = ({ end }: BatchRecord, { confirmedSize, sentSize }: AnchorHeadRecord): Exclude<SendStatus, null> =>
   confirmedSize >= end ? 'C' : sentSize >= end ? 'S' : 'P'

@@ -1,122 +1,125 @@
 import { RegistryError } from '../errors.ts'
-import { logKeys } from './keys.ts'
 import type { Entry, Key, RecordStore } from '../ports.ts'
+import { BoundedMap } from '../store/bounded-map.ts'
+import { logKeys } from './keys.ts'
 import type { NodeId, NodeSource } from './tree/range.ts'
 import { nodeAt, tileOfNode, widthOf } from './tree/tile.ts'
 
 /**
- * The tree's tiles as they are stored, with a bounded cache of those used last. A partial tile grows, but the nodes that it holds
- * are complete and never change, so a cached one is good for all that it holds and read again for more.
+ * The stored tiles of the tree, with a bounded cache. A partial tile grows, but the nodes that it already holds never
+ * change. So a cached partial tile stays correct, and is read again only if a node is requested that it does not hold.
  */
 export class StoredTiles {
   readonly #records: RecordStore
-  readonly #maxCached: number
-  /** In the order of last use. */
-  readonly #cache = new Map<Key, Uint8Array>()
+  readonly #cache: BoundedMap<Key, Uint8Array>
   /** The tile whose key was made last. */
   #last: { readonly level: number; readonly index: number; readonly key: Key } = { level: -1, index: -1, key: '' }
 
-  constructor(records: RecordStore, maxCached: number) {
+  /** @param maxCachedTiles How many tiles are kept in memory at most, each at most 16,352 bytes. At least 2. */
+  constructor(records: RecordStore, maxCachedTiles: number) {
     this.#records = records
-    this.#maxCached = maxCached
+    this.#cache = new BoundedMap(maxCachedTiles)
   }
 
-  /** A tile with at least `width` hashes in row 0, not to be changed; `undefined` where there is none. */
+  /**
+   * A tile with at least `width` hashes in row 0; `undefined` if it is not stored or narrower. The bytes are those of the
+   * cache and must not be changed.
+   */
   async tile(level: number, index: number, width: number): Promise<Uint8Array | undefined> {
     const key = logKeys.tile(level, index)
-    const tile = await this.#get([{ key, isEnough: (cached) => (widthOf(cached) ?? 0) >= width }])
-    const found = tile.get(key)
-    return found !== undefined && (widthOf(found) ?? 0) >= width ? found : undefined
+    const isWideEnough = (tile: Uint8Array): boolean => (widthOf(tile) ?? 0) >= width
+    const tile = (await this.#read([{ key, isEnough: isWideEnough }])).get(key)
+    return tile !== undefined && isWideEnough(tile) ? tile : undefined
   }
 
-  /** Full or partial tiles from `first` on, one read and past the cache: for readers of many. Throws `CORRUPT` where one is missing. */
+  /**
+   * Reads `count` full or partial tiles from index `first` on, in one read that bypasses the cache. For readers of many
+   * tiles. Throws `CORRUPT` if one is missing or damaged.
+   */
   async range(level: number, first: number, count: number): Promise<readonly Uint8Array[]> {
-    const wanted = Array.from({ length: count }, (_, i) => logKeys.tile(level, first + i))
-    const entries = await this.#records.get(wanted)
+    const keys = Array.from({ length: count }, (_, i) => logKeys.tile(level, first + i))
+    const entries = await this.#records.get(keys)
     return entries.map((entry, i) => {
       if (entry === undefined)
-        throw new RegistryError('CORRUPT', `Tile ${wanted[i]} is gone: restore the store from a backup`)
+        throw new RegistryError('CORRUPT', `Tile ${keys[i]} is missing: restore the store from a backup`)
       assertTile(entry)
       return entry.value
     })
   }
 
   /**
-   * These complete nodes, from one read of the tiles that are not cached. The source throws `CORRUPT` for a node that is not stored.
+   * A source of these complete nodes. Tiles that are not cached are read in one read. The source throws `CORRUPT` for a
+   * node that is not stored.
    */
-  async nodes(places: readonly NodeId[]): Promise<NodeSource> {
-    const wanted = new Map<Key, NodeId[]>()
-    for (const place of places) {
-      const key = this.#keyOf(place)
-      const others = wanted.get(key)
-      if (others === undefined) wanted.set(key, [place])
-      else others.push(place)
+  async nodes(ids: readonly NodeId[]): Promise<NodeSource> {
+    const idsByTile = new Map<Key, NodeId[]>()
+    for (const id of ids) {
+      const key = this.#keyOf(id)
+      const others = idsByTile.get(key)
+      if (others === undefined) idsByTile.set(key, [id])
+      else others.push(id)
     }
-    const tiles = await this.#get(
-      Array.from(wanted, ([key, inTile]) => ({
+    const tiles = await this.#read(
+      Array.from(idsByTile, ([key, inTile]) => ({
         key,
-        isEnough: (tile) => inTile.every((place) => nodeIn(tile, place) !== undefined),
+        isEnough: (tile) => inTile.every((id) => nodeIn(tile, id) !== undefined),
       })),
     )
-    return (place) => {
-      const key = this.#keyOf(place)
-      const node = nodeIn(tiles.get(key), place)
+    return (id) => {
+      const key = this.#keyOf(id)
+      const node = nodeIn(tiles.get(key), id)
       if (node === undefined)
         throw new RegistryError(
           'CORRUPT',
-          `Tile ${key} does not hold node ${place.level}/${place.index}: it is not sealed yet, or the store lost it`,
+          `Tile ${key} does not hold node ${id.level}/${id.index}: it is not sealed yet, or the store lost it`,
         )
-      // A copy: what is handed out neither keeps a whole tile alive nor reaches the cache.
+      // A copy: the caller can then neither keep a whole tile in memory nor change the cache.
       return node.slice()
     }
   }
 
-  /** The key of a node's tile. Of nodes asked for together many are in one tile, and making its key costs more than all else. */
-  #keyOf(place: NodeId): Key {
-    const { tileLevel, tileIndex } = tileOfNode(place)
+  /** The key of a node's tile. Nodes that are requested together are often in one tile, and making the key is expensive. */
+  #keyOf(id: NodeId): Key {
+    const { tileLevel, tileIndex } = tileOfNode(id)
     if (tileLevel !== this.#last.level || tileIndex !== this.#last.index)
       this.#last = { level: tileLevel, index: tileIndex, key: logKeys.tile(tileLevel, tileIndex) }
     return this.#last.key
   }
 
-  async #get(
-    wanted: readonly { readonly key: Key; readonly isEnough: (tile: Uint8Array) => boolean }[],
-  ): Promise<ReadonlyMap<Key, Uint8Array>> {
+  async #read(requests: readonly TileRequest[]): Promise<ReadonlyMap<Key, Uint8Array>> {
     const tiles = new Map<Key, Uint8Array>()
     const missing: Key[] = []
-    for (const { key, isEnough } of wanted) {
+    for (const { key, isEnough } of requests) {
       const cached = this.#cache.get(key)
-      if (cached !== undefined && isEnough(cached)) {
-        tiles.set(key, cached)
-        this.#keep(key, cached)
-      } else missing.push(key)
+      if (cached !== undefined && isEnough(cached)) tiles.set(key, cached)
+      else missing.push(key)
     }
     if (missing.length === 0) return tiles
     for (const entry of await this.#records.get(missing)) {
       if (entry === undefined) continue
       assertTile(entry)
       tiles.set(entry.key, entry.value)
-      this.#keep(entry.key, entry.value)
+      this.#cache.set(entry.key, entry.value)
     }
     return tiles
   }
+}
 
-  #keep(key: Key, tile: Uint8Array): void {
-    this.#cache.delete(key)
-    this.#cache.set(key, tile)
-    if (this.#cache.size > this.#maxCached) {
-      const [oldest] = this.#cache.keys()
-      if (oldest !== undefined) this.#cache.delete(oldest)
-    }
-  }
+interface TileRequest {
+  readonly key: Key
+  /** Whether a cached tile holds everything that is requested of it. */
+  readonly isEnough: (tile: Uint8Array) => boolean
 }
 
 function assertTile({ key, value }: Entry): void {
   if (widthOf(value) === undefined)
-    throw new RegistryError('CORRUPT', `Tile ${key} has a length that no tile has: restore the store from a backup`)
+    throw new RegistryError(
+      'CORRUPT',
+      `Tile ${key} has ${value.length} bytes, which is not the length of a tile: restore the store from a backup`,
+    )
 }
 
-function nodeIn(tile: Uint8Array | undefined, place: NodeId): Uint8Array | undefined {
-  const { row, offset } = tileOfNode(place)
+function nodeIn(tile: Uint8Array | undefined, id: NodeId): Uint8Array | undefined {
+  const { row, offset } = tileOfNode(id)
   return tile && nodeAt(tile, row, offset)
 }

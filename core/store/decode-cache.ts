@@ -1,28 +1,27 @@
 import type { Entry, Key, Version } from '../ports.ts'
+import { BoundedMap } from './bounded-map.ts'
 
 /**
- * Decodes records that are read again and again, each version once. It remembers nothing of the store: whoever asks brings
- * the entry that was just read, and a version is never used twice, so what was decoded of it stays true.
+ * Decodes each version of a record once, for records that are read again and again. It does not read the store: the caller
+ * passes the entry that it has just read. A version is never used twice, so a decoded record stays correct.
  */
 export class DecodeCache<T> {
   readonly #decode: (entry: Entry) => T
-  readonly #max: number
-  #known = new Map<Key, { readonly version: Version; readonly record: T }>()
+  readonly #decoded: BoundedMap<Key, { readonly version: Version; readonly record: T }>
 
-  /** Where `max` keys are known it begins anew: what is read often is soon back. */
-  constructor(max: number, decode: (entry: Entry) => T) {
-    this.#max = max
+  /** @param maxKeys How many keys are kept at most. At least 2. */
+  constructor(maxKeys: number, decode: (entry: Entry) => T) {
     this.#decode = decode
+    this.#decoded = new BoundedMap(maxKeys)
   }
 
-  /** The same object each time: not to be changed. Throws what decoding throws. */
+  /** Returns the same object for the same version, so it must not be changed. Throws what `decode` throws. */
   of(entry: Entry): T {
     const { key, version } = entry
-    const known = this.#known.get(key)
-    if (known?.version === version) return known.record
+    const cached = this.#decoded.get(key)
+    if (cached?.version === version) return cached.record
     const record = this.#decode(entry)
-    if (known === undefined && this.#known.size >= this.#max) this.#known = new Map()
-    this.#known.set(key, { version, record })
+    this.#decoded.set(key, { version, record })
     return record
   }
 }

@@ -2,21 +2,29 @@ import { decodeUtf8, encodeUtf8 } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import type { Entry } from '../ports.ts'
 
-/** The stored bytes of a record. */
+/** The bytes under which a record is stored: JSON in UTF-8. */
 export const encodeRecord = (record: object): Uint8Array => encodeUtf8(JSON.stringify(record))
 
-/** A stored record, `undefined` where there is none. Throws `CORRUPT` where its bytes are no JSON object. */
+/**
+ * The record in a stored entry; `undefined` without an entry. Only checks that the bytes are a JSON object, and trusts that
+ * the object has the members that were written. Throws `CORRUPT` otherwise.
+ */
+export function decodeRecord<T extends object>(entry: Entry): T
+export function decodeRecord<T extends object>(entry: Entry | undefined): T | undefined
 export function decodeRecord<T extends object>(entry: Entry | undefined): T | undefined {
   if (entry === undefined) return undefined
-  let value: unknown
-  try {
-    value = JSON.parse(decodeUtf8(entry.value))
-  } catch (cause) {
-    throw new RegistryError('CORRUPT', `The record ${entry.key} is not JSON: restore the store from a backup`, {
-      cause,
-    })
-  }
-  if (typeof value !== 'object' || value === null)
-    throw new RegistryError('CORRUPT', `The record ${entry.key} is no object: restore the store from a backup`)
+  const value = parseJson(entry)
+  if (typeof value !== 'object' || value === null) throw corruptError(entry, 'not a JSON object')
   return value as T
 }
+
+function parseJson(entry: Entry): unknown {
+  try {
+    return JSON.parse(decodeUtf8(entry.value))
+  } catch (cause) {
+    throw corruptError(entry, 'not JSON', cause)
+  }
+}
+
+const corruptError = ({ key }: Entry, what: string, cause?: unknown): RegistryError =>
+  new RegistryError('CORRUPT', `The record ${key} is ${what}: restore the store from a backup`, { cause })

@@ -34,8 +34,7 @@ async function entriesOf(records: RecordStore): Promise<readonly Uint8Array[]> {
 
 async function batchesOf(records: RecordStore): Promise<readonly BatchRecord[]> {
   const batches: BatchRecord[] = []
-  for await (const entry of records.list(logKeys.batchesFrom(0)))
-    batches.push(decodeRecord<BatchRecord>(entry) as BatchRecord)
+  for await (const entry of records.list(logKeys.batchesFrom(0))) batches.push(decodeRecord<BatchRecord>(entry))
   return batches
 }
 

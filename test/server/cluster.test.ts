@@ -163,8 +163,7 @@ class Load {
 
 async function batchesOf(records: RecordStore): Promise<readonly BatchRecord[]> {
   const batches: BatchRecord[] = []
-  for await (const entry of records.list(logKeys.batchesFrom(0)))
-    batches.push(decodeRecord<BatchRecord>(entry) as BatchRecord)
+  for await (const entry of records.list(logKeys.batchesFrom(0))) batches.push(decodeRecord<BatchRecord>(entry))
   return batches
 }
 

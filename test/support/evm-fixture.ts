@@ -208,7 +208,7 @@ export class EvmScene {
     assert.ok(await this.isDone())
     const steps: ConfirmedAnchorRecord[] = []
     for await (const entry of this.bench.records.list({ gte: 'ac/', lt: 'ac0' }))
-      steps.push(decodeRecord<ConfirmedAnchorRecord>(entry) as ConfirmedAnchorRecord)
+      steps.push(decodeRecord<ConfirmedAnchorRecord>(entry))
     assert.equal((await recordsOf(this.bench.records, 'ac')).size, steps.length)
     const last = steps.at(-1)
     assert.ok(last)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { BatchCache } from '../../../core/log/batch-cache.ts'
 import type { BatchRecord } from '../../../core/log/records.ts'
 
-/** Batches of these lengths, one behind the other. */
+/** Consecutive batches of these lengths. */
 function batchesOf(lengths: readonly number[]): BatchRecord[] {
   let end = 0
   return lengths.map((length) => {
@@ -16,33 +16,45 @@ function batchesOf(lengths: readonly number[]): BatchRecord[] {
 
 const lengths = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 30 })
 
-describe('known batches', () => {
-  it('are found by each of their positions, in whatever order they came', () => {
+describe('BatchCache', () => {
+  it('finds a batch by each of its positions, in whatever order batches were added', () => {
     fc.assert(
-      fc.property(lengths, fc.infiniteStream(fc.nat()), fc.infiniteStream(fc.boolean()), (all, order, isNoted) => {
+      fc.property(lengths, fc.infiniteStream(fc.nat()), fc.infiniteStream(fc.boolean()), (all, order, isAdded) => {
         const batches = batchesOf(all)
-        const known = new BatchCache(100)
-        const noted = batches
-          .filter(() => isNoted.next().value)
+        const cache = new BatchCache(100)
+        const added = batches
+          .filter(() => isAdded.next().value)
           .map((batch) => ({ batch, at: order.next().value }))
           .sort((a, b) => a.at - b.at)
           .map(({ batch }) => batch)
-        for (const batch of [...noted, ...noted]) known.note(batch)
+        for (const batch of [...added, ...added]) cache.add(batch)
         for (const batch of batches)
           for (let position = batch.start; position < batch.end; position++)
-            assert.equal(known.holding(position), noted.includes(batch) ? batch : undefined)
-        assert.equal(known.holding(batches.at(-1)?.end ?? 0), undefined)
+            assert.equal(cache.find(position), added.includes(batch) ? batch : undefined)
+        assert.equal(cache.find(batches.at(-1)?.end ?? 0), undefined)
       }),
     )
   })
 
-  it('are at most as many as allowed, the newest among them', () => {
+  it('keeps no more batches than allowed, the newest among them', () => {
     const batches = batchesOf(Array.from({ length: 50 }, () => 3))
-    const known = new BatchCache(7)
+    const cache = new BatchCache(7)
     for (const batch of batches) {
-      known.note(batch)
-      assert.equal(known.holding(batch.start), batch)
-      assert.ok(batches.filter(({ start }) => known.holding(start) !== undefined).length <= 7)
+      cache.add(batch)
+      assert.equal(cache.find(batch.start), batch)
+      assert.ok(batches.filter(({ start }) => cache.find(start) !== undefined).length <= 7)
     }
+  })
+
+  it('keeps a batch that is read again and again', () => {
+    const [first, ...others] = batchesOf(Array.from({ length: 50 }, () => 3))
+    assert.ok(first)
+    const cache = new BatchCache(4)
+    cache.add(first)
+    for (const batch of others) {
+      cache.add(batch)
+      assert.equal(cache.find(1), first)
+    }
+    assert.equal(cache.find(4), undefined)
   })
 })

@@ -13,7 +13,7 @@ const entry = (key: string, version: number, record: object): Entry => ({
 
 const decode = ({ value }: Entry) => JSON.parse(decodeUtf8(value)) as { n: number }
 
-describe('DecodedRecords', () => {
+describe('DecodeCache', () => {
   it('parses each version of a key once', () => {
     const decoded = new DecodeCache(2, decode)
     const first = decoded.of(entry('a', 1, { n: 1 }))
@@ -29,9 +29,9 @@ describe('DecodedRecords', () => {
     assert.deepEqual([a, b], [{ n: 1 }, { n: 2 }])
     assert.equal(decoded.of(entry('a', 1, { n: 1 })), a)
     decoded.of(entry('c', 1, { n: 3 }))
-    const again = decoded.of(entry('a', 1, { n: 1 }))
-    assert.notEqual(again, a)
-    assert.deepEqual(again, a)
+    const again = decoded.of(entry('b', 1, { n: 2 }))
+    assert.notEqual(again, b)
+    assert.deepEqual(again, b)
   })
 
   it('throws for what is no JSON, and knows nothing of it', () => {
