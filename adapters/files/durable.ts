@@ -59,7 +59,7 @@ export async function writeNewFile(
 }
 
 /** A write may take only a part of what it is given (write(2)), as on a disk about to be full. */
-async function writeWhole(handle: FileHandle, chunk: Uint8Array): Promise<void> {
+export async function writeWhole(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.length;) {
     const { bytesWritten } = await handle.write(chunk, at, chunk.length - at)
     if (bytesWritten === 0) throw new Error('The file system took no bytes and gave no error')

@@ -1,214 +1,230 @@
-import { sign, verify, type KeyObject } from 'node:crypto'
+import { randomBytes, sign, verify, type KeyObject } from 'node:crypto'
 import {
   concatBytes,
   decodeUtf8,
   encodeUtf8,
   equalBytes,
   fromBase64,
-  fromHex,
+  sha256,
   sha256Of,
   toBase64,
   toHex,
   u64,
 } from '../../core/bytes.ts'
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
-import { tag } from './tag.ts'
-import { MAX_INPUT_BYTES, transactionOf, type Transaction } from './transaction.ts'
+import { TAG_BYTES, tag } from '../../core/commitment/event-format.ts'
+import { RegistryError } from '../../core/errors.ts'
+import { bytesOf, countOf, hashOf, listOf, membersOf, textOf, type Members } from '../../core/verify/untrusted.ts'
 
 /**
- * The ledger's file, `blocks.jsonl`, holds one JSON text a line, in exactly this form (no spaces, this order of fields, integers in
- * decimal, hashes and nonces in lowercase hex, inputs and signatures in padded base64):
+ * The format of `blocks.jsonl`: one JSON text per line, in exactly this form (no spaces, members in this order, integers
+ * in decimal, hashes and nonces in lowercase hex, inputs and signatures in padded base64):
  *
  *     {"version":1,"genesis":G,"blockTimeMs":B,"publicKey":"…","hash":"…","signature":"…"}
  *     {"height":N,"time":M,"previous":"…","transactions":[{"hash":"…","nonce":"…","input":"…"},…],"hash":"…","signature":"…"}
  *
- * The first line opens the ledger and counts as height 0; each block's `previous` is the hash of the line before it. With u64 as 8
- * bytes big-endian, T(x) as in `tag.ts`, times in ms since 1970, and raw bytes wherever hex or base64 stands for them:
+ * The first line opens the ledger and counts as height 0. `previous` in a block is the hash of the line before it. The
+ * hashes and signatures cover raw bytes, not their hex or base64. T(x) is ASCII x padded with zeros to 16 bytes, u64 is
+ * 8 bytes big-endian, times are ms since 1970:
  *
- *     opening hash = SHA-256(T("er1.ledger.open") ‖ u64(genesis) ‖ u64(blockTimeMs) ‖ publicKey)
- *     block hash   = SHA-256(T("er1.ledger.block") ‖ u64(height) ‖ u64(time) ‖ previous ‖ hash of each transaction)
- *     signature    = Ed25519(T("er1.ledger.sign") ‖ hash)
+ *     raw transaction  = T("er1.ledger.tx") ‖ nonce ‖ input
+ *     transaction hash = SHA-256(raw transaction)
+ *     opening hash     = SHA-256(T("er1.ledger.open") ‖ u64(genesis) ‖ u64(blockTimeMs) ‖ publicKey)
+ *     block hash       = SHA-256(T("er1.ledger.block") ‖ u64(height) ‖ u64(time) ‖ previous ‖ hash of each transaction)
+ *     signature        = Ed25519(T("er1.ledger.sign") ‖ opening hash or block hash)
  *
- * `publicKey` is the 32 bytes of the Ed25519 key. So the last block's hash and signature vouch for every line.
+ * `publicKey` is the 32 bytes of the Ed25519 key. The last block's hash and signature cover all lines before it.
  */
-export interface LedgerOpening {
-  readonly genesis: number
-  readonly blockTimeMs: number
-  readonly publicKey: Uint8Array
+const TRANSACTION = tag('er1.ledger.tx')
+const OPENING = tag('er1.ledger.open')
+const BLOCK = tag('er1.ledger.block')
+const SIGNATURE = tag('er1.ledger.sign')
+
+const VERSION = 1
+const KEY_BYTES = 32
+const NONCE_BYTES = 16
+const HEAD_BYTES = TAG_BYTES + NONCE_BYTES
+/** A checkpoint has about 300 bytes. The limit keeps a block's line small enough to read in one piece. */
+const MAX_INPUT_BYTES = 16_384
+export const MAX_BLOCK_TRANSACTIONS = 256
+/** Upper bound of a line: inputs in base64, plus 256 bytes for the other members of each transaction and of the block. */
+export const MAX_LINE_BYTES = (MAX_BLOCK_TRANSACTIONS + 1) * (Math.ceil(MAX_INPUT_BYTES / 3) * 4 + 256)
+
+/** Bytes put on the ledger. Not signed itself: only the ledger's own process can send it, and its block is signed. */
+export interface Transaction {
+  /** 64 lowercase hex digits. */
   readonly hash: string
+  /** 16 random bytes, so that the same input can be sent more than once. */
+  readonly nonce: Uint8Array
+  readonly input: Uint8Array
 }
 
-export interface LedgerBlock {
-  readonly height: number
-  /** ms since 1970. */
-  readonly time: number
-  /** Hash of the block before, or of the opening. */
-  readonly previous: string
-  /** At least one, each once. */
-  readonly transactions: readonly Transaction[]
+interface Signed {
+  /** 64 lowercase hex digits. */
   readonly hash: string
-}
-
-/** A line as it stands in the file, without its line feed. */
-export interface Signed<T> {
-  readonly content: T
   readonly signature: Uint8Array
 }
 
-const OPEN = tag('er1.ledger.open')
-const BLOCK = tag('er1.ledger.block')
-const SIGN = tag('er1.ledger.sign')
-const VERSION = 1
-const PUBLIC_KEY_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
+/** The first line of the file. */
+export interface LedgerOpening extends Signed {
+  /** Start of block 0, ms since 1970. */
+  readonly genesis: number
+  readonly blockTimeMs: number
+  readonly publicKey: Uint8Array
+}
 
-export const MAX_BLOCK_TRANSACTIONS = 256
-/** No line is longer: inputs in base64, and 256 bytes for the rest of each transaction and of the block. */
-export const MAX_LINE_BYTES = (MAX_BLOCK_TRANSACTIONS + 1) * (Math.ceil(MAX_INPUT_BYTES / 3) * 4 + 256)
+/** A block, one line of the file. */
+export interface LedgerBlock extends Signed {
+  readonly height: number
+  /** ms since 1970. */
+  readonly time: number
+  /** Hash of the block before it, or of the opening. */
+  readonly previous: string
+  /** At least one, without duplicates. */
+  readonly transactions: readonly Transaction[]
+}
 
-const failed = (reason: string, cause?: unknown): RegistryError =>
-  new RegistryError('VERIFICATION_FAILED', `The ledger's line does not verify: ${reason}`, { cause })
+const verificationError = (reason: string): RegistryError => new RegistryError('VERIFICATION_FAILED', reason)
+
+// -- transactions
+
+/** Makes a transaction with a fresh nonce. Throws `VALIDATION_ERROR` if `input` is longer than 16,384 bytes. */
+export function newTransaction(input: Uint8Array): Transaction {
+  if (input.length <= MAX_INPUT_BYTES) return transactionOf(new Uint8Array(randomBytes(NONCE_BYTES)), input.slice())
+  throw new RegistryError(
+    'VALIDATION_ERROR',
+    `An input of the local ledger must have at most ${MAX_INPUT_BYTES} bytes, got ${input.length}`,
+  )
+}
+
+export const encodeTransaction = ({ nonce, input }: Pick<Transaction, 'nonce' | 'input'>): Uint8Array =>
+  concatBytes(TRANSACTION, nonce, input)
+
+/** The inverse of `encodeTransaction`. Throws `VALIDATION_ERROR` for any other bytes. */
+export function decodeTransaction(raw: Uint8Array): Transaction {
+  const isWithinLimits = raw.length >= HEAD_BYTES && raw.length <= HEAD_BYTES + MAX_INPUT_BYTES
+  if (isWithinLimits && equalBytes(raw.subarray(0, TAG_BYTES), TRANSACTION))
+    return transactionOf(raw.slice(TAG_BYTES, HEAD_BYTES), raw.slice(HEAD_BYTES))
+  throw new RegistryError('VALIDATION_ERROR', 'These bytes are not a transaction that the local ledger prepared')
+}
+
+function transactionOf(nonce: Uint8Array, input: Uint8Array): Transaction {
+  return { hash: toHex(sha256(encodeTransaction({ nonce, input }))), nonce, input }
+}
 
 // -- hashes and signatures
 
-export function openingOf(genesis: number, blockTimeMs: number, publicKey: Uint8Array): LedgerOpening {
-  const hash = toHex(sha256Of(OPEN, u64(genesis), u64(blockTimeMs), publicKey))
-  return { genesis, blockTimeMs, publicKey, hash }
+type OpeningContent = Omit<LedgerOpening, keyof Signed>
+type BlockContent = Omit<LedgerBlock, keyof Signed>
+
+const openingHash = ({ genesis, blockTimeMs, publicKey }: OpeningContent): string =>
+  toHex(sha256Of(OPENING, u64(genesis), u64(blockTimeMs), publicKey))
+
+const blockHash = ({ height, time, previous, transactions }: BlockContent): string =>
+  toHex(sha256Of(BLOCK, u64(height), u64(time), ...[previous, ...transactions.map(({ hash }) => hash)].map(hexBytes)))
+
+/** Of a hash that was computed here or already checked. */
+const hexBytes = (hash: string): Uint8Array => Buffer.from(hash, 'hex')
+
+const signedBytes = (hash: string): Uint8Array => concatBytes(SIGNATURE, hexBytes(hash))
+
+const withSignature = <T extends object>(content: T, hash: string, key: KeyObject): T & Signed => ({
+  ...content,
+  hash,
+  signature: new Uint8Array(sign(null, signedBytes(hash), key)),
+})
+
+export const signOpening = (content: OpeningContent, key: KeyObject): LedgerOpening =>
+  withSignature(content, openingHash(content), key)
+
+export const signBlock = (content: BlockContent, key: KeyObject): LedgerBlock =>
+  withSignature(content, blockHash(content), key)
+
+/** Throws `VERIFICATION_FAILED` if the signature was not made over the hash with the key of `publicKey`. */
+export function assertSigned({ hash, signature }: Signed, publicKey: KeyObject): void {
+  if (publicKey.asymmetricKeyType !== 'ed25519' || !verify(null, signedBytes(hash), publicKey, signature))
+    throw verificationError('The signature does not verify')
 }
 
-export function blockOf(content: Omit<LedgerBlock, 'hash'>): LedgerBlock {
-  const { height, time, previous, transactions } = content
-  const hashes = transactions.map(({ hash }) => bytesOf(hash, 32))
-  return { ...content, hash: toHex(sha256Of(BLOCK, u64(height), u64(time), bytesOf(previous, 32), ...hashes)) }
-}
-
-const signedBytes = (hash: string): Uint8Array => concatBytes(SIGN, bytesOf(hash, 32))
-
-export const signHash = (hash: string, key: KeyObject): Uint8Array => new Uint8Array(sign(null, signedBytes(hash), key))
-
-/** Throws `VERIFICATION_FAILED` where the signature over `hash` is not `publicKey`'s. */
-export function checkSignature({ content, signature }: Signed<{ readonly hash: string }>, publicKey: KeyObject): void {
-  if (publicKey.asymmetricKeyType !== 'ed25519' || !verify(null, signedBytes(content.hash), publicKey, signature))
-    throw failed('the signature is wrong')
-}
-
-/** The 32 bytes of an Ed25519 public key, and back (RFC 8410 § 4). */
+/** The 32 bytes of an Ed25519 public key: the end of its DER (RFC 8410 § 4). */
 export const publicKeyBytes = (key: KeyObject): Uint8Array =>
-  new Uint8Array(key.export({ type: 'spki', format: 'der' })).slice(PUBLIC_KEY_PREFIX.length)
+  new Uint8Array(key.export({ type: 'spki', format: 'der' })).slice(-KEY_BYTES)
 
 // -- lines
 
-export function formatOpening({ content, signature }: Signed<LedgerOpening>): Uint8Array {
-  const { genesis, blockTimeMs, publicKey, hash } = content
-  return encodeUtf8(
-    JSON.stringify({
-      version: VERSION,
-      genesis,
-      blockTimeMs,
-      publicKey: toHex(publicKey),
-      hash,
-      signature: toBase64(signature),
-    }),
-  )
+const formatLine = (members: object, { hash, signature }: Signed): Uint8Array =>
+  encodeUtf8(JSON.stringify({ ...members, hash, signature: toBase64(signature) }))
+
+export function formatOpening(opening: LedgerOpening): Uint8Array {
+  const { genesis, blockTimeMs, publicKey } = opening
+  return formatLine({ version: VERSION, genesis, blockTimeMs, publicKey: toHex(publicKey) }, opening)
 }
 
-export function formatBlock({ content, signature }: Signed<LedgerBlock>): Uint8Array {
-  const { height, time, previous, hash } = content
-  const transactions = content.transactions.map((transaction) => ({
-    hash: transaction.hash,
-    nonce: toHex(transaction.nonce),
-    input: toBase64(transaction.input),
-  }))
-  return encodeUtf8(JSON.stringify({ height, time, previous, transactions, hash, signature: toBase64(signature) }))
+export function formatBlock(block: LedgerBlock): Uint8Array {
+  const { height, time, previous } = block
+  const transactions = block.transactions.map(({ hash, nonce, input }) => {
+    return { hash, nonce: toHex(nonce), input: toBase64(input) }
+  })
+  return formatLine({ height, time, previous, transactions }, block)
 }
 
-/** Throws `VERIFICATION_FAILED` where the line is not exactly what `formatOpening` writes, its hash recomputed. */
-export function parseOpening(line: Uint8Array): Signed<LedgerOpening> {
-  const fields = fieldsOf(line)
-  const content = openingOf(
-    integerOf(fields['genesis']),
-    integerOf(fields['blockTimeMs']),
-    bytesOf(textOf(fields['publicKey']), 32),
-  )
-  const opening = { content, signature: base64Of(fields['signature']) }
-  if (content.blockTimeMs === 0) throw failed('a block time of 0')
-  if (!equalBytes(formatOpening(opening), line)) throw failed('its hash or its form is not that of its content')
+/** Throws `VERIFICATION_FAILED` if the line is not exactly what `formatOpening` writes. Does not check the signature. */
+export function parseOpening(line: Uint8Array): LedgerOpening {
+  const members = membersOf(parseJson(line), 'The line')
+  const content = {
+    genesis: countOf(members['genesis'], 'genesis'),
+    blockTimeMs: countOf(members['blockTimeMs'], 'blockTimeMs'),
+    publicKey: hashOf(members['publicKey'], 'publicKey'),
+  }
+  if (content.blockTimeMs === 0) throw verificationError('blockTimeMs must not be 0')
+  const opening = { ...content, hash: openingHash(content), signature: base64Of(members, 'signature') }
+  assertCanonical(line, formatOpening(opening))
   return opening
 }
 
-/** Throws `VERIFICATION_FAILED` where the line is not exactly what `formatBlock` writes, its hashes recomputed. Checks no signature. */
-export function parseBlock(line: Uint8Array): Signed<LedgerBlock> {
-  const fields = fieldsOf(line)
-  const listed: unknown = fields['transactions']
-  if (!Array.isArray(listed) || listed.length === 0) throw failed('a block without transactions')
-  const transactions = listed.map((item: unknown) => {
-    const { nonce, input } = recordOf(item)
-    return transactionOf(bytesOf(textOf(nonce), 16), base64Of(input))
-  })
-  if (new Set(transactions.map(({ hash }) => hash)).size !== transactions.length)
-    throw failed('a transaction is there twice')
-  const content = blockOf({
-    height: integerOf(fields['height']),
-    time: integerOf(fields['time']),
-    previous: textOf(fields['previous']),
-    transactions,
-  })
-  const block = { content, signature: base64Of(fields['signature']) }
-  // Also what refuses spaces, other orders, unknown and double fields, and hashes that differ.
-  if (!equalBytes(formatBlock(block), line)) throw failed('its hashes or its form are not those of its content')
+/** Throws `VERIFICATION_FAILED` if the line is not exactly what `formatBlock` writes. Does not check the signature. */
+export function parseBlock(line: Uint8Array): LedgerBlock {
+  const members = membersOf(parseJson(line), 'The line')
+  const content = {
+    height: countOf(members['height'], 'height'),
+    time: countOf(members['time'], 'time'),
+    previous: toHex(hashOf(members['previous'], 'previous')),
+    transactions: listOf(members['transactions'], 'transactions').map(parseTransaction),
+  }
+  const { size } = new Set(content.transactions.map(({ hash }) => hash))
+  if (size === 0) throw verificationError('The block has no transactions')
+  if (size !== content.transactions.length) throw verificationError('The block contains a transaction twice')
+  const block = { ...content, hash: blockHash(content), signature: base64Of(members, 'signature') }
+  assertCanonical(line, formatBlock(block))
   return block
 }
 
-/**
- * Verifies one block's line (without its line feed; the `evidence` of a confirmed anchor) alone: form, transaction hashes, block hash,
- * signature. That it is linked to the others is `verifyLedger`'s to say. Throws `VERIFICATION_FAILED`.
- */
-export function verifyLedgerBlock(line: Uint8Array, publicKey: KeyObject): LedgerBlock {
-  const block = parseBlock(line)
-  checkSignature(block, publicKey)
-  return block.content
-}
+/** False for a line that a crash cut short or that the disk left as zeros. */
+export const isJson = (line: Uint8Array): boolean => parseJson(line) !== undefined
 
-/** True where the line is whole JSON; a line that a crash cut short, or left as zeros, never is. */
-export function isJson(line: Uint8Array): boolean {
+/** Returns `undefined`, which is not a JSON value, if the line is not JSON. */
+function parseJson(line: Uint8Array): unknown {
   try {
-    JSON.parse(decodeUtf8(line))
-    return true
+    return JSON.parse(decodeUtf8(line))
   } catch {
-    return false
+    return undefined
   }
 }
 
-function fieldsOf(line: Uint8Array): Readonly<Record<string, unknown>> {
-  try {
-    return recordOf(JSON.parse(decodeUtf8(line)))
-  } catch (error) {
-    throw isRegistryError(error) ? error : failed('it is not JSON', error)
-  }
+function parseTransaction(item: unknown): Transaction {
+  const members = membersOf(item, 'A transaction')
+  const nonce = bytesOf(members['nonce'], 'nonce')
+  if (nonce.length !== NONCE_BYTES) throw verificationError(`A nonce must have ${NONCE_BYTES} bytes`)
+  return transactionOf(nonce, base64Of(members, 'input'))
 }
 
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null) throw failed('an object is missing')
-  return value as Readonly<Record<string, unknown>>
-}
-
-function integerOf(value: unknown): number {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) throw failed('a number is missing')
-  return value as number
-}
-
-function textOf(value: unknown): string {
-  if (typeof value !== 'string') throw failed('a text is missing')
-  return value
-}
-
-function bytesOf(hex: string, length: number): Uint8Array {
-  const bytes = fromHex(hex)
-  if (bytes?.length !== length) throw failed(`${length} bytes of hex are missing`)
+function base64Of(members: Members, name: string): Uint8Array {
+  const bytes = fromBase64(textOf(members[name], name))
+  if (bytes === undefined) throw verificationError(`${name} is not base64`)
   return bytes
 }
 
-function base64Of(value: unknown): Uint8Array {
-  const bytes = fromBase64(textOf(value))
-  if (!bytes) throw failed('base64 is missing')
-  return bytes
+/** Rejects spaces, another order, unknown or duplicate members, and hashes that do not match the content. */
+function assertCanonical(line: Uint8Array, expected: Uint8Array): void {
+  if (!equalBytes(line, expected))
+    throw verificationError('The hashes or the form of the line do not match its content')
 }

@@ -1,4 +1,3 @@
-export { verifyLedgerBlock, type LedgerBlock } from './block.ts'
+export type { LedgerBlock, Transaction } from './block.ts'
+export { verifyLedger, verifyLedgerBlock, type LedgerSummary } from './chain.ts'
 export { openLocalLedger, type LocalLedger, type LocalLedgerOptions } from './ledger.ts'
-export type { Transaction } from './transaction.ts'
-export { verifyLedger, type LedgerSummary } from './verify.ts'

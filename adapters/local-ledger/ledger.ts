@@ -1,105 +1,126 @@
-import type { KeyObject } from 'node:crypto'
 import { resolve } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
-import type { Anchor, AnchorInfo, BlockInclusion, AnchorStatus, Clock, PreparedAnchor } from '../../core/ports.ts'
+import type { Anchor, AnchorInfo, AnchorStatus, BlockInclusion, Clock, PreparedAnchor } from '../../core/ports.ts'
 import { errnoOf, nodeFiles, type FileOperations } from '../files/durable.ts'
-import { blockOf, formatBlock, MAX_BLOCK_TRANSACTIONS, parseBlock, signHash, type LedgerBlock } from './block.ts'
-import { openFiles, type OpenedLedger } from './opening.ts'
-import { newTransaction, parseRaw, rawOf, type Transaction } from './transaction.ts'
+import {
+  decodeTransaction,
+  encodeTransaction,
+  formatBlock,
+  MAX_BLOCK_TRANSACTIONS,
+  newTransaction,
+  parseBlock,
+  signBlock,
+  type LedgerBlock,
+  type Transaction,
+} from './block.ts'
+import type { Chain } from './chain.ts'
+import { openLedgerFiles, rethrowAsCorrupt, type LedgerFiles } from './ledger-files.ts'
 
+/** Settings of a local ledger. */
 export interface LocalLedgerOptions {
-  /** Default: the system's. */
+  /** Default: the system's clock. */
   readonly clock?: Clock
-  /** Length of a block, fixed when the ledger is begun. Default: 1,000 ms. */
+  /** Length of a block in ms, from 1. Fixed when the ledger is created. Default: 1,000. */
   readonly blockTimeMs?: number
-  /** A transaction is confirmed with so many, its own block counted. Default: 3. */
+  /** A transaction is confirmed once this many blocks (including its own) are on top, from 1. Default: 3. */
   readonly confirmations?: number
+  /** File operations, which tests replace to inject faults. Default: those of Node. */
   readonly files?: FileOperations
 }
 
 /**
- * Opens the ledger of a directory, or begins one. It is kept and signed by the operator alone, so it proves nothing against the operator: it is
- * no blockchain. A last line that a crash cut short is removed. The directory belongs to one process.
- * Throws `CONFIG_ERROR` where it cannot be used, `CORRUPT` where a line is not what was written.
+ * Opens the ledger in a directory, or creates one. The operator alone keeps and signs it, so it proves nothing against
+ * the operator: it is not a blockchain. Removes a last line that a crash cut short.
+ *
+ * @param directory must belong to one process; it is created (0700) if it is missing
+ * @param options clock, block time and confirmations
+ * @returns the ledger; close it at the end
+ * @throws `CONFIG_ERROR` if an option or the directory cannot be used, or if the ledger has another block time
+ * @throws `CORRUPT` if a line is not what was written
+ * @example
+ * const anchor = await openLocalLedger('data/ledger')
  */
 export async function openLocalLedger(directory: string, options: LocalLedgerOptions = {}): Promise<LocalLedger> {
   const { clock = systemClock, blockTimeMs = 1000, confirmations = 3, files = nodeFiles } = options
   for (const [name, value] of Object.entries({ blockTimeMs, confirmations }))
     if (!Number.isSafeInteger(value) || value < 1)
-      throw new RegistryError('CONFIG_ERROR', `${name} of the local ledger takes an integer from 1, not ${value}`)
+      throw new RegistryError('CONFIG_ERROR', `${name} of the local ledger must be an integer from 1, got ${value}`)
   const root = resolve(directory)
-  const opened = await openFiles(files, root, { blockTimeMs, now: clock.now() }).catch((error: unknown) => {
-    if (isRegistryError(error)) throw error
-    const reason = errnoOf(error) ?? String(error)
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `The ledger directory ${root} cannot be used (${reason}): it must be a writable directory`,
-      {
-        cause: error,
-      },
-    )
-  })
-  if (opened.chain.opening.blockTimeMs === blockTimeMs) return new LocalLedger(clock, confirmations, opened)
-  await opened.file.close()
+  const ledgerFiles = await openLedgerFiles(files, root, { blockTimeMs, genesis: clock.now() }).catch(
+    rethrowAs('CONFIG_ERROR', (reason) => `The ledger directory ${root} must be writable (${reason})`),
+  )
+  const { blockTimeMs: actualMs } = ledgerFiles.chain.opening
+  if (actualMs === blockTimeMs) return new LocalLedger(ledgerFiles, clock, confirmations)
+  await ledgerFiles.file.close()
   throw new RegistryError(
     'CONFIG_ERROR',
-    `The ledger in ${root} has blocks of ${opened.chain.opening.blockTimeMs} ms, not ${blockTimeMs}: open it so, or begin another one elsewhere`,
+    `The ledger in ${root} has a block time of ${actualMs} ms, not ${blockTimeMs} ms: open it with ${actualMs}, or use another directory for a new ledger`,
   )
 }
 
-interface Group {
+interface PendingBlock {
+  /** By hash. */
   readonly transactions: Map<string, Transaction>
+  /** Settles once the block is durable. */
   readonly written: Promise<void>
 }
 
 /**
- * An append-only, hash-linked, signed file of blocks (see `block.ts`). Time alone makes blocks: the ledger's height is
- * floor((now − genesis) / block time), and never falls, whatever the clock does. Only blocks with transactions are written; one that would
- * share its height with the last one takes the next height. Confirmations are height − block's height + 1.
+ * An append-only, hash-linked, signed file of blocks (its format is in `block.ts`). Blocks follow from time alone: the
+ * ledger's height is floor((now − genesis) / block time), and never decreases, whatever the clock does. Only blocks with
+ * transactions are written. A block that would have the height of the last written block gets the next height.
+ * Confirmations are height − block's height + 1.
  */
 export class LocalLedger implements Anchor {
   readonly info: AnchorInfo = { type: 'local', network: 'local', chainId: 0, assurance: 'operator' }
-  /** Bytes of an unfinished line that opening cut off, 0 where there were none. */
-  readonly mendedBytes: number
+  /** Size in bytes of an unfinished last line that was removed when the ledger was opened, else 0. */
+  readonly truncatedBytes: number
   readonly #clock: Clock
   readonly #confirmations: number
-  readonly #ledger: Omit<OpenedLedger, 'key'>
-  readonly #key: KeyObject
+  readonly #files: LedgerFiles
+  #tip: Chain['tip']
   #height = 0
-  /** What the next block takes. */
-  #group: Group | undefined
-  #writing: Promise<void> = Promise.resolve()
-  #closed = false
+  /** The block that is written next. */
+  #pending: PendingBlock | undefined
+  #lastWrite: Promise<void> = Promise.resolve()
+  #isClosed = false
 
-  constructor(clock: Clock, confirmations: number, { key, ...ledger }: OpenedLedger) {
+  constructor(files: LedgerFiles, clock: Clock, confirmations: number) {
     this.#clock = clock
     this.#confirmations = confirmations
-    this.#key = key
-    this.#ledger = ledger
-    this.mendedBytes = ledger.mendedBytes
+    this.#files = files
+    this.#tip = files.chain.tip
+    this.truncatedBytes = files.truncatedBytes
   }
 
-  /** `replaces` needs nothing here: no transaction is ever stuck, and two for one checkpoint do no harm. */
+  /**
+   * Ignores `replaces`: no transaction is ever stuck, and two for the same checkpoint do no harm. Throws
+   * `VALIDATION_ERROR` if the checkpoint is longer than 16,384 bytes.
+   */
   async prepare(
     { checkpoint }: { readonly checkpoint: Uint8Array; readonly replaces?: readonly PreparedAnchor[] },
     signal?: AbortSignal,
   ): Promise<PreparedAnchor> {
     this.#assertOpen(signal)
     const transaction = newTransaction(checkpoint)
-    return { ref: transaction.hash, raw: rawOf(transaction) }
+    return { ref: transaction.hash, raw: encodeTransaction(transaction) }
   }
 
-  /** Answers when the block with the transaction is synced. Those that come while a block is written share the next. */
+  /**
+   * Returns once the transaction's block is durable. Transactions that arrive while a block is written share the next
+   * one. Throws `VALIDATION_ERROR` for bytes that `prepare` did not return, `ANCHOR_FAILED` if the disk fails.
+   */
   async broadcast(raw: Uint8Array, signal?: AbortSignal): Promise<void> {
     this.#assertOpen(signal)
-    const transaction = parseRaw(raw)
-    if (this.#group === undefined || this.#group.transactions.size >= MAX_BLOCK_TRANSACTIONS)
-      this.#group = this.#nextGroup()
-    this.#group.transactions.set(transaction.hash, transaction)
-    await this.#group.written
+    const transaction = decodeTransaction(raw)
+    if (this.#pending === undefined || this.#pending.transactions.size >= MAX_BLOCK_TRANSACTIONS)
+      this.#pending = this.#scheduleBlock()
+    this.#pending.transactions.set(transaction.hash, transaction)
+    await this.#pending.written
   }
 
+  /** Throws `CORRUPT` if a block's line has changed on disk, `ANCHOR_FAILED` if it cannot be read. */
   async status(
     transactions: readonly Pick<PreparedAnchor, 'ref'>[],
     signal?: AbortSignal,
@@ -112,101 +133,96 @@ export class LocalLedger implements Anchor {
     return statuses
   }
 
+  /** Waits for the block that is being written. */
   async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
-    await this.#writing
-    await this.#ledger.file.close()
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.#lastWrite
+    await this.#files.file.close()
   }
 
   #assertOpen(signal: AbortSignal | undefined): void {
-    if (this.#closed) throw new RegistryError('CLOSED', 'The local ledger is closed')
+    if (this.#isClosed) throw new RegistryError('CLOSED', 'The local ledger is closed')
     signal?.throwIfAborted()
   }
 
-  #nextGroup(): Group {
+  #scheduleBlock(): PendingBlock {
     const transactions = new Map<string, Transaction>()
-    const written = this.#writing.then(() => {
-      if (this.#group?.transactions === transactions) this.#group = undefined
-      return this.#write(transactions)
+    const written = this.#lastWrite.then(() => {
+      if (this.#pending?.transactions === transactions) this.#pending = undefined
+      return this.#writeNew(transactions)
     })
-    this.#writing = written.catch(() => undefined)
+    this.#lastWrite = written.catch(() => undefined)
     return { transactions, written }
   }
 
-  async #write(group: ReadonlyMap<string, Transaction>): Promise<void> {
+  /** Writes those that are not in a block yet. */
+  async #writeNew(candidates: ReadonlyMap<string, Transaction>): Promise<void> {
     const transactions: Transaction[] = []
-    for (const transaction of group.values())
-      if ((await this.#find(transaction.hash)) === undefined) transactions.push(transaction)
-    if (transactions.length > 0) await this.#append(transactions).catch(asAnchorFailed('written'))
+    for (const transaction of candidates.values())
+      if ((await this.#findBlock(transaction.hash)) === undefined) transactions.push(transaction)
+    if (transactions.length > 0) await this.#writeBlock(transactions).catch(rethrowDiskError('written'))
   }
 
-  async #append(transactions: readonly Transaction[]): Promise<void> {
-    const { chain, file, index } = this.#ledger
-    const block = blockOf({
-      height: Math.max(this.#currentHeight(), chain.last.height + 1),
-      time: Math.max(this.#clock.now(), chain.last.time),
-      previous: chain.last.hash,
-      transactions,
-    })
-    const offset = await file.append(formatBlock({ content: block, signature: signHash(block.hash, this.#key) }))
-    chain.add(block)
+  async #writeBlock(transactions: readonly Transaction[]): Promise<void> {
+    const { file, index, key } = this.#files
+    const height = Math.max(this.#currentHeight(), this.#tip.height + 1)
+    const time = Math.max(this.#clock.now(), this.#tip.time)
+    const block = signBlock({ height, time, previous: this.#tip.hash, transactions }, key)
+    const offset = await file.append(formatBlock(block))
+    this.#tip = block
     for (const { hash } of transactions) index.add(hash, offset)
   }
 
   #currentHeight(): number {
-    const { chain } = this.#ledger
-    const passed = Math.floor((this.#clock.now() - chain.opening.genesis) / chain.opening.blockTimeMs)
-    this.#height = Math.max(this.#height, passed, chain.last.height)
+    const { genesis, blockTimeMs } = this.#files.chain.opening
+    const elapsedBlocks = Math.floor((this.#clock.now() - genesis) / blockTimeMs)
+    this.#height = Math.max(this.#height, elapsedBlocks, this.#tip.height)
     return this.#height
   }
 
   async #statusOf(ref: string): Promise<AnchorStatus> {
-    const found = await this.#find(ref)
-    if (!found) return { state: 'unknown' }
+    const found = await this.#findBlock(ref)
+    if (found === undefined) return { state: 'unknown' }
     const { block, line } = found
-    const place: BlockInclusion = {
+    const inclusion: BlockInclusion = {
       blockNumber: block.height,
       blockHash: block.hash,
       blockTime: block.time,
       confirmations: this.#currentHeight() - block.height + 1,
     }
-    return place.confirmations >= this.#confirmations
-      ? { state: 'confirmed', ...place, proof: line, settled: true }
-      : { state: 'included', ...place }
+    return inclusion.confirmations >= this.#confirmations
+      ? { state: 'confirmed', ...inclusion, proof: line, settled: true }
+      : { state: 'included', ...inclusion }
   }
 
-  /** The block that holds the transaction, read from the file and checked against its hashes again. */
-  async #find(ref: string): Promise<{ readonly block: LedgerBlock; readonly line: Uint8Array } | undefined> {
-    for (const offset of this.#ledger.index.find(ref)) {
-      const { bytes: line } = await this.#ledger.file.lineAt(offset).catch(asAnchorFailed('read'))
-      const block = readBack(line, offset)
+  /** The block with the transaction and its line, read from the file and checked against its hashes again. */
+  async #findBlock(ref: string): Promise<{ readonly block: LedgerBlock; readonly line: Uint8Array } | undefined> {
+    const { file, index } = this.#files
+    for (const offset of index.find(ref)) {
+      const { bytes: line } = await file.lineAt(offset).catch(rethrowDiskError('read'))
+      const block = parseStoredBlock(line)
       if (block.transactions.some(({ hash }) => hash === ref)) return { block, line }
     }
     return undefined
   }
 }
 
-function readBack(line: Uint8Array, offset: number): LedgerBlock {
+function parseStoredBlock(line: Uint8Array): LedgerBlock {
   try {
-    return parseBlock(line).content
-  } catch (cause) {
-    throw new RegistryError(
-      'CORRUPT',
-      `The ledger's block at byte ${offset} is not what was written: restore the file from a backup`,
-      {
-        cause,
-      },
-    )
+    return parseBlock(line)
+  } catch (error) {
+    return rethrowAsCorrupt(error)
   }
 }
 
-const asAnchorFailed =
-  (what: 'read' | 'written') =>
-  (error: unknown): never => {
-    if (isRegistryError(error)) throw error
-    const reason = errnoOf(error) ?? String(error)
-    throw new RegistryError('ANCHOR_FAILED', `The local ledger could not be ${what} (${reason}); check the disk`, {
-      cause: error,
-    })
+/** For `catch`: passes registry errors through, and gives errors of the file system a code. */
+const rethrowAs =
+  (code: 'CONFIG_ERROR' | 'ANCHOR_FAILED', describe: (reason: string) => string) =>
+  (cause: unknown): never => {
+    if (isRegistryError(cause)) throw cause
+    throw new RegistryError(code, describe(errnoOf(cause) ?? String(cause)), { cause })
   }
+
+const rethrowDiskError = (action: 'read' | 'written') =>
+  rethrowAs('ANCHOR_FAILED', (reason) => `The local ledger could not be ${action} (${reason}): check the disk`)

@@ -7,14 +7,14 @@ import type { PreparedAnchor } from '../../core/ports.ts'
 import { ManualClock } from './manual-clock.ts'
 import { temporaryFor } from './temporary.ts'
 
-/** A ledger's directory, its clock, and the ledgers opened on it, closed with the test. */
+/** A directory for a ledger and its clock. Ledgers that `open` returns are closed at the end of the test. */
 export interface LedgerDirectory {
   readonly directory: string
   readonly blocks: string
   readonly clock: ManualClock
   readonly open: (options?: Partial<LocalLedgerOptions>) => Promise<LocalLedger>
   readonly publicKey: () => Promise<KeyObject>
-  /** The file's lines, without line feeds. */
+  /** The lines of `blocks.jsonl`, without line feeds. */
   readonly lines: () => Promise<readonly string[]>
 }
 

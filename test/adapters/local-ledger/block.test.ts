@@ -4,13 +4,12 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { verifyLedger, verifyLedgerBlock } from '../../../adapters/local-ledger/index.ts'
-import { blockOf, formatBlock, signHash } from '../../../adapters/local-ledger/block.ts'
-import { newTransaction } from '../../../adapters/local-ledger/transaction.ts'
+import { formatBlock, newTransaction, signBlock } from '../../../adapters/local-ledger/block.ts'
 import { TransactionIndex } from '../../../adapters/local-ledger/transaction-index.ts'
 import { encodeUtf8, toHex } from '../../../core/bytes.ts'
 import { input, ledgerDirectory, send } from '../../support/ledger-directory.ts'
 
-/** SHA-256 of the parts, a text being a tag padded with zeros to 16 bytes and a number 8 bytes: the docstrings' formulas, word by word. */
+/** SHA-256 of the parts as block.ts documents it: a text is a tag padded with zeros to 16 bytes, a number is 8 bytes. */
 function hashOf(...parts: readonly (string | number | Uint8Array)[]): Buffer {
   const hash = createHash('sha256')
   for (const part of parts) {
@@ -20,6 +19,11 @@ function hashOf(...parts: readonly (string | number | Uint8Array)[]): Buffer {
   }
   return hash.digest()
 }
+
+const OPENING_LINE =
+  /^\{"version":1,"genesis":\d+,"blockTimeMs":1000,"publicKey":"\w{64}","hash":"\w{64}","signature":"[\w+/]{86}=="\}$/
+const BLOCK_LINE =
+  /^\{"height":\d+,"time":\d+,"previous":"\w{64}","transactions":\[(?:\{"hash":"\w{64}","nonce":"\w{32}","input":"[\w+/]+=*"\},?)+\],"hash":"\w{64}","signature":"[\w+/]{86}=="\}$/
 
 interface BlockLine {
   readonly height: number
@@ -32,8 +36,8 @@ interface BlockLine {
 
 const fromHex = (text = ''): Buffer => Buffer.from(text, 'hex')
 
-describe('a ledger’s lines', () => {
-  test('hash, link and sign as it is written down', async (t) => {
+describe('the lines of a ledger', () => {
+  test('follow the documented hash and signature formulas', async (t) => {
     const { open, lines, clock, publicKey } = await ledgerDirectory(t)
     const genesis = clock.now()
     const ledger = await open()
@@ -43,6 +47,8 @@ describe('a ledger’s lines', () => {
     await Promise.all([send(ledger), send(ledger)])
 
     const [first, ...rest] = await lines()
+    assert.match(first ?? '', OPENING_LINE)
+    for (const line of rest) assert.match(line, BLOCK_LINE)
     const opening = JSON.parse(first ?? '') as { publicKey: string; hash: string; signature: string }
     assert.equal(opening.hash, hashOf('er1.ledger.open', genesis, 1000, fromHex(opening.publicKey)).toString('hex'))
     const key = await publicKey()
@@ -69,7 +75,7 @@ describe('a ledger’s lines', () => {
     assert.deepEqual(new Uint8Array(Buffer.from(block.transactions[0]?.input ?? '', 'base64')), checkpoint)
   })
 
-  test('are the evidence of what they confirm: verified alone, against the public key', async (t) => {
+  test('are the proof of a confirmed anchor and verify alone against the public key', async (t) => {
     const { open, lines, clock, publicKey } = await ledgerDirectory(t)
     const ledger = await open()
     const checkpoint = input()
@@ -88,15 +94,15 @@ describe('a ledger’s lines', () => {
     )
   })
 
-  test('do not verify with any bit flipped, anything added or taken, or another key', async (t) => {
+  test('do not verify with a flipped bit, other members, another form or another key', async (t) => {
     const { open, lines, publicKey } = await ledgerDirectory(t)
     await send(await open(), new Uint8Array(30))
     const key = await publicKey()
     const line = encodeUtf8((await lines())[1] ?? '')
     verifyLedgerBlock(line, key)
-    const refused = (bytes: Uint8Array): void =>
+    const assertRejected = (bytes: Uint8Array): void =>
       assert.throws(() => verifyLedgerBlock(bytes, key), { code: 'VERIFICATION_FAILED' })
-    for (let at = 0; at < line.length; at += 1) refused(line.with(at, (line[at] ?? 0) ^ (1 << (at % 8))))
+    for (let at = 0; at < line.length; at += 1) assertRejected(line.with(at, (line[at] ?? 0) ^ (1 << (at % 8))))
     const text = Buffer.from(line).toString()
     for (const changed of [
       `${text}\n`,
@@ -111,7 +117,7 @@ describe('a ledger’s lines', () => {
       '[]',
       '',
     ])
-      refused(encodeUtf8(changed))
+      assertRejected(encodeUtf8(changed))
     const { publicKey: other } = generateKeyPairSync('ed25519')
     assert.throws(() => verifyLedgerBlock(line, other), { code: 'VERIFICATION_FAILED' })
     const { publicKey: otherKind } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -120,7 +126,7 @@ describe('a ledger’s lines', () => {
 })
 
 describe('verifyLedger', () => {
-  test('counts what it verified', async (t) => {
+  test('counts blocks and transactions', async (t) => {
     const { open, blocks, publicKey } = await ledgerDirectory(t)
     const ledger = await open()
     const empty = await verifyLedger(blocks, await publicKey())
@@ -131,7 +137,7 @@ describe('verifyLedger', () => {
     assert.match(hash, /^[0-9a-f]{64}$/)
   })
 
-  test('names the line that does not verify, also one that only its own signature betrays', async (t) => {
+  test('names the line that does not verify, also if only its signature is wrong', async (t) => {
     const { open, blocks, lines, publicKey } = await ledgerDirectory(t)
     const ledger = await open()
     for (let i = 0; i < 3; i += 1) await send(ledger)
@@ -147,9 +153,9 @@ describe('verifyLedger', () => {
       [`${good.join('\n')}\n{"height"`, /Line 5 /],
       ['', /Line 1 /],
     ]
-    for (const [text, where] of cases) {
+    for (const [text, lineNumber] of cases) {
       await writeFile(blocks, text)
-      await assert.rejects(verifyLedger(blocks, key), { code: 'VERIFICATION_FAILED', message: where })
+      await assert.rejects(verifyLedger(blocks, key), { code: 'VERIFICATION_FAILED', message: lineNumber })
     }
     await writeFile(blocks, `${good.join('\n')}\n`)
     const { publicKey: other } = generateKeyPairSync('ed25519')
@@ -157,7 +163,7 @@ describe('verifyLedger', () => {
   })
 })
 
-test('verifyLedger refuses blocks that are well signed and do not follow: previous hash, height, time', async (t) => {
+test('verifyLedger rejects well-signed blocks with a wrong previous hash, height or time', async (t) => {
   const { directory, open, blocks, lines, clock, publicKey } = await ledgerDirectory(t)
   const ledger = await open()
   clock.set(clock.now() + 5000)
@@ -172,8 +178,7 @@ test('verifyLedger refuses blocks that are well signed and do not follow: previo
   const last = verifyLedgerBlock(encodeUtf8(good[1] ?? ''), await publicKey())
   const next = { height: 6, time: last.time, previous: last.hash, transactions: [newTransaction(input())] }
   const append = async (content: typeof next): Promise<void> => {
-    const block = blockOf(content)
-    const line = formatBlock({ content: block, signature: signHash(block.hash, key) })
+    const line = formatBlock(signBlock(content, key))
     await writeFile(blocks, `${[...good, Buffer.from(line).toString()].join('\n')}\n`)
   }
   await append(next)
@@ -189,16 +194,16 @@ test('verifyLedger refuses blocks that are well signed and do not follow: previo
   }
 })
 
-test('the index tells apart transactions whose hashes begin alike', () => {
+test('the index returns every block of transactions whose hashes have the same prefix', () => {
   const index = new TransactionIndex()
-  const alike = (end: string): string => toHex(new Uint8Array(31).fill(7)) + end
+  const withSamePrefix = (end: string): string => toHex(new Uint8Array(31).fill(7)) + end
   for (const [hash, offset] of [
-    [alike('00'), 0],
-    [alike('01'), 500],
-    [alike('02'), 900],
+    [withSamePrefix('00'), 0],
+    [withSamePrefix('01'), 500],
+    [withSamePrefix('02'), 900],
   ] as const)
     index.add(hash, offset)
-  assert.deepEqual(index.find(alike('01')), [0, 500, 900])
+  assert.deepEqual(index.find(withSamePrefix('01')), [0, 500, 900])
   assert.deepEqual(index.find('f'.repeat(64)), [])
   index.add('f'.repeat(64), 7)
   assert.deepEqual(index.find('f'.repeat(64)), [7])

@@ -8,7 +8,7 @@ import { filesBelow } from '../../support/temporary.ts'
 import { input, ledgerDirectory, send } from '../../support/ledger-directory.ts'
 
 describe('a last line that a crash cut short', () => {
-  test('is removed at the start, wherever it was cut, and what it held can be sent again', async (t) => {
+  test('is removed when the ledger is opened, and its transactions can be sent again', async (t) => {
     const { open, blocks, publicKey } = await ledgerDirectory(t)
     const ledger = await open()
     const first = await send(ledger)
@@ -18,19 +18,19 @@ describe('a last line that a crash cut short', () => {
     const after = await readFile(blocks)
     for (let end = before.length + 1; end < after.length; end += 13) {
       await writeFile(blocks, after.subarray(0, end))
-      const mended = await open()
-      assert.equal(mended.mendedBytes, end - before.length)
+      const repaired = await open()
+      assert.equal(repaired.truncatedBytes, end - before.length)
       assert.deepEqual(await readFile(blocks), before)
       assert.deepEqual(await readFile(`${blocks}.cut`), after.subarray(before.length, end))
-      const states = (await mended.status([first, second])).map(({ state }) => state)
+      const states = (await repaired.status([first, second])).map(({ state }) => state)
       assert.deepEqual(states, ['included', 'unknown'])
-      await mended.broadcast(second.raw)
-      await mended.close()
+      await repaired.broadcast(second.raw)
+      await repaired.close()
       assert.equal((await verifyLedger(blocks, await publicKey())).transactions, 2)
     }
   })
 
-  test('is removed where only its line feed is missing, or where the disk left zeros', async (t) => {
+  test('is removed if only its line feed is missing, or if the disk left zeros', async (t) => {
     const { open, blocks } = await ledgerDirectory(t)
     const ledger = await open()
     await send(ledger)
@@ -38,27 +38,27 @@ describe('a last line that a crash cut short', () => {
     const before = await readFile(blocks)
     for (const tail of ['\0'.repeat(5000), `${'\0'.repeat(300)}"}\n`, before.toString().split('\n')[1] ?? '']) {
       await appendFile(blocks, tail)
-      const mended = await open()
-      assert.equal(mended.mendedBytes, tail.replace(/\n$/, '').length)
-      await mended.close()
+      const repaired = await open()
+      assert.equal(repaired.truncatedBytes, tail.replace(/\n$/, '').length)
+      await repaired.close()
       assert.deepEqual(await readFile(blocks), before)
     }
   })
 
-  test('leaves a whole file as it is', async (t) => {
+  test('is the only one removed: a complete file stays as it is', async (t) => {
     const { open, blocks } = await ledgerDirectory(t)
     const ledger = await open()
     await send(ledger)
     await ledger.close()
     const before = await readFile(blocks)
-    assert.equal((await open()).mendedBytes, 0)
+    assert.equal((await open()).truncatedBytes, 0)
     assert.deepEqual(await readFile(blocks), before)
   })
 })
 
-describe('a line that is not what was written is CORRUPT, and is left as it is', () => {
-  const spoilt: readonly [string, (lines: string[]) => string[], RegExp][] = [
-    ['a broken line in the middle', (lines) => lines.with(2, lines[2]?.slice(0, 40) ?? ''), /Line 3/],
+describe('a line that was changed throws CORRUPT, and the file stays as it is', () => {
+  const damages: readonly [string, (lines: string[]) => string[], RegExp][] = [
+    ['a damaged line in the middle', (lines) => lines.with(2, lines[2]?.slice(0, 40) ?? ''), /Line 3/],
     [
       'an edited line in the middle',
       (lines) => lines.with(2, lines[2]?.replace('"time":1', '"time":2') ?? ''),
@@ -66,21 +66,21 @@ describe('a line that is not what was written is CORRUPT, and is left as it is',
     ],
     ['an edited last line', (lines) => lines.with(3, lines[3]?.replace('"time":1', '"time":2') ?? ''), /Line 4/],
     ['a missing line', (lines) => lines.toSpliced(2, 1), /Line 3/],
-    ['a line that is there twice', (lines) => lines.toSpliced(2, 0, lines[2] ?? ''), /Line 4/],
+    ['a duplicate line', (lines) => lines.toSpliced(2, 0, lines[2] ?? ''), /Line 4/],
     ['an empty line', (lines) => lines.toSpliced(2, 0, ''), /Line 3/],
-    ['a broken opening', (lines) => lines.with(0, '{}'), /Line 1/],
-    ['no opening', (lines) => lines.slice(1), /Line 1/],
-    ['a signature that is another’s', (lines) => lines.with(3, withSignatureOf(lines[3], lines[2])), /Line/],
+    ['a damaged opening', (lines) => lines.with(0, '{}'), /Line 1/],
+    ['a missing opening', (lines) => lines.slice(1), /Line 1/],
+    ['the signature of another line', (lines) => lines.with(3, withSignatureOf(lines[3], lines[2])), /Line/],
   ]
-  for (const [what, spoil, where] of spoilt)
-    test(what, async (t) => {
+  for (const [name, damage, lineNumber] of damages)
+    test(name, async (t) => {
       const { open, blocks, lines } = await ledgerDirectory(t)
       const ledger = await open()
       for (let i = 0; i < 3; i += 1) await send(ledger)
       await ledger.close()
-      const text = `${spoil([...(await lines())]).join('\n')}\n`
+      const text = `${damage([...(await lines())]).join('\n')}\n`
       await writeFile(blocks, text)
-      await assert.rejects(open(), { code: 'CORRUPT', message: where })
+      await assert.rejects(open(), { code: 'CORRUPT', message: lineNumber })
       assert.equal(await readFile(blocks, 'utf8'), text)
     })
 
@@ -97,9 +97,9 @@ function withSignatureOf(line = '', other = ''): string {
 }
 
 describe('the disk fails', () => {
-  test('while a block is written: it is refused or written whole, and can be sent again, now and after a restart', async (t) => {
+  test('while a block is written: it is rejected or written completely, and can be sent again, also after a restart', async (t) => {
     for (const restart of [false, true]) {
-      const met = await failEachCall(['write', 'sync', 'stat', 'truncate'], async (plan) => {
+      const faults = await failEachCall(['write', 'sync', 'stat', 'truncate'], async (plan) => {
         const { open, blocks, lines, publicKey } = await ledgerDirectory(t)
         const faulty = new FaultyFiles()
         const ledger = await open({ files: faulty.files })
@@ -111,7 +111,7 @@ describe('the disk fails', () => {
           assert.ok(isRegistryError(error, 'ANCHOR_FAILED'))
           assert.deepEqual(await lines(), before)
         })
-        const wasMet = faulty.disarm()
+        const hasFailed = faulty.disarm()
         if (restart) await ledger.close()
         const current = restart ? await open() : ledger
         await current.broadcast(raw)
@@ -119,13 +119,13 @@ describe('the disk fails', () => {
           (await current.status([kept, { ref }])).every(({ state }) => state === 'included' || state === 'confirmed'),
         )
         assert.equal((await verifyLedger(blocks, await publicKey())).transactions, 2)
-        return wasMet
+        return hasFailed
       })
-      assert.ok(met >= 6, `only ${met} faults were met`)
+      assert.ok(faults >= 6, `only ${faults} faults were injected`)
     }
   })
 
-  test('twice, so that a failed block cannot be cut off at once: the next one cuts it, or the next start', async (t) => {
+  test('twice, so that a failed block cannot be removed at once: the next write or the next start removes it', async (t) => {
     for (const restart of [false, true]) {
       const { open, blocks, publicKey, lines } = await ledgerDirectory(t)
       const faulty = new FaultyFiles()
@@ -137,7 +137,7 @@ describe('the disk fails', () => {
       faulty.arm({ operation: 'sync', nth: 1, fault: 'not applied', code: 'EIO' })
       await assert.rejects(ledger.broadcast(raw), { code: 'ANCHOR_FAILED' })
       assert.ok(faulty.disarm())
-      // Written whole, and not acknowledged: this ledger does not know it, whoever starts next does.
+      // Written completely but not acknowledged: this instance does not know the block, the next one does.
       assert.equal((await lines()).length, 3)
       assert.equal((await ledger.status([{ ref }]))[0]?.state, 'unknown')
       await assert.rejects(ledger.broadcast(raw), { code: 'ANCHOR_FAILED' })
@@ -151,7 +151,7 @@ describe('the disk fails', () => {
     }
   })
 
-  test('while a status is read: ANCHOR_FAILED, and nothing is lost', async (t) => {
+  test('while a status is read: throws ANCHOR_FAILED, and nothing is lost', async (t) => {
     const { open } = await ledgerDirectory(t)
     const faulty = new FaultyFiles()
     const ledger = await open({ files: faulty.files })
@@ -162,7 +162,7 @@ describe('the disk fails', () => {
     assert.equal((await ledger.status([{ ref }]))[0]?.state, 'included')
   })
 
-  test('at the first start, or at one that mends: the next start is good', async (t) => {
+  test('at the first start, or while a torn line is removed: the next start succeeds', async (t) => {
     const operations: readonly Operation[] = [
       'open',
       'write',
@@ -179,7 +179,7 @@ describe('the disk fails', () => {
       'truncate',
     ]
     for (const torn of [false, true]) {
-      const met = await failEachCall(operations, async (plan) => {
+      const faults = await failEachCall(operations, async (plan) => {
         const { open, directory, blocks } = await ledgerDirectory(t)
         if (torn) {
           await (await open()).close()
@@ -191,7 +191,7 @@ describe('the disk fails', () => {
           assert.ok(isRegistryError(error, 'CONFIG_ERROR'))
           return undefined
         })
-        const wasMet = faulty.disarm()
+        const hasFailed = faulty.disarm()
         const ref = first && (await send(first)).ref
         await first?.close()
         assert.equal(faulty.openHandles, 0)
@@ -200,14 +200,14 @@ describe('the disk fails', () => {
         await send(second)
         const files = (await filesBelow(directory)).filter((name) => !name.endsWith('.cut'))
         assert.deepEqual(files, ['blocks.jsonl', 'ledger.key', 'ledger.pub'])
-        return wasMet
+        return hasFailed
       })
-      assert.ok(met > 30, `only ${met} faults were met`)
+      assert.ok(faults > 30, `only ${faults} faults were injected`)
     }
   })
 })
 
-/** The faulty files, whose handles also fail every truncation while `fails` says so. */
+/** The faulty files; their handles also fail every truncation while `fails` returns true. */
 function failingTruncate(faulty: FaultyFiles, fails: () => boolean): FaultyFiles['files'] {
   const open: typeof faulty.files.open = async (...args) => {
     const handle = await faulty.files.open(...args)

@@ -11,12 +11,12 @@ import { input, ledgerDirectory, send } from '../../support/ledger-directory.ts'
 type InBlock = Extract<AnchorStatus, { state: 'included' | 'confirmed' }>
 
 function inBlock(status: AnchorStatus | undefined): InBlock {
-  assert.ok(status?.state === 'included' || status?.state === 'confirmed', `it is ${status?.state}`)
+  assert.ok(status?.state === 'included' || status?.state === 'confirmed', `the state is ${status?.state}`)
   return status
 }
 
 describe('the local ledger', () => {
-  test('is the operator’s, and no chain', async (t) => {
+  test('describes itself as the operator’s own, and creates its files', async (t) => {
     const { open, directory } = await ledgerDirectory(t)
     assert.deepEqual((await open()).info, { type: 'local', network: 'local', chainId: 0, assurance: 'operator' })
     assert.deepEqual(await filesBelow(directory), ['blocks.jsonl', 'ledger.key', 'ledger.pub'])
@@ -24,15 +24,15 @@ describe('the local ledger', () => {
     assert.match(await readFile(join(directory, 'ledger.pub'), 'utf8'), /^-----BEGIN PUBLIC KEY-----/)
   })
 
-  test('grows with time: height, block time and confirmations, its own block counted', async (t) => {
+  test('grows with time: height, block time, and confirmations including its own block', async (t) => {
     const { open, clock } = await ledgerDirectory(t)
     const genesis = clock.now()
     const ledger = await open({ blockTimeMs: 500, confirmations: 4 })
     clock.set(genesis + 10_250)
     const { ref } = await send(ledger)
     const states: unknown[] = []
-    for (const after of [10_250, 10_499, 10_500, 11_499, 11_500, 60_000]) {
-      clock.set(genesis + after)
+    for (const elapsedMs of [10_250, 10_499, 10_500, 11_499, 11_500, 60_000]) {
+      clock.set(genesis + elapsedMs)
       const { state, blockNumber, blockTime, confirmations } = inBlock((await ledger.status([{ ref }]))[0])
       assert.equal(blockNumber, 20)
       assert.equal(blockTime, genesis + 10_250)
@@ -48,7 +48,7 @@ describe('the local ledger', () => {
     ])
   })
 
-  test('writes only blocks that have transactions, and none twice at one height', async (t) => {
+  test('writes only blocks with transactions, each at its own height', async (t) => {
     const { open, clock, lines } = await ledgerDirectory(t)
     const ledger = await open()
     clock.set(clock.now() + 100_000)
@@ -59,7 +59,7 @@ describe('the local ledger', () => {
     assert.equal((await lines()).length, 4)
   })
 
-  test('puts what is broadcast while it writes into one block, at most 256', async (t) => {
+  test('collects transactions that arrive during a write in one block of at most 256', async (t) => {
     const { open, lines, blocks, publicKey } = await ledgerDirectory(t)
     const ledger = await open()
     const sent = await Promise.all(Array.from({ length: 600 }, () => send(ledger)))
@@ -70,7 +70,7 @@ describe('the local ledger', () => {
     assert.ok((await ledger.status(sent)).every(({ state }) => state !== 'unknown'))
   })
 
-  test('never falls when its clock does: heights, block times and confirmations', async (t) => {
+  test('never lowers heights, block times or confirmations if its clock goes back', async (t) => {
     const { open, clock } = await ledgerDirectory(t)
     const ledger = await open()
     const start = clock.now()
@@ -78,8 +78,8 @@ describe('the local ledger', () => {
     const first = await send(ledger)
     clock.set(start + 51_000)
     const before = inBlock((await ledger.status([first]))[0])
-    for (const setBack of [start + 20_000, start - 1_000_000]) {
-      clock.set(setBack)
+    for (const earlier of [start + 20_000, start - 1_000_000]) {
+      clock.set(earlier)
       assert.deepEqual(inBlock((await ledger.status([first]))[0]), before)
       const { ref } = await send(ledger)
       const later = inBlock((await ledger.status([{ ref }]))[0])
@@ -96,7 +96,7 @@ describe('the local ledger', () => {
     assert.ok(last.blockNumber > before.blockNumber && last.blockTime >= before.blockTime)
   })
 
-  test('takes only what it prepared: VALIDATION_ERROR for other bytes and for too many', async (t) => {
+  test('accepts only bytes that it prepared: VALIDATION_ERROR for others and for too many', async (t) => {
     const { open, lines } = await ledgerDirectory(t)
     const ledger = await open()
     const { raw } = await ledger.prepare({ checkpoint: input() })
@@ -109,7 +109,7 @@ describe('the local ledger', () => {
     await ledger.broadcast(whole.raw)
   })
 
-  test('keeps the bytes it was given, not the buffer', async (t) => {
+  test('copies the bytes it receives', async (t) => {
     const { open, blocks, publicKey } = await ledgerDirectory(t)
     const ledger = await open()
     const { ref, raw } = await ledger.prepare({ checkpoint: input() })
@@ -120,7 +120,7 @@ describe('the local ledger', () => {
     await verifyLedger(blocks, await publicKey())
   })
 
-  test('finishes what is under way when it is closed', async (t) => {
+  test('completes a running write when it is closed', async (t) => {
     const { open } = await ledgerDirectory(t)
     const ledger = await open()
     const { ref, raw } = await ledger.prepare({ checkpoint: input() })
@@ -132,7 +132,7 @@ describe('the local ledger', () => {
 })
 
 describe('the local ledger does not open', () => {
-  test('with settings that make no sense, or a block time that is not its own: CONFIG_ERROR', async (t) => {
+  test('with invalid settings or another block time: CONFIG_ERROR', async (t) => {
     const { open, directory } = await ledgerDirectory(t)
     const clock = new ManualClock()
     for (const wrong of [{ blockTimeMs: 0 }, { blockTimeMs: 1.5 }, { confirmations: 0 }, { confirmations: Number.NaN }])
@@ -142,7 +142,7 @@ describe('the local ledger does not open', () => {
     await assert.rejects(open({ blockTimeMs: 2000 }), { code: 'CONFIG_ERROR', message: /1000 ms/ })
   })
 
-  test('where its key is missing: CONFIG_ERROR, and no other key is made', async (t) => {
+  test('without its key: CONFIG_ERROR, and no new key is created', async (t) => {
     const { open, directory } = await ledgerDirectory(t)
     await (await open()).close()
     await unlink(join(directory, 'ledger.key'))
@@ -150,7 +150,7 @@ describe('the local ledger does not open', () => {
     assert.deepEqual(await filesBelow(directory), ['blocks.jsonl', 'ledger.pub'])
   })
 
-  test('with another ledger’s key, or one that is none: CORRUPT', async (t) => {
+  test('with the key of another ledger, or a file that is not a key: CORRUPT', async (t) => {
     const [one, other] = [await ledgerDirectory(t), await ledgerDirectory(t)]
     await (await one.open()).close()
     await (await other.open()).close()
@@ -160,24 +160,24 @@ describe('the local ledger does not open', () => {
     await assert.rejects(one.open(), { code: 'CORRUPT' })
   })
 
-  test('where the directory is a file: CONFIG_ERROR', async (t) => {
+  test('if the directory is a file: CONFIG_ERROR', async (t) => {
     const { directory, open } = await ledgerDirectory(t)
     await writeFile(directory, '')
     await assert.rejects(open(), { code: 'CONFIG_ERROR' })
   })
 })
 
-test('a second writer of the file is noticed before anything is written', async (t) => {
+test('a second writer of the file is detected before anything is written', async (t) => {
   const { open, blocks, lines } = await ledgerDirectory(t)
   const ledger = await open()
   await send(ledger)
   const own = await lines()
-  await appendFile(blocks, 'somebody else\n')
-  await assert.rejects(send(ledger), { code: 'ANCHOR_FAILED', message: /Somebody else/ })
-  assert.deepEqual(await lines(), [...own, 'somebody else'])
+  await appendFile(blocks, 'other process\n')
+  await assert.rejects(send(ledger), { code: 'ANCHOR_FAILED', message: /Another process/ })
+  assert.deepEqual(await lines(), [...own, 'other process'])
 })
 
-test('a block that changed on the disk under a running ledger is CORRUPT, and not believed', async (t) => {
+test('a block that changed on disk while the ledger is open throws CORRUPT', async (t) => {
   const { open, blocks } = await ledgerDirectory(t)
   const ledger = await open()
   const { ref } = await send(ledger)
