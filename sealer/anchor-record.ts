@@ -5,7 +5,7 @@ import { encodeRecord } from '../core/store/record-codec.ts'
 import type { AnchorConfirmation, AnchorRecord, AnchorTransaction } from '../core/log/records.ts'
 import type { AnchorInfo, AnchorStatus, PreparedAnchor, Write } from '../core/ports.ts'
 
-export type Confirmed = Extract<AnchorStatus, { readonly state: 'confirmed' }>
+export type ConfirmedStatus = Extract<AnchorStatus, { readonly state: 'confirmed' }>
 
 export const anchorWrite = (anchor: AnchorRecord): Write => ({
   key: logKeys.anchor(anchor.size),
@@ -28,7 +28,7 @@ export function preparedOf({ ref, raw }: AnchorTransaction): PreparedAnchor {
 }
 
 /** The anchor as it is once the chain has confirmed one of its transactions. */
-export function withConfirmation(anchor: AnchorRecord, ref: string, status: Confirmed): AnchorRecord {
+export function withConfirmation(anchor: AnchorRecord, ref: string, status: ConfirmedStatus): AnchorRecord {
   const { blockNumber, blockHash, blockTime, confirmations } = status
   const confirmation: AnchorConfirmation = {
     ref,

@@ -26,14 +26,14 @@ export interface AuthorityOptions {
 export function authorityRules(options: AuthorityOptions): AuthorityRules {
   const { timestampAuthority, timestampAuthorities } = options
   if (timestampAuthority !== undefined && timestampAuthorities !== undefined)
-    throw refuse('Give timestampAuthority or timestampAuthorities, not both')
+    throw configError('Give timestampAuthority or timestampAuthorities, not both')
   const authorities = timestampAuthorities ?? (timestampAuthority === undefined ? [] : [timestampAuthority])
   const anchored = authorities.map((authority) => ({ authority, certificates: anchorsOf(authority) }))
   for (const [i, a] of anchored.entries()) for (const b of anchored.slice(i + 1)) assertDistinct(a, b)
   const quorum = options.quorum ?? Math.floor(authorities.length / 2) + 1
   const most = Math.max(1, authorities.length)
   if (!Number.isSafeInteger(quorum) || quorum < 1 || quorum > most)
-    throw refuse(
+    throw configError(
       `The quorum of ${authorities.length} timestamp authorities is a whole number from 1 to ${most}, not ${quorum}`,
     )
   const isIndependent = authorities.every(({ info }) => info.assurance === 'independent')
@@ -44,19 +44,19 @@ export function authorityRules(options: AuthorityOptions): AuthorityRules {
   }
 }
 
-interface Anchored {
+interface AuthorityCertificates {
   readonly authority: TimestampAuthority
   readonly certificates: readonly X509Certificate[]
 }
 
-const refuse = (message: string, cause?: unknown): RegistryError =>
+const configError = (message: string, cause?: unknown): RegistryError =>
   new RegistryError('CONFIG_ERROR', message, { cause })
 
 function anchorsOf({ info }: TimestampAuthority): readonly X509Certificate[] {
   try {
     return info.trustAnchors.map((der) => new X509Certificate(der))
   } catch (cause) {
-    throw refuse(`A trust anchor of ${info.name} is no DER certificate`, cause)
+    throw configError(`A trust anchor of ${info.name} is no DER certificate`, cause)
   }
 }
 
@@ -65,17 +65,17 @@ const keyHash = ({ publicKey }: X509Certificate): string =>
   toHex(sha256(publicKey.export({ type: 'spki', format: 'der' })))
 
 /** Two that one CA could forge together are one: those with an anchor in common, or one below the other's. */
-function assertDistinct(a: Anchored, b: Anchored): void {
+function assertDistinct(a: AuthorityCertificates, b: AuthorityCertificates): void {
   const [first, second] = [a.authority.info.name, b.authority.info.name]
-  if (first === second) throw refuse(`Two timestamp authorities are named ${first}: each needs a name of its own`)
+  if (first === second) throw configError(`Two timestamp authorities are named ${first}: each needs a name of its own`)
   if (a.certificates.length === 0 || b.certificates.length === 0)
-    throw refuse(
+    throw configError(
       `${a.certificates.length === 0 ? first : second} has no trust anchor: several authorities are told apart by theirs`,
     )
   for (const one of a.certificates)
     for (const other of b.certificates)
       if (keyHash(one) === keyHash(other) || isIssuedBy(one, other) || isIssuedBy(other, one))
-        throw refuse(
+        throw configError(
           `The timestamp authorities ${first} and ${second} share a trust anchor, so they count as one: leave one out, or give each its own CA`,
         )
 }

@@ -34,7 +34,7 @@ export interface WriteBatchProofsRequest extends BatchProofsRequest {
 }
 
 /** Blocks of up to 256 proofs between two turns of the event loop: some 1 ms. A turn for each read made packed proofs 10 % slower. */
-const BLOCKS_A_TURN = 64
+const BLOCKS_PER_TURN = 64
 
 /**
  * The inclusion proofs of all leaves of a batch, to its own root, in order: handed over where they are made, in memory that stays in
@@ -43,7 +43,7 @@ const BLOCKS_A_TURN = 64
  * where a tile or an entry is gone, and the signal's reason.
  */
 export async function writeBatchProofs({ write, ...request }: WriteBatchProofsRequest): Promise<void> {
-  for await (const pieces of lentProofs(request))
+  for await (const pieces of borrowedProofs(request))
     for (const piece of pieces) {
       const writing = write(piece)
       if (writing !== undefined) await writing
@@ -52,15 +52,15 @@ export async function writeBatchProofs({ write, ...request }: WriteBatchProofsRe
 
 /** The same as a stream: the bytes are the caller's. A reader that is slow is waited for. */
 export async function* batchProofs(request: BatchProofsRequest): AsyncGenerator<BatchProofs, void, undefined> {
-  for await (const pieces of lentProofs(request))
+  for await (const pieces of borrowedProofs(request))
     for (const piece of pieces) yield { ...piece, bytes: piece.bytes.slice() }
 }
 
 /** One is kept for who comes next: a batch of 1,000 leaves takes less time than a new one's memory. */
-let kept: ProofWriter | undefined
+let cachedWriter: ProofWriter | undefined
 
 /** Some pieces at a time, each made when it is asked for, over the one before. */
-async function* lentProofs({
+async function* borrowedProofs({
   log,
   batchId,
   format,
@@ -71,21 +71,21 @@ async function* lentProofs({
   if (batch === undefined) throw new RegistryError('BATCH_NOT_FOUND', `There is no batch ${batchId}`)
   const { start: from, end: to } = batch
   const module = await compileKernel()
-  const writer = kept ?? new ProofWriter(module)
-  kept = undefined
+  const writer = cachedWriter ?? new ProofWriter(module)
+  cachedWriter = undefined
   try {
     let held = 0
     for await (const blocks of log.proofBlocks({ from, to, treeSize: to, withEntries: format === 'ndjson' })) {
       held += blocks.length
       // A store that has its answers at hand gives nobody else a turn.
-      if (held > BLOCKS_A_TURN) {
+      if (held > BLOCKS_PER_TURN) {
         await nextTurn()
         held = blocks.length
       }
       yield piecesOf(blocks, writer, format, signal)
     }
   } finally {
-    kept = writer
+    cachedWriter = writer
   }
 }
 

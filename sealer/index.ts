@@ -3,14 +3,14 @@ import { createIdSource } from '../core/ids.ts'
 import { LogReader } from '../core/log/reader.ts'
 import type { Anchor, Sealer, SealerHost, SealerStatus, TimestampAuthority, TreeEngine } from '../core/ports.ts'
 import { untilAborted } from './aborted.ts'
-import { Anchorer } from './anchor.ts'
+import { Anchorer } from './anchorer.ts'
 import { PoolEngine } from './engine/pool.ts'
 import { SealerLease } from './lease.ts'
 import { Loop } from './loop.ts'
-import { BatchSealer, type BatchRules, type SealPass } from './seal.ts'
+import { BatchSealer, type BatchRules, type SealPass } from './batch-sealer.ts'
 import { authorityRules, type AuthorityRules } from './authorities.ts'
-import { Stamper } from './stamp.ts'
-import { StampRounds } from './stamp-rounds.ts'
+import { Stamper } from './stamper.ts'
+import { StampCoordinator } from './stamp-coordinator.ts'
 
 export { InlineEngine } from './engine/inline.ts'
 export {
@@ -67,7 +67,7 @@ export function createSealer(options: SealerOptions = {}): Sealer {
 interface Running {
   readonly host: SealerHost
   readonly batches: BatchSealer
-  readonly rounds: StampRounds
+  readonly rounds: StampCoordinator
   readonly anchorer: Anchorer | undefined
   /** Where other sealers work on the same records. */
   readonly lease: SealerLease | undefined
@@ -120,7 +120,7 @@ class LogSealer implements Sealer {
     const reader = new LogReader(host.records)
     const running = this.#assemble(host, reader)
     await running.batches.start()
-    await this.#noteState(host, reader)
+    await this.#loadStatus(host, reader)
     this.#running = running
     for (const loop of [running.seal, ...running.stamps, running.anchor]) loop?.start()
   }
@@ -136,7 +136,7 @@ class LogSealer implements Sealer {
     try {
       await (signal === undefined ? sealing : untilAborted(sealing, signal))
     } catch (error) {
-      if (signal?.aborted !== true) running.seal.noteFailure(error)
+      if (signal?.aborted !== true) running.seal.recordFailure(error)
       throw error
     } finally {
       // What came in meanwhile waits in a batch of its own, and the loop does not know of it yet.
@@ -182,7 +182,7 @@ class LogSealer implements Sealer {
     const { clock, logger, records, sharedRecords = false } = host
     const pollIntervalMs = this.#pollIntervalMs
     const batches = new BatchSealer(host, reader, this.#engine, createIdSource(clock), this.#rules)
-    const rounds = new StampRounds(host, reader, quorum, { intervalMs: tsaIntervalMs, pollIntervalMs })
+    const rounds = new StampCoordinator(host, reader, quorum, { intervalMs: tsaIntervalMs, pollIntervalMs })
     const anchorer =
       anchor &&
       new Anchorer(host, reader, anchor, {
@@ -208,32 +208,38 @@ class LogSealer implements Sealer {
       stamps: members.map(({ authority, trustAnchors }) => {
         const stamper = new Stamper(rounds, authority, trustAnchors)
         const fields = { authority: authority.info.name }
-        return new Loop({ ...outside, name: 'stamp', fields, step: (signal) => this.#leased(lease, stamper, signal) })
+        return new Loop({
+          ...outside,
+          name: 'stamp',
+          fields,
+          step: (signal) => this.#stepWithLease(lease, stamper, signal),
+        })
       }),
       anchor:
-        anchorer && new Loop({ ...outside, name: 'anchor', step: (signal) => this.#leased(lease, anchorer, signal) }),
+        anchorer &&
+        new Loop({ ...outside, name: 'anchor', step: (signal) => this.#stepWithLease(lease, anchorer, signal) }),
     }
     return running
   }
 
-  async #leased(lease: SealerLease | undefined, work: Stamper | Anchorer, signal: AbortSignal): Promise<number> {
-    if (lease === undefined || (await lease.holds())) return work.step(signal)
+  async #stepWithLease(lease: SealerLease | undefined, work: Stamper | Anchorer, signal: AbortSignal): Promise<number> {
+    if (lease === undefined || (await lease.acquire())) return work.step(signal)
     await work.observe()
     return this.#pollIntervalMs
   }
 
   async #sealStep(running: Running): Promise<number> {
-    if (running.lease !== undefined && !(await running.lease.holds())) {
+    if (running.lease !== undefined && !(await running.lease.acquire())) {
       await this.#observe(running)
       return this.#pollIntervalMs
     }
-    const { dueInMs } = await this.#pass(running)
+    const { dueInMs } = await this.#runPass(running)
     return dueInMs === null ? this.#pollIntervalMs : Math.min(dueInMs, FULLNESS_POLL_MS)
   }
 
   async #sealUpTo(running: Running, size: number): Promise<void> {
     for (;;) {
-      const { head, dueInMs } = await this.#pass(running, true)
+      const { head, dueInMs } = await this.#runPass(running, true)
       if (head.size >= size || dueInMs === null) return
     }
   }
@@ -253,7 +259,7 @@ class LogSealer implements Sealer {
   }
 
   /** One pass, after the one under way. */
-  #pass(running: Running, isForced = false): Promise<SealPass> {
+  #runPass(running: Running, isForced = false): Promise<SealPass> {
     const pass = this.#passes.then(async () => {
       if (this.#closed !== undefined) throw new RegistryError('CLOSED', 'The sealer is closed')
       // From here on a notify is news again.
@@ -271,7 +277,7 @@ class LogSealer implements Sealer {
     return pass
   }
 
-  async #noteState(host: SealerHost, reader: LogReader): Promise<void> {
+  async #loadStatus(host: SealerHost, reader: LogReader): Promise<void> {
     const head = await reader.treeHead()
     this.#sealed = { size: head.size, at: head.size === 0 ? null : head.time }
     this.#logSize = await host.records.logSize()

@@ -19,8 +19,8 @@ export class SealerLease {
   /** When this sealer last renewed, while it holds. */
   #renewedAt: number | undefined
   /** The record of another holder, and since when it has been seen unchanged. */
-  #watched: { readonly version: Version; readonly since: number } | undefined
-  #asking: Promise<boolean> | undefined
+  #observed: { readonly version: Version; readonly since: number } | undefined
+  #acquiring: Promise<boolean> | undefined
 
   constructor(records: RecordStore, clock: Clock, leaseMs: number) {
     this.#records = records
@@ -29,15 +29,15 @@ export class SealerLease {
   }
 
   /** True where this sealer is the one to work; renews or takes over where it is time. */
-  holds(): Promise<boolean> {
+  acquire(): Promise<boolean> {
     const age = this.#renewedAt === undefined ? undefined : this.#clock.now() - this.#renewedAt
     if (age !== undefined && age >= 0 && age < this.#leaseMs / 3) return Promise.resolve(true)
-    return (this.#asking ??= this.#ask().finally(() => (this.#asking = undefined)))
+    return (this.#acquiring ??= this.#tryAcquire().finally(() => (this.#acquiring = undefined)))
   }
 
   /** Lets the next sealer begin at once. Never throws: the lease ends by itself as well. */
   async release(): Promise<void> {
-    await this.#asking?.catch(() => undefined)
+    await this.#acquiring?.catch(() => undefined)
     if (this.#renewedAt === undefined) return
     try {
       const [entry] = await this.#records.get([logKeys.sealerLease()])
@@ -51,22 +51,22 @@ export class SealerLease {
     }
   }
 
-  async #ask(): Promise<boolean> {
+  async #tryAcquire(): Promise<boolean> {
     const now = this.#clock.now()
     const [entry] = await this.#records.get([logKeys.sealerLease()])
     if (entry !== undefined && !this.#isMine(entry)) {
       this.#renewedAt = undefined
-      if (this.#watched?.version !== entry.version) this.#watched = { version: entry.version, since: now }
+      if (this.#observed?.version !== entry.version) this.#observed = { version: entry.version, since: now }
       // A clock that was set back must not make this one wait for longer.
-      else if (now < this.#watched.since) this.#watched = { ...this.#watched, since: now }
-      if (now - this.#watched.since < this.#leaseMs) return false
+      else if (now < this.#observed.since) this.#observed = { ...this.#observed, since: now }
+      if (now - this.#observed.since < this.#leaseMs) return false
     }
-    const isTaken = await this.#take(entry?.version ?? null)
+    const isTaken = await this.#write(entry?.version ?? null)
     this.#renewedAt = isTaken ? now : undefined
     return isTaken
   }
 
-  async #take(version: Version | null): Promise<boolean> {
+  async #write(version: Version | null): Promise<boolean> {
     const key = logKeys.sealerLease()
     const lease: SealerLeaseRecord = { holder: this.#holder }
     try {

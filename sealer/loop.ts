@@ -31,13 +31,13 @@ export class Loop {
   readonly #options: LoopOptions
   readonly #closing = new AbortController()
   #running: Promise<void> | undefined
-  #sleep: AbortController | undefined
+  #sleeping: AbortController | undefined
   #isWoken = false
   #failures = 0
   #lastCode: string | null = null
   #failedAt = 0
   /** Failures since the last success. */
-  #inARow = 0
+  #consecutiveFailures = 0
 
   constructor(options: LoopOptions) {
     this.#options = options
@@ -54,11 +54,11 @@ export class Loop {
   /** Ends the sleep between steps; during a step, has it done once more. */
   wake(): void {
     this.#isWoken = true
-    this.#sleep?.abort()
+    this.#sleeping?.abort()
   }
 
   /** Counts and logs a failure of the same work outside the loop. */
-  noteFailure(error: unknown): void {
+  recordFailure(error: unknown): void {
     this.#failures++
     this.#failedAt = this.#options.clock.now()
     this.#lastCode = isRegistryError(error) ? error.code : 'INTERNAL'
@@ -71,7 +71,7 @@ export class Loop {
   /** Aborts outside calls and sleeps, and waits for the step under way. */
   async close(): Promise<void> {
     this.#closing.abort()
-    this.#sleep?.abort()
+    this.#sleeping?.abort()
     await this.#running
   }
 
@@ -82,11 +82,11 @@ export class Loop {
       this.#isWoken = false
       try {
         const pauseMs = await step(signal)
-        this.#inARow = 0
+        this.#consecutiveFailures = 0
         if (!this.#isWoken) await this.#pause(pauseMs)
       } catch (error) {
         if (signal.aborted) return
-        this.noteFailure(error)
+        this.recordFailure(error)
         await this.#backOff()
       }
     }
@@ -95,13 +95,13 @@ export class Loop {
   /** Until the time is over, a wake, or the end. */
   async #pause(ms: number): Promise<void> {
     if (ms <= 0 || this.#closing.signal.aborted) return
-    this.#sleep = new AbortController()
-    await this.#options.clock.sleep(ms, this.#sleep.signal).catch(() => {})
-    this.#sleep = undefined
+    this.#sleeping = new AbortController()
+    await this.#options.clock.sleep(ms, this.#sleeping.signal).catch(() => {})
+    this.#sleeping = undefined
   }
 
   async #backOff(): Promise<void> {
-    const ceiling = Math.min(this.#options.maxBackoffMs, FIRST_BACKOFF_MS * 2 ** this.#inARow++)
+    const ceiling = Math.min(this.#options.maxBackoffMs, FIRST_BACKOFF_MS * 2 ** this.#consecutiveFailures++)
     // Half of it fixed, half by chance: many that failed together do not come back together.
     const ms = ceiling / 2 + (Math.random() * ceiling) / 2
     await this.#options.clock.sleep(ms, this.#closing.signal).catch(() => {})

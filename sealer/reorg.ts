@@ -3,7 +3,7 @@ import type { LogReader } from '../core/log/reader.ts'
 import type { AnchorConfirmation, AnchorHeadRecord, AnchorRecord } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, RecordStore, Write } from '../core/ports.ts'
 import { anchorWrite, isSameChain, preparedOf, withConfirmation, withoutConfirmation } from './anchor-record.ts'
-import { largestStep, restepWrites } from './anchor-frontier.ts'
+import { largestFrontierSize, rebuildFrontierWrites } from './anchor-frontier.ts'
 
 type ConfirmedAnchor = AnchorRecord & { readonly confirmation: AnchorConfirmation }
 
@@ -32,10 +32,10 @@ export async function reviewUnsettled(
   if (highest === undefined) return undefined
   // A block names the one before it: while the highest block stands, every lower one does.
   const status = await statusAt(anchor, highest, signal)
-  if (standsIn(status, highest.confirmation.blockHash)) return settle(anchor, anchors, status, head, signal)
+  if (isInBlock(status, highest.confirmation.blockHash)) return dropSettled(anchor, anchors, status, head, signal)
   const found: (readonly [ConfirmedAnchor, AnchorRecord | undefined])[] = []
-  for (const each of anchors) found.push([each, await findAgain(anchor, each, signal)])
-  return regroup(records, found, head)
+  for (const each of anchors) found.push([each, await findConfirmation(anchor, each, signal)])
+  return applyReorg(records, found, head)
 }
 
 /** In the order of their blocks. */
@@ -62,17 +62,17 @@ async function statusAt(
   return transaction && (await anchor.status([preparedOf(transaction)], signal))[0]
 }
 
-type InBlock = Extract<AnchorStatus, { readonly state: 'included' | 'confirmed' }>
+type IncludedStatus = Extract<AnchorStatus, { readonly state: 'included' | 'confirmed' }>
 
 /** Also where a node that lags sees fewer confirmations than there were. */
-const standsIn = (status: AnchorStatus | undefined, blockHash: string): status is InBlock =>
+const isInBlock = (status: AnchorStatus | undefined, blockHash: string): status is IncludedStatus =>
   (status?.state === 'confirmed' || status?.state === 'included') && status.blockHash === blockHash
 
 /** All stand. The lowest ones that are settled leave the list. */
-async function settle(
+async function dropSettled(
   anchor: Anchor,
   anchors: readonly ConfirmedAnchor[],
-  highest: InBlock,
+  highest: IncludedStatus,
   head: AnchorHeadRecord,
   signal: AbortSignal,
 ): Promise<UnsettledReview | undefined> {
@@ -88,20 +88,20 @@ async function settle(
 }
 
 /** The same anchor where one of its transactions is confirmed, with the place that it has now; `undefined` where none is. */
-async function findAgain(
+async function findConfirmation(
   anchor: Anchor,
   record: ConfirmedAnchor,
   signal: AbortSignal,
 ): Promise<AnchorRecord | undefined> {
   const statuses = await anchor.status(record.transactions.map(preparedOf), signal)
-  if (statuses.some((status) => standsIn(status, record.confirmation.blockHash))) return record
+  if (statuses.some((status) => isInBlock(status, record.confirmation.blockHash))) return record
   const at = statuses.findIndex(({ state }) => state === 'confirmed')
   const status = statuses[at]
   if (status?.state !== 'confirmed') return undefined
   return withConfirmation(record, record.transactions[at]?.ref as string, status)
 }
 
-async function regroup(
+async function applyReorg(
   records: RecordStore,
   found: readonly (readonly [ConfirmedAnchor, AnchorRecord | undefined])[],
   head: AnchorHeadRecord,
@@ -111,20 +111,20 @@ async function regroup(
   const moved = found.flatMap(([before, now]) => (now === undefined || now === before ? [] : [now]))
   if (gone.length === 0 && moved.length === 0) return undefined
   const reorged = sizesOf(gone)
-  const confirmedSize = Math.max(await largestStep(records, reorged), ...sizesOf(kept), 0)
+  const confirmedSize = Math.max(await largestFrontierSize(records, reorged), ...sizesOf(kept), 0)
   const largest = Math.max(...reorged, 0)
   const again = head.outstanding === null && largest > confirmedSize ? largest : null
   return {
     head: {
       confirmedSize,
-      sentSize: Math.max(confirmedSize, again ?? 0, head.outstanding === null ? 0 : liveSent(head)),
+      sentSize: Math.max(confirmedSize, again ?? 0, head.outstanding === null ? 0 : outstandingSentSize(head)),
       outstanding: head.outstanding ?? again,
       unsettled: sizesOf(kept),
     },
     writes: [
       ...moved.map(anchorWrite),
       ...gone.map((each) => anchorWrite(withoutConfirmation(each, each.size === again ? 'sent' : 'lost'))),
-      ...(await restepWrites(
+      ...(await rebuildFrontierWrites(
         records,
         sizesOf(found.map(([before]) => before)),
         kept.map(({ size, confirmation }) => ({
@@ -138,7 +138,8 @@ async function regroup(
 }
 
 /** The outstanding anchor's size where it was sent, else 0: it is larger than every confirmed one. */
-const liveSent = ({ sentSize, outstanding }: AnchorHeadRecord): number => (sentSize === outstanding ? sentSize : 0)
+const outstandingSentSize = ({ sentSize, outstanding }: AnchorHeadRecord): number =>
+  sentSize === outstanding ? sentSize : 0
 
 const sizesOf = (anchors: readonly AnchorRecord[]): readonly number[] =>
   anchors.map(({ size }) => size).sort((a, b) => a - b)

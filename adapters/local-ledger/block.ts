@@ -13,7 +13,15 @@ import {
 } from '../../core/bytes.ts'
 import { TAG_BYTES, tag } from '../../core/commitment/event-format.ts'
 import { RegistryError } from '../../core/errors.ts'
-import { bytesOf, countOf, hashOf, listOf, membersOf, textOf, type Members } from '../../core/verify/untrusted.ts'
+import {
+  asBytes,
+  asCount,
+  asHash,
+  asArray,
+  asObject,
+  asString,
+  type UntrustedObject,
+} from '../../core/verify/untrusted.ts'
 
 /**
  * The format of `blocks.jsonl`: one JSON text per line, in exactly this form (no spaces, members in this order, integers
@@ -169,11 +177,11 @@ export function formatBlock(block: LedgerBlock): Uint8Array {
 
 /** Throws `VERIFICATION_FAILED` if the line is not exactly what `formatOpening` writes. Does not check the signature. */
 export function parseOpening(line: Uint8Array): LedgerOpening {
-  const members = membersOf(parseJson(line), 'The line')
+  const members = asObject(parseJson(line), 'The line')
   const content = {
-    genesis: countOf(members['genesis'], 'genesis'),
-    blockTimeMs: countOf(members['blockTimeMs'], 'blockTimeMs'),
-    publicKey: hashOf(members['publicKey'], 'publicKey'),
+    genesis: asCount(members['genesis'], 'genesis'),
+    blockTimeMs: asCount(members['blockTimeMs'], 'blockTimeMs'),
+    publicKey: asHash(members['publicKey'], 'publicKey'),
   }
   if (content.blockTimeMs === 0) throw verificationError('blockTimeMs must not be 0')
   const opening = { ...content, hash: openingHash(content), signature: base64Of(members, 'signature') }
@@ -183,12 +191,12 @@ export function parseOpening(line: Uint8Array): LedgerOpening {
 
 /** Throws `VERIFICATION_FAILED` if the line is not exactly what `formatBlock` writes. Does not check the signature. */
 export function parseBlock(line: Uint8Array): LedgerBlock {
-  const members = membersOf(parseJson(line), 'The line')
+  const members = asObject(parseJson(line), 'The line')
   const content = {
-    height: countOf(members['height'], 'height'),
-    time: countOf(members['time'], 'time'),
-    previous: toHex(hashOf(members['previous'], 'previous')),
-    transactions: listOf(members['transactions'], 'transactions').map(parseTransaction),
+    height: asCount(members['height'], 'height'),
+    time: asCount(members['time'], 'time'),
+    previous: toHex(asHash(members['previous'], 'previous')),
+    transactions: asArray(members['transactions'], 'transactions').map(parseTransaction),
   }
   const { size } = new Set(content.transactions.map(({ hash }) => hash))
   if (size === 0) throw verificationError('The block has no transactions')
@@ -211,14 +219,14 @@ function parseJson(line: Uint8Array): unknown {
 }
 
 function parseTransaction(item: unknown): Transaction {
-  const members = membersOf(item, 'A transaction')
-  const nonce = bytesOf(members['nonce'], 'nonce')
+  const members = asObject(item, 'A transaction')
+  const nonce = asBytes(members['nonce'], 'nonce')
   if (nonce.length !== NONCE_BYTES) throw verificationError(`A nonce must have ${NONCE_BYTES} bytes`)
   return transactionOf(nonce, base64Of(members, 'input'))
 }
 
-function base64Of(members: Members, name: string): Uint8Array {
-  const bytes = fromBase64(textOf(members[name], name))
+function base64Of(members: UntrustedObject, name: string): Uint8Array {
+  const bytes = fromBase64(asString(members[name], name))
   if (bytes === undefined) throw verificationError(`${name} is not base64`)
   return bytes
 }

@@ -4,7 +4,7 @@ import { sha256 } from '../../core/bytes.ts'
 import { systemClock } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import type { Clock, TimestampAuthority, TimestampAuthorityInfo, ValidationData } from '../../core/ports.ts'
-import { verifyTimeStamp } from '../../core/verify/timestamp.ts'
+import { verifyTimestamp } from '../../core/verify/timestamp.ts'
 import { errnoOf, nodeFiles, type FileOperations } from '../files/durable.ts'
 import { needsRenewal, openAuthority, openSigner, type Authority, type CurrentSigner } from './identity.ts'
 import { LOCAL_POLICY, timeStampResponse } from './response.ts'
@@ -80,7 +80,7 @@ export class LocalTsa implements TimestampAuthority {
       nonce,
     })
     try {
-      verifyTimeStamp(response, { digest, nonce, policy: LOCAL_POLICY, trustAnchors: [this.trustAnchor] })
+      verifyTimestamp(response, { digest, nonce, policy: LOCAL_POLICY, trustAnchors: [this.trustAnchor] })
     } catch (cause) {
       throw new RegistryError(
         'AUTHORITY_FAILED',

@@ -4,13 +4,14 @@ import { systemClock } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import type { Clock, Logger, TimestampAuthority, TimestampAuthorityInfo, ValidationData } from '../../core/ports.ts'
 import { parseCertificate } from '../../core/verify/certificate.ts'
-import { isVoidBy, revocationStatus } from '../../core/verify/revocation.ts'
+import { voidsTimestamp } from '../../core/verify/revocation-status.ts'
+import { revocationStatus } from '../../core/verify/revocation.ts'
+import { MAX_TIMESTAMP_BYTES } from '../../core/verify/timestamp-info.ts'
 import {
   MAX_CLOCK_SKEW_MS,
-  MAX_TIMESTAMP_BYTES,
-  parseTimeStampResponse,
-  timestampPath,
-  verifyTimeStamp,
+  parseTimestampResponse,
+  timestampCertificates,
+  verifyTimestamp,
 } from '../../core/verify/timestamp.ts'
 import { exchange, failed } from './exchange.ts'
 import { timestampQuery, type ImprintHash } from './queries.ts'
@@ -50,7 +51,7 @@ export const createRfc3161Authority = (options: Rfc3161Options): Rfc3161Authorit
 
 /**
  * RFC 3161 over HTTP (§ 3.4). A token is given only once everything about it is checked: status, imprint, nonce, policy, signature, purpose and path
- * to a trust anchor at genTime (`verifyTimeStamp`), and that genTime is the present. Make it with `createRfc3161Authority`.
+ * to a trust anchor at genTime (`verifyTimestamp`), and that genTime is the present. Make it with `createRfc3161Authority`.
  */
 export class Rfc3161Authority implements TimestampAuthority {
   readonly info: TimestampAuthorityInfo
@@ -118,15 +119,15 @@ export class Rfc3161Authority implements TimestampAuthority {
     this.#assertOpen()
     signal?.throwIfAborted()
     const { trustAnchors } = this.info
-    const { imprint, genTime } = parseTimeStampResponse(response)
-    const path = timestampPath(response, { digest: imprint, trustAnchors })
+    const { imprint, genTime } = parseTimestampResponse(response)
+    const path = timestampCertificates(response, { digest: imprint, trustAnchors })
     const links = path.slice(0, -1).map((certificate, i) => ({ certificate, issuer: path[i + 1] as Uint8Array }))
     const pieces = await untilAborted(
       Promise.all(links.map(({ certificate, issuer }) => this.#revocation.piecesOn(certificate, issuer))),
       signal,
     )
     for (const [i, { certificate, issuer }] of links.entries())
-      if (isVoidBy(revocationStatus(certificate, issuer, pieces[i] ?? []), genTime))
+      if (voidsTimestamp(revocationStatus(certificate, issuer, pieces[i] ?? []), genTime))
         throw failed(this.info.name, 'a certificate of its token is revoked')
     // The other certificates of the path came in the token.
     const anchors = path.filter((certificate) => trustAnchors.some((anchor) => equalBytes(anchor, certificate)))
@@ -150,7 +151,7 @@ export class Rfc3161Authority implements TimestampAuthority {
     let genTime: number
     try {
       const policy = this.#policy === undefined ? {} : { policy: this.#policy }
-      genTime = verifyTimeStamp(response, { digest, nonce, trustAnchors, ...policy }).genTime
+      genTime = verifyTimestamp(response, { digest, nonce, trustAnchors, ...policy }).genTime
     } catch (error) {
       if (isRegistryError(error, 'VERIFICATION_FAILED')) throw failed(name, error.message, error)
       throw error

@@ -1,12 +1,8 @@
 import { isIP } from 'node:net'
 import { sha256Of, toHex } from '../../core/bytes.ts'
 import type { Clock, Logger, ValidationData } from '../../core/ports.ts'
-import {
-  MAX_EVIDENCE_BYTES,
-  revocationAddresses,
-  revocationStatus,
-  type RevocationAddresses,
-} from '../../core/verify/revocation.ts'
+import { MAX_VALIDATION_DATA_BYTES } from '../../core/verify/revocation-status.ts'
+import { revocationAddresses, revocationStatus, type RevocationAddresses } from '../../core/verify/revocation.ts'
 import { exchange, failed } from './exchange.ts'
 import { isPublicAddress, publicLookup } from './public-address.ts'
 import { ocspQuery } from './queries.ts'
@@ -114,7 +110,7 @@ export class RevocationSource {
     return exchange({
       name: url.host,
       url,
-      maxBytes: MAX_EVIDENCE_BYTES,
+      maxBytes: MAX_VALIDATION_DATA_BYTES,
       timeoutMs,
       signal: this.#closing,
       ...request,

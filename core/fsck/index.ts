@@ -32,7 +32,7 @@ export interface FsckReport {
  * (the ids of categories and source systems apart).
  *
  * Nobody may write meanwhile: what is half seen would be named. It says nothing about whether the stamps' tokens are good: that
- * is `verifyTimeStamp`. Throws what the stores throw.
+ * is `verifyTimestamp`. Throws what the stores throw.
  */
 export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Promise<FsckReport> {
   const check = new Check(stores.records, handlers)

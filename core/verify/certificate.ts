@@ -1,18 +1,20 @@
 import { X509Certificate, type KeyObject } from 'node:crypto'
-import { BitString, fromBER, OctetString, type BaseBlock } from 'asn1js'
+import { BitString, OctetString, type BaseBlock } from 'asn1js'
 import { BasicConstraints, Certificate as PkiCertificate, ExtKeyUsage, type Extension } from 'pkijs'
 import { equalBytes } from '../bytes.ts'
-import { RegistryError } from '../errors.ts'
+import type { RegistryError } from '../errors.ts'
+import { parseAsn1 } from './asn1.ts'
 import type { HashName } from './timestamp-info.ts'
+import { verificationError } from './untrusted.ts'
 
 /**
  * X.509 certificates and the path from a signer to a trust anchor (RFC 5280 § 6), offline and without revocation.
  *
- * pkijs reads the structure, because node:crypto does not tell which extensions are critical; node:crypto compares names
- * and checks signatures. Paths are built here: pkijs recurses without end on two certificates that sign each other.
+ * pkijs parses the structure, because node:crypto does not show which extensions are critical. node:crypto compares names and
+ * checks signatures. Paths are built here, because pkijs recurses without end on two certificates that sign each other.
  */
 
-/** Hash of each signature algorithm that is accepted: RSA PKCS #1 v1.5 (RFC 4055 § 5) and ECDSA (RFC 5758 § 3.2). */
+/** The accepted signature algorithms, by OID: RSA PKCS #1 v1.5 (RFC 4055 § 5) and ECDSA (RFC 5758 § 3.2). */
 export const SIGNATURE_HASHES: ReadonlyMap<string, { readonly keyType: 'rsa' | 'ec'; readonly hash: HashName }> =
   new Map([
     ['1.2.840.113549.1.1.11', { keyType: 'rsa', hash: 'sha256' }],
@@ -30,10 +32,10 @@ const OID_BASIC_CONSTRAINTS = '2.5.29.19'
 const OID_CERTIFICATE_POLICIES = '2.5.29.32'
 const OID_EXTENDED_KEY_USAGE = '2.5.29.37'
 const OID_ANY_EXTENDED_KEY_USAGE = '2.5.29.37.0'
-export const OID_TIME_STAMPING = '1.3.6.1.5.5.7.3.8'
+const OID_TIME_STAMPING = '1.3.6.1.5.5.7.3.8'
 
-/** Critical extensions that are understood. Name and policy constraints are not: a path with them is refused. */
-const UNDERSTOOD: ReadonlySet<string> = new Set([
+/** Supported critical extensions. Name and policy constraints are not supported: a path with them is rejected. */
+const SUPPORTED_EXTENSIONS: ReadonlySet<string> = new Set([
   OID_KEY_USAGE,
   OID_SUBJECT_ALT_NAME,
   OID_BASIC_CONSTRAINTS,
@@ -48,33 +50,32 @@ const KEY_CERT_SIGN = 0x04
 
 const CURVES: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
 const MIN_RSA_BITS = 2048
-/** Attacker-controlled keys cost time: a 16,384-bit RSA check is some hundred times a usual one. */
+/** An attacker may send large keys: checking a 16,384-bit RSA signature takes about a hundred times the usual time. */
 const MAX_RSA_BITS = 8192
 const MAX_PATH_LENGTH = 8
 const MAX_PATH_CHECKS = 64
 
+/** A parsed certificate. */
 export interface Certificate {
   /** The exact bytes. */
   readonly der: Uint8Array
   readonly x509: X509Certificate
   readonly pki: PkiCertificate
+  /** By OID. */
   readonly extensions: ReadonlyMap<string, Extension>
-  /** ms since 1970, both inclusive. */
+  /** The validity period, ms since 1970, both ends inclusive. */
   readonly notBefore: number
   readonly notAfter: number
 }
 
-const malformed = (reason: string, cause?: unknown): RegistryError =>
-  new RegistryError('VERIFICATION_FAILED', `A certificate cannot be used: ${reason}`, { cause })
+const certificateError = (reason: string, cause?: unknown): RegistryError =>
+  verificationError(`A certificate cannot be used: ${reason}`, cause)
 
-/** Reads one DER certificate. Throws `VERIFICATION_FAILED`. */
-export function parseCertificate(der: Uint8Array): Certificate {
-  const parsed = fromBER(der.slice())
-  if (parsed.offset !== der.length) throw malformed('it is not exactly one DER value')
-  return certificateFromSchema(parsed.result)
-}
+/** Parses one DER certificate. Throws `VERIFICATION_FAILED`. */
+export const parseCertificate = (der: Uint8Array): Certificate =>
+  certificateFromSchema(parseAsn1(der, 'The certificate'))
 
-/** As `parseCertificate`, from a part of a larger structure. The input may be an attacker's. */
+/** As `parseCertificate`, for a certificate inside a larger structure. The input may be an attacker's. */
 export function certificateFromSchema(schema: BaseBlock): Certificate {
   const der = schema.valueBeforeDecodeView.slice()
   let x509: X509Certificate
@@ -83,53 +84,56 @@ export function certificateFromSchema(schema: BaseBlock): Certificate {
     x509 = new X509Certificate(der)
     pki = new PkiCertificate({ schema })
   } catch (cause) {
-    throw malformed('it is not X.509', cause)
+    throw certificateError('it is not X.509', cause)
   }
-  // X509Certificate looks for PEM text first, anywhere in its input: a certificate that carries another one as PEM in
-  // an extension would be read as that other one by node:crypto, and as itself by pkijs.
-  if (!equalBytes(x509.raw, der)) throw malformed('it is not DER')
+  // X509Certificate first looks for PEM text anywhere in its input. If a certificate carries another one as PEM in an
+  // extension, node:crypto would read the other one, and pkijs the outer one.
+  if (!equalBytes(x509.raw, der)) throw certificateError('it is not DER')
   const extensions = new Map<string, Extension>()
   for (const extension of pki.extensions ?? []) {
-    if (extensions.has(extension.extnID)) throw malformed(`extension ${extension.extnID} is there twice`)
+    if (extensions.has(extension.extnID)) throw certificateError(`extension ${extension.extnID} occurs twice`)
     extensions.set(extension.extnID, extension)
   }
   return { der, x509, pki, extensions, notBefore: Date.parse(x509.validFrom), notAfter: Date.parse(x509.validTo) }
 }
 
-/** Why this public key is not strong enough (or too costly) to be relied on; `undefined` where it is good. */
-export function keyWeakness(key: KeyObject): string | undefined {
+/** Returns why a public key is too weak or too expensive to use, or `undefined` if it is acceptable. */
+export function keyProblem(key: KeyObject): string | undefined {
   const details = key.asymmetricKeyDetails ?? {}
   if (key.asymmetricKeyType === 'rsa') {
     const bits = details.modulusLength ?? 0
     return bits >= MIN_RSA_BITS && bits <= MAX_RSA_BITS ? undefined : `an RSA key of ${bits} bits`
   }
   if (key.asymmetricKeyType === 'ec')
-    return CURVES.has(details.namedCurve ?? '') ? undefined : `the curve ${details.namedCurve}`
-  return `a key of type ${key.asymmetricKeyType}`
+    return CURVES.has(details.namedCurve ?? '') ? undefined : `on the curve ${details.namedCurve}`
+  return `of the type ${key.asymmetricKeyType}`
 }
 
-/** `undefined` where the extension is absent. */
+/** The first byte of the KeyUsage bits (RFC 5280 § 4.2.1.3), or `undefined` if the extension is absent. */
 export function keyUsage(certificate: Certificate): number | undefined {
   const extension = certificate.extensions.get(OID_KEY_USAGE)
   if (!extension) return undefined
   const value: unknown = extension.parsedValue
-  if (!(value instanceof BitString)) throw malformed('its key usage cannot be read')
+  if (!(value instanceof BitString)) throw certificateError('its key usage is malformed')
   return value.valueBlock.valueHexView[0] ?? 0
 }
 
-/** `undefined` where the extension is absent. */
+/** The purposes (OIDs) of ExtendedKeyUsage (RFC 5280 § 4.2.1.12), or `undefined` if the extension is absent. */
 export function extendedKeyUsage(certificate: Certificate): readonly string[] | undefined {
   const extension = certificate.extensions.get(OID_EXTENDED_KEY_USAGE)
   if (!extension) return undefined
   const value: unknown = extension.parsedValue
-  if (!(value instanceof ExtKeyUsage)) throw malformed('its extended key usage cannot be read')
+  if (!(value instanceof ExtKeyUsage)) throw certificateError('its extended key usage is malformed')
   return value.keyPurposes
 }
 
-/** Why this certificate may not sign timestamps (RFC 3161 § 2.3: the purpose is critical and the only one); `undefined` where it may. */
-export function whyNotTimestamping(certificate: Certificate): string | undefined {
+/**
+ * Returns why a certificate may not sign timestamps, or `undefined` if it may. RFC 3161 § 2.3: timeStamping is the only extended key
+ * usage, and the extension is critical.
+ */
+export function timestampingProblem(certificate: Certificate): string | undefined {
   const purposes = extendedKeyUsage(certificate)
-  if (!purposes) return 'it has no extended key usage, timeStamping is needed'
+  if (!purposes) return 'it has no extended key usage, timeStamping is required'
   if (!certificate.extensions.get(OID_EXTENDED_KEY_USAGE)?.critical) return 'its extended key usage is not critical'
   if (purposes.length !== 1 || purposes[0] !== OID_TIME_STAMPING)
     return 'its extended key usage is not timeStamping alone'
@@ -145,77 +149,101 @@ export function subjectKeyIdentifier(certificate: Certificate): Uint8Array | und
   return value instanceof OctetString ? value.valueBlock.valueHexView : undefined
 }
 
-/** What holds for every certificate of a path: valid then, nothing critical that is not understood, a good key. */
-export function whyNotUsable(certificate: Certificate, time: number): string | undefined {
-  // Written so that an unreadable date (NaN) refuses.
+/**
+ * Returns why a certificate may not be in a path at `time` (ms since 1970), or `undefined` if it may: it must be valid then, without
+ * unsupported critical extensions, and have an acceptable key.
+ */
+export function certificateProblem(certificate: Certificate, time: number): string | undefined {
+  // Written so that an unreadable date (NaN) is rejected too.
   if (!(certificate.notBefore <= time && time <= certificate.notAfter)) return 'it was not valid at that time'
   for (const extension of certificate.extensions.values())
-    if (extension.critical && !UNDERSTOOD.has(extension.extnID))
-      return `its critical extension ${extension.extnID} is not understood`
-  const weakness = keyWeakness(certificate.x509.publicKey)
-  return weakness && `it holds ${weakness}`
+    if (extension.critical && !SUPPORTED_EXTENSIONS.has(extension.extnID))
+      return `its critical extension ${extension.extnID} is not supported`
+  const weakness = keyProblem(certificate.x509.publicKey)
+  return weakness && `its public key is ${weakness}`
 }
 
-/** Why `issuer` did not, or might not, issue `subject`; `below` counts the issuing certificates between `issuer` and the signer. */
-function whyNotIssuer(issuer: Certificate, subject: Certificate, below: number, time: number): string | undefined {
-  const unusable = whyNotUsable(issuer, time)
-  if (unusable) return unusable
+interface IssuerCandidate {
+  readonly issuer: Certificate
+  readonly subject: Certificate
+  /** How many issuing certificates are between `issuer` and the signer. */
+  readonly issuersBelow: number
+  /** ms since 1970. */
+  readonly time: number
+}
+
+/** Returns why `issuer` did not issue `subject`, or was not allowed to. `undefined` if it did. */
+function issuerProblem({ issuer, subject, issuersBelow, time }: IssuerCandidate): string | undefined {
+  const problem = certificateProblem(issuer, time) ?? authorityProblem(issuer, issuersBelow)
+  if (problem) return problem
+  if (!SIGNATURE_HASHES.has(subject.pki.signatureAlgorithm.algorithmId))
+    return `the signature algorithm ${subject.pki.signatureAlgorithm.algorithmId} of the certificate below it is not accepted`
+  if (!subject.x509.verify(issuer.x509.publicKey)) return 'it did not sign the certificate below it'
+  return undefined
+}
+
+/** Returns why a certificate may not issue the certificates below it, or `undefined` if it may. */
+function authorityProblem(issuer: Certificate, issuersBelow: number): string | undefined {
   const constraints: unknown = issuer.extensions.get(OID_BASIC_CONSTRAINTS)?.parsedValue
   if (!issuer.x509.ca || !(constraints instanceof BasicConstraints) || !constraints.cA) return 'it is not a CA'
   const limit = constraints.pathLenConstraint
-  if (limit !== undefined && !(typeof limit === 'number' && below <= limit)) return 'its path length is exceeded'
+  if (limit !== undefined && !(typeof limit === 'number' && issuersBelow <= limit))
+    return 'its path length constraint is exceeded'
   const usage = keyUsage(issuer)
   if (usage !== undefined && (usage & KEY_CERT_SIGN) === 0) return 'it may not sign certificates'
   const purposes = extendedKeyUsage(issuer)
   if (purposes && !purposes.includes(OID_TIME_STAMPING) && !purposes.includes(OID_ANY_EXTENDED_KEY_USAGE))
-    return 'its extended key usage leaves out timeStamping'
-  if (!SIGNATURE_HASHES.has(subject.pki.signatureAlgorithm.algorithmId))
-    return `the signature algorithm ${subject.pki.signatureAlgorithm.algorithmId} below it is not accepted`
-  if (!subject.x509.verify(issuer.x509.publicKey)) return 'the signature below it is not its own'
+    return 'its extended key usage does not include timeStamping'
   return undefined
 }
 
+export interface PathRequest {
+  readonly signer: Certificate
+  /** Untrusted certificates that may be issuers. */
+  readonly candidates: readonly Certificate[]
+  /** The trusted certificates. One of them may be the signer itself. */
+  readonly anchors: readonly Certificate[]
+  /** ms since 1970: all certificates must be valid then. */
+  readonly time: number
+}
+
+type Path = readonly [Certificate, ...Certificate[]]
+
 /**
- * The shortest path from `signer` (first) to one of `anchors` (last), all valid at `time` (ms since 1970). An anchor may be the
- * signer itself. Breadth first, each certificate once, so that certificates made by an attacker cost a bounded time.
- * Throws `VERIFICATION_FAILED` with the last reason met.
+ * Finds the shortest path from the signer (first) to a trust anchor (last). Searches breadth first and visits each certificate once,
+ * so that certificates made by an attacker cost a bounded time. Throws `VERIFICATION_FAILED` with the last problem found.
  */
-export function pathToAnchor(
-  signer: Certificate,
-  embedded: readonly Certificate[],
-  anchors: readonly Certificate[],
-  time: number,
-): readonly Certificate[] {
-  const refuse = (reason: string): RegistryError =>
-    new RegistryError(
-      'VERIFICATION_FAILED',
-      `The signer's certificate does not lead to a configured trust anchor: ${reason}`,
-    )
-  const unusable = whyNotUsable(signer, time)
-  if (unusable) throw refuse(`of the signer: ${unusable}`)
-  const anchored = new Set(anchors.map((anchor) => anchor.x509.fingerprint256))
-  const candidates = [...anchors, ...embedded]
-  const seen = new Set([signer.x509.fingerprint256])
-  const paths: (readonly [Certificate, ...Certificate[]])[] = [[signer]]
+export function buildPath({ signer, candidates, anchors, time }: PathRequest): Path {
+  const signerProblem = certificateProblem(signer, time)
+  if (signerProblem) throw pathError(`of the signer: ${signerProblem}`)
+  const anchorIds = new Set(anchors.map(idOf))
+  const issuers = [...anchors, ...candidates]
+  const visited = new Set([idOf(signer)])
+  const paths: Path[] = [[signer]]
   let checks = 0
-  let reason = 'nobody known issued it'
+  let problem = 'no known certificate issued it'
   for (const path of paths) {
-    const last = path.at(-1) ?? signer
-    if (anchored.has(last.x509.fingerprint256)) return path
+    const subject = path.at(-1) ?? signer
+    if (anchorIds.has(idOf(subject))) return path
     if (path.length >= MAX_PATH_LENGTH) continue
-    // RFC 5280 § 4.2.1.9: certificates that a CA issued to itself do not count.
-    const below = path.slice(1).filter(({ x509 }) => x509.subject !== x509.issuer).length
-    for (const candidate of candidates) {
-      if (seen.has(candidate.x509.fingerprint256) || !last.x509.checkIssued(candidate.x509)) continue
-      if (++checks > MAX_PATH_CHECKS) throw refuse(`more than ${MAX_PATH_CHECKS} issuers to try`)
-      const refusal = whyNotIssuer(candidate, last, below, time)
-      if (refusal) {
-        reason = `of an issuer: ${refusal}`
-        continue
+    for (const issuer of issuers) {
+      if (visited.has(idOf(issuer)) || !subject.x509.checkIssued(issuer.x509)) continue
+      if (++checks > MAX_PATH_CHECKS) throw pathError(`more than ${MAX_PATH_CHECKS} possible issuers`)
+      const issuerFault = issuerProblem({ issuer, subject, issuersBelow: issuersIn(path), time })
+      if (issuerFault) problem = `of an issuer: ${issuerFault}`
+      else {
+        visited.add(idOf(issuer))
+        paths.push([...path, issuer])
       }
-      seen.add(candidate.x509.fingerprint256)
-      paths.push([...path, candidate])
     }
   }
-  throw refuse(reason)
+  throw pathError(problem)
 }
+
+const pathError = (reason: string): RegistryError =>
+  verificationError(`The signer's certificate does not lead to a configured trust anchor: ${reason}`)
+
+const idOf = ({ x509 }: Certificate): string => x509.fingerprint256
+
+/** Counts issuers for the path length constraint: certificates that a CA issued to itself do not count (RFC 5280 § 4.2.1.9). */
+const issuersIn = (path: Path): number => path.slice(1).filter(({ x509 }) => x509.subject !== x509.issuer).length

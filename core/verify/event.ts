@@ -12,49 +12,64 @@ import {
   type Opening,
 } from '../commitment/event-format.ts'
 import type { DeletedFile } from '../store/records.ts'
-import { assertMembers, bytesOf, countOf, hashOf, jsonOf, membersOf, refuse, textOf } from './untrusted.ts'
+import {
+  assertMembers,
+  asBytes,
+  asCount,
+  asHash,
+  parseUntrustedJson,
+  asObject,
+  verificationError,
+  asString,
+} from './untrusted.ts'
 
-/** What an event proves once its disclosure leads to its txId. */
+/** The content of an event whose disclosure hashes to its txId. */
 export interface VerifiedEvent {
   /** Hex. */
   readonly txId: string
-  /** ms since 1970, by the registry's clock. */
+  /** ms since 1970, from the registry's clock. */
   readonly time: number
-  /** Hex. */
+  /** Hex. It depends on the history's slot key and the version only, so two events with the same slot are a fork. */
   readonly slot: string
   /** The log's origin. */
   readonly log: string
   readonly version: number
-  /** txIds (hex) of version 1 and of the version before; both null in version 1. */
+  /** txIds (hex) of version 1 and of the previous version. Both are null in version 1. */
   readonly first: string | null
   readonly prev: string | null
+  /** The disclosed fields, by name. */
   readonly fields: ReadonlyMap<string, Json>
-  /** Names of fields that the event sets and that were not disclosed: erased, or withheld. */
+  /** Names of fields that the event sets but the disclosure lacks: erased or withheld. */
   readonly erasedFields: readonly string[]
-  /** By file id. */
+  /** The disclosed files, by file id. */
   readonly files: ReadonlyMap<string, AttachedFile | DeletedFile>
-  /** Ids of files likewise. */
+  /** Ids of files that the event holds but the disclosure lacks: erased or withheld. */
   readonly erasedFiles: readonly string[]
 }
 
 export interface VerifyEventOptions {
-  /** Hex. It must come from elsewhere than the disclosure: a receipt, a proof. */
+  /** Hex. It must come from another source than the disclosure, for example a receipt or a proof. */
   readonly txId: string
   /** The log's origin that the header must name. Default: any. */
   readonly origin?: string
 }
 
 /**
- * Recomputes field, file, files, header and opening from the exact texts of a disclosure (`core/commitment/event-format.ts`), up to the txId. Texts are
- * hashed as they came and then parsed, never canonicalised. Throws `VERIFICATION_FAILED` with the first thing that does not hold.
+ * Verifies the disclosure of one event: hashes its exact texts to fields, files, header and opening, up to the txId
+ * (`core/commitment/event-format.ts`). Texts are hashed as received and then parsed, never canonicalised.
+ *
+ * @param disclosure The `disclosure` member of an event, as parsed JSON. Untrusted.
+ * @throws `VERIFICATION_FAILED` with the first check that failed.
+ * @example
+ * const { fields, erasedFields } = verifyEvent(event.disclosure, { txId: receipt.txId })
  */
 export function verifyEvent(disclosure: unknown, { txId, origin }: VerifyEventOptions): VerifiedEvent {
-  const disclosed = membersOf(disclosure, 'The disclosure')
-  const opening = openOpening(disclosed['opening'], txId)
-  const header = openHeader(disclosed['header'], opening, origin)
-  const fileHashes = openFilesMap(disclosed['filesText'], disclosed['filesSalt'], opening)
-  const fields = openEach(disclosed['fields'], header.fields, 'field', fieldHash, parseField)
-  const files = openEach(disclosed['files'], fileHashes, 'file', fileHash, parseFileText)
+  const disclosed = asObject(disclosure, 'The disclosure')
+  const opening = verifyOpening(disclosed['opening'], txId)
+  const header = verifyHeader(disclosed['header'], opening, origin)
+  const fileHashes = verifyFilesMap(disclosed['filesText'], disclosed['filesSalt'], opening)
+  const fields = verifyDisclosed(disclosed['fields'], header.fields, FIELD)
+  const files = verifyDisclosed(disclosed['files'], fileHashes, FILE)
   const event: VerifiedEvent = {
     txId,
     time: opening.time,
@@ -69,26 +84,27 @@ export function verifyEvent(disclosure: unknown, { txId, origin }: VerifyEventOp
     erasedFiles: [...fileHashes.keys()].filter((id) => !files.has(id)),
   }
   const slotKey = fields.get('slotKey')
-  if (slotKey !== undefined) assertSlot(event, hashOf(slotKey, 'The slot key'))
+  if (slotKey !== undefined) assertSlot(event, asHash(slotKey, 'The slot key'))
   return event
 }
 
-/** Throws unless the event's slot is that of its version under this key. */
+/** Throws unless the event's slot is derived from this key and its version. */
 export function assertSlot({ slot, version }: VerifiedEvent, slotKey: Uint8Array): void {
   if (toHex(slotHash(slotKey, version)) !== slot)
-    throw refuse(`The slot of version ${version} is not that of the history's slot key`)
+    throw verificationError(`The slot of version ${version} is not derived from the history's slot key`)
 }
 
-/** An event's opening (hex) whose hash is this txId (hex), taken apart. Throws `VERIFICATION_FAILED`. */
-export function openOpening(opening: unknown, txId: unknown): Opening {
-  const bytes = bytesOf(opening, 'The opening')
-  if (!equalBytes(txIdOf(bytes), hashOf(txId, 'The txId'))) throw refuse('The opening does not hash to the txId')
+/** Parses an event's opening (hex) and checks that it hashes to the txId (hex). Throws `VERIFICATION_FAILED`. */
+export function verifyOpening(opening: unknown, txId: unknown): Opening {
+  const bytes = asBytes(opening, 'The opening')
+  if (!equalBytes(txIdOf(bytes), asHash(txId, 'The txId')))
+    throw verificationError('The opening does not hash to the txId')
   const parsed = parseOpening(bytes)
-  if (parsed === undefined) throw refuse('The opening is not that of an event')
+  if (parsed === undefined) throw verificationError('The opening is not an event opening')
   return parsed
 }
 
-interface OpenedHeader {
+interface VerifiedHeader {
   readonly fields: ReadonlyMap<string, Uint8Array>
   readonly first: string | null
   readonly log: string
@@ -96,77 +112,88 @@ interface OpenedHeader {
   readonly version: number
 }
 
-function openHeader(text: unknown, opening: Opening, origin: string | undefined): OpenedHeader {
-  const exact = textOf(text, 'The header')
-  if (!equalBytes(headerHash(exact), opening.header)) throw refuse('The header does not hash to that of the opening')
-  const header = membersOf(jsonOf(exact, 'The header'), 'The header')
+function verifyHeader(text: unknown, opening: Opening, origin: string | undefined): VerifiedHeader {
+  const headerText = asString(text, 'The header')
+  if (!equalBytes(headerHash(headerText), opening.header))
+    throw verificationError('The header does not hash to the value in the opening')
+  const header = asObject(parseUntrustedJson(headerText, 'The header'), 'The header')
   assertMembers(header, ['fields', 'first', 'log', 'prev', 'v', 'version'], 'The header')
-  const version = countOf(header['version'], 'The version')
+  const version = asCount(header['version'], 'The version')
   const [first, prev] = [linkOf(header['first'], 'first'), linkOf(header['prev'], 'prev')]
-  const log = textOf(header['log'], 'The origin')
-  if (header['v'] !== 1 || version < 1) throw refuse('The header is of another format than v 1')
+  const log = asString(header['log'], 'The origin')
+  if (header['v'] !== 1 || version < 1) throw verificationError('The header format is not supported: expected v 1')
   if ((first === null) !== (version === 1) || (prev === null) !== (version === 1))
-    throw refuse('Version 1, and no other, follows nothing')
-  if (origin !== undefined && log !== origin) throw refuse(`The event is of the log ${log}, not of ${origin}`)
+    throw verificationError('Version 1 must have no first and prev, and every later version must have both')
+  if (origin !== undefined && log !== origin)
+    throw verificationError(`The event belongs to the log ${log}, expected ${origin}`)
   return { fields: hashMap(header['fields'], 'A field hash'), first, log, prev, version }
 }
 
-const linkOf = (value: unknown, what: string): string | null => (value === null ? null : toHex(hashOf(value, what)))
+const linkOf = (value: unknown, what: string): string | null => (value === null ? null : toHex(asHash(value, what)))
 
-/** The files of an event by id, from the map that its opening binds. Throws `VERIFICATION_FAILED`. */
-export function openFilesMap(text: unknown, salt: unknown, opening: Opening): ReadonlyMap<string, Uint8Array> {
-  const exact = textOf(text, 'The files text')
-  if (!equalBytes(filesHash(hashOf(salt, 'The files salt'), exact), opening.files))
-    throw refuse('The files text and salt do not hash to that of the opening')
-  return hashMap(jsonOf(exact, 'The files text'), 'A file hash')
+/** The file hashes of an event by file id, from the files map that its opening commits to. Throws `VERIFICATION_FAILED`. */
+export function verifyFilesMap(text: unknown, salt: unknown, opening: Opening): ReadonlyMap<string, Uint8Array> {
+  const filesText = asString(text, 'The files text')
+  if (!equalBytes(filesHash(asHash(salt, 'The files salt'), filesText), opening.files))
+    throw verificationError('The files text and salt do not hash to the value in the opening')
+  return hashMap(parseUntrustedJson(filesText, 'The files text'), 'A file hash')
 }
 
 const hashMap = (value: unknown, what: string): ReadonlyMap<string, Uint8Array> =>
-  new Map(Object.entries(membersOf(value, what)).map(([name, hash]) => [name, hashOf(hash, what)]))
+  new Map(Object.entries(asObject(value, what)).map(([name, hash]) => [name, asHash(hash, what)]))
 
-/** Opens what was disclosed of a map of hashes; what was not is left out. */
-function openEach<T>(
+interface DisclosedKind<T> {
+  readonly name: 'field' | 'file'
+  readonly hash: (salt: Uint8Array, text: string) => Uint8Array
+  readonly parse: (text: string, name: string) => T
+}
+
+const FIELD: DisclosedKind<Json> = { name: 'field', hash: fieldHash, parse: parseField }
+const FILE: DisclosedKind<AttachedFile | DeletedFile> = { name: 'file', hash: fileHash, parse: parseFileText }
+
+/** Verifies each disclosed field or file against its committed hash. Those that are not disclosed are left out. */
+function verifyDisclosed<T>(
   disclosed: unknown,
   hashes: ReadonlyMap<string, Uint8Array>,
-  what: 'field' | 'file',
-  hash: (salt: Uint8Array, text: string) => Uint8Array,
-  parse: (text: string, name: string) => T,
+  { name: kind, hash, parse }: DisclosedKind<T>,
 ): ReadonlyMap<string, T> {
-  const opened = new Map<string, T>()
-  for (const [name, value] of Object.entries(membersOf(disclosed, `The disclosed ${what}s`))) {
-    const { text, salt } = membersOf(value, `The ${what} ${name}`)
-    const exact = textOf(text, `The text of the ${what} ${name}`)
+  const verified = new Map<string, T>()
+  for (const [name, value] of Object.entries(asObject(disclosed, `The disclosed ${kind}s`))) {
+    const what = `${kind} ${name}`
+    const { text, salt } = asObject(value, `The ${what}`)
+    const exactText = asString(text, `The text of the ${what}`)
     const committed = hashes.get(name)
-    if (committed === undefined) throw refuse(`The event commits to no ${what} ${name}`)
-    if (!equalBytes(hash(hashOf(salt, `The salt of the ${what} ${name}`), exact), committed))
-      throw refuse(`The ${what} ${name} does not hash to what the event commits to`)
-    opened.set(name, parse(exact, name))
+    if (committed === undefined) throw verificationError(`The event does not commit to the ${what}`)
+    if (!equalBytes(hash(asHash(salt, `The salt of the ${what}`), exactText), committed))
+      throw verificationError(`The ${what} does not hash to the value that the event commits to`)
+    verified.set(name, parse(exactText, name))
   }
-  return opened
+  return verified
 }
 
 function parseField(text: string, name: string): Json {
-  const pair = jsonOf(text, `The field ${name}`)
-  if (!Array.isArray(pair) || pair.length !== 2 || pair[0] !== name)
-    throw refuse(`The text of the field ${name} is not that of this field`)
-  return pair[1] as Json
+  const pair = parseUntrustedJson(text, `The field ${name}`)
+  const [fieldName, value, ...others] = Array.isArray(pair) ? pair : []
+  if (fieldName !== name || value === undefined || others.length > 0)
+    throw verificationError(`The text of the field ${name} must be the array [name, value]`)
+  return value
 }
 
-/** What a file's text says. Throws `VERIFICATION_FAILED` where it is not the text of this file. */
+/** Parses a file's text. Throws `VERIFICATION_FAILED` if it is not the text of this file. */
 export function parseFileText(text: string, fileId: string): AttachedFile | DeletedFile {
   const what = `The text of the file ${fileId}`
-  const file = membersOf(jsonOf(text, what), what)
-  if (file['id'] !== fileId) throw refuse(`${what} is that of another file`)
+  const file = asObject(parseUntrustedJson(text, what), what)
+  if (file['id'] !== fileId) throw verificationError(`${what} belongs to another file`)
   if (Object.hasOwn(file, 'deleted')) {
     assertMembers(file, ['deleted', 'id'], what)
-    return { id: fileId, deleted: toHex(hashOf(file['deleted'], what)) }
+    return { id: fileId, deleted: toHex(asHash(file['deleted'], what)) }
   }
   assertMembers(file, ['id', 'mimeType', 'name', 'sha256', 'size'], what)
   return {
     id: fileId,
-    mimeType: textOf(file['mimeType'], what),
-    name: textOf(file['name'], what),
-    sha256: toHex(hashOf(file['sha256'], what)),
-    size: countOf(file['size'], what),
+    mimeType: asString(file['mimeType'], what),
+    name: asString(file['name'], what),
+    sha256: toHex(asHash(file['sha256'], what)),
+    size: asCount(file['size'], what),
   }
 }

@@ -1,110 +1,125 @@
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { assertSlot, verifyEvent, type VerifiedEvent } from './event.ts'
-import { countOf, hashOf, membersOf, refuse, textOf, timeOf, type Members } from './untrusted.ts'
+import { asCount, asHash, asObject, verificationError, asString, asTime, type UntrustedObject } from './untrusted.ts'
 
-/** A whole history, from version 1 to its last. */
+/** The verified events of one evidence, from version 1 on without a gap. */
 export interface VerifiedHistory {
-  /** The evidence's id, as version 1 names it. */
+  /** The evidence's id, from version 1. */
   readonly evidence: string
-  /** txId of version 1, hex: the evidence's own. */
+  /** txId of version 1, hex. It is also the evidence's txId. */
   readonly txId: string
-  /** 32 bytes: with it, slots of later versions can be looked for in the log's openings. */
+  /** 32 bytes. With it the slots of later versions can be searched in the log (`VerifiedLog.slots`). */
   readonly slotKey: Uint8Array
+  /** In the order of their versions. */
   readonly events: readonly VerifiedEvent[]
 }
 
-/** Fields that never change in a history. */
-const LASTING = ['company', 'evidence', 'externalId'] as const
+/** Fields that must have the same value in all versions. */
+const CONSTANT_FIELDS = ['company', 'evidence', 'externalId'] as const
+
+export interface VerifyHistoryOptions {
+  /** The origin of the log that all events must belong to. Default: any. */
+  readonly origin?: string
+}
 
 /**
- * Checks all events of an evidence, as the registry answers them with `disclose=1`, version 1 first and none left out: each disclosure leads to
- * its txId (`verifyEvent`), versions are dense, `first` and `prev` chain, slots follow from the slot key of version 1, a
- * deletion names the event that attached the file, and what an event says beside its disclosure is what it commits to.
- * A history that was cut short at its end passes: look for its next slot in the log (`verifyLog`). Throws `VERIFICATION_FAILED`.
+ * Verifies all events of an evidence, as the registry returns them with `disclose=1`, from version 1 on without a gap.
+ *
+ * Checks that each disclosure hashes to its txId (`verifyEvent`); that versions are consecutive and `first` and `prev` link them; that
+ * slots are derived from the slot key of version 1; that a deletion names the event that attached the file; and that the members of an
+ * event beside its disclosure are the committed ones.
+ *
+ * It cannot detect that the last versions are missing. To detect that, compute the slot of the next version from `slotKey`
+ * (`core/README.md`) and search `VerifiedLog.slots` for it.
+ *
+ * @param events Parsed JSON, untrusted.
+ * @throws `VERIFICATION_FAILED` with the first check that failed.
  */
-export function verifyHistory(
-  events: readonly unknown[],
-  { origin }: { readonly origin?: string } = {},
-): VerifiedHistory {
+export function verifyHistory(events: readonly unknown[], options: VerifyHistoryOptions = {}): VerifiedHistory {
   const verified: VerifiedEvent[] = []
   let owner = ''
   for (const value of events) {
-    const answer = membersOf(value, 'An event')
-    const event = verifyEvent(answer['disclosure'], {
-      txId: textOf(answer['txId'], 'The txId'),
-      ...(origin !== undefined && { origin }),
+    const shown = asObject(value, 'An event')
+    const event = verifyEvent(shown['disclosure'], {
+      ...options,
+      txId: asString(shown['txId'], 'The txId'),
     })
     assertFollows(event, verified)
-    owner = textIn(event.fields, 'owner') ?? owner
-    assertSaysTheSame(answer, event, owner)
+    owner = stringField(event.fields, 'owner') ?? owner
+    assertMatchesDisclosure(shown, event, owner)
     verified.push(event)
   }
   const [first] = verified
-  if (first === undefined) throw refuse('A history has at least one event')
-  return { evidence: lasting(first, 'evidence'), txId: first.txId, slotKey: slotKeyOf(first), events: verified }
+  if (first === undefined) throw verificationError('A history must have at least one event')
+  return { evidence: constantField(first, 'evidence'), txId: first.txId, slotKey: slotKeyOf(first), events: verified }
 }
 
 function assertFollows(event: VerifiedEvent, before: readonly VerifiedEvent[]): void {
   const { version } = event
   const first = before[0] ?? event
   if (version !== before.length + 1)
-    throw refuse(`Version ${version} stands where version ${before.length + 1} must stand`)
-  if (version > 1 && event.first !== first.txId) throw refuse(`Version ${version} is of another history`)
+    throw verificationError(`Expected version ${before.length + 1}, got version ${version}`)
+  if (version > 1 && event.first !== first.txId)
+    throw verificationError(`Version ${version} belongs to another history`)
   if (version > 1 && event.prev !== before.at(-1)?.txId)
-    throw refuse(`Version ${version} does not follow the one before`)
-  if (event.log !== first.log) throw refuse(`Version ${version} is of another log`)
-  if (event.time < (before.at(-1)?.time ?? 0)) throw refuse(`Version ${version} is older than the one before`)
+    throw verificationError(`Version ${version} does not link to the previous version`)
+  if (event.log !== first.log) throw verificationError(`Version ${version} belongs to another log`)
+  if (event.time < (before.at(-1)?.time ?? 0))
+    throw verificationError(`Version ${version} is older than the previous version`)
   assertSlot(event, slotKeyOf(first))
-  for (const name of LASTING)
-    if (event.fields.has(name) && lasting(event, name) !== lasting(first, name))
-      throw refuse(`Version ${version} has another ${name}`)
+  for (const name of CONSTANT_FIELDS)
+    if (event.fields.has(name) && constantField(event, name) !== constantField(first, name))
+      throw verificationError(`Version ${version} has another ${name}`)
   for (const [id, file] of event.files) if ('deleted' in file) assertDeletes(event, id, file.deleted, before)
 }
 
-/** The event that attached the file is in this history, and nobody deleted the file before. */
+/** The event that attached the file must be in this history, and the file must not be deleted twice. */
 function assertDeletes(event: VerifiedEvent, id: string, txId: string, before: readonly VerifiedEvent[]): void {
   const attached = before.find((other) => other.txId === txId)
   if (attached === undefined || !(attached.files.has(id) || attached.erasedFiles.includes(id)))
-    throw refuse(`Version ${event.version} deletes the file ${id}, which no event before it attached`)
-  const again = before.some((other) => {
+    throw verificationError(`Version ${event.version} deletes the file ${id}, which no earlier event attached`)
+  const isDeleted = before.some((other) => {
     const file = other.files.get(id)
     return file !== undefined && 'deleted' in file
   })
-  if (again) throw refuse(`Version ${event.version} deletes the file ${id} a second time`)
+  if (isDeleted) throw verificationError(`Version ${event.version} deletes the file ${id} a second time`)
 }
 
-const slotKeyOf = (first: VerifiedEvent): Uint8Array => hashOf(first.fields.get('slotKey'), 'The slot key of version 1')
+const slotKeyOf = (first: VerifiedEvent): Uint8Array => asHash(first.fields.get('slotKey'), 'The slot key of version 1')
 
-function lasting(event: VerifiedEvent, name: (typeof LASTING)[number]): string {
-  return textOf(event.fields.get(name), `The ${name} of version ${event.version}`)
+function constantField(event: VerifiedEvent, name: (typeof CONSTANT_FIELDS)[number]): string {
+  return asString(event.fields.get(name), `The ${name} of version ${event.version}`)
 }
 
-const textIn = (fields: ReadonlyMap<string, Json>, name: string): string | undefined => {
+const stringField = (fields: ReadonlyMap<string, Json>, name: string): string | undefined => {
   const value = fields.get(name)
   return typeof value === 'string' ? value : undefined
 }
 
-/** Nothing that the answer shows beside the disclosure may differ from it. */
-function assertSaysTheSame(answer: Members, event: VerifiedEvent, owner: string): void {
+/** The members of an event beside its disclosure must not differ from the committed values. */
+function assertMatchesDisclosure(shown: UntrustedObject, event: VerifiedEvent, owner: string): void {
   const at = `Version ${event.version}`
-  if (timeOf(answer['timestamp'], 'The timestamp') !== event.time) throw refuse(`${at} is shown with another time`)
-  if (countOf(answer['version'], 'The version') !== event.version) throw refuse(`${at} is shown as another`)
+  if (asTime(shown['timestamp'], 'The timestamp') !== event.time)
+    throw verificationError(`${at} is shown with another time`)
+  if (asCount(shown['version'], 'The version') !== event.version)
+    throw verificationError(`${at} is shown with another version`)
   const action = event.fields.get('action')
-  const { type, updateType } = action === undefined ? answer : membersOf(action, 'The action')
-  if (answer['type'] !== type || answer['updateType'] !== updateType) throw refuse(`${at} is shown with another type`)
+  const { type, updateType } = action === undefined ? shown : asObject(action, 'The action')
+  if (shown['type'] !== type || shown['updateType'] !== updateType)
+    throw verificationError(`${at} is shown with another type`)
   for (const name of ['personaName', 'eventDescription', 'updateDescription'])
-    assertShown(answer, event, name, textIn(event.fields, name) || undefined)
-  assertShown(answer, event, 'meta', event.fields.get('meta'))
-  if (answer['ownerName'] !== owner) throw refuse(`${at} is shown with another owner`)
+    assertShown(shown, event, name, stringField(event.fields, name) || undefined)
+  assertShown(shown, event, 'meta', event.fields.get('meta'))
+  if (shown['ownerName'] !== owner) throw verificationError(`${at} is shown with another owner`)
 }
 
-function assertShown(answer: Members, event: VerifiedEvent, name: string, committed: Json | undefined): void {
-  const shown = answer[name]
-  const same = shown === undefined || committed === undefined ? shown === committed : sameJson(shown, committed)
-  if (!same) throw refuse(`Version ${event.version} is shown with another ${name}`)
+function assertShown(shown: UntrustedObject, event: VerifiedEvent, name: string, committed: Json | undefined): void {
+  const value = shown[name]
+  const isSame = value === undefined || committed === undefined ? value === committed : isSameJson(value, committed)
+  if (!isSame) throw verificationError(`Version ${event.version} is shown with another ${name}`)
 }
 
-function sameJson(a: unknown, b: Json): boolean {
+function isSameJson(a: unknown, b: Json): boolean {
   try {
     return canonicalJson(a) === canonicalJson(b)
   } catch {

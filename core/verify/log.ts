@@ -1,62 +1,79 @@
 import { equalBytes, toHex } from '../bytes.ts'
-import { parseOpening } from '../commitment/event-format.ts'
+import { parseOpening, TAG_BYTES } from '../commitment/event-format.ts'
 import { parseCheckpoint, verifyCheckpoint, type Checkpoint } from '../log/checkpoint.ts'
 import { entryOf, kindOf, verifyKeyChain } from '../commitment/log-entry.ts'
 import { isRegistryError } from '../errors.ts'
-import { TAG_BYTES } from '../commitment/event-format.ts'
 import { TreeAccumulator } from '../log/tree/accumulator.ts'
 import { leafHash } from '../log/tree/hasher.ts'
-import { refuse } from './untrusted.ts'
+import { verificationError } from './untrusted.ts'
 
 /**
- * The verifier keys (C2SP) of a log, from its origin and the openings of its key entries, entry 0 first: the origin commits to the first
- * key, each key signed the next. Throws `VERIFICATION_FAILED`.
+ * Derives a log's verifier keys (C2SP signed-note) from its origin. The origin commits to the first key, and each key signed the next.
+ *
+ * @param origin The log's origin, from a trusted source.
+ * @param keyOpenings The openings of the log's key entries in log order, entry 0 first. Untrusted.
+ * @returns One verifier key for each key entry, for `verifySignedCheckpoint` and `verifyProof`.
+ * @throws `VERIFICATION_FAILED` if the keys do not belong to the origin.
  */
 export function verifierKeysOf(origin: string, keyOpenings: readonly Uint8Array[]): readonly string[] {
   const chain = verifyKeyChain(keyOpenings)
-  if (chain[0]?.log !== origin) throw refuse(`The keys are not those of the log ${origin}`)
+  if (chain[0]?.log !== origin) throw verificationError(`The keys do not belong to the log ${origin}`)
   return chain.map(({ vkey }) => vkey)
 }
 
-/** What a checkpoint says where one of these keys signed it. Throws `VERIFICATION_FAILED`. */
+/**
+ * Verifies a checkpoint (C2SP tlog-checkpoint) that one of the keys signed.
+ *
+ * @param note The signed note. Untrusted.
+ * @param verifierKeys C2SP verifier keys, for example from `verifierKeysOf`.
+ * @returns Origin, tree size and root hash.
+ * @throws `VERIFICATION_FAILED` if no key verifies the signature.
+ */
 export function verifySignedCheckpoint(note: string, verifierKeys: readonly string[]): Checkpoint {
-  let refusal: unknown = refuse('There is no verifier key to check the checkpoint with')
+  let lastError: unknown = verificationError('No verifier key was given to verify the checkpoint with')
   for (const key of verifierKeys) {
     try {
       return verifyCheckpoint(note, key)
     } catch (error) {
       if (!isRegistryError(error)) throw error
-      refusal = error
+      lastError = error
     }
   }
-  throw refusal
+  throw lastError
 }
 
-/** What a whole log proves. */
+/** A verified log. */
 export interface VerifiedLog {
   readonly origin: string
-  /** Every checkpoint key that the log holds, oldest first. */
+  /** All checkpoint keys of the log (C2SP), oldest first. */
   readonly verifierKeys: readonly string[]
+  /** Number of entries. */
   readonly size: number
-  /** Hex. */
+  /** Root hash of the Merkle tree (RFC 9162 § 2.1), hex. */
   readonly root: string
-  /** The slot (hex) of each event. The slot of a history's next version that is here means that the history was cut short. */
+  /** The slot (hex) of each event. If it holds the slot after a history's last version, versions are missing from the history. */
   readonly slots: ReadonlySet<string>
-  /** SHA-256 (hex) of each TimeStampResp that the log holds. */
+  /** SHA-256 (hex) of each TimeStampResp in the log. */
   readonly tokens: ReadonlySet<string>
 }
 
+export interface VerifyLogOptions {
+  /** The signed checkpoint. Untrusted. */
+  readonly checkpoint: string
+  /** The log's origin, from a trusted source. Default: the checkpoint's own. */
+  readonly origin?: string
+}
+
 /**
- * What a monitor does: takes the openings of all entries in order (as many as the checkpoint's size), and checks that they make its root, that
- * the log's own keys follow from its origin and signed it, and that no two events have one slot (a forked history). Holds
- * the slots in memory. `origin` is the one that you know from elsewhere; default: the checkpoint's. Throws `VERIFICATION_FAILED`.
+ * Verifies a whole log, as a monitor does: its entries hash to the checkpoint's root, its keys belong to the origin and signed the
+ * checkpoint, and no two events have the same slot (a forked history). Keeps all slots in memory.
+ *
+ * @param openings The openings of all entries in log order, as many as the checkpoint's size. Untrusted.
+ * @throws `VERIFICATION_FAILED` with the first check that failed.
  */
 export function verifyLog(
   openings: Iterable<Uint8Array>,
-  {
-    checkpoint,
-    origin = parseCheckpoint(checkpoint).origin,
-  }: { readonly checkpoint: string; readonly origin?: string },
+  { checkpoint, origin = parseCheckpoint(checkpoint).origin }: VerifyLogOptions,
 ): VerifiedLog {
   const tree = new TreeAccumulator()
   const keyOpenings: Uint8Array[] = []
@@ -64,7 +81,7 @@ export function verifyLog(
   const tokens = new Set<string>()
   for (const opening of openings) {
     const kind = kindOf(opening)
-    if (kind === undefined) throw refuse(`Entry ${tree.size} opens to nothing that is known`)
+    if (kind === undefined) throw verificationError(`The opening of entry ${tree.size} is of an unknown kind`)
     if (kind === 'key') keyOpenings.push(opening)
     if (kind === 'token') tokens.add(toHex(opening.subarray(TAG_BYTES)))
     if (kind === 'event') addSlot(slots, opening, tree.size)
@@ -73,15 +90,16 @@ export function verifyLog(
   const verifierKeys = verifierKeysOf(origin, keyOpenings)
   const signed = verifySignedCheckpoint(checkpoint, verifierKeys)
   if (signed.size !== tree.size)
-    throw refuse(`The log has ${tree.size} entries here, the checkpoint says ${signed.size}`)
-  if (!equalBytes(signed.root, tree.root())) throw refuse("The entries do not make the checkpoint's root")
+    throw verificationError(`Expected the ${signed.size} entries of the checkpoint, got ${tree.size}`)
+  if (!equalBytes(signed.root, tree.root())) throw verificationError("The entries do not hash to the checkpoint's root")
   return { origin, verifierKeys, size: tree.size, root: toHex(tree.root()), slots, tokens }
 }
 
 function addSlot(slots: Set<string>, opening: Uint8Array, position: number): void {
   const slot = parseOpening(opening)?.slot
-  if (slot === undefined) throw refuse(`Entry ${position} is no event that can be read`)
+  if (slot === undefined) throw verificationError(`The event opening of entry ${position} is malformed`)
   const text = toHex(slot)
-  if (slots.has(text)) throw refuse(`Entry ${position} has the slot of an earlier one: a history was forked`)
+  if (slots.has(text))
+    throw verificationError(`Entry ${position} has the slot of an earlier entry: a history was forked`)
   slots.add(text)
 }

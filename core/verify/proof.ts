@@ -1,50 +1,62 @@
-import { encodeUtf8, equalBytes, fromBase64, toHex } from '../bytes.ts'
-import type { ValidationData } from '../ports.ts'
+import { encodeUtf8, equalBytes } from '../bytes.ts'
 import { leafHash } from '../log/tree/hasher.ts'
 import { rootFromInclusionProof, sidesOf, verifyConsistency } from '../log/tree/proof.ts'
-import { openFilesMap, openOpening } from './event.ts'
+import { verifyFilesMap, verifyOpening } from './event.ts'
 import { verifySignedCheckpoint } from './log.ts'
-import { verifyTimeStamp } from './timestamp.ts'
-import { countOf, hashesOf, hashOf, listOf, membersOf, refuse, textOf, timeOf, type Members } from './untrusted.ts'
+import { decodeToken, verifyTokens } from './proof-tokens.ts'
+import {
+  asArray,
+  asCount,
+  asHash,
+  asHashes,
+  asObject,
+  asString,
+  asTime,
+  isObject,
+  verificationError,
+  type UntrustedObject,
+} from './untrusted.ts'
 
+/** The steps of `verifyProof`, in their order. */
 export const PROOF_STEPS = [
   /** The opening hashes to the txId, and the shown time is the committed one. */
   'opening',
-  /** The event's files map opens, and holds the file. Answers about files only. */
+  /** The event's files map matches its opening, and holds the file. Only for proofs of files. */
   'files',
-  /** The txId's leaf is at its place in the tree of `merkleRoot`. */
+  /** The txId's leaf is in the tree with the root `merkleRoot`. */
   'inclusion',
   /** The log signed this tree. */
   'checkpoint',
-  /** The stamped tree is signed, and begins with this tree. */
+  /** The log signed the stamped tree, and it extends this tree. */
   'stamped checkpoint',
-  /** The token is over exactly the stamped checkpoint, and as many authorities as asked for say that it was there by its time. */
+  /** The token covers the stamped checkpoint, and a quorum of authorities stamped it by the shown time. */
   'timestamp',
-  /** The anchored tree is signed, and begins with this tree. */
+  /** The log signed the anchored tree, and it extends this tree. */
   'anchored checkpoint',
-  /** The chain holds exactly the anchored checkpoint, where the answer says. */
+  /** The chain holds the anchored checkpoint in the shown transaction. */
   'anchor',
 ] as const
 export type ProofStepName = (typeof PROOF_STEPS)[number]
 
+/** The result of one step. */
 export interface ProofStep {
   readonly name: ProofStepName
-  /** Of the event itself, or of the event that deleted the file. */
+  /** Whether the step is about the event itself, or about the event that deleted the file. */
   readonly of: 'event' | 'deletion'
   readonly state: 'ok' | 'failed' | 'skipped'
-  /** Why it failed or was skipped. */
+  /** Why the step failed or was skipped. */
   readonly reason?: string
 }
 
 export interface ProofResult {
-  /** No step failed; skipped ones prove nothing. */
+  /** True if no step failed. Skipped steps prove nothing. */
   readonly ok: boolean
   readonly steps: readonly ProofStep[]
 }
 
-/** What the chain itself says of an anchor's transaction; the anchor's adapter finds it. */
+/** An anchor's transaction, as read from the chain. */
 export interface AnchoredTransaction {
-  /** The transaction's whole input. */
+  /** The transaction's whole input data. */
   readonly input: Uint8Array
   readonly blockNumber: number
   readonly blockHash: string
@@ -52,229 +64,166 @@ export interface AnchoredTransaction {
   readonly blockTime: number
 }
 
-/** What the verifier knows from elsewhere than the answer. */
+/** What the verifier knows from trusted sources. */
 export interface VerifyProofOptions {
-  /** C2SP verifier keys of the log; where it rotated its key, all of them (`verifierKeysOf`). */
+  /** C2SP verifier keys of the log. If the log rotated its key: all of them (`verifierKeysOf`). */
   readonly verifierKeys: readonly string[]
-  /** DER certificates that are trusted for time stamps. Default: those of `authorities`; without any, `timestamp` is skipped. */
+  /** DER certificates that are trusted for tokens. Default: those of `authorities`. Without any, `timestamp` is skipped. */
   readonly trustAnchors?: readonly Uint8Array[]
-  /** The trust anchors of each timestamp authority that counts for the quorum. Default: one, with all `trustAnchors`. */
+  /** The trust anchors (DER) of each timestamp authority that counts for the quorum. Default: one authority with `trustAnchors`. */
   readonly authorities?: readonly (readonly Uint8Array[])[]
-  /** How many of them must have stamped the answer's log by the time of `tsa`. Default 1. */
+  /** How many of the authorities must have stamped the log by the shown time. Default 1. */
   readonly quorum?: number
-  /** What the chain holds for the anchor of the answer, found beforehand; `undefined` where it holds no such transaction. Default: `anchor` is skipped. */
-  readonly anchored?: (anchor: Members) => AnchoredTransaction | undefined
-  /** Steps that count as failed where they are skipped. `inclusion` and `checkpoint` always do. */
+  /**
+   * Returns the transaction of an anchor (the `anchor` member of the proof) as the chain holds it, fetched beforehand, or `undefined` if
+   * the chain does not hold it. Default: `anchor` is skipped.
+   */
+  readonly findTransaction?: (anchor: UntrustedObject) => AnchoredTransaction | undefined
+  /** Steps that count as failed if they are skipped. `inclusion` and `checkpoint` always do. */
   readonly require?: readonly ProofStepName[]
 }
 
 /**
- * Checks an answer of `GET /merkle/verify/…` or `GET /merkle/proof/…` (parsed JSON, from anybody): opening → txId → leaf → root → signed
- * checkpoint → consistency to the stamped and the anchored checkpoint → token. Every step is made, also after one
- * that failed. Never throws for what the answer holds.
+ * Verifies a proof document, as `GET /merkle/verify/…` and `GET /merkle/proof/…` return it: opening → txId → leaf → root → signed
+ * checkpoint → consistency with the stamped and the anchored checkpoint → token and anchor. All steps run, also after a failed one.
  *
- * Claims that no step covers, because nothing here can prove them: batch id, send status, confirmations, assurance, file count, the
- * evidence's and the authority's names, and without `anchored` all that is said of the chain.
+ * Some members cannot be verified offline and are ignored: batch id, send status, confirmations, assurance, file count, the names of
+ * the evidence and the authority, and without `findTransaction` everything about the chain.
+ *
+ * @param proof The parsed JSON document. Untrusted: whatever it holds, the function returns a result and does not throw.
+ * @example
+ * const { ok, steps } = verifyProof(proof, { verifierKeys, trustAnchors, require: ['timestamp'] })
+ * if (!ok) console.error(steps.filter(({ state }) => state === 'failed'))
  */
-export function verifyProof(answer: unknown, options: VerifyProofOptions): ProofResult {
+export function verifyProof(proof: unknown, options: VerifyProofOptions): ProofResult {
   const steps: ProofStep[] = []
-  const run = (name: ProofStepName, of: ProofStep['of'], check: () => Skip | void): void => {
-    const step = attempt(check)
-    const required = name === 'inclusion' || name === 'checkpoint' || options.require?.includes(name) === true
-    steps.push({ name, of, ...step, ...(step.state === 'skipped' && required && { state: 'failed' }) })
+  const runStep: RunStep = (name, of, check) => {
+    const step = resultOf(check)
+    const isRequired = name === 'inclusion' || name === 'checkpoint' || options.require?.includes(name) === true
+    steps.push({ name, of, ...step, ...(step.state === 'skipped' && isRequired && { state: 'failed' }) })
   }
-  const whole = membersOrNothing(answer)
-  checkEvent(whole, 'event', options, run)
-  if (whole['deletion'] !== undefined) checkEvent(membersOrNothing(whole['deletion']), 'deletion', options, run)
+  const document = asObjectOrEmpty(proof)
+  checkEvent(document, 'event', options, runStep)
+  if (document['deletion'] !== undefined)
+    checkEvent(asObjectOrEmpty(document['deletion']), 'deletion', options, runStep)
   return { ok: steps.every(({ state }) => state !== 'failed'), steps }
 }
 
-type Run = (name: ProofStepName, of: ProofStep['of'], check: () => Skip | void) => void
+type RunStep = (name: ProofStepName, of: ProofStep['of'], check: () => Skip | void) => void
 
-const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null
+/** A value that is not an object has no members, so all its steps fail. */
+const asObjectOrEmpty = (value: unknown): UntrustedObject => (isObject(value) ? value : {})
 
-/** What is no object has no members, and so no proof. */
-const membersOrNothing = (value: unknown): Members => (isObject(value) ? value : {})
-
-/** A step that cannot be made, and why. */
+/** A step that cannot run, and why. */
 interface Skip {
-  readonly skip: string
+  readonly skipped: string
 }
 
-function skip(reason: string): Skip {
-  return { skip: reason }
-}
+const UNSEALED: Skip = { skipped: 'The proof document has no Merkle proof: the event is not sealed yet, or not known' }
+const UNSTAMPED: Skip = { skipped: 'The proof document has no timestamp' }
+const UNANCHORED: Skip = { skipped: 'The proof document has no anchor' }
 
-function attempt(check: () => Skip | void): Pick<ProofStep, 'state' | 'reason'> {
+function resultOf(check: () => Skip | void): Pick<ProofStep, 'state' | 'reason'> {
   try {
-    const skipped = check()
-    return skipped === undefined ? { state: 'ok' } : { state: 'skipped', reason: skipped.skip }
+    const skip = check()
+    return skip === undefined ? { state: 'ok' } : { state: 'skipped', reason: skip.skipped }
   } catch (error) {
     return { state: 'failed', reason: error instanceof Error ? error.message : String(error) }
   }
 }
 
-function checkEvent(answer: Members, of: ProofStep['of'], options: VerifyProofOptions, run: Run): void {
-  // `/merkle/proof` answers flat, the others under `merkle`.
-  const merkle = answer['merkle'] ?? (answer['merkleRoot'] === undefined ? undefined : answer)
-  const tsa = answer['tsa'] ?? undefined
+function checkEvent(document: UntrustedObject, of: ProofStep['of'], options: VerifyProofOptions, run: RunStep): void {
+  // `/merkle/proof` returns the members at the top, the other routes under `merkle`.
+  const merkle = document['merkle'] ?? (document['merkleRoot'] === undefined ? undefined : document)
+  const tsa = document['tsa'] ?? undefined
   const anchor = isObject(merkle) ? (merkle['anchor'] ?? undefined) : undefined
 
-  run('opening', of, () => checkOpening(answer))
-  if (of === 'event' && answer['fileId'] !== undefined) run('files', of, () => checkFiles(answer))
-  run('inclusion', of, () => (merkle === undefined ? UNSEALED : checkInclusion(answer, membersOf(merkle, 'merkle'))))
-  run('checkpoint', of, () => (merkle === undefined ? UNSEALED : checkCheckpoint(membersOf(merkle, 'merkle'), options)))
-  run('stamped checkpoint', of, () => (tsa === undefined ? UNSTAMPED : checkLater(merkle, tsa, options)))
-  run('timestamp', of, () => (tsa === undefined ? UNSTAMPED : checkTokens(answer, membersOf(tsa, 'tsa'), options)))
-  run('anchored checkpoint', of, () => (anchor === undefined ? UNANCHORED : checkLater(merkle, anchor, options)))
+  run('opening', of, () => checkOpening(document))
+  if (of === 'event' && document['fileId'] !== undefined) run('files', of, () => checkFiles(document))
+  run('inclusion', of, () => (merkle === undefined ? UNSEALED : checkInclusion(document, asObject(merkle, 'merkle'))))
+  run('checkpoint', of, () => (merkle === undefined ? UNSEALED : checkCheckpoint(asObject(merkle, 'merkle'), options)))
+  run('stamped checkpoint', of, () => (tsa === undefined ? UNSTAMPED : checkLaterCheckpoint(merkle, tsa, options)))
+  run('timestamp', of, () => (tsa === undefined ? UNSTAMPED : checkTimestamp(document, asObject(tsa, 'tsa'), options)))
+  run('anchored checkpoint', of, () =>
+    anchor === undefined ? UNANCHORED : checkLaterCheckpoint(merkle, anchor, options),
+  )
   run('anchor', of, () =>
-    anchor === undefined ? UNANCHORED : checkAnchor(answer, membersOf(anchor, 'anchor'), options),
+    anchor === undefined ? UNANCHORED : checkAnchor(document, asObject(anchor, 'anchor'), options),
   )
 }
 
-const UNSEALED = skip('The answer holds no Merkle proof: the event is not sealed, or not known')
-const UNSTAMPED = skip('The answer holds no time stamp')
-const UNANCHORED = skip('The answer holds no anchor')
-
-function checkOpening(answer: Members): Skip | void {
-  if (answer['opening'] === undefined) return skip('The answer holds no opening')
-  const { time } = openOpening(answer['opening'], answer['txId'])
+function checkOpening(document: UntrustedObject): Skip | void {
+  if (document['opening'] === undefined) return { skipped: 'The proof document has no opening' }
+  const { time } = verifyOpening(document['opening'], document['txId'])
   for (const name of ['createdAt', 'eventTimestamp'])
-    if (answer[name] !== undefined && timeOf(answer[name], name) !== time)
-      throw refuse(`${name} is not the time that the event commits to`)
+    if (document[name] !== undefined && asTime(document[name], name) !== time)
+      throw verificationError(`${name} is not the time that the event commits to`)
 }
 
-function checkFiles(answer: Members): void {
-  const opening = openOpening(answer['opening'], answer['txId'])
-  const files = openFilesMap(answer['filesText'], answer['filesSalt'], opening)
-  const fileId = textOf(answer['fileId'], 'fileId')
-  if (!files.has(fileId)) throw refuse(`The event does not hold the file ${fileId}`)
+function checkFiles(document: UntrustedObject): void {
+  const opening = verifyOpening(document['opening'], document['txId'])
+  const files = verifyFilesMap(document['filesText'], document['filesSalt'], opening)
+  const fileId = asString(document['fileId'], 'fileId')
+  if (!files.has(fileId)) throw verificationError(`The event does not hold the file ${fileId}`)
 }
 
-function checkInclusion(answer: Members, merkle: Members): void {
-  const txId = hashOf(answer['txId'], 'The txId')
-  const [leafIndex, treeSize] = [countOf(merkle['leafIndex'], 'leafIndex'), countOf(merkle['treeSize'], 'treeSize')]
-  const items = listOf(merkle['proof'], 'proof').map((item) => membersOf(item, 'A proof item'))
-  const root = rootFromInclusionProof(
-    leafHash(txId),
-    leafIndex,
-    treeSize,
-    hashesOf(
-      items.map(({ hash }) => hash),
-      'proof',
-    ),
-  )
-  if (root === undefined) throw refuse('The proof has not the length of a path to this leaf')
-  if (!equalBytes(root, hashOf(merkle['merkleRoot'], 'merkleRoot'))) throw refuse('The proof leads to another root')
+function checkInclusion(document: UntrustedObject, merkle: UntrustedObject): void {
+  const leaf = leafHash(asHash(document['txId'], 'The txId'))
+  const [leafIndex, treeSize] = [asCount(merkle['leafIndex'], 'leafIndex'), asCount(merkle['treeSize'], 'treeSize')]
+  const items = asArray(merkle['proof'], 'proof').map((item) => asObject(item, 'A proof item'))
+  const hashes = items.map(({ hash }) => hash)
+  const root = rootFromInclusionProof(leaf, leafIndex, treeSize, asHashes(hashes, 'proof'))
+  if (root === undefined)
+    throw verificationError('The inclusion proof does not have the length for this leaf and tree size')
+  if (!equalBytes(root, asHash(merkle['merkleRoot'], 'merkleRoot')))
+    throw verificationError('The inclusion proof leads to another root')
   const sides = sidesOf(leafIndex, treeSize)
-  if (items.some(({ position }, i) => position !== sides[i])) throw refuse("A position is not that of the leaf's path")
+  if (items.some(({ position }, i) => position !== sides[i]))
+    throw verificationError('A position of the inclusion proof is wrong for this leaf')
 }
 
-function checkCheckpoint(merkle: Members, { verifierKeys }: VerifyProofOptions): void {
-  const signed = verifySignedCheckpoint(textOf(merkle['checkpoint'], 'checkpoint'), verifierKeys)
-  if (signed.size !== countOf(merkle['treeSize'], 'treeSize')) throw refuse('The checkpoint is of another size')
-  if (!equalBytes(signed.root, hashOf(merkle['merkleRoot'], 'merkleRoot')))
-    throw refuse('The checkpoint is of another root')
+function checkCheckpoint(merkle: UntrustedObject, { verifierKeys }: VerifyProofOptions): void {
+  const signed = verifySignedCheckpoint(asString(merkle['checkpoint'], 'checkpoint'), verifierKeys)
+  if (signed.size !== asCount(merkle['treeSize'], 'treeSize'))
+    throw verificationError('The checkpoint has another size')
+  if (!equalBytes(signed.root, asHash(merkle['merkleRoot'], 'merkleRoot')))
+    throw verificationError('The checkpoint has another root')
 }
 
-/** The checkpoint of a stamp or anchor, which may be later than that of the answer: signed, and it begins with the answer's tree. */
-function checkLater(answered: unknown, stampedOrAnchored: unknown, { verifierKeys }: VerifyProofOptions): void {
-  const [merkle, later] = [membersOf(answered, 'merkle'), membersOf(stampedOrAnchored, 'A stamp or anchor')]
-  const signed = verifySignedCheckpoint(textOf(later['checkpoint'], 'checkpoint'), verifierKeys)
-  if (signed.size !== countOf(later['treeSize'], 'treeSize')) throw refuse('The checkpoint is of another size')
-  if (later['merkleRoot'] !== undefined && !equalBytes(signed.root, hashOf(later['merkleRoot'], 'merkleRoot')))
-    throw refuse('The checkpoint is of another root')
-  const size = countOf(merkle['treeSize'], 'treeSize')
-  const root = hashOf(merkle['merkleRoot'], 'merkleRoot')
-  if (!verifyConsistency(size, signed.size, hashesOf(later['consistency'], 'consistency'), root, signed.root))
-    throw refuse('The consistency proof does not lead to the checkpoint')
+/** The checkpoint of a stamp or anchor may be later than the proof's: it must be signed, and extend the proof's tree. */
+function checkLaterCheckpoint(proven: unknown, stampOrAnchor: unknown, { verifierKeys }: VerifyProofOptions): void {
+  const [merkle, later] = [asObject(proven, 'merkle'), asObject(stampOrAnchor, 'A stamp or anchor')]
+  const signed = verifySignedCheckpoint(asString(later['checkpoint'], 'checkpoint'), verifierKeys)
+  if (signed.size !== asCount(later['treeSize'], 'treeSize')) throw verificationError('The checkpoint has another size')
+  if (later['merkleRoot'] !== undefined && !equalBytes(signed.root, asHash(later['merkleRoot'], 'merkleRoot')))
+    throw verificationError('The checkpoint has another root')
+  const size = asCount(merkle['treeSize'], 'treeSize')
+  const root = asHash(merkle['merkleRoot'], 'merkleRoot')
+  if (!verifyConsistency(size, signed.size, asHashes(later['consistency'], 'consistency'), root, signed.root))
+    throw verificationError('The consistency proof does not lead to the checkpoint')
 }
 
-/** The token that is shown, and the quorum by which its time is claimed. A token of `tsas` that does not hold does not count. */
-function checkTokens(answer: Members, tsa: Members, options: VerifyProofOptions): Skip | void {
+function checkTimestamp(document: UntrustedObject, tsa: UntrustedObject, options: VerifyProofOptions): Skip | void {
   const { trustAnchors = options.authorities?.flat() ?? [], authorities = [trustAnchors], quorum = 1 } = options
-  const { genTime, bytes } = openToken(tsa)
-  if (trustAnchors.length === 0) return skip('No certificate was given to trust a token by')
-  checkToken(tsa, trustAnchors)
-  const all = listOf(answer['tsas'] ?? [tsa], 'tsas').slice(0, MAX_TOKENS)
-  const holding = all.filter((one) => isOverTheSame(one, tsa) && isNoLater(one, genTime))
-  if (!holding.some((one) => equalBytes(openToken(membersOf(one, 'tsas')).bytes, bytes)))
-    throw refuse('tsas does not hold the token of tsa')
-  const vouching = authorities.filter((anchors) =>
-    holding.some((one) => holds(() => checkToken(membersOf(one, 'tsas'), anchors))),
-  )
-  if (vouching.length < quorum)
-    throw refuse(`${vouching.length} of the trusted authorities stamped it by then, not ${quorum}`)
+  decodeToken(tsa)
+  if (trustAnchors.length === 0) return { skipped: 'No trust anchor was given to verify the token with' }
+  verifyTokens({ shown: tsa, all: document['tsas'] ?? [tsa], trustAnchors, authorities, quorum })
 }
 
-/** Tokens of one answer that are looked at: each costs a few signatures. */
-const MAX_TOKENS = 32
-
-function holds(check: () => void): boolean {
-  try {
-    check()
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Then the stamped checkpoint of `tsa`, which is checked in its own step, is that of the other as well. */
-const isOverTheSame = (one: unknown, tsa: Members): boolean =>
-  isObject(one) &&
-  one['checkpoint'] === tsa['checkpoint'] &&
-  one['treeSize'] === tsa['treeSize'] &&
-  JSON.stringify(one['consistency']) === JSON.stringify(tsa['consistency'])
-
-const isNoLater = (tsa: unknown, genTime: number): boolean =>
-  holds(() => {
-    if (openToken(membersOf(tsa, 'tsas')).genTime > genTime) throw refuse('It is later')
-  })
-
-function openToken(tsa: Members): { readonly bytes: Uint8Array; readonly genTime: number } {
-  const bytes = fromBase64(textOf(tsa['token'], 'token'))
-  if (bytes === undefined) throw refuse('The token is not base64')
-  return { bytes, genTime: timeOf(tsa['genTime'], 'genTime') }
-}
-
-/** Throws unless the token verifies under these anchors and says what is shown of it. */
-function checkToken(tsa: Members, trustAnchors: readonly Uint8Array[]): void {
-  const stamped = encodeUtf8(textOf(tsa['checkpoint'], 'checkpoint'))
-  const info = verifyTimeStamp(openToken(tsa).bytes, { data: stamped, trustAnchors, evidence: evidenceOf(tsa) })
-  const shown = {
-    genTime: new Date(info.genTime).toISOString(),
-    serialNumber: info.serialNumber,
-    policy: info.policy,
-    hashAlgorithm: info.hashAlgorithm,
-    imprint: toHex(info.imprint),
-  }
-  for (const [name, value] of Object.entries(shown))
-    if (tsa[name] !== value) throw refuse(`${name} is not what the token says`)
-}
-
-function evidenceOf(tsa: Members): readonly ValidationData[] {
-  const pieces = listOf(tsa['evidence'] ?? [], 'evidence')
-  if (pieces.length > MAX_EVIDENCE) throw refuse(`There is more than ${MAX_EVIDENCE} evidence with the token`)
-  return pieces.map((piece) => {
-    const { type, data } = membersOf(piece, 'A piece of evidence')
-    const der = fromBase64(textOf(data, 'evidence'))
-    if (der === undefined || (type !== 'certificate' && type !== 'crl' && type !== 'ocsp'))
-      throw refuse('The evidence with a token is of no known type, or not base64')
-    return { type, der }
-  })
-}
-
-const MAX_EVIDENCE = 32
-
-function checkAnchor(answer: Members, anchor: Members, { anchored }: VerifyProofOptions): Skip | void {
-  if (answer['blockNumber'] !== undefined && answer['blockNumber'] !== anchor['blockNumber'])
-    throw refuse("blockNumber is not that of the anchor's block")
-  if (anchored === undefined) return skip('Nothing was given to look into the chain with')
-  const found = anchored(anchor)
-  if (found === undefined) throw refuse('The chain does not hold the transaction')
-  if (!equalBytes(found.input, encodeUtf8(textOf(anchor['checkpoint'], 'checkpoint'))))
-    throw refuse('The transaction holds another checkpoint')
-  if (countOf(anchor['blockNumber'], 'blockNumber') !== found.blockNumber || anchor['blockHash'] !== found.blockHash)
-    throw refuse('The transaction is in another block')
-  if (timeOf(anchor['blockTime'], 'blockTime') !== found.blockTime) throw refuse('The block has another time')
+function checkAnchor(
+  document: UntrustedObject,
+  anchor: UntrustedObject,
+  { findTransaction }: VerifyProofOptions,
+): Skip | void {
+  if (document['blockNumber'] !== undefined && document['blockNumber'] !== anchor['blockNumber'])
+    throw verificationError("blockNumber is not that of the anchor's block")
+  if (findTransaction === undefined) return { skipped: 'No findTransaction was given to read the chain with' }
+  const transaction = findTransaction(anchor)
+  if (transaction === undefined) throw verificationError('The chain does not hold the transaction')
+  const { input, blockNumber, blockHash, blockTime } = transaction
+  if (!equalBytes(input, encodeUtf8(asString(anchor['checkpoint'], 'checkpoint'))))
+    throw verificationError('The transaction holds another checkpoint')
+  if (asCount(anchor['blockNumber'], 'blockNumber') !== blockNumber || anchor['blockHash'] !== blockHash)
+    throw verificationError('The transaction is in another block')
+  if (asTime(anchor['blockTime'], 'blockTime') !== blockTime) throw verificationError('The block has another time')
 }

@@ -1,24 +1,37 @@
-/** A larger piece is not looked at: reading one blocks, and it is kept with the tokens. */
+// These types have a file of their own, so that the declarations of the `./verify` entry need no types of the ASN.1 libraries.
+
+/** A larger CRL, OCSP response or certificate is ignored, because parsing blocks the thread. In bytes. */
 export const MAX_VALIDATION_DATA_BYTES = 131_072
 
+/** What CRLs and OCSP responses say about a certificate. */
 export type RevocationStatus =
-  /** Nothing that can be relied on says anything. */
+  /** No trustworthy CRL or OCSP response covers the certificate. */
   | { readonly state: 'unknown' }
-  /** `asOf`: ms since 1970, the time for which its issuer said so. */
+  /** Not revoked. `asOf`: the time of the statement (thisUpdate), ms since 1970. */
   | { readonly state: 'good'; readonly by: 'crl' | 'ocsp'; readonly asOf: number }
   | {
       readonly state: 'revoked'
       readonly by: 'crl' | 'ocsp'
+      /** The time of the statement (thisUpdate), ms since 1970. */
       readonly asOf: number
       /** ms since 1970. */
       readonly revokedAt: number
-      /** CRLReason (RFC 5280 § 5.3.1), where it is told. */
+      /** CRLReason (RFC 5280 § 5.3.1), if it is given. */
       readonly reason?: number
     }
 
+/** unspecified, affiliationChanged, superseded, cessationOfOperation: the key was not compromised. */
+const HARMLESS_REASONS: readonly number[] = [0, 3, 4, 5]
+
 /**
- * Whether a token that was signed at `genTime` is void by this (RFC 3161 § 4): tokens from before the revocation stay good only where the
- * reason is told and is none of compromise (unspecified, affiliationChanged, superseded, cessationOfOperation).
+ * Whether a revocation makes a token invalid (RFC 3161 § 4). A token from before the revocation stays valid only if a reason is
+ * given and the reason rules out that the key was compromised.
+ *
+ * @param status The status of a certificate on the token's path.
+ * @param genTime The token's time, ms since 1970.
  */
-export const isVoidBy = (status: RevocationStatus, genTime: number): boolean =>
-  status.state === 'revoked' && !([0, 3, 4, 5].includes(status.reason ?? -1) && genTime < status.revokedAt)
+export function voidsTimestamp(status: RevocationStatus, genTime: number): boolean {
+  if (status.state !== 'revoked') return false
+  const isHarmless = status.reason !== undefined && HARMLESS_REASONS.includes(status.reason)
+  return !(isHarmless && genTime < status.revokedAt)
+}

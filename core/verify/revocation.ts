@@ -1,56 +1,69 @@
 import { createHash } from 'node:crypto'
-import { ObjectIdentifier, type BaseBlock, type OctetString } from 'asn1js'
+import { ObjectIdentifier, Primitive, type BaseBlock } from 'asn1js'
 import type { Extension } from 'pkijs'
 import type { ValidationData } from '../ports.ts'
+import { childrenOf, parseAsn1, withParserErrors } from './asn1.ts'
 import { parseCertificate } from './certificate.ts'
-import { decode, issuerIdentity, statusOf } from './revocation-data.ts'
 import type { RevocationStatus } from './revocation-status.ts'
-import { children, guarded } from './timestamp-response.ts'
+import { issuerIdentity, revocationStatusOf } from './validation-data.ts'
 
-export {
-  isVoidBy,
-  MAX_VALIDATION_DATA_BYTES as MAX_EVIDENCE_BYTES,
-  type RevocationStatus,
-} from './revocation-status.ts'
-
-/** What the evidence says of a certificate; both DER. Where one piece says revoked, it is; else the newest counts. Throws `VERIFICATION_FAILED` for certificates that are none. */
+/**
+ * Reads the revocation status of a certificate from stored CRLs (RFC 5280 § 5) and OCSP responses (RFC 6960), offline.
+ *
+ * A piece that is malformed, larger than `MAX_VALIDATION_DATA_BYTES`, about another certificate or not signed by the issuer (for
+ * OCSP: or by a responder that the issuer authorised) is ignored. If any piece says revoked, the certificate is revoked. Else
+ * the newest piece counts.
+ *
+ * @param certificate DER.
+ * @param issuer DER of the certificate that issued it.
+ * @param validationData Pieces of the type `certificate` are ignored.
+ * @throws `VERIFICATION_FAILED` if `certificate` or `issuer` is not a certificate.
+ */
 export const revocationStatus = (
   certificate: Uint8Array,
   issuer: Uint8Array,
-  evidence: readonly ValidationData[],
-): RevocationStatus => statusOf(parseCertificate(certificate), parseCertificate(issuer), evidence)
-
-// -- where it is to be had
+  validationData: readonly ValidationData[],
+): RevocationStatus => revocationStatusOf(parseCertificate(certificate), parseCertificate(issuer), validationData)
 
 const OID_AUTHORITY_INFO_ACCESS = '1.3.6.1.5.5.7.1.1'
 const OID_CRL_DISTRIBUTION_POINTS = '2.5.29.31'
 const OID_OCSP = '1.3.6.1.5.5.7.48.1'
 
-/** The http(s) addresses that a certificate names for its revocation. They are its issuer's choice: whoever asks there decides what it may reach. */
+/**
+ * Where a certificate's revocation status can be requested. The issuer chose the http(s) addresses: a caller that requests them
+ * must decide which hosts it allows.
+ */
 export interface RevocationAddresses {
   readonly ocsp: readonly string[]
   readonly crl: readonly string[]
-  /** CertID of the OCSP request (RFC 6960 § 4.1.1) by SHA-1, which every responder knows: names and keys are told by it, nothing relies on it. */
+  /**
+   * CertID of the OCSP request (RFC 6960 § 4.1.1). The hashes are SHA-1, which every responder supports. They only identify the
+   * issuer; no security depends on them.
+   */
   readonly certId: { readonly nameHash: Uint8Array; readonly keyHash: Uint8Array; readonly serialNumber: Uint8Array }
 }
 
-/** Of a certificate under its issuer, both DER. Throws `VERIFICATION_FAILED` for what is no certificate. */
+/**
+ * Reads the addresses for OCSP (RFC 5280 § 4.2.2.1) and CRLs (§ 4.2.1.13) from a certificate.
+ *
+ * @param certificate DER.
+ * @param issuer DER of the certificate that issued it.
+ * @throws `VERIFICATION_FAILED` if either is not a certificate.
+ */
 export function revocationAddresses(certificate: Uint8Array, issuer: Uint8Array): RevocationAddresses {
-  return guarded(() => readAddresses(certificate, issuer))
+  return withParserErrors('The certificate', () => readAddresses(certificate, issuer))
 }
 
 function readAddresses(certificate: Uint8Array, issuer: Uint8Array): RevocationAddresses {
   const { extensions, pki } = parseCertificate(certificate)
   const { name, key } = issuerIdentity(parseCertificate(issuer))
   const sha1 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHash('sha1').update(bytes).digest())
-  const access = children(contentOf(extensions.get(OID_AUTHORITY_INFO_ACCESS)))
-  const points = children(contentOf(extensions.get(OID_CRL_DISTRIBUTION_POINTS)))
+  const descriptions = childrenOf(contentOf(extensions.get(OID_AUTHORITY_INFO_ACCESS)))
+  const points = childrenOf(contentOf(extensions.get(OID_CRL_DISTRIBUTION_POINTS)))
   return {
-    ocsp: access
-      .filter((description) => isOcsp(description))
-      .flatMap((description) => urlsIn(children(description)[1])),
+    ocsp: descriptions.filter(isOcsp).flatMap((description) => urlsIn(childrenOf(description)[1])),
     // DistributionPoint ::= SEQUENCE { distributionPoint [0] { fullName [0] GeneralNames, … }, … }
-    crl: points.flatMap((point) => children(children(children(point)[0])[0]).flatMap(urlsIn)),
+    crl: points.flatMap((point) => childrenOf(childrenOf(childrenOf(point)[0])[0]).flatMap(urlsIn)),
     certId: {
       nameHash: sha1(name),
       keyHash: sha1(key),
@@ -59,18 +72,17 @@ function readAddresses(certificate: Uint8Array, issuer: Uint8Array): RevocationA
   }
 }
 
-function contentOf(extension: Extension | undefined): BaseBlock | undefined {
-  return extension && decode(extension.extnValue.valueBlock.valueHexView)
-}
+const contentOf = (extension: Extension | undefined): BaseBlock | undefined =>
+  extension && parseAsn1(extension.extnValue.valueBlock.valueHexView, `The extension ${extension.extnID}`)
 
 function isOcsp(description: BaseBlock): boolean {
-  const method = children(description)[0]
+  const [method] = childrenOf(description)
   return method instanceof ObjectIdentifier && method.valueBlock.toString() === OID_OCSP
 }
 
-/** uniformResourceIdentifier [6] IMPLICIT IA5String. */
+/** GeneralName ::= CHOICE { …, uniformResourceIdentifier [6] IMPLICIT IA5String, … } */
 function urlsIn(name: BaseBlock | undefined): readonly string[] {
   if (name === undefined || name.idBlock.tagClass !== 3 || name.idBlock.tagNumber !== 6) return []
-  const text = Buffer.from((name as OctetString).valueBlock.valueHexView).toString('latin1')
+  const text = name instanceof Primitive ? Buffer.from(name.valueBlock.valueHexView).toString('latin1') : ''
   return /^https?:\/\/[\x21-\x7e]{1,1000}$/i.test(text) && URL.canParse(text) ? [text] : []
 }

@@ -3,73 +3,83 @@ import { parseStrictJson, type Json } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
 import { MAX_PROOF_ITEMS } from '../log/tree/proof.ts'
 
-/** Reads the members of answers from anybody. Everything that is not what it must be is `VERIFICATION_FAILED`. */
+/**
+ * Parses untrusted JSON values (responses of a server that may lie) into types. Every function throws `VERIFICATION_FAILED` if
+ * the value does not have the expected type. `what` names the value in the message.
+ */
 
-export type Members = Readonly<Record<string, unknown>>
+/** A JSON object from an untrusted source. Its members are not checked yet. */
+export type UntrustedObject = Readonly<Record<string, unknown>>
 
-export const refuse = (why: string, cause?: unknown): RegistryError =>
-  new RegistryError('VERIFICATION_FAILED', why, { cause })
+/** An error with the code `VERIFICATION_FAILED`. */
+export const verificationError = (reason: string, cause?: unknown): RegistryError =>
+  new RegistryError('VERIFICATION_FAILED', reason, { cause })
 
-export function membersOf(value: unknown, what: string): Members {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Members
-  throw refuse(`${what} is no object`)
+export const isObject = (value: unknown): value is UntrustedObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export function asObject(value: unknown, what: string): UntrustedObject {
+  if (isObject(value)) return value
+  throw verificationError(`${what} must be an object`)
 }
 
-export function listOf(value: unknown, what: string): readonly unknown[] {
+export function asArray(value: unknown, what: string): readonly unknown[] {
   if (Array.isArray(value)) return value
-  throw refuse(`${what} is no list`)
+  throw verificationError(`${what} must be an array`)
 }
 
-export function textOf(value: unknown, what: string): string {
+export function asString(value: unknown, what: string): string {
   if (typeof value === 'string') return value
-  throw refuse(`${what} is no text`)
+  throw verificationError(`${what} must be a string`)
 }
 
 /** A safe integer >= 0. */
-export function countOf(value: unknown, what: string): number {
+export function asCount(value: unknown, what: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-  throw refuse(`${what} is no integer from 0`)
+  throw verificationError(`${what} must be an integer >= 0`)
 }
 
-/** Any bytes in lowercase hex. */
-export function bytesOf(value: unknown, what: string): Uint8Array {
+/** Bytes from lowercase hex. */
+export function asBytes(value: unknown, what: string): Uint8Array {
   const bytes = typeof value === 'string' ? fromHex(value) : undefined
-  if (bytes === undefined) throw refuse(`${what} is not lowercase hex`)
+  if (bytes === undefined) throw verificationError(`${what} must be lowercase hex`)
   return bytes
 }
 
-/** 32 bytes in lowercase hex. */
-export function hashOf(value: unknown, what: string): Uint8Array {
-  const bytes = bytesOf(value, what)
-  if (bytes.length !== 32) throw refuse(`${what} has ${bytes.length} bytes, not 32`)
+/** 32 bytes from lowercase hex. */
+export function asHash(value: unknown, what: string): Uint8Array {
+  const bytes = asBytes(value, what)
+  if (bytes.length !== 32) throw verificationError(`${what} must have 32 bytes, got ${bytes.length}`)
   return bytes
 }
 
-export function hashesOf(value: unknown, what: string): readonly Uint8Array[] {
-  const items = listOf(value, what)
-  if (items.length > MAX_PROOF_ITEMS) throw refuse(`${what} has more than ${MAX_PROOF_ITEMS} items`)
-  return items.map((item) => hashOf(item, what))
+/** An array of hashes in hex, not longer than any proof. */
+export function asHashes(value: unknown, what: string): readonly Uint8Array[] {
+  const items = asArray(value, what)
+  if (items.length > MAX_PROOF_ITEMS) throw verificationError(`${what} has more than ${MAX_PROOF_ITEMS} items`)
+  return items.map((item) => asHash(item, what))
 }
 
-/** ms since 1970 of an RFC 3339 time as the registry writes it: UTC, milliseconds, Z. */
-export function timeOf(value: unknown, what: string): number {
+/** ms since 1970, from an RFC 3339 time as the registry writes it: UTC with milliseconds and `Z`. */
+export function asTime(value: unknown, what: string): number {
   const ms = typeof value === 'string' ? Date.parse(value) : NaN
   if (Number.isNaN(ms) || new Date(ms).toISOString() !== value)
-    throw refuse(`${what} is no time in UTC with milliseconds`)
+    throw verificationError(`${what} must be a UTC time with milliseconds`)
   return ms
 }
 
-/** Parses a text after it was hashed: strict, so that it says one thing to everybody. */
-export function jsonOf(text: string, what: string): Json {
+/** Parses a text after its hash was checked. Strict, so that every parser reads the same value from it. */
+export function parseUntrustedJson(text: string, what: string): Json {
   try {
     return parseStrictJson(text)
   } catch (cause) {
-    throw refuse(`${what} is no strict JSON`, cause)
+    throw verificationError(`${what} is not strict JSON`, cause)
   }
 }
 
-export function assertMembers(object: Members, names: readonly string[], what: string): void {
-  const found = Object.keys(object)
-  if (found.length !== names.length || !names.every((name) => Object.hasOwn(object, name)))
-    throw refuse(`${what} has other members than ${names.join(', ')}`)
+/** Throws unless the object has exactly these members. */
+export function assertMembers(object: UntrustedObject, names: readonly string[], what: string): void {
+  const actual = Object.keys(object)
+  if (actual.length !== names.length || !names.every((name) => Object.hasOwn(object, name)))
+    throw verificationError(`${what} must have exactly the members ${names.join(', ')}`)
 }

@@ -4,7 +4,7 @@ import type { TreeEngine } from '../../core/ports.ts'
 import { splitTiles, tilesBytesFor } from '../../core/log/tree/tile.ts'
 import { compileKernel } from '../kernel/kernel.ts'
 import { TILE_ROW_BYTES, TileHasher, type RowKind } from '../kernel/tiles.ts'
-import { countOf } from './row.ts'
+import { hashCount } from './row.ts'
 
 /** Of a row between two turns of the event loop, 32 tiles: some 2 ms of hashing, so that requests go on. */
 const TURN_BYTES = 32 * TILE_ROW_BYTES
@@ -15,16 +15,16 @@ export class InlineEngine implements TreeEngine {
   #closed = false
 
   async tiles(row: Uint8Array, kind: RowKind, signal?: AbortSignal): Promise<readonly Uint8Array[]> {
-    countOf(row)
+    hashCount(row)
     const hasher = (this.#hasher ??= new TileHasher(await compileKernel()))
-    this.#assertWanted(signal)
+    this.#assertActive(signal)
     const tiles: Uint8Array[] = []
     for (let from = 0; from < row.length; from += TURN_BYTES) {
       if (from > 0) await this.#nextTurn(signal)
       const part = row.subarray(from, from + TURN_BYTES)
-      const out = new Uint8Array(tilesBytesFor(countOf(part)))
+      const out = new Uint8Array(tilesBytesFor(hashCount(part)))
       hasher.tiles(part, kind, out)
-      tiles.push(...splitTiles(out, countOf(part)))
+      tiles.push(...splitTiles(out, hashCount(part)))
     }
     return tiles
   }
@@ -35,10 +35,10 @@ export class InlineEngine implements TreeEngine {
 
   async #nextTurn(signal: AbortSignal | undefined): Promise<void> {
     await nextTurn()
-    this.#assertWanted(signal)
+    this.#assertActive(signal)
   }
 
-  #assertWanted(signal: AbortSignal | undefined): void {
+  #assertActive(signal: AbortSignal | undefined): void {
     if (this.#closed) throw new RegistryError('CLOSED', 'The tree engine is closed')
     signal?.throwIfAborted()
   }

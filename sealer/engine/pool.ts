@@ -7,8 +7,8 @@ import { untilAborted } from '../aborted.ts'
 import { compileKernel } from '../kernel/kernel.ts'
 import { TILE_ROW_BYTES, type RowKind } from '../kernel/tiles.ts'
 import { InlineEngine } from './inline.ts'
-import { countOf } from './row.ts'
-import { Slots } from './slots.ts'
+import { hashCount } from './row.ts'
+import { BufferPool } from './buffer-pool.ts'
 import type { TilesTask } from './worker.ts'
 
 export interface PoolOptions {
@@ -27,9 +27,9 @@ export interface PoolOptions {
 /** Tiles that a worker is given at once: 2 ms of work, 0.75 MiB in and out. 16 and 64 are about as fast. */
 const MAX_SECTION_TILES = 32
 /** Of a short row, each worker gets so many sections: with one the slowest start is waited for, more cost more than they save. */
-const SECTIONS_A_WORKER = 2
+const SECTIONS_PER_WORKER = 2
 /** One that is hashed and one that waits in the worker, which so need not wait for this thread: on cores that others use too it saves 10 %. */
-const SLOTS_A_WORKER = 2
+const BUFFERS_PER_WORKER = 2
 
 // tsx runs the sources as they are, and its workers inherit its loader; node runs what tsc made of them.
 const ownWorker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
@@ -45,7 +45,7 @@ export class PoolEngine implements TreeEngine {
   readonly #maxRows: number
   readonly #worker: URL
   readonly #inline = new InlineEngine()
-  readonly #slots: Slots
+  readonly #buffers: BufferPool
   #rows = 0
   #pool: Promise<Piscina> | undefined
   readonly #ended = new WeakSet<Piscina>()
@@ -59,20 +59,20 @@ export class PoolEngine implements TreeEngine {
     this.#inlineHashes = options.inlineHashes ?? 16 * TILE_WIDTH
     this.#maxRows = options.maxRows ?? 64
     this.#worker = options.worker ?? ownWorker
-    this.#slots = new Slots(SLOTS_A_WORKER * this.#maxThreads, MAX_SECTION_TILES * TILE_ROW_BYTES)
+    this.#buffers = new BufferPool(BUFFERS_PER_WORKER * this.#maxThreads, MAX_SECTION_TILES * TILE_ROW_BYTES)
   }
 
   async tiles(row: Uint8Array, kind: RowKind, signal?: AbortSignal): Promise<readonly Uint8Array[]> {
     this.#assertOpen()
-    if (countOf(row) <= this.#inlineHashes) return this.#inline.tiles(row, kind, signal)
+    if (hashCount(row) <= this.#inlineHashes) return this.#inline.tiles(row, kind, signal)
     signal?.throwIfAborted()
-    const hashed = this.#counted(async () => {
+    const hashed = this.#counting(async () => {
       const [pool, module] = await Promise.all([this.#open(), compileKernel()])
       this.#assertOpen()
       signal?.throwIfAborted()
       return this.#hashRow(pool, { module, row, kind }, signal)
     })
-    return this.#answered(hashed, signal)
+    return this.#withErrors(hashed, signal)
   }
 
   async close(): Promise<void> {
@@ -92,7 +92,7 @@ export class PoolEngine implements TreeEngine {
         name: 'tiles',
         minThreads: 0,
         maxThreads: this.#maxThreads,
-        concurrentTasksPerWorker: SLOTS_A_WORKER,
+        concurrentTasksPerWorker: BUFFERS_PER_WORKER,
         idleTimeout: this.#idleTimeoutMs,
       })
       // A worker that fails without a task concerns nobody, and must not end the process.
@@ -115,15 +115,15 @@ export class PoolEngine implements TreeEngine {
     let isFailed = false
     const bytes = sectionBytes(row.length, this.#maxThreads)
     for (let from = 0; from < row.length; from += bytes) {
-      const slot = await this.#slots.take()
+      const slot = await this.#buffers.acquire()
       if (isFailed || this.#closed || signal?.aborted === true) {
-        this.#slots.giveBack(slot)
+        this.#buffers.release(slot)
         break
       }
       const task: TilesTask = { module, row: filled(slot, row.subarray(from, from + bytes)), kind }
       const tiles = this.#run(pool, task)
-        .then((joined) => splitTiles(joined, countOf(task.row)))
-        .finally(() => this.#slots.giveBack(slot))
+        .then((joined) => splitTiles(joined, hashCount(task.row)))
+        .finally(() => this.#buffers.release(slot))
       tiles.catch(() => (isFailed = true))
       sections.push(tiles)
     }
@@ -156,7 +156,7 @@ export class PoolEngine implements TreeEngine {
   }
 
   /** Keeps count of the rows that are under way. */
-  async #counted<T>(work: () => Promise<T>): Promise<T> {
+  async #counting<T>(work: () => Promise<T>): Promise<T> {
     if (this.#rows >= this.#maxRows)
       throw new RegistryError('UNAVAILABLE', 'Too much waits for the sealing pool: try again later')
     this.#rows++
@@ -167,7 +167,7 @@ export class PoolEngine implements TreeEngine {
     }
   }
 
-  async #answered<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  async #withErrors<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     try {
       return await (signal === undefined ? work : untilAborted(work, signal))
     } catch (cause) {
@@ -187,7 +187,7 @@ export class PoolEngine implements TreeEngine {
 
 /** Whole tiles, so that the sections' tiles are the row's. */
 function sectionBytes(rowBytes: number, workers: number): number {
-  const tiles = Math.ceil(rowBytes / TILE_ROW_BYTES / workers / SECTIONS_A_WORKER)
+  const tiles = Math.ceil(rowBytes / TILE_ROW_BYTES / workers / SECTIONS_PER_WORKER)
   return Math.min(tiles, MAX_SECTION_TILES) * TILE_ROW_BYTES
 }
 

@@ -80,10 +80,10 @@ export interface KernelWorkspace {
  * An instance with a memory of its own that has `roomBytes` to work in. Without `hashes` it does all but hashing, which wants tables
  * that take 1.8 ms to make.
  */
-export function openKernel(module: Module, roomBytes: number, hashes = true): KernelWorkspace {
+export function openKernel(module: Module, workspaceBytes: number, hashes = true): KernelWorkspace {
   const api = WebAssembly as NonNullable<typeof WebAssembly>
   const memory: Memory = new api.Memory({
-    initial: Math.ceil((WORKSPACE_AT + roomBytes) / PAGE_BYTES),
+    initial: Math.ceil((WORKSPACE_AT + workspaceBytes) / PAGE_BYTES),
     maximum: MAX_PAGES,
   })
   if (hashes) writeTables(memory.buffer)

@@ -40,7 +40,7 @@ const TILE_ITEMS_AT = MIDDLE_AT + PROOF.length + SLACK_BYTES
 const ENTRY_ITEMS_AT = TILE_ITEMS_AT + (FULL_TILE_BYTES / HASH_BYTES) * ITEM_BYTES
 const TAIL_AT = ENTRY_ITEMS_AT + TILE_WIDTH * ITEM_BYTES
 const OUT_AT = TAIL_AT + MAX_PROOF_ITEMS * ITEM_BYTES + END.length + SLACK_BYTES
-const ROOM_BYTES = OUT_AT + TILE_WIDTH * MAX_LINE_BYTES + SLACK_BYTES - WORKSPACE_AT
+const WORKSPACE_BYTES = OUT_AT + TILE_WIDTH * MAX_LINE_BYTES + SLACK_BYTES - WORKSPACE_AT
 
 /** Throws a RangeError where the block's tile does not hold what the block says, or its parts have lengths that do not fit. */
 function assertHeld({ first, end, entries, tile, levels, above }: ProofBlock): void {
@@ -61,7 +61,7 @@ export class ProofWriter {
   readonly #bytes: Uint8Array
 
   constructor(module: Module) {
-    const { kernel, bytes } = openKernel(module, ROOM_BYTES, false)
+    const { kernel, bytes } = openKernel(module, WORKSPACE_BYTES, false)
     this.#kernel = kernel
     this.#bytes = bytes
     bytes.set(LEAF, HEAD_AT)

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes, X509Certificate } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { TimestampAuthority } from '../../core/ports.ts'
-import { MAX_EVIDENCE_BYTES } from '../../core/verify/revocation.ts'
-import { parseTimeStampResponse, verifyTimeStamp, type TimestampInfo } from '../../core/verify/timestamp.ts'
+import { MAX_VALIDATION_DATA_BYTES } from '../../core/verify/revocation-status.ts'
+import type { TimestampInfo } from '../../core/verify/timestamp-info.ts'
+import { parseTimestampResponse, verifyTimestamp } from '../../core/verify/timestamp.ts'
 
 export interface TimestampAuthorityUnderTest {
   readonly authority: TimestampAuthority
@@ -43,7 +44,7 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
         assert.ok(trustAnchors.length > 0)
         assert.doesNotThrow(() => new X509Certificate(trustAnchors[0] as Uint8Array))
         const token = await authority.stamp(data)
-        assert.deepEqual(verifyTimeStamp(token, { data, trustAnchors }), parseTimeStampResponse(token))
+        assert.deepEqual(verifyTimestamp(token, { data, trustAnchors }), parseTimestampResponse(token))
       }))
 
     test('what it keeps with a token is DER, and does not make the token void', () =>
@@ -54,10 +55,10 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
         for (const { type, der } of evidence) {
           assert.ok(['certificate', 'crl', 'ocsp'].includes(type))
           assert.equal(der[0], 0x30)
-          assert.ok(der.length > 4 && der.length <= MAX_EVIDENCE_BYTES)
+          assert.ok(der.length > 4 && der.length <= MAX_VALIDATION_DATA_BYTES)
         }
-        const { revocation, ...info } = verifyTimeStamp(token, { data, trustAnchors, evidence })
-        assert.deepEqual(info, parseTimeStampResponse(token))
+        const { revocation, ...info } = verifyTimestamp(token, { data, trustAnchors, validationData: evidence })
+        assert.deepEqual(info, parseTimestampResponse(token))
         assert.ok(revocation?.every(({ state }) => state !== 'revoked'))
       }))
 
@@ -65,7 +66,7 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
       withAuthority(async ({ authority, trustAnchors }) => {
         for (const length of [0, 1, 300, 100_000]) {
           const data = new Uint8Array(randomBytes(length))
-          const info = verifyTimeStamp(await authority.stamp(data), { data, trustAnchors })
+          const info = verifyTimestamp(await authority.stamp(data), { data, trustAnchors })
           assert.equal(info.hashAlgorithm, 'sha256')
           assert.deepEqual(info.imprint, new Uint8Array(createHash('sha256').update(data).digest()))
           assert.match(info.serialNumber, /^([0-9a-f]{2})+$/)
@@ -79,8 +80,8 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
         const data = new Uint8Array(randomBytes(300))
         const token = await authority.stamp(data)
         const other = data.with(0, (data[0] ?? 0) ^ 1)
-        assert.throws(() => verifyTimeStamp(token, { data: other, trustAnchors }), { code: 'VERIFICATION_FAILED' })
-        assert.throws(() => verifyTimeStamp(token, { data, trustAnchors: [] }), { code: 'VERIFICATION_FAILED' })
+        assert.throws(() => verifyTimestamp(token, { data: other, trustAnchors }), { code: 'VERIFICATION_FAILED' })
+        assert.throws(() => verifyTimestamp(token, { data, trustAnchors: [] }), { code: 'VERIFICATION_FAILED' })
       }))
 
     test('says the time at which it stamps', () =>
@@ -88,7 +89,7 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
         const data = new Uint8Array(randomBytes(32))
         const before = now()
         const token = await authority.stamp(data)
-        const { genTime } = verifyTimeStamp(token, { data, trustAnchors, at: now() })
+        const { genTime } = verifyTimestamp(token, { data, trustAnchors, at: now() })
         assert.ok(genTime >= before - MAX_DIFFERENCE_MS, `${genTime} is long before ${before}`)
         assert.ok(genTime <= now() + MAX_DIFFERENCE_MS, `${genTime} is long after ${now()}`)
       }))
@@ -97,7 +98,7 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
       withAuthority(async ({ authority, trustAnchors }) => {
         const data = new Uint8Array(randomBytes(300))
         const tokens = await Promise.all(Array.from({ length: 8 }, () => authority.stamp(data)))
-        const infos = tokens.map((token) => verifyTimeStamp(token, { data, trustAnchors }))
+        const infos = tokens.map((token) => verifyTimestamp(token, { data, trustAnchors }))
         assert.equal(new Set(infos.map(({ serialNumber }) => serialNumber)).size, tokens.length)
         assert.equal(new Set(infos.map(({ nonce }) => nonce?.join())).size, tokens.length)
       }))
@@ -107,14 +108,14 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
         const data = new Uint8Array(randomBytes(300))
         const token = await authority.stamp(data)
         await authority.close()
-        assert.deepEqual(verifyTimeStamp(token, { data, trustAnchors }), parseTimeStampResponse(token))
+        assert.deepEqual(verifyTimestamp(token, { data, trustAnchors }), parseTimestampResponse(token))
       }))
 
     test('any bit of a token that flips is refused, or leaves the claim as it was', () =>
       withAuthority(async ({ authority, trustAnchors }) => {
         const data = new Uint8Array(randomBytes(300))
         const token = await authority.stamp(data)
-        const claim = verifyTimeStamp(token, { data, trustAnchors })
+        const claim = verifyTimestamp(token, { data, trustAnchors })
         let refused = 0
         for (const position of samples(token.length)) {
           const flipped = token.with(position, (token[position] ?? 0) ^ (1 << (position % 8)))
@@ -157,7 +158,7 @@ function claimOf(
 ): 'refused' | 'same' {
   let info: TimestampInfo
   try {
-    info = verifyTimeStamp(token, options)
+    info = verifyTimestamp(token, options)
   } catch (error) {
     assert.equal((error as { code?: string }).code, 'VERIFICATION_FAILED')
     return 'refused'

@@ -9,15 +9,15 @@ import { logKeys } from '../../core/log/keys.ts'
 import type { ConfirmedAnchorRecord } from '../../core/log/records.ts'
 import type { RecordStore, Sealer } from '../../core/ports.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
-import { restepWrites, anchorFrontierWrites } from '../../sealer/anchor-frontier.ts'
+import { rebuildFrontierWrites, addToFrontierWrites } from '../../sealer/anchor-frontier.ts'
 import { FaultyRecords } from '../support/faulty-records.ts'
-import { recordsOf, SealerBench } from '../support/sealer-fixture.ts'
+import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
 import { ScriptedChain, type Step } from '../support/scripted-chain.ts'
 
-const benches: SealerBench[] = []
+const benches: SealerFixture[] = []
 
 interface Scene {
-  readonly bench: SealerBench
+  readonly bench: SealerFixture
   readonly chain: ScriptedChain
   readonly sealer: Sealer
   /** Appends an event, seals it, and answers the tree's size. */
@@ -28,7 +28,7 @@ async function openScene(
   records?: (records: RecordStore) => RecordStore,
   options: Pick<SealerOptions, 'anchorIntervalMs' | 'anchorReplaceAfterMs'> = {},
 ): Promise<Scene> {
-  const bench = await SealerBench.open()
+  const bench = await SealerFixture.open()
   benches.push(bench)
   const chain = new ScriptedChain()
   const sealer = await bench.start({ anchor: chain, ...options }, records?.(bench.records) ?? bench.records)
@@ -240,7 +240,7 @@ describe('anchoring', () => {
   it('goes on where the chain refuses what it took already', async () => {
     const scene = await openScene()
     const { chain, sealer } = scene
-    chain.refusesKnown = true
+    chain.rejectsKnown = true
     chain.fail('broadcast', 'after')
     chain.fail('status', 'before')
     await scene.seal()
@@ -314,14 +314,14 @@ describe('anchoring', () => {
   it('replaces what is refused once it is old, though no node knows of it', async () => {
     const scene = await openScene(undefined, { anchorReplaceAfterMs: 60_000 })
     const { bench, chain, sealer } = scene
-    chain.refusesAll = true
+    chain.rejectsAll = true
     await scene.seal()
     await bench.clock.advance(30_000)
     assert.equal(chain.prepared.length, 1)
     assert.equal(sealer.status().failures.anchor.lastCode, 'ANCHOR_FAILED')
     await bench.clock.advance(240_000)
     assert.ok(chain.prepared.length > 1)
-    chain.refusesAll = false
+    chain.rejectsAll = false
     await bench.clock.advance(120_000)
     await confirm(scene)
     assert.equal(sealer.status().anchoredSize, 2)
@@ -454,7 +454,7 @@ describe('the staircase of confirmed anchors', () => {
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(anchor, { selector: ({ size }) => size, maxLength: 20 }), async (anchors) => {
         const records = new MemoryRecords()
-        for (const each of anchors) await records.commit({ writes: await anchorFrontierWrites(records, each) })
+        for (const each of anchors) await records.commit({ writes: await addToFrontierWrites(records, each) })
         const reader = new LogReader(records)
         const positions = Array.from({ length: 41 }, (_, i) => i)
         const expected = positions.map((position) => {
@@ -491,13 +491,13 @@ describe('the staircase of confirmed anchors', () => {
           const build = async (all: readonly ConfirmedAnchorRecord[]): Promise<RecordStore> => {
             const records = new MemoryRecords()
             for (const { size, blockNumber } of all)
-              await records.commit({ writes: await anchorFrontierWrites(records, { size, blockNumber }) })
+              await records.commit({ writes: await addToFrontierWrites(records, { size, blockNumber }) })
             return records
           }
           const standing = unsettled.flatMap(({ size, now }) => (now === null ? [] : [{ size, blockNumber: now }]))
           const records = await build([...below, ...unsettled])
           const sizes = unsettled.map(({ size }) => size)
-          await records.commit({ writes: await restepWrites(records, sizes, standing) })
+          await records.commit({ writes: await rebuildFrontierWrites(records, sizes, standing) })
           const expected = await build([...below, ...standing])
           assert.deepEqual(await recordsOf(records, 'ac'), await recordsOf(expected, 'ac'))
         },
@@ -507,7 +507,7 @@ describe('the staircase of confirmed anchors', () => {
 
   it('is where anchorCovering looks first', async () => {
     const records = new MemoryRecords()
-    await records.commit({ writes: await anchorFrontierWrites(records, { size: 10, blockNumber: 7 }) })
+    await records.commit({ writes: await addToFrontierWrites(records, { size: 10, blockNumber: 7 }) })
     await records.commit({ writes: [{ key: logKeys.anchor(10), value: encodeRecord({ size: 10 }) }] })
     const reader = new LogReader(records)
     assert.equal((await reader.anchorCovering(4))?.size, 10)
@@ -516,7 +516,7 @@ describe('the staircase of confirmed anchors', () => {
   })
 })
 
-async function rawOf({ reader }: SealerBench, size: number): Promise<Uint8Array | undefined> {
+async function rawOf({ reader }: SealerFixture, size: number): Promise<Uint8Array | undefined> {
   const raw = (await reader.anchor(size))?.transactions[0]?.raw
   return raw === undefined ? undefined : fromBase64(raw)
 }

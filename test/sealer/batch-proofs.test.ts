@@ -6,15 +6,15 @@ import type { BatchRecord } from '../../core/log/records.ts'
 import { logKeys } from '../../core/log/keys.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { batchProofs, writeBatchProofs, type BatchProofs, type ProofFormat } from '../../sealer/index.ts'
-import { SealerBench } from '../support/sealer-fixture.ts'
+import { SealerFixture } from '../support/sealer-fixture.ts'
 
 const formats: readonly ProofFormat[] = ['packed', 'ndjson']
 
-let bench: SealerBench
+let bench: SealerFixture
 let batches: readonly BatchRecord[]
 
 before(async () => {
-  bench = await SealerBench.open()
+  bench = await SealerFixture.open()
   const sealer = await bench.start()
   const found: (BatchRecord | undefined)[] = []
   // One event beside the key's entry; up to and over tiles' edges; more than is asked of the engine at once; one alone.

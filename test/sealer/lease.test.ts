@@ -11,7 +11,7 @@ import { compileKernel } from '../../sealer/kernel/kernel.ts'
 import { SealerLease } from '../../sealer/lease.ts'
 import { FaultyRecords } from '../support/faulty-records.ts'
 import { ManualClock, settle, until } from '../support/manual-clock.ts'
-import { BENCH_SECRET } from '../support/sealer-fixture.ts'
+import { FIXTURE_SECRET } from '../support/sealer-fixture.ts'
 
 const LEASE_MS = 5_000
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
@@ -24,28 +24,28 @@ describe('the lease', () => {
     const records = new MemoryRecords()
     const clock = new ManualClock()
     const [one, two] = [new SealerLease(records, clock, LEASE_MS), new SealerLease(records, clock, LEASE_MS)]
-    assert.deepEqual([await one.holds(), await two.holds()], [true, false])
+    assert.deepEqual([await one.acquire(), await two.acquire()], [true, false])
     for (let i = 0; i < 5; i += 1) {
       await clock.advance(LEASE_MS / 2)
-      assert.deepEqual([await one.holds(), await two.holds()], [true, false])
+      assert.deepEqual([await one.acquire(), await two.acquire()], [true, false])
     }
     // The first is heard of no more.
     await clock.advance(LEASE_MS - 1)
-    assert.equal(await two.holds(), false)
+    assert.equal(await two.acquire(), false)
     await clock.advance(1)
-    assert.equal(await two.holds(), true)
-    assert.equal(await one.holds(), false)
+    assert.equal(await two.acquire(), true)
+    assert.equal(await one.acquire(), false)
   })
 
   it('goes over at once where it is released, and only by its holder', async () => {
     const records = new MemoryRecords()
     const clock = new ManualClock()
     const [one, two] = [new SealerLease(records, clock, LEASE_MS), new SealerLease(records, clock, LEASE_MS)]
-    assert.equal(await one.holds(), true)
+    assert.equal(await one.acquire(), true)
     await two.release()
-    assert.equal(await two.holds(), false)
+    assert.equal(await two.acquire(), false)
     await one.release()
-    assert.equal(await two.holds(), true)
+    assert.equal(await two.acquire(), true)
   })
 
   it('compares no clock with another: one that is a day ahead, or is set back, changes nothing', async () => {
@@ -53,11 +53,11 @@ describe('the lease', () => {
     const [clock, ahead] = [new ManualClock(), new ManualClock()]
     ahead.set(ahead.now() + 86_400_000)
     const [one, two] = [new SealerLease(records, ahead, LEASE_MS), new SealerLease(records, clock, LEASE_MS)]
-    assert.deepEqual([await one.holds(), await two.holds()], [true, false])
+    assert.deepEqual([await one.acquire(), await two.acquire()], [true, false])
     clock.set(clock.now() - 3_600_000)
-    assert.equal(await two.holds(), false)
+    assert.equal(await two.acquire(), false)
     await clock.advance(LEASE_MS)
-    assert.equal(await two.holds(), true)
+    assert.equal(await two.acquire(), true)
   })
 
   it('is held by nobody where a commit fails, and by its writer where only the answer was lost', async () => {
@@ -65,9 +65,9 @@ describe('the lease', () => {
       const records = new FaultyRecords(new MemoryRecords())
       const lease = new SealerLease(records, new ManualClock(), LEASE_MS)
       records.failCommit(1, fault)
-      if (fault === 'before') await assert.rejects(lease.holds(), { code: 'UNAVAILABLE' })
-      else assert.equal(await lease.holds(), false)
-      assert.equal(await lease.holds(), true)
+      if (fault === 'before') await assert.rejects(lease.acquire(), { code: 'UNAVAILABLE' })
+      else assert.equal(await lease.acquire(), false)
+      assert.equal(await lease.acquire(), true)
     }
   })
 })
@@ -79,7 +79,7 @@ describe('several sealers', () => {
     clock: ManualClock,
     signedHead: SignedHeadKeeper,
   ): Promise<Sealer> {
-    const identity = await openLogIdentity({ records, secret: BENCH_SECRET, clock })
+    const identity = await openLogIdentity({ records, secret: FIXTURE_SECRET, clock })
     const sealer = createSealer({ engine: new InlineEngine(), maxWaitMs: 1_000, leaseMs: LEASE_MS })
     t.after(() => sealer.close())
     await sealer.start({ records, signedHead, identity, clock, logger: silent, sharedRecords: true })

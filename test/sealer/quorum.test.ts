@@ -9,12 +9,12 @@ import { entryOf, tokenOpening } from '../../core/commitment/log-entry.ts'
 import { decodeRecord } from '../../core/store/record-codec.ts'
 import type { StampRecord } from '../../core/log/records.ts'
 import { claimOf } from '../../core/log/stamp-claim.ts'
-import { verifyTimeStamp } from '../../core/verify/index.ts'
+import { verifyTimestamp } from '../../core/verify/index.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { certificate, derOf, keyPair } from '../support/test-authority.ts'
 import { FaultyRecords } from '../support/faulty-records.ts'
 import { settle, until } from '../support/manual-clock.ts'
-import { recordsOf, SealerBench } from '../support/sealer-fixture.ts'
+import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
 import { openAuthorities, type LocalAuthorityTerms } from '../support/local-authorities.ts'
 import type { ScriptedAuthority } from '../support/scripted-authority.ts'
 
@@ -26,7 +26,7 @@ const three: readonly LocalAuthorityTerms[] = [
 
 describe('a quorum of timestamp authorities', () => {
   let directory: string
-  const benches: SealerBench[] = []
+  const benches: SealerFixture[] = []
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'evidence-quorum-'))
@@ -37,24 +37,24 @@ describe('a quorum of timestamp authorities', () => {
   })
 
   async function openBench(terms = three) {
-    const bench = await SealerBench.open()
+    const bench = await SealerFixture.open()
     benches.push(bench)
     const authorities = await openAuthorities(directory, bench.clock, terms)
     const [a, b, c] = authorities as readonly [ScriptedAuthority, ScriptedAuthority, ScriptedAuthority]
     return { bench, authorities, a, b, c }
   }
 
-  const recordAt = async (bench: SealerBench, key: string): Promise<StampRecord | undefined> =>
+  const recordAt = async (bench: SealerFixture, key: string): Promise<StampRecord | undefined> =>
     decodeRecord<StampRecord>((await bench.records.get([key]))[0])
   const namesIn = (stamp: StampRecord | undefined): string[] =>
     (stamp?.tokens ?? []).map(({ authority }) => authority).toSorted()
 
   /** Each token is over the checkpoint, of its own authority, and in the log with its opening. */
-  async function assertTokens(bench: SealerBench, stamp: StampRecord, authorities: readonly ScriptedAuthority[]) {
+  async function assertTokens(bench: SealerFixture, stamp: StampRecord, authorities: readonly ScriptedAuthority[]) {
     for (const token of stamp.tokens) {
       const response = fromBase64(token.token) as Uint8Array
       const trustAnchors = authorities.find(({ info }) => info.name === token.authority)?.info.trustAnchors ?? []
-      const info = verifyTimeStamp(response, { data: encodeUtf8(stamp.checkpoint), trustAnchors })
+      const info = verifyTimestamp(response, { data: encodeUtf8(stamp.checkpoint), trustAnchors })
       assert.equal(info.genTime, token.genTime)
       const opening = tokenOpening(response)
       assert.deepEqual(await bench.reader.controlOpening(entryOf(opening)), opening)
@@ -249,8 +249,8 @@ describe('a quorum of timestamp authorities', () => {
     const { bench, authorities, a, b } = await openBench(three.slice(0, 2))
     const shared = { type: 'crl', der: Uint8Array.of(0x30, 1, 7) } as const
     const own = { type: 'ocsp', der: Uint8Array.of(0x30, 1, 8) } as const
-    a.evidence = [shared, own]
-    b.evidence = [shared]
+    a.validationData = [shared, own]
+    b.validationData = [shared]
     const sealer = await bench.start({ timestampAuthorities: authorities, quorum: 2 })
     for (const size of [2, 5]) {
       await bench.append(1)

@@ -17,12 +17,12 @@ import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { nodeTable } from '../support/node-table.ts'
 import { FaultyRecords } from '../support/faulty-records.ts'
 import { settle, until } from '../support/manual-clock.ts'
-import { BENCH_SECRET, recordsOf, SealerBench } from '../support/sealer-fixture.ts'
+import { FIXTURE_SECRET, recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
 
-const benches: SealerBench[] = []
+const benches: SealerFixture[] = []
 
-async function openBench(records?: RecordStore, signedHead?: MemorySignedHead): Promise<SealerBench> {
-  const bench = await SealerBench.open(records, signedHead)
+async function openBench(records?: RecordStore, signedHead?: MemorySignedHead): Promise<SealerFixture> {
+  const bench = await SealerFixture.open(records, signedHead)
   benches.push(bench)
   return bench
 }
@@ -39,7 +39,7 @@ async function batchesOf(records: RecordStore): Promise<readonly BatchRecord[]> 
 }
 
 /** What must hold of every log, whatever happened to it: one chain of batches, a true root and a signed checkpoint for each. */
-async function assertWhole(bench: SealerBench): Promise<void> {
+async function assertWhole(bench: SealerFixture): Promise<void> {
   const { records, identity, reader } = bench
   const entries = await entriesOf(records)
   const source = nodeTable(entries)
@@ -94,7 +94,7 @@ describe('sealing', () => {
       await sealer.sealNow()
       await fc.assert(
         fc.asyncProperty(fc.uniqueArray(fc.integer({ min: 1, max: size - 2 }), { maxLength: 8 }), async (cuts) => {
-          const cut = await SealerBench.open()
+          const cut = await SealerFixture.open()
           const other = await cut.start()
           let at = 0
           for (const end of [...cuts.sort((a, b) => a - b), size - 1]) {
@@ -311,7 +311,7 @@ describe('sealing beside others', () => {
     const bench = await openBench()
     const sealer = await bench.start()
     const { records, clock } = bench
-    const other = await openLogIdentity({ records, clock, secret: BENCH_SECRET })
+    const other = await openLogIdentity({ records, clock, secret: FIXTURE_SECRET })
     const added = await other.rotateCheckpointKey()
     await bench.append(1)
     await sealer.sealNow()
@@ -434,7 +434,7 @@ describe('sealing where things fail', () => {
     assert.equal(await other.reader.checkpoint(14), undefined)
   })
 
-  async function assertSigned(bench: SealerBench): Promise<void> {
+  async function assertSigned(bench: SealerFixture): Promise<void> {
     await (await bench.start()).close()
   }
 

@@ -8,10 +8,10 @@ import { openLocalTsa, type LocalTsa } from '../../adapters/local-tsa/index.ts'
 import { encodeUtf8, fromBase64, sha256, toHex } from '../../core/bytes.ts'
 import { entryOf, tokenOpening } from '../../core/commitment/log-entry.ts'
 import type { StampRecord } from '../../core/log/records.ts'
-import { verifyTimeStamp } from '../../core/verify/timestamp.ts'
+import { verifyTimestamp } from '../../core/verify/timestamp.ts'
 import { FaultyRecords } from '../support/faulty-records.ts'
 import { settle, until } from '../support/manual-clock.ts'
-import { recordsOf, SealerBench } from '../support/sealer-fixture.ts'
+import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
 import { ScriptedAuthority } from '../support/scripted-authority.ts'
 
 /** SHA-256 (hex) of a certificate's public key. */
@@ -21,7 +21,7 @@ const keyHash = (der: Uint8Array): string =>
 describe('stamping', () => {
   let directory: string
   let local: LocalTsa
-  const benches: SealerBench[] = []
+  const benches: SealerFixture[] = []
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'stamp-'))
@@ -35,20 +35,20 @@ describe('stamping', () => {
     await Promise.all(benches.splice(0).map((bench) => bench.close()))
   })
 
-  async function openBench(): Promise<{ bench: SealerBench; authority: ScriptedAuthority }> {
-    const bench = await SealerBench.open()
+  async function openBench(): Promise<{ bench: SealerFixture; authority: ScriptedAuthority }> {
+    const bench = await SealerFixture.open()
     benches.push(bench)
     return { bench, authority: new ScriptedAuthority(local) }
   }
 
   /** The stamp of a size, checked as anybody would: over the checkpoint's bytes, its token in the log. */
-  async function assertStamped(bench: SealerBench, size: number): Promise<StampRecord> {
+  async function assertStamped(bench: SealerFixture, size: number): Promise<StampRecord> {
     const stamp = await bench.reader.stampCovering(size)
     assert.equal(stamp?.size, size)
     assert.equal(stamp.checkpoint, (await bench.reader.checkpoint(size))?.note)
     const [token] = stamp.tokens
     const response = fromBase64(token?.token ?? '') as Uint8Array
-    const info = verifyTimeStamp(response, { data: encodeUtf8(stamp.checkpoint), trustAnchors: [local.trustAnchor] })
+    const info = verifyTimestamp(response, { data: encodeUtf8(stamp.checkpoint), trustAnchors: [local.trustAnchor] })
     assert.deepEqual(
       { ...token, token: '' },
       {

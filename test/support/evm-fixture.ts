@@ -6,9 +6,9 @@ import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import { decodeRecord } from '../../core/store/record-codec.ts'
 import type { AnchorRecord, ConfirmedAnchorRecord } from '../../core/log/records.ts'
 import type { Anchor, PreparedAnchor, Sealer } from '../../core/ports.ts'
-import { Anchorer } from '../../sealer/anchor.ts'
+import { Anchorer } from '../../sealer/anchorer.ts'
 import { FaultyRecords } from './faulty-records.ts'
-import { recordsOf, SealerBench } from './sealer-fixture.ts'
+import { recordsOf, SealerFixture } from './sealer-fixture.ts'
 import { Anvil, CHAIN_ID, GWEI, newAccount, type AnvilOptions } from './anvil.ts'
 import { Proxy } from './rpc-proxy.ts'
 
@@ -78,7 +78,7 @@ export type SceneOptions = Partial<Omit<EvmAnchorOptions, 'account'>> & {
 
 /** A log, its sealer, and a real anchorer on a real node, stepped by hand on a clock that stands. */
 export class EvmScene {
-  readonly bench: SealerBench
+  readonly bench: SealerFixture
   readonly account: EvmAccount
   readonly records: FaultyRecords
   readonly #sealer: Sealer
@@ -90,7 +90,7 @@ export class EvmScene {
   readonly failures: RegistryError[] = []
   #anchorer: Anchorer
 
-  private constructor(bench: SealerBench, sealer: Sealer, anvil: Anvil, anchor: Anchor, parts: SceneParts) {
+  private constructor(bench: SealerFixture, sealer: Sealer, anvil: Anvil, anchor: Anchor, parts: SceneParts) {
     this.bench = bench
     this.#sealer = sealer
     this.anvil = anvil
@@ -109,7 +109,7 @@ export class EvmScene {
     const anvil = await Anvil.start(anvilOptions)
     const account = newAccount()
     await anvil.fund(account.address)
-    const bench = await SealerBench.open()
+    const bench = await SealerFixture.open()
     const proxy = isProxied ? await Proxy.start(anvil.url) : undefined
     const options = { ...given, rpcUrls: given.rpcUrls ?? [proxy?.url ?? anvil.url] }
     const anchor = await openAnchor(account, options)

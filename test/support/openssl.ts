@@ -32,7 +32,7 @@ export class OpensslAuthority {
   readonly policy = '1.2.3.4.1'
   readonly otherPolicy = '1.2.3.4.5'
   /** Requests by what was asked for. */
-  readonly asked = { stamp: 0, ocsp: 0, crl: 0 }
+  readonly requestCounts = { stamp: 0, ocsp: 0, crl: 0 }
   /** Headers of the last request for a stamp. */
   lastHeaders: IncomingMessage['headers'] = {}
   readonly #server: Server
@@ -74,7 +74,7 @@ export class OpensslAuthority {
 
   /** The list of revoked certificates as it is now, DER. */
   async crl(): Promise<Uint8Array> {
-    const path = join(this.directory, `crl-${this.asked.crl++}`)
+    const path = join(this.directory, `crl-${this.requestCounts.crl++}`)
     await this.#openssl('ca', '-gencrl', '-config', 'ca.cnf', '-out', `${path}.pem`)
     await this.#openssl('crl', '-in', `${path}.pem`, '-outform', 'DER', '-out', `${path}.der`)
     return new Uint8Array(await readFile(`${path}.der`))
@@ -107,14 +107,14 @@ export class OpensslAuthority {
   }
 
   async #stamp(query: Uint8Array): Promise<Uint8Array> {
-    this.asked.stamp++
+    this.requestCounts.stamp++
     await writeFile(join(this.directory, 'query'), query)
     await this.#openssl('ts', '-reply', '-config', 'ts.cnf', '-queryfile', 'query', '-out', 'reply')
     return readFile(join(this.directory, 'reply'))
   }
 
   async #ocsp(query: Uint8Array): Promise<Uint8Array> {
-    const [input, output] = [`ocsp-${this.asked.ocsp}.req`, `ocsp-${this.asked.ocsp++}.resp`]
+    const [input, output] = [`ocsp-${this.requestCounts.ocsp}.req`, `ocsp-${this.requestCounts.ocsp++}.resp`]
     await writeFile(join(this.directory, input), query)
     const by = ['-index', 'index.txt', '-CA', 'ca.pem', '-rsigner', 'ca.pem', '-rkey', 'ca.key', '-ndays', '1']
     await this.#openssl('ocsp', ...by, '-reqin', input, '-respout', output)

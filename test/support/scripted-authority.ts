@@ -1,17 +1,17 @@
 import { RegistryError } from '../../core/errors.ts'
 import type { TimestampAuthority, ValidationData } from '../../core/ports.ts'
 
-export type Fault = 'before' | 'after'
+export type CallFault = 'before' | 'after'
 
 /** A real timestamp authority that can be down: it fails before it stamps, or after, so that its token is lost. */
 export class ScriptedAuthority implements TimestampAuthority {
   readonly info: TimestampAuthority['info']
   /** The next calls fail so; then it works again. */
-  readonly faults: Fault[] = []
+  readonly faults: CallFault[] = []
   /** While true, every call fails before it stamps. */
   isDown = false
   /** What is kept with each token. */
-  evidence: readonly ValidationData[] = []
+  validationData: readonly ValidationData[] = []
   calls = 0
   stamped = 0
   isClosed = false
@@ -33,7 +33,7 @@ export class ScriptedAuthority implements TimestampAuthority {
   }
 
   async validationDataOf(): Promise<readonly ValidationData[]> {
-    return this.evidence
+    return this.validationData
   }
 
   /** The real one outlives a sealer here. */

@@ -25,14 +25,14 @@ export class ScriptedChain implements Anchor {
   readonly broadcasts: string[] = []
   height = 0
   /** While true it takes no transaction twice, as some nodes do. */
-  refusesKnown = false
+  rejectsKnown = false
   /** While true every call fails. */
   isDown = false
   isClosed = false
   /** While true what waits is passed over: `stuck`, and in no block. */
   isStuck = false
   /** While true it takes no transaction at all. */
-  refusesAll = false
+  rejectsAll = false
   #nonce = 0
 
   constructor(network = 'test') {
@@ -57,8 +57,8 @@ export class ScriptedChain implements Anchor {
     this.#attempt('broadcast', () => {
       const ref = refOf(raw)
       this.broadcasts.push(ref)
-      if (this.refusesAll) throw new RegistryError('ANCHOR_FAILED', 'underpriced')
-      if (this.refusesKnown && this.#known.has(ref)) throw new RegistryError('ANCHOR_FAILED', 'already known')
+      if (this.rejectsAll) throw new RegistryError('ANCHOR_FAILED', 'underpriced')
+      if (this.rejectsKnown && this.#known.has(ref)) throw new RegistryError('ANCHOR_FAILED', 'already known')
       if (!this.#known.has(ref)) this.#known.set(ref, { raw, state: 'pending', block: 0, reason: '' })
     })
   }

@@ -6,7 +6,7 @@ import type { Logger, RecordStore, Sealer, SignedHeadKeeper } from '../../core/p
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { ManualClock } from './manual-clock.ts'
 
-export const BENCH_SECRET = new Uint8Array(32).fill(3)
+export const FIXTURE_SECRET = new Uint8Array(32).fill(3)
 
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
@@ -15,7 +15,7 @@ export interface LogLine {
 }
 
 /** A log and its sealers, in memory, with time that stands. Close it; that closes every sealer made here. */
-export class SealerBench {
+export class SealerFixture {
   readonly clock = new ManualClock()
   readonly lines: LogLine[] = []
   readonly records: RecordStore
@@ -33,10 +33,10 @@ export class SealerBench {
   static async open(
     records: RecordStore = new MemoryRecords(),
     signedHead: SignedHeadKeeper = new MemorySignedHead(),
-  ): Promise<SealerBench> {
+  ): Promise<SealerFixture> {
     const clock = new ManualClock()
-    const identity = await openLogIdentity({ records, secret: BENCH_SECRET, clock })
-    return new SealerBench(records, signedHead, identity)
+    const identity = await openLogIdentity({ records, secret: FIXTURE_SECRET, clock })
+    return new SealerFixture(records, signedHead, identity)
   }
 
   get logger(): Logger {

@@ -5,7 +5,7 @@ import { cp, readFile, rename, rm, stat, unlink, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { openLocalTsa, type LocalTsa } from '../../../adapters/local-tsa/index.ts'
-import { verifyTimeStamp } from '../../../core/verify/index.ts'
+import { verifyTimestamp } from '../../../core/verify/index.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { failEachCall, FaultyFiles, type Operation } from '../../support/faulty-files.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
@@ -20,7 +20,7 @@ async function openFor(t: TestContext): Promise<{ directory: string; clock: Manu
 }
 
 const isFrom = (token: Uint8Array, anchor: Uint8Array): boolean =>
-  verifyTimeStamp(token, { data, trustAnchors: [anchor] }).imprint.length === 32
+  verifyTimestamp(token, { data, trustAnchors: [anchor] }).imprint.length === 32
 
 /** True where there is an openssl; says so where there is none, and fails where the machine is meant to be complete. */
 function hasOpenssl(t: TestContext): boolean {
@@ -55,7 +55,7 @@ describe('the local timestamp authority', () => {
     const { tsa, clock } = await openFor(t)
     for (const ms of [0, 7, 120, 500]) {
       clock.set(Date.UTC(2026, 5, 1, 12, 0, 0, ms))
-      const { genTime } = verifyTimeStamp(await tsa.stamp(data), { data, trustAnchors: [tsa.trustAnchor] })
+      const { genTime } = verifyTimestamp(await tsa.stamp(data), { data, trustAnchors: [tsa.trustAnchor] })
       assert.equal(genTime, clock.now())
     }
   })

@@ -9,7 +9,12 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { createRfc3161Authority, readTrustAnchors, type Rfc3161Options } from '../../../adapters/rfc3161/index.ts'
 import type { Logger, ValidationData } from '../../../core/ports.ts'
-import { parseTimeStampResponse, revocationStatus, timestampPath, verifyTimeStamp } from '../../../core/verify/index.ts'
+import {
+  parseTimestampResponse,
+  revocationStatus,
+  timestampCertificates,
+  verifyTimestamp,
+} from '../../../core/verify/index.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { OpensslAuthority, skipWithoutOpenssl } from '../../support/openssl.ts'
 
@@ -28,7 +33,7 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
   for (const hash of ['sha256', 'sha384', 'sha512'] as const)
     it(`stamps a ${hash}, by ECDSA`, async () => {
       const token = await clientOf(openssl, { hash }).stamp(data)
-      const info = verifyTimeStamp(token, { data, trustAnchors: [openssl.trustAnchor] })
+      const info = verifyTimestamp(token, { data, trustAnchors: [openssl.trustAnchor] })
       assert.equal(info.hashAlgorithm, hash)
       assert.equal(info.policy, openssl.policy)
     })
@@ -53,7 +58,7 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
 
   it('asks for a policy, and gets that or nothing', async () => {
     const token = await clientOf(openssl, { policy: openssl.otherPolicy }).stamp(data)
-    assert.equal(parseTimeStampResponse(token).policy, openssl.otherPolicy)
+    assert.equal(parseTimestampResponse(token).policy, openssl.otherPolicy)
     await assert.rejects(clientOf(openssl, { policy: '1.2.3.4.9' }).stamp(data), {
       code: 'AUTHORITY_FAILED',
       message: /rejection, unacceptedPolicy/,
@@ -158,11 +163,11 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
     const evidence = await authority.validationDataOf(token)
     assert.deepEqual(typesOf(evidence), ['certificate', 'ocsp'])
     assert.deepEqual(evidence[0]?.der, openssl.trustAnchor)
-    const { revocation } = verifyTimeStamp(token, { data, trustAnchors, evidence })
+    const { revocation } = verifyTimestamp(token, { data, trustAnchors, validationData: evidence })
     assert.equal(revocation?.length, 1)
     assert.deepEqual([revocation[0]?.state, revocation[0]?.subject], ['good', 'CN=signer'])
     await authority.validationDataOf(await authority.stamp(data))
-    assert.deepEqual(openssl.asked, { stamp: 2, ocsp: 1, crl: 0 })
+    assert.deepEqual(openssl.requestCounts, { stamp: 2, ocsp: 1, crl: 0 })
   })
 
   it('is a CRL where there is no OCSP', async (t) => {
@@ -170,8 +175,11 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
     const token = await authority.stamp(data)
     const evidence = await authority.validationDataOf(token)
     assert.deepEqual(typesOf(evidence), ['certificate', 'crl'])
-    assert.equal(verifyTimeStamp(token, { data, trustAnchors, evidence }).revocation?.[0]?.state, 'good')
-    assert.deepEqual(openssl.asked, { stamp: 1, ocsp: 0, crl: 1 })
+    assert.equal(
+      verifyTimestamp(token, { data, trustAnchors, validationData: evidence }).revocation?.[0]?.state,
+      'good',
+    )
+    assert.deepEqual(openssl.requestCounts, { stamp: 1, ocsp: 0, crl: 1 })
   })
 
   it('is the trust anchor alone where the certificate names nothing, or nobody may be asked', async (t) => {
@@ -181,13 +189,13 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
     assert.deepEqual(typesOf(await silent.authority.validationDataOf(await silent.authority.stamp(data))), [
       'certificate',
     ])
-    assert.equal(silent.openssl.asked.ocsp, 0)
+    assert.equal(silent.openssl.requestCounts.ocsp, 0)
   })
 
   it('is not asked for at addresses of this machine or its network, unless that is set', async (t) => {
     const { openssl, authority, lines } = await openFor(t, ['ocsp', 'crl'], { revocation: 'public' })
     assert.deepEqual(typesOf(await authority.validationDataOf(await authority.stamp(data))), ['certificate'])
-    assert.deepEqual(openssl.asked, { stamp: 1, ocsp: 0, crl: 0 })
+    assert.deepEqual(openssl.requestCounts, { stamp: 1, ocsp: 0, crl: 0 })
     assert.equal(lines.length, 2)
   })
 
@@ -203,7 +211,7 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
   it('voids tokens from after a revocation; those from before only where the key is compromised or no reason is told', async (t) => {
     const { openssl, authority, trustAnchors } = await openFor(t, [])
     const token = await authority.stamp(data)
-    const [signer, root] = timestampPath(token, { data, trustAnchors })
+    const [signer, root] = timestampCertificates(token, { data, trustAnchors })
     assert.ok(signer && root)
     const soon = new Date(Date.now() + 3_600_000)
     const past = new Date(Date.now() - 3_600_000)
@@ -217,7 +225,7 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
       await openssl.revoke(at, reason)
       const evidence = [{ type: 'crl', der: await openssl.crl() } as const]
       assert.equal(revocationStatus(signer, root, evidence).state, 'revoked')
-      const verify = () => verifyTimeStamp(token, { data, trustAnchors, evidence })
+      const verify = () => verifyTimestamp(token, { data, trustAnchors, validationData: evidence })
       if (isVoid) assert.throws(verify, { code: 'VERIFICATION_FAILED', message: /revoked/ })
       else assert.equal(verify().revocation?.[0]?.state, 'revoked')
     }
@@ -227,7 +235,7 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
     const { openssl, authority, trustAnchors } = await openFor(t, ['ocsp'])
     const other = await openFor(t, ['ocsp'])
     const token = await authority.stamp(data)
-    const [signer, root] = timestampPath(token, { data, trustAnchors })
+    const [signer, root] = timestampCertificates(token, { data, trustAnchors })
     assert.ok(signer && root)
     const [, ocsp] = await authority.validationDataOf(token)
     const [, foreign] = await other.authority.validationDataOf(await other.authority.stamp(data))

@@ -5,9 +5,9 @@ import * as pkijs from 'pkijs'
 import { createRfc3161Authority } from '../../../adapters/rfc3161/index.ts'
 import { encodeUtf8, fromBase64 } from '../../../core/bytes.ts'
 import { isRegistryError } from '../../../core/errors.ts'
-import { verifyTimeStamp } from '../../../core/verify/index.ts'
+import { verifyTimestamp } from '../../../core/verify/index.ts'
 import { until } from '../../support/manual-clock.ts'
-import { recordsOf, SealerBench } from '../../support/sealer-fixture.ts'
+import { recordsOf, SealerFixture } from '../../support/sealer-fixture.ts'
 import { OID, type Issuer } from '../../support/test-authority.ts'
 import {
   FaultyAuthority,
@@ -94,14 +94,14 @@ const FAULTS: readonly (readonly [string, Misbehaviour, RegExp])[] = [
     async (asked, reply, authority) => send(reply, await tokenWithoutNonce(asked, authority)),
     /nonce is missing/,
   ],
-  ['another nonce', withTerms(() => ({ nonce: Uint8Array.of(1, 2, 3) })), /nonce is not that of the request/],
-  ['another imprint', withTerms(() => ({ imprint: new Uint8Array(32) })), /imprint is that of other data/],
+  ['another nonce', withTerms(() => ({ nonce: Uint8Array.of(1, 2, 3) })), /nonce is not the one of the request/],
+  ['another imprint', withTerms(() => ({ imprint: new Uint8Array(32) })), /imprint belongs to other data/],
   [
     'another hash',
     withTerms(({ imprint }) => ({ hash: 'sha512', imprint: new Uint8Array([...imprint, ...imprint]) })),
-    /imprint is that of other data/,
+    /imprint belongs to other data/,
   ],
-  ['another policy', withTerms(() => ({ policy: '1.2.3' })), /the policy is 1\.2\.3/],
+  ['another policy', withTerms(() => ({ policy: '1.2.3' })), /got 1\.2\.3/],
   ['an earlier genTime', withTerms((_, now) => ({ genTime: new Date(now - DAY_MS) })), /genTime is -86400 s/],
   ['a later genTime', withTerms((_, now) => ({ genTime: new Date(now + DAY_MS) })), /genTime is 86400 s/],
   [
@@ -158,11 +158,11 @@ async function tokenWithoutNonce(asked: Asked, authority: FaultyAuthority): Prom
 }
 
 describe('a timestamp authority that errs', () => {
-  let bench: SealerBench
+  let bench: SealerFixture
   let faulty: FaultyAuthority
 
   beforeEach(async () => {
-    ;[bench, faulty] = await Promise.all([SealerBench.open(), FaultyAuthority.open()])
+    ;[bench, faulty] = await Promise.all([SealerFixture.open(), FaultyAuthority.open()])
     faulty.now = () => bench.clock.now()
   })
   afterEach(async () => {
@@ -206,7 +206,7 @@ describe('a timestamp authority that errs', () => {
       const data = encodeUtf8(stamp?.checkpoint ?? '')
       const token = fromBase64(stamp?.tokens[0]?.token ?? '') as Uint8Array
       assert.equal(stamp?.tokens.length, 1)
-      assert.ok(verifyTimeStamp(token, { data, trustAnchors: [faulty.trustAnchor], policy: POLICY }))
+      assert.ok(verifyTimestamp(token, { data, trustAnchors: [faulty.trustAnchor], policy: POLICY }))
       assert.equal(sealer.assurance.time, 'independent')
     })
 

@@ -8,8 +8,8 @@ import { LogReader } from '../../../core/log/reader.ts'
 import type { Key, Range, RecordStore } from '../../../core/ports.ts'
 import { emptyRoot, leafHash } from '../../../core/log/tree/hasher.ts'
 import { consistencyProof, inclusionProof, rootFromNodes } from '../../../core/log/tree/proof.ts'
-import { anchorFrontierWrites } from '../../../sealer/anchor-frontier.ts'
-import { SealerBench } from '../../support/sealer-fixture.ts'
+import { addToFrontierWrites } from '../../../sealer/anchor-frontier.ts'
+import { SealerFixture } from '../../support/sealer-fixture.ts'
 import { nodeTable } from '../../support/node-table.ts'
 
 /** Counts what is asked of the store. */
@@ -36,7 +36,7 @@ function counting(records: RecordStore): RecordStore & { gets: Key[][]; lists: n
 }
 
 describe('the log reader', () => {
-  const benches: SealerBench[] = []
+  const benches: SealerFixture[] = []
   afterEach(async () => {
     await Promise.all(benches.splice(0).map((bench) => bench.close()))
   })
@@ -44,8 +44,8 @@ describe('the log reader', () => {
   /** A log sealed at each of these sizes; its entries, entry 0 the key. */
   async function sealedAt(
     ...sizes: readonly number[]
-  ): Promise<{ bench: SealerBench; entries: readonly Uint8Array[] }> {
-    const bench = await SealerBench.open()
+  ): Promise<{ bench: SealerFixture; entries: readonly Uint8Array[] }> {
+    const bench = await SealerFixture.open()
     benches.push(bench)
     const sealer = await bench.start()
     const entries = [await bench.records.readLog(0, 1)]
@@ -212,7 +212,7 @@ describe('the log reader', () => {
   it('finds the blocks of positions that lie far apart or close, each in few reads', async () => {
     const records = new MemoryRecords()
     for (let i = 1; i <= 500; i++)
-      await records.commit({ writes: await anchorFrontierWrites(records, { size: 10 * i, blockNumber: i }) })
+      await records.commit({ writes: await addToFrontierWrites(records, { size: 10 * i, blockNumber: i }) })
     const counter = counting(records)
     const reader = new LogReader(counter)
     const close = Array.from({ length: 4_990 }, (_, i) => i)

@@ -14,7 +14,7 @@ import {
 } from '../../../core/registry/proof/schemas.ts'
 import { verifyConsistency } from '../../../core/log/tree/proof.ts'
 import { validate } from '../../../core/registry/validation.ts'
-import { verifyTimeStamp } from '../../../core/verify/index.ts'
+import { verifyTimestamp } from '../../../core/verify/index.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'
 import { COMPANY, openFixture, refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
@@ -120,7 +120,7 @@ describe('proofs', () => {
       const consistency = later.consistency.map((hash) => fromHex(hash) as Uint8Array)
       assert.ok(verifyConsistency(merkle.treeSize, size, consistency, bytes(merkle.merkleRoot), root))
     }
-    const token = verifyTimeStamp(fromBase64(tsa.token) as Uint8Array, {
+    const token = verifyTimestamp(fromBase64(tsa.token) as Uint8Array, {
       data: Buffer.from(tsa.checkpoint),
       trustAnchors: [trustAnchor],
     })

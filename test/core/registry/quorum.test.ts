@@ -4,7 +4,7 @@ import { fromBase64, sha256, toHex } from '../../../core/bytes.ts'
 import { fsck, type Difference } from '../../../core/fsck/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { EvidenceProof } from '../../../core/registry/proof/schemas.ts'
-import { verifyProof, verifyTimeStamp, type VerifyProofOptions } from '../../../core/verify/index.ts'
+import { verifyProof, verifyTimestamp, type VerifyProofOptions } from '../../../core/verify/index.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { openAuthorities } from '../../support/local-authorities.ts'
@@ -28,7 +28,7 @@ describe('answers over a quorum of timestamp authorities', () => {
         { name: 'b', assurance: 'independent', skewMs: 7_000 },
         { name: 'c', assurance: 'independent', skewMs: 60_000 },
       ])
-      for (const authority of authorities) authority.evidence = [KEPT]
+      for (const authority of authorities) authority.validationData = [KEPT]
       return { timestampAuthorities: authorities, quorum: 2 }
     })
     filled = await fillRegistry(sealed)
@@ -113,7 +113,7 @@ describe('answers over a quorum of timestamp authorities', () => {
     for (const { authority, token, checkpoint } of answer.tsas ?? []) {
       const { info } = authorities.find((each) => each.info.name === authority) as ScriptedAuthority
       const data = new TextEncoder().encode(checkpoint)
-      assert.ok(verifyTimeStamp(fromBase64(token) as Uint8Array, { data, trustAnchors: info.trustAnchors }))
+      assert.ok(verifyTimestamp(fromBase64(token) as Uint8Array, { data, trustAnchors: info.trustAnchors }))
     }
   })
 

@@ -40,8 +40,8 @@ describe('verifyProof', () => {
       path: overTheWire(await registry.proofs.proof(events[1]?.txId as string)),
     }
     const chain = chainOf(Object.values(answers))
-    const anchored: VerifyProofOptions['anchored'] = (anchor) => chain.get(anchor['txHash'])
-    options = { verifierKeys: [registry.verifierKey], trustAnchors: [trustAnchor], anchored }
+    const anchored: VerifyProofOptions['findTransaction'] = (anchor) => chain.get(anchor['txHash'])
+    options = { verifierKeys: [registry.verifierKey], trustAnchors: [trustAnchor], findTransaction: anchored }
   })
   after(async () => {
     await sealed.registry.close()
@@ -166,9 +166,9 @@ describe('verifyProof', () => {
     assert.deepEqual(steps({ verifierKeys: ['nonsense', ...keys, registry.verifierKey] }), [])
     assert.deepEqual(steps({ trustAnchors: [stranger.trustAnchor] }), ['event: timestamp'])
     assert.deepEqual(steps({ trustAnchors: [stranger.trustAnchor, trustAnchor] }), [])
-    assert.deepEqual(steps({ anchored: () => undefined }), ['event: anchor'])
+    assert.deepEqual(steps({ findTransaction: () => undefined }), ['event: anchor'])
     const found = { input: encodeUtf8('x'), blockNumber: 1, blockHash: '', blockTime: 0 }
-    assert.deepEqual(steps({ anchored: () => found }), ['event: anchor'])
+    assert.deepEqual(steps({ findTransaction: () => found }), ['event: anchor'])
   })
 
   it('never throws, whatever it is given', () => {

@@ -5,12 +5,13 @@ import * as asn1js from 'asn1js'
 import * as fc from 'fast-check'
 import * as pkijs from 'pkijs'
 import { concatBytes } from '../../../core/bytes.ts'
+import { isRegistryError } from '../../../core/errors.ts'
 import {
   MAX_CLOCK_SKEW_MS,
   MAX_TIMESTAMP_BYTES,
-  parseTimeStampResponse,
-  verifyTimeStamp,
-  type VerifyTimeStampOptions,
+  parseTimestampResponse,
+  verifyTimestamp,
+  type VerifyTimestampOptions,
 } from '../../../core/verify/index.ts'
 import {
   attribute,
@@ -31,7 +32,7 @@ import {
   type ResponseTerms,
 } from '../../support/test-authority.ts'
 
-const data = new TextEncoder().encode('what was there at that time')
+const data = new TextEncoder().encode('some data')
 const timeStamping: Extended = { critical: true, purposes: [OID.timeStamping] }
 
 async function authority(kind: KeyKind = 'P-256', name = 'root'): Promise<Issuer> {
@@ -52,25 +53,25 @@ const signer = await signerUnder(root)
 const anchors = [derOf(root.certificate)]
 const reply = (terms: Partial<ResponseTerms> = {}): Promise<Uint8Array> => response({ signer, data, ...terms })
 
-const verify = (der: Uint8Array, options: Partial<VerifyTimeStampOptions> = {}): ReturnType<typeof verifyTimeStamp> =>
-  verifyTimeStamp(der, { data, trustAnchors: anchors, ...options })
+const verify = (der: Uint8Array, options: Partial<VerifyTimestampOptions> = {}): ReturnType<typeof verifyTimestamp> =>
+  verifyTimestamp(der, { data, trustAnchors: anchors, ...options })
 
-/** The refusal's code, and its reason. */
-function refused(run: () => unknown, reason: RegExp): void {
+/** Asserts the error's code and message. */
+function assertRejected(run: () => unknown, reason: RegExp): void {
   assert.throws(run, (error: unknown) => {
-    assert.equal((error as { code?: unknown }).code, 'VERIFICATION_FAILED')
-    assert.match((error as Error).message, reason)
+    assert.ok(isRegistryError(error, 'VERIFICATION_FAILED'))
+    assert.match(error.message, reason)
     return true
   })
 }
 
-describe('verifyTimeStamp takes', () => {
-  test('a token as it should be, and tells what it claims', async () => {
+describe('verifyTimestamp accepts', () => {
+  test('a correct token, and returns what it states', async () => {
     const nonce = Uint8Array.of(0, 0, 0x91, 2, 3)
     const accuracy = new pkijs.Accuracy({ seconds: 1, millis: 500, micros: 250 })
     const der = await reply({ nonce, accuracy })
     const info = verify(der, { nonce, policy: DEFAULT_POLICY, at: DEFAULT_GEN_TIME.getTime() })
-    assert.deepEqual(info, parseTimeStampResponse(der))
+    assert.deepEqual(info, parseTimestampResponse(der))
     const { serialNumber, ...rest } = info
     assert.match(serialNumber, /^2a[0-9a-f]{16}$/)
     assert.deepEqual(rest, {
@@ -85,13 +86,13 @@ describe('verifyTimeStamp takes', () => {
 
   test('a digest in place of the data', async () => {
     const digest = new Uint8Array(createHash('sha384').update(data).digest())
-    const info = verifyTimeStamp(await reply({ hash: 'sha384' }), { digest, trustAnchors: anchors })
+    const info = verifyTimestamp(await reply({ hash: 'sha384' }), { digest, trustAnchors: anchors })
     assert.equal(info.hashAlgorithm, 'sha384')
   })
 
   for (const kind of ['P-256', 'P-384', 'P-521', 'RSA'] as const)
     for (const hash of ['sha256', 'sha384', 'sha512'] as const)
-      test(`${kind} with ${hash}, imprint, signature, ESSCertIDv2 and certificates alike`, async () => {
+      test(`${kind} with ${hash} in imprint, signature, ESSCertIDv2 and certificates`, async () => {
         const issuer = await authority(kind)
         const own = await signerUnder(issuer, { hash }, kind)
         const attributes: ResponseTerms['attributes'] = (all, made) => [
@@ -102,7 +103,7 @@ describe('verifyTimeStamp takes', () => {
         assert.equal(verify(der, { trustAnchors: [derOf(issuer.certificate)] }).hashAlgorithm, hash)
       })
 
-  test('an RSA signature that is named rsaEncryption', async () => {
+  test('an RSA signature with the algorithm rsaEncryption', async () => {
     const issuer = await authority('RSA')
     const own = await signerUnder(issuer, {}, 'RSA')
     const after = (signed: pkijs.SignedData): void => {
@@ -112,18 +113,18 @@ describe('verifyTimeStamp takes', () => {
     assert.ok(verify(der, { trustAnchors: [derOf(issuer.certificate)] }))
   })
 
-  test('a signer that is named by its key identifier', async () => {
+  test('a signer named by its key identifier', async () => {
     assert.ok(verify(await reply({ byKeyIdentifier: true })))
   })
 
-  test('ESSCertID with SHA-1, alone or beside ESSCertIDv2', async () => {
+  test('ESSCertID with SHA-1, alone or together with ESSCertIDv2', async () => {
     const alone: ResponseTerms['attributes'] = (all, own) => [...all.slice(0, 2), signingCertificateV1(derOf(own))]
     assert.ok(verify(await reply({ attributes: alone })))
     const both: ResponseTerms['attributes'] = (all, own) => [...all, signingCertificateV1(derOf(own))]
     assert.ok(verify(await reply({ attributes: both })))
   })
 
-  test('a path over intermediate authorities, in any order and among others', async () => {
+  test('a path through intermediate authorities, with certificates in any order and unrelated ones', async () => {
     const keys = await keyPair('P-256', 'intermediate')
     const between = { keys, certificate: await certificate({ name: 'between', keys, issuer: root, authority: {} }) }
     const own = await signerUnder(between)
@@ -135,98 +136,98 @@ describe('verifyTimeStamp takes', () => {
       assert.ok(verify(await response({ signer: own, data, certificates })))
   })
 
-  test('a signer that is a trust anchor itself, also where the token leaves its certificate out', async () => {
+  test('a signer that is itself a trust anchor, also if the token lacks its certificate', async () => {
     const trustAnchors = [derOf(signer.certificate)]
     assert.ok(verify(await reply(), { trustAnchors }))
     assert.ok(verify(await reply({ certificates: [] }), { trustAnchors }))
   })
 
-  test('certificates that have ended since', async () => {
+  test('certificates that expired after genTime', async () => {
     const own = await signerUnder(root, { notAfter: new Date('2026-06-01T12:00:01Z') })
     assert.ok(verify(await reply({ signer: own }), { at: Date.UTC(2039, 0, 1) }))
   })
 
-  test('a status of granted with modifications', async () => {
+  test('the status grantedWithMods', async () => {
     assert.ok(verify(await reply({ status: new pkijs.PKIStatusInfo({ status: pkijs.PKIStatus.grantedWithMods }) })))
   })
 })
 
-describe('verifyTimeStamp refuses', () => {
-  test('other data, other digests, and an imprint that is none of the data', async () => {
+describe('verifyTimestamp rejects', () => {
+  test('other data, other digests, and a wrong imprint', async () => {
     const der = await reply()
-    refused(() => verify(der, { data: new Uint8Array(3) }), /imprint/)
-    refused(() => verifyTimeStamp(der, { digest: new Uint8Array(32), trustAnchors: anchors }), /imprint/)
+    assertRejected(() => verify(der, { data: new Uint8Array(3) }), /imprint/)
+    assertRejected(() => verifyTimestamp(der, { digest: new Uint8Array(32), trustAnchors: anchors }), /imprint/)
     const imprint = new Uint8Array(randomBytes(32))
-    refused(() => verify(der.slice(), { data: imprint }), /imprint/)
+    assertRejected(() => verify(der.slice(), { data: imprint }), /imprint/)
     const wrong = await reply({ imprint })
-    refused(() => verify(wrong), /imprint/)
+    assertRejected(() => verify(wrong), /imprint/)
   })
 
-  test('an imprint of a weak hash, or of the wrong length', async () => {
+  test('an imprint with a weak hash or a wrong length', async () => {
     const weak = await reply({ hash: 'sha1' })
-    refused(() => verify(weak), /hash algorithm 1\.3\.14\.3\.2\.26 is not accepted/)
+    assertRejected(() => verify(weak), /hash algorithm 1\.3\.14\.3\.2\.26 is not accepted/)
     const short = await reply({ imprint: new Uint8Array(31) })
-    refused(() => verify(short), /31 bytes is not a sha256/)
+    assertRejected(() => verify(short), /31 bytes is not a sha256/)
   })
 
-  test('a nonce that differs or is missing', async () => {
+  test('a different or missing nonce', async () => {
     const der = await reply({ nonce: Uint8Array.of(1, 2, 3) })
-    refused(() => verify(der, { nonce: Uint8Array.of(1, 2, 4) }), /nonce is not that/)
+    assertRejected(() => verify(der, { nonce: Uint8Array.of(1, 2, 4) }), /nonce is not the one/)
     const without = await reply()
-    refused(() => verify(without, { nonce: Uint8Array.of(1, 2, 3) }), /nonce is missing/)
+    assertRejected(() => verify(without, { nonce: Uint8Array.of(1, 2, 3) }), /nonce is missing/)
   })
 
   test('another policy', async () => {
     const der = await reply({ policy: '1.2.3.4' })
-    refused(() => verify(der, { policy: DEFAULT_POLICY }), /policy is 1\.2\.3\.4/)
+    assertRejected(() => verify(der, { policy: DEFAULT_POLICY }), /got 1\.2\.3\.4/)
   })
 
   test('a genTime in the future', async () => {
     const der = await reply()
     assert.ok(verify(der, { at: DEFAULT_GEN_TIME.getTime() - MAX_CLOCK_SKEW_MS }))
-    refused(() => verify(der, { at: DEFAULT_GEN_TIME.getTime() - MAX_CLOCK_SKEW_MS - 1 }), /future/)
+    assertRejected(() => verify(der, { at: DEFAULT_GEN_TIME.getTime() - MAX_CLOCK_SKEW_MS - 1 }), /future/)
   })
 
-  test('a response without a token, and says why the authority gave none', () => {
+  test('a response without a token, with the reason of the authority', () => {
     const failInfo = new asn1js.BitString({ valueHex: Uint8Array.of(0x20, 1).buffer })
     const statusStrings = [new asn1js.Utf8String({ value: 'not\u0007 today' })]
     const status = new pkijs.PKIStatusInfo({ status: pkijs.PKIStatus.rejection, failInfo, statusStrings })
     const der = new Uint8Array(new pkijs.TimeStampResp({ status }).toSchema().toBER())
-    refused(() => verify(der), /answered rejection, badRequest, unacceptedPolicy "not {2}today"$/)
+    assertRejected(() => verify(der), /returned rejection, badRequest, unacceptedPolicy "not {2}today"$/)
     const granted = new pkijs.TimeStampResp({ status: new pkijs.PKIStatusInfo({ status: pkijs.PKIStatus.granted }) })
-    refused(() => verify(new Uint8Array(granted.toSchema().toBER())), /no token/)
+    assertRejected(() => verify(new Uint8Array(granted.toSchema().toBER())), /no token/)
   })
 
-  test('a rejection that brings a good token', async () => {
+  test('a rejection that contains a valid token', async () => {
     const der = await reply({ status: new pkijs.PKIStatusInfo({ status: pkijs.PKIStatus.rejection }) })
-    refused(() => verify(der), /answered rejection$/)
+    assertRejected(() => verify(der), /returned rejection$/)
   })
 
-  test('a signature that is wrong, another key’s, or of another kind', async () => {
+  test('a wrong signature, one by another key, and one of another type', async () => {
     const broken = await reply({
       after: ({ signerInfos: [info] }) => {
         const view = info?.signature.valueBlock.valueHexView
         if (view) view[view.length - 1] = (view.at(-1) ?? 0) ^ 1
       },
     })
-    refused(() => verify(broken), /signature is wrong/)
+    assertRejected(() => verify(broken), /signature is wrong/)
     const other = await reply({ signer: { ...signer, keys: await keyPair('P-256', 'other') } })
-    refused(() => verify(other), /signature is wrong/)
+    assertRejected(() => verify(other), /signature is wrong/)
     const kind = await reply({
       after: ({ signerInfos: [info] }) => {
         if (info) info.signatureAlgorithm.algorithmId = '1.2.840.113549.1.1.11'
       },
     })
-    refused(() => verify(kind), /kind of the signer's key/)
+    assertRejected(() => verify(kind), /type of the signer's key/)
     const weak = await reply({
       after: ({ signerInfos: [info] }) => {
         if (info) info.signatureAlgorithm.algorithmId = '1.2.840.10045.4.1'
       },
     })
-    refused(() => verify(weak), /signature algorithm 1\.2\.840\.10045\.4\.1 is not accepted/)
+    assertRejected(() => verify(weak), /signature algorithm 1\.2\.840\.10045\.4\.1 is not accepted/)
   })
 
-  test('content that is not what was signed', async () => {
+  test('content that was not signed', async () => {
     const other = await reply({ data: new TextEncoder().encode('other data') })
     const content = (der: Uint8Array): pkijs.SignedData => {
       const token = pkijs.TimeStampResp.fromBER(der).timeStampToken
@@ -239,10 +240,10 @@ describe('verifyTimeStamp refuses', () => {
         )
       },
     })
-    refused(() => verify(swapped, { data: new TextEncoder().encode('other data') }), /message-digest/)
+    assertRejected(() => verify(swapped, { data: new TextEncoder().encode('other data') }), /message-digest/)
   })
 
-  test('signed attributes that are wrong, missing, double or absent', async () => {
+  test('signed attributes that are wrong, missing or duplicated', async () => {
     const cases: readonly [RegExp, NonNullable<ResponseTerms['attributes']>][] = [
       [
         /content-type/,
@@ -250,7 +251,7 @@ describe('verifyTimeStamp refuses', () => {
       ],
       [/content-type/, (all) => all.slice(1)],
       [/message-digest/, (all) => all.filter(({ type }) => type !== OID.messageDigest)],
-      [/there twice/, (all) => [...all, attribute(OID.messageDigest, octets(new Uint8Array(32)))]],
+      [/occurs twice/, (all) => [...all, attribute(OID.messageDigest, octets(new Uint8Array(32)))]],
       [
         /not exactly one value/,
         (all) => [
@@ -266,31 +267,31 @@ describe('verifyTimeStamp refuses', () => {
       [/ESSCertID is not that/, (all) => [...all.slice(0, 2), signingCertificateV2(derOf(root.certificate))]],
       [/ESSCertID is not that/, (all) => [...all.slice(0, 2), signingCertificateV1(derOf(root.certificate))]],
       [/ESSCertID is not that/, (all) => [...all, signingCertificateV1(derOf(root.certificate))]],
-      [/ESSCertID cannot be read/, (all) => [...all.slice(0, 2), attribute(OID.signingCertificateV2, octets(data))]],
+      [/ESSCertID is malformed/, (all) => [...all.slice(0, 2), attribute(OID.signingCertificateV2, octets(data))]],
     ]
     for (const [reason, attributes] of cases) {
       const der = await reply({ attributes })
-      refused(() => verify(der), reason)
+      assertRejected(() => verify(der), reason)
     }
     const none = await reply({ after: ({ signerInfos: [info] }) => void (info && delete info.signedAttrs) })
-    refused(() => verify(none), /content-type/)
+    assertRejected(() => verify(none), /content-type/)
   })
 
-  test('content that is not a TSTInfo, and a TSTInfo that cannot be understood', async () => {
+  test('content that is not a TSTInfo, and an unsupported TSTInfo', async () => {
     const cases: readonly [RegExp, Partial<ResponseTerms>][] = [
       [/not a TSTInfo/, { eContentType: OID.data }],
       [/malformed/, { content: () => Uint8Array.of(4, 1, 0) }],
-      [/1 bytes trail/, { content: (der) => concatBytes(der, Uint8Array.of(0)) }],
+      [/TSTInfo is followed by 1 more bytes/, { content: (der) => concatBytes(der, Uint8Array.of(0)) }],
       [/version 2/, { content: (der) => der.with(der.indexOf(2) + 2, 2) }],
       [/critical extension 1\.2\.3/, { tstExtensions: [extension('1.2.3', true, new asn1js.Null())] }],
     ]
     for (const [reason, terms] of cases) {
       const der = await reply(terms)
-      refused(() => verify(der), reason)
+      assertRejected(() => verify(der), reason)
     }
   })
 
-  test('a genTime that is no UTC time', async () => {
+  test('a genTime that is not a UTC time', async () => {
     const text = '20260601120000.25Z'
     for (const other of [
       '20260601120000.250',
@@ -302,23 +303,23 @@ describe('verifyTimeStamp refuses', () => {
       const content = (der: Uint8Array): Uint8Array =>
         new Uint8Array(Buffer.from(Buffer.from(der).toString('latin1').replace(text, other), 'latin1'))
       const der = await reply({ content })
-      refused(() => verify(der), /genTime|malformed/)
+      assertRejected(() => verify(der), /genTime|malformed/)
     }
   })
 
-  test('no signer, and more than one', async () => {
+  test('no signer, and more than one signer', async () => {
     const none = await reply({ after: (signed) => void (signed.signerInfos = []) })
-    refused(() => verify(none), /0 signers/)
+    assertRejected(() => verify(none), /0 signers/)
     const two = await reply({ after: (signed) => void signed.signerInfos.push(...signed.signerInfos) })
-    refused(() => verify(two), /2 signers/)
+    assertRejected(() => verify(two), /2 signers/)
   })
 
-  test('a token whose signer has no certificate in it', async () => {
+  test('a token without the certificate of its signer', async () => {
     const der = await reply({ certificates: [root.certificate] })
-    refused(() => verify(der), /certificate is not in it/)
+    assertRejected(() => verify(der), /certificate is not in it/)
   })
 
-  test('a signer that is not for timestamps', async () => {
+  test('a certificate that is not for timestamps', async () => {
     const cases: readonly [RegExp, SignerTerms][] = [
       [/has no extended key usage/, { extendedKeyUsage: undefined }],
       [/not critical/, { extendedKeyUsage: { critical: false, purposes: [OID.timeStamping] } }],
@@ -328,58 +329,58 @@ describe('verifyTimeStamp refuses', () => {
       ],
       [/not timeStamping alone/, { extendedKeyUsage: { critical: true, purposes: [OID.codeSigning] } }],
       [/allows no signature/, { keyUsage: 0x20 }],
-      [/1\.2\.3 is there twice/, { extensions: [1, 2].map(() => extension('1.2.3', false, new asn1js.Null())) }],
-      [/critical extension 1\.2\.3 is not understood/, { extensions: [extension('1.2.3', true, new asn1js.Null())] }],
+      [/1\.2\.3 occurs twice/, { extensions: [1, 2].map(() => extension('1.2.3', false, new asn1js.Null())) }],
+      [/critical extension 1\.2\.3 is not supported/, { extensions: [extension('1.2.3', true, new asn1js.Null())] }],
     ]
     for (const [reason, terms] of cases) {
       const der = await reply({ signer: await signerUnder(root, terms) })
-      refused(() => verify(der), reason)
+      assertRejected(() => verify(der), reason)
     }
   })
 })
 
 describe('the path to a trust anchor', () => {
-  test('is refused where the signer was not valid at genTime', async () => {
+  test('is rejected if the signer was not valid at genTime', async () => {
     for (const terms of [
       { notAfter: new Date('2026-06-01T12:00:00Z') },
       { notBefore: new Date('2026-06-01T12:00:01Z') },
     ]) {
       const der = await reply({ signer: await signerUnder(root, terms) })
-      refused(() => verify(der), /of the signer: it was not valid/)
+      assertRejected(() => verify(der), /of the signer: it was not valid/)
     }
   })
 
-  test('is refused where an issuer was not valid at genTime, the anchor too', async () => {
+  test('is rejected if an issuer or the anchor was not valid at genTime', async () => {
     const keys = await keyPair('P-256', 'root')
     const expired = await certificate({ name: 'root', keys, authority: {}, notAfter: new Date('2026-01-01T00:00:00Z') })
     const der = await reply()
-    refused(() => verify(der, { trustAnchors: [derOf(expired)] }), /of an issuer: it was not valid/)
+    assertRejected(() => verify(der, { trustAnchors: [derOf(expired)] }), /of an issuer: it was not valid/)
   })
 
-  test('is refused where nobody known issued the signer', async () => {
+  test('is rejected if no known certificate issued the signer', async () => {
     const der = await reply()
-    refused(() => verify(der, { trustAnchors: [] }), /nobody known issued it/)
+    assertRejected(() => verify(der, { trustAnchors: [] }), /no known certificate issued it/)
     const stranger = await authority('P-256', 'stranger')
-    refused(() => verify(der, { trustAnchors: [derOf(stranger.certificate)] }), /nobody known issued it/)
+    assertRejected(() => verify(der, { trustAnchors: [derOf(stranger.certificate)] }), /no known certificate issued it/)
   })
 
-  test('is refused where an authority of the same name has another key', async () => {
+  test('is rejected if an authority of the same name has another key', async () => {
     const keys = await keyPair('P-256', 'impostor')
-    // Without a key identifier to tell them apart, only the signature does.
+    // There is no key identifier, so only the signature tells them apart.
     const impostor = { keys, certificate: await certificate({ name: 'root', keys, authority: {} }) }
     const own = await signerUnder(impostor)
     const der = await response({ signer: own, data, certificates: [own.certificate, impostor.certificate] })
-    refused(() => verify(der), /the signature below it is not its own/)
+    assertRejected(() => verify(der), /did not sign the certificate below it/)
   })
 
-  test('is refused over an issuer that may not issue', async () => {
+  test('is rejected with an issuer that may not issue', async () => {
     const keys = await keyPair('P-256', 'intermediate')
     const cases: readonly [RegExp, SignerTerms][] = [
       [/not a CA/, { authority: undefined }],
-      [/nobody known issued it|not a CA|may not sign/, { keyUsage: 0x80 }],
-      [/leaves out timeStamping/, { extendedKeyUsage: { critical: false, purposes: [OID.codeSigning] } }],
+      [/no known certificate issued it|not a CA|may not sign/, { keyUsage: 0x80 }],
+      [/does not include timeStamping/, { extendedKeyUsage: { critical: false, purposes: [OID.codeSigning] } }],
       [
-        /2\.5\.29\.30 is not understood/,
+        /2\.5\.29\.30 is not supported/,
         { extensions: [extension('2.5.29.30', true, new asn1js.Sequence({ value: [] }))] },
       ],
     ]
@@ -390,11 +391,11 @@ describe('the path to a trust anchor', () => {
       }
       const own = await signerUnder(between)
       const der = await response({ signer: own, data, certificates: [own.certificate, between.certificate] })
-      refused(() => verify(der), reason)
+      assertRejected(() => verify(der), reason)
     }
   })
 
-  test('is refused where it is longer than an authority allows', async () => {
+  test('is rejected if it is longer than an authority allows', async () => {
     const rootKeys = await keyPair('P-256', 'root')
     const keys = await keyPair('P-256', 'intermediate')
     const limited = async (pathLength: number): Promise<Uint8Array> => {
@@ -406,19 +407,22 @@ describe('the path to a trust anchor', () => {
     const der = await response({ signer: own, data, certificates: [own.certificate, between.certificate] })
     assert.ok(verify(der, { trustAnchors: [await limited(1)] }))
     const anchor = await limited(0)
-    refused(() => verify(der, { trustAnchors: [anchor] }), /path length is exceeded/)
+    assertRejected(() => verify(der, { trustAnchors: [anchor] }), /path length constraint is exceeded/)
   })
 
-  test('is refused over weak keys and weak signatures', async () => {
+  test('is rejected with weak keys and weak signatures', async () => {
     const weakKey = await authority('RSA-1024')
     const own = await signerUnder(weakKey)
     const der = await response({ signer: own, data })
-    refused(() => verify(der, { trustAnchors: [derOf(weakKey.certificate)] }), /RSA key of 1024 bits/)
+    assertRejected(() => verify(der, { trustAnchors: [derOf(weakKey.certificate)] }), /RSA key of 1024 bits/)
     const bySha1 = await reply({ signer: await signerUnder(root, { hash: 'sha1' }) })
-    refused(() => verify(bySha1), /signature algorithm 1\.2\.840\.10045\.4\.1 below it is not accepted/)
+    assertRejected(
+      () => verify(bySha1),
+      /signature algorithm 1\.2\.840\.10045\.4\.1 of the certificate below it is not accepted/,
+    )
   })
 
-  test('ends over authorities that vouch for each other', async () => {
+  test('is searched to an end if two authorities issued each other', async () => {
     const [a, b] = [await keyPair('P-256', 'a'), await keyPair('P-256', 'b')]
     const rootA = { keys: a, certificate: await certificate({ name: 'a', keys: a, authority: {} }) }
     const rootB = { keys: b, certificate: await certificate({ name: 'b', keys: b, authority: {} }) }
@@ -426,10 +430,10 @@ describe('the path to a trust anchor', () => {
     const bByA = await certificate({ name: 'b', keys: b, issuer: rootA, authority: {} })
     const own = await signerUnder(rootA)
     const der = await response({ signer: own, data, certificates: [own.certificate, aByB, bByA] })
-    refused(() => verify(der), /nobody known issued it/)
+    assertRejected(() => verify(der), /no known certificate issued it/)
   })
 
-  test('is given up after so many issuers of one name', async () => {
+  test('is rejected after too many issuers of the same name', async () => {
     const chain: Issuer[] = []
     for (let i = 0; i < 31; i += 1) {
       const keys = await keyPair('P-256', `namesake ${i}`)
@@ -440,49 +444,51 @@ describe('the path to a trust anchor', () => {
     const own = await signerUnder(chain.at(-1) ?? root)
     const certificates = [own.certificate, ...chain.map((link) => link.certificate)]
     const der = await response({ signer: own, data, certificates })
-    refused(() => verify(der), /more than 64 issuers to try/)
+    assertRejected(() => verify(der), /more than 64 possible issuers/)
   })
 
-  test('is not led astray by a certificate that carries another one as PEM', async () => {
-    // A certificate for something else, honestly issued under the same root: node:crypto would find it inside the forged one.
+  test('is not confused by a certificate that carries another one as PEM', async () => {
+    // A correct certificate for another purpose, under the same root: node:crypto would find it inside the forged one.
     const keys = await keyPair('P-256', 'signer')
-    const honest = await certificate({
+    const correct = await certificate({
       name: 'web server',
       keys,
       issuer: root,
       extendedKeyUsage: { critical: false, purposes: [OID.codeSigning] },
     })
     const lines =
-      Buffer.from(derOf(honest))
+      Buffer.from(derOf(correct))
         .toString('base64')
         .match(/.{1,64}/g) ?? []
     const pem = ['', '-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
-    const nobody = await authority('P-256', 'nobody')
-    const forged = await signerUnder(nobody, {
+    const unknown = await authority('P-256', 'unknown')
+    const forged = await signerUnder(unknown, {
       extensions: [extension('1.2.3', false, new asn1js.Utf8String({ value: pem }))],
     })
     const der = await response({ signer: forged, data })
-    refused(() => verify(der), /not DER/)
+    assertRejected(() => verify(der), /not DER/)
   })
 })
 
 describe('hostile bytes', () => {
   test('trailing bytes, after the response and inside it', async () => {
     const der = await reply()
-    refused(() => verify(concatBytes(der, Uint8Array.of(0))), /1 bytes trail/)
-    const parsed = asn1js.fromBER(der.slice()).result as asn1js.Sequence
-    parsed.valueBlock.value.push(new asn1js.Null())
-    const longer = new Uint8Array(new asn1js.Sequence({ value: parsed.valueBlock.value }).toBER())
-    refused(() => verify(longer), /values trail the token/)
+    assertRejected(() => verify(concatBytes(der, Uint8Array.of(0))), /response is followed by 1 more bytes/)
+    const { result } = asn1js.fromBER(der.slice())
+    assert.ok(result instanceof asn1js.Sequence)
+    const longer = new Uint8Array(
+      new asn1js.Sequence({ value: [...result.valueBlock.value, new asn1js.Null()] }).toBER(),
+    )
+    assertRejected(() => verify(longer), /token is followed by other values/)
   })
 
-  test('every truncation', async () => {
+  test('every truncation of a token', async () => {
     const der = await reply()
     for (let length = 0; length < der.length; length += 1)
       assert.throws(() => verify(der.subarray(0, length)), { code: 'VERIFICATION_FAILED' })
   })
 
-  test('garbage, also of good tokens’ bytes', async () => {
+  test('random bytes, and random changes of a valid token', async () => {
     const der = await reply()
     fc.assert(
       fc.property(
@@ -498,7 +504,7 @@ describe('hostile bytes', () => {
           try {
             assert.deepEqual(verify(bytes), verify(der))
           } catch (error) {
-            assert.equal((error as { code?: string }).code, 'VERIFICATION_FAILED')
+            assert.ok(isRegistryError(error, 'VERIFICATION_FAILED'))
           }
         },
       ),
@@ -506,32 +512,34 @@ describe('hostile bytes', () => {
     )
   })
 
-  test('too much of it, too deep, too many values, at no cost', () => {
-    const start = performance.now()
-    refused(() => verify(new Uint8Array(10_000_000)), /10000000 bytes/)
-    refused(() => verify(new Uint8Array(MAX_TIMESTAMP_BYTES + 1)), /at most/)
-    const deep = new Uint8Array(MAX_TIMESTAMP_BYTES)
-    for (let at = 0; at < deep.length; at += 2) deep.set([0x30, 0x80], at)
-    refused(() => verify(deep), /not ASN\.1/)
-    const nulls = new Uint8Array(MAX_TIMESTAMP_BYTES - 4)
-    for (let at = 0; at < nulls.length; at += 2) nulls.set([0x05, 0x00], at)
-    const many = concatBytes(
-      Uint8Array.of(0x30, 0x83, nulls.length >> 16, (nulls.length >> 8) & 0xff, nulls.length & 0xff),
-      nulls,
-    )
-    assert.throws(() => verify(many.subarray(0, MAX_TIMESTAMP_BYTES)), { code: 'VERIFICATION_FAILED' })
-    // Some milliseconds here; the bound is for machines that are busy.
-    assert.ok(performance.now() - start < 3000)
+  test('too many bytes: the size is checked before anything is parsed', () => {
+    assertRejected(() => verify(new Uint8Array(10_000_000)), /10000000 bytes, the limit is/)
+    assertRejected(() => verify(new Uint8Array(MAX_TIMESTAMP_BYTES + 1)), /the limit is/)
   })
 
-  test('a crowd of certificates', async () => {
+  test('too much nesting: parsing stops at a fixed depth', () => {
+    const deep = new Uint8Array(MAX_TIMESTAMP_BYTES)
+    for (let at = 0; at < deep.length; at += 2) deep.set([0x30, 0x80], at)
+    assertRejected(() => verify(deep), /nesting depth exceeded/)
+  })
+
+  test('too many values: parsing stops at a fixed number', () => {
+    const nulls = new Uint8Array(MAX_TIMESTAMP_BYTES - 6)
+    for (let at = 0; at < nulls.length; at += 2) nulls.set([0x05, 0x00], at)
+    const length = [nulls.length >> 16, (nulls.length >> 8) & 0xff, nulls.length & 0xff]
+    const many = concatBytes(Uint8Array.of(0x30, 0x83, ...length), nulls)
+    assert.ok(many.length <= MAX_TIMESTAMP_BYTES)
+    assertRejected(() => verify(many), /node count exceeded/)
+  })
+
+  test('too many certificates', async () => {
     const der = await reply({
       certificates: [signer.certificate, ...Array<pkijs.Certificate>(40).fill(root.certificate)],
     })
-    refused(() => verify(der), /41 certificates/)
+    assertRejected(() => verify(der), /41 certificates/)
   })
 
-  test('leave the caller’s bytes as they were', async () => {
+  test('the caller’s bytes are not modified', async () => {
     const der = await reply()
     const before = der.slice()
     verify(der)

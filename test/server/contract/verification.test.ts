@@ -3,7 +3,7 @@ import { createHash, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { verifyTimeStamp } from '../../../core/verify/index.ts'
+import { verifyTimestamp } from '../../../core/verify/index.ts'
 import { formOf, startService, type Answer, type Company, type Service } from '../../support/service.ts'
 
 const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
@@ -243,7 +243,7 @@ describe('verification', () => {
     const { tsa } = (await verify(id)).body
     assert.equal(token.toString('base64'), tsa.token)
     const ca = new X509Certificate(await readFile(join(service.directory, 'tsa', 'ca.pem')))
-    const verified = verifyTimeStamp(new Uint8Array(token), {
+    const verified = verifyTimestamp(new Uint8Array(token), {
       data: new Uint8Array(Buffer.from(tsa.checkpoint)),
       trustAnchors: [new Uint8Array(ca.raw)],
     })

@@ -10,39 +10,39 @@ import type { Check, Commit, SealerHost, ValidationData, Write } from '../core/p
 import { msUntilDue, type Schedule } from './schedule.ts'
 
 /** A round without a quorum holds the next one up for so long: what is down must not keep the others from newer checkpoints. */
-const PATIENCE_MS = 60_000
+const MISSING_QUORUM_TIMEOUT_MS = 60_000
 const MAX_ATTEMPTS = 20
 
 /** What an authority is to stamp now, or when to ask again. */
-export type Round = { readonly checkpoint: Pick<CheckpointRecord, 'size' | 'note'> } | { readonly dueInMs: number }
+export type StampTask = { readonly checkpoint: Pick<CheckpointRecord, 'size' | 'note'> } | { readonly dueInMs: number }
 
 /** A token, and what goes with it. */
-export interface Stamped {
+export interface NewToken {
   readonly token: StampToken
   /** The whole response. */
   readonly response: Uint8Array
-  readonly evidence: readonly ValidationData[]
+  readonly validationData: readonly ValidationData[]
 }
 
-type Identity = Pick<StampToken, 'authority' | 'trustAnchors'>
+type AuthorityIdentity = Pick<StampToken, 'authority' | 'trustAnchors'>
 
 /**
  * Which checkpoint the authorities stamp together: the largest that one of them has stamped, until it is time for the newest. All of it
  * is read from the store, so that restarts and other processes find the same round. Tokens are added one by one, each with its log entry
  * in one commit; with the one that makes the quorum, the partial stamp becomes a stamp.
  */
-export class StampRounds {
+export class StampCoordinator {
   readonly #host: SealerHost
   readonly #reader: LogReader
   readonly #quorum: number
-  readonly #pace: Schedule
+  readonly #schedule: Schedule
   #stampedSize = 0
 
   constructor(host: SealerHost, reader: LogReader, quorum: number, pace: Schedule) {
     this.#host = host
     this.#reader = reader
     this.#quorum = quorum
-    this.#pace = pace
+    this.#schedule = pace
   }
 
   /** Size of the newest checkpoint with a quorum, 0 where there is none. */
@@ -55,19 +55,19 @@ export class StampRounds {
     this.#stampedSize = Math.max(this.#stampedSize, (await this.#reader.latestStamp())?.size ?? 0)
   }
 
-  async current(authority: Identity): Promise<Round> {
+  async nextTask(authority: AuthorityIdentity): Promise<StampTask> {
     const [stamp, partial] = await Promise.all([this.#reader.latestStamp(), this.#reader.latestPartialStamp()])
     this.#stampedSize = Math.max(this.#stampedSize, stamp?.size ?? 0)
     // Read after the stamps, so that it is never behind them.
     const newest = await this.#reader.latestCheckpoint()
-    if (newest === undefined) return { dueInMs: this.#pace.pollIntervalMs }
+    if (newest === undefined) return { dueInMs: this.#schedule.pollIntervalMs }
     const round = (partial?.size ?? 0) > (stamp?.size ?? 0) ? partial : stamp
     if (round === undefined) return { checkpoint: newest }
     const hasQuorum = round === stamp || this.#hasQuorum(round)
     // The quorum may have been lowered since.
     if (hasQuorum && round === partial) await this.#store(round)
-    const { intervalMs, pollIntervalMs } = this.#pace
-    const pauseMs = hasQuorum ? intervalMs : Math.max(intervalMs, PATIENCE_MS)
+    const { intervalMs, pollIntervalMs } = this.#schedule
+    const pauseMs = hasQuorum ? intervalMs : Math.max(intervalMs, MISSING_QUORUM_TIMEOUT_MS)
     const dueInMs = msUntilDue(round.beganAt, pauseMs, this.#host.clock.now())
     if (newest.size > round.size && dueInMs <= 0) return { checkpoint: newest }
     const isStamped = round.tokens.some((token) => isSameAuthority(token, authority))
@@ -76,7 +76,7 @@ export class StampRounds {
   }
 
   /** Adds a token to its checkpoint's stamp, unless its authority is there already: then another process was faster. */
-  add({ size, note }: Pick<CheckpointRecord, 'size' | 'note'>, stamped: Stamped): Promise<void> {
+  addToken({ size, note }: Pick<CheckpointRecord, 'size' | 'note'>, stamped: NewToken): Promise<void> {
     return this.#store({ size, checkpoint: note, tokens: [], beganAt: this.#host.clock.now() }, stamped)
   }
 
@@ -85,7 +85,7 @@ export class StampRounds {
   }
 
   /** Decides on what is stored, commits, and decides anew where another token was faster. */
-  async #store(first: StampRecord, stamped?: Stamped): Promise<void> {
+  async #store(first: StampRecord, stamped?: NewToken): Promise<void> {
     const [whole, partial] = [logKeys.stamp(first.size), logKeys.partialStamp(first.size)]
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const [stamp, part] = await this.#host.records.get([whole, partial])
@@ -113,7 +113,7 @@ export class StampRounds {
     throw new RegistryError('UNAVAILABLE', 'Too many others write to the same stamp; it is tried again')
   }
 
-  async #withToken(commit: Commit, stamped: Stamped | undefined): Promise<Commit> {
+  async #withToken(commit: Commit, stamped: NewToken | undefined): Promise<Commit> {
     if (stamped === undefined) return commit
     const opening = tokenOpening(stamped.response)
     const entry = entryOf(opening)
@@ -122,20 +122,20 @@ export class StampRounds {
       writes: [
         ...(commit.writes ?? []),
         { key: logKeys.controlOpening(toHex(entry)), value: opening },
-        ...(await this.#newEvidence(stamped)),
+        ...(await this.#newValidationData(stamped)),
       ],
       append: entry,
     }
   }
 
   /** Only what is not there yet: a list of revoked certificates goes with a thousand tokens. */
-  async #newEvidence({ token, evidence }: Stamped): Promise<readonly Write[]> {
+  async #newValidationData({ token, validationData: evidence }: NewToken): Promise<readonly Write[]> {
     const values = new Map(token.evidence.map(({ sha256 }, i) => [logKeys.validationData(sha256), evidence[i]?.der]))
     const stored = await this.#host.records.get([...values.keys()])
     return [...values].flatMap(([key, value], i) => (stored[i] === undefined && value ? [{ key, value }] : []))
   }
 
-  #log({ size, tokens }: StampRecord, isWhole: boolean, stamped: Stamped | undefined): void {
+  #log({ size, tokens }: StampRecord, isWhole: boolean, stamped: NewToken | undefined): void {
     const { authority, serialNumber } = stamped?.token ?? {}
     const fields = { size, authority, serialNumber, tokens: tokens.length, quorum: this.#quorum }
     this.#host.logger.info(fields, isWhole ? 'checkpoint stamped' : 'checkpoint stamped by one of the quorum')

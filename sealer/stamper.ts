@@ -3,23 +3,26 @@ import { encodeUtf8, equalBytes, sha256, toBase64, toHex } from '../core/bytes.t
 import { RegistryError } from '../core/errors.ts'
 import type { CheckpointRecord, StampToken } from '../core/log/records.ts'
 import type { TimestampAuthority, ValidationData } from '../core/ports.ts'
-import type { StampRounds } from './stamp-rounds.ts'
+import type { StampCoordinator } from './stamp-coordinator.ts'
 
 /** Has one authority stamp each round's checkpoint, whatever the others do. What is not stored yet is stamped again. */
 export class Stamper {
-  readonly #rounds: StampRounds
+  readonly #coordinator: StampCoordinator
   readonly #authority: TimestampAuthority
   readonly #trustAnchors: readonly string[]
 
-  constructor(rounds: StampRounds, authority: TimestampAuthority, trustAnchors: readonly string[]) {
-    this.#rounds = rounds
+  constructor(rounds: StampCoordinator, authority: TimestampAuthority, trustAnchors: readonly string[]) {
+    this.#coordinator = rounds
     this.#authority = authority
     this.#trustAnchors = trustAnchors
   }
 
   /** Stamps, if it is time. Answers when to look again, in ms. */
   async step(signal: AbortSignal): Promise<number> {
-    const round = await this.#rounds.current({ authority: this.#authority.info.name, trustAnchors: this.#trustAnchors })
+    const round = await this.#coordinator.nextTask({
+      authority: this.#authority.info.name,
+      trustAnchors: this.#trustAnchors,
+    })
     if ('dueInMs' in round) return round.dueInMs
     await this.#stamp(round.checkpoint, signal)
     return 0
@@ -27,7 +30,7 @@ export class Stamper {
 
   /** Learns of the newest stamp, and stamps nothing. */
   async observe(): Promise<void> {
-    await this.#rounds.observe()
+    await this.#coordinator.observe()
   }
 
   async #stamp(checkpoint: Pick<CheckpointRecord, 'size' | 'note'>, signal: AbortSignal): Promise<void> {
@@ -35,14 +38,14 @@ export class Stamper {
     const response = await this.#authority.stamp(bytes, signal)
     const evidence = await this.#authority.validationDataOf(response, signal)
     const token = await this.#read(response, bytes, evidence)
-    await this.#rounds.add(checkpoint, { token, response, evidence })
+    await this.#coordinator.addToken(checkpoint, { token, response, validationData: evidence })
   }
 
   async #read(response: Uint8Array, stamped: Uint8Array, evidence: readonly ValidationData[]): Promise<StampToken> {
     // Loaded with the first token: the ASN.1 libraries are not small.
-    const { parseTimeStampResponse } = await import('../core/verify/timestamp.ts')
+    const { parseTimestampResponse } = await import('../core/verify/timestamp.ts')
     const { name, assurance } = this.#authority.info
-    const info = parseTimeStampResponse(response)
+    const info = parseTimestampResponse(response)
     if (!equalBytes(info.imprint, createHash(info.hashAlgorithm).update(stamped).digest()))
       throw new RegistryError('AUTHORITY_FAILED', `${name} stamped something else than the checkpoint`)
     return {

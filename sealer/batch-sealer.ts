@@ -34,7 +34,7 @@ export interface SealPass {
 }
 
 /** Leaf tiles that are made before their batch is begun. */
-interface LeafTilesAhead {
+interface PrecomputedTiles {
   readonly oldSize: number
   readonly newSize: number
   readonly tiles: Promise<readonly Uint8Array[]>
@@ -60,11 +60,11 @@ export class BatchSealer {
   /** The size whose checkpoint is known to be stored. */
   #signedSize = 0
   /** No entry before this place that is not sealed is an event. */
-  #noEventBefore = 0
+  #noEventBeforeIndex = 0
   /** When the oldest event of the open batch was first seen. */
-  #openSince: number | null = null
+  #batchOpenedAt: number | null = null
   /** The next batch of a backlog, while it is hashed. */
-  #ahead: LeafTilesAhead | undefined
+  #precomputed: PrecomputedTiles | undefined
 
   constructor(host: SealerHost, reader: LogReader, engine: TreeEngine, ids: IdSource, rules: BatchRules) {
     this.#host = host
@@ -84,17 +84,17 @@ export class BatchSealer {
     const logSize = await this.#host.records.logSize()
     const { size } = head.record
     if (!(await this.#hasEvent(size, logSize))) {
-      this.#openSince = null
+      this.#batchOpenedAt = null
       return { head: head.record, logSize, dueInMs: null }
     }
     const now = this.#host.clock.now()
     // A clock that was set back must not keep a batch open for longer than maxWait.
-    this.#openSince = Math.min(this.#openSince ?? now, now)
-    const dueInMs = this.#openSince + this.#rules.maxWaitMs - now
+    this.#batchOpenedAt = Math.min(this.#batchOpenedAt ?? now, now)
+    const dueInMs = this.#batchOpenedAt + this.#rules.maxWaitMs - now
     if (!isForced && dueInMs > 0 && logSize - size < this.#rules.maxLeaves)
       return { head: head.record, logSize, dueInMs }
     await this.#sealBatch(head, Math.min(logSize, size + this.#rules.maxLeaves), logSize)
-    this.#openSince = null
+    this.#batchOpenedAt = null
     return { head: (await this.#signedHead()).record, logSize, dueInMs: 0 }
   }
 
@@ -108,8 +108,8 @@ export class BatchSealer {
 
   /** Waits for what was begun ahead, so that nothing reads the store afterwards. Requires that no pass is under way. */
   async close(): Promise<void> {
-    await this.#ahead?.tiles.catch(() => {})
-    this.#ahead = undefined
+    await this.#precomputed?.tiles.catch(() => {})
+    this.#precomputed = undefined
   }
 
   /**
@@ -168,13 +168,13 @@ export class BatchSealer {
   /** True where an entry from `from` on is an event's: one whose opening is not among those of keys and tokens. */
   async #hasEvent(from: number, to: number): Promise<boolean> {
     const { records } = this.#host
-    for (let at = Math.max(from, this.#noEventBefore); at < to; at += SCAN_ENTRIES) {
+    for (let at = Math.max(from, this.#noEventBeforeIndex); at < to; at += SCAN_ENTRIES) {
       const packed = await records.readLog(at, Math.min(SCAN_ENTRIES, to - at))
       const openings: string[] = []
       for (let i = 0; i < packed.length; i += HASH_BYTES)
         openings.push(logKeys.controlOpening(toHex(packed.subarray(i, i + HASH_BYTES))))
       if ((await records.get(openings)).includes(undefined)) return true
-      this.#noEventBefore = at + openings.length
+      this.#noEventBeforeIndex = at + openings.length
     }
     return false
   }
@@ -183,8 +183,8 @@ export class BatchSealer {
   async #sealBatch({ record: head, version }: Head, end: number, logSize: number): Promise<void> {
     const { records, clock, logger } = this.#host
     const begun = performance.now()
-    const growth = await this.#grow(head, end)
-    if (end + this.#rules.maxLeaves <= logSize) this.#hashAhead(end, end + this.#rules.maxLeaves)
+    const growth = await this.#integrate(head, end)
+    if (end + this.#rules.maxLeaves <= logSize) this.#precomputeNext(end, end + this.#rules.maxLeaves)
     const batch: BatchRecord = {
       id: this.#ids.next(),
       start: head.size,
@@ -212,10 +212,10 @@ export class BatchSealer {
   }
 
   /** Where a worker dies, the same again in this thread: a machine that cannot run workers still seals. */
-  async #grow(head: TreeHeadRecord, newSize: number): Promise<Integration> {
+  async #integrate(head: TreeHeadRecord, newSize: number): Promise<Integration> {
     const { size: oldSize, root } = head
-    const ahead = this.#ahead
-    this.#ahead = undefined
+    const ahead = this.#precomputed
+    this.#precomputed = undefined
     const isAhead = ahead?.oldSize === oldSize && ahead.newSize === newSize
     const grow = async (engine: TreeEngine, leafTiles: Promise<readonly Uint8Array[]>): Promise<Integration> =>
       integrate(
@@ -236,11 +236,11 @@ export class BatchSealer {
    * Hashes the next batch of a backlog while this one is committed and signed: the log's entries do not change, so nothing else has to be
    * known. It is used if that batch is then the next one.
    */
-  #hashAhead(oldSize: number, newSize: number): void {
+  #precomputeNext(oldSize: number, newSize: number): void {
     const tiles = this.#leafTiles(this.#engine, oldSize, newSize)
     // What failed is thrown to who uses it.
     tiles.catch(() => {})
-    this.#ahead = { oldSize, newSize, tiles }
+    this.#precomputed = { oldSize, newSize, tiles }
   }
 
   async #leafTiles(engine: TreeEngine, oldSize: number, newSize: number): Promise<readonly Uint8Array[]> {

@@ -11,10 +11,10 @@ import {
   type CheckpointRecord,
 } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, PreparedAnchor, SealerHost, Version, Write } from '../core/ports.ts'
-import { anchorWrite, isSameChain, preparedOf, withConfirmation, type Confirmed } from './anchor-record.ts'
+import { anchorWrite, isSameChain, preparedOf, withConfirmation, type ConfirmedStatus } from './anchor-record.ts'
 import { msUntilDue, type Schedule } from './schedule.ts'
 import { reviewUnsettled } from './reorg.ts'
-import { anchorFrontierWrites } from './anchor-frontier.ts'
+import { addToFrontierWrites } from './anchor-frontier.ts'
 
 export interface AnchorSchedule extends Schedule {
   /** A transaction that is stuck or refused is replaced when it is so old, ms. */
@@ -25,7 +25,7 @@ export interface AnchorSchedule extends Schedule {
 const POLLS_PER_REVIEW = 10
 
 /** The anchor head and the version by which every change of an anchor is checked: so all changes are in one order. */
-interface Head {
+interface AnchorHead {
   readonly record: AnchorHeadRecord
   readonly version: Version | null
 }
@@ -38,7 +38,7 @@ export class Anchorer {
   readonly #host: SealerHost
   readonly #reader: LogReader
   readonly #anchor: Anchor
-  readonly #pace: AnchorSchedule
+  readonly #schedule: AnchorSchedule
   #anchoredSize = 0
   #reviewedAt: number | undefined
 
@@ -46,7 +46,7 @@ export class Anchorer {
     this.#host = host
     this.#reader = reader
     this.#anchor = anchor
-    this.#pace = pace
+    this.#schedule = pace
   }
 
   /** Size of the newest confirmed anchor, 0 where there is none. */
@@ -59,30 +59,30 @@ export class Anchorer {
     const head = await this.observe()
     if (await this.#review(head, signal)) return 0
     const { outstanding } = head.record
-    if (outstanding === null) return this.#begin(head, signal)
+    if (outstanding === null) return this.#startNext(head, signal)
     const anchor = await this.#reader.anchor(outstanding)
     if (anchor === undefined)
       throw new RegistryError(
         'CORRUPT',
         `The record of the outstanding anchor of size ${outstanding} is gone: restore the store from a backup`,
       )
-    if (!isSameChain(anchor.info, this.#anchor.info)) return this.#leave(head, anchor, signal)
-    return anchor.state === 'prepared' ? this.#send(head, anchor, signal) : this.#follow(head, anchor, signal)
+    if (!isSameChain(anchor.info, this.#anchor.info)) return this.#abandonOtherChain(head, anchor, signal)
+    return anchor.state === 'prepared' ? this.#send(head, anchor, signal) : this.#poll(head, anchor, signal)
   }
 
   /** Learns how far anchoring is, and does nothing for it. */
-  async observe(): Promise<Head> {
+  async observe(): Promise<AnchorHead> {
     const head = await this.#head()
     this.#anchoredSize = head.record.confirmedSize
     return head
   }
 
   /** Prepares an anchor for the newest checkpoint, where there is a new one and it is time. */
-  async #begin(head: Head, signal: AbortSignal): Promise<number> {
+  async #startNext(head: AnchorHead, signal: AbortSignal): Promise<number> {
     const checkpoint = await this.#reader.latestCheckpoint()
     const last = await this.#reader.latestAnchor()
-    if (checkpoint === undefined || checkpoint.size <= (last?.size ?? 0)) return this.#pace.pollIntervalMs
-    const dueInMs = msUntilDue(last?.transactions[0]?.preparedAt, this.#pace.intervalMs, this.#host.clock.now())
+    if (checkpoint === undefined || checkpoint.size <= (last?.size ?? 0)) return this.#schedule.pollIntervalMs
+    const dueInMs = msUntilDue(last?.transactions[0]?.preparedAt, this.#schedule.intervalMs, this.#host.clock.now())
     if (dueInMs > 0) return dueInMs
     const anchor = await this.#prepare(checkpoint, signal)
     await this.#store(head, anchor, { ...head.record, outstanding: anchor.size })
@@ -102,7 +102,7 @@ export class Anchorer {
   }
 
   /** Sends the stored bytes. What fails but was taken shows in the status; what is refused again and again is replaced. */
-  async #send(head: Head, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
+  async #send(head: AnchorHead, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
     const last = anchor.transactions.at(-1) as AnchorTransaction
     try {
       await this.#anchor.broadcast(preparedOf(last).raw, signal)
@@ -116,20 +116,21 @@ export class Anchorer {
     const sentSize = Math.max(head.record.sentSize, anchor.size)
     await this.#store(head, { ...anchor, state: 'sent' }, { ...head.record, sentSize })
     this.#host.logger.info({ size: anchor.size, ref: last.ref }, 'anchor sent')
-    return this.#pace.pollIntervalMs
+    return this.#schedule.pollIntervalMs
   }
 
   /** Asks after every transaction there was: a replacement must not hide an original that was mined. */
-  async #follow(head: Head, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
+  async #poll(head: AnchorHead, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
     const { transactions } = anchor
     const statuses = await this.#anchor.status(transactions.map(preparedOf), signal)
     const at = statuses.findIndex(({ state }) => state === 'confirmed')
-    if (at >= 0) return this.#confirm(head, anchor, transactions[at] as AnchorTransaction, statuses[at] as Confirmed)
+    if (at >= 0)
+      return this.#confirm(head, anchor, transactions[at] as AnchorTransaction, statuses[at] as ConfirmedStatus)
     const live = statuses.filter(({ state }) => state === 'pending' || state === 'included')
     if (live.length > 0) {
       const isStuck = live.every((status) => status.state === 'pending' && status.stuck)
       if (isStuck && this.#isOld(transactions.at(-1))) return this.#replace(head, anchor, statuses, signal)
-      return this.#pace.pollIntervalMs
+      return this.#schedule.pollIntervalMs
     }
     // Dropped or reorged away: the same bytes again. The last one that can still be included.
     const unknown = transactions.findLast((_, i) => statuses[i]?.state === 'unknown')
@@ -144,7 +145,7 @@ export class Anchorer {
       if (!this.#isOld(transactions.at(-1))) throw error
       return this.#replace(head, anchor, statuses, signal)
     }
-    return this.#pace.pollIntervalMs
+    return this.#schedule.pollIntervalMs
   }
 
   /**
@@ -152,7 +153,7 @@ export class Anchorer {
    * them can be included any more and a newer checkpoint covers it, that one is anchored instead.
    */
   async #replace(
-    head: Head,
+    head: AnchorHead,
     anchor: AnchorRecord,
     statuses: readonly AnchorStatus[],
     signal: AbortSignal,
@@ -176,7 +177,7 @@ export class Anchorer {
   }
 
   /** It is of a chain that this process does not anchor on: the newest checkpoint takes its place, on the chain that is. */
-  async #leave(head: Head, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
+  async #abandonOtherChain(head: AnchorHead, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
     const { size, root, checkpoint, info } = anchor
     this.#host.logger.warn({ size, chain: info }, 'the outstanding anchor is of another chain: it is given up')
     const newest = (await this.#reader.latestCheckpoint()) ?? { size, root, note: checkpoint }
@@ -187,7 +188,12 @@ export class Anchorer {
     return 0
   }
 
-  async #confirm(head: Head, anchor: AnchorRecord, { ref }: AnchorTransaction, status: Confirmed): Promise<number> {
+  async #confirm(
+    head: AnchorHead,
+    anchor: AnchorRecord,
+    { ref }: AnchorTransaction,
+    status: ConfirmedStatus,
+  ): Promise<number> {
     const { blockNumber, settled } = status
     const { unsettled, sentSize } = head.record
     const confirmedSize = Math.max(head.record.confirmedSize, anchor.size)
@@ -200,7 +206,7 @@ export class Anchorer {
         outstanding: null,
         unsettled: settled ? unsettled : [...unsettled, anchor.size],
       },
-      await anchorFrontierWrites(this.#host.records, { size: anchor.size, blockNumber }),
+      await addToFrontierWrites(this.#host.records, { size: anchor.size, blockNumber }),
     )
     this.#anchoredSize = confirmedSize
     this.#host.logger.info({ size: anchor.size, ref, blockNumber }, 'anchor confirmed')
@@ -208,10 +214,10 @@ export class Anchorer {
   }
 
   /** Looks after confirmed anchors that are not settled, now and then. True where something changed. */
-  async #review(head: Head, signal: AbortSignal): Promise<boolean> {
+  async #review(head: AnchorHead, signal: AbortSignal): Promise<boolean> {
     const { records, clock, logger } = this.#host
     if (head.record.unsettled.length === 0) return false
-    if (msUntilDue(this.#reviewedAt, this.#pace.pollIntervalMs * POLLS_PER_REVIEW, clock.now()) > 0) return false
+    if (msUntilDue(this.#reviewedAt, this.#schedule.pollIntervalMs * POLLS_PER_REVIEW, clock.now()) > 0) return false
     const review = await reviewUnsettled({ records, reader: this.#reader, anchor: this.#anchor }, head.record, signal)
     this.#reviewedAt = clock.now()
     if (review === undefined) return false
@@ -226,24 +232,29 @@ export class Anchorer {
   }
 
   #isOld(transaction: AnchorTransaction | undefined): boolean {
-    return msUntilDue(transaction?.preparedAt, this.#pace.replaceAfterMs, this.#host.clock.now()) <= 0
+    return msUntilDue(transaction?.preparedAt, this.#schedule.replaceAfterMs, this.#host.clock.now()) <= 0
   }
 
   #transactionOf({ ref, raw }: PreparedAnchor): AnchorTransaction {
     return { ref, raw: toBase64(raw), preparedAt: this.#host.clock.now() }
   }
 
-  async #head(): Promise<Head> {
+  async #head(): Promise<AnchorHead> {
     const [entry] = await this.#host.records.get([logKeys.anchorHead()])
     return { record: decodeRecord<AnchorHeadRecord>(entry) ?? NO_ANCHORS, version: entry?.version ?? null }
   }
 
-  async #store(head: Head, anchor: AnchorRecord, record: AnchorHeadRecord, more: readonly Write[] = []): Promise<void> {
+  async #store(
+    head: AnchorHead,
+    anchor: AnchorRecord,
+    record: AnchorHeadRecord,
+    more: readonly Write[] = [],
+  ): Promise<void> {
     await this.#commit(head, record, [anchorWrite(anchor), ...more])
   }
 
   /** One commit for anchors and the head. A conflict is another sealer's step: the next step reads what it left. */
-  async #commit(head: Head, record: AnchorHeadRecord, writes: readonly Write[]): Promise<void> {
+  async #commit(head: AnchorHead, record: AnchorHeadRecord, writes: readonly Write[]): Promise<void> {
     await this.#host.records.commit({
       checks: [{ key: logKeys.anchorHead(), version: head.version }],
       writes: [...writes, { key: logKeys.anchorHead(), value: encodeRecord(record) }],
