@@ -1,52 +1,101 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
-import type { Bench } from './run/case.ts'
-import { blobs } from './cases/blobs.ts'
-import { engine } from './cases/engine.ts'
-import { growth } from './cases/growth.ts'
-import { http } from './cases/http.ts'
-import { ingest } from './cases/ingest.ts'
-import { limit } from './cases/limit.ts'
-import { machine } from './run/machine.ts'
-import { postgres } from './cases/postgres.ts'
-import { scaling } from './cases/scaling.ts'
-import { sealing } from './cases/sealing.ts'
-import { servers } from './cases/servers.ts'
-import { store } from './cases/store.ts'
+import { CASES, STANDARD_CASE } from './cases/index.ts'
+import { compareBuilds } from './compare/index.ts'
+import { SCENARIO_NAMES } from './compare/scenarios.ts'
+import type { BenchCase, BenchResult, Row } from './run/case.ts'
+import { describeMachine, formatMachine } from './run/machine.ts'
+import { HELP, parseCommand, type Command } from './run/options.ts'
+import { createProgress } from './run/progress.ts'
+import { redrawPicture, saveResult, type RecordedResult } from './run/results.ts'
+import { formatTable, wrap } from './run/table.ts'
 
-/** `npm run bench [-- --quick] [-- --only growth,…]`: runs, shows how far it is, and writes `bench/results/NAME.json`. */
-const BENCHES: readonly Bench[] = [
-  engine,
-  limit,
-  scaling,
-  sealing,
-  store,
-  ingest,
-  http,
-  growth,
-  blobs,
-  postgres,
-  servers,
-]
+/** The command line of `npm run bench`. Exit codes: 0 done, 2 wrong arguments; anything else is a failure. */
 
-const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
-const names = values.only?.split(',') ?? BENCHES.map(({ name }) => name)
-const unknown = names.filter((name) => !BENCHES.some((bench) => bench.name === name))
-if (unknown.length > 0) {
-  console.error(`No such benchmark: ${unknown.join(', ')}. There are: ${BENCHES.map(({ name }) => name).join(', ')}`)
-  process.exit(2)
+const WIDTH = 100
+const QUICK_NOTE = 'QUICK RUN: it only shows that the benchmark works. Its figures mean nothing. Nothing is saved.'
+
+const progress = createProgress(process.stderr)
+
+const print = (text: string): void => {
+  progress.clear()
+  console.log(text)
 }
 
-for (const bench of BENCHES.filter(({ name }) => names.includes(name))) {
-  console.log(`\n${bench.name}: ${bench.about}`)
-  const [begun, where] = [performance.now(), machine()]
-  const result = await bench.run({ quick: values.quick, progress: (text) => console.error(`  … ${text}`) })
-  console.table(result.rows)
-  console.log(result.findings)
-  const seconds = Math.round((performance.now() - begun) / 1_000)
-  console.log(`  took ${seconds} s`)
-  if (values.quick) continue
-  await mkdir('bench/results', { recursive: true })
-  const record = { bench: bench.name, at: new Date().toISOString(), machine: where, seconds, ...result }
-  await writeFile(`bench/results/${bench.name}.json`, `${JSON.stringify(record, null, 2)}\n`)
+const printParagraph = (text: string): void => print(`\n${wrap(text, WIDTH).join('\n')}`)
+
+async function measure(bench: BenchCase, quick: boolean): Promise<RecordedResult> {
+  const [begin, at, machine] = [performance.now(), new Date().toISOString(), describeMachine()]
+  const show = (text: string): void => progress.show(`${bench.name}: ${text}`)
+  const result = await bench.run({ quick, progress: show })
+  const seconds = Math.round((performance.now() - begin) / 1_000)
+  return { bench: bench.name, at, machine, seconds, ...result }
 }
+
+/** Notes that belong to rows but would make the table too wide. */
+function notesOf({ columns }: BenchCase, { rows }: BenchResult): readonly string[] {
+  if ('note' in columns) return []
+  const labelOf = (row: Row): string => Object.values(row).find((value) => typeof value === 'string') ?? ''
+  const notes = rows.filter(({ note = '' }) => note !== '').map((row) => `${labelOf(row)}: ${row['note']}`)
+  return [...new Set(notes)]
+}
+
+function printResult(bench: BenchCase, result: RecordedResult): void {
+  print(`\n${formatTable(bench.columns, result.rows)}`)
+  for (const note of notesOf(bench, result)) print(wrap(`* ${note}`, WIDTH).join('\n'))
+  printParagraph(`${bench.conclude(result)} Measured on ${formatMachine(result.machine)}.`)
+}
+
+async function runCases(
+  names: readonly string[],
+  { quick, save }: { readonly quick: boolean; readonly save: boolean },
+) {
+  if (quick) print(QUICK_NOTE)
+  for (const bench of CASES.filter(({ name }) => names.includes(name))) {
+    print(`\n${bench.name}: ${bench.measures}`)
+    const result = await measure(bench, quick)
+    printResult(bench, result)
+    if (save) await saveResult(bench, result)
+    print(`\nTook ${result.seconds} s.${save ? ` Saved in bench/results/${bench.name}.json.` : ''}`)
+  }
+  if (quick) print(`\n${QUICK_NOTE}`)
+}
+
+async function drawAll(): Promise<void> {
+  for (const bench of CASES) {
+    const path = await redrawPicture(bench)
+    if (path !== undefined) print(path)
+  }
+}
+
+async function compare({ names, against, rounds, quick }: Extract<Command, { kind: 'compare' }>): Promise<void> {
+  if (quick) print(QUICK_NOTE)
+  const report = await compareBuilds({ names, against, rounds, quick, progress: (text) => progress.show(text) })
+  print(`\n${formatTable(report.columns, report.rows)}`)
+  printParagraph(`${report.conclusion} Measured on ${formatMachine(describeMachine())}.`)
+}
+
+const listCases = (): string =>
+  formatTable(
+    { name: 'name', measures: 'measures' },
+    CASES.map(({ name, measures }) => ({ name, measures })),
+  )
+
+async function main(command: Command): Promise<void> {
+  switch (command.kind) {
+    case 'help':
+      return print(HELP)
+    case 'list':
+      return print(listCases())
+    case 'draw':
+      return drawAll()
+    case 'compare':
+      return compare(command)
+    case 'run':
+      return runCases(command.names, command)
+    case 'error':
+      console.error(command.message)
+      process.exitCode = 2
+  }
+}
+
+const known = { cases: CASES.map(({ name }) => name), standard: STANDARD_CASE.name, comparisons: SCENARIO_NAMES }
+await main(parseCommand(process.argv.slice(2), known))

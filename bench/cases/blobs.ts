@@ -1,80 +1,58 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { openS3Blobs } from '../../adapters/s3/index.ts'
 import type { BlobStore } from '../../core/ports.ts'
 import { openBucketBlobs, openFileBlobs } from '../../server/startup/blobs.ts'
 import { loadConfig, type Config } from '../../server/settings/config.ts'
 import { Ceph, cephIsMissing, CREDENTIALS } from '../../test/support/ceph.ts'
-import { shown, type Bench, type Row } from '../run/case.ts'
+import { formatFinding, roundFigure, type BenchCase, type Row } from '../run/case.ts'
+import { inTemporaryFolder, secondsInFlight } from '../workload/concurrency.ts'
 
-/**
- * Files in a bucket against files on this machine, in one run: many small ones, and one large at a time. The bucket is the
- * one that EVIDENCE_S3_BUCKET and the other settings name, as the server reads them; without one, it is in a Ceph of the bench's own,
- * which keeps its objects in memory. Local files lie below TMPDIR, which must be a real disk. Everything written is deleted again.
- */
 const BUCKET = 'evidence-bench'
 const SMALL_BYTES = 100_000
 const MIB = 1024 * 1024
 const LARGE_BYTES = 100 * MIB
+const WIDTHS = [1, 16] as const
+const LOCAL = 'local files'
 const CHUNK = randomBytes(65_536)
 
 async function* bodyOf(bytes: number): AsyncGenerator<Uint8Array> {
   for (let left = bytes; left > 0; left -= CHUNK.length) yield CHUNK.subarray(0, Math.min(left, CHUNK.length))
 }
 
-async function read(store: BlobStore, key: string): Promise<void> {
+async function readBlob(store: BlobStore, key: string): Promise<void> {
   let bytes = 0
-  const found = await store.get(key)
-  for await (const chunk of found?.body ?? []) bytes += chunk.length
-  if (found?.size !== bytes) throw new Error(`${key} came back with ${bytes} bytes`)
+  const blob = await store.get(key)
+  for await (const chunk of blob?.body ?? []) bytes += chunk.length
+  if (blob?.size !== bytes) throw new Error(`${key} was read with ${bytes} bytes`)
 }
 
-const seconds = async (work: () => Promise<unknown>): Promise<number> => {
-  const begun = performance.now()
-  await work()
-  return (performance.now() - begun) / 1_000
+interface Measurement {
+  readonly operation: string
+  readonly value: number
+  readonly unit: string
 }
 
-/** Does `work` for each key, so many at a time. */
-async function each(keys: readonly string[], inFlight: number, work: (key: string) => Promise<unknown>): Promise<void> {
-  const left = [...keys]
-  const worker = async (): Promise<void> => {
-    for (let key = left.pop(); key !== undefined; key = left.pop()) await work(key)
-  }
-  await Promise.all(Array.from({ length: inFlight }, worker))
-}
-
-async function measure(
-  name: string,
-  store: BlobStore,
-  files: number,
-  progress: (text: string) => void,
-): Promise<{ readonly rows: Row[]; readonly of: Readonly<Record<string, number>> }> {
-  const rows: Row[] = []
-  const of: Record<string, number> = {}
-  const note = (what: string, value: number, unit: string): void => {
-    rows.push({ store: name, what, value: shown(value), unit })
-    of[what] = value
-    progress(`${name}: ${what}`)
-  }
-  const small = { maxBytes: SMALL_BYTES }
-  for (const inFlight of [1, 16]) {
-    const keys = Array.from({ length: files }, () => randomUUID())
-    const timed = async (what: string, work: (key: string) => Promise<unknown>): Promise<void> =>
-      note(`${what} 100 kB, ${inFlight} at once`, files / (await seconds(() => each(keys, inFlight, work))), 'files/s')
-    await timed('put', (key) => store.put(key, bodyOf(SMALL_BYTES), small))
-    await timed('get', (key) => read(store, key))
-    await timed('delete', (key) => store.delete(key))
-  }
+async function* measureStore(store: BlobStore, files: number): AsyncGenerator<Measurement> {
+  for (const width of WIDTHS) yield* measureSmall(store, files, width)
   const key = randomUUID()
+  const put = () => store.put(key, bodyOf(LARGE_BYTES), { maxBytes: LARGE_BYTES })
   const mib = LARGE_BYTES / MIB
-  const put = (): Promise<unknown> => store.put(key, bodyOf(LARGE_BYTES), { maxBytes: LARGE_BYTES })
-  note('put 100 MiB', mib / (await seconds(put)), 'MiB/s')
-  note('get 100 MiB', mib / (await seconds(() => read(store, key))), 'MiB/s')
+  yield { operation: 'put 100 MiB', value: mib / (await secondsInFlight(1, 1, put)), unit: 'MiB/s' }
+  const get = () => readBlob(store, key)
+  yield { operation: 'get 100 MiB', value: mib / (await secondsInFlight(1, 1, get)), unit: 'MiB/s' }
   await store.delete(key)
-  return { rows, of }
+}
+
+async function* measureSmall(store: BlobStore, files: number, width: number): AsyncGenerator<Measurement> {
+  const keys = Array.from({ length: files }, () => randomUUID())
+  const time = async (name: string, work: (key: string) => Promise<unknown>): Promise<Measurement> => ({
+    operation: `${name} 100 kB, ${width} at once`,
+    value: files / (await secondsInFlight(files, width, (i) => work(keys[i] ?? ''))),
+    unit: 'files/s',
+  })
+  yield await time('put', (key) => store.put(key, bodyOf(SMALL_BYTES), { maxBytes: SMALL_BYTES }))
+  yield await time('get', (key) => readBlob(store, key))
+  yield await time('delete', (key) => store.delete(key))
 }
 
 interface Bucket {
@@ -83,9 +61,9 @@ interface Bucket {
   stop(): Promise<void>
 }
 
-/** That of the settings, else one in a Ceph of its own. `undefined`, said in a line, where there is none. */
+/** The bucket of the settings, or one in a new Ceph. `undefined`, with a progress line, if neither is available. */
 async function openBucket(progress: (text: string) => void): Promise<Bucket | undefined> {
-  // The configuration is always one to run where no flags are given.
+  // Without flags the configuration is always one for a server.
   const { run: config } = loadConfig({ args: [], env: process.env }) as { readonly run: Config }
   if (config.s3Bucket !== undefined) {
     const store = await openBucketBlobs(config)
@@ -107,34 +85,50 @@ async function openBucket(progress: (text: string) => void): Promise<Bucket | un
   return { store, service: "Ceph's gateway on this machine, its objects in memory", stop: () => ceph.stop() }
 }
 
-export const blobs: Bench = {
+/**
+ * Many small files and one large file in an S3 bucket and on this machine.
+ *
+ * The bucket is the one that EVIDENCE_S3_BUCKET and the other settings name, as the server reads them. Without one, it is
+ * in a new Ceph that keeps its objects in memory, so the bucket has neither a network nor a disk: real services are
+ * slower. Local files lie below TMPDIR, which must be on a real disk. Everything written is deleted again.
+ */
+export const blobs: BenchCase = {
   name: 'blobs',
-  about: 'files in a bucket against files on this machine',
+  measures: 'files in an S3 bucket against files on this machine',
+  columns: { store: 'store', operation: 'operation', value: 'figure', unit: 'unit' },
   async run({ quick, progress }) {
     const files = quick ? 50 : 500
-    const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
     const bucket = await openBucket(progress)
-    const opened: BlobStore[] = []
-    try {
-      opened.push(await openFileBlobs(directory))
-      if (bucket !== undefined) opened.push(bucket.store)
-      const measured = []
-      for (const [n, store] of opened.entries())
-        measured.push(await measure(n === 0 ? 'local files' : 'S3', store, files, progress))
-      const [local, other] = measured
-      const findings = Object.entries(other?.of ?? {}).map(([what, value]) => [
-        `${what}: S3 of local`,
-        shown(value / (local?.of[what] ?? Number.NaN)),
-      ])
-      return {
-        settings: { files, smallBytes: SMALL_BYTES, largeBytes: LARGE_BYTES, s3: bucket?.service ?? 'none' },
-        rows: measured.flatMap(({ rows }) => rows),
-        findings: Object.fromEntries(findings) as Record<string, number>,
+    const opened: { readonly name: string; readonly store: BlobStore }[] = []
+    const rows: Row[] = []
+    const rates = new Map<string, number>()
+    await inTemporaryFolder(async (directory) => {
+      try {
+        opened.push({ name: LOCAL, store: await openFileBlobs(directory) })
+        if (bucket !== undefined) opened.push({ name: 'S3', store: bucket.store })
+        for (const { name, store } of opened)
+          for await (const { operation, value, unit } of measureStore(store, files)) {
+            rows.push({ store: name, operation, value: roundFigure(value), unit })
+            rates.set(`${name} ${operation}`, value)
+            progress(`${name}: ${operation}`)
+          }
+      } finally {
+        await Promise.all(opened.map(({ store }) => store.close()))
+        await bucket?.stop()
       }
-    } finally {
-      await Promise.all(opened.map((store) => store.close()))
-      await bucket?.stop()
-      await rm(directory, { recursive: true })
-    }
+    })
+    const sizes = { files, smallBytes: SMALL_BYTES, largeBytes: LARGE_BYTES }
+    return { settings: { ...sizes, s3: bucket?.service ?? 'none' }, rows, findings: ratiosOf(rates) }
   },
+  conclude: (result) =>
+    `In S3, writing small files 16 at once reaches ${formatFinding(result, 'put 100 kB, 16 at once: S3 of local')} and ` +
+    `reading them ${formatFinding(result, 'get 100 kB, 16 at once: S3 of local')} of the rate of local files.`,
+}
+
+/** The rate in the bucket divided by that of local files, for each operation. */
+function ratiosOf(rates: ReadonlyMap<string, number>): Record<string, number> {
+  const operations = [...rates.keys()].filter((key) => key.startsWith('S3 ')).map((key) => key.slice('S3 '.length))
+  const ratio = (operation: string): number =>
+    roundFigure((rates.get(`S3 ${operation}`) ?? Number.NaN) / (rates.get(`${LOCAL} ${operation}`) ?? Number.NaN))
+  return Object.fromEntries(operations.map((operation) => [`${operation}: S3 of local`, ratio(operation)]))
 }

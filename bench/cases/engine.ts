@@ -1,100 +1,151 @@
-import { median, shown, type Bench, type Row } from '../run/case.ts'
+import { TREE_BUILDERS } from '../peers/tree-builders.ts'
+import { formatFinding, median, roundFigure, type BenchCase, type BenchContext, type Row } from '../run/case.ts'
 import { runChild } from '../run/child.ts'
-import { CONTESTANTS, type Measured } from '../programs/tree.ts'
+import { barsOf } from '../run/picture.ts'
+import type { TreeMeasurement } from '../workload/tree-measurement.ts'
 
-const SIZES = [2 ** 10, 2 ** 14, 2 ** 17, 2 ** 20]
-const QUICK_SIZES = [2 ** 10, 2 ** 14]
+const SIZES = [2 ** 10, 2 ** 14, 2 ** 17, 2 ** 20] as const
+const QUICK_SIZES = [2 ** 10, 2 ** 14] as const
 const ROUNDS = 3
-/** One that takes longer for a tree and its proofs is left out of larger sizes. */
+/** An implementation that exceeds this for a tree with its proofs is left out of larger sizes. */
 const LIMIT_MS = 120_000
 
-/** Ours against what npm has, in one run, each time in a process of its own: a tree, all of its proofs, and the memory for both. */
-export const engine: Bench = {
+/**
+ * A Merkle tree and all of its inclusion proofs in memory: this library, trees written by hand over node:crypto, and
+ * packages from npm.
+ *
+ * Fair because every implementation gets the same entries in a process of its own, warmed up for 0.3 s, in turns. The
+ * roots must be equal, every proof must have log2(n) hashes, and one byte of each hash is read.
+ */
+export const engine: BenchCase = {
   name: 'engine',
-  about: 'a tree and all its proofs: ours, by hand, and what npm has; each in a process of its own',
-  async run({ quick, progress }) {
-    const rows: Row[] = []
-    const medians = new Map<string, Measured>()
-    const over = new Set<string>()
-    for (const size of quick ? QUICK_SIZES : SIZES) {
-      const runs = new Map<string, Measured[]>()
-      for (let round = 0; round < (quick ? 1 : ROUNDS); round++)
-        for (const key of Object.keys(CONTESTANTS)) {
-          // A slow one is measured once.
-          if (over.has(key) || (round > 0 && tookLong(runs.get(key)?.[0]))) continue
-          const measured = await runOne(key, size)
-          if (measured === undefined) over.add(key)
-          else runs.set(key, [...(runs.get(key) ?? []), measured])
-          progress(`2^${Math.log2(size)} leaves, ${key}${measured === undefined ? ': over the limit' : ''}`)
-        }
-      assertSame(runs, size)
-      for (const [key, make] of Object.entries(CONTESTANTS)) {
-        const { name, otherwise = '' } = make()
-        const measured = middle(runs.get(key) ?? [])
-        if (measured === undefined) {
-          rows.push({
-            leaves: size,
-            contestant: name,
-            note: `not measured: took over ${LIMIT_MS / 1000} s, or the memory`,
-          })
-          continue
-        }
-        medians.set(`${key} ${size}`, measured)
-        rows.push({
-          leaves: size,
-          contestant: name,
-          treeMs: shown(measured.treeMs),
-          leavesPerSecond: shown((size / measured.treeMs) * 1000),
-          allProofsMs: shown(measured.proofsMs),
-          proofsPerSecond: shown((size / measured.proofsMs) * 1000),
-          peakMiB: shown(measured.peakMiB),
-          note: otherwise,
-        })
-      }
-    }
-    const settings = { rounds: quick ? 1 : ROUNDS, limitSeconds: LIMIT_MS / 1000, entries: 'SHA-256 of 0, 1, 2, …' }
-    return { settings, rows, findings: findings(medians, (quick ? QUICK_SIZES : SIZES).at(-1) as number) }
+  measures: 'a Merkle tree and all its proofs in memory: this library, written by hand, and packages from npm',
+  columns: {
+    leaves: 'leaves',
+    implementation: 'implementation',
+    treeMs: 'tree, ms',
+    leavesPerSecond: 'leaves/s',
+    allProofsMs: 'all proofs, ms',
+    proofsPerSecond: 'proofs/s',
+    peakMiB: 'peak, MiB',
   },
-}
-
-const tookLong = (measured: Measured | undefined): boolean =>
-  measured !== undefined && measured.treeMs + measured.proofsMs > LIMIT_MS / 8
-
-/** `undefined` where it did not end in time, or ran out of memory. */
-const runOne = (key: string, size: number): Promise<Measured | undefined> =>
-  runChild<Measured>('./programs/tree.ts', [key, String(size)], LIMIT_MS).catch(() => undefined)
-
-function middle(runs: readonly Measured[]): Measured | undefined {
-  const [first] = runs
-  return (
-    first && {
-      ...first,
-      treeMs: median(runs.map(({ treeMs }) => treeMs)),
-      proofsMs: median(runs.map(({ proofsMs }) => proofsMs)),
-      peakMiB: median(runs.map(({ peakMiB }) => peakMiB)),
+  picture: {
+    title: 'A tree of 2^20 leaves and all its proofs',
+    unit: 'leaves or proofs per second (logarithmic)',
+    isLogarithmic: true,
+    bars: (rows) =>
+      barsOf(({ implementation }) => String(implementation), {
+        leavesPerSecond: 'tree',
+        proofsPerSecond: 'all proofs',
+      })(largestOf(rows)),
+  },
+  async run(context) {
+    const { quick } = context
+    const sizes = quick ? QUICK_SIZES : SIZES
+    const rounds = quick ? 1 : ROUNDS
+    const tooSlow = new Set<string>()
+    const rows: Row[] = []
+    let medians: Medians = new Map()
+    for (const size of sizes) {
+      const runs = await measureSize({ size, rounds, tooSlow, context })
+      assertEqualTrees(runs, size)
+      medians = new Map(
+        [...runs].flatMap(([key, measured]) => (measured.length === 0 ? [] : [[key, medianOf(measured)]])),
+      )
+      rows.push(...Object.keys(TREE_BUILDERS).map((key) => rowOf(key, size, medians.get(key))))
     }
-  )
+    const settings = { rounds, limitSeconds: LIMIT_MS / 1000, entries: 'SHA-256 of 0, 1, 2, …' }
+    return { settings, rows, findings: { leaves: sizes.at(-1) ?? 0, ...findingsOf(medians) } }
+  },
+  conclude: (result) =>
+    `At ${formatFinding(result, 'leaves')} leaves this library on one thread builds the tree ` +
+    `${formatFinding(result, 'oneThreadOverCreateHash')} times as fast as createHash and ` +
+    `${formatFinding(result, 'oneThreadOverMerkletreejs')} times as fast as merkletreejs, ` +
+    `and makes all proofs ${formatFinding(result, 'bulkProofsOverMerkletreejs')} times as fast as merkletreejs.`,
 }
 
-/** Whoever builds the tree of RFC 6962 comes to the same root, and everyone to log2(n) hashes a proof. */
-function assertSame(runs: ReadonlyMap<string, readonly Measured[]>, size: number): void {
+type Medians = ReadonlyMap<string, TreeMeasurement>
+
+const largestOf = (rows: readonly Row[]): readonly Row[] => {
+  const largest = Math.max(...rows.map(({ leaves }) => Number(leaves)))
+  return rows.filter(({ leaves }) => leaves === largest)
+}
+
+interface SizeRequest {
+  readonly size: number
+  readonly rounds: number
+  /** Implementations to leave out. Extended by those that exceed the limit. */
+  readonly tooSlow: Set<string>
+  readonly context: BenchContext
+}
+
+async function measureSize({ size, rounds, tooSlow, context }: SizeRequest) {
+  const runs = new Map<string, TreeMeasurement[]>(Object.keys(TREE_BUILDERS).map((key) => [key, []]))
+  for (let round = 0; round < rounds; round++)
+    for (const [key, measured] of runs) {
+      // A slow implementation is measured once.
+      if (tooSlow.has(key) || measured.some(isSlow)) continue
+      const measurement = await runOne(key, size)
+      if (measurement === undefined) tooSlow.add(key)
+      else measured.push(measurement)
+      const note = measurement === undefined ? ': over the limit' : ''
+      context.progress(`2^${Math.log2(size)} leaves, round ${round + 1} of ${rounds}: ${key}${note}`)
+    }
+  return runs
+}
+
+const isSlow = ({ treeMs, proofsMs }: TreeMeasurement): boolean => treeMs + proofsMs > LIMIT_MS / 8
+
+/** Returns `undefined` if it exceeded the time limit or ran out of memory. */
+const runOne = (key: string, size: number): Promise<TreeMeasurement | undefined> =>
+  runChild<TreeMeasurement>('./programs/tree.ts', [key, String(size)], LIMIT_MS).catch(() => undefined)
+
+function medianOf(runs: readonly TreeMeasurement[]): TreeMeasurement {
+  const of = (get: (run: TreeMeasurement) => number): number => median(runs.map(get))
+  const [first] = runs
+  if (first === undefined) throw new RangeError('the median of no runs is not defined')
+  return {
+    ...first,
+    treeMs: of(({ treeMs }) => treeMs),
+    proofsMs: of(({ proofsMs }) => proofsMs),
+    peakMiB: of(({ peakMiB }) => peakMiB),
+  }
+}
+
+/** Throws if two implementations of the tree of RFC 6962 differ in the root, or a proof has not log2(n) hashes. */
+function assertEqualTrees(runs: ReadonlyMap<string, readonly TreeMeasurement[]>, size: number): void {
   const roots = new Set<string>()
   for (const [key, measured] of runs)
-    for (const { root, hashes } of measured) {
-      if (CONTESTANTS[key]?.().otherwise === undefined) roots.add(root)
-      if (hashes !== size * Math.log2(size)) throw new Error(`${key}: its proofs have ${hashes} hashes`)
+    for (const { root, proofHashes } of measured) {
+      if (TREE_BUILDERS[key]?.().difference === undefined) roots.add(root)
+      if (proofHashes !== size * Math.log2(size)) throw new Error(`${key}: its proofs have ${proofHashes} hashes`)
     }
-  if (roots.size > 1) throw new Error(`The contestants came to ${roots.size} roots`)
+  if (roots.size > 1) throw new Error(`the implementations built ${roots.size} different roots`)
 }
 
-function findings(medians: ReadonlyMap<string, Measured>, size: number): Record<string, number> {
-  const of = (key: string): Measured | undefined => medians.get(`${key} ${size}`)
-  const [inline, pooled, byHand, peer] = ['oursInline', 'oursPooled', 'withCreateHash', 'merkletreejs'].map(of)
+function rowOf(key: string, size: number, measured: TreeMeasurement | undefined): Row {
+  const { name = key, difference = '' } = TREE_BUILDERS[key]?.() ?? {}
+  const row = { leaves: size, implementation: name }
+  if (measured === undefined) return { ...row, note: `not measured: over ${LIMIT_MS / 1000} s, or out of memory` }
   return {
-    leaves: size,
-    ...(inline && byHand && { oneThreadOverCreateHash: shown(byHand.treeMs / inline.treeMs) }),
-    ...(inline && peer && { oneThreadOverMerkletreejs: shown(peer.treeMs / inline.treeMs) }),
-    ...(inline && pooled && { fourWorkersOverOneThread: shown(inline.treeMs / pooled.treeMs) }),
-    ...(inline && peer && { bulkProofsOverMerkletreejs: shown(peer.proofsMs / inline.proofsMs) }),
+    ...row,
+    treeMs: roundFigure(measured.treeMs),
+    leavesPerSecond: roundFigure((size / measured.treeMs) * 1000),
+    allProofsMs: roundFigure(measured.proofsMs),
+    proofsPerSecond: roundFigure((size / measured.proofsMs) * 1000),
+    peakMiB: roundFigure(measured.peakMiB),
+    note: difference,
+  }
+}
+
+function findingsOf(medians: Medians): Record<string, number> {
+  const [inline, pooled, byHand, peer] = ['libraryInline', 'libraryPooled', 'createHashByHand', 'merkletreejs'].map(
+    (key) => medians.get(key),
+  )
+  return {
+    ...(inline && byHand && { oneThreadOverCreateHash: roundFigure(byHand.treeMs / inline.treeMs) }),
+    ...(inline && peer && { oneThreadOverMerkletreejs: roundFigure(peer.treeMs / inline.treeMs) }),
+    ...(inline && pooled && { fourWorkersOverOneThread: roundFigure(inline.treeMs / pooled.treeMs) }),
+    ...(inline && peer && { bulkProofsOverMerkletreejs: roundFigure(peer.proofsMs / inline.proofsMs) }),
   }
 }

@@ -1,244 +1,142 @@
-import autocannon, { type Request } from 'autocannon'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { median, shown, type Bench, type BenchContext } from '../run/case.ts'
-import { startListening, stopChild } from '../run/child.ts'
-import { evidenceOf, placeOf } from '../workload/registry.ts'
+import autocannon from 'autocannon'
+import { formatCell, formatFinding, median, roundFigure, type BenchCase, type BenchContext } from '../run/case.ts'
+import { startServer, stopChild } from '../run/child.ts'
+import { barsOf } from '../run/picture.ts'
+import { inTemporaryFolder } from '../workload/concurrency.ts'
+import { API_KEY, Service, startRegistryServer, type ServiceRequest } from '../workload/service.ts'
 
 const CONNECTIONS = 64
-const COMPANY = 'bench'
-const KEY = 'a-key-of-the-benchmark'
-const OPERATOR_KEY = 'operator-key-of-the-benchmark'
 const EVIDENCES = 20_000
-const BATCH = 1_000
-const FILE_BYTES = 1024
 const SECONDS = 5
 const ROUNDS = 3
+const BARE_KOA = 'bare Koa route'
+const LIVEZ = '/livez, which reads no record'
 
-/** The compiled server as a process of its own, its log and all, asked by 64 connections, beside a bare Koa route. */
-export const http: Bench = {
+/**
+ * The compiled server over HTTP with 64 connections, as a process of its own with its log, metrics, ledger and time-stamp
+ * authority.
+ *
+ * Compared with a bare Koa route that returns the same JSON, and with `/livez`, which has all that surrounds a route but
+ * reads nothing. Fair because all are measured in turns with the same client (autocannon), and nothing caches responses.
+ */
+export const http: BenchCase = {
   name: 'http',
-  about: `the server over HTTP at ${CONNECTIONS} connections, beside a bare Koa route`,
-  async run(context) {
-    const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
-    try {
-      const { child, url } = await startListening(directory, '../server/main.ts', [], {
-        EVIDENCE_PORT: '0',
-        EVIDENCE_DATA_DIR: join(directory, 'data'),
-        EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
-      })
+  measures: `the server over HTTP with ${CONNECTIONS} connections, against a bare Koa route`,
+  columns: {
+    request: 'request',
+    requestsPerSecond: 'requests/s',
+    p50Ms: 'median latency, ms',
+    p99Ms: '99th percentile, ms',
+  },
+  picture: {
+    title: 'HTTP requests with 64 connections',
+    unit: 'requests per second (logarithmic)',
+    isLogarithmic: true,
+    bars: barsOf(({ request }) => String(request), { requestsPerSecond: 'requests' }),
+  },
+  run: (context) =>
+    inTemporaryFolder(async (directory) => {
+      const { child, url } = await startRegistryServer(directory)
       try {
-        return await besideBareKoa(directory, new Service(`${url}/api/v1`), context)
+        return await measureWithBareKoa(directory, new Service(url), context)
       } finally {
         await stopChild(child)
       }
-    } finally {
-      await rm(directory, { recursive: true })
-    }
-  },
+    }),
+  conclude: (result) =>
+    `The server handles ${formatCell(result, { where: { request: 'get' }, get: 'requestsPerSecond' })} gets and ` +
+    `${formatCell(result, { where: { request: 'create' }, get: 'requestsPerSecond' })} creates per second, a get at ` +
+    `${formatFinding(result, 'getOfBareKoa')} of the rate of a bare Koa route.`,
 }
 
-async function besideBareKoa(directory: string, service: Service, context: BenchContext) {
-  const size = context.quick ? 2_000 : EVIDENCES
-  await service.fill(size, context)
-  const body = JSON.stringify(await service.json(`/evidences/${COMPANY}/evidence/item%200`))
-  const { child, url } = await startListening(directory, './peers/bare-koa.ts', [body])
+async function measureWithBareKoa(directory: string, service: Service, context: BenchContext) {
+  const evidences = context.quick ? 2_000 : EVIDENCES
+  await service.fill(evidences, context.progress)
+  const json = JSON.stringify(await service.requestJson(service.getFirst().path))
+  const { child, url } = await startServer({ directory, module: './peers/bare-koa.ts', args: [json] })
   try {
-    return await measure(service, url, { size, bodyBytes: body.length, context })
+    const { rows, findings, seconds, rounds } = await measure(loadsOf(service, url), context)
+    const settings = {
+      connections: CONNECTIONS,
+      seconds,
+      rounds,
+      evidences,
+      bodyBytesOfGet: json.length,
+      store: 'LevelDB, each group one synced write',
+      server: 'compiled, with its log, metrics, local ledger and authority; no response cache',
+    }
+    return { settings, rows, findings }
   } finally {
     await stopChild(child)
   }
 }
 
-class Service {
-  readonly base: string
-  #ids: readonly string[] = []
-  #place: readonly [string, string] = ['', '']
-
-  constructor(base: string) {
-    this.base = base
-  }
-
-  async json(path: string, init: { method?: string; key?: string; body?: object } = {}): Promise<unknown> {
-    const response = await fetch(this.base + path, {
-      method: init.method ?? 'GET',
-      headers: { 'x-api-key': init.key ?? KEY, 'content-type': 'application/json' },
-      ...(init.body !== undefined && { body: JSON.stringify(init.body) }),
-    })
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
-    return response.json()
-  }
-
-  /** A company with so many evidences, sealed. */
-  async fill(size: number, { progress }: BenchContext): Promise<void> {
-    const system = { name: 'bench', apiKey: KEY, permissions: 'U' }
-    await this.json(`/sourceSystem/${COMPANY}`, { method: 'POST', key: OPERATOR_KEY, body: system })
-    // Makes the categories too.
-    for (let i = 0; i < 10; i++)
-      await this.json(`/evidences/${COMPANY}/evidence`, { method: 'POST', body: { ...placeOf(i), ...evidenceOf(i) } })
-    const { object } = (await this.json(`/evidences/${COMPANY}/evidence/item%200`)) as {
-      object: { categoryId: string; subcategoryId: string }
-    }
-    this.#place = [object.categoryId, object.subcategoryId]
-    const ids: string[] = []
-    const [category, subcategory] = this.#place
-    for (let from = 10; from < size; from += BATCH) {
-      const evidences = Array.from({ length: Math.min(BATCH, size - from) }, (_, i) => evidenceOf(from + i))
-      const path = `/evidences/${COMPANY}/category/${category}/subcategory/${subcategory}/evidences`
-      const created = (await this.json(path, { method: 'POST', body: { evidences } })) as { ids: string[] }
-      ids.push(...created.ids)
-      if (from % 10_000 === 10) progress(`${from} evidences`)
-    }
-    this.#ids = ids
-    await this.#untilSealed(ids.at(-1) as string)
-  }
-
-  async #untilSealed(id: string): Promise<void> {
-    for (;;) {
-      const proof = (await this.json(`/merkle/verify/${id}`)) as { merkle?: unknown; tsa?: unknown }
-      if (proof.merkle !== undefined && proof.tsa !== undefined) return
-      await new Promise((resolve) => setTimeout(resolve, 200))
-    }
-  }
-
-  idAt = (index: number): string => this.#ids[index % this.#ids.length] as string
-}
-
-/** What all that stands around a route costs. */
-const ALIVE = 'alive, which reads nothing'
-
 interface Load {
   readonly name: string
   readonly base: string
-  readonly request: (index: number) => Partial<Request>
+  readonly request: (index: number) => ServiceRequest
 }
 
-let sent = 0
+const loadsOf = (service: Service, bareUrl: string): readonly Load[] => [
+  { name: BARE_KOA, base: bareUrl, request: service.getOne },
+  { name: LIVEZ, base: new URL(service.base).origin, request: () => ({ method: 'GET', path: '/livez' }) },
+  { name: 'get', base: service.base, request: service.getOne },
+  { name: 'list, a page of 100', base: service.base, request: service.listPage },
+  { name: 'verify (proof of an evidence)', base: service.base, request: service.verify },
+  { name: 'create', base: service.base, request: service.create },
+  { name: 'create with a file of 1024 bytes', base: service.base, request: service.createWithFile },
+]
 
-const loads = (service: Service, bareUrl: string, size: number): readonly Load[] => {
-  const get = (index: number) => ({
-    method: 'GET' as const,
-    path: `/evidences/${COMPANY}/evidence/item%20${(index * 7919) % size}`,
-  })
-  const { base } = service
-  return [
-    { name: 'bare Koa route', base: bareUrl, request: get },
-    { name: ALIVE, base: new URL(base).origin, request: () => ({ method: 'GET', path: '/livez' }) },
-    { name: 'get', base, request: get },
-    {
-      name: 'list, a page of 100',
-      base,
-      request: () => ({ method: 'GET', path: `/evidences/${COMPANY}/evidences?len=100` }),
-    },
-    {
-      name: 'verify (proof of an evidence)',
-      base,
-      request: (index) => ({ method: 'GET', path: `/merkle/verify/${service.idAt(index * 7919)}` }),
-    },
-    {
-      name: 'create',
-      base,
-      request: () => ({
-        method: 'POST',
-        path: `/evidences/${COMPANY}/evidence`,
-        headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
-        body: JSON.stringify(newEvidence()),
-      }),
-    },
-    {
-      name: `create with a file of ${FILE_BYTES} bytes`,
-      base,
-      request: () => ({
-        method: 'POST',
-        path: `/evidences/${COMPANY}/evidence`,
-        headers: { 'x-api-key': KEY, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
-        body: formOf(newEvidence()),
-      }),
-    },
-  ]
-}
-
-function newEvidence(): Record<string, unknown> {
-  const index = 10_000_000 + sent++
-  return { ...placeOf(index), ...evidenceOf(index) }
-}
-
-const BOUNDARY = 'a-boundary-of-the-benchmark'
-
-function formOf(fields: Record<string, unknown>): Buffer {
-  const parts = Object.entries(fields).map(
-    ([name, value]) =>
-      `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n` +
-      `${typeof value === 'string' ? value : JSON.stringify(value)}\r\n`,
-  )
-  const file = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="images"; filename="a.bin"\r\nContent-Type: application/octet-stream\r\n\r\n`
-  return Buffer.from(`${parts.join('')}${file}${'x'.repeat(FILE_BYTES)}\r\n--${BOUNDARY}--\r\n`)
-}
-
-async function measure(
-  service: Service,
-  bareUrl: string,
-  { size, bodyBytes, context }: { size: number; bodyBytes: number; context: BenchContext },
-) {
-  const rounds = context.quick ? 1 : ROUNDS
-  const seconds = context.quick ? 1 : SECONDS
-  const all = loads(service, bareUrl, size)
-  const rates = new Map<string, { perSecond: number[]; p50: number[]; p99: number[] }>(
-    all.map(({ name }) => [name, { perSecond: [], p50: [], p99: [] }]),
-  )
+async function measure(loads: readonly Load[], { quick, progress }: BenchContext) {
+  const rounds = quick ? 1 : ROUNDS
+  const seconds = quick ? 1 : SECONDS
+  const measured = loads.map((load) => ({
+    load,
+    requestsPerSecond: [] as number[],
+    p50: [] as number[],
+    p99: [] as number[],
+  }))
   for (let round = 0; round < rounds; round++)
-    for (const load of all) {
-      const result = await fire(load, seconds)
-      const rate = rates.get(load.name)
-      rate?.perSecond.push(result.requests.average)
-      rate?.p50.push(result.latency.p50)
-      rate?.p99.push(result.latency.p99)
-      context.progress(`round ${round + 1} of ${rounds}: ${load.name}`)
+    for (const { load, requestsPerSecond, p50, p99 } of measured) {
+      const { requests, latency } = await sendLoad(load, seconds)
+      requestsPerSecond.push(requests.average)
+      p50.push(latency.p50)
+      p99.push(latency.p99)
+      progress(`round ${round + 1} of ${rounds}: ${load.name}`)
     }
-  const rows = [...rates].map(([name, { perSecond, p50, p99 }]) => ({
-    request: name,
-    perSecond: shown(median(perSecond)),
+  const rows = measured.map(({ load, requestsPerSecond, p50, p99 }) => ({
+    request: load.name,
+    requestsPerSecond: roundFigure(median(requestsPerSecond)),
     p50Ms: median(p50),
     p99Ms: median(p99),
   }))
-  const rateOf = (name: string): number => median(rates.get(name)?.perSecond ?? [])
-  return {
-    settings: {
-      connections: CONNECTIONS,
-      seconds,
-      rounds,
-      evidences: size,
-      bodyBytesOfGet: bodyBytes,
-      store: 'LevelDB, each group one synced write',
-      server: 'compiled, with its log, metrics, local ledger and authority; no response cache',
-    },
-    rows,
-    findings: {
-      getOfBareKoa: shown(rateOf('get') / rateOf('bare Koa route')),
-      aliveOfBareKoa: shown(rateOf(ALIVE) / rateOf('bare Koa route')),
-    },
+  const rateOf = (name: string): number => rows.find(({ request }) => request === name)?.requestsPerSecond ?? Number.NaN
+  const findings = {
+    getOfBareKoa: roundFigure(rateOf('get') / rateOf(BARE_KOA)),
+    livezOfBareKoa: roundFigure(rateOf(LIVEZ) / rateOf(BARE_KOA)),
   }
+  return { rows, findings, seconds, rounds }
 }
 
-async function fire({ name, base, request }: Load, duration: number) {
+async function sendLoad({ name, base, request }: Load, duration: number) {
   let index = Math.floor(Math.random() * 1_000_000)
   const url = new URL(base)
   const result = await autocannon({
     url: url.origin,
     connections: CONNECTIONS,
     duration,
-    headers: { 'x-api-key': KEY },
+    headers: { 'x-api-key': API_KEY },
     requests: [
       {
-        setupRequest: (given) => {
-          const { path = '', ...rest } = request(index++)
-          return { ...given, ...rest, path: url.pathname.replace(/\/$/, '') + path }
+        setupRequest: (defaults) => {
+          const { method, path, contentType, body } = request(index++)
+          const headers = { 'x-api-key': API_KEY, ...(contentType !== undefined && { 'content-type': contentType }) }
+          return { ...defaults, method, headers, path: url.pathname.replace(/\/$/, '') + path, ...(body && { body }) }
         },
       },
     ],
   })
   if (result.errors > 0 || result.non2xx > 0)
-    throw new Error(`${name}: ${result.errors} errors, ${result.non2xx} answers that are not 2xx`)
+    throw new Error(`${name}: ${result.errors} errors, ${result.non2xx} responses that are not 2xx`)
   return result
 }

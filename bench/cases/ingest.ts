@@ -1,15 +1,18 @@
 import { join } from 'node:path'
 import { OPENING_BYTES, SALT_BYTES, TAG_BYTES } from '../../core/commitment/event-format.ts'
 import type { Key } from '../../core/ports.ts'
-import { BareCreates, RecordingStore, type BareInput, type RecordedCreate } from '../peers/bare-creates.ts'
-import { median, shown, type Bench, type BenchContext, type Row } from '../run/case.ts'
+import { BareCreates, type BareVariant, type RecordedCreate } from '../peers/bare-creates.ts'
+import { formatCell, formatFinding, median, roundFigure, type BenchCase, type Row } from '../run/case.ts'
+import { barsOf } from '../run/picture.ts'
+import { secondsInFlight } from '../workload/concurrency.ts'
+import { categoryOf, evidenceOf } from '../workload/evidence.ts'
+import { RecordingStore, type Recording } from '../workload/observed-stores.ts'
 import {
-  evidenceOf,
-  inFlight,
-  makePlaces,
+  createCategories,
+  EvidenceCreator,
   openBenchRegistry,
-  placeOf,
   type BenchRegistry,
+  type CategoryIds,
 } from '../workload/registry.ts'
 
 /** Creates in flight, and how many are timed in each round. */
@@ -18,26 +21,60 @@ const WIDTHS = [
   { width: 16, count: 3_000 },
   { width: 256, count: 8_000 },
 ] as const
+const WIDEST = WIDTHS[2]
 const BATCH = 1_000
 const BATCHES = 8
 const ROUNDS = 5
-const RECORDED = 64
-/** So that each width is measured in code that is compiled, in a store whose first compactions are over. */
+const RECORDED_CREATES = 64
+/** Before the measurement, so that all code is compiled and the first compactions of the store are over. */
 const WARM_UP = 5_000
 
-/** `createEvidence` embedded, synced, beside a bare loop of the same reads, hashes, puts and syncs. */
-export const ingest: Bench = {
+/** The bare loops, with the name of their column and of their ratio. */
+const BARE_LOOPS: readonly { readonly variant: BareVariant; readonly column: string; readonly finding: string }[] = [
+  { variant: 'lookups', column: 'bareWithLookupsPerSecond', finding: 'ofBareWithLookups' },
+  { variant: 'records', column: 'bareLoopPerSecond', finding: 'ofBareLoop' },
+  { variant: 'bytes', column: 'bareBytesPerSecond', finding: 'ofBareBytes' },
+]
+
+/**
+ * Creating evidences with the embedded library: one, 16 and 256 in flight, and in batches of 1,000.
+ *
+ * Compared with bare loops over the same LevelDB settings that do the same reads, hashes, writes and syncs, recorded from
+ * real creates. Fair because the loops use the same optimizations, run in turns with the creates, and group their
+ * commits like the library does.
+ */
+export const ingest: BenchCase = {
   name: 'ingest',
-  about: 'creating evidences: one, 16 and 256 in flight, and in batches, beside a bare loop of the same work',
-  async run(context) {
-    let store: RecordingStore | undefined
-    const bench = await openBenchRegistry({ wrap: (records) => (store = new RecordingStore(records)) })
+  measures: 'creating evidences, single and in batches, against a bare loop of the same reads, hashes and writes',
+  columns: {
+    inFlight: 'in flight',
+    createsPerSecond: 'creates/s',
+    bareWithLookupsPerSecond: 'bare loop with category lookup/s',
+    bareLoopPerSecond: 'bare loop of the same work/s',
+    bareBytesPerSecond: 'bare loop, encoded before/s',
+  },
+  picture: {
+    title: 'Creating evidences, embedded, each group synced, by how many are in flight',
+    unit: 'per second',
+    bars: barsOf(({ inFlight }) => String(inFlight), {
+      createsPerSecond: 'creates',
+      bareWithLookupsPerSecond: 'bare loop with category lookup',
+      bareLoopPerSecond: 'bare loop of the same work',
+      bareBytesPerSecond: 'bare loop, encoded before',
+    }),
+  },
+  async run({ quick, progress }) {
+    let recorder: RecordingStore | undefined
+    const bench = await openBenchRegistry({ wrap: (records) => (recorder = new RecordingStore(records)) })
     try {
-      const places = await makePlaces(bench)
-      const recorded = await recordCreates(bench, store as RecordingStore)
-      const bare = await BareCreates.open(join(bench.directory, 'bare'), recorded, await sharedRecords(bench, recorded))
+      const [category] = await createCategories(bench)
+      if (recorder === undefined || category === undefined) throw new Error('the registry was not set up')
+      const creator = new EvidenceCreator(bench)
+      const recorded = await recordCreates(bench, creator, recorder)
+      const bare = await BareCreates.open(join(bench.directory, 'bare'), recorded, await readShared(bench, recorded))
+      const scale = quick ? 0.1 : 1
       try {
-        return await measure(bench, bare, places[0] as [string, string], context)
+        return await measure({ creator, category, bare, rounds: quick ? 1 : ROUNDS, scale, progress })
       } finally {
         await bare.close()
       }
@@ -45,124 +82,128 @@ export const ingest: Bench = {
       await bench.close()
     }
   },
+  conclude: (result) =>
+    `With 256 in flight, ${formatCell(result, { where: { inFlight: 256 }, get: 'createsPerSecond' })} evidences per ` +
+    `second are created, synced to disk: ${formatFinding(result, 'ofBareLoopAt256')} of the rate of a bare loop of the ` +
+    'same work.',
 }
 
-/** The bare loops, and what their rates are called. */
-const COLUMNS: Readonly<Record<BareInput, string>> = {
-  lookups: 'bareWithLookupsPerSecond',
-  records: 'bareLoopPerSecond',
-  bytes: 'bareBytesPerSecond',
-}
-const BARE_INPUTS = Object.keys(COLUMNS) as BareInput[]
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
-
-let created = 0
-
-const createNext = ({ registry, scope }: BenchRegistry) => {
-  const index = created++
-  return registry.evidences.create(scope, { ...placeOf(index), ...evidenceOf(index) })
+interface Measurement {
+  readonly creator: EvidenceCreator
+  readonly category: CategoryIds
+  readonly bare: BareCreates
+  readonly rounds: number
+  /** Of the number of creates in a round. */
+  readonly scale: number
+  readonly progress: (text: string) => void
 }
 
-const createBatch = ({ registry, scope }: BenchRegistry, place: readonly [string, string]) => {
-  const inputs = Array.from({ length: BATCH }, () => evidenceOf(created++))
-  return registry.evidences.createIn(scope, ...place, inputs)
-}
-
-async function measure(
-  bench: BenchRegistry,
-  bare: BareCreates,
-  place: readonly [string, string],
-  { quick, progress }: BenchContext,
-) {
-  const rounds = quick ? 1 : ROUNDS
-  const scale = quick ? 0.1 : 1
-  await inFlight(WARM_UP * scale, 256, () => createNext(bench))
-  for (const input of BARE_INPUTS) await bare.run(WARM_UP * scale, 256, input)
+async function measure(measurement: Measurement) {
+  const { creator, bare, rounds, scale } = measurement
+  await secondsInFlight(WARM_UP * scale, 256, () => creator.createOne())
+  for (const { variant } of BARE_LOOPS) await bare.run(WARM_UP * scale, 256, variant)
   const rows: Row[] = []
   const findings: Record<string, number> = {}
   for (const { width, count } of WIDTHS) {
-    const ours: number[] = []
-    const bareLoops = BARE_INPUTS.map((input) => ({ input, seconds: [] as number[] }))
-    for (let round = 0; round < rounds; round++) {
-      ours.push((await inFlight(count * scale, width, () => createNext(bench))) / (count * scale))
-      for (const { input, seconds } of bareLoops)
-        seconds.push((await bare.run(count * scale, width, input)) / (count * scale))
-      progress(`${width} in flight, round ${round + 1} of ${rounds}`)
-    }
-    const row: Record<string, number> = { inFlight: width, createsPerSecond: shown(1 / median(ours)) }
-    for (const { input, seconds } of bareLoops) {
-      row[COLUMNS[input]] = shown(1 / median(seconds))
-      findings[`of${capital(COLUMNS[input].replace('PerSecond', ''))}At${width}`] = shown(
-        median(seconds) / median(ours),
-      )
-    }
-    rows.push(row)
+    const measured = await measureWidth(measurement, width, count * scale)
+    rows.push(measured.row)
+    Object.assign(findings, measured.findings)
   }
-  const batches: number[] = []
-  const pairs: number[] = []
-  const singles: number[] = []
-  for (let round = 0; round < rounds; round++) {
-    singles.push((await inFlight(WIDTHS[2].count * scale, 256, () => createNext(bench))) / (WIDTHS[2].count * scale))
-    batches.push((await inFlight(BATCHES, 1, () => createBatch(bench, place))) / (BATCHES * BATCH))
-    pairs.push((await inFlight(BATCHES, 2, () => createBatch(bench, place))) / (BATCHES * BATCH))
-    progress(`batches of ${BATCH}, round ${round + 1} of ${rounds}`)
-  }
-  rows.push({ inFlight: `batches of ${BATCH}, one at a time`, createsPerSecond: shown(1 / median(batches)) })
-  rows.push({ inFlight: `batches of ${BATCH}, two at a time`, createsPerSecond: shown(1 / median(pairs)) })
-  findings['pairsOfBatchesOverSingles'] = shown(median(singles) / median(pairs))
-  findings['batchesOverSingles'] = shown(median(singles) / median(batches))
-  return {
-    settings: { store: 'LevelDB, each group one synced write', rounds, sealing: 'as by default, every 5 s' },
-    rows,
-    findings,
-  }
+  const batches = await measureBatches(measurement)
+  const settings = { store: 'LevelDB, each group one synced write', rounds, sealing: 'as by default, every 5 s' }
+  return { settings, rows: [...rows, ...batches.rows], findings: { ...findings, ...batches.findings } }
 }
 
-/** What so many creates did, one at a time. */
-async function recordCreates(bench: BenchRegistry, store: RecordingStore): Promise<readonly RecordedCreate[]> {
+/** Seconds for each create, of single creates and of the bare loops, in turns. */
+async function measureWidth({ creator, bare, rounds, progress }: Measurement, width: number, count: number) {
+  const creates: number[] = []
+  const loops = BARE_LOOPS.map((loop) => ({ ...loop, seconds: [] as number[] }))
+  for (let round = 0; round < rounds; round++) {
+    creates.push((await secondsInFlight(count, width, () => creator.createOne())) / count)
+    for (const { variant, seconds } of loops) seconds.push((await bare.run(count, width, variant)) / count)
+    progress(`${width} in flight, round ${round + 1} of ${rounds}`)
+  }
+  const row: Row = {
+    inFlight: width,
+    createsPerSecond: roundFigure(1 / median(creates)),
+    ...Object.fromEntries(loops.map(({ column, seconds }) => [column, roundFigure(1 / median(seconds))])),
+  }
+  const ratios = loops.map(({ finding, seconds }) => [
+    `${finding}At${width}`,
+    roundFigure(median(seconds) / median(creates)),
+  ])
+  return { row, findings: Object.fromEntries(ratios) as Record<string, number> }
+}
+
+async function measureBatches({ creator, category, rounds, scale, progress }: Measurement) {
+  const [single, one, two] = [[] as number[], [] as number[], [] as number[]]
+  const count = WIDEST.count * scale
+  const createBatches = async (width: number): Promise<number> =>
+    (await secondsInFlight(BATCHES, width, () => creator.createBatch(category, BATCH))) / (BATCHES * BATCH)
+  for (let round = 0; round < rounds; round++) {
+    single.push((await secondsInFlight(count, WIDEST.width, () => creator.createOne())) / count)
+    one.push(await createBatches(1))
+    two.push(await createBatches(2))
+    progress(`batches of ${BATCH}, round ${round + 1} of ${rounds}`)
+  }
+  const rows: Row[] = [
+    { inFlight: `batches of ${BATCH}, one at a time`, createsPerSecond: roundFigure(1 / median(one)) },
+    { inFlight: `batches of ${BATCH}, two at a time`, createsPerSecond: roundFigure(1 / median(two)) },
+  ]
+  const findings = {
+    pairsOfBatchesOverSingles: roundFigure(median(single) / median(two)),
+    batchesOverSingles: roundFigure(median(single) / median(one)),
+  }
+  return { rows, findings }
+}
+
+/** Records the store calls and the hashes of some creates, made one at a time. */
+async function recordCreates(bench: BenchRegistry, creator: EvidenceCreator, store: RecordingStore) {
   const recorded: RecordedCreate[] = []
   const lookups = new Map<string, readonly (readonly Key[])[]>()
-  for (let i = 0; i < RECORDED; i++) {
-    const { externalId } = evidenceOf(created)
-    const { categoryName } = placeOf(created)
-    const recording = { gets: [] as (readonly Key[])[], commits: [] as RecordedCreate['commit'][] }
+  for (let i = 0; i < RECORDED_CREATES; i++) {
+    const { externalId } = evidenceOf(creator.count)
+    const { categoryName } = categoryOf(creator.count)
+    const recording: Recording = { gets: [], commits: [] }
     store.recording = recording
-    const { id, events } = await createNext(bench)
+    const { id, events } = await creator.createOne()
     store.recording = undefined
-    // Only the first at a place looks it up.
+    // Only the first create in a category looks it up.
     if (!lookups.has(categoryName)) lookups.set(categoryName, recording.gets.splice(0))
-    const [commit] = recording.commits.filter(({ append }) => append !== undefined)
-    if (commit === undefined) throw new Error('a create made no commit')
-    const own = [encodeURIComponent(externalId), id, events[0]?.txId ?? '']
+    const commit = recording.commits.find(({ append }) => append !== undefined)
+    if (commit === undefined) throw new Error('a create did not commit')
     recorded.push({
       gets: recording.gets,
       lookups: lookups.get(categoryName) ?? [],
       commit,
-      own,
-      hashed: await hashedBy(bench, externalId),
+      uniqueParts: [encodeURIComponent(externalId), id, events[0]?.txId ?? ''],
+      hashed: await readHashedTexts(bench, externalId),
     })
   }
   return recorded
 }
 
-/** Every text that the create event's hashes are of, with its tag and salt: what `disclose` shows. */
-async function hashedBy({ registry, scope }: BenchRegistry, externalId: string): Promise<RecordedCreate['hashed']> {
+/** Returns every text that the hashes of the create event cover, with its tag and salt, from the event's disclosure. */
+async function readHashedTexts(
+  { registry, scope }: BenchRegistry,
+  externalId: string,
+): Promise<RecordedCreate['hashed']> {
   const page = await registry.evidences.get(scope, externalId, { disclose: true })
   const disclosure = page.events[0]?.disclosure
   if (disclosure === undefined) throw new Error('an event was not disclosed')
   const salted = [...Object.values(disclosure.fields).map(({ text }) => text), disclosure.filesText]
-  const before = (bytes: number): Uint8Array => new Uint8Array(bytes).fill(7)
+  const prefix = (bytes: number): Uint8Array => new Uint8Array(bytes).fill(7)
   return [
-    ...salted.map((text) => ({ before: before(TAG_BYTES + SALT_BYTES), text })),
-    { before: before(TAG_BYTES), text: disclosure.header },
+    ...salted.map((text) => ({ before: prefix(TAG_BYTES + SALT_BYTES), text })),
+    { before: prefix(TAG_BYTES), text: disclosure.header },
     // The slot (tag, slotKey, version) and the opening.
-    { before: before(TAG_BYTES + 32 + 8), text: '' },
-    { before: before(OPENING_BYTES), text: '' },
+    { before: prefix(TAG_BYTES + 32 + 8), text: '' },
+    { before: prefix(OPENING_BYTES), text: '' },
   ]
 }
 
-/** The records that the recorded creates read and that are not their own. */
-async function sharedRecords({ records }: BenchRegistry, recorded: readonly RecordedCreate[]) {
+/** Reads the records that the recorded creates read and did not write. */
+async function readShared({ records }: BenchRegistry, recorded: readonly RecordedCreate[]) {
   const keys = new Set(recorded.flatMap(({ gets, lookups }) => [...gets, ...lookups].flat()))
   const entries = await records.get([...keys])
   return new Map(entries.filter((entry) => entry !== undefined).map(({ key, value }) => [key, value]))

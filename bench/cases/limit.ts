@@ -1,80 +1,107 @@
 import { spawnSync } from 'node:child_process'
-import { createHash, hash as oneShot } from 'node:crypto'
+import { createHash, hash as oneShotHash } from 'node:crypto'
 import { TILE_WIDTH } from '../../core/log/tree/tile.ts'
 import { InlineEngine } from '../../sealer/index.ts'
-import { median, shown, type Bench, type Row } from '../run/case.ts'
-import { nativeNodes } from '../peers/native-nodes.ts'
+import { measureNativeNodes } from '../peers/native-nodes.ts'
+import { formatFinding, median, roundFigure, type BenchCase, type Row } from '../run/case.ts'
+import { barsOf } from '../run/picture.ts'
 
 const NODE_BYTES = 65
+const LONG_BYTES = 16_384
 const ROUNDS = 7
-const OURS = 'ours, 128-bit vectors'
+const LIBRARY = 'this library, 128-bit vectors'
+const CREATE_HASH = "createHash('sha256')"
+const ONE_SHOT_TEXT = "crypto.hash('sha256'), text"
 
-/** The engine on one thread against what this machine's processor does in C, and OpenSSL with 65 bytes and with long input. */
-export const limit: Bench = {
+/**
+ * Hashing one tree node (65 bytes) on one thread: this library's WebAssembly kernel, node:crypto, C with vectors of the
+ * same width and wider, and OpenSSL alone.
+ *
+ * Fair because all hash the same number of nodes in this process, each method seven times without a change of method in
+ * between, so that no method pays for the garbage of another. C and OpenSSL show what the processor can do.
+ */
+export const limit: BenchCase = {
   name: 'limit',
-  about: 'hashing a node on one thread: ours, node:crypto, C on wider and wider vectors, and OpenSSL by itself',
+  measures: 'hashing a node on one thread: this library, node:crypto, C with wider vectors, and OpenSSL alone',
+  columns: { method: 'method', nanosecondsPerNode: 'ns per node', note: 'note' },
+  picture: {
+    title: 'Hashing a node, one thread',
+    unit: 'ns per node',
+    bars: barsOf(({ method }) => String(method), { nanosecondsPerNode: 'ns' }),
+  },
   async run({ quick, progress }) {
     const tiles = quick ? 2 ** 7 : 2 ** 10
+    // A tile of 256 leaves has 255 nodes above them.
     const count = tiles * (TILE_WIDTH - 1)
-    const engine = new InlineEngine()
-    // A tile of 256 has 255 nodes above.
-    const row = new Uint8Array(tiles * TILE_WIDTH * 32).fill(5)
-    const input = new Uint8Array(NODE_BYTES).fill(1)
-    const ways: Readonly<Record<string, () => unknown>> = {
-      [OURS]: () => engine.tiles(row, 'nodes'),
-      "createHash('sha256')": () => repeat(count, () => createHash('sha256').update(input).digest()),
-      "crypto.hash('sha256'), Buffer": () => repeat(count, () => oneShot('sha256', input, 'buffer')),
-      "crypto.hash('sha256'), text": () => repeat(count, () => oneShot('sha256', input, 'binary')),
-    }
-    const nanos = new Map<string, number[]>()
-    // One way after the other: what one leaves to the collector is not the next one's to clear.
-    for (const [name, way] of Object.entries(ways))
-      for (let round = 0; round < (quick ? 1 : ROUNDS); round++) {
-        const begun = performance.now()
-        await way()
-        const each = ((performance.now() - begun) * 1e6) / count
-        nanos.set(name, [...(nanos.get(name) ?? []), each])
-        progress(`${name}, round ${round + 1}`)
-      }
-    await engine.close()
-    const rows: Row[] = [...nanos].map(([way, each]) => ({ way, nanosANode: shown(median(each)) }))
-    rows.push(...(await nativeNodes(count, progress)), ...opensslRows(quick, progress))
-    const of = (name: string): number => median(nanos.get(name) ?? [])
+    const nanoseconds = await measureMethods(tiles, count, { rounds: quick ? 1 : ROUNDS, progress })
+    const rows: Row[] = [...nanoseconds].map(([method, value]) => ({ method, nanosecondsPerNode: roundFigure(value) }))
+    rows.push(...(await measureNativeNodes(count, progress)))
+    for (const bytes of [NODE_BYTES, LONG_BYTES]) rows.push(measureOpenssl(bytes, { seconds: quick ? 1 : 3, progress }))
+    const ratio = (method: string): number =>
+      roundFigure((nanoseconds.get(method) ?? Number.NaN) / (nanoseconds.get(LIBRARY) ?? Number.NaN))
     return {
       settings: { nodeBytes: NODE_BYTES, nodes: count, threads: 1 },
       rows,
-      findings: {
-        createHashOverOurs: shown(of("createHash('sha256')") / of(OURS)),
-        cryptoHashTextOverOurs: shown(of("crypto.hash('sha256'), text") / of(OURS)),
-      },
+      findings: { createHashOverOurs: ratio(CREATE_HASH), cryptoHashTextOverOurs: ratio(ONE_SHOT_TEXT) },
     }
   },
+  conclude: (result) =>
+    `Hashing a node takes createHash ${formatFinding(result, 'createHashOverOurs')} times and the fastest form of ` +
+    `crypto.hash ${formatFinding(result, 'cryptoHashTextOverOurs')} times as long as this library on one thread.`,
+}
+
+interface MeasureOptions {
+  readonly rounds: number
+  readonly progress: (text: string) => void
+}
+
+/** Returns the median ns for each node, by method. */
+async function measureMethods(tiles: number, count: number, { rounds, progress }: MeasureOptions) {
+  const engine = new InlineEngine()
+  const row = new Uint8Array(tiles * TILE_WIDTH * 32).fill(5)
+  const input = new Uint8Array(NODE_BYTES).fill(1)
+  const methods: Readonly<Record<string, () => unknown>> = {
+    [LIBRARY]: () => engine.tiles(row, 'nodes'),
+    [CREATE_HASH]: () => repeat(count, () => createHash('sha256').update(input).digest()),
+    "crypto.hash('sha256'), Buffer": () => repeat(count, () => oneShotHash('sha256', input, 'buffer')),
+    [ONE_SHOT_TEXT]: () => repeat(count, () => oneShotHash('sha256', input, 'binary')),
+  }
+  const medians = new Map<string, number>()
+  for (const [method, work] of Object.entries(methods)) {
+    const times: number[] = []
+    for (let round = 0; round < rounds; round++) {
+      const begin = performance.now()
+      await work()
+      times.push(((performance.now() - begin) * 1e6) / count)
+      progress(`${method}, round ${round + 1} of ${rounds}`)
+    }
+    medians.set(method, median(times))
+  }
+  await engine.close()
+  return medians
 }
 
 function repeat(times: number, work: () => unknown): void {
   for (let i = 0; i < times; i++) work()
 }
 
-/** OpenSSL's own figures: with the cost of a call (65 bytes), and without (16 KiB, two blocks of 64 bytes a node). */
-function opensslRows(quick: boolean, progress: (text: string) => void): Row[] {
-  const seconds = quick ? '1' : '3'
-  const rows: Row[] = []
-  for (const bytes of [NODE_BYTES, 16_384]) {
-    const args = ['speed', '-seconds', seconds, '-bytes', String(bytes), '-evp', 'sha256', '-mr']
-    const { stdout, status } = spawnSync('openssl', args, { encoding: 'utf8' })
-    // "+F:22:sha256:417123.45", in bytes a second.
-    const perSecond = Number(/^\+F:\d+:sha256:([\d.]+)/im.exec(stdout ?? '')?.[1])
-    if (status !== 0 || !(perSecond > 0)) {
-      progress('SKIPPED: openssl speed, which is not there or did not answer')
-      rows.push({ way: `openssl speed, ${bytes} bytes`, note: 'skipped: no openssl here' })
-      continue
-    }
-    const nodes = bytes === NODE_BYTES ? 1 : bytes / 128
-    rows.push({
-      way: bytes === NODE_BYTES ? 'openssl speed, 65 bytes a call' : 'openssl speed, 16 KiB a call, two blocks a node',
-      nanosANode: shown((1e9 * bytes) / perSecond / nodes),
-    })
-    progress(`openssl speed, ${bytes} bytes`)
+interface OpensslOptions {
+  readonly seconds: number
+  readonly progress: (text: string) => void
+}
+
+/** OpenSSL's own measurement: 65 bytes include the cost of a call, 16 KiB do not (a node is two blocks of 64 bytes). */
+function measureOpenssl(bytes: number, { seconds, progress }: OpensslOptions): Row {
+  const args = ['speed', '-seconds', String(seconds), '-bytes', String(bytes), '-evp', 'sha256', '-mr']
+  const { stdout, status } = spawnSync('openssl', args, { encoding: 'utf8' })
+  // "+F:22:sha256:417123.45", in bytes per second.
+  const bytesPerSecond = Number(/^\+F:\d+:sha256:([\d.]+)/im.exec(stdout ?? '')?.[1])
+  if (status !== 0 || !(bytesPerSecond > 0)) {
+    progress('SKIPPED: openssl speed, because openssl is not installed or failed')
+    return { method: `openssl speed, ${bytes} bytes`, note: 'skipped: no openssl on this machine' }
   }
-  return rows
+  progress(`openssl speed, ${bytes} bytes`)
+  const nodes = bytes === NODE_BYTES ? 1 : bytes / 128
+  const name = bytes === NODE_BYTES ? '65 bytes per call' : '16 KiB per call, two blocks per node'
+  return { method: `openssl speed, ${name}`, nanosecondsPerNode: roundFigure((1e9 * bytes) / bytesPerSecond / nodes) }
 }

@@ -2,71 +2,121 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { openPostgresRecords } from '../../adapters/postgres/index.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { PostgresServer } from '../../test/support/postgres-server.ts'
-import { shown, type Bench } from '../run/case.ts'
-import { inFlight, openBenchRegistry, type BenchRegistry } from '../workload/registry.ts'
+import { formatFinding, roundFigure, type BenchCase, type BenchContext, type BenchResult } from '../run/case.ts'
+import { BATCH_SIZE } from '../workload/backlog.ts'
+import { secondsInFlight } from '../workload/concurrency.ts'
+import { openBenchRegistry, type BenchRegistry } from '../workload/registry.ts'
 
 const WIDTHS = [1, 16, 256] as const
+const STORES = ['level', 'postgres'] as const
 const DAY_MS = 86_400_000
+/** Log entries that one commit appends. */
+const APPEND_SIZE = 62_500
 
-/** The same registry on LevelDB and on PostgreSQL, one after the other; both synced, below TMPDIR. */
-export const postgres: Bench = {
+interface Operation {
+  readonly operation: string
+  readonly value: number
+  readonly unit: string
+}
+
+interface ComparedOperation {
+  readonly unit: string
+  level: number
+  postgres: number
+}
+
+interface Sizes {
+  readonly createsPerWidth: number
+  readonly logEntries: number
+}
+
+/**
+ * The same registry on LevelDB and on PostgreSQL: creates, reads, the log and sealing.
+ *
+ * Fair because both stores sync every commit to the same disk (below TMPDIR) and run the same operations, one store after
+ * the other. PostgreSQL runs on this machine, so there is no network between them.
+ */
+export const postgres: BenchCase = {
   name: 'postgres',
-  about: 'creates, reads, the log and sealing on LevelDB and on PostgreSQL, both synced',
-  async run({ quick, progress }) {
+  measures: 'creates, reads, the log and sealing on LevelDB and on PostgreSQL, both synced',
+  columns: { operation: 'operation', level: 'LevelDB', postgres: 'PostgreSQL', unit: 'unit' },
+  async run(context) {
+    const sizes = context.quick
+      ? { createsPerWidth: 200, logEntries: BATCH_SIZE }
+      : { createsPerWidth: 4_000, logEntries: 1_000_000 }
+    const results = new Map<string, ComparedOperation>()
     const server = await PostgresServer.start({ synced: true })
-    const perWidth = quick ? 200 : 4_000
-    const logEntries = quick ? 65_536 : 1_000_000
-    const results = new Map<string, { level?: number; postgres?: number; unit: string }>()
     try {
-      for (const store of ['level', 'postgres'] as const) {
-        const records = store === 'level' ? undefined : await openPostgresRecords({ url: server.url() })
-        // No batch closes by itself, and nobody looks for full ones: sealing is measured alone.
-        const bench = await openBenchRegistry({
-          maxWaitMs: DAY_MS,
-          pollIntervalMs: DAY_MS,
-          maxLeaves: 65_536,
-          ...(records && { records }),
-        })
-        try {
-          for await (const { what, value, unit } of measure(bench, perWidth, logEntries)) {
-            progress(`${store}: ${what}: ${shown(value)} ${unit}`)
-            results.set(what, { ...results.get(what), unit, [store]: shown(value) })
-          }
-        } finally {
-          await bench.close()
-        }
-      }
+      for (const store of STORES) await measureStore(store, { url: server.url(), sizes, results, context })
     } finally {
       await server.stop()
     }
-    const rows = Array.from(results, ([what, { level = 0, postgres: other = 0, unit }]) => ({
-      what,
+    return resultOf(results, sizes)
+  },
+  conclude: (result) =>
+    `On PostgreSQL, 256 creates in flight reach ${formatFinding(result, 'createsAt256PostgresToLevel')} of LevelDB's ` +
+    `rate, and sealing takes ${formatFinding(result, 'sealPostgresToLevel')} times as long.`,
+}
+
+interface StoreRun {
+  /** Of the PostgreSQL server. */
+  readonly url: string
+  readonly sizes: Sizes
+  readonly results: Map<string, ComparedOperation>
+  readonly context: BenchContext
+}
+
+async function measureStore(store: (typeof STORES)[number], { url, sizes, results, context }: StoreRun): Promise<void> {
+  const records = store === 'level' ? undefined : await openPostgresRecords({ url })
+  // No batch closes by itself and full batches are not polled for, so that sealing is measured alone.
+  const sealing = { maxWaitMs: DAY_MS, pollIntervalMs: DAY_MS, maxLeaves: BATCH_SIZE }
+  const bench = await openBenchRegistry({ ...sealing, ...(records && { records }) })
+  try {
+    for await (const { operation, value, unit } of measureOperations(bench, sizes)) {
+      context.progress(`${store}: ${operation}: ${roundFigure(value)} ${unit}`)
+      const compared = results.get(operation) ?? { unit, level: 0, postgres: 0 }
+      compared[store] = roundFigure(value)
+      results.set(operation, compared)
+    }
+  } finally {
+    await bench.close()
+  }
+}
+
+function resultOf(results: ReadonlyMap<string, ComparedOperation>, sizes: Sizes): BenchResult {
+  const ratio = (operation: string): number => {
+    const { level = 0, postgres: other = 0 } = results.get(operation) ?? {}
+    return roundFigure(other / level)
+  }
+  return {
+    settings: { ...sizes, synced: true, maxLeaves: BATCH_SIZE },
+    rows: Array.from(results, ([operation, { level, postgres: other, unit }]) => ({
+      operation,
       level,
       postgres: other,
       unit,
-    }))
-    const ratio = (what: string): number => {
-      const { level = 0, postgres: other = 0 } = results.get(what) ?? {}
-      return shown(other / level)
-    }
-    return {
-      settings: { createsPerWidth: perWidth, logEntries, synced: true, maxLeaves: 65_536 },
-      rows,
-      findings: {
-        createsAt256PostgresToLevel: ratio('creates, 256 in flight'),
-        sealPostgresToLevel: ratio(`seal ${logEntries} entries`),
-        readLogPostgresToLevel: ratio(`read ${logEntries} entries`),
-      },
-    }
-  },
+    })),
+    findings: {
+      createsAt256PostgresToLevel: ratio('creates, 256 in flight'),
+      sealPostgresToLevel: ratio(`seal ${sizes.logEntries} entries`),
+      readLogPostgresToLevel: ratio(`read ${sizes.logEntries} entries`),
+    },
+  }
 }
 
-async function* measure(
-  { registry, records, scope }: BenchRegistry,
-  perWidth: number,
-  logEntries: number,
-): AsyncGenerator<{ readonly what: string; readonly value: number; readonly unit: string }> {
+async function* measureOperations(bench: BenchRegistry, sizes: Sizes): AsyncGenerator<Operation> {
   const ids: string[] = []
+  yield* measureCreates(bench, sizes, ids)
+  yield* measureReads(bench, sizes, ids)
+  await bench.registry.sealNow()
+  yield* measureLog(bench, sizes)
+}
+
+async function* measureCreates(
+  { registry, scope }: BenchRegistry,
+  sizes: Sizes,
+  ids: string[],
+): AsyncGenerator<Operation> {
   const create = async (): Promise<void> => {
     const externalId = randomUUID()
     await registry.evidences.create(scope, {
@@ -81,32 +131,38 @@ async function* measure(
   }
   await create()
   for (const width of WIDTHS) {
-    const count = width === 1 ? Math.ceil(perWidth / 4) : perWidth
-    yield { what: `creates, ${width} in flight`, value: count / (await inFlight(count, width, create)), unit: '1/s' }
+    const count = width === 1 ? Math.ceil(sizes.createsPerWidth / 4) : sizes.createsPerWidth
+    const value = count / (await secondsInFlight(count, width, create))
+    yield { operation: `creates, ${width} in flight`, value, unit: '1/s' }
   }
+}
+
+async function* measureReads(
+  { registry, scope }: BenchRegistry,
+  sizes: Sizes,
+  ids: readonly string[],
+): AsyncGenerator<Operation> {
+  const read = (i: number): Promise<unknown> => registry.evidences.get(scope, ids[(i * 7919) % ids.length] as string)
   for (const width of WIDTHS) {
-    const count = Math.min(perWidth, ids.length)
-    const read = (i: number): Promise<unknown> => registry.evidences.get(scope, ids[(i * 7919) % ids.length] as string)
-    yield {
-      what: `reads of an evidence, ${width} in flight`,
-      value: count / (await inFlight(count, width, read)),
-      unit: '1/s',
-    }
+    const count = Math.min(sizes.createsPerWidth, ids.length)
+    const value = count / (await secondsInFlight(count, width, read))
+    yield { operation: `reads of an evidence, ${width} in flight`, value, unit: '1/s' }
   }
-  await registry.sealNow()
-  const timed = async (what: string, work: () => Promise<unknown>) => {
-    const begun = performance.now()
+}
+
+async function* measureLog({ registry, records }: BenchRegistry, { logEntries }: Sizes): AsyncGenerator<Operation> {
+  const time = async (operation: string, work: () => Promise<unknown>): Promise<Operation> => {
+    const begin = performance.now()
     await work()
-    return { what, value: performance.now() - begun, unit: 'ms' }
+    return { operation, value: performance.now() - begin, unit: 'ms' }
   }
   const size = await records.logSize()
-  const PIECE = 62_500
-  yield await timed(`append ${logEntries} entries`, async () => {
-    for (let at = 0; at < logEntries; at += PIECE)
-      await records.commit({ append: new Uint8Array(randomBytes(Math.min(PIECE, logEntries - at) * 32)) })
+  yield await time(`append ${logEntries} entries`, async () => {
+    for (let at = 0; at < logEntries; at += APPEND_SIZE)
+      await records.commit({ append: new Uint8Array(randomBytes(Math.min(APPEND_SIZE, logEntries - at) * 32)) })
   })
-  yield await timed(`read ${logEntries} entries`, () => records.readLog(size, logEntries))
+  yield await time(`read ${logEntries} entries`, () => records.readLog(size, logEntries))
   const sealed = await new LogReader(records).treeHead()
-  if (sealed.size > size) throw new Error(`${sealed.size - size} entries were sealed while they were appended`)
-  yield await timed(`seal ${logEntries} entries`, () => registry.sealNow())
+  if (sealed.size > size) throw new Error(`${sealed.size - size} entries were sealed during the appends`)
+  yield await time(`seal ${logEntries} entries`, () => registry.sealNow())
 }

@@ -1,71 +1,105 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { median, shown, type Bench } from '../run/case.ts'
+import { formatFinding, median, roundFigure, type BenchCase } from '../run/case.ts'
 import { runChild } from '../run/child.ts'
-import { BATCH, type Sealed } from '../programs/sealing.ts'
+import { barsOf } from '../run/picture.ts'
+import type { LatenessMeasurement, SealingMeasurement } from '../programs/sealing.ts'
+import { BATCH_SIZE } from '../workload/backlog.ts'
+import { inTemporaryFolder } from '../workload/concurrency.ts'
 
-const SIZES = [10_000, 100_000, 1_000_000]
+const SIZES = [10_000, 100_000, 1_000_000] as const
 const ROUNDS = 3
 
-/** Sealing what is logged, from LevelDB, stage by stage, beside hashing the same entries and nothing else. */
-export const sealing: Bench = {
+/**
+ * Sealing a backlog of logged events from LevelDB, stage by stage, and how late a batch of a single event is.
+ *
+ * Compared with hashing the leaf tiles of the same entries in memory with the same engine, in the same process: the
+ * ratio shows what reading, storing (each batch one synced write) and signing add. Each round fills a new store.
+ */
+export const sealing: BenchCase = {
   name: 'sealing',
-  about: 'sealing a backlog from LevelDB, stage by stage; one proof; a batch of one event',
+  measures: 'sealing a backlog from LevelDB, stage by stage; one proof; a batch of one event',
+  columns: {
+    events: 'events',
+    batches: 'batches',
+    totalMs: 'total, ms',
+    readMs: 'reading, ms',
+    hashMs: 'hashing, ms',
+    commitMs: 'commits, ms',
+    bareHashMs: 'hashing alone, ms',
+    ratioToBareHash: 'total to hashing alone',
+    peakAboveIdleMiB: 'memory above idle, MiB',
+    microsecondsPerProof: 'one proof, µs',
+  },
+  picture: {
+    title: 'Sealing a backlog from LevelDB, by events',
+    unit: 'ms (logarithmic); stages overlap',
+    isLogarithmic: true,
+    bars: barsOf(({ events }) => Number(events).toLocaleString('en'), {
+      totalMs: 'total',
+      readMs: 'reading',
+      hashMs: 'hashing',
+      commitMs: 'committing',
+      bareHashMs: 'hashing alone',
+    }),
+  },
   async run({ quick, progress }) {
-    const rows = []
-    const findings: Record<string, number> = {}
     const rounds = quick ? 1 : ROUNDS
+    const rows = []
     for (const size of quick ? SIZES.slice(0, 1) : SIZES) {
-      const runs: Sealed[] = []
+      const runs: SealingMeasurement[] = []
       for (let round = 0; round < rounds; round++) {
-        runs.push(await sealOnce(size))
+        runs.push(await measureRound(size))
         progress(`${size} events, round ${round + 1} of ${rounds}`)
       }
-      const of = (name: keyof Sealed): number => shown(median(runs.map((run) => run[name])))
-      const overBare = shown(median(runs.map(({ totalMs, bareHashMs }) => totalMs / bareHashMs)))
-      rows.push({
-        events: size,
-        batches: of('batches'),
-        totalMs: of('totalMs'),
-        readMs: of('readMs'),
-        hashMs: of('hashMs'),
-        commitMs: of('commitMs'),
-        bareHashMs: of('bareHashMs'),
-        totalOverBareHash: overBare,
-        peakAboveIdleMiB: of('peakAboveIdleMiB'),
-        proofMicros: of('proofMicros'),
-      })
-      findings[`totalOverBareHashAt${size}`] = overBare
-      findings[`peakAboveIdleMiBAt${size}`] = of('peakAboveIdleMiB')
-      findings[`proofMicrosAt${size}`] = of('proofMicros')
+      rows.push(rowOf(size, runs))
     }
-    const one = await inDirectory((directory) =>
-      runChild<{ lateMs: number; worstMs: number }>('./programs/sealing.ts', ['one', directory]),
+    const single = await inTemporaryFolder((directory) =>
+      runChild<LatenessMeasurement>('./programs/sealing.ts', ['one', directory]),
     )
-    findings['batchOfOneMsAfterDue'] = shown(one.lateMs)
-    findings['batchOfOneWorstMsAfterDue'] = shown(one.worstMs)
     const settings = {
       store: 'LevelDB, each batch one synced write',
-      maxLeaves: BATCH,
-      engine: 'pool, as by default',
+      maxLeaves: BATCH_SIZE,
+      engine: 'worker pool with its defaults',
       rounds,
     }
-    return { settings, rows, findings }
+    const lateness = {
+      batchOfOneMsAfterDue: roundFigure(single.medianLateMs),
+      batchOfOneWorstMsAfterDue: roundFigure(single.worstLateMs),
+    }
+    return { settings, rows, findings: { ...findingsOf(rows), ...lateness } }
   },
+  conclude: (result) =>
+    `Sealing ${Number(result.rows.at(-1)?.['events']).toLocaleString('en')} events takes ` +
+    `${result.rows.at(-1)?.['totalMs']} ms, ${result.rows.at(-1)?.['ratioToBareHash']} times as long as hashing alone; ` +
+    `a batch of one event is sealed ${formatFinding(result, 'batchOfOneMsAfterDue')} ms after it is due.`,
 }
 
-const sealOnce = (size: number): Promise<Sealed> =>
-  inDirectory(async (directory) => {
+const measureRound = (size: number): Promise<SealingMeasurement> =>
+  inTemporaryFolder(async (directory) => {
     await runChild('./programs/sealing.ts', ['fill', directory, String(size)])
-    return runChild<Sealed>('./programs/sealing.ts', ['seal', directory])
+    return runChild<SealingMeasurement>('./programs/sealing.ts', ['seal', directory])
   })
 
-async function inDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
-  const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
-  try {
-    return await work(directory)
-  } finally {
-    await rm(directory, { recursive: true })
+function rowOf(events: number, runs: readonly SealingMeasurement[]) {
+  const medianOf = (name: keyof SealingMeasurement): number => roundFigure(median(runs.map((run) => run[name])))
+  return {
+    events,
+    batches: medianOf('batches'),
+    totalMs: medianOf('totalMs'),
+    readMs: medianOf('readMs'),
+    hashMs: medianOf('hashMs'),
+    commitMs: medianOf('commitMs'),
+    bareHashMs: medianOf('bareHashMs'),
+    ratioToBareHash: roundFigure(median(runs.map(({ totalMs, bareHashMs }) => totalMs / bareHashMs))),
+    peakAboveIdleMiB: medianOf('peakAboveIdleMiB'),
+    microsecondsPerProof: medianOf('microsecondsPerProof'),
   }
 }
+
+const findingsOf = (rows: readonly ReturnType<typeof rowOf>[]): Record<string, number> =>
+  Object.fromEntries(
+    rows.flatMap(({ events, ratioToBareHash, peakAboveIdleMiB, microsecondsPerProof }) => [
+      [`ratioToBareHashAt${events}`, ratioToBareHash],
+      [`peakAboveIdleMiBAt${events}`, peakAboveIdleMiB],
+      [`microsecondsPerProofAt${events}`, microsecondsPerProof],
+    ]),
+  )

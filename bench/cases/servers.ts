@@ -1,13 +1,12 @@
-import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PostgresServer } from '../../test/support/postgres-server.ts'
-import { median, shown, type Bench } from '../run/case.ts'
-import { startListening, stopChild } from '../run/child.ts'
+import { formatFinding, median, roundFigure, type BenchCase } from '../run/case.ts'
+import { startServer, stopChild, type ServerProcess } from '../run/child.ts'
 import { cpuMsOf } from '../run/cpu-time.ts'
-import { httpLoad, type HttpRequest } from '../workload/http-load.ts'
+import { runHttpLoad, type HttpRequest } from '../workload/http-load.ts'
 
 const OPERATOR_KEY = 'operator-key-of-the-benchmark'
 const CONNECTIONS = 63
@@ -16,13 +15,26 @@ const EVIDENCE = '/api/v1/evidences/bench/evidence'
 const ROUNDS = 3
 
 /**
- * Creates and reads over HTTP, on one server and on three over one synced PostgreSQL, with as many connections in all; in turns, so that
- * both see the same machine. Servers, databases and the client, which is this process, share its cores: the CPU time that a request
- * costs each of them says where the limit is.
+ * Creates and reads over HTTP with one server and with three servers, each over one synced PostgreSQL.
+ *
+ * Fair because both have the same number of connections in total and are measured in turns. Servers, databases and the
+ * client (this process) share the cores of one machine, so the rows also have the CPU time that a request costs each of
+ * them: it shows where the limit is.
  */
-export const servers: Bench = {
+export const servers: BenchCase = {
   name: 'servers',
-  about: 'creates and reads over HTTP: one server and three on one PostgreSQL',
+  measures: 'creates and reads over HTTP with one server and with three, on one PostgreSQL',
+  columns: {
+    servers: 'servers',
+    createsPerSecond: 'creates/s',
+    readsPerSecond: 'reads/s',
+    serversCpuMicrosecondsPerCreate: 'servers, CPU µs per create',
+    databaseCpuMicrosecondsPerCreate: 'database, CPU µs per create',
+    clientCpuMicrosecondsPerCreate: 'client, CPU µs per create',
+    serversCpuMicrosecondsPerRead: 'servers, CPU µs per read',
+    databaseCpuMicrosecondsPerRead: 'database, CPU µs per read',
+    clientCpuMicrosecondsPerRead: 'client, CPU µs per read',
+  },
   async run({ quick, progress }) {
     const seconds = quick ? 1 : 5
     const rounds = quick ? 1 : ROUNDS
@@ -43,31 +55,34 @@ export const servers: Bench = {
       settings: { connections: CONNECTIONS, seconds, rounds, synced: true },
       rows: [one, three].flatMap((row) => (row === undefined ? [] : [row])),
       findings: {
-        createsThreeToOne: shown((three?.createsPerSecond ?? 0) / (one?.createsPerSecond ?? 1)),
-        readsThreeToOne: shown((three?.readsPerSecond ?? 0) / (one?.readsPerSecond ?? 1)),
+        createsThreeToOne: roundFigure((three?.createsPerSecond ?? 0) / (one?.createsPerSecond ?? 1)),
+        readsThreeToOne: roundFigure((three?.readsPerSecond ?? 0) / (one?.readsPerSecond ?? 1)),
       },
     }
   },
+  conclude: (result) =>
+    `Three servers on one machine make ${formatFinding(result, 'createsThreeToOne')} times the creates and ` +
+    `${formatFinding(result, 'readsThreeToOne')} times the reads of one server.`,
 }
 
-type What = 'creates' | 'reads'
+type Operation = 'creates' | 'reads'
 
-/** Requests a second, and the CPU time that one cost, µs; `NaN` where the system does not tell. */
-interface Measured {
+/** Requests per second, and the CPU time for each request in µs (`NaN` if the system does not report it). */
+interface LoadMeasurement {
   readonly perSecond: number
   readonly serversUs: number
   readonly databaseUs: number
   readonly clientUs: number
 }
 
-/** Servers, and the database that they share. */
+/** Servers and the database that they share. */
 class Cluster {
   readonly size: number
   readonly #directory: string
   readonly #database: PostgresServer
-  readonly #servers: { readonly child: ChildProcess; readonly url: string }[] = []
-  readonly #measured: Record<What, Measured[]> = { creates: [], reads: [] }
-  /** Of evidences that were created, or were being created when a round ended. */
+  readonly #servers: ServerProcess[] = []
+  readonly #measured: Record<Operation, LoadMeasurement[]> = { creates: [], reads: [] }
+  /** Of the evidences that were created, or were being created at the end of a round. */
   readonly #externalIds: string[] = []
 
   private constructor(size: number, directory: string, database: PostgresServer) {
@@ -105,20 +120,20 @@ class Cluster {
         EVIDENCE_SEAL_MAX_WAIT_MS: '5000',
         EVIDENCE_LOG_LEVEL: 'info',
       }
-      this.#servers.push(await startListening(own, '../server/main.ts', [], env))
+      this.#servers.push(await startServer({ directory: own, module: '../server/main.ts', env }))
     }
     const response = await fetch(`${this.#servers[0]?.url}/api/v1/sourceSystem/bench`, {
       method: 'POST',
       headers: HEADERS,
       body: JSON.stringify({ name: 'bench' }),
     })
-    if (!response.ok) throw new Error(`the company was refused: ${response.status} ${await response.text()}`)
+    if (!response.ok) throw new Error(`the company was not created: ${response.status} ${await response.text()}`)
   }
 
-  async measure(what: What, seconds: number): Promise<void> {
-    const next = what === 'creates' ? this.#create : this.#readOf(this.#externalIds.length)
+  async measure(operation: Operation, seconds: number): Promise<void> {
+    const next = operation === 'creates' ? this.#create : this.#readOf(this.#externalIds.length)
     const before = await this.#cpuMs()
-    const { answered, ...took } = await httpLoad({
+    const { completed, ...load } = await runHttpLoad({
       urls: this.#servers.map(({ url }) => url),
       connections: CONNECTIONS,
       seconds,
@@ -126,9 +141,9 @@ class Cluster {
       next,
     })
     const after = await this.#cpuMs()
-    const usOf = (part: keyof typeof after): number => ((after[part] - before[part]) * 1_000) / answered
-    this.#measured[what].push({
-      perSecond: answered / took.seconds,
+    const usOf = (part: keyof typeof after): number => ((after[part] - before[part]) * 1_000) / completed
+    this.#measured[operation].push({
+      perSecond: completed / load.seconds,
       serversUs: usOf('servers'),
       databaseUs: usOf('database'),
       clientUs: usOf('client'),
@@ -158,11 +173,11 @@ class Cluster {
     return { servers: ofServers ?? NaN, database: ofDatabase ?? NaN, client: (user + system) / 1_000 }
   }
 
-  /** The medians of all rounds. */
+  /** The medians over all rounds. */
   row() {
     const { creates, reads } = this.#measured
-    const of = (measured: readonly Measured[], name: keyof Measured): number =>
-      shown(median(measured.map((one) => one[name])))
+    const of = (measured: readonly LoadMeasurement[], name: keyof LoadMeasurement): number =>
+      roundFigure(median(measured.map((one) => one[name])))
     return {
       servers: this.size,
       createsPerSecond: of(creates, 'perSecond'),
@@ -179,12 +194,12 @@ class Cluster {
   }
 }
 
-/** No columns where the system does not tell. */
-function cpuOf(what: string, of: (name: keyof Measured) => number): Record<string, number> {
+/** Returns no columns if the system does not report CPU times. */
+function cpuOf(operation: string, of: (name: keyof LoadMeasurement) => number): Record<string, number> {
   const columns = {
-    [`serversCpuUsPer${what}`]: of('serversUs'),
-    [`databaseCpuUsPer${what}`]: of('databaseUs'),
-    [`clientCpuUsPer${what}`]: of('clientUs'),
+    [`serversCpuMicrosecondsPer${operation}`]: of('serversUs'),
+    [`databaseCpuMicrosecondsPer${operation}`]: of('databaseUs'),
+    [`clientCpuMicrosecondsPer${operation}`]: of('clientUs'),
   }
   return Object.values(columns).some(Number.isNaN) ? {} : columns
 }

@@ -2,13 +2,16 @@ import Router from '@koa/router'
 import Koa from 'koa'
 import type { AddressInfo } from 'node:net'
 
-/** A Koa app with one route that answers the JSON of its argument, as one would write it first: the measure of `http`. */
-const [body = '{}'] = process.argv.slice(2)
-const answer = JSON.parse(body) as object
+/**
+ * `bare-koa JSON`: a Koa server with one route that returns this JSON, written in the simplest way. `http` compares the
+ * registry's server with it.
+ */
+const [json = '{}'] = process.argv.slice(2)
+const body = JSON.parse(json) as object
 
 const router = new Router()
 router.get('/evidences/:company/evidence/:externalId', (ctx) => {
-  ctx.body = answer
+  ctx.body = body
 })
 const app = new Koa()
 app.use(router.routes())

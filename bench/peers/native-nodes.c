@@ -1,7 +1,7 @@
 /*
- * H(01 || left || right) of RFC 6962 in C, as many nodes side by side as a vector of BYTES holds (-DBYTES=16, 32 or 64): what one thread
- * of this processor can do without its SHA instructions, for bench/cases/limit.ts to compare the WebAssembly kernel with, whose vectors have
- * 16 bytes. `native-nodes COUNT` prints the median ns a node and the last hash in hex.
+ * H(01 || left || right) of RFC 6962 in C, with as many nodes side by side as a vector of BYTES bytes holds (-DBYTES=16, 32 or 64).
+ * This is what one thread of this processor can do without its SHA instructions. bench/cases/limit.ts compares it with the WebAssembly
+ * kernel, whose vectors have 16 bytes. `native-nodes COUNT` prints the median ns for each node and the last hash in hex.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static inline void compress(words state[8], words w[16]) {
   state[0] += a, state[1] += b, state[2] += c, state[3] += d, state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
-/* LANES nodes; the byte before `children` is read. */
+/* Hashes LANES nodes. Also reads the byte before `children`. */
 static void hash_nodes(const uint8_t *children, uint8_t *out) {
   words w[16], state[8];
   for (int t = 0; t < 16; t++)
@@ -66,7 +66,7 @@ static void hash_nodes(const uint8_t *children, uint8_t *out) {
     }
 }
 
-static int by_size(const void *a, const void *b) {
+static int compare_doubles(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
   long count = argc > 1 ? atol(argv[1]) / LANES * LANES : LANES;
   uint8_t *children = malloc(64 * count + 1), *out = malloc(32 * count);
   double nanos[ROUNDS];
-  /* The sequence that limit.ts checks the last hash by. */
+  /* native-nodes.ts makes the same sequence to check the last hash. */
   for (long i = 0; i <= 64 * count; i++) children[i] = (uint8_t)((i * 7 + (i >> 8)) & 0xff);
   for (int round = 0; round < ROUNDS; round++) {
     struct timespec begun, ended;
@@ -84,7 +84,7 @@ int main(int argc, char **argv) {
     clock_gettime(CLOCK_MONOTONIC, &ended);
     nanos[round] = ((ended.tv_sec - begun.tv_sec) * 1e9 + (ended.tv_nsec - begun.tv_nsec)) / count;
   }
-  qsort(nanos, ROUNDS, sizeof(double), by_size);
+  qsort(nanos, ROUNDS, sizeof(double), compare_doubles);
   printf("%.1f ", nanos[ROUNDS / 2]);
   for (int i = 0; i < 32; i++) printf("%02x", out[32 * (count - 1) + i]);
   printf("\n");

@@ -1,37 +1,64 @@
-/** What a benchmark is given: how much it may do, and where it says how far it is. */
+import type { Picture } from './picture.ts'
+
+/** What a benchmark receives from the command line. */
 export interface BenchContext {
-  /** Small sizes, for trying whether it works: its figures are not to be quoted. */
+  /** Small sizes, only to see that the benchmark works. Its figures mean nothing. */
   readonly quick: boolean
-  /** Says how far it is; shown at once. */
+  /** Reports how far the run is. Shown at once. */
   readonly progress: (text: string) => void
 }
 
-/** One row of a result, in the order in which it shall be shown. Numbers carry their unit in the name. */
+/** One row of a result. `columns` of its benchmark has the heading and the unit of each value. */
 export type Row = Readonly<Record<string, string | number>>
 
 export interface BenchResult {
-  /** What holds for all rows: sizes, durability settings, how often it was repeated. */
+  /** What is the same for all rows: sizes, durability, number of rounds. */
   readonly settings: Readonly<Record<string, string | number | boolean>>
   readonly rows: readonly Row[]
-  /** The figures that the rows come to, by name: ratios and medians. */
+  /** Ratios and single figures computed from the rows, by name. */
   readonly findings: Readonly<Record<string, number>>
 }
 
-export interface Bench {
+export interface BenchCase {
+  /** The argument of `--only`, and the name of the files in `results/`. */
   readonly name: string
-  /** One line: what it measures. */
-  readonly about: string
+  /** One line: what is measured, and against what. */
+  readonly measures: string
+  /** The heading of each row value, with its unit, in the order of the table. */
+  readonly columns: Readonly<Record<string, string>>
+  readonly picture?: Picture
   run(context: BenchContext): Promise<BenchResult>
+  /** One sentence to quote, without the machine. */
+  conclude(result: BenchResult): string
 }
 
-/** The middle value; of an even number, the mean of the middle two. Requires one at least. */
+/** The middle value, or the mean of the two middle values. Throws `RangeError` if there are no values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length >> 1
   const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[middle]]
-  if (low === undefined || high === undefined) throw new RangeError('no values')
+  if (low === undefined || high === undefined) throw new RangeError('the median of no values is not defined')
   return (low + high) / 2
 }
 
-/** Rounded to three significant digits, as figures are shown. */
-export const shown = (value: number): number => Number(value.toPrecision(3))
+/** Rounds to three significant digits. More would be noise. */
+export const roundFigure = (value: number): number => Number(value.toPrecision(3))
+
+/** A number with its thousands grouped: `1,234,567`. */
+export const formatNumber = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 6 })
+
+/** A figure of `findings` as text; `?` if it was not measured. */
+export const formatFinding = ({ findings }: BenchResult, name: string): string => {
+  const value = findings[name]
+  return value === undefined ? '?' : formatNumber(value)
+}
+
+/** A value of the first row in which `column` has the value `is`, as text; `?` if there is no such row. */
+export function formatCell(
+  { rows }: BenchResult,
+  { where, get }: { readonly where: Row; readonly get: string },
+): string {
+  const row = rows.find((candidate) => Object.entries(where).every(([column, value]) => candidate[column] === value))
+  const value = row?.[get]
+  return typeof value === 'number' ? formatNumber(value) : (value ?? '?')
+}

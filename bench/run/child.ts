@@ -1,68 +1,86 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
+import { once } from 'node:events'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isSource, modulePath } from './repository.ts'
 
-/** A module of bench/, by its path from there, in a process of its own, from source or from the build as we are. Its stdout is a pipe, or goes to a file. */
-export function startChild(
-  module: string,
-  args: readonly string[],
-  {
-    env = {},
-    stdout = 'pipe',
-  }: { readonly env?: Readonly<Record<string, string>>; readonly stdout?: 'pipe' | number } = {},
-) {
-  const isSource = import.meta.url.endsWith('.ts')
-  const path = fileURLToPath(new URL(`../${isSource ? module : module.replace(/\.ts$/, '.js')}`, import.meta.url))
-  return spawn(process.execPath, [...(isSource ? ['--import', 'tsx'] : []), path, ...args], {
-    stdio: ['ignore', stdout, 'inherit'],
-    // eslint-disable-next-line node/no-process-env -- handed on
-    env: { ...process.env, ...env },
-  })
+/** How often the output of a starting process is read. */
+const POLL_MS = 50
+
+interface ChildOptions {
+  /** Added to the environment of this process. */
+  readonly env?: Readonly<Record<string, string>>
+  /** A pipe, or an open file descriptor. */
+  readonly stdout?: 'pipe' | number
 }
 
-/** Runs a module to its end; answers the JSON that it wrote to stdout. Throws where it failed or took longer than `timeoutMs`. */
+/** Starts Node with a module, given by its path from `bench/` or by an absolute path. */
+export function startChild(module: string, args: readonly string[], options: ChildOptions = {}): ChildProcess {
+  const loader = isSource && module.endsWith('.ts') ? ['--import', 'tsx'] : []
+  const path = module.startsWith('/') ? module : modulePath(module)
+  const spawnOptions: SpawnOptions = {
+    stdio: ['ignore', options.stdout ?? 'pipe', 'inherit'],
+    // eslint-disable-next-line node/no-process-env -- passed on to the child
+    env: { ...process.env, ...options.env },
+  }
+  return spawn(process.execPath, [...loader, path, ...args], spawnOptions)
+}
+
+/** Runs a module to its end and returns the JSON that it wrote to stdout. Throws if it fails or exceeds `timeoutMs`. */
 export async function runChild<T>(module: string, args: readonly string[], timeoutMs = 600_000): Promise<T> {
   const child = startChild(module, args)
   const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
-  let out = ''
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text))
+  let output = ''
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text))
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
   clearTimeout(timer)
   if (code !== 0) throw new Error(`${module} ${args.join(' ')} ended with ${code ?? 'a signal'}`)
-  return JSON.parse(out) as T
+  return JSON.parse(output) as T
 }
 
-/** The first match of a pattern in what the child writes to this file. Throws where it ends without it. */
-export async function saidIn(path: string, child: ChildProcess, pattern: RegExp): Promise<string> {
+/** Waits for a pattern in the file that a child writes to and returns its first group. Throws if the child ends first. */
+async function waitForOutput(path: string, child: ChildProcess, pattern: RegExp): Promise<string> {
   for (;;) {
-    const [, found] = pattern.exec(await readFile(path, 'utf8')) ?? []
-    if (found !== undefined) return found
-    if (child.exitCode !== null) throw new Error(`the child ended with ${child.exitCode}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    const output = await readFile(path, 'utf8')
+    const [, match] = pattern.exec(output) ?? []
+    if (match !== undefined) return match
+    if (child.exitCode !== null) throw new Error(`the child ended with ${child.exitCode}: ${output.slice(-2_000)}`)
+    await delay(POLL_MS)
   }
 }
 
+/** A running server process. */
+export interface ServerProcess {
+  readonly child: ChildProcess
+  /** `http://host:port` */
+  readonly url: string
+}
+
+export interface ServerProgram {
+  /** The folder of its log file. */
+  readonly directory: string
+  readonly module: string
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
 /**
- * A process that says its address, and that address. Its stdout is a file in the directory: through a pipe, a server that logs would
- * wait for the one that asks it.
+ * Starts a server and waits until it logs its URL. Its stdout goes to a file: through a pipe, a server that logs each
+ * request would wait for the client that measures it.
  */
-export async function startListening(
-  directory: string,
-  module: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-) {
+export async function startServer({ directory, module, args = [], env = {} }: ServerProgram): Promise<ServerProcess> {
   const path = join(directory, `${module.replaceAll(/[^a-z]/g, '')}.log`)
   const file = await open(path, 'w')
   const child = startChild(module, args, { env, stdout: file.fd })
   await file.close()
-  return { child, url: await saidIn(path, child, /"url":"(http[^"]+)"/) }
+  return { child, url: await waitForOutput(path, child, /"url":"(http[^"]+)"/) }
 }
 
+/** Ends a child with SIGTERM and waits for its end. */
 export async function stopChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return
-  const closed = new Promise((resolve) => child.once('close', resolve))
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const closed = once(child, 'close')
   child.kill('SIGTERM')
   await closed
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { cpus, loadavg, release, totalmem, type } from 'node:os'
 
-/** Under what a figure was measured: without it the figure says nothing. */
+/** The machine and the versions of a run. A figure means nothing without them. */
 export interface Machine {
   readonly cpu: string
   readonly cores: number
@@ -11,9 +11,9 @@ export interface Machine {
   readonly node: string
   readonly v8: string
   readonly openssl: string
-  /** Of the last minute, when the benchmark began: more than a little means that others were at work. */
+  /** Load average of the last minute before the run. Above about 0.5, other programs were running too. */
   readonly load: number
-  /** Of what the figures depend on. */
+  /** Versions of the packages that the figures depend on. */
   readonly packages: Readonly<Record<string, string>>
 }
 
@@ -26,7 +26,7 @@ const PEERS = [
   'merkle-tree-stream',
 ]
 
-export const machine = (): Machine => ({
+export const describeMachine = (): Machine => ({
   cpu: cpus()[0]?.model ?? 'unknown',
   cores: cpus().length,
   memoryGiB: Math.round(totalmem() / 2 ** 30),
@@ -38,7 +38,10 @@ export const machine = (): Machine => ({
   packages: Object.fromEntries([...PACKAGES, ...PEERS].map((name) => [name, versionOf(name)])),
 })
 
-/** From the package's own file, which not every package lets one import. */
+/** `AMD EPYC, 4 cores, Node 20.20.2` */
+export const formatMachine = ({ cpu, cores, node }: Machine): string => `${cpu}, ${cores} cores, Node ${node}`
+
+/** Read from the file itself, because not every package exports its package.json. */
 function versionOf(name: string): string {
   const paths = createRequire(import.meta.url).resolve.paths(name) ?? []
   for (const path of paths) {

@@ -8,26 +8,28 @@ export interface HttpRequest {
 }
 
 export interface HttpLoad {
-  /** `http://host:port` of each server; connection i asks server i modulo their number, for as long as it is there. */
+  /** `http://host:port` of each server. Connection i uses server i modulo their number. */
   readonly urls: readonly string[]
   readonly connections: number
   readonly seconds: number
   readonly headers: Readonly<Record<string, string>>
-  /** Called once for each request, just before it is sent. */
+  /** Called for each request, directly before it is sent. */
   readonly next: () => HttpRequest
 }
 
 export interface HttpLoadResult {
-  readonly answered: number
+  /** Requests that got a 2xx response. */
+  readonly completed: number
   readonly seconds: number
 }
 
 /**
- * Keep-alive connections, each with one request under way at a time, on one thread. It knows just enough of HTTP/1.1 for a server that
- * says `Content-Length`: where client and servers share the cores, what a client spends is missing to them (11 µs a request, autocannon
- * 18, against a bare server). Throws at the first answer that is not 2xx, and where a connection ends.
+ * Sends requests over keep-alive connections, one at a time on each, from one thread. It implements only as much of
+ * HTTP/1.1 as a server with `Content-Length` needs: client and servers share the cores, so the client must be cheap
+ * (11 µs for each request against a bare server, autocannon 18). Throws at the first response that is not 2xx, and if
+ * a connection ends.
  */
-export async function httpLoad({ urls, connections, seconds, headers, next }: HttpLoad): Promise<HttpLoadResult> {
+export async function runHttpLoad({ urls, connections, seconds, headers, next }: HttpLoad): Promise<HttpLoadResult> {
   const sockets = await Promise.all(
     Array.from({ length: connections }, async (_, i) => {
       const url = new URL(urls[i % urls.length] as string)
@@ -36,29 +38,29 @@ export async function httpLoad({ urls, connections, seconds, headers, next }: Ht
       return { socket, head: headOf(url, headers) }
     }),
   )
-  const begun = performance.now()
-  const end = begun + seconds * 1_000
+  const begin = performance.now()
+  const end = begin + seconds * 1_000
   try {
-    const counts = await Promise.all(sockets.map(({ socket, head }) => askUntil(end, socket, head, next)))
-    const answered = counts.reduce((sum, count) => sum + count, 0)
-    return { answered, seconds: (performance.now() - begun) / 1_000 }
+    const counts = await Promise.all(sockets.map(({ socket, head }) => sendUntil(end, socket, head, next)))
+    const completed = counts.reduce((sum, count) => sum + count, 0)
+    return { completed, seconds: (performance.now() - begin) / 1_000 }
   } finally {
     for (const { socket } of sockets) socket.destroy()
   }
 }
 
-/** The lines that all requests to a server share. */
+/** The header lines that all requests to a server share. */
 const headOf = ({ host }: URL, headers: Readonly<Record<string, string>>): string =>
   Object.entries({ host, ...headers })
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')
 
-/** Answers how many requests were answered; the last was sent before `end`, by `performance.now()`. */
-function askUntil(end: number, socket: Socket, head: string, next: () => HttpRequest): Promise<number> {
-  let answered = 0
+/** Returns the number of completed requests. The last one is sent before `end`, in terms of `performance.now()`. */
+function sendUntil(end: number, socket: Socket, head: string, next: () => HttpRequest): Promise<number> {
+  let completed = 0
   let received: Buffer | undefined
   return new Promise((resolve, reject) => {
-    const ask = (): void => {
+    const send = (): void => {
       const { method, path, body = '' } = next()
       const length = method === 'POST' ? `content-length: ${Buffer.byteLength(body)}\r\n` : ''
       socket.write(`${method} ${path} HTTP/1.1\r\n${head}${length}\r\n${body}`)
@@ -68,26 +70,26 @@ function askUntil(end: number, socket: Socket, head: string, next: () => HttpReq
     socket.on('data', (chunk: Buffer) => {
       try {
         received = received === undefined ? chunk : Buffer.concat([received, chunk])
-        if (!isWhole(received)) return
+        if (!isComplete(received)) return
         received = undefined
-        answered += 1
-        if (performance.now() < end) ask()
-        else resolve(answered)
+        completed += 1
+        if (performance.now() < end) send()
+        else resolve(completed)
       } catch (error) {
         reject(error)
       }
     })
-    ask()
+    send()
   })
 }
 
-/** Whether an answer is there to its end. Throws for one that is not 2xx, or says no length. */
-function isWhole(received: Buffer): boolean {
+/** Returns whether the response has arrived completely. Throws if it is not 2xx or has no Content-Length. */
+function isComplete(received: Buffer): boolean {
   const bodyAt = received.indexOf('\r\n\r\n') + 4
   if (bodyAt === 3) return false
   const head = received.toString('latin1', 0, bodyAt)
   const length = /\r\ncontent-length: *(\d+)\r\n/i.exec(head)?.[1]
   if (!head.startsWith('HTTP/1.1 2') || length === undefined)
-    throw new Error(`a server answered ${received.toString('utf8')}`)
+    throw new Error(`a server returned ${received.toString('utf8')}`)
   return received.length >= bodyAt + Number(length)
 }

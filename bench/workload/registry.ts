@@ -5,23 +5,30 @@ import { FileSignedHead, openLocalBlobs } from '../../adapters/files/index.ts'
 import { openLevelRecords } from '../../adapters/level/index.ts'
 import { OPERATOR, openRegistry, type RecordStore, type Registry, type Scope } from '../../core/index.ts'
 import { createSealer, type SealerOptions } from '../../sealer/index.ts'
+import { CATEGORY_COUNT, categoryName, categoryOf, evidenceOf } from './evidence.ts'
 
 export interface BenchRegistry {
   readonly registry: Registry
   readonly records: RecordStore
   readonly scope: Scope
-  /** Of its files; there is room for others beside them. */
+  /** The folder of its files. A benchmark may add its own. */
   readonly directory: string
   close(): Promise<void>
 }
 
 export interface BenchRegistryOptions extends SealerOptions {
-  /** Other records in place of LevelDB. */
+  /** Other records instead of LevelDB. */
   readonly records?: RecordStore
   readonly wrap?: (records: RecordStore) => RecordStore
 }
 
-/** A registry on LevelDB (synced) or on other records, and local files below TMPDIR, which must be a real disk; gone after `close`. */
+/** The ids of a category and of its subcategory. */
+export type CategoryIds = readonly [categoryId: string, subcategoryId: string]
+
+/**
+ * Opens a registry on LevelDB (synced) or on other records, with local files below TMPDIR, which must be on a real disk.
+ * `close` removes the files.
+ */
 export async function openBenchRegistry({
   records: other,
   wrap = (records) => records,
@@ -50,45 +57,36 @@ export async function openBenchRegistry({
   }
 }
 
-const CATEGORIES = 10
-
-/** Every category's name with that of its one subcategory, made in this order: `placeOf` of an index is one of them. */
-export async function makePlaces({ registry, scope }: BenchRegistry): Promise<readonly [string, string][]> {
-  const places: [string, string][] = []
-  for (let i = 0; i < CATEGORIES; i++) {
-    const category = await registry.categories.create(scope, { name: `Category ${i}` })
+/** Creates the categories that `categoryOf` names. */
+export async function createCategories({ registry, scope }: BenchRegistry): Promise<readonly CategoryIds[]> {
+  const categories: CategoryIds[] = []
+  for (let i = 0; i < CATEGORY_COUNT; i++) {
+    const category = await registry.categories.create(scope, { name: categoryName(i) })
     const subcategory = await registry.categories.createSubcategory(scope, category.id, { name: 'All' })
-    places.push([category.id, subcategory.id])
+    categories.push([category.id, subcategory.id])
   }
-  return places
+  return categories
 }
 
-/** Of an evidence by its number, by name as a caller without ids would. */
-export const placeOf = (index: number) => ({
-  categoryName: `Category ${index % CATEGORIES}`,
-  subcategoryName: 'All',
-})
+/** Creates evidences with rising numbers, one by one or as batches. */
+export class EvidenceCreator {
+  readonly #bench: BenchRegistry
+  /** How many were created. The next one has this number. */
+  count = 0
 
-/** An evidence of ordinary size: five values set, a meta of two. */
-export const evidenceOf = (index: number) => ({
-  externalId: `item ${index}`,
-  name: `Item ${index}`,
-  owner: 'Ada',
-  description: 'A thing of which there are many, described in one line of ordinary length',
-  meta: { serial: index, colour: 'grey' },
-})
-
-/** Runs `work` for 0 to count - 1, so many at a time, and answers the seconds it took. */
-export async function inFlight(
-  count: number,
-  width: number,
-  work: (index: number) => Promise<unknown>,
-): Promise<number> {
-  const begun = performance.now()
-  let next = 0
-  const lane = async (): Promise<void> => {
-    while (next < count) await work(next++)
+  constructor(bench: BenchRegistry) {
+    this.#bench = bench
   }
-  await Promise.all(Array.from({ length: width }, lane))
-  return (performance.now() - begun) / 1_000
+
+  createOne() {
+    const { registry, scope } = this.#bench
+    const index = this.count++
+    return registry.evidences.create(scope, { ...categoryOf(index), ...evidenceOf(index) })
+  }
+
+  createBatch([category, subcategory]: CategoryIds, size: number) {
+    const { registry, scope } = this.#bench
+    const inputs = Array.from({ length: size }, () => evidenceOf(this.count++))
+    return registry.evidences.createIn(scope, category, subcategory, inputs)
+  }
 }

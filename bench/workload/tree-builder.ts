@@ -1,61 +1,75 @@
-/** Counts the hashes of proofs, and looks into each. */
-export class Taken {
-  count = 0
+/** Bytes of a SHA-256 hash. */
+export const HASH_BYTES = 32
+
+/**
+ * Reads one byte of each hash of each proof, so that no implementation can skip making them, and counts the hashes. This
+ * is part of every measured time.
+ */
+export class ProofReader {
+  hashCount = 0
   #sum = 0
 
-  take(hash: Uint8Array): void {
-    this.count++
-    this.#sum = (this.#sum + (hash[0] as number)) | 0
+  readHash(hash: Uint8Array): void {
+    this.hashCount++
+    this.#sum = (this.#sum + byteAt(hash, 0)) | 0
   }
 
-  /** Its hexadecimal digits, from `at` on. */
-  takeText(hash: string, at = 0): void {
-    this.count++
-    this.#sum = (this.#sum + hash.charCodeAt(at)) | 0
+  /** Reads a hash in hexadecimal digits that begin at `offset`. */
+  readHex(hash: string, offset = 0): void {
+    this.hashCount++
+    this.#sum = (this.#sum + hash.charCodeAt(offset)) | 0
   }
 
-  /** Several, one after the other. Four at a time take 0.3 ns each, one at a time 0.6. */
-  takePacked(hashes: Uint8Array): void {
+  /** Reads packed hashes, four in each step: 0.3 ns for each hash instead of 0.6. */
+  readPacked(hashes: Uint8Array): void {
     const { length } = hashes
-    const byte = (at: number): number => hashes[at] as number
     let sum = 0
     let at = 0
-    for (; at + 3 * HASH < length; at += 4 * HASH)
-      sum = (sum + byte(at) + byte(at + HASH) + byte(at + 2 * HASH) + byte(at + 3 * HASH)) | 0
-    for (; at < length; at += HASH) sum = (sum + byte(at)) | 0
+    for (; at + 3 * HASH_BYTES < length; at += 4 * HASH_BYTES)
+      sum =
+        (sum +
+          byteAt(hashes, at) +
+          byteAt(hashes, at + HASH_BYTES) +
+          byteAt(hashes, at + 2 * HASH_BYTES) +
+          byteAt(hashes, at + 3 * HASH_BYTES)) |
+        0
+    for (; at < length; at += HASH_BYTES) sum = (sum + byteAt(hashes, at)) | 0
     this.#sum = (this.#sum + sum) | 0
-    this.count += length / HASH
+    this.hashCount += length / HASH_BYTES
   }
 
-  /** Of the first bytes. */
+  /** The sum of the bytes that were read. */
   get sum(): number {
     return this.#sum
   }
 }
 
-/** A tree over entries of 32 bytes, and all of its inclusion proofs. */
-export interface Tree {
+const byteAt = (bytes: Uint8Array, at: number): number => bytes[at] as number
+
+/** A built tree over entries of 32 bytes. */
+export interface BuiltTree {
   /** Lowercase hex. */
   readonly root: string
-  /** What must be in place before proofs are asked for, and is no part of making them. */
-  prepare?(): Promise<void>
-  /** Makes the proof of every leaf, and takes each of its hashes: a proof that nobody looks at need not be made. Keeps none. */
-  proofs(taken: Taken): Promise<void>
+  /** Brings the tree to where proofs are read from. Not part of the measured time. */
+  prepareProofs?(): Promise<void>
+  /** Makes the inclusion proof of every leaf and gives each hash to the reader. Keeps none. */
+  makeProofs(reader: ProofReader): Promise<void>
 }
 
-export interface Contestant {
+/** An implementation of a Merkle tree: this library, a program written by hand, or a package from npm. */
+export interface TreeBuilder {
   readonly name: string
-  /** Where it does not build the tree of RFC 6962 that all others do, what it builds. */
-  readonly otherwise?: string
-  /** `entries`: n × 32 bytes, n a power of two. */
-  build(entries: Uint8Array): Promise<Tree>
+  /** How its tree differs from that of RFC 6962, if it does. */
+  readonly difference?: string
+  /** Builds the tree of `entries`: n × 32 bytes, n a power of two. */
+  build(entries: Uint8Array): Promise<BuiltTree>
   close?(): Promise<void>
 }
 
-export const HASH = 32
+export const countEntries = (entries: Uint8Array): number => entries.length / HASH_BYTES
 
-export const countOf = (entries: Uint8Array): number => entries.length / HASH
-
-/** Each entry as a Buffer of its own view. */
-export const eachEntry = (entries: Uint8Array): Buffer[] =>
-  Array.from({ length: countOf(entries) }, (_, i) => Buffer.from(entries.buffer, entries.byteOffset + i * HASH, HASH))
+/** Returns each entry as a Buffer over the same memory. */
+export const splitEntries = (entries: Uint8Array): Buffer[] =>
+  Array.from({ length: countEntries(entries) }, (_, i) =>
+    Buffer.from(entries.buffer, entries.byteOffset + i * HASH_BYTES, HASH_BYTES),
+  )

@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { CATEGORY_COUNT, categoryName, categoryOf, evidenceOf } from '../workload/evidence.ts'
+
+/**
+ * The calls of the library that `--against` needs, loaded from any build. This is the one place that knows how the API
+ * differs between versions. It uses own types, because a build's types may differ from those of this checkout.
+ */
+
+/** Creates evidences in a new registry on LevelDB and local files. */
+export interface EmbeddedCreator {
+  createOne(index: number): Promise<unknown>
+  /** Creates `count` evidences from number `from` in one commit. */
+  createBatch(from: number, count: number): Promise<unknown>
+  close(): Promise<void>
+}
+
+type Scope = unknown
+
+interface Registry {
+  readonly sourceSystems: { create(scope: Scope, input: object): Promise<{ id: string }> }
+  readonly categories: {
+    create(scope: Scope, input: object): Promise<{ id: string }>
+    createSubcategory(scope: Scope, categoryId: string, input: object): Promise<{ id: string }>
+  }
+  readonly evidences: {
+    create(scope: Scope, input: object): Promise<unknown>
+    createIn(scope: Scope, categoryId: string, subcategoryId: string, inputs: readonly object[]): Promise<unknown>
+  }
+  close(): Promise<void>
+}
+
+interface LibraryModules {
+  readonly core: { readonly OPERATOR: unknown; openRegistry(options: object): Promise<Registry> }
+  readonly level: { openLevelRecords(path: string): Promise<unknown> }
+  readonly files: {
+    openLocalBlobs(path: string): Promise<unknown>
+    readonly FileSignedHead: new (path: string) => unknown
+  }
+  readonly sealer: { createSealer(options: object): unknown }
+}
+
+async function loadModules(dist: string): Promise<LibraryModules> {
+  const load = (path: string): Promise<unknown> => import(pathToFileURL(join(dist, path)).href)
+  const [core, level, files, sealer] = await Promise.all(
+    ['core/index.js', 'adapters/level/index.js', 'adapters/files/index.js', 'sealer/index.js'].map(load),
+  )
+  return { core, level, files, sealer } as LibraryModules
+}
+
+/** Opens a registry with the library in `dist`, in an empty folder, with ten categories. */
+export async function openEmbeddedCreator(dist: string, directory: string): Promise<EmbeddedCreator> {
+  const { core, level, files, sealer } = await loadModules(dist)
+  const registry = await core.openRegistry({
+    records: await level.openLevelRecords(join(directory, 'records')),
+    blobs: await files.openLocalBlobs(join(directory, 'blobs')),
+    signedHead: new files.FileSignedHead(join(directory, 'signed-head.json')),
+    secret: new Uint8Array(32).fill(1),
+    sealer: sealer.createSealer({}),
+  })
+  const { id } = await registry.sourceSystems.create(
+    { companyId: 'bench', principal: core.OPERATOR },
+    { name: 'bench' },
+  )
+  const scope = { companyId: 'bench', principal: { kind: 'sourceSystem', id, permissions: 'U' } }
+  const first = await registry.categories.create(scope, { name: categoryName(0) })
+  const sub = await registry.categories.createSubcategory(scope, first.id, { name: 'All' })
+  for (let i = 1; i < CATEGORY_COUNT; i++) {
+    const category = await registry.categories.create(scope, { name: categoryName(i) })
+    await registry.categories.createSubcategory(scope, category.id, { name: 'All' })
+  }
+  return {
+    createOne: (index) => registry.evidences.create(scope, { ...categoryOf(index), ...evidenceOf(index) }),
+    createBatch: (from, count) => {
+      const inputs = Array.from({ length: count }, (_, i) => evidenceOf(from + i))
+      return registry.evidences.createIn(scope, first.id, sub.id, inputs)
+    },
+    close: () => registry.close(),
+  }
+}

@@ -1,0 +1,32 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/**
+ * Calls `work` with 0 to `count` - 1, with `width` calls in flight, and returns the seconds it took.
+ *
+ * @example await secondsInFlight(1_000, 16, (i) => registry.evidences.get(scope, `item ${i}`))
+ */
+export async function secondsInFlight(
+  count: number,
+  width: number,
+  work: (index: number) => Promise<unknown>,
+): Promise<number> {
+  const begin = performance.now()
+  let next = 0
+  const runLane = async (): Promise<void> => {
+    while (next < count) await work(next++)
+  }
+  await Promise.all(Array.from({ length: width }, runLane))
+  return (performance.now() - begin) / 1_000
+}
+
+/** Calls `work` in a new folder below TMPDIR, which must be on a real disk. Removes the folder afterwards. */
+export async function inTemporaryFolder<T>(work: (directory: string) => Promise<T>): Promise<T> {
+  const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
+  try {
+    return await work(directory)
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}

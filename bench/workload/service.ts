@@ -1,0 +1,141 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { startServer, type ServerProcess } from '../run/child.ts'
+import { join } from 'node:path'
+import { categoryOf, evidenceOf } from './evidence.ts'
+
+const COMPANY = 'bench'
+const OPERATOR_KEY = 'operator-key-of-the-benchmark'
+const BATCH = 1_000
+const POLL_MS = 200
+const FILE_BYTES = 1024
+const BOUNDARY = 'a-boundary-of-the-benchmark'
+
+/** The key of the benchmark's source system. */
+export const API_KEY = 'a-key-of-the-benchmark'
+
+/** A request of the registry's HTTP API, below `/api/v1`. */
+export interface ServiceRequest {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly contentType?: string
+  readonly body?: string
+}
+
+/** Starts a registry server with all its defaults in an empty folder. `module` is relative to `bench/` or absolute. */
+export const startRegistryServer = (directory: string, module = '../server/main.ts'): Promise<ServerProcess> =>
+  startServer({
+    directory,
+    module,
+    env: {
+      EVIDENCE_PORT: '0',
+      EVIDENCE_DATA_DIR: join(directory, 'data'),
+      EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
+    },
+  })
+
+/** A registry server with one company, driven only by HTTP. */
+export class Service {
+  /** `http://host:port/api/v1` */
+  readonly base: string
+  #ids: readonly string[] = []
+  #size = 0
+  #created = 10_000_000
+
+  constructor(url: string) {
+    this.base = `${url}/api/v1`
+  }
+
+  async requestJson(path: string, init: { method?: string; key?: string; body?: object } = {}): Promise<unknown> {
+    const response = await fetch(this.base + path, {
+      method: init.method ?? 'GET',
+      headers: { 'x-api-key': init.key ?? API_KEY, 'content-type': 'application/json' },
+      ...(init.body !== undefined && { body: JSON.stringify(init.body) }),
+    })
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+    return response.json()
+  }
+
+  /** Creates a company with `size` evidences and waits until they are sealed and stamped. */
+  async fill(size: number, progress: (text: string) => void): Promise<void> {
+    const system = { name: 'bench', apiKey: API_KEY, permissions: 'U' }
+    await this.requestJson(`/sourceSystem/${COMPANY}`, { method: 'POST', key: OPERATOR_KEY, body: system })
+    // The first ten also create the categories.
+    for (let i = 0; i < 10; i++)
+      await this.requestJson(this.#evidencePath, { method: 'POST', body: { ...categoryOf(i), ...evidenceOf(i) } })
+    const { object } = (await this.requestJson(this.getFirst().path)) as { object: CategoryOfObject }
+    const path = `/evidences/${COMPANY}/category/${object.categoryId}/subcategory/${object.subcategoryId}/evidences`
+    const ids: string[] = []
+    for (let from = 10; from < size; from += BATCH) {
+      const evidences = Array.from({ length: Math.min(BATCH, size - from) }, (_, i) => evidenceOf(from + i))
+      const created = (await this.requestJson(path, { method: 'POST', body: { evidences } })) as { ids: string[] }
+      ids.push(...created.ids)
+      if (from % 10_000 === 10) progress(`${from} evidences`)
+    }
+    this.#ids = ids
+    this.#size = size
+    await this.#waitUntilSealed(ids.at(-1) ?? '')
+  }
+
+  async #waitUntilSealed(id: string): Promise<void> {
+    for (;;) {
+      const proof = (await this.requestJson(`/merkle/verify/${id}`)) as { merkle?: unknown; tsa?: unknown }
+      if (proof.merkle !== undefined && proof.tsa !== undefined) return
+      await delay(POLL_MS)
+    }
+  }
+
+  get #evidencePath(): string {
+    return `/evidences/${COMPANY}/evidence`
+  }
+
+  getFirst = (): ServiceRequest => ({ method: 'GET', path: `${this.#evidencePath}/item%200` })
+
+  getOne = (index: number): ServiceRequest => ({
+    method: 'GET',
+    path: `${this.#evidencePath}/item%20${(index * 7919) % this.#size}`,
+  })
+
+  listPage = (): ServiceRequest => ({ method: 'GET', path: `/evidences/${COMPANY}/evidences?len=100` })
+
+  verify = (index: number): ServiceRequest => ({
+    method: 'GET',
+    path: `/merkle/verify/${this.#ids[(index * 7919) % this.#ids.length] ?? ''}`,
+  })
+
+  create = (): ServiceRequest => ({
+    method: 'POST',
+    path: this.#evidencePath,
+    contentType: 'application/json',
+    body: JSON.stringify(this.#nextEvidence()),
+  })
+
+  createWithFile = (): ServiceRequest => ({
+    method: 'POST',
+    path: this.#evidencePath,
+    contentType: `multipart/form-data; boundary=${BOUNDARY}`,
+    body: formOf(this.#nextEvidence()),
+  })
+
+  #nextEvidence() {
+    const index = this.#created++
+    return { ...categoryOf(index), ...evidenceOf(index) }
+  }
+}
+
+interface CategoryOfObject {
+  readonly categoryId: string
+  readonly subcategoryId: string
+}
+
+/** A multipart form with these fields and a file of 1 KiB. */
+function formOf(fields: Readonly<Record<string, unknown>>): string {
+  const parts = Object.entries(fields).map(
+    ([name, value]) =>
+      `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n` +
+      `${typeof value === 'string' ? value : JSON.stringify(value)}\r\n`,
+  )
+  const file =
+    `--${BOUNDARY}\r\nContent-Disposition: form-data; name="images"; filename="a.bin"\r\n` +
+    'Content-Type: application/octet-stream\r\n\r\n'
+  return `${parts.join('')}${file}${'x'.repeat(FILE_BYTES)}\r\n--${BOUNDARY}--\r\n`
+}
