@@ -90,7 +90,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   let server: RunningServer | undefined
   let url = ''
   try {
-    const app = await createApp({
+    const app = createApp({
       ...config,
       registry,
       logger,

@@ -3,7 +3,8 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { PermissionLevel } from '../../core/registry/permissions.ts'
 import type { Registry, Scope, StagedFile, UpdateOptions } from '../../core/api/registry.ts'
-import type { FormShape } from '../http/uploads.ts'
+import type { ErrorShape } from '../http/errors.ts'
+import type { FormShape } from '../http/form.ts'
 
 /**
  * What an endpoint is. The router is mounted from these descriptions (mount.ts), and the OpenAPI document is made of the
@@ -36,7 +37,12 @@ export type AnswerShape =
       readonly example?: unknown
       readonly others?: Readonly<Record<number, string>>
     }
-  | { readonly media: string; readonly description: string; readonly others?: Readonly<Record<number, string>> }
+  | {
+      readonly status?: 200
+      readonly media: string
+      readonly description: string
+      readonly others?: Readonly<Record<number, string>>
+    }
 
 /** A request that passed: authenticated, allowed, and of the described shape. */
 export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema = TSchema> {
@@ -53,7 +59,7 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   readonly options: UpdateOptions
 }
 
-export interface Endpoint<Q extends TSchema = TSchema, B extends TSchema = TSchema> {
+export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSchema> {
   /** `operationId`; also names the route in metrics and idempotency. */
   readonly id: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -79,6 +85,8 @@ export interface Endpoint<Q extends TSchema = TSchema, B extends TSchema = TSche
 export interface EndpointGroup {
   readonly tag: string
   readonly description: string
+  /** The body of its errors. Default `operation`. */
+  readonly errorShape?: ErrorShape
   readonly endpoints: readonly Endpoint[]
 }
 

@@ -3,7 +3,7 @@ import * as proofShapes from '../../core/registry/proof/schemas.ts'
 import * as coreShapes from '../../core/registry/schemas.ts'
 import { codesWith, statusOf } from '../http/errors.ts'
 import { documentPath, parametersOf, type Endpoint, type EndpointGroup } from './endpoint.ts'
-import type { FileSlot } from '../http/uploads.ts'
+import type { FileSlot } from '../http/form.ts'
 import * as httpShapes from './shapes.ts'
 import { INERT_TYPES } from '../http/download.ts'
 

@@ -1,12 +1,12 @@
 import type { Context, Middleware } from 'koa'
 import { RegistryError } from '../../core/errors.ts'
 import type { Logger } from '../../core/ports.ts'
-import { drainAfterAnswer } from './bodies.ts'
+import { drainAfterResponse } from './body.ts'
 import { errorBody, failureOf, type ErrorShape } from './errors.ts'
 import type { Health } from './health.ts'
 
-/** The one way out for errors: each becomes its status and body, and what is our fault is logged. */
-export function answerErrors({
+/** Turns every error into its status and body. Logs the errors that are the server's fault. */
+export function respondWithErrors({
   logger,
   health,
   shapeOf,
@@ -16,7 +16,7 @@ export function answerErrors({
   shapeOf: (path: string) => ErrorShape
 }): Middleware {
   return async (ctx, next) => {
-    ctx.res.once('finish', () => drainAfterAnswer(ctx.req))
+    ctx.res.once('finish', () => drainAfterResponse(ctx.req))
     try {
       await next()
     } catch (error) {
@@ -31,26 +31,23 @@ export function answerErrors({
   }
 }
 
-/**
- * Refuses paths that name nothing: broken percent-escapes, and control characters in a part. The router would hand them
- * on as they are.
- */
-export const refuseBrokenPaths: Middleware = async (ctx, next) => {
+/** Rejects paths with broken percent-escapes or control characters. The router would pass them to the endpoints as they are. */
+export const rejectInvalidPaths: Middleware = async (ctx, next) => {
   let decoded: string
   try {
     decoded = decodeURIComponent(ctx.path)
   } catch (cause) {
-    throw new RegistryError('VALIDATION_ERROR', 'The path holds a broken percent-escape', { cause })
+    throw new RegistryError('VALIDATION_ERROR', 'The path contains a broken percent-escape', { cause })
   }
-  if (/\p{Cc}/u.test(decoded)) throw new RegistryError('VALIDATION_ERROR', 'The path holds a control character')
+  if (/\p{Cc}/u.test(decoded)) throw new RegistryError('VALIDATION_ERROR', 'The path contains a control character')
   await next()
 }
 
-/** What no route took: 405 where another method would do, else 404. */
-export const refuseUnrouted: Middleware = (ctx: Context) => {
+/** The response to a request without a route: 405 if the path has other methods, else 404. */
+export const rejectUnrouted: Middleware = (ctx: Context) => {
   const layers = (ctx['matched'] ?? []) as readonly { readonly methods: readonly string[] }[]
   const methods = [...new Set(layers.flatMap((layer) => layer.methods))].sort()
   if (methods.length === 0) throw new RegistryError('NOT_FOUND', 'There is nothing at this path')
   ctx.set('Allow', methods.join(', '))
-  throw new RegistryError('METHOD_NOT_ALLOWED', `This path takes ${methods.join(', ')}`)
+  throw new RegistryError('METHOD_NOT_ALLOWED', `This path only supports ${methods.join(', ')}`)
 }

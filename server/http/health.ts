@@ -1,7 +1,8 @@
+import type { Middleware } from 'koa'
 import { isRegistryError, type ErrorCode } from '../../core/errors.ts'
 import type { Registry } from '../../core/api/registry.ts'
 
-/** Failures that no retry mends: the process must be restarted, or a person must look. */
+/** Failures that a retry does not repair: the process must be restarted, or the operator must act. */
 const FATAL: ReadonlySet<ErrorCode> = new Set([
   'STORE_POISONED',
   'CORRUPT',
@@ -10,7 +11,7 @@ const FATAL: ReadonlySet<ErrorCode> = new Set([
   'CLOSED',
 ])
 
-/** Whether the process should be sent requests. */
+/** Whether a load balancer should send requests to this process. */
 export class Health {
   readonly #registry: Registry
   #stopping = false
@@ -20,21 +21,23 @@ export class Health {
     this.#registry = registry
   }
 
-  get stopping(): boolean {
-    return this.#stopping
-  }
-
-  /** From now on requests are finished, and new ones should go elsewhere. */
+  /** Begins the shutdown: running requests are finished, and new ones should go to another server. */
   stop(): void {
     this.#stopping = true
   }
 
-  /** Every failure passes here; a store that took its last write makes itself known by one. */
+  /** Notes the failure of a request. A store that accepts no more writes shows it by such a failure. */
   note(error: unknown): void {
     if (isRegistryError(error) && (error.code === 'STORE_POISONED' || error.code === 'CLOSED')) this.#fatal = error.code
   }
 
-  /** Why it is not ready, `undefined` where it is. */
+  /** Asks clients to close their connections during the shutdown. */
+  readonly closeConnections: Middleware = async (ctx, next) => {
+    if (this.#stopping) ctx.set('Connection', 'close')
+    await next()
+  }
+
+  /** Why it is not ready, `undefined` if it is. */
   problem(): string | undefined {
     if (this.#stopping) return 'stopping'
     if (this.#fatal !== undefined) return this.#fatal

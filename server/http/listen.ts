@@ -28,7 +28,7 @@ export async function listen(
   const server = createServer(
     {
       headersTimeout: headersTimeoutMs,
-      // A body may take as long as its bytes keep coming: bodies.ts watches that.
+      // A body may take as long as its bytes keep coming: body.ts checks that.
       requestTimeout: 0,
       // Node looks at the headers' timeout only this often.
       connectionsCheckingInterval: 1_000,

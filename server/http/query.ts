@@ -1,7 +1,8 @@
 import type { Context } from 'koa'
-import type { Static, TSchema } from 'typebox'
+import Type, { type Static, type TObject } from 'typebox'
 import { RegistryError } from '../../core/errors.ts'
 import { validate } from '../../core/registry/validation.ts'
+import type { Endpoint } from '../contract/endpoint.ts'
 
 /** The query as it was sent: every value of each name, decoded. Throws `VALIDATION_ERROR` for escapes that are no UTF-8. */
 export function rawQuery(ctx: Context): ReadonlyMap<string, readonly string[]> {
@@ -24,16 +25,25 @@ function decode(text: string): string {
   }
 }
 
+const NO_QUERY = Type.Object({}, { additionalProperties: false })
+
 /**
- * The query as its schema's type. A parameter that the schema does not know is ignored where `lenient`, else refused; one
- * that stands twice is refused. Throws `VALIDATION_ERROR`.
+ * The query of a request as the type of its endpoint's schema. A public endpoint ignores unknown parameters.
+ *
+ * @throws `VALIDATION_ERROR` for a parameter that is unknown, sent twice, or not valid
  */
-export function readQuery<Q extends TSchema>(ctx: Context, schema: Q, lenient: boolean): Static<Q> {
-  const known = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {}
+export function readQuery(ctx: Context, { query: schema, access }: Endpoint): Static<TObject> {
+  const isPublic = access === 'public'
+  if (schema === undefined && isPublic) return {}
+  return parseQuery(ctx, schema ?? NO_QUERY, isPublic)
+}
+
+function parseQuery(ctx: Context, schema: TObject, ignoreUnknown: boolean): Static<TObject> {
+  const known: Readonly<Record<string, { type?: string }>> = schema.properties
   const query: Record<string, unknown> = Object.create(null) as Record<string, unknown>
   for (const [name, values] of rawQuery(ctx)) {
     const property = Object.hasOwn(known, name) ? known[name] : undefined
-    if (property === undefined && lenient) continue
+    if (property === undefined && ignoreUnknown) continue
     if (property === undefined)
       throw new RegistryError('VALIDATION_ERROR', `${name.slice(0, 64)} is not a known query parameter`)
     if (values.length > 1) throw new RegistryError('VALIDATION_ERROR', `The query parameter ${name} was sent twice`)

@@ -19,7 +19,7 @@ import {
   EvidenceOrBatch,
   UpdatedEvidence,
 } from '../contract/shapes.ts'
-import type { FileSlot } from '../http/uploads.ts'
+import type { FileSlot } from '../http/form.ts'
 
 const createSlots: readonly FileSlot[] = [
   { name: 'image' },

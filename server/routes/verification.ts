@@ -32,6 +32,7 @@ const EVIDENCE = '/merkle/verify/{evidenceId}'
 export const verification: EndpointGroup = {
   tag: 'Verification',
   description: 'Proofs, for anyone and without a key',
+  errorShape: 'verification',
   endpoints: [
     endpoint({
       id: 'validateProof',

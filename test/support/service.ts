@@ -248,7 +248,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     operatorKey: OPERATOR_KEY,
     logger,
   })
-  const made = await createApp({
+  const made = createApp({
     registry,
     logger,
     publicUrl: () => 'https://evidence.example',

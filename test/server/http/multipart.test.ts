@@ -7,11 +7,10 @@ import { json } from 'node:stream/consumers'
 import fc from 'fast-check'
 import Koa, { type Context } from 'koa'
 import { isRegistryError } from '../../../core/errors.ts'
-import { essence } from '../../../server/http/bodies.ts'
-import type { PartLimits } from '../../../server/http/multipart-guard.ts'
-import { partsOf, type Part } from '../../../server/http/multipart.ts'
+import { essence } from '../../../server/http/body.ts'
+import { partsOf, type MultipartLimits, type Part } from '../../../server/http/multipart.ts'
 
-const LIMITS: PartLimits = { maxParts: 20, maxHeaderBytes: 8_192 }
+const LIMITS: MultipartLimits = { idleMs: 1_000, maxParts: 20, maxHeaderBytes: 8_192 }
 const BOUND = 'multipart/form-data; boundary=bound'
 
 interface Read {
@@ -30,7 +29,7 @@ class Reader {
     koa.use(async (ctx: Context) => {
       const taken: unknown[] = []
       try {
-        for await (const part of partsOf(ctx, 1_000, LIMITS)) taken.push(await this.#take(part))
+        for await (const part of partsOf(ctx.req, LIMITS)) taken.push(await this.#take(part))
         ctx.body = { taken }
       } catch (error) {
         ctx.body = { failed: isRegistryError(error) ? error.code : String(error) }

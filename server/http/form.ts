@@ -4,7 +4,8 @@ import { MAX_META_DEPTH } from '../../core/registry/schemas.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import { parseStrictJson, type Json } from '../../core/commitment/canonical-json.ts'
 import type { FileToStage, StagedFile } from '../../core/api/registry.ts'
-import { bodyText, MAX_TEXT_BYTES, readJsonObject } from './bodies.ts'
+import { bodyText } from './body.ts'
+import { MAX_TEXT_BYTES, readJsonObject } from './json-body.ts'
 import { partsOf, type Part } from './multipart.ts'
 
 /** Where an endpoint takes files: the names of its parts, and how many of them. */
@@ -54,7 +55,7 @@ const refuse = (why: string): RegistryError => new RegistryError('VALIDATION_ERR
  */
 export async function readMultipart(ctx: Context, shape: FormShape, limits: UploadLimits, stage: Stage): Promise<Form> {
   const reader = new FormReader(shape, limits, stage)
-  const parts = partsOf(ctx, limits.idleMs, { maxParts: MAX_PARTS, maxHeaderBytes: MAX_PART_HEADER_BYTES })
+  const parts = partsOf(ctx.req, { idleMs: limits.idleMs, maxParts: MAX_PARTS, maxHeaderBytes: MAX_PART_HEADER_BYTES })
   for await (const part of parts) await reader.take(part)
   return reader.finish()
 }

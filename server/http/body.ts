@@ -1,0 +1,127 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { finished, Readable } from 'node:stream'
+import { decodeUtf8 } from '../../core/bytes.ts'
+import { RegistryError } from '../../core/errors.ts'
+
+/**
+ * The body of a request as a stream that is read at the consumer's pace. Fails with `MALFORMED_BODY` if the sender disconnects, or sends
+ * no byte for `idleMs` while the consumer waits for one. Destroying it leaves the request open, so that a response can still be sent.
+ */
+export class BodyStream extends Readable {
+  /** The request's headers: koa-body reads the length and the encoding from them. */
+  readonly headers: IncomingHttpHeaders
+  readonly #request: IncomingMessage
+  readonly #idleMs: number
+  readonly #release: () => void
+  #idleTimer: NodeJS.Timeout | undefined
+
+  constructor(request: IncomingMessage, idleMs: number) {
+    super()
+    this.headers = request.headers
+    this.#request = request
+    this.#idleMs = idleMs
+    // Without a listener, the `error` event of an aborted request would end the process.
+    request.on('error', () => undefined)
+    this.on('error', () => undefined)
+    request.on('data', this.#onData).on('end', this.#onEnd).pause()
+    this.#release = finished(request, { writable: false }, (error) => {
+      if (error) this.destroy(malformed('The sender disconnected before the end of the body', error))
+    })
+  }
+
+  override _read(): void {
+    this.#idleTimer ??= setTimeout(
+      () => this.destroy(malformed(`The sender sent no byte of the body for ${this.#idleMs} ms`)),
+      this.#idleMs,
+    )
+    this.#request.resume()
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#stopTimer()
+    this.#release()
+    this.#request.off('data', this.#onData).off('end', this.#onEnd).pause()
+    done(error)
+  }
+
+  readonly #onData = (chunk: Uint8Array): void => {
+    this.#stopTimer()
+    if (!this.push(chunk)) this.#request.pause()
+  }
+
+  readonly #onEnd = (): void => {
+    this.#stopTimer()
+    this.push(null)
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#idleTimer)
+    this.#idleTimer = undefined
+  }
+}
+
+/** How long a sender may continue to send a body that the server has stopped reading. */
+const DRAIN_MS = 2_000
+
+/**
+ * Discards the rest of a body after the response was sent. Closing the connection at once would often lose the response on its way to
+ * the client. Closes the connection after two seconds.
+ */
+export function drainAfterResponse(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return
+  request.on('error', () => undefined)
+  const timer = setTimeout(() => request.destroy(), DRAIN_MS).unref()
+  request.once('close', () => clearTimeout(timer))
+  request.resume()
+}
+
+/**
+ * The media type of a request's body, in lower case and without parameters.
+ *
+ * @throws `MALFORMED_BODY` if there is no body, `UNSUPPORTED_MEDIA_TYPE` if it is not one of `accepted`, encoded, or not in UTF-8
+ */
+export function bodyType(request: IncomingMessage, accepted: readonly string[]): string {
+  const {
+    'content-type': contentType,
+    'content-length': length,
+    'content-encoding': encoding,
+    'transfer-encoding': transferEncoding,
+  } = request.headers
+  if (transferEncoding === undefined && (length === undefined || Number(length) === 0))
+    throw malformed('A body is required')
+  const type = essence(contentType)
+  if (type === undefined || !accepted.includes(type))
+    throw unsupported(`The body's Content-Type must be ${accepted.join(' or ')}`)
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw unsupported('The body must not have a Content-Encoding')
+  const charset = /;\s*charset="?([^\s;"]+)/i.exec(contentType ?? '')?.[1]
+  if (charset !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(charset)) throw unsupported('The body must be in UTF-8')
+  return type
+}
+
+/** `type/subtype` of a Content-Type, in lower case; `undefined` if it is not a valid one. */
+export function essence(contentType: string | undefined): string | undefined {
+  const type = contentType?.split(';', 1)[0]?.trim().toLowerCase()
+  return type !== undefined &&
+    type.length <= 127 &&
+    /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/.test(type)
+    ? type
+    : undefined
+}
+
+/**
+ * The text of a body's bytes.
+ *
+ * @throws `MALFORMED_BODY` if they are not UTF-8
+ */
+export function bodyText(bytes: Uint8Array): string {
+  try {
+    return decodeUtf8(bytes)
+  } catch (cause) {
+    throw malformed('The body is not UTF-8', cause)
+  }
+}
+
+const malformed = (message: string, cause?: unknown): RegistryError =>
+  new RegistryError('MALFORMED_BODY', message, { cause })
+const unsupported = (message: string): RegistryError => new RegistryError('UNSUPPORTED_MEDIA_TYPE', message)
