@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { RegistryError } from '../errors.ts'
 import type { BlobDigest, BlobRange, PutOptions } from '../ports.ts'
 
-/** What every BlobStore must decide alike: which keys and ranges there are, and what a body came to. */
+/** What every BlobStore has in common: which keys and ranges are valid, and the size and hash of a body. */
 
-/** Throws a TypeError for what is no blob key: 1 to 128 of `A-Z a-z 0-9 _ -`, so that a key is one plain path segment. */
+/** Throws a TypeError for an invalid blob key. A key is 1 to 128 of `A-Z a-z 0-9 _ -`, so it is a plain path segment. */
 export function assertBlobKey(key: string): void {
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(key))
-    throw new TypeError(`A blob key is 1 to 128 of A-Z a-z 0-9 _ -, not ${JSON.stringify(key)}`)
+    throw new TypeError(`A blob key must be 1 to 128 of A-Z a-z 0-9 _ -, got ${JSON.stringify(key)}`)
 }
 
 /** Throws `RANGE_NOT_SATISFIABLE` unless 0 <= start < end <= size, all integers. */
@@ -19,43 +19,43 @@ export function assertBlobRange({ start, end }: BlobRange, size: number): void {
   )
 }
 
-/** A second put to a key: the refusal that the port promises. */
+/** Returns the error for a second put to a key, as the port specifies. */
 export const blobExists = (key: string): RegistryError =>
   new RegistryError('UNAVAILABLE', `Blob ${key} is already written; blobs are write-once: put under a new key`)
 
-/** The calls of a blob store, which `close` ends: what is under way is waited for, what comes later is refused. */
+/** Tracks the calls of a blob store. `close` waits for those in progress; later ones throw `CLOSED`. */
 export class BlobCalls {
-  readonly #underWay = new Set<Promise<unknown>>()
+  readonly #running = new Set<Promise<unknown>>()
   #closed = false
 
-  /** Nothing is under way, and nothing will be. */
+  /** True if the store is closed and no call is in progress. */
   get isOver(): boolean {
-    return this.#closed && this.#underWay.size === 0
+    return this.#closed && this.#running.size === 0
   }
 
-  /** Does the work of one call. Throws `CLOSED` after `close`, a TypeError for what is no blob key. */
+  /** Runs one call. Throws `CLOSED` after `close`, a TypeError for an invalid key. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     if (this.#closed) throw new RegistryError('CLOSED', 'The blob store is closed')
     assertBlobKey(key)
     const promise = work()
-    this.#underWay.add(promise)
+    this.#running.add(promise)
     try {
       return await promise
     } finally {
-      this.#underWay.delete(promise)
+      this.#running.delete(promise)
     }
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.allSettled(this.#underWay)
+    await Promise.allSettled(this.#running)
   }
 }
 
 /**
- * A body on its way into a store: passes its chunks on as they are asked for (only the first is asked for at once), counts
- * and hashes them, and ends with an error at the first byte beyond `maxBytes` or when the signal aborts, even where the
- * body itself hangs. Read it once, ask for `digest`, and in any case `release` it.
+ * Wraps the body of a put: passes its chunks on when they are requested (only the first is requested at once), and counts and hashes
+ * them. Throws at the first byte beyond `maxBytes`, and if the signal aborts, even if the body never yields its next chunk.
+ * Iterate it once, then call `digest`. Always call `release` at the end.
  */
 export class HashingBody implements AsyncIterable<Uint8Array> {
   readonly #options: PutOptions
@@ -66,7 +66,7 @@ export class HashingBody implements AsyncIterable<Uint8Array> {
   #ended = false
   #failure: { readonly error: unknown } | undefined
 
-  /** Begins the body at once: a stream that breaks before anyone reads it must find a listener, or it ends the process. */
+  /** Requests the first chunk at once: a stream that breaks while it has no listener would end the process. */
   constructor(body: AsyncIterable<Uint8Array>, options: PutOptions) {
     this.#options = options
     this.#body = body[Symbol.asyncIterator]()
@@ -74,17 +74,17 @@ export class HashingBody implements AsyncIterable<Uint8Array> {
     this.#first.catch(() => undefined)
   }
 
-  /** What ended the body early: its own error, the limit, or the abort's reason. It belongs to the caller and passes through unchanged. */
+  /** Why the body ended early: its own error, the limit, or the reason of the abort. A put must throw it unchanged. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#failure
   }
 
-  /** Requires that the body was read to its end. Call once. */
+  /** Returns size and SHA-256. Call it once, after the body was read to its end. */
   digest(): BlobDigest {
     return { size: this.#size, sha256: new Uint8Array(this.#hash.digest()) }
   }
 
-  /** Lets go of a body that was not read to its end. Does not wait: a generator that hangs would answer only once it goes on. */
+  /** Ends a body that was not read to its end. Does not wait for it: a generator that hangs would never return. */
   release(): void {
     if (this.#ended) return
     this.#ended = true
@@ -94,7 +94,7 @@ export class HashingBody implements AsyncIterable<Uint8Array> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       for (let step = await this.#first; step.done !== true; step = await this.#next()) {
-        this.#meter(step.value)
+        this.#addChunk(step.value)
         yield step.value
       }
       this.#ended = true
@@ -104,7 +104,7 @@ export class HashingBody implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** The body's next step, or the abort's reason, whichever comes first. One listener a step, removed with it. */
+  /** Returns the next chunk, or rejects with the reason of the abort, whichever comes first. Leaves no listener on the signal. */
   async #next(): Promise<IteratorResult<Uint8Array>> {
     const { signal } = this.#options
     signal?.throwIfAborted()
@@ -121,13 +121,13 @@ export class HashingBody implements AsyncIterable<Uint8Array> {
     }
   }
 
-  #meter(chunk: Uint8Array): void {
-    // A stream with an encoding gives strings, whose length is not their size in bytes.
-    if (!(chunk instanceof Uint8Array)) throw new TypeError('A blob body must give Uint8Array chunks')
+  #addChunk(chunk: Uint8Array): void {
+    // A stream with an encoding yields strings, whose length is not their size in bytes.
+    if (!(chunk instanceof Uint8Array)) throw new TypeError('A blob body must yield Uint8Array chunks')
     this.#size += chunk.length
     const { maxBytes } = this.#options
     if (this.#size > maxBytes)
-      throw new RegistryError('PAYLOAD_TOO_LARGE', `The file has more than the ${maxBytes} bytes allowed`)
+      throw new RegistryError('PAYLOAD_TOO_LARGE', `The file is larger than the maximum of ${maxBytes} bytes`)
     this.#hash.update(chunk)
   }
 }

@@ -4,47 +4,49 @@ import { RegistryError } from '../errors.ts'
 import type { Add, Commit, CommitResult, Entry, Key, Version } from '../ports.ts'
 
 /**
- * Decides a group of waiting commits over one snapshot, one after the other: a later one sees what the earlier ones
- * did. It is pure, so that every record store decides alike, and the store only has to read the snapshot, and to write
- * the net result in one piece.
+ * Decides a group of waiting commits over one snapshot, one after the other: a later commit sees the changes of the earlier ones.
+ * It is pure, so all record stores decide in the same way. A store only reads the snapshot and writes the net result atomically.
  */
 
-/** Bytes of a log entry. */
+/** Size of a log entry in bytes. */
 export const LOG_ENTRY_BYTES = 32
 
 const MAX_KEY_CHARS = 2048
 const notPrintable = /[^\x20-\x7e]/
 
-/** What a store must read before a group is planned. */
+/** The data that a store must read before it plans a group. */
 export interface GroupSnapshot {
-  /** The current entries of all `keysToRead`; a key that is not here does not exist. */
+  /** The current entries of all `keysToRead`. A key without an entry does not exist. */
   readonly entries: ReadonlyMap<Key, Entry>
-  /** Entries in the log. */
+  /** Number of entries in the log. */
   readonly logSize: number
-  /** The number of the last version that was given (`versionOf`), 0 before the first. */
+  /** The number of the last assigned version (`versionOf`), 0 before the first. */
   readonly lastVersion: number
 }
 
-/** What a group comes to. Where no commit changes anything, `lastVersion` is that of the snapshot, and there is nothing to write. */
+/** The result of a group. If no commit changes anything, `lastVersion` equals that of the snapshot and there is nothing to write. */
 export interface GroupPlan {
-  /** One per commit, in order. A fault is of that commit alone and has changed nothing: reject with it. */
+  /** One per commit, in order. An error concerns that commit only, which has changed nothing: reject the commit with it. */
   readonly outcomes: readonly (CommitResult | RegistryError)[]
-  /** The net effect: each key at most once, in `puts` or in `deletes`. */
+  /** The net changes. Each key occurs at most once, in `puts` or in `deletes`. */
   readonly puts: readonly Entry[]
   readonly deletes: readonly Key[]
-  /** All appended entries, packed. */
+  /** All appended log entries, packed. */
   readonly appended: Uint8Array
   readonly logSize: number
   readonly lastVersion: number
 }
 
-/** The version with this number. Numbers count up by one per commit that changes something, over all keys, and never go back. */
+/**
+ * Returns the version with this number. Numbers increase by one with each commit that changes something, across all keys, and are never
+ * used again.
+ */
 export const versionOf = (number: number): Version => String(number) as Version
 
-/** The number of a version that `versionOf` made. */
+/** The inverse of `versionOf`. */
 export const versionNumber = (version: Version): number => Number(version)
 
-/** The keys whose current entries decide this commit; blind writes need none. */
+/** Returns the keys whose current entries decide this commit. Writes without a check need none. */
 export function keysToRead(commit: Commit): Key[] {
   const keys: Key[] = []
   for (const check of commit.checks ?? []) keys.push(check.key)
@@ -52,14 +54,14 @@ export function keysToRead(commit: Commit): Key[] {
   return keys
 }
 
-/** True where the commit, if it is applied, changes something and so takes a version. */
+/** Whether the commit changes something if it is applied, and so gets a version. */
 const changes = (commit: Commit): boolean =>
   (commit.writes?.length ?? 0) + (commit.adds?.length ?? 0) + (commit.append?.length ?? 0) > 0
 
 /**
- * Throws a TypeError or RangeError for a commit that no store takes, whatever it holds: a key that is not printable
- * ASCII of 1 to 2,048 characters, a key twice among writes and adds, a delta that is no safe integer, an append that is
- * not n × 32 bytes. These are mistakes of the program, so they are no codes of the registry.
+ * Throws a TypeError or RangeError for an invalid commit: a key that is not 1 to 2,048 characters of printable ASCII, a key that occurs
+ * twice among writes and adds, a delta that is not a safe integer, an append that is not n × 32 bytes. These are errors in the calling
+ * program, so they have no code of the registry.
  */
 export function assertCommit(commit: Commit): void {
   const changed = new Set<Key>()
@@ -67,33 +69,33 @@ export function assertCommit(commit: Commit): void {
   for (const { key } of commit.writes ?? []) assertChangedOnce(key, changed)
   for (const { key, delta } of commit.adds ?? []) {
     assertChangedOnce(key, changed)
-    if (!Number.isSafeInteger(delta)) throw new RangeError(`the delta of ${key} is no safe integer: ${delta}`)
+    if (!Number.isSafeInteger(delta)) throw new RangeError(`The delta of ${key} must be a safe integer, got ${delta}`)
   }
   if ((commit.append?.length ?? 0) % LOG_ENTRY_BYTES !== 0)
-    throw new RangeError(`append takes n × ${LOG_ENTRY_BYTES} bytes, not ${commit.append?.length}`)
+    throw new RangeError(`append must be n × ${LOG_ENTRY_BYTES} bytes, got ${commit.append?.length}`)
 }
 
 function assertChangedOnce(key: Key, changed: Set<Key>): void {
   assertKey(key)
-  if (changed.has(key)) throw new TypeError(`a commit changes a key at most once: ${key}`)
+  if (changed.has(key)) throw new TypeError(`A commit may change a key only once: ${key}`)
   changed.add(key)
 }
 
-/** Throws a TypeError for a key that no store takes. */
+/** Throws a TypeError for an invalid key. */
 export function assertKey(key: Key): void {
   if (key.length === 0 || key.length > MAX_KEY_CHARS || notPrintable.test(key))
-    throw new TypeError(`a key is 1 to ${MAX_KEY_CHARS} characters of printable ASCII, not ${JSON.stringify(key)}`)
+    throw new TypeError(`A key must be 1 to ${MAX_KEY_CHARS} characters of printable ASCII, got ${JSON.stringify(key)}`)
 }
 
-/** Throws a RangeError unless both are safe integers >= 0: what `RecordStore.readLog` takes. */
+/** Throws a RangeError unless both arguments of `RecordStore.readLog` are safe integers >= 0. */
 export function assertLogRange(from: number, count: number): void {
   if (!Number.isSafeInteger(from) || from < 0 || !Number.isSafeInteger(count) || count < 0)
-    throw new RangeError(`readLog takes a position and a count, not ${from} and ${count}`)
+    throw new RangeError(`readLog needs a position and a count, both integers >= 0, got ${from} and ${count}`)
 }
 
-/** Requires commits that passed `assertCommit`, and the entries of all their `keysToRead`. */
+/** Decides a group of commits. Requires that they passed `assertCommit`, and the entries of all their `keysToRead`. */
 export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): GroupPlan {
-  // What the group changed so far; `undefined`: deleted.
+  // The changes of the group so far; `undefined` means deleted.
   const changed = new Map<Key, Entry | undefined>()
   const appended: Uint8Array[] = []
   const outcomes: (CommitResult | RegistryError)[] = []
@@ -107,7 +109,7 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
       outcomes.push({ ok: false, conflicts })
       continue
     }
-    // Sums first: one that fails must leave nothing of its commit behind.
+    // Computed first: if a sum fails, its commit must change nothing.
     const sums = sumsOf(commit.adds ?? [], current)
     if (sums instanceof RegistryError) {
       outcomes.push(sums)
@@ -134,7 +136,7 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
   return { outcomes, puts, deletes, appended: concatBytes(...appended), logSize, lastVersion }
 }
 
-/** Each key once, in the order of the checks. */
+/** Returns the keys whose checks fail, each once, in the order of the checks. */
 function conflictsOf(commit: Commit, current: (key: Key) => Entry | undefined): Key[] {
   const conflicts: Key[] = []
   for (const { key, version } of commit.checks ?? []) {
@@ -146,16 +148,16 @@ function conflictsOf(commit: Commit, current: (key: Key) => Entry | undefined): 
 function sumsOf(
   adds: readonly Add[],
   current: (key: Key) => Entry | undefined,
-): readonly (readonly [Key, Uint8Array])[] | RegistryError {
+): readonly [Key, Uint8Array][] | RegistryError {
   try {
     return adds.map(({ key, delta }) => {
       const entry = current(key)
-      return [key, encodeCounter((entry === undefined ? 0n : decodeCounter(entry.value)) + BigInt(delta))] as const
+      return [key, encodeCounter((entry === undefined ? 0n : decodeCounter(entry.value)) + BigInt(delta))]
     })
   } catch (cause) {
     return new RegistryError(
       'CORRUPT',
-      'A counter cannot be added to: its key holds something else, or 64 bits are exceeded',
+      'A counter cannot be changed: its record is not a counter, or the sum exceeds 64 bits',
       { cause },
     )
   }

@@ -2,12 +2,12 @@ import { concatBytes } from '../bytes.ts'
 import { LOG_ENTRY_BYTES } from './commit-plan.ts'
 import { RegistryError } from '../errors.ts'
 
-/** How a record store keeps the log's entries in rows: pure, so that every store lays them out alike. */
+/** The layout of the log's entries in rows. It is pure, so all record stores use the same layout. */
 
-/** Entries of a full row. No row crosses a multiple of it. */
+/** Number of entries in a full row. No row crosses a multiple of it. */
 export const ROW_ENTRIES = 256
 
-/** The log's unfinished last block: the starts of the rows it lies in, and its entries, fewer than a row holds. */
+/** The unfinished last block of the log: the start positions of its rows, and its entries, fewer than 256. */
 export interface LogTail {
   readonly starts: readonly number[]
   readonly entries: Uint8Array
@@ -15,6 +15,7 @@ export interface LogTail {
 
 export const EMPTY_TAIL: LogTail = { starts: [], entries: new Uint8Array() }
 
+/** A row of the log: 1 to 256 entries, packed, from position `start`. */
 export interface LogRow {
   readonly start: number
   readonly entries: Uint8Array
@@ -22,15 +23,15 @@ export interface LogRow {
 
 export interface RowChanges {
   readonly puts: readonly LogRow[]
-  /** Starts of rows that are now part of a full one. */
+  /** Start positions of rows that are now part of a full row. */
   readonly deletes: readonly number[]
   readonly tail: LogTail
 }
 
 /**
- * Puts new entries behind a log of `size`: as one row where they do not fill the block. What fills it writes the whole
- * row over the first of its pieces and deletes the others (229 µs; rewriting the tail with each append takes 393).
- * Requires that `tail` holds the last `size % 256` entries.
+ * Appends entries to a log of `size`. Entries that do not fill the last block become one row. Entries that fill it are joined with the
+ * rows of the block: the full row overwrites the first of them, and the others are deleted. (229 µs; rewriting the tail with each append
+ * takes 393.) Requires that `tail` holds the last `size % 256` entries.
  */
 export function appendRows(tail: LogTail, size: number, appended: Uint8Array): RowChanges {
   const puts: LogRow[] = []
@@ -56,20 +57,18 @@ export function appendRows(tail: LogTail, size: number, appended: Uint8Array): R
   return { puts, deletes, tail: { starts, entries } }
 }
 
-/**
- * Checks a row that was read: it begins at `expected` and is 1 to 256 entries that lie in one block. Throws `CORRUPT`.
- */
+/** Throws `CORRUPT` unless the row begins at position `expected` and holds 1 to 256 entries of one block. */
 export function assertRow({ start, entries }: LogRow, expected: number): void {
   const count = entries.length / LOG_ENTRY_BYTES
   const fits = Number.isInteger(count) && count > 0 && (start % ROW_ENTRIES) + count <= ROW_ENTRIES
   if (start !== expected || !fits)
     throw new RegistryError(
       'CORRUPT',
-      `The log's rows have a hole or a wrong length at position ${expected}: check the store against a backup`,
+      `The rows of the log have a hole or a wrong length at position ${expected}: restore the record store from a backup`,
     )
 }
 
-/** The entries of consecutive rows from position `from`, at most `count`, packed in new bytes. */
+/** Returns at most `count` entries of consecutive rows from position `from`, packed in a new array. */
 export function packRows(rows: readonly LogRow[], from: number, count: number): Uint8Array {
   const first = rows[0]
   const last = rows.at(-1)

@@ -6,7 +6,7 @@ import { sha256 } from '../../../core/bytes.ts'
 import { assertCode, collect, inChunks } from '../../contract/blob-bodies.ts'
 
 describe('blob keys and ranges', () => {
-  test('a key is one plain path segment', () => {
+  test('a key is a plain path segment', () => {
     for (const key of ['a', '0190f0e2-0000-7000-8000-000000000000', '-', 'x'.repeat(128)]) assertBlobKey(key)
     for (const key of ['', '..', 'a/b', 'a\n', 'x'.repeat(129)]) assert.throws(() => assertBlobKey(key), TypeError)
   })
@@ -31,16 +31,16 @@ describe('blob keys and ranges', () => {
   })
 })
 
-describe('a metered body', () => {
+describe('HashingBody', () => {
   test('passes its chunks on and digests them', async () => {
-    const bytes = Buffer.from('some bytes on their way')
-    const metered = new HashingBody(inChunks(bytes, 5), { maxBytes: bytes.length })
-    assert.deepEqual(Buffer.from(await collect(metered)), bytes)
-    assert.deepEqual(metered.digest(), { size: bytes.length, sha256: sha256(bytes) })
-    assert.equal(metered.failure, undefined)
+    const bytes = Buffer.from('some bytes of a body')
+    const hashing = new HashingBody(inChunks(bytes, 5), { maxBytes: bytes.length })
+    assert.deepEqual(Buffer.from(await collect(hashing)), bytes)
+    assert.deepEqual(hashing.digest(), { size: bytes.length, sha256: sha256(bytes) })
+    assert.equal(hashing.failure, undefined)
   })
 
-  test('knows its own failure from that of whoever reads it', async () => {
+  test('reports its own failure, but not an error of its reader', async () => {
     const tooLong = new HashingBody(inChunks(new Uint8Array(2), 1), { maxBytes: 1 })
     await assert.rejects(collect(tooLong))
     assertCode('PAYLOAD_TOO_LARGE', tooLong.failure?.error)
@@ -54,15 +54,15 @@ describe('a metered body', () => {
     assert.equal(unread.failure, undefined)
   })
 
-  test('leaves no listener on a signal that lives longer than it', async () => {
+  test('leaves no listener on a signal', async () => {
     const { signal } = new AbortController()
     await collect(new HashingBody(inChunks(new Uint8Array(100), 1), { maxBytes: 100, signal }))
     assert.equal(getEventListeners(signal, 'abort').length, 0)
   })
 
-  test('an error after the abort has no one left to hear it, and harms nobody', async () => {
+  test('ignores an error of the body after the abort', async () => {
     const controller = new AbortController()
-    let fail: (error: Error) => void = () => assert.fail('not asked yet')
+    let fail: (error: Error) => void = () => assert.fail('no chunk was requested yet')
     const body: AsyncIterable<Uint8Array> = {
       [Symbol.asyncIterator]: () => ({
         next: () =>
@@ -70,16 +70,16 @@ describe('a metered body', () => {
             fail = reject
           }),
         return: async () => {
-          throw new Error('nor can it be let go')
+          throw new Error('the body cannot be ended either')
         },
       }),
     }
-    const metered = new HashingBody(body, { maxBytes: 1, signal: controller.signal })
-    const reading = collect(metered)
+    const hashing = new HashingBody(body, { maxBytes: 1, signal: controller.signal })
+    const reading = collect(hashing)
     await new Promise(setImmediate)
     controller.abort()
     await assert.rejects(reading, { name: 'AbortError' })
-    metered.release()
+    hashing.release()
     // An unhandled rejection would fail this test.
     fail(new Error('reset by peer'))
     await new Promise(setImmediate)

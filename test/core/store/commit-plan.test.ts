@@ -16,8 +16,8 @@ import type { Commit, Entry, Key } from '../../../core/ports.ts'
 const EMPTY: GroupSnapshot = { entries: new Map(), logSize: 0, lastVersion: 0 }
 const value = Uint8Array.of(1)
 
-/** The snapshot with a plan's changes written: what a store holds after it. */
-function applied(snapshot: GroupSnapshot, plan: GroupPlan): GroupSnapshot {
+/** The snapshot that a store holds after it has written the plan. */
+function applyPlan(snapshot: GroupSnapshot, plan: GroupPlan): GroupSnapshot {
   const entries = new Map(snapshot.entries)
   for (const key of plan.deletes) entries.delete(key)
   for (const entry of plan.puts) entries.set(entry.key, entry)
@@ -49,40 +49,40 @@ const commit: fc.Arbitrary<Commit> = fc
   }))
 
 describe('planGroup', () => {
-  it('comes to what the same commits come to one at a time', () => {
-    let applying = 0
-    let conflicting = 0
+  it('has the same result as planning the commits one at a time', () => {
+    let appliedCount = 0
+    let conflictCount = 0
     fc.assert(
       fc.property(fc.array(commit, { maxLength: 12 }), (commits) => {
-        let one = EMPTY
+        let snapshot = EMPTY
         let appended = ''
         const outcomes = commits.flatMap((next) => {
-          // Only what it says it must read: a key beyond that would be a bug of keysToRead.
+          // Only the keys in keysToRead: if planGroup needed another one, keysToRead would be wrong.
           const entries = new Map<Key, Entry>()
           for (const key of keysToRead(next)) {
-            const entry = one.entries.get(key)
+            const entry = snapshot.entries.get(key)
             if (entry !== undefined) entries.set(key, entry)
           }
-          const plan = planGroup([next], { ...one, entries })
-          one = applied(one, plan)
+          const plan = planGroup([next], { ...snapshot, entries })
+          snapshot = applyPlan(snapshot, plan)
           appended += Buffer.from(plan.appended).toString('hex')
           return plan.outcomes
         })
         const group = planGroup(commits, EMPTY)
         assert.deepEqual(group.outcomes, outcomes)
-        assert.deepEqual(applied(EMPTY, group), one)
+        assert.deepEqual(applyPlan(EMPTY, group), snapshot)
         assert.equal(Buffer.from(group.appended).toString('hex'), appended)
         const touched = [...group.puts.map(({ key }) => key), ...group.deletes]
         assert.equal(new Set(touched).size, touched.length)
-        applying += outcomes.filter((outcome) => !(outcome instanceof RegistryError) && outcome.ok).length
-        conflicting += outcomes.filter((outcome) => !(outcome instanceof RegistryError) && !outcome.ok).length
+        appliedCount += outcomes.filter((outcome) => !(outcome instanceof RegistryError) && outcome.ok).length
+        conflictCount += outcomes.filter((outcome) => !(outcome instanceof RegistryError) && !outcome.ok).length
       }),
       { numRuns: 500 },
     )
-    assert.ok(applying > 100 && conflicting > 100, `${applying} applied, ${conflicting} in conflict`)
+    assert.ok(appliedCount > 100 && conflictCount > 100, `${appliedCount} applied, ${conflictCount} in conflict`)
   })
 
-  it('lets a later commit see what an earlier one did', () => {
+  it('lets a later commit see the changes of an earlier one', () => {
     const create: Commit = {
       checks: [{ key: 'a', version: null }],
       writes: [{ key: 'a', value }],
@@ -101,18 +101,18 @@ describe('planGroup', () => {
     assert.equal(plan.appended.length, 128)
   })
 
-  it('gives no version where nothing changes', () => {
+  it('assigns no version if nothing changes', () => {
     const plan = planGroup([{}, { checks: [{ key: 'a', version: null }] }], { ...EMPTY, lastVersion: 7 })
     assert.equal(plan.lastVersion, 7)
     assert.deepEqual([plan.puts, plan.deletes, plan.appended.length], [[], [], 0])
   })
 
-  it('gives a version to a commit that only appends or only deletes', () => {
+  it('assigns a version to a commit that only appends or only deletes', () => {
     assert.equal(planGroup([{ append: new Uint8Array(32) }], EMPTY).lastVersion, 1)
     assert.equal(planGroup([{ writes: [{ key: 'a', value: null }] }], EMPTY).lastVersion, 1)
   })
 
-  it('leaves nothing of a commit whose counter cannot be added to', () => {
+  it('applies nothing of a commit whose counter cannot be changed', () => {
     const most = { key: 'most', value: encodeCounter(2n ** 63n - 1n), version: versionOf(1) }
     const text = { key: 'text', value: Uint8Array.of(1, 2, 3), version: versionOf(1) }
     const snapshot = { entries: new Map([most, text].map((entry) => [entry.key, entry])), logSize: 3, lastVersion: 1 }
@@ -126,9 +126,9 @@ describe('planGroup', () => {
         append: new Uint8Array(32),
       }
       const plan = planGroup([wrong, { writes: [{ key: 'b', value }] }], snapshot)
-      const [refused, fine] = plan.outcomes
-      assert.ok(refused instanceof RegistryError && refused.code === 'CORRUPT')
-      assert.deepEqual(fine, { ok: true, version: versionOf(2), firstPosition: 3 })
+      const [rejected, accepted] = plan.outcomes
+      assert.ok(rejected instanceof RegistryError && rejected.code === 'CORRUPT')
+      assert.deepEqual(accepted, { ok: true, version: versionOf(2), firstPosition: 3 })
       assert.deepEqual(plan.puts, [{ key: 'b', value, version: versionOf(2) }])
       assert.equal(plan.logSize, 3)
     }
@@ -136,7 +136,7 @@ describe('planGroup', () => {
 })
 
 describe('assertCommit', () => {
-  it('takes what is well formed', () => {
+  it('accepts a valid commit', () => {
     assertCommit({})
     assertCommit({
       checks: [{ key: 'a', version: null }],
@@ -146,7 +146,7 @@ describe('assertCommit', () => {
     })
   })
 
-  it('refuses a key changed twice, odd keys, unsafe deltas and half entries', () => {
+  it('rejects a key that is changed twice, invalid keys, unsafe deltas and incomplete entries', () => {
     assert.throws(() => assertCommit({ writes: [{ key: 'a', value }], adds: [{ key: 'a', delta: 1 }] }), TypeError)
     for (const key of ['', '\n', '\x7f', 'ü', 'x'.repeat(2049)])
       assert.throws(() => assertCommit({ checks: [{ key, version: null }] }), TypeError)
@@ -169,7 +169,7 @@ describe('counters', () => {
     assert.throws(() => decodeCounter(new Uint8Array(7)), RangeError)
   })
 
-  it('count from 0, within the safe integers', () => {
+  it('start at 0 and stay within the safe integers', () => {
     assert.equal(countOf(undefined), 0)
     assert.equal(countOf({ value: encodeCounter(-9n) }), -9)
     assert.throws(() => countOf({ value: encodeCounter(2n ** 53n) }), RangeError)

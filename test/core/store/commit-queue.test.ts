@@ -9,8 +9,8 @@ const commitOf = (key: string): Commit => ({ checks: [{ key, version: null }] })
 const keyOf = (commit: Commit): string => commit.checks?.[0]?.key ?? ''
 const ok = (position: number) => ({ ok: true, version: versionOf(1), firstPosition: position }) as const
 
-/** A queue whose groups are written when the test says. */
-function heldQueue() {
+/** A queue whose groups the test ends itself. */
+function controlledQueue() {
   const groups: {
     readonly keys: readonly string[]
     readonly end: (outcomes: GroupPlan['outcomes'] | Error) => void
@@ -32,8 +32,8 @@ const turns = async (): Promise<void> => {
 }
 
 describe('CommitQueue', () => {
-  it('joins what is added in one turn, and what waits while a group is written', async () => {
-    const { queue, groups } = heldQueue()
+  it('joins commits of one turn, and commits that wait while a group is written', async () => {
+    const { queue, groups } = controlledQueue()
     const first = ['a', 'b'].map((key) => queue.add(commitOf(key)))
     await turns()
     const second = ['c', 'd'].map((key) => queue.add(commitOf(key)))
@@ -55,12 +55,12 @@ describe('CommitQueue', () => {
     assert.deepEqual(await third, ok(3))
   })
 
-  it('rejects one commit by its own fault, and a whole group by that of its write; the next goes on', async () => {
-    const { queue, groups } = heldQueue()
-    const fault = new RegistryError('CORRUPT', 'its counter')
+  it('rejects one commit with its own error, a whole group with the error of its write, and continues', async () => {
+    const { queue, groups } = controlledQueue()
+    const error = new RegistryError('CORRUPT', 'its counter')
     const mixed = Promise.allSettled(['a', 'b'].map((key) => queue.add(commitOf(key))))
     await turns()
-    groups[0]?.end([fault, ok(0)])
+    groups[0]?.end([error, ok(0)])
     const failed = Promise.allSettled(['c', 'd'].map((key) => queue.add(commitOf(key))))
     await turns()
     const down = new Error('down')
@@ -69,7 +69,7 @@ describe('CommitQueue', () => {
     await turns()
     groups[2]?.end([ok(1)])
     assert.deepEqual(await mixed, [
-      { status: 'rejected', reason: fault },
+      { status: 'rejected', reason: error },
       { status: 'fulfilled', value: ok(0) },
     ])
     assert.deepEqual(
@@ -79,8 +79,8 @@ describe('CommitQueue', () => {
     assert.deepEqual(await last, ok(1))
   })
 
-  it('begins with 128 before the turn ends', async () => {
-    const { queue, groups } = heldQueue()
+  it('starts a group of 128 before the turn ends', async () => {
+    const { queue, groups } = controlledQueue()
     const add = (count: number) => Array.from({ length: count }, (_, i) => queue.add(commitOf(String(i))))
     const all = add(127)
     for (let i = 0; i < 9; i++) await Promise.resolve()
@@ -95,8 +95,8 @@ describe('CommitQueue', () => {
     assert.deepEqual((await Promise.all(all)).at(-1), ok(1))
   })
 
-  it('writes no more than 1,024 together, in the order in which they came', async () => {
-    const { queue, groups } = heldQueue()
+  it('writes at most 1,024 commits in a group, in the order in which they were added', async () => {
+    const { queue, groups } = controlledQueue()
     const names = Array.from({ length: 2_500 }, (_, i) => String(i))
     const all = Promise.all(names.map((key) => queue.add(commitOf(key))))
     for (let group = 0; group < 3; group++) {

@@ -10,7 +10,7 @@ const packed = (from: number, count: number): Uint8Array => {
 }
 
 describe('appendRows', () => {
-  it('keeps full rows of 256 and the pieces of the last, for appends of any size', () => {
+  it('keeps full rows of 256 and smaller rows of the last block, for appends of any size', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.nat({ max: 4 }), fc.nat({ max: 600 })), { maxLength: 40 }), (sizes) => {
         const rows = new Map<number, Uint8Array>()
