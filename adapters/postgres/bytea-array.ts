@@ -3,9 +3,9 @@ const HEADER_BYTES = 20
 const LENGTH_BYTES = 4
 
 /**
- * A `bytea[]` as PostgreSQL's binary format has it (array_recv): number of dimensions, whether there are nulls, type of the elements;
- * number of elements, first index; then each element's length and bytes. `pg` sends a Buffer as binary, and an array of them as text
- * in hex: this spares both sides that.
+ * Encodes a `bytea[]` in PostgreSQL's binary format (array_recv): number of dimensions, whether there are nulls, type of the elements;
+ * number of elements, first index; then the length and bytes of each element. `pg` sends a Buffer as binary, but an array of Buffers as
+ * hex text, which both sides would have to convert.
  */
 export function byteaArray(elements: readonly Uint8Array[]): Buffer {
   const size = elements.reduce((sum, { length }) => sum + LENGTH_BYTES + length, HEADER_BYTES)

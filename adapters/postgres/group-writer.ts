@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { PoolClient } from 'pg'
+import type { PoolClient, QueryArrayResult } from 'pg'
 import {
   keysToRead,
   LOG_ENTRY_BYTES,
@@ -20,35 +20,35 @@ import {
 import type { Commit, Entry, Key } from '../../core/ports.ts'
 import { byteaArray } from './bytea-array.ts'
 import { pause, type Database } from './database.ts'
-import { toRegistryError, isPassing, isRolledBack, reasonOf } from './errors.ts'
-import { bufferOf, headIsGone, keyBytes, keyText, rowsFrom, type LogRowRow, type RecordRow } from './rows.ts'
+import { toRegistryError, isTransient, isRolledBack, reasonOf } from './errors.ts'
+import { bufferOf, missingHeadError, keyBytes, keyText, rowsFrom, type LogRowRow, type RecordRow } from './rows.ts'
 
 interface Head {
   readonly lastVersion: number
   readonly logSize: number
 }
 
-/** A COMMIT was sent, and its answer did not come. */
+/** A COMMIT was sent, and its response was lost. */
 class LostCommit extends Error {
   readonly plan: GroupPlan
 
   constructor(plan: GroupPlan, cause: unknown) {
-    super('The answer to a COMMIT was lost', { cause })
+    super('The response to a COMMIT was lost', { cause })
     this.plan = plan
   }
 }
 
 /**
- * Writes groups of commits, each as one transaction. The lock on the head's row puts the transactions of all processes in a line, so
+ * Writes groups of commits, each as one transaction. The lock on the row of `head` makes the transactions of all processes serial. So
  * READ COMMITTED is serializable here, and log positions are dense and in the order of the commits.
  *
- * What is cut before its COMMIT is done again. Where the answer to a COMMIT is lost, the number of the group shows whether it came
- * through: it is written with the group, and read under the same lock, so not before the lost transaction has ended.
+ * A transaction that fails before its COMMIT is repeated. If the response to a COMMIT is lost, the number of the group shows whether it
+ * was applied: the group writes its number, and this process reads it under the same lock, so not before the lost transaction has ended.
  */
 export class GroupWriter {
   readonly #database: Database
-  /** This process, among those that write. */
-  readonly #writer = randomUUID()
+  /** Identifies this process among those that write. */
+  readonly #writerId = randomUUID()
   #lastGroup = 0
 
   constructor(database: Database) {
@@ -56,65 +56,65 @@ export class GroupWriter {
   }
 
   /**
-   * Decides and writes commits that passed `assertCommit`. Throws `UNAVAILABLE` where nothing was applied, `UNKNOWN_OUTCOME` where that
-   * could not be learnt. Not to be called twice at a time.
+   * Decides and writes commits that passed `assertCommit`. Do not call it again before it has settled.
+   * Throws `UNAVAILABLE` if nothing was applied, `UNKNOWN_OUTCOME` if that could not be found out.
    */
   async commitGroup(commits: readonly Commit[]): Promise<GroupPlan> {
     const end = performance.now() + this.#database.retryForMs
     for (let attempt = 0; ; attempt += 1) {
       const group = (this.#lastGroup += 1)
       try {
-        return await this.#database.writing((client) => this.#tryGroup(client, commits, group))
+        return await this.#database.withWriter((client) => this.#attemptGroup(client, commits, group))
       } catch (error) {
         if (error instanceof LostCommit) {
           if (await this.#wasApplied(group, error)) return error.plan
-        } else if (!isPassing(error)) throw toRegistryError(error)
+        } else if (!isTransient(error)) throw toRegistryError(error)
         if (performance.now() >= end) throw toRegistryError(error)
       }
       await pause(attempt)
     }
   }
 
-  async #tryGroup(client: PoolClient, commits: readonly Commit[], group: number): Promise<GroupPlan> {
+  async #attemptGroup(client: PoolClient, commits: readonly Commit[], group: number): Promise<GroupPlan> {
     const head = await this.#beginGroup(client)
     const entries = await this.#currentEntries(client, commits)
     const plan = planGroup(commits, { entries, ...head })
-    const changes = plan.lastVersion !== head.lastVersion
-    if (changes) await this.#apply(client, plan, head, group)
+    const hasChanges = plan.lastVersion !== head.lastVersion
+    if (hasChanges) await this.#apply(client, plan, head, group)
     try {
       await commitReplicated(client)
     } catch (error) {
-      // A group that changes nothing is simply done again.
-      if (!changes || isRolledBack(error)) throw error
+      // A group that changes nothing can simply be repeated.
+      if (!hasChanges || isRolledBack(error)) throw error
       throw new LostCommit(plan, error)
     }
     return plan
   }
 
-  /** Whether the group of a lost COMMIT is there. Throws `UNKNOWN_OUTCOME` where the database does not say in time. */
+  /** Whether a group was applied although the response to its COMMIT was lost. Throws `UNKNOWN_OUTCOME` after `resolveForMs`. */
   async #wasApplied(group: number, lost: LostCommit): Promise<boolean> {
     const database = this.#database
     const end = performance.now() + database.resolveForMs
     for (let attempt = 0; ; attempt += 1) {
       try {
-        const applied = await database.writing(async (client) => {
-          // The lock waits for the lost transaction's end. This COMMIT comes after that one's, so what is answered is replicated
-          // where the server replicates synchronously, even if that one's own wait was cut short.
+        const applied = await database.withWriter(async (client) => {
+          // The lock waits for the end of the lost transaction. This COMMIT comes after the lost one, so with synchronous replication
+          // the result is replicated as well, even if the wait of the lost COMMIT was cancelled.
           await this.#beginGroup(client)
-          const { rows } = await client.query<[string]>({ ...database.sql.lastGroup, values: [this.#writer] })
+          const { rows } = await client.query<[string]>({ ...database.sql.lastGroup, values: [this.#writerId] })
           await commitReplicated(client)
           return Number(rows[0]?.[0] ?? 0) === group
         })
         database.logger.info(
           { applied, reason: reasonOf(lost.cause) },
-          'the answer to a COMMIT was lost, and its outcome found',
+          'the response to a COMMIT was lost, and its outcome found',
         )
         return applied
       } catch (error) {
-        if (!isPassing(error) || performance.now() >= end)
+        if (!isTransient(error) || performance.now() >= end)
           throw new RegistryError(
             'UNKNOWN_OUTCOME',
-            'The connection was lost during a COMMIT, and the database does not say whether it was done',
+            'The connection was lost during a COMMIT, and whether it was applied could not be found out',
             { cause: error },
           )
       }
@@ -123,12 +123,11 @@ export class GroupWriter {
   }
 
   async #beginGroup(client: PoolClient): Promise<Head> {
-    // Two statements, so two answers.
-    const answers = (await client.query(this.#database.sql.beginGroup)) as unknown as readonly {
-      readonly rows: [string, string][]
-    }[]
-    const row = answers[1]?.rows[0]
-    if (row === undefined) throw headIsGone()
+    // Two statements in one query have two results, which the types of `pg` do not know.
+    const results: unknown = await client.query<[string, string]>(this.#database.sql.beginGroup)
+    const [, locked] = results as readonly QueryArrayResult<[string, string]>[]
+    const [row] = locked?.rows ?? []
+    if (row === undefined) throw missingHeadError()
     return { lastVersion: Number(row[0]), logSize: Number(row[1]) }
   }
 
@@ -161,7 +160,7 @@ export class GroupWriter {
         byteaArray(plan.puts.map(({ value }) => value)),
         plan.puts.map(({ version }) => versionNumber(version)),
         byteaArray(plan.deletes.map(keyBytes)),
-        this.#writer,
+        this.#writerId,
         group,
         plan.lastVersion,
         plan.logSize,
@@ -169,35 +168,38 @@ export class GroupWriter {
     })
   }
 
-  /** The tail is read only where the block is filled, and never kept: another process may have appended, or the database been set back. */
+  /**
+   * Reads the tail of the log only if the new entries fill its block. It is never cached: another process may have appended, or the
+   * database may have been set back.
+   */
   async #rowChanges(
     client: PoolClient,
     logSize: number,
     appended: Uint8Array,
   ): Promise<Pick<RowChanges, 'puts' | 'deletes'>> {
-    const inBlock = logSize % ROW_ENTRIES
-    if (inBlock + appended.length / LOG_ENTRY_BYTES < ROW_ENTRIES)
+    const tailEntries = logSize % ROW_ENTRIES
+    if (tailEntries + appended.length / LOG_ENTRY_BYTES < ROW_ENTRIES)
       return { puts: [{ start: logSize, entries: appended }], deletes: [] }
-    return appendRows(inBlock === 0 ? EMPTY_TAIL : await this.#tail(client, logSize), logSize, appended)
+    return appendRows(tailEntries === 0 ? EMPTY_TAIL : await this.#tail(client, logSize), logSize, appended)
   }
 
   async #tail(client: PoolClient, logSize: number): Promise<LogTail> {
     const start = logSize - (logSize % ROW_ENTRIES)
-    const { rows } = await client.query<LogRowRow>({ ...this.#database.sql.logRows, values: [start, logSize] })
-    const found = rowsFrom(start, rows)
-    const tail = { starts: found.map((row) => row.start), entries: packRows(found, start, logSize - start) }
+    const result = await client.query<LogRowRow>({ ...this.#database.sql.logRows, values: [start, logSize] })
+    const rows = rowsFrom(start, result.rows)
+    const tail = { starts: rows.map((row) => row.start), entries: packRows(rows, start, logSize - start) }
     if (tail.entries.length !== (logSize - start) * LOG_ENTRY_BYTES)
       throw new RegistryError(
         'CORRUPT',
-        `The log has fewer than its ${logSize} entries: restore the database from a backup`,
+        `The log has fewer entries than the ${logSize} in its head: restore the database from a backup`,
       )
     return tail
   }
 }
 
 /**
- * COMMIT. Where somebody cancels the wait for a synchronous standby, the server answers COMMIT all the same, with a warning: the
- * transaction is there, and lost by a fail-over. So a warning counts as a lost answer; finding the outcome then waits for the standby.
+ * Sends COMMIT. If the wait for a synchronous standby is cancelled, the server still responds COMMIT, with a warning: the transaction is
+ * applied, but a fail-over loses it. So a warning counts as a lost response; finding the outcome then waits for the standby.
  */
 async function commitReplicated(client: PoolClient): Promise<void> {
   let warning: Error | undefined
@@ -211,7 +213,7 @@ async function commitReplicated(client: PoolClient): Promise<void> {
   try {
     const { command } = await client.query('commit')
     if (warning !== undefined) throw warning
-    if (command !== 'COMMIT') throw new Error(`the server answered ${command} to a COMMIT`)
+    if (command !== 'COMMIT') throw new Error(`The server responded ${command} to a COMMIT`)
   } finally {
     client.off('notice', onNotice)
   }

@@ -1,2 +1,3 @@
-export type { OpenPostgresOptions } from './database.ts'
-export { openPostgresRecords, type PostgresRecords } from './records.ts'
+/** Records in PostgreSQL, for any number of processes. Needs the package `pg`. */
+export { openPostgresRecords } from './open.ts'
+export type { OpenPostgresOptions, PostgresConnection, PostgresRecords } from './options.ts'

@@ -1,79 +1,84 @@
 import type { Key } from '../../core/ports.ts'
-import { isPassing } from './errors.ts'
+import { isTransient } from './errors.ts'
 import type { RecordRow } from './rows.ts'
 
-/** Statements under way at a time; a look-up that comes meanwhile waits for one to end, and goes with all others that wait. */
+/** Statements in progress at a time. Look-ups that come meanwhile wait for one to end and are then joined in one statement. */
 const MAX_RUNNING = 3
-/** Keys and entries in one statement; a single look-up may have more. */
-const MAX_WANTED = 512
+/** Keys and log entries in one statement. A single look-up may have more. */
+const MAX_LOOKUP_SIZE = 512
 
-export interface Wanted {
+export interface Lookup {
+  /** Keys of records. */
   readonly keys: readonly Key[]
-  /** Of the log, in hex. */
+  /** Log entries in hex, whose positions are requested. */
   readonly entries: readonly string[]
 }
 
-/** What is there of it, perhaps with more than was asked for. */
-export interface Found {
+/** The records and positions that exist. May contain more than a single look-up requested. */
+export interface LookupResult {
   readonly records: ReadonlyMap<Key, RecordRow>
   readonly positions: ReadonlyMap<string, number>
 }
 
-interface Waiting extends Wanted {
-  readonly resolve: (found: Found) => void
+interface PendingLookup extends Lookup {
+  readonly resolve: (result: LookupResult) => void
   readonly reject: (error: unknown) => void
 }
 
 /**
- * Joins look-ups of records and of positions, each of which begins after it was called and is answered from one statement, so from one
- * snapshot. A round trip costs this process and the database more than what it brings.
+ * Joins look-ups of records and of log positions into few statements, because a round trip costs this process and the database more than
+ * the data. Each look-up is part of one statement, so of one snapshot, which begins after the look-up was called.
  */
 export class ReadBatcher {
-  readonly #look: (wanted: Wanted) => Promise<Found>
-  #waiting: Waiting[] = []
+  readonly #runLookup: (lookup: Lookup) => Promise<LookupResult>
+  #pending: PendingLookup[] = []
   readonly #running = new Set<Promise<void>>()
   #isStarting = false
 
-  constructor(look: (wanted: Wanted) => Promise<Found>) {
-    this.#look = look
+  /** `runLookup` runs one statement. */
+  constructor(runLookup: (lookup: Lookup) => Promise<LookupResult>) {
+    this.#runLookup = runLookup
   }
 
-  /** What is there of it. Throws as `look` does. */
-  find(wanted: Wanted): Promise<Found> {
+  /** Throws the errors of `runLookup`. */
+  lookup(lookup: Lookup): Promise<LookupResult> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...wanted, resolve, reject })
+      this.#pending.push({ ...lookup, resolve, reject })
       this.#startSoon()
     })
   }
 
-  /** When all that was called has its answer. */
+  /** Resolves when all look-ups have settled. */
   async settled(): Promise<void> {
-    while (this.#running.size > 0 || this.#waiting.length > 0) {
+    while (this.#running.size > 0 || this.#pending.length > 0) {
       await Promise.all(this.#running)
       await new Promise(setImmediate)
     }
   }
 
-  /** After what this turn of the event loop brings: requests that came together, and what those ask next that were just answered. */
+  /**
+   * Starts after the current turn of the event loop, so that requests which arrived together are joined, and with them the next look-ups
+   * of callers whose previous ones have just been resolved.
+   */
   #startSoon(): void {
-    if (this.#isStarting || this.#running.size >= MAX_RUNNING || this.#waiting.length === 0) return
+    if (this.#isStarting || this.#running.size >= MAX_RUNNING || this.#pending.length === 0) return
     this.#isStarting = true
     setImmediate(() => {
       this.#isStarting = false
-      while (this.#running.size < MAX_RUNNING && this.#waiting.length > 0) this.#run(this.#takeGroup())
+      while (this.#running.size < MAX_RUNNING && this.#pending.length > 0) this.#run(this.#nextGroup())
     })
   }
 
-  #takeGroup(): readonly Waiting[] {
+  #nextGroup(): readonly PendingLookup[] {
     let size = 0
-    const end = this.#waiting.findIndex(
-      ({ keys, entries }, i) => (size += keys.length + entries.length) > MAX_WANTED && i > 0,
+    const end = this.#pending.findIndex(
+      ({ keys, entries }, i) => (size += keys.length + entries.length) > MAX_LOOKUP_SIZE && i > 0,
     )
-    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end)
+    return this.#pending.splice(0, end === -1 ? this.#pending.length : end)
   }
 
-  #run(group: readonly Waiting[]): void {
-    const running = this.#answer(group).finally(() => {
+  #run(group: readonly PendingLookup[]): void {
+    const running = this.#settleGroup(group).finally(() => {
       this.#running.delete(running)
       this.#startSoon()
     })
@@ -81,15 +86,16 @@ export class ReadBatcher {
   }
 
   /** Does not throw. */
-  async #answer(group: readonly Waiting[]): Promise<void> {
+  async #settleGroup(group: readonly PendingLookup[]): Promise<void> {
     try {
-      const found = await this.#look({
+      const result = await this.#runLookup({
         keys: distinct(group.flatMap(({ keys }) => keys)),
         entries: distinct(group.flatMap(({ entries }) => entries)),
       })
-      for (const { resolve } of group) resolve(found)
+      for (const { resolve } of group) resolve(result)
     } catch (error) {
-      if (group.length > 1 && isOfOne(error)) await Promise.all(group.map((one) => this.#answer([one])))
+      if (group.length > 1 && isSpecificError(error))
+        await Promise.all(group.map((lookup) => this.#settleGroup([lookup])))
       else for (const { reject } of group) reject(error)
     }
   }
@@ -97,5 +103,5 @@ export class ReadBatcher {
 
 const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)]
 
-/** True for what does not pass by itself, such as damage to one record: only those that asked for that shall be told. */
-const isOfOne = (error: unknown): boolean => error instanceof Error && !isPassing(error.cause)
+/** True for an error that does not pass by itself, such as damage to one record: only the look-ups of that record must fail. */
+const isSpecificError = (error: unknown): boolean => error instanceof Error && !isTransient(error.cause)

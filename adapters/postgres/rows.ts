@@ -3,21 +3,21 @@ import { RegistryError } from '../../core/errors.ts'
 import { assertRow, type LogRow } from '../../core/store/log-rows.ts'
 import type { Key } from '../../core/ports.ts'
 
-/** Rows as the statements answer them, and what they mean. */
+/** The rows that the statements return, and their conversion. bigint arrives as text. */
 
 export type RecordRow = [key: Buffer, value: Buffer, version: string]
-/** A record; or without a value a log entry, and its position in place of the version. */
-export type FoundRow = [key: Buffer, value: Buffer | null, number: string]
+/** A record, or a log entry: then `value` is null and `number` is its position instead of a version. */
+export type LookupRow = [key: Buffer, value: Buffer | null, number: string]
 export type LogRowRow = [start: string, entries: Buffer]
 
-/** Printable ASCII, which a key is, and the zero byte. */
+/** Keys are printable ASCII; the end of a range may also contain a zero byte. */
 export const keyBytes = (key: Key): Buffer => Buffer.from(key, 'latin1')
 export const keyText = (bytes: Buffer): Key => bytes.toString('latin1')
 
-/** A view: `pg` sends a Buffer as bytes, and any other typed array as something else. */
+/** Returns a view of the bytes as a Buffer. `pg` does not send other typed arrays as bytes. */
 export const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** Rows as they are read, from the block that begins at `start`, checked to be consecutive. */
+/** Converts rows of the log, and checks that they begin at `start` (the start of a block) and are consecutive. */
 export function rowsFrom(start: number, rows: readonly LogRowRow[]): LogRow[] {
   let expected = start
   return rows.map(([rowStart, entries]) => {
@@ -28,5 +28,5 @@ export function rowsFrom(start: number, rows: readonly LogRowRow[]): LogRow[] {
   })
 }
 
-export const headIsGone = (): RegistryError =>
-  new RegistryError('CORRUPT', 'The head row of the record store is gone: restore the database from a backup')
+export const missingHeadError = (): RegistryError =>
+  new RegistryError('CORRUPT', 'The head row of the record store is missing: restore the database from a backup')

@@ -2,17 +2,17 @@ import type { PoolClient } from 'pg'
 import { RegistryError } from '../../core/errors.ts'
 
 /**
- * How a record store lies in PostgreSQL. Keys are bytea, so their order is that of their bytes whatever the database's
- * locale is. Only plain SQL, so that engines which speak PostgreSQL's wire protocol take it too.
+ * The layout of a record store in PostgreSQL. Keys are bytea, so they sort bytewise whatever the locale of the database is. The SQL is
+ * plain, so that other engines which speak PostgreSQL's wire protocol accept it.
  *
  * | table          | row                                                                                            |
  * |----------------|------------------------------------------------------------------------------------------------|
- * | `head`         | one: the number of the last version, the log's size. Its lock makes groups serial              |
+ * | `head`         | one row: number of the last version, size of the log. Its lock makes groups serial              |
  * | `record`       | a record: key, value, the number of its version                                                |
- * | `log_row`      | 1 to 256 entries from position `start`, packed (core/store/log-rows.ts)                              |
- * | `log_position` | an entry and the first position that it is at                                                  |
- * | `writer`       | a process that writes, and the number of its last group: shows whether a lost COMMIT came through |
- * | `rate`         | requests of a sender in the window that `ends`; may be lost at a crash                         |
+ * | `log_row`      | 1 to 256 entries from position `start`, packed (core/store/log-rows.ts)                        |
+ * | `log_position` | an entry and its first position                                                                |
+ * | `writer`       | a process that writes, and the number of its last group: shows if a lost COMMIT was applied    |
+ * | `rate`         | requests of a sender in the window until `ends`; may be lost in a crash                        |
  */
 const MIGRATIONS: readonly ((schema: string) => string)[] = [
   (schema) => `
@@ -40,25 +40,25 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
 
 const NEWEST = MIGRATIONS.length
 
-/** Names that need no quoting, so that none is ever quoted. */
+/** Accepts only names that need no quoting, because the statements do not quote them. */
 export function assertSchemaName(schema: string): void {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new RegistryError(
       'CONFIG_ERROR',
-      `A schema's name is 1 to 63 of a-z 0-9 _, and begins with no digit, not ${JSON.stringify(schema)}`,
+      `The name of a schema must be 1 to 63 of a-z 0-9 _ and must not begin with a digit, got ${JSON.stringify(schema)}`,
     )
 }
 
 /**
- * Brings the schema to the newest version, each step in the one transaction that records it. Processes that start at the
- * same time wait for each other. A schema that is up to date is only read, so a role without rights to create will do.
+ * Migrates the schema to the newest version, in one transaction that also records each step. Processes that start at the same time wait
+ * for each other. A schema that is up to date is only read, so the role then needs no permission to create.
  *
- * Throws `CONFIG_ERROR` for a schema of a newer version of this software.
+ * Throws `CONFIG_ERROR` if a newer version of this software wrote the schema.
  */
 export async function migrate(client: PoolClient, schema: string): Promise<void> {
   if ((await versionOfSchema(client, schema)) === NEWEST) return
   await client.query('begin')
-  // Released at the transaction's end, whatever that is.
+  // The lock is released when the transaction ends, committed or not.
   await client.query('select pg_advisory_xact_lock(hashtext($1))', [`evidence-registry ${schema}`])
   const before = await versionOfSchema(client, schema)
   if (before === 0) {
@@ -67,14 +67,16 @@ export async function migrate(client: PoolClient, schema: string): Promise<void>
       `create table if not exists ${schema}.migration (version int primary key, at timestamptz not null default now())`,
     )
   }
-  for (let version = before + 1; version <= NEWEST; version += 1) {
-    await client.query((MIGRATIONS[version - 1] as (typeof MIGRATIONS)[number])(schema))
+  for (const [index, migration] of MIGRATIONS.entries()) {
+    const version = index + 1
+    if (version <= before) continue
+    await client.query(migration(schema))
     await client.query(`insert into ${schema}.migration (version) values ($1)`, [version])
   }
   await client.query('commit')
 }
 
-/** 0 where there is none yet. */
+/** Returns 0 if the schema does not exist yet. */
 async function versionOfSchema(client: PoolClient, schema: string): Promise<number> {
   const { rows: tables } = await client.query(
     `select 1 from information_schema.tables where table_schema = $1 and table_name = 'migration'`,
@@ -88,7 +90,7 @@ async function versionOfSchema(client: PoolClient, schema: string): Promise<numb
   if (version > NEWEST)
     throw new RegistryError(
       'CONFIG_ERROR',
-      `The database's schema ${schema} is of version ${version}, and this software knows up to ${NEWEST}: start a newer one`,
+      `The schema ${schema} of the database has version ${version}, but this software supports up to ${NEWEST}: use a newer release`,
     )
   return version
 }

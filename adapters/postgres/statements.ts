@@ -1,8 +1,8 @@
 import type { QueryConfig } from 'pg'
 
 /**
- * The SQL of a record store. Statements with parameters are named, so that a connection parses each once. Answers are rows of arrays:
- * bytea as Buffers, bigint as text.
+ * The SQL of a record store. Statements with parameters are named, so that each connection parses them once. Results are rows of arrays,
+ * with bytea as Buffers and bigint as text.
  */
 export type Statements = ReturnType<typeof statementsOf>
 
@@ -12,7 +12,7 @@ const named = (name: string, text: string): QueryConfig & { readonly rowMode: 'a
   rowMode: 'array',
 })
 
-/** Requires a name that `assertSchemaName` takes: it goes into the text. */
+/** Returns the statements for a schema. Requires a name that passed `assertSchemaName`, because it becomes part of the SQL. */
 export const statementsOf = (schema: string) => {
   const recordsAt = (parameter: string): string =>
     `select key, value, version from ${schema}.record where key = any(${parameter}::bytea[])`
@@ -20,8 +20,8 @@ export const statementsOf = (schema: string) => {
     `select entry, null::bytea, position from ${schema}.log_position where entry = any(${parameter}::bytea[])`
   return {
     /**
-     * One round trip. The lock is the first thing that a group does, also where it will append nothing: so groups are serial, and under
-     * READ COMMITTED each later statement sees all that the groups before have committed.
+     * One round trip. Every group takes the lock first, even if it will append nothing. So groups are serial, and under READ COMMITTED
+     * each later statement of the group sees everything that earlier groups have committed.
      */
     beginGroup: {
       text: `begin isolation level read committed; select last_version, log_size from ${schema}.head where id = 1 for update`,
@@ -43,7 +43,7 @@ export const statementsOf = (schema: string) => {
       'log_rows',
       `select start, entries from ${schema}.log_row where start >= $1 and start < $2 order by start`,
     ),
-    /** A group's whole effect. The parts touch no row twice, so their order does not matter. */
+    /** The whole effect of a group. No row is changed by two parts, so their order does not matter. */
     apply: named(
       'apply',
       `with
@@ -59,7 +59,7 @@ export const statementsOf = (schema: string) => {
         )
       update ${schema}.head set last_version = $7, log_size = $8 where id = 1`,
     ),
-    /** Appended entries as rows, and where each is; of equal ones the first stays. `$4` are the entries, packed, from position `$5`. */
+    /** Writes appended entries as rows, and the first position of each. `$4` are the entries, packed, from position `$5`. */
     append: named(
       'append',
       `with
@@ -75,8 +75,9 @@ export const statementsOf = (schema: string) => {
       on conflict (entry) do nothing`,
     ),
     lastGroup: named('last_group', `select last_group from ${schema}.writer where id = $1`),
-    forgetWriters: `delete from ${schema}.writer where at < now() - interval '30 days'`,
-    // Of two that began at once, the one that began first may come second, to a window that ends more than its length later.
+    deleteOldWriters: `delete from ${schema}.writer where at < now() - interval '30 days'`,
+    // `now()` is when a statement began. If two begin at the same time, the earlier one may run second and see a window that ends more than
+    // `$2` after its own `now()`: `least` limits that.
     countRequest: named(
       'count_request',
       `insert into ${schema}.rate as r (sender, requests, ends)
@@ -87,6 +88,6 @@ export const statementsOf = (schema: string) => {
       returning requests, least((extract(epoch from ends - now()) * 1000)::bigint, $2::bigint)`,
     ),
     now: named('now', `select (extract(epoch from clock_timestamp()) * 1000)::bigint`),
-    forgetRequests: named('forget_requests', `delete from ${schema}.rate where ends < now()`),
+    deleteExpiredRates: named('forget_requests', `delete from ${schema}.rate where ends < now()`),
   } as const
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { ReadBatcher, type Found, type Wanted } from '../../../adapters/postgres/read-batcher.ts'
+import { ReadBatcher, type LookupResult, type Lookup } from '../../../adapters/postgres/read-batcher.ts'
 import { RegistryError } from '../../../core/errors.ts'
 
 interface Look {
-  readonly wanted: Wanted
-  /** Everything that is wanted is there. */
+  readonly lookup: Lookup
+  /** Everything that is lookup is there. */
   readonly answer: () => void
   readonly fail: (error: Error) => void
 }
@@ -15,15 +15,15 @@ interface Look {
 function start(): { readonly reads: ReadBatcher; readonly looks: Look[] } {
   const looks: Look[] = []
   const reads = new ReadBatcher(
-    (wanted) =>
-      new Promise<Found>((resolve, reject) =>
-        looks.push({ wanted, answer: () => resolve(everythingOf(wanted)), fail: reject }),
+    (lookup) =>
+      new Promise<LookupResult>((resolve, reject) =>
+        looks.push({ lookup, answer: () => resolve(everythingOf(lookup)), fail: reject }),
       ),
   )
   return { reads, looks }
 }
 
-const everythingOf = ({ keys, entries }: Wanted): Found => ({
+const everythingOf = ({ keys, entries }: Lookup): LookupResult => ({
   records: new Map(keys.map((key) => [key, [Buffer.from(key), Buffer.from('value'), '1']])),
   positions: new Map(entries.map((entry, i) => [entry, i])),
 })
@@ -33,11 +33,11 @@ async function turns(): Promise<void> {
   for (let i = 0; i < 3; i += 1) await turn()
 }
 
-const ofKey = (...keys: string[]): Wanted => ({ keys, entries: [] })
-const ofEntry = (...entries: string[]): Wanted => ({ keys: [], entries })
+const ofKey = (...keys: string[]): Lookup => ({ keys, entries: [] })
+const ofEntry = (...entries: string[]): Lookup => ({ keys: [], entries })
 
 /** What one answers, or the error's message. */
-const outcomeOf = async (found: Promise<Found>): Promise<readonly string[] | string> => {
+const outcomeOf = async (found: Promise<LookupResult>): Promise<readonly string[] | string> => {
   try {
     return [...(await found).records.keys()]
   } catch (error) {
@@ -48,12 +48,12 @@ const outcomeOf = async (found: Promise<Found>): Promise<readonly string[] | str
 describe('reads that are called at the same time', () => {
   it('are one look, records and positions together, each thing once', async () => {
     const { reads, looks } = start()
-    const found = [reads.find(ofKey('a', 'b')), reads.find(ofEntry('00')), reads.find(ofKey('b'))]
+    const found = [reads.lookup(ofKey('a', 'b')), reads.lookup(ofEntry('00')), reads.lookup(ofKey('b'))]
     await Promise.resolve()
-    found.push(reads.find(ofKey('c')))
+    found.push(reads.lookup(ofKey('c')))
     await turn()
     assert.deepEqual(
-      looks.map(({ wanted }) => wanted),
+      looks.map(({ lookup }) => lookup),
       [{ keys: ['a', 'b', 'c'], entries: ['00'] }],
     )
     looks[0]?.answer()
@@ -64,20 +64,20 @@ describe('reads that are called at the same time', () => {
 
   it('wait while three are under way, and then go together with what those ask next that were answered', async () => {
     const { reads, looks } = start()
-    const underWay: Promise<Found>[] = []
+    const underWay: Promise<LookupResult>[] = []
     for (const key of ['1', '2', '3']) {
-      underWay.push(reads.find(ofKey(key)))
+      underWay.push(reads.lookup(ofKey(key)))
       await turn()
     }
-    const next = underWay[0]?.then(() => reads.find(ofKey('next')))
-    const later = [reads.find(ofKey('4')), reads.find(ofKey('5'))]
+    const next = underWay[0]?.then(() => reads.lookup(ofKey('next')))
+    const later = [reads.lookup(ofKey('4')), reads.lookup(ofKey('5'))]
     await turn()
     assert.equal(looks.length, 3)
     looks[0]?.answer()
     await underWay[0]
     await turns()
     assert.deepEqual(
-      looks.map(({ wanted }) => wanted.keys),
+      looks.map(({ lookup }) => lookup.keys),
       [['1'], ['2'], ['3'], ['4', '5', 'next']],
     )
     for (const { answer } of looks) answer()
@@ -88,14 +88,14 @@ describe('reads that are called at the same time', () => {
     const { reads, looks } = start()
     const many = (name: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${name} ${i}`)
     const sizes = [500, 20, 2_000, 1]
-    const found = sizes.map((size, i) => reads.find(ofKey(...many(String(i), size))))
+    const found = sizes.map((size, i) => reads.lookup(ofKey(...many(String(i), size))))
     for (let ended = 0; ended < sizes.length; ended += 1) {
       await turns()
       looks[ended]?.answer()
     }
     await Promise.all(found)
     assert.deepEqual(
-      looks.map(({ wanted }) => wanted.keys.length),
+      looks.map(({ lookup }) => lookup.keys.length),
       sizes,
     )
   })
@@ -104,11 +104,11 @@ describe('reads that are called at the same time', () => {
 describe('a look that fails', () => {
   it('is told to all where the database is away, and the next are looked for', async () => {
     const { reads, looks } = start()
-    const found = ['a', 'b'].map((key) => outcomeOf(reads.find(ofKey(key))))
+    const found = ['a', 'b'].map((key) => outcomeOf(reads.lookup(ofKey(key))))
     await turn()
     looks[0]?.fail(new RegistryError('UNAVAILABLE', 'away', { cause: new Error('ECONNREFUSED') }))
     assert.deepEqual(await Promise.all(found), ['away', 'away'])
-    const after = outcomeOf(reads.find(ofKey('c')))
+    const after = outcomeOf(reads.lookup(ofKey('c')))
     await turn()
     assert.equal(looks.length, 2)
     looks[1]?.answer()
@@ -118,16 +118,16 @@ describe('a look that fails', () => {
   it('for what does not pass is told only to those that asked for it', async () => {
     const { reads, looks } = start()
     const damage = new RegistryError('CORRUPT', 'damage', { cause: new RangeError('of one') })
-    const found = ['a', 'bad', 'c'].map((key) => outcomeOf(reads.find(ofKey(key))))
+    const found = ['a', 'bad', 'c'].map((key) => outcomeOf(reads.lookup(ofKey(key))))
     await turn()
     looks[0]?.fail(damage)
     await turn()
     assert.deepEqual(
-      looks.slice(1).map(({ wanted }) => wanted.keys),
+      looks.slice(1).map(({ lookup }) => lookup.keys),
       [['a'], ['bad'], ['c']],
     )
-    for (const { wanted, answer, fail } of looks.slice(1)) {
-      if (wanted.keys.includes('bad')) fail(damage)
+    for (const { lookup, answer, fail } of looks.slice(1)) {
+      if (lookup.keys.includes('bad')) fail(damage)
       else answer()
     }
     assert.deepEqual(await Promise.all(found), [['a'], 'damage', ['c']])

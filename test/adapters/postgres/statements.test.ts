@@ -25,7 +25,9 @@ async function open(t: TestContext, ConnectionClass: typeof Client = Client) {
       connections.push(this)
     }
   }
-  const store = await openPostgresRecords({ url: server.url(), schema, pool: { Client: Connection } })
+  // `Client` is an option of `pg.Pool` that the types of this adapter do not name.
+  const pool = { host: '127.0.0.1', Client: Connection }
+  const store = await openPostgresRecords({ url: server.url(), schema, pool })
   t.after(() => store.close())
   return { store, schema, connections }
 }

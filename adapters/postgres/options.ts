@@ -1,0 +1,58 @@
+import type { ConnectionOptions } from 'node:tls'
+import type { Logger, RecordStore } from '../../core/ports.ts'
+
+/**
+ * The public types of this adapter. They name no type of `pg`, so that a program compiles without that package and its declarations.
+ */
+
+/** Options of `pg.Pool`. These are the usual ones; the others that `pg` documents are passed on as well. */
+export interface PostgresConnection {
+  readonly host?: string
+  readonly port?: number
+  readonly user?: string
+  readonly password?: string
+  readonly database?: string
+  readonly ssl?: boolean | ConnectionOptions
+}
+
+/** Options of `openPostgresRecords`. */
+export interface OpenPostgresOptions {
+  /** `postgres://user:password@host:port/database`. It is secret: no error and no log line contains it. */
+  readonly url?: string
+  /** Connection options, in addition to the URL or in its place. */
+  readonly pool?: PostgresConnection
+  /** The schema of the tables; it is created if it does not exist. Default: `evidence_registry`. */
+  readonly schema?: string
+  /** Connections for reads, in addition to the one for writes. Default: 8. */
+  readonly maxReaders?: number
+  /** The server cancels a statement that takes longer, in ms. Default: 15,000. */
+  readonly statementTimeoutMs?: number
+  /** The server ends a transaction that is idle for longer, in ms, so that a stopped process cannot keep the lock. Default: 5,000. */
+  readonly idleTransactionTimeoutMs?: number
+  /** How long a call is retried while the database is unreachable, restarts or fails over, in ms. Default: 15,000. */
+  readonly retryForMs?: number
+  /** How long to try to find the outcome of a COMMIT whose response was lost, in ms. Default: 60,000. */
+  readonly resolveForMs?: number
+  readonly logger?: Logger
+}
+
+/** A RecordStore in PostgreSQL, and what the processes that share it can agree on through the database. */
+export interface PostgresRecords extends RecordStore {
+  /**
+   * Counts one request of a sender, for all processes together and by the clock of the database. A crash of the database loses the
+   * counts.
+   *
+   * @param sender any text that identifies the sender, such as its IP address
+   * @param windowMs length of a window in ms; it begins with the first request after the previous window
+   * @returns the number of requests in the sender's current window, including this one, and the ms until that window ends
+   * @throws RegistryError `UNAVAILABLE`, `CLOSED`
+   */
+  countRequest(sender: string, windowMs: number): Promise<{ readonly requests: number; readonly resetsInMs: number }>
+
+  /**
+   * Returns the clock of the database in ms since 1970, with which the clocks of several processes can be compared.
+   *
+   * @throws RegistryError `UNAVAILABLE`, `CLOSED`
+   */
+  databaseNow(): Promise<number>
+}
