@@ -8,11 +8,11 @@ import { partBytesFor } from './parts.ts'
 import { Upload } from './upload.ts'
 
 /**
- * Blobs as objects of one bucket, each under the prefix and its key. Open it with `openS3Blobs`.
+ * A BlobStore with one object per blob, in one bucket and below one prefix. Open it with `openS3Blobs`.
  *
- * A put holds one part of its body in memory (8 MiB, plus 1 MiB while that is allocated) and sends it before it asks for
- * more; a body that fits in one part takes what it is long. Bodies of more than 10,000 parts take larger ones: a put with
- * `maxBytes` beyond 78 GiB holds one ten-thousandth of that. A reader holds what its connection has buffered.
+ * A put holds one part of its body in memory (8 MiB, plus 1 MiB while that is allocated) and sends it before it reads more; a body that
+ * fits in one part uses only its own size. A body of more than 10,000 parts needs larger parts, so a put with `maxBytes` beyond 78 GiB
+ * holds one ten-thousandth of that. A reader holds what its connection has buffered.
  */
 export class S3Blobs implements BlobStore {
   readonly #bucket: BlobBucket
@@ -22,7 +22,7 @@ export class S3Blobs implements BlobStore {
   #openBodies = 0
   #isDestroyed = false
 
-  /** Takes over the bucket. `isConditional`: it holds to `If-None-Match: *` on puts. */
+  /** Takes ownership of the bucket. `isConditional`: the service respects `If-None-Match: *` on puts. */
   constructor(bucket: BlobBucket, options: { readonly partBytes: number; readonly isConditional: boolean }) {
     this.#bucket = bucket
     this.#partBytes = options.partBytes
@@ -45,26 +45,26 @@ export class S3Blobs implements BlobStore {
     )
   }
 
-  /** Waits for what is under way; bodies that were opened can be read to their end. */
+  /** Waits for the calls in progress. Bodies that were opened can still be read to their end. */
   async close(): Promise<void> {
     await this.#calls.close()
-    this.#disconnect()
+    this.#destroyIfUnused()
   }
 
   async #put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
-    const metered = new HashingBody(body, options)
+    const hashing = new HashingBody(body, options)
     const { maxBytes, signal } = options
     try {
       const partBytes = partBytesFor(maxBytes, this.#partBytes)
-      await new Upload(this.#bucket, key, { partBytes, isConditional: this.#isConditional, signal }).write(metered)
-      return metered.digest()
+      await new Upload(this.#bucket, key, { partBytes, isConditional: this.#isConditional, signal }).write(hashing)
+      return hashing.digest()
     } catch (error) {
-      if (metered.failure !== undefined) throw metered.failure.error
-      // The SDK has an error of its own for a request that it cut off.
+      if (hashing.failure !== undefined) throw hashing.failure.error
+      // The SDK throws an error of its own for an aborted request.
       signal?.throwIfAborted()
       throw toRegistryError(error, `Blob ${key} could not be written`)
     } finally {
-      metered.release()
+      hashing.release()
     }
   }
 
@@ -75,12 +75,12 @@ export class S3Blobs implements BlobStore {
   ): Promise<BlobBody | undefined> {
     signal?.throwIfAborted()
     try {
-      if (range !== undefined && !isInOrder(range)) return await this.#refuseRange(key, range, signal)
+      if (range !== undefined && !isValidRange(range)) return await this.#rejectRange(key, range, signal)
       const object = await this.#bucket.open(key, range, signal)
       return object && this.#bodyOf(key, object, range, signal)
     } catch (error) {
       signal?.throwIfAborted()
-      if (range !== undefined && statusOf(error) === 416) return this.#refuseRange(key, range, signal)
+      if (range !== undefined && statusOf(error) === 416) return this.#rejectRange(key, range, signal)
       throw toRegistryError(error, `Blob ${key} could not be opened`)
     }
   }
@@ -93,9 +93,9 @@ export class S3Blobs implements BlobStore {
   ): BlobBody | undefined {
     const { body: stream, size, claim, etag } = object
     try {
-      if (claim !== undefined) return letGo(object)
+      if (claim !== undefined) return discardBody(object)
       if (size === undefined)
-        throw new RegistryError('UNAVAILABLE', `The object store did not give the asked range of blob ${key}`)
+        throw new RegistryError('UNAVAILABLE', `The object store did not return the requested range of blob ${key}`)
       if (range !== undefined) assertBlobRange(range, size)
       this.#openBodies += 1
       const body = new ObjectBody({
@@ -103,11 +103,11 @@ export class S3Blobs implements BlobStore {
         range: range ?? { start: 0, end: size },
         signal,
         reopen: (rest) => this.#reopen(key, rest, etag, signal),
-        onRelease: () => this.#released(),
+        onRelease: () => this.#onBodyRelease(),
       })
       return { size, body }
     } catch (error) {
-      letGo(object)
+      discardBody(object)
       throw error
     }
   }
@@ -118,45 +118,45 @@ export class S3Blobs implements BlobStore {
     etag: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<OpenedObject['body']> {
-    const failed = `Blob ${key} could not be read on`
+    const failed = `Reading blob ${key} could not be resumed`
     const object = await this.#bucket.open(key, range, signal).catch((error: unknown) => {
       throw toRegistryError(error, failed)
     })
     if (object === undefined) throw new RegistryError('UNAVAILABLE', `${failed}: it was deleted meanwhile`)
     if (object.size !== undefined && object.etag === etag) return object.body
-    letGo(object)
-    throw new RegistryError('CORRUPT', `${failed}: it is another object now`)
+    discardBody(object)
+    throw new RegistryError('CORRUPT', `${failed}: the object was replaced by another one`)
   }
 
-  /** Only the size says why a range is refused, and whether there is anything to refuse. */
-  async #refuseRange(key: string, range: BlobRange, signal: AbortSignal | undefined): Promise<undefined> {
+  /** Throws the error for an invalid range, which needs the size of the blob. Returns `undefined` if the blob does not exist. */
+  async #rejectRange(key: string, range: BlobRange, signal: AbortSignal | undefined): Promise<undefined> {
     const object = await this.#bucket.open(key, undefined, signal).catch((error: unknown) => {
       signal?.throwIfAborted()
       throw toRegistryError(error, `Blob ${key} could not be opened`)
     })
     if (object === undefined) return undefined
-    letGo(object)
+    discardBody(object)
     if (object.claim !== undefined) return undefined
     assertBlobRange(range, object.size ?? 0)
-    throw new RegistryError('UNAVAILABLE', `The object store refused a range that blob ${key} has`)
+    throw new RegistryError('UNAVAILABLE', `The object store rejected a valid range of blob ${key}`)
   }
 
-  #released(): void {
+  #onBodyRelease(): void {
     this.#openBodies -= 1
-    this.#disconnect()
+    this.#destroyIfUnused()
   }
 
-  #disconnect(): void {
+  #destroyIfUnused(): void {
     if (!this.#calls.isOver || this.#isDestroyed || this.#openBodies > 0) return
     this.#isDestroyed = true
     this.#bucket.destroy()
   }
 }
 
-/** What can be said as a range at all; the rest would be ignored by the service, which then answers the whole. */
-const isInOrder = ({ start, end }: BlobRange): boolean =>
+/** Whether the range can be sent at all. A service ignores other ranges and returns the whole object. */
+const isValidRange = ({ start, end }: BlobRange): boolean =>
   Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start < end
 
-function letGo({ body }: OpenedObject): undefined {
+function discardBody({ body }: OpenedObject): undefined {
   body.destroy()
 }

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -15,19 +15,23 @@ import type { BlobRange } from '../../core/ports.ts'
 import { isMissingKey } from './errors.ts'
 import { DEFAULTS, folderOf, type S3Settings } from './settings.ts'
 
-/** What is written with an object, and tells whose it is: `put` on a blob, `claim` on the empty object that holds its key. */
-export type Mark = { readonly put: string } | { readonly claim: string }
+/**
+ * Metadata of an object with the id of the put that wrote it: `put` on a blob, `claim` on the empty object that reserves the key of a
+ * blob.
+ */
+export type WriteTag = { readonly put: string } | { readonly claim: string }
 
 export interface ObjectInfo {
-  /** Which put wrote it; `undefined` where none of ours did. */
+  /** The id of the put that wrote it; `undefined` if another program wrote it. */
   readonly put: string | undefined
+  /** The id of the put that reserved the key with this empty object. */
   readonly claim: string | undefined
   readonly etag: string | undefined
   readonly lastModified: Date | undefined
 }
 
 export interface OpenedObject extends ObjectInfo {
-  /** Of the whole, also where a range was asked for; `undefined` where the service did not say, or answered another range. */
+  /** Size of the whole object, also for a range; `undefined` if the service did not return it, or returned another range. */
   readonly size: number | undefined
   readonly body: Readable
 }
@@ -38,7 +42,7 @@ export interface StartedUpload {
 }
 
 /**
- * The S3 operations in use, on keys below one prefix of one bucket. Throws what the SDK throws (see `fault.ts`).
+ * The S3 operations in use, for keys below one prefix of one bucket. Throws the errors of the SDK (see `errors.ts`).
  * (Not named `Bucket`: inside a class of that name tsc 7.0.2 emits the property `Bucket` as `_a`.)
  */
 export class BlobBucket {
@@ -60,21 +64,29 @@ export class BlobBucket {
     }
   }
 
-  /** Ends every connection, also of bodies that are being read. */
+  /** Closes all connections, including those of bodies that are being read. */
   destroy(): void {
     this.#client.destroy()
   }
 
-  /** One request. `mustBeNew`: refused (412) where the key is taken. Answers the version's id where the bucket keeps versions. */
-  async put(key: string, bytes: Uint8Array, mark: Mark, mustBeNew: boolean): Promise<string | undefined> {
+  /**
+   * Writes an object with one request. With `mustBeNew` it fails with status 412 if the key exists. Returns the id of the version if the
+   * bucket keeps versions.
+   */
+  async put(
+    key: string,
+    bytes: Uint8Array,
+    tag: WriteTag,
+    { mustBeNew }: { readonly mustBeNew: boolean },
+  ): Promise<string | undefined> {
     const { VersionId } = await this.#client.send(
       new PutObjectCommand({
-        ...this.#at(key),
+        ...this.#locate(key),
         ...this.#encryption,
         Body: bytes,
         ContentLength: bytes.length,
         ContentType: 'application/octet-stream',
-        Metadata: metadataOf(mark),
+        Metadata: metadataOf(tag),
         ...(mustBeNew && { IfNoneMatch: '*' }),
       }),
     )
@@ -83,50 +95,55 @@ export class BlobBucket {
 
   async head(key: string): Promise<ObjectInfo | undefined> {
     try {
-      return infoOf(await this.#client.send(new HeadObjectCommand(this.#at(key))))
+      return infoOf(await this.#client.send(new HeadObjectCommand(this.#locate(key))))
     } catch (error) {
       if (isMissingKey(error)) return undefined
       throw error
     }
   }
 
-  /** A body that is not read to its end must be destroyed. */
+  /** Opens an object. Destroy the body if you do not read it to its end. */
   async open(key: string, range: BlobRange | undefined, signal?: AbortSignal): Promise<OpenedObject | undefined> {
     try {
-      const answer = await this.#client.send(
-        new GetObjectCommand({ ...this.#at(key), ...(range && { Range: `bytes=${range.start}-${range.end - 1}` }) }),
+      const response = await this.#client.send(
+        new GetObjectCommand({
+          ...this.#locate(key),
+          ...(range && { Range: `bytes=${range.start}-${range.end - 1}` }),
+        }),
         signal && { abortSignal: signal },
       )
-      const body = answer.Body as Readable
-      // Without a listener, a connection that breaks before anybody reads would end the process.
+      const body = nodeStream(response.Body)
+      // Without a listener, a connection that breaks before the body is read would end the process.
       body.on('error', () => undefined)
-      const size = range === undefined ? answer.ContentLength : sizeIn(answer.ContentRange, range)
-      return { ...infoOf(answer), size, body }
+      const size = range === undefined ? response.ContentLength : sizeIn(response.ContentRange, range)
+      return { ...infoOf(response), size, body }
     } catch (error) {
       if (isMissingKey(error)) return undefined
       throw error
     }
   }
 
-  /** No fault where there is none. `versionId`: that version, for good. */
+  /** Deletes an object; succeeds if it does not exist. With `versionId` it deletes that version permanently. */
   async delete(key: string, versionId?: string): Promise<void> {
-    await this.#client.send(new DeleteObjectCommand({ ...this.#at(key), ...(versionId && { VersionId: versionId }) }))
+    await this.#client.send(
+      new DeleteObjectCommand({ ...this.#locate(key), ...(versionId && { VersionId: versionId }) }),
+    )
   }
 
-  async startUpload(key: string, mark: Mark): Promise<StartedUpload> {
+  async startUpload(key: string, tag: WriteTag): Promise<StartedUpload> {
     const { UploadId } = await this.#client.send(
       new CreateMultipartUploadCommand({
-        ...this.#at(key),
+        ...this.#locate(key),
         ...this.#encryption,
         ContentType: 'application/octet-stream',
-        Metadata: metadataOf(mark),
+        Metadata: metadataOf(tag),
       }),
     )
-    if (UploadId === undefined) throw new Error('The object store began an upload without an id')
+    if (UploadId === undefined) throw new Error('The object store started an upload but returned no id')
     return { key, uploadId: UploadId }
   }
 
-  /** Parts count from 1. Answers the part's ETag. */
+  /** Uploads a part; the first has number 1. Returns its ETag. */
   async uploadPart(
     upload: StartedUpload,
     part: number,
@@ -134,23 +151,30 @@ export class BlobBucket {
     signal: AbortSignal | undefined,
   ): Promise<string> {
     const { ETag } = await this.#client.send(
-      new UploadPartCommand({ ...this.#of(upload), PartNumber: part, Body: bytes, ContentLength: bytes.length }),
+      new UploadPartCommand({
+        ...this.#locateUpload(upload),
+        PartNumber: part,
+        Body: bytes,
+        ContentLength: bytes.length,
+      }),
       signal && { abortSignal: signal },
     )
-    if (ETag === undefined) throw new Error('The object store took a part without an ETag')
+    if (ETag === undefined) throw new Error('The object store accepted a part but returned no ETag')
     return ETag
   }
 
   async completeUpload(upload: StartedUpload, etags: readonly string[]): Promise<void> {
     const Parts = etags.map((ETag, index) => ({ ETag, PartNumber: index + 1 }))
-    await this.#client.send(new CompleteMultipartUploadCommand({ ...this.#of(upload), MultipartUpload: { Parts } }))
+    await this.#client.send(
+      new CompleteMultipartUploadCommand({ ...this.#locateUpload(upload), MultipartUpload: { Parts } }),
+    )
   }
 
   async abortUpload(upload: StartedUpload): Promise<void> {
-    await this.#client.send(new AbortMultipartUploadCommand(this.#of(upload)))
+    await this.#client.send(new AbortMultipartUploadCommand(this.#locateUpload(upload)))
   }
 
-  /** Uploads that were begun before `before` and are not finished, directly below the prefix: what is deeper is not ours. */
+  /** Lists unfinished uploads that were started before `before`. Only directly below the prefix: deeper keys belong to others. */
   async *unfinishedUploads(before: Date): AsyncGenerator<StartedUpload> {
     let marker: { KeyMarker?: string; UploadIdMarker?: string } = {}
     for (;;) {
@@ -169,19 +193,19 @@ export class BlobBucket {
     }
   }
 
-  #at(key: string): { Bucket: string; Key: string } {
+  #locate(key: string): { Bucket: string; Key: string } {
     return { Bucket: this.#bucket, Key: `${this.#prefix}${key}` }
   }
 
-  #of({ key, uploadId }: StartedUpload): { Bucket: string; Key: string; UploadId: string } {
-    return { ...this.#at(key), UploadId: uploadId }
+  #locateUpload({ key, uploadId }: StartedUpload): { Bucket: string; Key: string; UploadId: string } {
+    return { ...this.#locate(key), UploadId: uploadId }
   }
 }
 
 function clientOf(settings: S3Settings): S3Client {
   const { region, endpoint, credentials, pathStyle = endpoint !== undefined, idleMs = DEFAULTS.idleMs } = settings
   const checksums = settings.checksums ?? DEFAULTS.checksums
-  // Each open body holds a connection as long as its reader likes: behind a limit, slow readers would stop everybody.
+  // Each open body holds a connection until it is read. With a limit, slow readers would block all other requests.
   const agent = { maxSockets: Infinity }
   return new S3Client({
     ...(region !== undefined && { region }),
@@ -191,7 +215,7 @@ function clientOf(settings: S3Settings): S3Client {
     requestChecksumCalculation: checksums,
     responseChecksumValidation: checksums,
     maxAttempts: settings.attempts ?? DEFAULTS.attempts,
-    // Asking first costs a round trip and, in this SDK, a new connection for each part.
+    // Expect: 100-continue costs a round trip and, in this SDK, a new connection for each part.
     expectContinueHeader: false,
     requestHandler: {
       connectionTimeout: Math.min(5_000, idleMs),
@@ -205,21 +229,30 @@ function clientOf(settings: S3Settings): S3Client {
 const PUT = 'evidence-put'
 const CLAIM = 'evidence-claim'
 
-const metadataOf = (mark: Mark): Record<string, string> =>
-  'put' in mark ? { [PUT]: mark.put } : { [CLAIM]: mark.claim }
+const metadataOf = (tag: WriteTag): Record<string, string> =>
+  'put' in tag ? { [PUT]: tag.put } : { [CLAIM]: tag.claim }
 
-const infoOf = (answer: {
+/** In Node the SDK always returns a stream of Node. */
+function nodeStream(body: unknown): Readable {
+  if (body instanceof Readable) return body
+  throw new TypeError('The AWS SDK returned a body that is not a stream of Node')
+}
+
+const infoOf = (response: {
   Metadata?: Record<string, string> | undefined
   ETag?: string | undefined
   LastModified?: Date | undefined
 }): ObjectInfo => ({
-  put: answer.Metadata?.[PUT],
-  claim: answer.Metadata?.[CLAIM],
-  etag: answer.ETag,
-  lastModified: answer.LastModified,
+  put: response.Metadata?.[PUT],
+  claim: response.Metadata?.[CLAIM],
+  etag: response.ETag,
+  lastModified: response.LastModified,
 })
 
-/** The whole's size in `bytes FIRST-LAST/SIZE` (RFC 9110 § 14.4), where that is the range asked for as far as the object has it. */
+/**
+ * Returns the size of the whole object from `bytes FIRST-LAST/SIZE` (RFC 9110 § 14.4), if FIRST-LAST is the requested range, cut at the
+ * end of the object.
+ */
 function sizeIn(contentRange: string | undefined, { start, end }: BlobRange): number | undefined {
   const [, first, last, size] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(contentRange ?? '') ?? []
   return Number(first) === start && Number(last) === Math.min(end, Number(size)) - 1 ? Number(size) : undefined

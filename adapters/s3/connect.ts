@@ -2,24 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { RegistryError } from '../../core/errors.ts'
 import { S3Blobs } from './blobs.ts'
 import { BlobBucket } from './bucket.ts'
-import { toStartError, isRefusedCondition, isUnknownToService, statusOf } from './errors.ts'
-import { assertSettings, DEFAULTS, type S3Settings } from './settings.ts'
+import { toStartError, isFailedCondition, isNotImplemented, statusOf } from './errors.ts'
+import { DEFAULTS, type S3Settings } from './settings.ts'
 
-/** No upload lasts so long: its client would have gone. */
-const DEAD_AFTER_MS = 24 * 3_600_000
+/** No upload takes this long: its client would have disconnected. */
+const ABANDONED_AFTER_MS = 24 * 3_600_000
 
-/**
- * Opens a blob store in a bucket, which must exist. Tries what the registry needs (write, conditional write, read, delete,
- * list uploads), so that what cannot work is found at the start, and aborts uploads below the prefix that are older than a day.
- *
- * Throws `CONFIG_ERROR` where the bucket cannot be used as it is set up, `UNAVAILABLE` where it cannot be reached.
- */
-export async function openS3Blobs(settings: S3Settings): Promise<S3Blobs> {
-  assertSettings(settings)
+/** Probes the bucket, aborts abandoned uploads, and opens the store; see `openS3Blobs`. Requires settings that passed `assertSettings`. */
+export async function connectBlobs(settings: S3Settings): Promise<S3Blobs> {
   const bucket = new BlobBucket(settings)
   try {
-    const { isConditional, now } = await tryOut(bucket, settings.bucket)
-    await sweep(bucket, new Date(now.getTime() - DEAD_AFTER_MS))
+    const { isConditional, now } = await probe(bucket, settings.bucket)
+    await abortUploads(bucket, new Date(now.getTime() - ABANDONED_AFTER_MS))
     return new S3Blobs(bucket, { isConditional, partBytes: settings.partBytes ?? DEFAULTS.partBytes })
   } catch (error) {
     bucket.destroy()
@@ -27,45 +21,46 @@ export async function openS3Blobs(settings: S3Settings): Promise<S3Blobs> {
   }
 }
 
-/** Answers what the service can, and its own time, which need not be this machine's. */
-async function tryOut(bucket: BlobBucket, name: string): Promise<{ isConditional: boolean; now: Date }> {
-  // No blob's key has a dot.
+/** Tries the operations on an object of its own. Returns whether conditional puts work, and the time of the service. */
+async function probe(bucket: BlobBucket, name: string): Promise<{ isConditional: boolean; now: Date }> {
+  // The keys of blobs contain no dot.
   const key = `probe.${randomUUID()}`
-  const mark = { put: key }
-  const isConditional = await knowsConditions(bucket, name, key)
+  const tag = { put: key }
+  const isConditional = await supportsConditionalPut(bucket, name, key)
   try {
-    if (!isConditional) await putUnversioned(() => bucket.put(key, new Uint8Array(), mark, false), bucket, name, key)
+    if (!isConditional)
+      await putUnversioned(() => bucket.put(key, new Uint8Array(), tag, { mustBeNew: false }), bucket, name, key)
     const now = (await bucket.head(key))?.lastModified
     if (now === undefined)
-      throw new RegistryError('CONFIG_ERROR', `The S3 bucket ${name} does not give back what was just written to it`)
+      throw new RegistryError('CONFIG_ERROR', `The S3 bucket ${name} does not return what was just written to it`)
     return { isConditional, now }
   } finally {
     await bucket.delete(key)
-    // Without the right to list, a missing key is forbidden (403), and would look like a fault later.
+    // Without the permission to list, reading a missing key fails with 403. Detected here, because later it would look like an outage.
     ;(await bucket.open(key, undefined))?.body.destroy()
   }
 }
 
-/** Whether a second put to a key is refused. Some services ignore the condition, some refuse to hear of it. */
-async function knowsConditions(bucket: BlobBucket, name: string, key: string): Promise<boolean> {
-  const put = () => bucket.put(key, new Uint8Array(), { put: key }, true)
+/** Whether a second put to a key is rejected. Some services ignore the condition, others reject every request that has one. */
+async function supportsConditionalPut(bucket: BlobBucket, name: string, key: string): Promise<boolean> {
+  const put = () => bucket.put(key, new Uint8Array(), { put: key }, { mustBeNew: true })
   try {
-    // The first may be refused as well: where its answer was lost, and it was sent again.
-    await putUnversioned(put, bucket, name, key).catch(ignoreCondition)
+    // The first put fails as well if its response was lost and the SDK sent it again.
+    await putUnversioned(put, bucket, name, key).catch(ignoreFailedCondition)
     await put()
     return false
   } catch (error) {
-    if (isRefusedCondition(error)) return true
-    if (isUnknownToService(error)) return false
+    if (isFailedCondition(error)) return true
+    if (isNotImplemented(error)) return false
     throw error
   }
 }
 
-function ignoreCondition(error: unknown): void {
+function ignoreFailedCondition(error: unknown): void {
   if (statusOf(error) !== 412) throw error
 }
 
-/** Deleting from a bucket with versions keeps the bytes, and the registry promises that they are gone. */
+/** Rejects a bucket with versioning: a deletion there keeps the bytes, but the registry promises that they are gone. */
 async function putUnversioned(
   put: () => Promise<string | undefined>,
   bucket: BlobBucket,
@@ -77,20 +72,20 @@ async function putUnversioned(
   await bucket.delete(key, version)
   throw new RegistryError(
     'CONFIG_ERROR',
-    `The S3 bucket ${name} keeps versions, so that deleted files would stay readable: use one without versioning`,
+    `The S3 bucket ${name} keeps versions, so deleted files would stay readable: use a bucket without versioning`,
   )
 }
 
-/** Only saves storage, so a service that cannot list uploads is no reason to stop. */
-async function sweep(bucket: BlobBucket, before: Date): Promise<void> {
+/** Aborts unfinished uploads. It only saves storage, so a service that cannot list uploads is accepted. */
+async function abortUploads(bucket: BlobBucket, before: Date): Promise<void> {
   try {
     for await (const upload of bucket.unfinishedUploads(before)) {
-      // Another server may sweep at the same time.
+      // 404: another server aborted it at the same time.
       await bucket.abortUpload(upload).catch((error: unknown) => {
         if (statusOf(error) !== 404) throw error
       })
     }
   } catch (error) {
-    if (!isUnknownToService(error)) throw error
+    if (!isNotImplemented(error)) throw error
   }
 }

@@ -1,32 +1,32 @@
 import { S3ServiceException } from '@aws-sdk/client-s3'
-import { RegistryError, type ErrorCode } from '../../core/errors.ts'
+import { isRegistryError, RegistryError, type ErrorCode } from '../../core/errors.ts'
 
 /**
- * What the SDK throws, as the registry's errors. Only name, status, request id and message are kept: the SDK's own error
- * of a refused signature carries the signed request.
+ * Converts errors of the AWS SDK into coded errors. Only name, status, request id and message are kept, because the SDK's error for a
+ * rejected signature contains the signed request.
  */
 
-/** The HTTP status that the service answered with; `undefined` where it did not. */
+/** Returns the HTTP status of the response, or `undefined` if there was no response. */
 export const statusOf = (error: unknown): number | undefined =>
   error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
 
-/** The key is not there. A bucket that is not there is another matter, and an error. */
+/** True if the key does not exist. A bucket that does not exist is a different error. */
 export const isMissingKey = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'NoSuchKey' || error.name === 'NotFound')
 
-/** An `If-None-Match` that did not hold (412), or that met another request for the same key (409, to be tried again). */
-export const isRefusedCondition = (error: unknown): boolean => [409, 412].includes(statusOf(error) ?? 0)
+/** True if an `If-None-Match` condition failed (412), or another request for the same key was in progress (409, to be retried). */
+export const isFailedCondition = (error: unknown): boolean => [409, 412].includes(statusOf(error) ?? 0)
 
-/** The service does not know what it was asked for, as some know no conditional writes. */
-export const isUnknownToService = (error: unknown): boolean => statusOf(error) === 501
+/** True if the service does not implement the request, as some do not implement conditional writes. */
+export const isNotImplemented = (error: unknown): boolean => statusOf(error) === 501
 
-/** Whether the request may have been carried out although it failed: no answer came, or one of a service in trouble. */
+/** Whether the request may have been applied although it failed: there was no response, or the service was in trouble. */
 export function mayBeApplied(error: unknown): boolean {
   const status = statusOf(error)
   return status === undefined || status >= 500 || status === 409 || status === 412
 }
 
-/** `NoSuchBucket (404, request …)`, `ECONNREFUSED`, `TimeoutError`. */
+/** Returns `NoSuchBucket (404, request …)`, `ECONNREFUSED` or `TimeoutError`, for example. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const name = 'code' in error && typeof error.code === 'string' ? error.code : error.name
@@ -35,30 +35,33 @@ function reasonOf(error: unknown): string {
   return `${name} (${httpStatusCode ?? 'no status'}${requestId === undefined ? '' : `, request ${requestId}`})`
 }
 
-function fault(code: ErrorCode, failed: string, hint: string, error: unknown): RegistryError {
+function codedError(code: ErrorCode, error: unknown, failed: string, remedy: string): RegistryError {
   const cause = new Error(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
-  return new RegistryError(code, `${failed}: ${reasonOf(error)}; ${hint}`, { cause })
+  return new RegistryError(code, `${failed}: ${reasonOf(error)}; ${remedy}`, { cause })
 }
 
-/** A coded error as it is; everything else as `UNAVAILABLE`. */
-export const toRegistryError = (error: unknown, failed: string): RegistryError =>
-  error instanceof RegistryError
-    ? error
-    : fault('UNAVAILABLE', failed, 'check the object store and the way to it, and try again', error)
+/**
+ * Converts an error into `UNAVAILABLE`. A coded error is returned unchanged.
+ * `failed` says what could not be done: `Blob 1 could not be written`.
+ */
+export const toRegistryError = (cause: unknown, failed: string): RegistryError =>
+  isRegistryError(cause)
+    ? cause
+    : codedError('UNAVAILABLE', cause, failed, 'check the object store and the network, and try again')
 
 const NETWORK_CODES = /^(?:E[A-Z]+|UND_ERR_.*|ERR_(?:SOCKET|STREAM|TLS)_.*)$/
 
-/** As `asUnavailable`, but `CONFIG_ERROR` for what will not pass by itself: no such bucket, no access, no credentials. */
-export function toStartError(error: unknown, failed: string): RegistryError {
-  if (error instanceof RegistryError || !(error instanceof Error)) return toRegistryError(error, failed)
-  const status = statusOf(error)
-  const passes =
+/** As `toRegistryError`, but `CONFIG_ERROR` for what does not pass by itself: a missing bucket, missing permissions or credentials. */
+export function toStartError(cause: unknown, failed: string): RegistryError {
+  if (isRegistryError(cause) || !(cause instanceof Error)) return toRegistryError(cause, failed)
+  const status = statusOf(cause)
+  const isTransient =
     status === undefined
-      ? error.name === 'TimeoutError' || ('code' in error && NETWORK_CODES.test(String(error.code)))
+      ? cause.name === 'TimeoutError' || ('code' in cause && NETWORK_CODES.test(String(cause.code)))
       : status >= 500 || status === 429 || status === 408 || status === 409
-  if (passes) return toRegistryError(error, failed)
-  const hint = /region/i.test(error.message)
+  if (isTransient) return toRegistryError(cause, failed)
+  const remedy = /region/i.test(cause.message)
     ? 'set AWS_REGION to the region of the bucket'
-    : 'check the bucket, its region, the endpoint, and the credentials and what they may do'
-  return fault('CONFIG_ERROR', failed, hint, error)
+    : 'check the bucket, its region, the endpoint, and the credentials and their permissions'
+  return codedError('CONFIG_ERROR', cause, failed, remedy)
 }

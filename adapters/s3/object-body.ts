@@ -3,24 +3,24 @@ import { RegistryError } from '../../core/errors.ts'
 import type { BlobRange } from '../../core/ports.ts'
 import { toRegistryError } from './errors.ts'
 
-/** Connections that are opened again one after the other without a byte from any. */
-const MAX_REOPENED = 3
+/** How often in a row the connection is reopened without receiving a byte. */
+const MAX_REOPENS = 3
 
 export interface BodySource {
-  /** The first connection, which gives the range from its start. */
+  /** The first connection, which streams the range from its start. */
   readonly stream: Readable
   readonly range: BlobRange
-  /** Opens what is left of the same object. */
+  /** Opens the rest of the same object. */
   readonly reopen: (range: BlobRange, signal: AbortSignal | undefined) => Promise<Readable>
   readonly signal: AbortSignal | undefined
-  /** Called once, when nothing more will be read. */
+  /** Called once, when the body reads no more. */
   readonly onRelease: () => void
 }
 
 /**
- * A range of an object, read as it is asked for. A connection that breaks, or idles too long because its reader is slow, is
- * opened again where it was: an object never changes. Iterate it once, one `next` at a time. It lets go of its connection
- * at the end, at an error, by `return`, and when the signal aborts.
+ * Streams a range of an object on demand. If the connection breaks, or is closed because its reader is slow, it is reopened at the same
+ * position, because an object never changes. Iterate it once, one `next` at a time. It closes its connection at the end, at an error, by
+ * `return`, and if the signal aborts.
  */
 export class ObjectBody implements AsyncIterableIterator<Uint8Array> {
   readonly #source: BodySource
@@ -28,7 +28,7 @@ export class ObjectBody implements AsyncIterableIterator<Uint8Array> {
   #at: number
   #stream: Readable
   #chunks: AsyncIterator<Uint8Array>
-  #reopened = 0
+  #reopens = 0
   #isReleased = false
   readonly #onAbort = (): void => this.#release()
 
@@ -68,10 +68,10 @@ export class ObjectBody implements AsyncIterableIterator<Uint8Array> {
     return { done: true, value: undefined }
   }
 
-  /** The next chunk; `undefined` where the connection broke and another one was opened. */
+  /** Returns the next chunk, or `undefined` if the connection broke and was reopened. */
   async #read(): Promise<Uint8Array | undefined> {
     const chunk = await this.#chunks.next().then(
-      (step) => (step.done === true ? cutShort() : step.value),
+      (step) => (step.done === true ? truncatedError() : step.value),
       (error: unknown) => toRegistryError(error, 'A stored file could not be read'),
     )
     if (chunk instanceof RegistryError) {
@@ -79,8 +79,8 @@ export class ObjectBody implements AsyncIterableIterator<Uint8Array> {
       return undefined
     }
     if (chunk.length > this.#end - this.#at)
-      throw new RegistryError('CORRUPT', 'The object store gave more of a file than it has')
-    this.#reopened = chunk.length > 0 ? 0 : this.#reopened
+      throw new RegistryError('CORRUPT', 'The object store returned more bytes of a file than it has')
+    this.#reopens = chunk.length > 0 ? 0 : this.#reopens
     this.#at += chunk.length
     if (this.#at === this.#end) this.#release()
     return chunk
@@ -88,8 +88,8 @@ export class ObjectBody implements AsyncIterableIterator<Uint8Array> {
 
   async #resume(error: RegistryError): Promise<void> {
     this.#stream.destroy()
-    this.#reopened += 1
-    if (this.#isReleased || this.#reopened > MAX_REOPENED) throw error
+    this.#reopens += 1
+    if (this.#isReleased || this.#reopens > MAX_REOPENS) throw error
     const { reopen, signal } = this.#source
     this.#stream = await reopen({ start: this.#at, end: this.#end }, signal)
     this.#chunks = chunksOf(this.#stream)
@@ -105,8 +105,7 @@ export class ObjectBody implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
-const chunksOf = (stream: Readable): AsyncIterator<Uint8Array> =>
-  stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+const chunksOf = (stream: Readable): AsyncIterator<Uint8Array> => stream[Symbol.asyncIterator]()
 
-const cutShort = (): RegistryError =>
-  new RegistryError('UNAVAILABLE', 'The object store gave less of a file than it has; try again')
+const truncatedError = (): RegistryError =>
+  new RegistryError('UNAVAILABLE', 'The object store returned fewer bytes of a file than it has; try again')

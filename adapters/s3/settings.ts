@@ -1,37 +1,45 @@
 import { RegistryError } from '../../core/errors.ts'
 
-/** `AES256`: keys of the storage service (SSE-S3). `aws:kms`: a key of a key service; without `keyId`, the account's own. */
+/** `AES256`: keys of the storage service (SSE-S3). `aws:kms`: a key of AWS KMS (SSE-KMS); without `keyId`, the default key of the account. */
 export type Encryption = { readonly algorithm: 'AES256' } | { readonly algorithm: 'aws:kms'; readonly keyId?: string }
 
-/** When the SDK adds checksums of its own: `WHEN_SUPPORTED` is Amazon's default, which other services may not take. */
+/** When the SDK adds its own checksums. `WHEN_SUPPORTED` is Amazon's default, which other services may not accept. */
 export type Checksums = 'WHEN_REQUIRED' | 'WHEN_SUPPORTED'
 
+/** An access key of AWS, or of another S3 service. */
 export interface Credentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string
 }
 
-/** Where the blobs are. What is left out, the AWS SDK takes from where it always does: environment, profile, instance. */
+/** Settings of `openS3Blobs`. The AWS SDK finds missing ones as usual: in the environment, the profile or the instance. */
 export interface S3Settings {
+  /** Name of an existing bucket without versioning, or ARN of an access point. */
   readonly bucket: string
-  /** Before each key, with a `/` at its end where it has none. What is below it belongs to the registry alone. Default `evidence/`. */
+  /**
+   * Prefix of each key; a `/` is added at its end if it has none. Only the registry may write below it. At most 512 of
+   * `A-Z a-z 0-9 . _ - /`. Default: `evidence/`.
+   */
   readonly prefix?: string
-  /** URL of a service that is not Amazon's. */
+  /** URL of an S3 service other than Amazon's. */
   readonly endpoint?: string
   readonly region?: string
-  /** `endpoint/bucket/key` instead of `bucket.endpoint/key`. Default: where an endpoint is set. */
+  /** Use `endpoint/bucket/key` instead of `bucket.endpoint/key`. Default: true if an endpoint is set. */
   readonly pathStyle?: boolean
   readonly credentials?: Credentials
-  /** Default: as the bucket itself encrypts. */
+  /** Server-side encryption of the objects. Default: the setting of the bucket. */
   readonly encryption?: Encryption
-  /** Default `WHEN_REQUIRED`. */
+  /** Default: `WHEN_REQUIRED`. */
   readonly checksums?: Checksums
-  /** Bytes in each part of an upload that takes more than one; 5 MiB to 5 GiB. Default 8 MiB. See `S3Blobs` for the memory it takes. */
+  /**
+   * Size of the parts of a multipart upload in bytes, 5 MiB to 5 GiB. Default: 8 MiB. A put holds one part in memory; bodies of more than
+   * 10,000 parts use larger ones.
+   */
   readonly partBytes?: number
-  /** A connection on which nothing moves for so long is given up. Default 20,000. */
+  /** A connection without traffic is closed after this time, in ms. Default: 20,000. */
   readonly idleMs?: number
-  /** Tries of one request, with growing waits between them. Default 4. */
+  /** How often a request is sent at most, with increasing pauses. Default: 4. */
   readonly attempts?: number
 }
 
@@ -49,17 +57,18 @@ export const DEFAULTS = {
   attempts: 4,
 } as const
 
-/** Throws `CONFIG_ERROR` for what no bucket could be reached with. */
+/** Throws `CONFIG_ERROR` for an invalid bucket name, prefix or size of parts. */
 export function assertSettings({ bucket, prefix = DEFAULTS.prefix, partBytes = DEFAULTS.partBytes }: S3Settings): void {
-  if (!/^[A-Za-z0-9][A-Za-z0-9._:/-]{1,254}$/.test(bucket)) throw refused('bucket', 'the name of a bucket', bucket)
-  // S3 keys have 1,024 bytes, of which a blob's key takes up to 128.
-  if (!/^[A-Za-z0-9._/-]{0,512}$/.test(prefix)) throw refused('prefix', 'at most 512 of A-Z a-z 0-9 . _ - /', prefix)
+  if (!/^[A-Za-z0-9][A-Za-z0-9._:/-]{1,254}$/.test(bucket)) throw settingError('bucket', 'the name of a bucket', bucket)
+  // An S3 key has at most 1,024 bytes, and the key of a blob up to 128 of them.
+  if (!/^[A-Za-z0-9._/-]{0,512}$/.test(prefix))
+    throw settingError('prefix', 'at most 512 of A-Z a-z 0-9 . _ - /', prefix)
   if (!Number.isSafeInteger(partBytes) || partBytes < MIN_PART_BYTES || partBytes > MAX_PART_BYTES)
-    throw refused('partBytes', '5 MiB to 5 GiB', partBytes)
+    throw settingError('partBytes', '5 MiB to 5 GiB', partBytes)
 }
 
-const refused = (name: string, takes: string, value: unknown): RegistryError =>
-  new RegistryError('CONFIG_ERROR', `The S3 ${name} must be ${takes}, not ${JSON.stringify(value)}`)
+const settingError = (name: string, expected: string, value: unknown): RegistryError =>
+  new RegistryError('CONFIG_ERROR', `The S3 ${name} must be ${expected}, got ${JSON.stringify(value)}`)
 
-/** A prefix that ends where a folder would, so that `a` and `ab` share nothing. */
+/** Returns the prefix with a `/` at its end, so that no key is below both `a` and `ab`. */
 export const folderOf = (prefix: string): string => (prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`)

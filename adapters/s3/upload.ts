@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import { blobExists } from '../../core/store/blob-calls.ts'
-import type { BlobBucket, ObjectInfo, StartedUpload } from './bucket.ts'
+import type { BlobBucket, ObjectInfo, StartedUpload, WriteTag } from './bucket.ts'
 import { mayBeApplied, statusOf } from './errors.ts'
 import { partsOf } from './parts.ts'
 
 export interface UploadOptions {
   readonly partBytes: number
-  /** The service holds to `If-None-Match: *` on single puts. */
+  /** The service respects `If-None-Match: *` on single puts. */
   readonly isConditional: boolean
   readonly signal?: AbortSignal | undefined
 }
 
-/** Puts that meet another request for their key are told to try again (409). */
+/** How often a put is sent if another request for its key is in progress (409). */
 const MAX_TRIES = 3
 
 /**
- * One put: a body of one part is one request, a larger one a multipart upload. What is written carries this put's id, so
- * that a write whose answer was lost is told from somebody else's.
+ * One put: a body of one part is one request, a larger one a multipart upload. Everything it writes has the id of this put in its
+ * metadata, so that a write whose response was lost can be told from the write of another put.
  *
- * Conditions hold on single puts only: services ignore them on CompleteMultipartUpload (Ceph 16 overwrites). So a large body
- * first claims its key with an empty object, which readers take for none, and then completes over it.
+ * Conditions work on single puts only: services ignore them on CompleteMultipartUpload (Ceph 16 overwrites the object). So a large body
+ * first claims its key with an empty object, which readers treat as missing, and then completes the upload over it.
  */
 export class Upload {
   readonly #bucket: BlobBucket
@@ -33,7 +33,7 @@ export class Upload {
     this.#options = options
   }
 
-  /** Durable and whole when it answers; where it throws, nothing is left to be seen, as far as the service can be reached. */
+  /** Writes the body. When it returns, the blob is durable and complete. If it throws, no blob is visible, unless the service is unreachable. */
   async write(body: AsyncIterable<Uint8Array>): Promise<void> {
     const { partBytes, signal } = this.#options
     const etags: string[] = []
@@ -41,26 +41,27 @@ export class Upload {
     try {
       for await (const { bytes, isLast } of partsOf(body, partBytes)) {
         if (isLast && upload === undefined) return await this.#publish(() => this.#putWhole(bytes))
-        // Not interrupted: an upload whose id is not known cannot be aborted.
+        // Without the signal: an upload whose id is unknown cannot be aborted.
         upload ??= await this.#bucket.startUpload(this.#key, { put: this.#id })
         etags.push(await this.#bucket.uploadPart(upload, etags.length + 1, bytes, signal))
       }
-      const started = upload as StartedUpload
+      if (upload === undefined) throw new Error('The body was split into no parts')
+      const started = upload
       await this.#publish(() => this.#complete(started, etags))
     } catch (error) {
-      // What cannot be aborted now is swept when a store is opened a day later.
+      // If this fails, the upload is aborted when a store is opened more than a day later.
       if (upload !== undefined) await this.#bucket.abortUpload(upload).catch(() => undefined)
       throw error
     }
   }
 
-  /** Is not interrupted: a request that was cut off may still be carried out. An abort meanwhile takes the object back. */
+  /** Runs `write` without the signal, because an aborted request may still be applied. If the signal aborts meanwhile, deletes the object. */
   async #publish(write: () => Promise<void>): Promise<void> {
     const { signal } = this.#options
     signal?.throwIfAborted()
     await write()
     if (signal?.aborted !== true) return
-    await this.#takeBack()
+    await this.#deleteObject()
     signal.throwIfAborted()
   }
 
@@ -75,40 +76,40 @@ export class Upload {
     try {
       await this.#bucket.completeUpload(upload, etags)
     } catch (error) {
-      // Any error: a second try of one that was done finds no such upload any more.
-      if ((await this.#look())?.put === this.#id) return
-      // Aborted first, so that a late completion finds nothing; then the claim is ours to remove.
+      // Checked after any error: if the SDK repeats a completion that was applied, the service reports that the upload does not exist.
+      if ((await this.#currentObject())?.put === this.#id) return
+      // Aborted first, so that a late completion cannot be applied; then it is safe to delete the claim.
       await this.#bucket.abortUpload(upload).catch(() => undefined)
-      if (isConditional) await this.#takeBack()
+      if (isConditional) await this.#deleteObject()
       throw error
     }
   }
 
-  /** Puts an object where there is none, and finds out what came of it where the answer does not say. */
-  async #putNew(bytes: Uint8Array, mark: { readonly put: string } | { readonly claim: string }): Promise<void> {
+  /** Writes an object under a key that must be free. If the response does not tell, finds out whether it was written. */
+  async #putNew(bytes: Uint8Array, tag: WriteTag): Promise<void> {
     const { isConditional } = this.#options
     if (!isConditional && (await this.#bucket.head(this.#key)) !== undefined) throw blobExists(this.#key)
     for (let tries = 1; ; tries += 1) {
       try {
-        await this.#bucket.put(this.#key, bytes, mark, isConditional)
+        await this.#bucket.put(this.#key, bytes, tag, { mustBeNew: isConditional })
         return
       } catch (error) {
         if (!mayBeApplied(error)) throw error
-        const found = await this.#look()
-        if ('put' in mark ? found?.put === mark.put : found?.claim === mark.claim) return
-        if (found !== undefined) throw blobExists(this.#key)
+        const current = await this.#currentObject()
+        if ('put' in tag ? current?.put === tag.put : current?.claim === tag.claim) return
+        if (current !== undefined) throw blobExists(this.#key)
         if (statusOf(error) !== 409 || tries === MAX_TRIES) throw error
       }
     }
   }
 
-  /** What is under the key, as far as that can be learnt: the error before is what the caller must see. */
-  #look(): Promise<ObjectInfo | undefined> {
+  /** Returns what is stored under the key. Errors are ignored, because the caller must see the error before. */
+  #currentObject(): Promise<ObjectInfo | undefined> {
     return this.#bucket.head(this.#key).catch(() => undefined)
   }
 
-  /** Requires that what is under the key is of this put. */
-  async #takeBack(): Promise<void> {
+  /** Requires that this put wrote the object under the key. */
+  async #deleteObject(): Promise<void> {
     await this.#bucket.delete(this.#key).catch(() => undefined)
   }
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { after, before, describe } from 'node:test'
 import { ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
-import { openS3Blobs, type S3Blobs, type S3Settings } from '../../adapters/s3/index.ts'
+import { openS3Blobs, type S3Settings } from '../../adapters/s3/index.ts'
+import type { BlobStore } from '../../core/ports.ts'
 import { Ceph, cephIsMissing, CREDENTIALS } from './ceph.ts'
 import { ChaosProxy } from './s3-proxy.ts'
 
@@ -51,7 +52,7 @@ export class Service {
   }
 
   /** A store whose requests go through the proxy, which is calm when it is open. */
-  async openBehindProxy(changes: Partial<S3Settings> = {}): Promise<{ store: S3Blobs; prefix: string }> {
+  async openBehindProxy(changes: Partial<S3Settings> = {}): Promise<{ store: BlobStore; prefix: string }> {
     const settings = this.settings({ endpoint: this.proxy.endpoint, ...changes })
     this.proxy.calm()
     const store = await openS3Blobs(settings)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import type { S3Blobs } from '../../../adapters/s3/index.ts'
+import type { BlobStore } from '../../../core/ports.ts'
 import type { BlobDigest } from '../../../core/ports.ts'
 import { sha256, toHex } from '../../../core/bytes.ts'
 import { afterChunks, assertSame, collect, inChunks, mustGet, rejectsWith } from '../../contract/blob-bodies.ts'
@@ -20,7 +20,7 @@ const CUT: Fault[] = ['refuse', 'lose', { answer: 503 }, { answer: 500 }]
 withService('S3 blobs on Ceph, when requests fail', (service) => {
   /** A store behind the proxy; afterwards nothing but these keys may be there, whole, and no upload unfinished. */
   const withStore = async (
-    run: (store: S3Blobs) => Promise<unknown>,
+    run: (store: BlobStore) => Promise<unknown>,
     left: Readonly<Record<string, Uint8Array>>,
     idleMs = 5_000,
   ): Promise<void> => {
