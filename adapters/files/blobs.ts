@@ -5,7 +5,6 @@ import { RegistryError } from '../../core/errors.ts'
 import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports.ts'
 import {
   discard,
-  errnoOf,
   linkNew,
   makeDirectory,
   nodeFiles,
@@ -13,13 +12,24 @@ import {
   writeNewFile,
   type FileOperations,
 } from './durable.ts'
+import { errnoOf, reasonOf, toRegistryError } from './errors.ts'
 import { FileBody } from './file-body.ts'
 import { openStaging, type Staging } from './staging.ts'
 
 /**
- * Opens (or makes) a blob store in a directory of one machine: `staging/` for bytes on their way, `content/` for those
- * that are whole. Removes what dead processes left in staging. Throws `CONFIG_ERROR` where the directory cannot be
- * used: it must be writable, and its file system must know hard links.
+ * Opens or creates a blob store in a directory: `staging/` holds files that are being written, `content/` those that are complete.
+ * Removes files of dead processes from `staging/`.
+ *
+ * @param directory path of the store; it is created if it does not exist (0700)
+ * @returns the opened store; close it with `close()`
+ * @throws RegistryError `CONFIG_ERROR` if the directory is not writable or its file system does not support hard links
+ * @example
+ * ```ts
+ * import { openLocalBlobs } from 'evidence-registry/adapters/files'
+ *
+ * const blobs = await openLocalBlobs('/var/lib/evidence/blobs')
+ * const { size, sha256 } = await blobs.put('invoice-1', stream, { maxBytes: 10_000_000 })
+ * ```
  */
 export async function openLocalBlobs(
   directory: string,
@@ -31,24 +41,26 @@ export async function openLocalBlobs(
     await makeDirectory(files, content)
     return new LocalBlobs(files, content, await openStaging(files, join(root, 'staging')))
   } catch (error) {
-    const reason = errnoOf(error) ?? String(error)
     throw new RegistryError(
       'CONFIG_ERROR',
-      `The blob directory ${root} cannot be used (${reason}): it must be a writable directory on a file system with hard links`,
+      `The blob directory ${root} cannot be used (${reasonOf(error)}): it must be a writable directory on a file system with hard links`,
       { cause: error },
     )
   }
 }
 
 /**
- * Blobs as files (0600, folders 0700). A put holds one chunk of its body in memory and a reader one block of 64 KiB,
- * whatever the size of the file. Open it with `openLocalBlobs`.
+ * A BlobStore with one file per blob (0600, folders 0700). Whatever the size of the file, a put holds one chunk of its body in memory,
+ * and a reader one block of 64 KiB. Open it with `openLocalBlobs`.
  */
 export class LocalBlobs implements BlobStore {
   readonly #files: FileOperations
   readonly #content: string
   readonly #staging: Staging
-  /** Folders made durable by this store: others may have made them and not synced them yet. At most 256. */
+  /**
+   * Folders that this store has made durable, at most 256. A folder that exists may come from another process, which has not synced
+   * it yet.
+   */
   readonly #folders = new Map<string, Promise<void>>()
   readonly #calls = new BlobCalls()
 
@@ -70,28 +82,28 @@ export class LocalBlobs implements BlobStore {
     return this.#calls.run(key, () => this.#delete(key))
   }
 
-  /** Waits for what is under way; bodies that were opened can be read to their end. */
+  /** Waits for the calls in progress. Bodies that were opened can still be read to their end. */
   close(): Promise<void> {
     return this.#calls.close()
   }
 
   async #put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
     const path = this.#pathOf(key)
-    const staged = this.#staging.next()
-    const metered = new HashingBody(body, options)
+    const staged = this.#staging.nextPath()
+    const hashing = new HashingBody(body, options)
     try {
-      // Only spares the upload; what decides is the link.
+      // Saves a useless upload. The link decides.
       if (await this.#exists(path)) throw blobExists(key)
-      await writeNewFile(this.#files, staged, metered)
+      await writeNewFile(this.#files, staged, hashing)
       options.signal?.throwIfAborted()
       await this.#publish(key, staged, path)
-      return metered.digest()
+      return hashing.digest()
     } catch (error) {
-      if (metered.failure !== undefined) throw metered.failure.error
+      if (hashing.failure !== undefined) throw hashing.failure.error
       if (options.signal?.aborted === true && error === options.signal.reason) throw error
-      throw asUnavailable(error, `Blob ${key} could not be written`)
+      throw toRegistryError(error, `Blob ${key} could not be written`)
     } finally {
-      metered.release()
+      hashing.release()
       await discard(this.#files, staged)
     }
   }
@@ -108,7 +120,7 @@ export class LocalBlobs implements BlobStore {
     try {
       await syncDirectory(this.#files, folder)
     } catch (error) {
-      // Linked, but perhaps not for long: a put that fails leaves nothing to be seen.
+      // The name may not be durable. A put that fails must not leave a visible blob.
       await discard(this.#files, path)
       throw error
     }
@@ -122,8 +134,8 @@ export class LocalBlobs implements BlobStore {
     signal?.throwIfAborted()
     const failed = `Blob ${key} could not be opened`
     const file = await this.#files.open(this.#pathOf(key), 'r').catch(async (error: unknown) => {
-      if (errnoOf(error) !== 'ENOENT') throw asUnavailable(error, failed)
-      await this.#assertThere(failed)
+      if (errnoOf(error) !== 'ENOENT') throw toRegistryError(error, failed)
+      await this.#assertDirectoryExists(failed)
     })
     if (file === undefined) return undefined
     try {
@@ -132,7 +144,7 @@ export class LocalBlobs implements BlobStore {
       return { size, body: new FileBody(file, range ?? { start: 0, end: size }, signal) }
     } catch (error) {
       await file.close().catch(() => undefined)
-      throw asUnavailable(error, failed)
+      throw toRegistryError(error, failed)
     }
   }
 
@@ -142,19 +154,19 @@ export class LocalBlobs implements BlobStore {
     try {
       await this.#files.unlink(path)
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') throw asUnavailable(error, failed)
-      await this.#assertThere(failed)
+      if (errnoOf(error) !== 'ENOENT') throw toRegistryError(error, failed)
+      await this.#assertDirectoryExists(failed)
     }
-    // Also where it was gone already: an earlier try may have failed after the unlink.
+    // Also if the file was missing: an earlier call may have failed after its unlink.
     await syncDirectory(this.#files, dirname(path)).catch((error: unknown) => {
-      if (errnoOf(error) !== 'ENOENT') throw asUnavailable(error, failed)
+      if (errnoOf(error) !== 'ENOENT') throw toRegistryError(error, failed)
     })
   }
 
-  /** That a file is not there means something only where the directory is: an unmounted volume has no files either. */
-  async #assertThere(failed: string): Promise<void> {
+  /** A missing file proves nothing if the directory is missing as well: the volume may not be mounted. */
+  async #assertDirectoryExists(failed: string): Promise<void> {
     await this.#files.stat(this.#content).catch((error: unknown) => {
-      throw asUnavailable(error, `${failed}, because the blob directory is gone`)
+      throw toRegistryError(error, `${failed}, because the blob directory is missing`)
     })
   }
 
@@ -169,29 +181,16 @@ export class LocalBlobs implements BlobStore {
   }
 
   #makeFolder(folder: string): Promise<void> {
-    let made = this.#folders.get(folder)
-    if (made === undefined) {
-      made = makeDirectory(this.#files, folder).then(() => syncDirectory(this.#files, this.#content))
-      this.#folders.set(folder, made)
+    let created = this.#folders.get(folder)
+    if (created === undefined) {
+      created = makeDirectory(this.#files, folder).then(() => syncDirectory(this.#files, this.#content))
+      this.#folders.set(folder, created)
     }
-    return made
+    return created
   }
 
-  /** 256 folders by the key's hash: UUIDv7 keys share their first digits for years. */
+  /** Spreads keys over 256 folders by their hash, because UUIDv7 keys share their first digits for years. */
   #pathOf(key: string): string {
     return join(this.#content, createHash('sha256').update(key).digest('hex').slice(0, 2), key)
   }
-}
-
-/** What the file system threw, as a coded error; a coded error as it is. */
-function asUnavailable(error: unknown, failed: string): RegistryError {
-  if (error instanceof RegistryError) return error
-  const reason = errnoOf(error)
-  return new RegistryError(
-    'UNAVAILABLE',
-    `${failed}${reason === undefined ? '' : ` (${reason})`}; check the disk and try again`,
-    {
-      cause: error,
-    },
-  )
 }

@@ -2,58 +2,77 @@ import { randomUUID } from 'node:crypto'
 import { link, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { RegistryError } from '../../core/errors.ts'
+import { errnoOf } from './errors.ts'
 
 /**
- * Who owns a store's directory: at most one open store, of all in all processes of a machine. LevelDB's own lock is no
- * guard: a second open in the same process, or reading its `LOCK` file, releases it.
+ * Ownership of a directory: at most one owner at a time, among all stores of all processes of a machine.
  *
- * Owners are files `owner.1`, `owner.2`, …, each made once and whole (a hard link fails where the name exists). The
- * highest one says who owns; a closed store leaves one that says nobody, so the numbers never start anew. A dead owner
- * is succeeded by making the next number: of all who try, one can.
+ * Owners are files `owner.1`, `owner.2`, … Each is created once and complete, by a hard link, which fails if the name exists. The file
+ * with the highest number names the owner. Releasing a directory creates a file without an owner, so numbers are never used again. To
+ * take over from a dead owner, a process creates the next number; of all that try, one succeeds.
  */
-const NAME = /^owner\.(\d+)$/
-const DRAFT = /^owner-[0-9a-f-]{36}\.draft$/
+const OWNER_FILE = /^owner\.(\d+)$/
+const DRAFT_FILE = /^owner-[0-9a-f-]{36}\.draft$/
 const DRAFT_LIFE_MS = 60_000
-/** 2 s: a process that was killed is gone within milliseconds. */
-const MAX_LOOKS_AT_DYING = 400
+const ZOMBIE_POLL_MS = 5
+/** Polls for 2 s in total. A killed process disappears within milliseconds. */
+const MAX_ZOMBIE_POLLS = 400
 
 interface Owner {
-  /** `null` once the store was closed. */
+  /** `null` after the directory was released. */
   readonly pid: number | null
-  /** The process's start in clock ticks since the boot, and the boot's id: a pid alone is used again. `null` where the system does not tell. */
+  /** When the process started, in clock ticks since the boot: pids are used again. `null` if the system does not tell. */
   readonly started: string | null
+  /** The id of the boot; `null` if the system does not tell. */
   readonly boot: string | null
   readonly host: string
 }
 
-/** Gives the directory back. Never throws: what cannot be written then holds at most until this process ends. */
-export type Release = () => Promise<void>
+/**
+ * Releases the directory. Never throws: if the release cannot be written to the disk, another process can own the directory only
+ * after this one has ended.
+ */
+export type ReleaseDirectory = () => Promise<void>
 
-/** Owner files that this process gave up but could not replace (EMFILE, a full disk): its pid in them means nothing. */
-const givenUp = new Set<string>()
+/** Owner files that this process released but could not replace (EMFILE, a full disk): the pid in them is ignored. */
+const releasedFiles = new Set<string>()
 
-/** Makes this store the owner. Throws `STORE_LOCKED` while another is, with its pid. */
-export async function claimDirectory(directory: string): Promise<Release> {
+/**
+ * Makes the caller the owner of a directory, until it calls the returned function or its process ends. Works among the processes of one
+ * machine, on a local file system with hard links.
+ *
+ * @param directory path of an existing, writable directory
+ * @returns the function that releases the directory
+ * @throws RegistryError `STORE_LOCKED` if the directory has an owner (the message names its pid); errors of the file system are thrown
+ *   unchanged
+ * @example
+ * ```ts
+ * const release = await claimDirectory('/var/lib/evidence')
+ * // … this process is the only owner
+ * await release()
+ * ```
+ */
+export async function claimDirectory(directory: string): Promise<ReleaseDirectory> {
   const self = await identify(process.pid)
   for (;;) {
-    const [highest = 0] = await generations(directory)
+    const [highest = 0] = await ownerNumbers(directory)
     await assertFree(directory, highest)
-    const mine = highest + 1
-    if (!(await make(directory, mine, self))) continue
-    // The folder may be another one of the same name.
-    givenUp.delete(pathOf(directory, mine))
-    const release = () => giveUp(directory, mine, self)
+    const own = highest + 1
+    if (!(await createOwnerFile(directory, own, self))) continue
+    // The path may have been released before, when it named another directory.
+    releasedFiles.delete(pathOf(directory, own))
+    const release = () => releaseOwner(directory, own, self)
     try {
-      // While we looked, others may have come, gone, and removed the numbers below theirs, so that ours was free again.
-      const [newest = 0, ...older] = await generations(directory)
-      if (newest === mine) {
-        await removeAll(directory, older)
+      // Since the first listing, others may have claimed, released and removed lower numbers, which made `own` free again.
+      const [newest = 0, ...older] = await ownerNumbers(directory)
+      if (newest === own) {
+        await removeOwnerFiles(directory, older)
         await removeOldDrafts(directory)
         return release
       }
-      await removeAll(directory, [mine])
+      await removeOwnerFiles(directory, [own])
     } catch (error) {
       await release()
       throw error
@@ -61,73 +80,74 @@ export async function claimDirectory(directory: string): Promise<Release> {
   }
 }
 
-async function assertFree(directory: string, generation: number): Promise<void> {
-  if (generation === 0 || givenUp.has(pathOf(directory, generation))) return
-  const owner = await readOwner(directory, generation)
-  if (owner !== undefined && (await isAlive(owner))) throw lockedBy(directory, owner)
+async function assertFree(directory: string, number: number): Promise<void> {
+  if (number === 0 || releasedFiles.has(pathOf(directory, number))) return
+  const owner = await readOwner(directory, number)
+  if (owner !== undefined && (await isAlive(owner))) throw lockedError(directory, owner)
 }
 
-async function giveUp(directory: string, mine: number, self: Owner): Promise<void> {
-  givenUp.add(pathOf(directory, mine))
+async function releaseOwner(directory: string, own: number, self: Owner): Promise<void> {
+  releasedFiles.add(pathOf(directory, own))
   try {
-    await make(directory, mine + 1, { ...self, pid: null })
-    await removeAll(directory, [mine])
-    givenUp.delete(pathOf(directory, mine))
+    await createOwnerFile(directory, own + 1, { ...self, pid: null })
+    await removeOwnerFiles(directory, [own])
+    releasedFiles.delete(pathOf(directory, own))
   } catch {
-    // It stays in `givenUp`.
+    // The path stays in `releasedFiles`.
   }
 }
 
-const pathOf = (directory: string, generation: number): string => join(directory, `owner.${generation}`)
+const pathOf = (directory: string, number: number): string => join(directory, `owner.${number}`)
 
-/** Highest first. */
-async function generations(directory: string): Promise<number[]> {
-  const found: number[] = []
+/** The numbers of the owner files, highest first. */
+async function ownerNumbers(directory: string): Promise<number[]> {
+  const numbers: number[] = []
   for (const name of await readdir(directory)) {
-    const match = NAME.exec(name)
-    if (match !== null) found.push(Number(match[1]))
+    const match = OWNER_FILE.exec(name)
+    if (match !== null) numbers.push(Number(match[1]))
   }
-  return found.sort((a, b) => b - a)
+  return numbers.sort((a, b) => b - a)
 }
 
-async function readOwner(directory: string, generation: number): Promise<Owner | undefined> {
+async function readOwner(directory: string, number: number): Promise<Owner | undefined> {
   try {
-    return JSON.parse(await readFile(pathOf(directory, generation), 'utf8')) as Owner
+    const owner: Owner = JSON.parse(await readFile(pathOf(directory, number), 'utf8'))
+    return owner
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined
+    if (errnoOf(error) === 'ENOENT') return undefined
     throw new RegistryError(
       'STORE_LOCKED',
-      `${pathOf(directory, generation)} cannot be read: remove it if no process uses ${directory}`,
+      `${pathOf(directory, number)} cannot be read: remove it if no process uses ${directory}`,
       { cause: error },
     )
   }
 }
 
-/** False where that number was made before. */
-async function make(directory: string, generation: number, owner: Owner): Promise<boolean> {
+/** Returns false if a file with that number exists. */
+async function createOwnerFile(directory: string, number: number, owner: Owner): Promise<boolean> {
   const draft = join(directory, `owner-${randomUUID()}.draft`)
   await writeFile(draft, JSON.stringify(owner), { mode: 0o600 })
   try {
-    await link(draft, pathOf(directory, generation))
+    await link(draft, pathOf(directory, number))
     return true
   } catch (error) {
-    if (isCode(error, 'EEXIST')) return false
+    if (errnoOf(error) === 'EEXIST') return false
     throw error
   } finally {
     await rm(draft, { force: true })
   }
 }
 
-async function removeAll(directory: string, numbers: readonly number[]): Promise<void> {
-  for (const generation of numbers) await rm(pathOf(directory, generation), { force: true })
+async function removeOwnerFiles(directory: string, numbers: readonly number[]): Promise<void> {
+  for (const number of numbers) await rm(pathOf(directory, number), { force: true })
 }
 
-/** What a process that was killed while it claimed left. */
+/** Removes drafts of processes that were killed while they claimed the directory. */
 async function removeOldDrafts(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
-    if (!DRAFT.test(name)) continue
-    const found = await stat(join(directory, name)).catch(() => undefined)
-    if (found !== undefined && Date.now() - found.mtimeMs > DRAFT_LIFE_MS)
+    if (!DRAFT_FILE.test(name)) continue
+    const stats = await stat(join(directory, name)).catch(() => undefined)
+    if (stats !== undefined && Date.now() - stats.mtimeMs > DRAFT_LIFE_MS)
       await rm(join(directory, name), { force: true })
   }
 }
@@ -143,18 +163,22 @@ async function isAlive(owner: Owner): Promise<boolean> {
   try {
     process.kill(owner.pid, 0)
   } catch (error) {
-    // EPERM: it runs, as another user.
-    if (!isCode(error, 'EPERM')) return false
+    // EPERM: the process exists and belongs to another user.
+    if (errnoOf(error) !== 'EPERM') return false
   }
-  if (owner.started === null) return true
-  for (let look = 0; look < MAX_LOOKS_AT_DYING; look += 1) {
-    const now = await processStat(owner.pid)
-    if (now === undefined) return true
-    if (now.started !== owner.started || now.state === 'X') return false
-    if (now.state !== 'Z') return true
-    // A zombie whose parent has not noticed. Until the last of its threads is gone, its files are open and locked.
-    if (now.threads <= 1) return false
-    await sleep(5)
+  return owner.started === null || isSameProcess(owner.pid, owner.started)
+}
+
+/** Whether the process with this pid is the one that started then, and still has files open. */
+async function isSameProcess(pid: number, started: string): Promise<boolean> {
+  for (let poll = 0; poll < MAX_ZOMBIE_POLLS; poll += 1) {
+    const current = await processStat(pid)
+    if (current === undefined) return true
+    if (current.started !== started || current.state === 'X') return false
+    if (current.state !== 'Z') return true
+    // A zombie that its parent has not reaped. Its files stay open and locked until the last of its threads has ended.
+    if (current.threads <= 1) return false
+    await delay(ZOMBIE_POLL_MS)
   }
   return true
 }
@@ -165,7 +189,7 @@ interface ProcessStat {
   readonly started: string
 }
 
-/** Fields 3, 20 and 22 of proc_pid_stat(5). The name in field 2 may hold spaces and brackets. */
+/** Reads fields 3, 20 and 22 of proc_pid_stat(5). The name in field 2 may hold spaces and brackets. */
 async function processStat(pid: number): Promise<ProcessStat | undefined> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8')
@@ -185,10 +209,7 @@ async function bootId(): Promise<string | null> {
   }
 }
 
-function lockedBy(directory: string, { pid, host }: Owner): RegistryError {
-  const who = pid === process.pid ? 'this process has it open already' : `process ${pid} on ${host} has it open`
-  return new RegistryError('STORE_LOCKED', `The record store in ${directory} is in use: ${who}. Close that one first`)
+function lockedError(directory: string, { pid, host }: Owner): RegistryError {
+  const owner = pid === process.pid ? 'this process has it open already' : `process ${pid} on ${host} has it open`
+  return new RegistryError('STORE_LOCKED', `The directory ${directory} is in use: ${owner}. Close it there first`)
 }
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code

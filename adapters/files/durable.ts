@@ -2,14 +2,17 @@ import { randomUUID } from 'node:crypto'
 import * as promises from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { errnoOf } from './errors.ts'
+
+export { errnoOf }
 
 /**
- * Files that are whole or not there, also after a power cut: written beside their place, synced, given their name in one
- * step, and the folder synced, because a name is as volatile as bytes until its folder is synced (fsync(2)).
- * Everything here throws what the file system throws; callers give it a code.
+ * Writes files that are complete or absent, also after a power cut. A file is written under a temporary name and synced, gets its name
+ * in one step, and then the folder is synced, because a name is not durable until its folder is (fsync(2)).
+ * All functions here throw the errors of the file system; their callers convert them to coded errors.
  */
 
-/** The file operations in use, an argument so that tests can make each of them fail. */
+/** The operations of `node:fs/promises` in use. They are an argument, so that tests can make each of them fail. */
 export type FileOperations = Pick<
   typeof promises,
   'open' | 'link' | 'unlink' | 'rename' | 'mkdir' | 'readdir' | 'readFile' | 'stat'
@@ -17,12 +20,7 @@ export type FileOperations = Pick<
 
 export const nodeFiles: FileOperations = promises
 
-/** The error's errno code (`ENOENT`, …), where it has one. */
-export function errnoOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
-}
-
-/** Makes the names in a folder durable. */
+/** Makes the names in a folder durable (fsync of the folder). */
 export async function syncDirectory(files: FileOperations, path: string): Promise<void> {
   const handle = await files.open(path, 'r')
   try {
@@ -32,18 +30,20 @@ export async function syncDirectory(files: FileOperations, path: string): Promis
   }
 }
 
-/** Makes a folder (0700) and those above it that are missing, durably. One that exists is left as it is. */
+/** Creates a folder (0700) and the missing ones above it, durably. An existing folder is not changed. */
 export async function makeDirectory(files: FileOperations, path: string): Promise<void> {
   const last = resolve(path)
   const first = await files.mkdir(last, { recursive: true, mode: 0o700 })
   if (first === undefined) return
-  for (let made = last; ; made = dirname(made)) {
-    await syncDirectory(files, dirname(made))
-    if (made === resolve(first) || made === dirname(made)) return
+  for (let created = last; ; created = dirname(created)) {
+    await syncDirectory(files, dirname(created))
+    if (created === resolve(first) || created === dirname(created)) return
   }
 }
 
-/** Writes a file (0600) that must not exist yet and syncs its bytes; its name is not durable yet. Holds one chunk at a time. */
+/**
+ * Writes a file (0600) that must not exist yet and syncs its bytes. Its name is not durable yet. Holds one chunk in memory at a time.
+ */
 export async function writeNewFile(
   files: FileOperations,
   path: string,
@@ -58,53 +58,56 @@ export async function writeNewFile(
   }
 }
 
-/** A write may take only a part of what it is given (write(2)), as on a disk about to be full. */
+/** Repeats partial writes: write(2) may write fewer bytes than given, for example if the disk is almost full. */
 export async function writeWhole(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.length;) {
     const { bytesWritten } = await handle.write(chunk, at, chunk.length - at)
-    if (bytesWritten === 0) throw new Error('The file system took no bytes and gave no error')
+    if (bytesWritten === 0) throw new Error('The file system wrote no bytes and reported no error')
     at += bytesWritten
   }
 }
 
 /**
- * Gives the staged file the name `path` as well, unless that is taken: `false`. A hard link, because renaming would
- * overwrite: of any number of racers one wins. The name is not durable yet.
+ * Gives a staged file the name `path` in addition. Returns false if that name is taken. It is a hard link, because a rename would
+ * overwrite: if several processes race, exactly one succeeds. The new name is not durable yet.
  */
 export async function linkNew(files: FileOperations, staged: string, path: string): Promise<boolean> {
   try {
     await files.link(staged, path)
     return true
   } catch (error) {
-    // Network file systems may lose the answer and report the repeated call's EEXIST: what stands there decides.
+    // A network file system may lose its reply and report EEXIST for the repeated call, so compare the files themselves.
     if (await isSameFile(files, staged, path)) return true
     if (errnoOf(error) === 'EEXIST') return false
     throw error
   }
 }
 
-const isSameFile = async (files: FileOperations, a: string, b: string): Promise<boolean> =>
-  Promise.all([files.stat(a, { bigint: true }), files.stat(b, { bigint: true })]).then(
-    ([one, other]) => one.ino === other.ino && one.dev === other.dev,
+const isSameFile = async (files: FileOperations, pathA: string, pathB: string): Promise<boolean> =>
+  Promise.all([files.stat(pathA, { bigint: true }), files.stat(pathB, { bigint: true })]).then(
+    ([a, b]) => a.ino === b.ino && a.dev === b.dev,
     () => false,
   )
 
-/** Removes a file that nobody will miss; where that fails it stays, and does no harm. */
+/** Removes a file that is not needed. If that fails, the file stays, which is harmless. */
 export async function discard(files: FileOperations, path: string): Promise<void> {
   await files.unlink(path).catch(() => undefined)
 }
 
-const besides = (path: string): string => join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`)
+const temporaryPathFor = (path: string): string => join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`)
 
-/** Removes what a process that died left staged in a folder: it may hold secrets. Only for who owns the folder. */
+/**
+ * Removes the temporary files that a killed process left in a folder, because they may hold secrets. Call it only as the owner of the
+ * folder.
+ */
 export async function discardStaged(files: FileOperations, directory: string): Promise<void> {
   for (const name of await files.readdir(directory))
     if (name.startsWith('.') && name.endsWith('.tmp')) await discard(files, join(directory, name))
 }
 
-/** Puts a small file (0600) in place of whatever had this name; a reader sees the old one or the new one, never a part. */
+/** Replaces a small file (0600), or creates it. A reader sees the old content or the new one, never a part. */
 export async function replaceFile(files: FileOperations, path: string, bytes: Uint8Array): Promise<void> {
-  const staged = besides(path)
+  const staged = temporaryPathFor(path)
   try {
     await writeNewFile(files, staged, [bytes])
     await files.rename(staged, path)
@@ -115,13 +118,13 @@ export async function replaceFile(files: FileOperations, path: string, bytes: Ui
   await syncDirectory(files, dirname(path))
 }
 
-/** Makes a small file (0600) unless the name is taken, by however many racers: `false`. Durable either way. */
+/** Creates a small file (0600). Returns false if the name is taken, also if several processes race. Durable in both cases. */
 export async function createFile(files: FileOperations, path: string, bytes: Uint8Array): Promise<boolean> {
-  const staged = besides(path)
+  const staged = temporaryPathFor(path)
   try {
     await writeNewFile(files, staged, [bytes])
     const created = await linkNew(files, staged, path)
-    // Also for the loser: the winner may not have come this far yet.
+    // Also if another process created the file: that one may not have synced the folder yet.
     await syncDirectory(files, dirname(path))
     return created
   } finally {

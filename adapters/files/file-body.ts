@@ -1,22 +1,23 @@
 import type { FileHandle } from 'node:fs/promises'
 import { RegistryError } from '../../core/errors.ts'
 import type { BlobRange } from '../../core/ports.ts'
+import { toRegistryError } from './errors.ts'
 
 const BLOCK_BYTES = 65_536
 
 /**
- * A range of an open file, read as it is asked for: 64 KiB at a time, nothing ahead. Iterate it once, one `next` at a time. The file is closed
- * at the end, at the first error, by `return` (also before the first `next`), and when the signal aborts.
+ * Streams a range of an open file, 64 KiB per read, without reading ahead. Iterate it once, one `next` at a time. The file is closed
+ * at the end, at the first error, by `return` (also before the first `next`), and if the signal aborts.
  */
 export class FileBody implements AsyncIterableIterator<Uint8Array> {
   readonly #file: FileHandle
   readonly #signal: AbortSignal | undefined
   readonly #end: number
   #at: number
-  #released = false
+  #isReleased = false
   readonly #onAbort = (): void => void this.#release()
 
-  /** Takes over the handle. The range must lie within the file, or be empty. */
+  /** Takes ownership of the handle. The range must lie within the file, or be empty. */
   constructor(file: FileHandle, { start, end }: BlobRange, signal: AbortSignal | undefined) {
     this.#file = file
     this.#at = start
@@ -33,7 +34,7 @@ export class FileBody implements AsyncIterableIterator<Uint8Array> {
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     const left = this.#end - this.#at
     if (left > 0) this.#signal?.throwIfAborted()
-    if (left <= 0 || this.#released) return { done: true, value: undefined }
+    if (left <= 0 || this.#isReleased) return { done: true, value: undefined }
     try {
       const block = await this.#read(Math.min(BLOCK_BYTES, left))
       if (this.#at === this.#end) await this.#release()
@@ -52,7 +53,7 @@ export class FileBody implements AsyncIterableIterator<Uint8Array> {
   async #read(length: number): Promise<Uint8Array> {
     const block = new Uint8Array(length)
     const { bytesRead } = await this.#file.read(block, 0, length, this.#at).catch((error: unknown) => {
-      throw new RegistryError('UNAVAILABLE', 'A stored file could not be read; check the disk', { cause: error })
+      throw toRegistryError(error, 'A stored file could not be read')
     })
     if (bytesRead === 0)
       throw new RegistryError(
@@ -63,10 +64,10 @@ export class FileBody implements AsyncIterableIterator<Uint8Array> {
     return block.subarray(0, bytesRead)
   }
 
-  /** Once. A close that fails loses nothing: the file was only read. */
+  /** Closes the file once. An error of the close is ignored: the file was only read. */
   async #release(): Promise<void> {
-    if (this.#released) return
-    this.#released = true
+    if (this.#isReleased) return
+    this.#isReleased = true
     this.#signal?.removeEventListener('abort', this.#onAbort)
     await this.#file.close().catch(() => undefined)
   }

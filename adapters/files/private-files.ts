@@ -2,66 +2,87 @@ import { randomBytes } from 'node:crypto'
 import { encodeUtf8 } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { MIN_SECRET_BYTES } from '../../core/secrets.ts'
-import { createFile, errnoOf, nodeFiles, replaceFile, type FileOperations } from './durable.ts'
+import { createFile, nodeFiles, replaceFile, type FileOperations } from './durable.ts'
+import { errnoOf, reasonOf } from './errors.ts'
 
 interface Options {
   readonly files?: FileOperations
 }
 
-/** The secret in a file: all its bytes, at least 32. Throws `CONFIG_ERROR`, naming the file, where it is missing, unreadable or shorter. */
+/**
+ * Reads a secret from a file.
+ *
+ * @param path path of the file; all its bytes are the secret
+ * @returns the secret, at least 32 bytes
+ * @throws RegistryError `CONFIG_ERROR`, naming the file, if it does not exist, cannot be read or is shorter
+ * @example
+ * ```ts
+ * const rootSecret = await readSecret('/var/lib/evidence/secret')
+ * ```
+ */
 export async function readSecret(path: string, { files = nodeFiles }: Options = {}): Promise<Uint8Array> {
-  const secret = await readIfThere(files, path)
+  const secret = await readIfPresent(files, path)
   if (secret === undefined) throw new RegistryError('CONFIG_ERROR', `The secret file ${path} does not exist`)
   return secret
 }
 
 /**
- * The secret in a file, as `readSecret`; where there is none, a new one of 32 random bytes (0600, durable). Of processes
- * that race one makes it and all answer the same. The directory must exist.
+ * Reads a secret from a file as `readSecret` does, or creates the file with 32 random bytes (0600, durable). If several processes race,
+ * one creates the file and all return the same secret.
+ *
+ * @param path path of the file, in a directory that exists
+ * @throws RegistryError `CONFIG_ERROR`, naming the file, if it cannot be read or written, or is shorter than 32 bytes
+ * @example
+ * ```ts
+ * const rootSecret = await readOrCreateSecret('/var/lib/evidence/secret')
+ * ```
  */
 export async function readOrCreateSecret(path: string, { files = nodeFiles }: Options = {}): Promise<Uint8Array> {
-  const secret = await readIfThere(files, path)
-  if (secret !== undefined) return secret
-  const made = new Uint8Array(randomBytes(MIN_SECRET_BYTES))
+  const existing = await readIfPresent(files, path)
+  if (existing !== undefined) return existing
+  const secret = new Uint8Array(randomBytes(MIN_SECRET_BYTES))
   try {
-    if (await createFile(files, path, made)) return made
+    if (await createFile(files, path, secret)) return secret
   } catch (error) {
-    throw refusal(path, 'written', error)
+    throw fileError(path, 'written', error)
   }
   return readSecret(path, { files })
 }
 
-/** Puts a text, such as the operator's key, in a file that only its owner can read (0600), durably; replaces what was there. */
+/**
+ * Writes a text, such as the operator's key, to a file that only its owner can read (0600), durably. Replaces an existing file.
+ *
+ * @param path path of the file, in a directory that exists
+ * @param text written as UTF-8
+ * @throws RegistryError `CONFIG_ERROR`, naming the file, if it cannot be written
+ */
 export async function writePrivateFile(path: string, text: string, { files = nodeFiles }: Options = {}): Promise<void> {
   try {
     await replaceFile(files, path, encodeUtf8(text))
   } catch (error) {
-    throw refusal(path, 'written', error)
+    throw fileError(path, 'written', error)
   }
 }
 
-async function readIfThere(files: FileOperations, path: string): Promise<Uint8Array | undefined> {
+async function readIfPresent(files: FileOperations, path: string): Promise<Uint8Array | undefined> {
   let secret: Uint8Array
   try {
     secret = new Uint8Array(await files.readFile(path))
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined
-    throw refusal(path, 'read', error)
+    throw fileError(path, 'read', error)
   }
   if (secret.length >= MIN_SECRET_BYTES) return secret
   throw new RegistryError(
     'CONFIG_ERROR',
-    `The secret file ${path} has ${secret.length} bytes and needs at least ${MIN_SECRET_BYTES}: restore the right one`,
+    `The secret file ${path} has ${secret.length} bytes, but a secret must have at least ${MIN_SECRET_BYTES}: restore ` +
+      'the right file',
   )
 }
 
-function refusal(path: string, what: 'read' | 'written', cause: unknown): RegistryError {
-  const reason = errnoOf(cause) ?? String(cause)
-  return new RegistryError(
+const fileError = (path: string, operation: 'read' | 'written', cause: unknown): RegistryError =>
+  new RegistryError(
     'CONFIG_ERROR',
-    `The file ${path} could not be ${what} (${reason}): check the path and its rights`,
-    {
-      cause,
-    },
+    `The file ${path} could not be ${operation} (${reasonOf(cause)}): check the path and its permissions`,
+    { cause },
   )
-}

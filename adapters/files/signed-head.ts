@@ -1,67 +1,79 @@
 import { decodeUtf8, encodeUtf8, fromHex, sha256, toHex } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
 import type { SignedHead, SignedHeadKeeper } from '../../core/ports.ts'
-import { errnoOf, nodeFiles, replaceFile, type FileOperations } from './durable.ts'
+import { nodeFiles, replaceFile, type FileOperations } from './durable.ts'
+import { errnoOf, toRegistryError } from './errors.ts'
 
 /**
- * The last signed size and root in a small file of one JSON line (0600), replaced whole and synced. It carries a checksum:
- * a flipped digit must not pass for a head that was never signed. The directory must exist.
+ * Keeps the last signed size and root of the log in a small file of one JSON line (0600), which each write replaces and syncs. The line
+ * has a checksum, so that a flipped digit is not taken for a head that was signed.
+ *
+ * @example
+ * ```ts
+ * const keeper = new FileSignedHead('/var/lib/evidence/signed-head')
+ * const head = await keeper.read() // undefined if the file does not exist
+ * ```
  */
 export class FileSignedHead implements SignedHeadKeeper {
   readonly #path: string
   readonly #files: FileOperations
-  /** Writes one after the other: the last one asked for is the one that stays. */
-  #last: Promise<void> = Promise.resolve()
+  /** The previous write. Writes run one after the other, so that the last call determines the content. */
+  #lastWrite: Promise<void> = Promise.resolve()
 
+  /** @param path path of the file, in a directory that exists */
   constructor(path: string, { files = nodeFiles }: { readonly files?: FileOperations } = {}) {
     this.#path = path
     this.#files = files
   }
 
-  /** `undefined` only where the file is not there. Throws `CORRUPT` where it holds anything but a head, `UNAVAILABLE` where it cannot be read. */
+  /**
+   * Reads the head. Returns `undefined` only if the file does not exist.
+   *
+   * @throws RegistryError `CORRUPT` if the file holds anything but a head, `UNAVAILABLE` if it cannot be read
+   */
   async read(): Promise<SignedHead | undefined> {
     let bytes: Uint8Array
     try {
       bytes = await this.#files.readFile(this.#path)
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return undefined
-      throw this.#unavailable('read', error)
+      throw toRegistryError(error, `${this.#path} could not be read`)
     }
     const head = parse(bytes)
     if (head !== undefined) return head
     throw new RegistryError(
       'CORRUPT',
-      `${this.#path} does not hold the last signed log size and root. Restore it from a backup. It shows whether the record ` +
-        'store was set back: remove it only if you know that the store has lost nothing',
+      `${this.#path} does not hold the last signed log size and root. Restore it from a backup. It is needed to detect a record ` +
+        'store that was set back: remove it only if you know that the store has lost nothing',
     )
   }
 
-  /** Throws `UNAVAILABLE` where the file holds the old head, or, if only the last sync failed, perhaps the new one; write again. */
+  /**
+   * Replaces the head.
+   *
+   * @throws RegistryError `UNAVAILABLE` if writing failed. The file then holds the old head, or, if only the last sync failed, perhaps
+   *   the new one: write again.
+   */
   write(head: SignedHead): Promise<void> {
     const bytes = encodeUtf8(format(head))
-    const written = this.#last.then(() => replaceFile(this.#files, this.#path, bytes))
-    this.#last = written.catch(() => undefined)
+    const written = this.#lastWrite.then(() => replaceFile(this.#files, this.#path, bytes))
+    this.#lastWrite = written.catch(() => undefined)
     return written.catch((error: unknown) => {
-      throw this.#unavailable('written', error)
+      throw toRegistryError(error, `${this.#path} could not be written`)
     })
-  }
-
-  #unavailable(what: 'read' | 'written', cause: unknown): RegistryError {
-    const reason = errnoOf(cause) ?? String(cause)
-    return new RegistryError('UNAVAILABLE', `${this.#path} could not be ${what} (${reason}); check the disk`, { cause })
   }
 }
 
-/** The one text of a head. Requires a size >= 0 and a root of 32 bytes. */
+/** Formats a head; every head has exactly one text. Requires a size >= 0 and a root of 32 bytes. */
 function format({ size, root }: SignedHead): string {
   if (!Number.isSafeInteger(size) || size < 0 || root.length !== 32)
-    throw new TypeError('A signed head has a size >= 0 and a root of 32 bytes')
+    throw new TypeError('A signed head must have a size >= 0 and a root of 32 bytes')
   const rootHex = toHex(root)
   const checksum = toHex(sha256(encodeUtf8(`${size} ${rootHex}`)))
   return `${JSON.stringify({ size, root: rootHex, sha256: checksum })}\n`
 }
 
-/** The head whose one text these bytes are. The file is the operator's, but disks fail and people edit. */
+/** Returns the head with exactly this text, or `undefined`. The operator owns the file, but disks fail and people edit files. */
 function parse(bytes: Uint8Array): SignedHead | undefined {
   try {
     const text = decodeUtf8(bytes)

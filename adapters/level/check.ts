@@ -5,52 +5,57 @@ import { EMPTY_TAIL, packRows, ROW_ENTRIES, type LogTail } from '../../core/stor
 import { BY_BYTES, BY_TEXT, decodeHead, HEAD_KEY, positionKey, type Head, type LevelDatabase } from './layout.ts'
 import { readRows } from './log-rows.ts'
 
-/** What LevelDB's write-ahead log holds at most (4 MiB) is less than so many rows: what an open can lose is here. */
-const CHECKED_ROWS = 256
+/**
+ * The newest rows that an open checks. LevelDB's write-ahead log holds at most 4 MiB, which is less than this many rows, so
+ * everything that an open can lose is among them.
+ */
+const MAX_CHECKED_ROWS = 256
 
-/** What an opened database holds. */
-export interface Found {
+/** The head and the unfinished last block of an opened database. */
+export interface DatabaseState {
   readonly head: Head
   readonly tail: LogTail
 }
 
 /**
- * Checks that the last group is wholly there: a head, the newest 65,536 log entries up to exactly the head's size
- * without a hole, and the positions of the entries of the last block. `undefined` for a database without a single key.
- * Throws `CORRUPT` for anything else.
+ * Checks that the last group of commits is complete: the head record exists, the newest 65,536 log entries end exactly at the
+ * head's size and have no hole, and the entries of the last block have their positions.
  *
- * It does not see a record that is missing or altered (LevelDB skips damaged parts of its log silently, and 93.5 % of
- * one-byte flips in its files go unnoticed): that is what the registry's own hash chain and tree show.
+ * It does not detect a record that is missing or altered: LevelDB skips damaged parts of its log without an error, and 93.5 % of
+ * one-byte flips in its files go unnoticed. The registry's own hash chain and tree detect those.
+ *
+ * @returns the state of the database, or `undefined` if it has no key at all
+ * @throws RegistryError `CORRUPT` for a database that holds data but fails the check
  */
-export async function checkDatabase(db: LevelDatabase): Promise<Found | undefined> {
+export async function checkDatabase(db: LevelDatabase): Promise<DatabaseState | undefined> {
   const [bytes] = await db.getMany<string, Uint8Array>([HEAD_KEY], BY_TEXT)
   if (bytes === undefined) {
     if ((await db.keys<string>({ limit: 1, keyEncoding: 'utf8' }).all()).length === 0) return undefined
-    throw new RegistryError('CORRUPT', 'The record store holds data but not its head record: restore it from a backup')
+    throw new RegistryError('CORRUPT', 'The record store holds data but has no head record: restore it from a backup')
   }
   const head = decodeHead(bytes)
   if (head === undefined)
     throw new RegistryError(
       'CORRUPT',
-      'The head record of the record store cannot be read: another version of this program wrote it, or it is damaged',
+      'The head record of the record store cannot be decoded: another version of this program wrote it, or it is damaged',
     )
   return { head, tail: await checkLog(db, head.logSize) }
 }
 
 async function checkLog(db: LevelDatabase, size: number): Promise<LogTail> {
   const lastBlock = size - (size % ROW_ENTRIES || Math.min(size, ROW_ENTRIES))
-  const rows = await readRows(db, Math.max(0, lastBlock - CHECKED_ROWS * ROW_ENTRIES), Infinity)
+  const rows = await readRows(db, Math.max(0, lastBlock - MAX_CHECKED_ROWS * ROW_ENTRIES), Infinity)
   const last = rows.at(-1)
   const end = last === undefined ? 0 : last.start + last.entries.length / LOG_ENTRY_BYTES
   if (end !== size)
     throw new RegistryError(
       'CORRUPT',
-      `The log ends at ${end}, its head says ${size}: restore the record store from a backup`,
+      `The log ends at position ${end}, but the head record says ${size}: restore the record store from a backup`,
     )
-  const newest = rows.filter((row) => row.start >= lastBlock)
-  const entries = packRows(newest, lastBlock, ROW_ENTRIES)
+  const lastRows = rows.filter((row) => row.start >= lastBlock)
+  const entries = packRows(lastRows, lastBlock, ROW_ENTRIES)
   await checkPositions(db, lastBlock, entries)
-  return size % ROW_ENTRIES === 0 ? EMPTY_TAIL : { starts: newest.map((row) => row.start), entries }
+  return size % ROW_ENTRIES === 0 ? EMPTY_TAIL : { starts: lastRows.map((row) => row.start), entries }
 }
 
 async function checkPositions(db: LevelDatabase, from: number, entries: Uint8Array): Promise<void> {
@@ -59,11 +64,11 @@ async function checkPositions(db: LevelDatabase, from: number, entries: Uint8Arr
     keys.push(positionKey(entries.subarray(at, at + LOG_ENTRY_BYTES)))
   const positions = await db.getMany<Uint8Array, Uint8Array>(keys, BY_BYTES)
   for (const [index, position] of positions.entries()) {
-    // An equal entry further ahead holds the position of both.
+    // If the same entry was appended before, the stored position is the earlier one.
     if (position === undefined || readU64(position) > from + index)
       throw new RegistryError(
         'CORRUPT',
-        `The index of log positions lacks entry ${from + index}: restore the record store from a backup`,
+        `The index of log positions has no record for entry ${from + index}: restore the record store from a backup`,
       )
   }
 }

@@ -2,19 +2,23 @@ import { RegistryError } from '../../core/errors.ts'
 import { toRegistryError } from './errors.ts'
 import { BY_BYTES, type LevelDatabase } from './layout.ts'
 
-const PAGE = 1000
+const PAGE_SIZE = 1000
 
-/** Copies one snapshot of an open database into an empty one, synced. What the target throws is thrown as it is. */
+/**
+ * Copies one snapshot of an open database into an empty one, and syncs it. An error of the target is thrown unchanged.
+ *
+ * @throws RegistryError `CONFIG_ERROR` if the target is not empty, `UNAVAILABLE` or `CORRUPT` if the source cannot be read
+ */
 export async function copyDatabase(source: LevelDatabase, target: LevelDatabase): Promise<void> {
   const iterator = source.iterator<Uint8Array, Uint8Array>(BY_BYTES)
   try {
     await target.open()
     if ((await target.keys({ limit: 1 }).all()).length > 0)
-      throw new RegistryError('CONFIG_ERROR', 'A copy of the record store needs an empty database')
-    // The head sorts first and goes in last: without it, a copy that broke off is not taken for a whole one.
+      throw new RegistryError('CONFIG_ERROR', 'The record store can only be copied into an empty database')
+    // The head sorts first and is written last, so that an interrupted copy is not mistaken for a complete one.
     const [head] = await iterator.nextv(1)
     for (;;) {
-      const page = await iterator.nextv(PAGE).catch((error: unknown) => {
+      const page = await iterator.nextv(PAGE_SIZE).catch((error: unknown) => {
         throw toRegistryError(error)
       })
       const rows = page.length > 0 ? page : head === undefined ? [] : [head]

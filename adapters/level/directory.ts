@@ -2,37 +2,49 @@ import { mkdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
+import { claimDirectory, type ReleaseDirectory } from '../files/directory-ownership.ts'
+import { nodeFiles, syncDirectory } from '../files/durable.ts'
 import type { Head, LevelDatabase } from './layout.ts'
-import { dataFiles, linkFiles, releaseLinks, restoreFiles, settleLinks, syncFolder, type StorePaths } from './links.ts'
-import { claimDirectory, type Release } from '../files/directory-ownership.ts'
+import { dataFiles, linkFiles, recoverLinks, releaseLinks, restoreFiles, type StorePaths } from './links.ts'
 import { LevelRecords } from './records.ts'
-import { readHighWaterMark, HighWaterMark, type Witnessed } from './high-water-mark.ts'
+import { readHighWaterMark, HighWaterMark, type MinimumHead } from './high-water-mark.ts'
 
+/** Options of `openLevelRecords`. */
 export interface OpenLevelOptions {
-  /** Makes the database in a folder, not opened yet. Default: classic-level. */
+  /** Creates the database for a folder, without opening it. Default: classic-level. */
   readonly database?: (folder: string) => LevelDatabase
 }
 
 /**
- * Opens (or begins) the record store in `directory`: LevelDB's files in `db`, and beside them the owner, the witness,
- * and during an open the links.
+ * Opens the record store in a directory, or creates it. The directory then holds LevelDB's own files in `db`, and beside them the
+ * file that names the owner, the high-water mark, and during an open the hard links.
  *
- * Opening is guarded, because LevelDB can lose data in it without an error. Detected here, and undone by putting the
- * files back as they were (then it throws, and can be tried again): an open that fails; a database that comes up
- * without its head, behind the last group that the witness saw (exact after a crash of the process, a lower bound
- * after a power loss), or with holes in the newest 65,536 log entries. Not detected here: records that are missing or
- * altered further down, which only the registry's own hash chain and tree show.
+ * LevelDB can lose data while it opens, without an error, so the open is guarded. It detects an open that fails, and a database that
+ * comes up without its head, behind the high-water mark (which is exact after a crash of the process and a lower bound after a power
+ * loss), or with holes in the newest 65,536 log entries. It then restores the files as they were and throws, so that the open can be
+ * tried again. It does not detect older records that are missing or altered: the registry's own hash chain and tree do.
  *
- * Throws `STORE_LOCKED` where another store has it open, `UNAVAILABLE` where opening failed, `CORRUPT` where the
- * database opened with less than it held.
+ * @param directory path of the store; it is created if it does not exist (0700)
+ * @param options see `OpenLevelOptions`
+ * @returns the opened store; close it with `close()`
+ * @throws RegistryError `STORE_LOCKED` if another store has the directory open, `UNAVAILABLE` if opening failed, `CORRUPT` if the
+ *   database opened with less than it held before
+ * @example
+ * ```ts
+ * import { openLevelRecords } from 'evidence-registry/adapters/level'
+ *
+ * const records = await openLevelRecords('/var/lib/evidence/records')
+ * const result = await records.commit({ writes: [{ key: 'a', value: new Uint8Array([1]) }] })
+ * await records.close()
+ * ```
  */
 export async function openLevelRecords(directory: string, options: OpenLevelOptions = {}): Promise<LevelRecords> {
-  let release: Release | undefined
+  let release: ReleaseDirectory | undefined
   try {
     await mkdir(join(directory, 'db'), { recursive: true, mode: 0o700 })
     const root = await realpath(directory)
     release = await claimDirectory(root)
-    return await openOwned({ directory: root, database: join(root, 'db') }, options, release)
+    return await openClaimed({ directory: root, database: join(root, 'db') }, options, release)
   } catch (error) {
     await release?.()
     if (isRegistryError(error)) throw error
@@ -40,32 +52,36 @@ export async function openLevelRecords(directory: string, options: OpenLevelOpti
   }
 }
 
-async function openOwned(paths: StorePaths, options: OpenLevelOptions, release: Release): Promise<LevelRecords> {
-  await settleLinks(paths)
-  const witnessPath = join(paths.directory, 'witness')
-  const witnessed = readHighWaterMark(witnessPath)
-  const mustExist = witnessed !== undefined || (await holdsData(paths.database))
+async function openClaimed(
+  paths: StorePaths,
+  options: OpenLevelOptions,
+  release: ReleaseDirectory,
+): Promise<LevelRecords> {
+  await recoverLinks(paths)
+  const markPath = join(paths.directory, 'witness')
+  const minimum = readHighWaterMark(markPath)
+  const mustExist = minimum !== undefined || (await hasData(paths.database))
   await linkFiles(paths)
   const db = (options.database ?? classicLevel)(paths.database)
-  // Set before the store is handed out, so before there is a group.
-  let witness: HighWaterMark | undefined
-  const afterGroup = (head: Head) => witness?.write(head)
+  // Set before the store is returned, so before the first group is written.
+  let mark: HighWaterMark | undefined
+  const afterGroup = (head: Head) => mark?.write(head)
   const afterClose = async () => {
-    witness?.close()
+    mark?.close()
     await release()
   }
   let store: LevelRecords
   try {
     store = await LevelRecords.open(db, { mustExist, afterGroup, afterClose })
-    assertNotBehind(store.head, witnessed, witnessPath)
+    assertNotBehind(store.head, minimum, markPath)
   } catch (error) {
     await db.close()
-    throw await undo(paths, error)
+    throw await rollBackOpen(paths, error)
   }
   try {
     await releaseLinks(paths)
-    witness = HighWaterMark.open(witnessPath, store.head)
-    await syncFolder(paths.directory)
+    mark = HighWaterMark.open(markPath, store.head)
+    await syncDirectory(nodeFiles, paths.directory)
     return store
   } catch (error) {
     await db.close()
@@ -73,18 +89,21 @@ async function openOwned(paths: StorePaths, options: OpenLevelOptions, release: 
   }
 }
 
-function assertNotBehind(head: Head, witnessed: Witnessed | 'unreadable' | undefined, witnessPath: string): void {
-  if (witnessed === undefined || witnessed === 'unreadable') return
-  if (head.lastVersion >= witnessed.lastVersion && head.logSize >= witnessed.logSize) return
+function assertNotBehind(head: Head, minimum: MinimumHead | 'unreadable' | undefined, markPath: string): void {
+  if (minimum === undefined || minimum === 'unreadable') return
+  if (head.lastVersion >= minimum.lastVersion && head.logSize >= minimum.logSize) return
   throw new RegistryError(
     'CORRUPT',
-    `The record store came up at version ${head.lastVersion} with ${head.logSize} log entries, but had reached ${witnessed.lastVersion} ` +
-      `with ${witnessed.logSize}. If an older copy was put there on purpose, remove ${witnessPath}`,
+    `The record store opened at version ${head.lastVersion} with ${head.logSize} log entries, but had reached version ` +
+      `${minimum.lastVersion} with ${minimum.logSize}. If you restored an older copy on purpose, remove ${markPath}`,
   )
 }
 
-/** Puts the files back, and says so. Where that fails, the links stay, and the next open begins with it. */
-async function undo(paths: StorePaths, error: unknown): Promise<RegistryError> {
+/**
+ * Restores the files after a failed open, and returns the error to throw. If restoring fails, the links stay, and the next open
+ * restores from them first.
+ */
+async function rollBackOpen(paths: StorePaths, error: unknown): Promise<RegistryError> {
   if (isLocked(error)) {
     await releaseLinks(paths)
     return new RegistryError('STORE_LOCKED', `Another process has the database in ${paths.database} open`, {
@@ -93,16 +112,16 @@ async function undo(paths: StorePaths, error: unknown): Promise<RegistryError> {
   }
   await restoreFiles(paths)
   const code = isRegistryError(error) || isDamaged(error) ? 'CORRUPT' : 'UNAVAILABLE'
-  const why = isRegistryError(error) ? error.message : `LevelDB could not open ${paths.database}`
+  const reason = isRegistryError(error) ? error.message : `LevelDB could not open ${paths.database}`
   return new RegistryError(
     code,
-    `${why}. Its files were put back as they were before; try again, then restore a backup`,
+    `${reason}. Its files were restored as they were before; try again, and if that fails, restore a backup`,
     { cause: error },
   )
 }
 
-/** A first open that was killed leaves an empty log at most. */
-async function holdsData(database: string): Promise<boolean> {
+/** Whether the folder holds data. The first open of a store that was killed leaves an empty log at most. */
+async function hasData(database: string): Promise<boolean> {
   for (const name of await dataFiles(database)) {
     if (/\.(?:log|ldb|sst)$/.test(name) && (await stat(join(database, name))).size > 0) return true
   }
@@ -115,13 +134,16 @@ const causeCode = (error: unknown): unknown =>
 const isLocked = (error: unknown): boolean => causeCode(error) === 'LEVEL_LOCKED'
 const isDamaged = (error: unknown): boolean => causeCode(error) === 'LEVEL_CORRUPTION'
 
-/** Of blocks that were read, uncompressed; filled only as they are. At its default of 8 MiB most reads of 20,000 evidences unpack a block (a get: 119 against 110 µs). */
+/**
+ * Cache of uncompressed blocks that were read; it uses memory only as it fills. With LevelDB's default of 8 MiB, most reads among
+ * 20,000 evidences decompress a block (a get: 119 against 110 µs).
+ */
 const BLOCK_CACHE_BYTES = 64 * 1024 * 1024
 
 /**
- * What LevelDB gathers in memory before it writes a table: at its default of 4 MiB each batch of 65,536 fills it, and the next write waits
- * for the table (18 ms a batch; a million entries were sealed in 800 ms, with 16 MiB in 410). It costs that memory, twice at most, and
- * time at an open after a crash, which reads as much of the log again.
+ * Data that LevelDB gathers in memory before it writes a table. At its default of 4 MiB each batch of 65,536 entries fills it, and the
+ * next write waits for the table: 18 ms a batch; a million entries were sealed in 800 ms, with 16 MiB in 410. It costs up to twice
+ * this memory, and time at an open after a crash, because that reads as much of the log again.
  */
 const WRITE_BUFFER_BYTES = 16 * 1024 * 1024
 
@@ -134,8 +156,17 @@ const classicLevel = (folder: string): LevelDatabase =>
   })
 
 /**
- * Copies the open store into `directory`, which must not hold one yet: one snapshot, durable when it answers; commits go
- * on meanwhile. `openLevelRecords` opens the copy.
+ * Copies one snapshot of an open store into another directory, durably. Commits continue meanwhile and are not part of the copy.
+ * Open the copy with `openLevelRecords`.
+ *
+ * @param store an open store
+ * @param directory path of the copy, which must not hold a store yet; it is created if it does not exist (0700)
+ * @throws RegistryError `CONFIG_ERROR` if the directory already holds records, `STORE_LOCKED` if another store has it open,
+ *   `CLOSED` if `store` is closed, `UNAVAILABLE` if `store` cannot be read
+ * @example
+ * ```ts
+ * await backupLevelRecords(records, '/mnt/backup/records')
+ * ```
  */
 export async function backupLevelRecords(store: LevelRecords, directory: string): Promise<void> {
   await mkdir(join(directory, 'db'), { recursive: true, mode: 0o700 })
@@ -148,5 +179,5 @@ export async function backupLevelRecords(store: LevelRecords, directory: string)
     await db.close()
     await release()
   }
-  await syncFolder(root)
+  await syncDirectory(nodeFiles, root)
 }

@@ -1,30 +1,32 @@
 import type { Entry, Key } from '../../core/ports.ts'
 
-/** A power of two. */
+/** Must be a power of two. */
 const SLOTS = 256
-/** Larger ones are evidences and events, of which each is asked for rarely. */
-const MAX_BYTES = 512
-/** Keys differ most at their ends, which are ids and hashes. */
+/** Larger entries are evidences and events. Each of those is read rarely. */
+const MAX_VALUE_BYTES = 512
+/** Only the last characters of a key are hashed: keys end with ids and hashes, so they differ most there. */
 const HASHED_CHARS = 8
 
 /**
- * The entries last read, each in the one slot that its key has: what nearly every request reads (its API key, the operator's, the
- * head of the anchors) costs nothing, where LevelDB takes 1 to 3 µs. An entry must be dropped before its key is written to.
+ * Caches the entries read last, each in the one slot of its key. Nearly every request reads the same few records (its API key, the
+ * operator's key, the head of the anchors); a cached one costs nothing, where LevelDB takes 1 to 3 µs.
+ * Delete an entry from the cache before its key is written to.
  */
 export class EntryCache {
   readonly #slots: (Entry | undefined)[] = Array.from({ length: SLOTS }, () => undefined)
 
-  /** With bytes of its own. */
+  /** Returns a copy of the cached entry. */
   get(key: Key): Entry | undefined {
     const entry = this.#slots[slotOf(key)]
     return entry?.key === key ? { ...entry, value: entry.value.slice() } : undefined
   }
 
-  note(entry: Entry): void {
-    if (entry.value.length <= MAX_BYTES) this.#slots[slotOf(entry.key)] = { ...entry, value: entry.value.slice() }
+  /** Stores a copy of the entry, unless its value is larger than 512 bytes. */
+  set(entry: Entry): void {
+    if (entry.value.length <= MAX_VALUE_BYTES) this.#slots[slotOf(entry.key)] = { ...entry, value: entry.value.slice() }
   }
 
-  drop(key: Key): void {
+  delete(key: Key): void {
     this.#slots[slotOf(key)] = undefined
   }
 }

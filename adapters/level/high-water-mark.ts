@@ -1,13 +1,14 @@
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { encodeUtf8, sha256, toHex } from '../../core/bytes.ts'
+import { errnoOf } from '../files/errors.ts'
 import type { Head } from './layout.ts'
 
-/** The least that the store must hold: the last group that was known to be durable. */
-export type Witnessed = Pick<Head, 'lastVersion' | 'logSize'>
+/** The version and log size that the store has reached at least: those of the last group that was known to be durable. */
+export type MinimumHead = Pick<Head, 'lastVersion' | 'logSize'>
 
 /**
- * A small file beside the database that says how far it was. It is written after each durable group, in place and not
- * synced: exact after a killed process, a lower bound after a power loss, and never ahead of the database.
+ * A small file beside the database with the numbers of the last durable group. It is overwritten in place after each group and not
+ * synced. So it is exact after the process was killed, a lower bound after a power loss, and never ahead of the database.
  */
 export class HighWaterMark {
   readonly #file: number
@@ -16,20 +17,20 @@ export class HighWaterMark {
     this.#file = file
   }
 
-  /** Creates it, or goes on with it; durable when it returns. */
-  static open(path: string, head: Witnessed): HighWaterMark {
-    const witness = new HighWaterMark(openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600))
-    witness.write(head)
-    fsyncSync(witness.#file)
-    return witness
+  /** Opens or creates the file and writes `head` to it, durably. */
+  static open(path: string, head: MinimumHead): HighWaterMark {
+    const mark = new HighWaterMark(openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600))
+    mark.write(head)
+    fsyncSync(mark.#file)
+    return mark
   }
 
-  /** A write that fails leaves the bound lower than it could be, which is still true. */
-  write({ lastVersion, logSize }: Witnessed): void {
+  /** Does not throw: after a failed write the file still holds an older, lower bound. */
+  write({ lastVersion, logSize }: MinimumHead): void {
     try {
-      writeSync(this.#file, lineOf(lastVersion, logSize), 0, 'latin1')
+      writeSync(this.#file, formatLine(lastVersion, logSize), 0, 'latin1')
     } catch {
-      // The next one may work.
+      // The next write may succeed.
     }
   }
 
@@ -38,22 +39,22 @@ export class HighWaterMark {
   }
 }
 
-/** What the file at `path` says; `unreadable` where it exists and is torn, `undefined` where there is none. */
-export function readHighWaterMark(path: string): Witnessed | 'unreadable' | undefined {
+/** Reads the numbers in the file at `path`. Returns `unreadable` if the line is torn, `undefined` if the file does not exist. */
+export function readHighWaterMark(path: string): MinimumHead | 'unreadable' | undefined {
   let text: string
   try {
     text = readFileSync(path, 'latin1')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (errnoOf(error) === 'ENOENT') return undefined
     throw error
   }
   const [lastVersion = '', logSize = ''] = text.split(' ')
-  if (text !== lineOf(Number(lastVersion), Number(logSize))) return 'unreadable'
+  if (text !== formatLine(Number(lastVersion), Number(logSize))) return 'unreadable'
   return { lastVersion: Number(lastVersion), logSize: Number(logSize) }
 }
 
-/** Of one length, so that it is overwritten whole, and with a checksum, so that a torn one is seen. */
-function lineOf(lastVersion: number, logSize: number): string {
+/** All lines have the same length, so a write replaces the whole line. The checksum detects a torn one. */
+function formatLine(lastVersion: number, logSize: number): string {
   const numbers = `${String(lastVersion).padStart(16, '0')} ${String(logSize).padStart(16, '0')}`
   return `${numbers} ${toHex(sha256(encodeUtf8(numbers))).slice(0, 16)}\n`
 }

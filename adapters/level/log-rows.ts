@@ -2,17 +2,21 @@ import { LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
 import { assertRow, ROW_ENTRIES, type LogRow } from '../../core/store/log-rows.ts'
 import { BY_TEXT, LOG_END, logRowKey, logRowStart, type LevelDatabase } from './layout.ts'
 
+/** Bytes of one page of the iterator: some 120 full rows of 8 KiB. classic-level's default of 16 KiB would return three at a time. */
+const PAGE_BYTES = 1024 * 1024
+
 /**
- * The rows that hold the positions from `from` up to `end` (exclusive), from one snapshot and in order; fewer where the
- * log ends. Throws `CORRUPT` where one is missing between them or is no row.
+ * Reads the rows that hold the positions `from` to `end` (exclusive), in order and from one snapshot. Returns fewer if the log ends
+ * before `end`.
+ *
+ * @throws RegistryError `CORRUPT` if a row is missing between them or has a wrong length
  */
 export async function readRows(db: LevelDatabase, from: number, end: number): Promise<LogRow[]> {
   const rows: LogRow[] = []
   if (from >= end) return rows
   let expected = from - (from % ROW_ENTRIES)
   const lt = Number.isSafeInteger(end) ? logRowKey(end) : LOG_END
-  // A full row is 8 KiB: some 120 a page, where classic-level's own default of 16 KiB would cut a page to three.
-  const options = { gte: logRowKey(expected), lt, ...BY_TEXT, highWaterMarkBytes: 1024 * 1024 }
+  const options = { gte: logRowKey(expected), lt, ...BY_TEXT, highWaterMarkBytes: PAGE_BYTES }
   const iterator = db.iterator<string, Uint8Array>(options)
   try {
     for (;;) {

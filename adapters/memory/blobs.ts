@@ -5,7 +5,16 @@ import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../
 
 const BLOCK_BYTES = 65_536
 
-/** Blobs in memory: for tests and trials. Nothing survives the process. */
+/**
+ * A BlobStore in memory, for tests and trials. Its blobs are lost when the process ends.
+ *
+ * @example
+ * ```ts
+ * import { MemoryBlobs } from 'evidence-registry/adapters/memory'
+ *
+ * const blobs = new MemoryBlobs()
+ * ```
+ */
 export class MemoryBlobs implements BlobStore {
   readonly #blobs = new Map<string, Uint8Array>()
   #closed = false
@@ -13,11 +22,11 @@ export class MemoryBlobs implements BlobStore {
   async put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
     this.#assertOpen()
     assertBlobKey(key)
-    const metered = new HashingBody(body, options)
+    const hashing = new HashingBody(body, options)
     try {
-      return await this.#keep(key, metered)
+      return await this.#store(key, hashing)
     } finally {
-      metered.release()
+      hashing.release()
     }
   }
 
@@ -41,15 +50,15 @@ export class MemoryBlobs implements BlobStore {
     this.#closed = true
   }
 
-  async #keep(key: string, metered: HashingBody): Promise<BlobDigest> {
+  async #store(key: string, hashing: HashingBody): Promise<BlobDigest> {
     if (this.#blobs.has(key)) throw blobExists(key)
     const chunks: Uint8Array[] = []
-    // Copied, because the giver may use its buffer again (and `slice` of a Buffer copies nothing).
-    for await (const chunk of metered) chunks.push(new Uint8Array(chunk))
-    // Again, because another put may have won while this one was reading.
+    // Copied, because the producer may reuse its buffer. (`slice` of a Buffer does not copy.)
+    for await (const chunk of hashing) chunks.push(new Uint8Array(chunk))
+    // Checked again, because another put may have finished while this one was reading.
     if (this.#blobs.has(key)) throw blobExists(key)
     this.#blobs.set(key, concatBytes(...chunks))
-    return metered.digest()
+    return hashing.digest()
   }
 
   #assertOpen(): void {

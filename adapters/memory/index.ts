@@ -1,3 +1,4 @@
+/** Stores in the memory of one process, for tests and trials. */
 export { MemoryBlobs } from './blobs.ts'
 export { MemoryRecords } from './records.ts'
 export { MemorySignedHead } from './signed-head.ts'

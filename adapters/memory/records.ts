@@ -11,13 +11,22 @@ import { RegistryError } from '../../core/errors.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
 import { SortedKeys } from './sorted-keys.ts'
 
-const PAGE = 256
+const PAGE_SIZE = 256
 
-/** Records in this process's memory: gone with it. For tests and for embedding without a disk. */
+/**
+ * A RecordStore in memory, for tests and for embedding without a disk. Its records are lost when the process ends.
+ *
+ * @example
+ * ```ts
+ * import { MemoryRecords } from 'evidence-registry/adapters/memory'
+ *
+ * const records = new MemoryRecords()
+ * ```
+ */
 export class MemoryRecords implements RecordStore {
   readonly #entries = new Map<Key, Entry>()
   readonly #keys = new SortedKeys()
-  /** Capacity doubles; the first `#logSize` entries are in use. */
+  /** Packed log entries. Its capacity doubles when it is full; the first `#logSize` entries are in use. */
   #log = new Uint8Array(256 * LOG_ENTRY_BYTES)
   #logSize = 0
   #lastVersion = 0
@@ -34,14 +43,14 @@ export class MemoryRecords implements RecordStore {
     let { gte, lt } = range
     while (left > 0) {
       this.#assertOpen()
-      const keys = this.#keys.slice({ ...range, gte, lt }, Math.min(PAGE, left))
+      const keys = this.#keys.slice({ ...range, gte, lt }, Math.min(PAGE_SIZE, left))
       const page = keys.map((key) => copyOf(this.#entries.get(key)))
       for (const entry of page) if (entry !== undefined) yield entry
       const last = keys.at(-1)
-      if (last === undefined || keys.length < PAGE) return
+      if (last === undefined || keys.length < PAGE_SIZE) return
       left -= keys.length
       if (range.reverse === true) lt = last
-      else gte = `${last}\0` // the least string above it
+      else gte = `${last}\0` // the smallest string above it
     }
   }
 
@@ -54,7 +63,8 @@ export class MemoryRecords implements RecordStore {
       if (entry !== undefined) entries.set(key, entry)
     }
     const plan = planGroup([commit], { entries, logSize: this.#logSize, lastVersion: this.#lastVersion })
-    const outcome = plan.outcomes[0]!
+    const [outcome] = plan.outcomes
+    if (outcome === undefined) throw new RegistryError('INTERNAL', 'The plan of a commit has no outcome')
     if (outcome instanceof RegistryError) throw outcome
     this.#apply(plan)
     return outcome
@@ -111,5 +121,5 @@ export class MemoryRecords implements RecordStore {
   }
 }
 
-/** Callers own what they get: nothing that they do to it reaches the store. */
+/** Copies an entry: callers may change the bytes that they receive. */
 const copyOf = (entry: Entry | undefined): Entry | undefined => entry && { ...entry, value: entry.value.slice() }

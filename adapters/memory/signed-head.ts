@@ -1,6 +1,15 @@
 import type { SignedHead, SignedHeadKeeper } from '../../core/ports.ts'
 
-/** The last signed size and root in memory: for tests and trials, where the records are as short-lived. */
+/**
+ * Keeps the last signed size and root in memory, for tests and trials, where the records are in memory as well.
+ *
+ * @example
+ * ```ts
+ * import { MemorySignedHead } from 'evidence-registry/adapters/memory'
+ *
+ * const keeper = new MemorySignedHead()
+ * ```
+ */
 export class MemorySignedHead implements SignedHeadKeeper {
   #head: SignedHead | undefined
 

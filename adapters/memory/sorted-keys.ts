@@ -3,8 +3,8 @@ import type { Key, Range } from '../../core/ports.ts'
 const MAX_CHUNK = 512
 
 /**
- * An ordered set of keys in chunks of at most 512: adding and removing move one chunk's keys, never all (a splice of
- * one flat array of a million keys moves 8 MB). No chunk is empty.
+ * An ordered set of keys in chunks of at most 512 keys. Adding or removing a key moves the keys of one chunk only; a splice of one flat
+ * array of a million keys would move 8 MB. No chunk is empty.
  */
 export class SortedKeys {
   readonly #chunks: Key[][] = []
@@ -32,7 +32,7 @@ export class SortedKeys {
     if (chunk.length === 0) this.#chunks.splice(at, 1)
   }
 
-  /** Up to `count` keys of the range, in its direction. The range's own limit is not looked at. */
+  /** Returns up to `count` keys of the range, in its direction. Ignores the limit of the range. */
   slice(range: Range, count: number): Key[] {
     return range.reverse === true ? this.#backward(range, count) : this.#forward(range, count)
   }
@@ -67,7 +67,7 @@ export class SortedKeys {
     return out
   }
 
-  /** The last chunk that begins at or before the key (there it is or belongs), the first where none does. */
+  /** The index of the chunk that holds the key or into which it belongs: the last one that begins at or before it, else the first. */
   #chunkOf(key: Key): number {
     let low = 0
     let high = this.#chunks.length
@@ -80,7 +80,7 @@ export class SortedKeys {
   }
 }
 
-/** The index of the first key that is not below `key`. Keys are ASCII, so `<` is the bytewise order. */
+/** Returns the index of the first key that is not less than `key`. Keys are ASCII, so `<` is the bytewise order. */
 function lowerBound(keys: readonly Key[], key: Key): number {
   let low = 0
   let high = keys.length

@@ -59,7 +59,7 @@ async function openStore(
       'EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL, or EVIDENCE_POSTGRES_URL_FILE',
     )
   assertInstalled('pg', 'EVIDENCE_RECORDS=postgres')
-  const { claimDirectory } = await import('../../adapters/files/directory-ownership.ts')
+  const { claimDirectory } = await import('../../adapters/files/index.ts')
   // Held until the process ends, and then free by itself.
   await claimDirectory(directory)
   const { openPostgresRecords } = await import('../../adapters/postgres/index.ts')

@@ -22,7 +22,7 @@ async function openFaulty(t: TestContext): Promise<{ store: LocalBlobs; faulty: 
   return { store: await openLocalBlobs(directory, { files: faulty.files }), faulty, directory }
 }
 
-/** The error's code where it failed, which must be a coded error. */
+/** `ok`, or the code of the error, which must be UNAVAILABLE. */
 const outcomeOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'ok',
@@ -33,36 +33,40 @@ const outcomeOf = (work: Promise<unknown>): Promise<string> =>
   )
 
 describe('local blobs: every single file operation fails once', () => {
-  test('a put that fails leaves nothing to be seen and can be done again; one that answers is there', async (t) => {
-    const met = await failEachCall(IO, async (plan) => {
+  test('a put that fails leaves no visible blob and can be repeated; one that succeeds is stored', async (t) => {
+    const injected = await failEachCall(IO, async (plan) => {
       const { store, faulty, directory } = await openFaulty(t)
       faulty.arm(plan)
       const outcome = await outcomeOf(store.put('k', body(), ROOMY))
-      const came = faulty.disarm()
-      const what = JSON.stringify(plan)
-      assert.equal(faulty.openHandles, 0, what)
+      const failed = faulty.disarm()
+      const planText = JSON.stringify(plan)
+      assert.equal(faulty.openHandles, 0, planText)
       if (outcome === 'ok') assertSame(await collect((await mustGet(store, 'k')).body), BYTES)
       else {
-        assert.equal(await store.get('k'), undefined, what)
-        assert.equal((await store.put('k', body(), ROOMY)).size, BYTES.length, what)
+        assert.equal(await store.get('k'), undefined, planText)
+        assert.equal((await store.put('k', body(), ROOMY)).size, BYTES.length, planText)
       }
-      // Only what could not be removed stays in staging: the next process sweeps it.
+      // Only a file that could not be removed stays in staging. The next process sweeps it.
       const staged = await filesBelow(join(directory, 'staging'))
-      assert.equal(staged.length, came && plan.operation === 'unlink' && plan.fault === 'not applied' ? 1 : 0, what)
+      assert.equal(
+        staged.length,
+        failed && plan.operation === 'unlink' && plan.fault === 'not applied' ? 1 : 0,
+        planText,
+      )
       await store.close()
-      return came
+      return failed
     })
     // open, 4 writes, sync, close, … each twice.
-    assert.ok(met >= 30, `only ${met} faults were met`)
+    assert.ok(injected >= 30, `only ${injected} faults were injected`)
   })
 
-  test('a delete that fails can be done again, until when the blob is whole or gone', async (t) => {
-    const met = await failEachCall(IO, async (plan) => {
+  test('a delete that fails can be repeated; until then the blob is complete or gone', async (t) => {
+    const injected = await failEachCall(IO, async (plan) => {
       const { store, faulty } = await openFaulty(t)
       await store.put('k', body(), ROOMY)
       faulty.arm(plan)
       const outcome = await outcomeOf(store.delete('k'))
-      const came = faulty.disarm()
+      const failed = faulty.disarm()
       const between = await store.get('k')
       if (outcome === 'ok') assert.equal(between, undefined)
       if (between !== undefined) assertSame(await collect(between.body), BYTES)
@@ -70,30 +74,30 @@ describe('local blobs: every single file operation fails once', () => {
       assert.equal(await store.get('k'), undefined)
       assert.equal(faulty.openHandles, 0)
       await store.close()
-      return came
+      return failed
     })
-    assert.ok(met >= 8, `only ${met} faults were met`)
+    assert.ok(injected >= 8, `only ${injected} faults were injected`)
   })
 
-  test('a read that fails says so, gives its file back, and can be done again', async (t) => {
-    const met = await failEachCall(IO, async (plan) => {
+  test('a read that fails throws, closes its file, and can be repeated', async (t) => {
+    const injected = await failEachCall(IO, async (plan) => {
       const { store, faulty } = await openFaulty(t)
       await store.put('k', body(), ROOMY)
       faulty.arm(plan)
-      const outcome = await outcomeOf(mustGet(store, 'k').then((found) => collect(found.body)))
-      const came = faulty.disarm()
-      // A close that fails after reading loses nothing.
-      assert.equal(outcome, came && plan.operation !== 'close' ? 'UNAVAILABLE' : 'ok', JSON.stringify(plan))
+      const outcome = await outcomeOf(mustGet(store, 'k').then((blob) => collect(blob.body)))
+      const failed = faulty.disarm()
+      // An error of a close after reading is ignored.
+      assert.equal(outcome, failed && plan.operation !== 'close' ? 'UNAVAILABLE' : 'ok', JSON.stringify(plan))
       assert.equal(faulty.openHandles, 0)
       assertSame(await collect((await mustGet(store, 'k')).body), BYTES)
       await store.close()
-      return came
+      return failed
     })
-    assert.ok(met >= 8, `only ${met} faults were met`)
+    assert.ok(injected >= 8, `only ${injected} faults were injected`)
   })
 
-  test('opening fails with CONFIG_ERROR or opens, and loses nothing', async (t) => {
-    const met = await failEachCall(IO, async (plan) => {
+  test('opening fails with CONFIG_ERROR or succeeds, and loses nothing', async (t) => {
+    const injected = await failEachCall(IO, async (plan) => {
       const directory = await temporaryFor(t)
       const faulty = new FaultyFiles()
       faulty.arm(plan)
@@ -101,19 +105,19 @@ describe('local blobs: every single file operation fails once', () => {
         assertCode('CONFIG_ERROR', error)
       })
       await opened?.close()
-      const came = faulty.disarm()
+      const failed = faulty.disarm()
       const store = await openLocalBlobs(directory, { files: faulty.files })
       await store.put('k', body(), ROOMY)
       assert.equal(faulty.openHandles, 0)
       await store.close()
-      return came
+      return failed
     })
-    assert.ok(met >= 15, `only ${met} faults were met`)
+    assert.ok(injected >= 15, `only ${injected} faults were injected`)
   })
 })
 
 describe('local blobs: the disk and the directory', () => {
-  test('a file that a full disk takes in part is not kept', async (t) => {
+  test('a file that does not fit on a full disk is not kept', async (t) => {
     const { store, faulty, directory } = await openFaulty(t)
     faulty.arm({ operation: 'write', nth: 3, fault: 'not applied', code: 'ENOSPC' })
     await assert.rejects(store.put('k', body(), ROOMY), /ENOSPC/)
@@ -122,7 +126,7 @@ describe('local blobs: the disk and the directory', () => {
     await store.close()
   })
 
-  test('a file system that takes writes in parts gets the whole file; one that takes nothing ends the put', async (t) => {
+  test('partial writes are continued; a write of no bytes ends the put', async (t) => {
     const { store, faulty } = await openFaulty(t)
     faulty.writeAtMost = 999
     assert.equal((await store.put('k', body(), ROOMY)).size, BYTES.length)
@@ -142,7 +146,7 @@ describe('local blobs: the disk and the directory', () => {
     }
   })
 
-  test('a staging folder that turns into a file fails puts, not reads', async (t) => {
+  test('if the staging folder is replaced by a file, puts fail and reads work', async (t) => {
     const { store, directory } = await openFaulty(t)
     await store.put('old', body(), ROOMY)
     await rm(join(directory, 'staging'), { recursive: true })
@@ -153,7 +157,7 @@ describe('local blobs: the disk and the directory', () => {
     await store.close()
   })
 
-  test('a directory that is gone is UNAVAILABLE: nothing in it counts as deleted or never put', async (t) => {
+  test('if the directory is missing, calls throw UNAVAILABLE instead of reporting its blobs as missing', async (t) => {
     const { store, directory } = await openFaulty(t)
     await store.put('k', body(), ROOMY)
     await rename(join(directory, 'content'), join(directory, 'unmounted'))
@@ -164,7 +168,7 @@ describe('local blobs: the disk and the directory', () => {
     await store.close()
   })
 
-  test('a folder of content that was removed is made again', async (t) => {
+  test('a removed folder of content is created again', async (t) => {
     const { store, directory } = await openFaulty(t)
     await store.put('k', body(), ROOMY)
     await rm(join(directory, 'content/82'), { recursive: true })
@@ -174,8 +178,8 @@ describe('local blobs: the disk and the directory', () => {
   })
 })
 
-describe('local blobs: what dead processes leave', () => {
-  test('a process killed in the middle of a put leaves nothing to be seen, and its staged file is swept', async (t) => {
+describe('local blobs: files of dead processes', () => {
+  test('a process killed during a put leaves no visible blob, and its staged file is swept', async (t) => {
     const directory = await temporaryFor(t)
     const program = programArgs(import.meta.url, '../../support/put-and-hang.ts')
     const child = spawn(process.execPath, [...program, directory], {
@@ -184,13 +188,13 @@ describe('local blobs: what dead processes leave', () => {
     const exited = once(child, 'exit')
     await Promise.race([once(child.stdout, 'data'), exited.then(() => assert.fail('the child ended by itself'))])
 
-    // While it lives, another store leaves its file alone.
-    const beside = await openLocalBlobs(directory)
+    // While the process lives, another store does not sweep its file.
+    const otherStore = await openLocalBlobs(directory)
     assert.equal((await filesBelow(join(directory, 'staging'))).length, 1)
     child.kill('SIGKILL')
     await exited
-    assert.equal(await beside.get('half'), undefined)
-    await beside.close()
+    assert.equal(await otherStore.get('half'), undefined)
+    await otherStore.close()
 
     const store = await openLocalBlobs(directory)
     assert.deepEqual(await filesBelow(directory), [])
@@ -199,7 +203,7 @@ describe('local blobs: what dead processes leave', () => {
     await store.close()
   })
 
-  test('sweeps an earlier process with our number, the dead, the stale and the unnamed; leaves the living', async (t) => {
+  test('sweeps files of an earlier process with the same pid, of dead processes, stale and unknown files, but not of live ones', async (t) => {
     const directory = await temporaryFor(t)
     const staging = join(directory, 'staging')
     await mkdir(staging)

@@ -8,6 +8,7 @@ import { openLocalBlobs } from '../../../adapters/files/index.ts'
 import { blobStoreContract, durableBlobStoreContract } from '../../contract/blob-store.ts'
 import { afterChunks, assertSame, collect, inChunks, mustGet, rejectsWith } from '../../contract/blob-bodies.ts'
 import { FaultyFiles } from '../../support/faulty-files.ts'
+import { until } from '../../support/manual-clock.ts'
 import { filesBelow, makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'
 
 const ROOMY = { maxBytes: 1_000_000 }
@@ -40,7 +41,7 @@ describe('local blobs on disk', () => {
     await store.close()
   })
 
-  test('bytes are synced before they get their name, and names before put and delete answer', async (t) => {
+  test('bytes are synced before they get their name, and names before put and delete resolve', async (t) => {
     const faulty = new FaultyFiles()
     const store = await openLocalBlobs(await temporaryFor(t), { files: faulty.files })
     const callsOf = async (work: () => Promise<unknown>): Promise<string> => {
@@ -50,7 +51,7 @@ describe('local blobs on disk', () => {
     }
     const [write, syncFolder] = ['open write sync close', 'open sync close']
     const put = (key: string) => () => store.put(key, inChunks(BYTES, BYTES.length), ROOMY)
-    // The folder is made, its name is synced, and once more in case that another store had made and not yet synced it.
+    // The new folder is synced twice: when it is created, and in case another store has created it and not synced it yet.
     assert.equal(await callsOf(put('k')), `stat ${write} mkdir ${syncFolder} ${syncFolder} link ${syncFolder} unlink`)
     await store.delete('k')
     assert.equal(await callsOf(put('k')), `stat ${write} link ${syncFolder} unlink`)
@@ -59,7 +60,7 @@ describe('local blobs on disk', () => {
     await store.close()
   })
 
-  test('two stores on one directory are one store: write-once holds, and neither sweeps what the other is writing', async (t) => {
+  test('two stores on one directory act as one: blobs are write-once, and neither sweeps files that the other is writing', async (t) => {
     const directory = await temporaryFor(t)
     const [first, second] = [await openLocalBlobs(directory), await openLocalBlobs(directory)]
     const overtaken = afterChunks([BYTES], async () => {
@@ -73,7 +74,7 @@ describe('local blobs on disk', () => {
     await Promise.all([first.close(), second.close()])
   })
 
-  test('an abort after the body has ended still keeps the blob from being seen', async (t) => {
+  test('an abort after the end of the body still leaves no visible blob', async (t) => {
     const faulty = new FaultyFiles()
     const directory = await temporaryFor(t)
     const store = await openLocalBlobs(directory, { files: faulty.files })
@@ -87,7 +88,7 @@ describe('local blobs on disk', () => {
     await store.close()
   })
 
-  test('close waits for a put under way', async (t) => {
+  test('close waits for a put in progress', async (t) => {
     const store = await openLocalBlobs(await temporaryFor(t))
     const order: string[] = []
     let closing: Promise<unknown> = Promise.resolve()
@@ -95,7 +96,7 @@ describe('local blobs on disk', () => {
       'slow',
       afterChunks([BYTES], async () => {
         closing = store.close().then(() => order.push('closed'))
-        await new Promise((resolve) => setTimeout(resolve, 20))
+        for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
         order.push('body ended')
       }),
       ROOMY,
@@ -105,17 +106,17 @@ describe('local blobs on disk', () => {
     assert.deepEqual(order, ['body ended', 'closed'])
   })
 
-  test('a file that lost its end is CORRUPT to its reader, not shorter', async (t) => {
+  test('reading a file that lost its end throws CORRUPT', async (t) => {
     const directory = await temporaryFor(t)
     const store = await openLocalBlobs(directory)
     await store.put('k', body(), ROOMY)
-    const found = await mustGet(store, 'k')
+    const blob = await mustGet(store, 'k')
     await truncate(join(directory, 'content/82/k'), 10)
-    await rejectsWith('CORRUPT', collect(found.body))
+    await rejectsWith('CORRUPT', collect(blob.body))
     await store.close()
   })
 
-  test('a reader gives its file back when it is aborted, abandoned, refused, empty or done', async (t) => {
+  test('a reader closes its file if it is aborted, abandoned, rejected, empty or done', async (t) => {
     const faulty = new FaultyFiles()
     const store = await openLocalBlobs(await temporaryFor(t), { files: faulty.files })
     await store.put('k', body(), ROOMY)
@@ -136,12 +137,11 @@ describe('local blobs on disk', () => {
     await collect((await store.get('k', undefined, signal))?.body ?? body())
     assert.equal(getEventListeners(signal, 'abort').length, 0)
     await collect((await mustGet(store, 'empty')).body)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    assert.equal(faulty.openHandles, 0)
+    await until(() => faulty.openHandles === 0, 120_000)
     await store.close()
   })
 
-  test('puts and reads hold a part of a large file in memory, not the whole', async (t) => {
+  test('puts and reads do not hold a large file in memory', async (t) => {
     const store = await openLocalBlobs(await temporaryFor(t))
     const chunk = randomBytes(65_536)
     const before = process.memoryUsage.rss()
@@ -157,7 +157,7 @@ describe('local blobs on disk', () => {
       assert.ok(block.length <= 65_536)
       peak = Math.max(peak, process.memoryUsage.rss())
     }
-    assert.ok(peak - before < 2 ** 27, `256 MiB took ${(peak - before) / 2 ** 20} MiB of memory`)
+    assert.ok(peak - before < 2 ** 27, `a file of 256 MiB used ${(peak - before) / 2 ** 20} MiB of memory`)
     await store.close()
   })
 })

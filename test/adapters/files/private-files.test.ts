@@ -9,20 +9,20 @@ import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 
 describe('a secret file', () => {
-  test('is made once, of 32 bytes, 0600, and read from then on', async (t) => {
+  test('is created once, with 32 bytes and mode 0600, and then read', async (t) => {
     const directory = await temporaryFor(t)
     const path = join(directory, 'secret')
-    const made = await readOrCreateSecret(path)
-    assert.equal(made.length, 32)
+    const secret = await readOrCreateSecret(path)
+    assert.equal(secret.length, 32)
     assert.equal((await stat(path)).mode & 0o777, 0o600)
-    assertSame(await readOrCreateSecret(path), made)
-    assertSame(await readSecret(path), made)
-    assertSame(await readFile(path), made)
-    assert.notDeepEqual(await readOrCreateSecret(join(directory, 'other')), made)
+    assertSame(await readOrCreateSecret(path), secret)
+    assertSame(await readSecret(path), secret)
+    assertSame(await readFile(path), secret)
+    assert.notDeepEqual(await readOrCreateSecret(join(directory, 'other')), secret)
     assert.deepEqual(await filesBelow(directory), ['other', 'secret'])
   })
 
-  test('may hold any bytes, 32 or more, and is left as it is', async (t) => {
+  test('may hold any 32 or more bytes and is not changed', async (t) => {
     const path = join(await temporaryFor(t), 'secret')
     for (const bytes of [randomBytes(32), randomBytes(1000), Buffer.from('a passphrase of more than 32 bytes\r\n\0')]) {
       await writeFile(path, bytes)
@@ -31,7 +31,7 @@ describe('a secret file', () => {
     }
   })
 
-  test('too short, missing where it must be there, or no file: a CONFIG_ERROR that names it and tells nothing of it', async (t) => {
+  test('that is too short, missing or not a file throws CONFIG_ERROR with its path and without its content', async (t) => {
     const directory = await temporaryFor(t)
     const path = join(directory, 'secret')
     await rejectsWith('CONFIG_ERROR', readSecret(path))
@@ -49,7 +49,7 @@ describe('a secret file', () => {
     await rejectsWith('CONFIG_ERROR', readOrCreateSecret(join(directory, 'not', 'there')))
   })
 
-  test('of 24 that race to make it, all answer the same', async (t) => {
+  test('is the same for 24 callers that race to create it', async (t) => {
     const directory = await temporaryFor(t)
     const path = join(directory, 'secret')
     const secrets = await Promise.all(Array.from({ length: 24 }, () => readOrCreateSecret(path)))
@@ -57,27 +57,27 @@ describe('a secret file', () => {
     assert.deepEqual(await filesBelow(directory), ['secret'])
   })
 
-  test('every single file operation fails once: no secret is answered that is not the stored one', async (t) => {
-    const met = await failEachCall(['open', 'write', 'sync', 'close', 'link', 'readFile'], async (plan) => {
+  test('is never returned unless it is stored, whichever file operation fails', async (t) => {
+    const injected = await failEachCall(['open', 'write', 'sync', 'close', 'link', 'readFile'], async (plan) => {
       const directory = await temporaryFor(t)
       const path = join(directory, 'secret')
       const faulty = new FaultyFiles()
       faulty.arm(plan)
-      const answered = await readOrCreateSecret(path, { files: faulty.files }).catch(() => undefined)
-      const came = faulty.disarm()
+      const returned = await readOrCreateSecret(path, { files: faulty.files }).catch(() => undefined)
+      const failed = faulty.disarm()
       const stored = await readOrCreateSecret(path, { files: faulty.files })
-      if (answered !== undefined) assertSame(answered, stored)
+      if (returned !== undefined) assertSame(returned, stored)
       assert.equal(stored.length, 32)
       assert.deepEqual(await filesBelow(directory), ['secret'])
       assert.equal(faulty.openHandles, 0)
-      return came
+      return failed
     })
-    assert.equal(met, 18)
+    assert.equal(injected, 18)
   })
 })
 
 describe('a private file', () => {
-  test('holds the text, 0600, and replaces what was there', async (t) => {
+  test('has mode 0600 and replaces an existing file', async (t) => {
     const directory = await temporaryFor(t)
     const path = join(directory, 'operator.key')
     await writeFile(path, 'older and longer, and open to all', { mode: 0o644 })
@@ -87,7 +87,7 @@ describe('a private file', () => {
     assert.deepEqual(await filesBelow(directory), ['operator.key'])
   })
 
-  test('that cannot be written is a CONFIG_ERROR that names it and keeps its text to itself', async (t) => {
+  test('that cannot be written throws CONFIG_ERROR with its path and without its text', async (t) => {
     const path = join(await temporaryFor(t), 'not', 'there')
     await rejectsWith('CONFIG_ERROR', writePrivateFile(path, 'the key'))
     await assert.rejects(writePrivateFile(path, 'the key'), (error) => {

@@ -23,7 +23,7 @@ signedHeadKeeperContract('file', async () => {
 })
 
 describe('the signed head in a file', () => {
-  test('is one line of JSON, 0600, with nothing beside it', async (t) => {
+  test('is one line of JSON with mode 0600, and leaves no other file', async (t) => {
     const directory = await temporaryFor(t)
     const path = join(directory, 'head')
     const keeper = new FileSignedHead(path)
@@ -37,7 +37,7 @@ describe('the signed head in a file', () => {
     assert.deepEqual(await filesBelow(directory), ['head'])
   })
 
-  test('every flipped bit, cut and foreign content is CORRUPT with advice, never an absent or another head', async (t) => {
+  test('throws CORRUPT with advice for every flipped bit, truncation and foreign content', async (t) => {
     const path = join(await temporaryFor(t), 'head')
     const keeper = new FileSignedHead(path)
     await keeper.write(OLD)
@@ -60,7 +60,7 @@ describe('the signed head in a file', () => {
     assert.deepEqual(await keeper.read(), NEW)
   })
 
-  test('refuses to write what is no head', async (t) => {
+  test('throws TypeError for a value that is not a head', async (t) => {
     const keeper = new FileSignedHead(join(await temporaryFor(t), 'head'))
     for (const head of [
       { ...OLD, size: -1 },
@@ -71,14 +71,14 @@ describe('the signed head in a file', () => {
     assert.equal(await keeper.read(), undefined)
   })
 
-  test('a directory that is missing, or a path that cannot be read, is UNAVAILABLE on use', async (t) => {
+  test('throws UNAVAILABLE if the directory is missing or the path cannot be read', async (t) => {
     const directory = await temporaryFor(t)
     await rejectsWith('UNAVAILABLE', new FileSignedHead(join(directory, 'not', 'there')).write(OLD))
     await rejectsWith('UNAVAILABLE', new FileSignedHead(directory).read())
   })
 
-  test('every single file operation fails once: the old head or the new one is there, whole, and the next write succeeds', async (t) => {
-    const met = await failEachCall(['open', 'write', 'sync', 'close', 'rename'], async (plan) => {
+  test('is the old or the new one, whichever file operation fails, and the next write succeeds', async (t) => {
+    const injected = await failEachCall(['open', 'write', 'sync', 'close', 'rename'], async (plan) => {
       const directory = await temporaryFor(t)
       const faulty = new FaultyFiles()
       const keeper = new FileSignedHead(join(directory, 'head'), { files: faulty.files })
@@ -88,23 +88,23 @@ describe('the signed head in a file', () => {
         () => 'ok',
         () => 'failed',
       )
-      const came = faulty.disarm()
-      const got = await keeper.read()
-      const what = JSON.stringify(plan)
-      assert.equal(outcome, came ? 'failed' : 'ok', what)
-      if (outcome === 'ok') assert.equal(got?.size, NEW.size, what)
-      assert.deepEqual(got, got?.size === NEW.size ? NEW : OLD, what)
-      assert.deepEqual(await filesBelow(directory), ['head'], what)
-      assert.equal(faulty.openHandles, 0, what)
+      const failed = faulty.disarm()
+      const current = await keeper.read()
+      const planText = JSON.stringify(plan)
+      assert.equal(outcome, failed ? 'failed' : 'ok', planText)
+      if (outcome === 'ok') assert.equal(current?.size, NEW.size, planText)
+      assert.deepEqual(current, current?.size === NEW.size ? NEW : OLD, planText)
+      assert.deepEqual(await filesBelow(directory), ['head'], planText)
+      assert.equal(faulty.openHandles, 0, planText)
       await keeper.write(NEW)
-      assert.deepEqual(await keeper.read(), NEW, what)
-      return came
+      assert.deepEqual(await keeper.read(), NEW, planText)
+      return failed
     })
     // open, write, sync, close, rename, then open, sync, close of the folder; each twice.
-    assert.equal(met, 16)
+    assert.equal(injected, 16)
   })
 
-  test('a write that fails does not hold up those behind it', async (t) => {
+  test('a write that fails does not block the next ones', async (t) => {
     const faulty = new FaultyFiles()
     const keeper = new FileSignedHead(join(await temporaryFor(t), 'head'), { files: faulty.files })
     faulty.arm({ operation: 'write', nth: 1, fault: 'not applied', code: 'ENOSPC' })

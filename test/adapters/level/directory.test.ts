@@ -14,7 +14,6 @@ import {
   type LevelDatabase,
   type LevelRecords,
 } from '../../../adapters/level/index.ts'
-import { claimDirectory } from '../../../adapters/files/directory-ownership.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import { programArgs } from '../../support/program.ts'
 
@@ -46,7 +45,7 @@ function run(mode: string, before: readonly string[] = []): { child: ChildProces
   return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
 }
 
-const lineOf = async (lines: AsyncIterator<string>): Promise<string> => String((await lines.next()).value)
+const nextLine = async (lines: AsyncIterator<string>): Promise<string> => String((await lines.next()).value)
 
 const put = (store: LevelRecords, ...keys: string[]) =>
   store.commit({
@@ -60,8 +59,8 @@ async function keysOf(store: LevelRecords): Promise<string[]> {
   return keys
 }
 
-/** A closed store that holds a, b, c: a in a table of LevelDB's (made as it opens), b and c in its log. */
-async function written(): Promise<void> {
+/** Leaves a closed store with the keys a, b, c: a in a table (LevelDB writes it when it opens), b and c in the log. */
+async function writeStore(): Promise<void> {
   const first = await openLevelRecords(directory)
   await put(first, 'a')
   await first.close()
@@ -71,7 +70,7 @@ async function written(): Promise<void> {
   await second.close()
 }
 
-async function holdsAll(): Promise<void> {
+async function assertComplete(): Promise<void> {
   const store = await openLevelRecords(directory)
   try {
     assert.deepEqual(await keysOf(store), ['a', 'b', 'c'])
@@ -86,8 +85,8 @@ async function holdsAll(): Promise<void> {
   }
 }
 
-/** classic-level whose folder suffers something just before it opens. */
-const tampering =
+/** classic-level, with its folder changed by `tamper` just before it opens. */
+const tamperedLevel =
   (tamper: (folder: string) => void) =>
   (folder: string): LevelDatabase => {
     tamper(folder)
@@ -100,10 +99,10 @@ function removeFiles(folder: string, pattern: RegExp): void {
   for (const name of names) rmSync(join(folder, name))
 }
 
-const EVERYTHING = /^(CURRENT|MANIFEST.*|.*\.(log|ldb))$/
+const ALL_FILES = /^(CURRENT|MANIFEST.*|.*\.(log|ldb))$/
 
-describe('who owns a directory', () => {
-  it('is one store of this process', async () => {
+describe('the owner of a store directory', () => {
+  it('is one store of this process at a time', async () => {
     const store = await openLevelRecords(directory)
     await put(store, 'a')
     for (let i = 0; i < 3; i += 1)
@@ -116,24 +115,24 @@ describe('who owns a directory', () => {
     await again.close()
   })
 
-  it('is one of many that open at once', async () => {
+  it('is exactly one of many stores that open at the same time', async () => {
     const opens = await Promise.allSettled(Array.from({ length: 12 }, () => openLevelRecords(directory)))
     const opened = opens.filter((result) => result.status === 'fulfilled')
     assert.equal(opened.length, 1)
     for (const result of opens)
-      if (result.status === 'rejected') assert.equal((result.reason as { code: string }).code, 'STORE_LOCKED')
+      if (result.status === 'rejected') assert.ok(isRegistryError(result.reason, 'STORE_LOCKED'))
     for (const { value } of opened) await value.close()
   })
 
-  it('is one process, and the error names it', async () => {
+  it('is one process at a time, and the error names its pid', async () => {
     const store = await openLevelRecords(directory)
-    const refused = run('open')
-    assert.match(await lineOf(refused.lines), new RegExp(`^STORE_LOCKED .*process ${process.pid} `))
+    const other = run('open')
+    assert.match(await nextLine(other.lines), new RegExp(`^STORE_LOCKED .*process ${process.pid} `))
     assert.ok((await put(store, 'a')).ok)
     await store.close()
 
     const owner = run('open')
-    assert.equal(await lineOf(owner.lines), 'open')
+    assert.equal(await nextLine(owner.lines), 'open')
     await assert.rejects(openLevelRecords(directory), {
       code: 'STORE_LOCKED',
       message: new RegExp(`process ${owner.child.pid} `),
@@ -143,22 +142,22 @@ describe('who owns a directory', () => {
     await (await openLevelRecords(directory)).close()
   })
 
-  it('is one of the processes that race for a dead owner’s directory', async () => {
+  it('is one of the processes that race for the directory of a dead owner', async () => {
     const dead = run('open')
-    assert.equal(await lineOf(dead.lines), 'open')
+    assert.equal(await nextLine(dead.lines), 'open')
     dead.child.kill('SIGKILL')
-    const said = await Promise.all(Array.from({ length: 4 }, () => lineOf(run('open').lines)))
-    assert.equal(said.filter((line) => line === 'open').length, 1, said.join('\n'))
-    assert.equal(said.filter((line) => line.startsWith('STORE_LOCKED')).length, 3, said.join('\n'))
+    const replies = await Promise.all(Array.from({ length: 4 }, () => nextLine(run('open').lines)))
+    assert.equal(replies.filter((line) => line === 'open').length, 1, replies.join('\n'))
+    assert.equal(replies.filter((line) => line.startsWith('STORE_LOCKED')).length, 3, replies.join('\n'))
   })
 
   it(
-    'is nobody where the pid was given to another process, or the machine has started again',
+    'is dead if its pid belongs to another process now, or the machine was restarted',
     { skip: process.platform !== 'linux' && 'needs /proc' },
     async () => {
       const store = await openLevelRecords(directory)
       const [name = ''] = (await readdir(directory)).filter((file) => file.startsWith('owner.'))
-      const owner = JSON.parse(await readFile(join(directory, name), 'utf8')) as Record<string, unknown>
+      const owner: Record<string, unknown> = JSON.parse(await readFile(join(directory, name), 'utf8'))
       await store.close()
       assert.equal(owner['pid'], process.pid)
       for (const other of [{ started: '1' }, { boot: 'another boot' }, { pid: 2 ** 22 + 1 }]) {
@@ -173,14 +172,14 @@ describe('who owns a directory', () => {
   )
 
   it(
-    'is nobody where the owner was killed and its parent has not noticed',
+    'is dead if it was killed and its parent has not reaped it',
     { skip: process.platform !== 'linux' && 'needs /proc' },
     async () => {
-      // The store's process is the child of a sleep, which never waits for it.
+      // The parent of the store's process is a `sleep`, which never reaps it.
       const { lines } = run('write', ['/bin/sh', '-c', '"$@" & exec sleep 600', 'sh'])
-      await lineOf(lines)
+      await nextLine(lines)
       const [name = ''] = (await readdir(directory)).filter((file) => file.startsWith('owner.'))
-      const { pid } = JSON.parse(await readFile(join(directory, name), 'utf8')) as { pid: number }
+      const { pid }: { pid: number } = JSON.parse(await readFile(join(directory, name), 'utf8'))
       process.kill(pid, 'SIGKILL')
       const stateOf = async () => / \(.*\) (.)/.exec(await readFile(`/proc/${pid}/stat`, 'utf8'))?.[1]
       while ((await stateOf()) !== 'Z') await new Promise(setImmediate)
@@ -188,22 +187,22 @@ describe('who owns a directory', () => {
     },
   )
 
-  it('is still the process that holds LevelDB’s lock, where its pid means nothing here', async () => {
-    await written()
+  it('is the process that holds LevelDB’s lock, even if its pid does not exist here', async () => {
+    await writeStore()
     const owner = run('open')
-    assert.equal(await lineOf(owner.lines), 'open')
-    // As it looks from another container.
+    assert.equal(await nextLine(owner.lines), 'open')
+    // As the file looks from another container.
     const [name = ''] = (await readdir(directory)).filter((file) => file.startsWith('owner.'))
-    const record = JSON.parse(await readFile(join(directory, name), 'utf8')) as object
+    const record: object = JSON.parse(await readFile(join(directory, name), 'utf8'))
     await leaveOwner({ ...record, pid: 2 ** 22 + 1 })
     for (let i = 0; i < 2; i += 1)
       await assert.rejects(openLevelRecords(directory), { code: 'STORE_LOCKED', message: /Another process/ })
     owner.child.stdin?.write('\n')
     await once(owner.child, 'exit')
-    await holdsAll()
+    await assertComplete()
   })
 
-  it('is nobody where the directory was away when its owner closed', async () => {
+  it('has released the directory even if the path was missing when it closed', async () => {
     const store = await openLevelRecords(directory)
     await rename(directory, join(root, 'away'))
     await store.close()
@@ -211,36 +210,13 @@ describe('who owns a directory', () => {
     await (await openLevelRecords(directory)).close()
   })
 
-  it('is one again where the directory was made anew', async () => {
+  it('owns a directory that was removed and created again', async () => {
     const store = await openLevelRecords(directory)
     await rm(directory, { recursive: true })
     await store.close()
     const other = await openLevelRecords(directory)
     await assert.rejects(openLevelRecords(directory), { code: 'STORE_LOCKED', message: /this process/ })
     await other.close()
-  })
-
-  it('is never two, however many come and go', async () => {
-    await mkdir(directory)
-    let owners = 0
-    let claims = 0
-    const comeAndGo = async (): Promise<void> => {
-      while (claims < 80) {
-        const release = await claimDirectory(directory).catch((error: unknown) => {
-          assert.ok(isRegistryError(error, 'STORE_LOCKED'), String(error))
-        })
-        if (release === undefined) continue
-        claims += 1
-        owners += 1
-        assert.equal(owners, 1)
-        await new Promise(setImmediate)
-        assert.equal(owners, 1)
-        owners -= 1
-        await release()
-      }
-    }
-    await Promise.all(Array.from({ length: 16 }, comeAndGo))
-    assert.equal((await readdir(directory)).length, 1)
   })
 
   async function leaveOwner(owner: unknown): Promise<void> {
@@ -250,10 +226,10 @@ describe('who owns a directory', () => {
 })
 
 describe('a killed process', () => {
-  it('loses nothing that it acknowledged, and leaves whole groups', async () => {
+  it('loses no acknowledged commit and leaves no partial group', async () => {
     const acknowledged: number[][] = []
     const { child, lines } = run('write')
-    while (acknowledged.length < 1500) acknowledged.push((await lineOf(lines)).split(' ').map(Number))
+    while (acknowledged.length < 1500) acknowledged.push((await nextLine(lines)).split(' ').map(Number))
     child.kill('SIGKILL')
     for (let line = await lines.next(); line.done !== true; line = await lines.next())
       acknowledged.push(line.value.split(' ').map(Number))
@@ -264,7 +240,7 @@ describe('a killed process', () => {
       assert.deepEqual([a?.version, b?.version], [String(version), String(version)])
       assert.deepEqual(await store.readLog(position, count), new Uint8Array(count * 32).fill(n % 251))
     }
-    // Also of what was not acknowledged: all of a commit or nothing.
+    // Commits that were not acknowledged are applied completely or not at all.
     const pairs = [await sortedNumbers(store, 'a'), await sortedNumbers(store, 'b')]
     assert.deepEqual(pairs[0], pairs[1])
     const [counter] = await store.get(['n'])
@@ -284,19 +260,19 @@ describe('a killed process', () => {
 })
 
 describe('an open that loses data', () => {
-  it('puts the files back when LevelDB comes up without its log', async () => {
-    await written()
-    const database = tampering((folder) => removeFiles(folder, /\.log$/))
+  it('restores the files if LevelDB opens without its log', async () => {
+    await writeStore()
+    const database = tamperedLevel((folder) => removeFiles(folder, /\.log$/))
     await assert.rejects(openLevelRecords(directory, { database }), {
       code: 'CORRUPT',
-      message: /version 1 .* reached 3 .*put back/s,
+      message: /version 1 .* reached version 3 .*restored/s,
     })
-    await holdsAll()
+    await assertComplete()
   })
 
-  it('puts the files back when LevelDB could not read its log, and went on without', async () => {
-    await written()
-    const database = tampering((folder) => {
+  it('restores the files if LevelDB could not read its log and continued without it', async () => {
+    await writeStore()
+    const database = tamperedLevel((folder) => {
       const [log = ''] = readdirSync(folder).filter((name) => name.endsWith('.log'))
       rmSync(join(folder, log))
       // Every read of a directory fails, as with EIO.
@@ -304,52 +280,52 @@ describe('an open that loses data', () => {
     })
     await assert.rejects(openLevelRecords(directory, { database }), {
       code: 'CORRUPT',
-      message: /version 1 .* reached 3/s,
+      message: /version 1 .* reached version 3/s,
     })
-    await holdsAll()
+    await assertComplete()
   })
 
-  it('puts the files back when LevelDB comes up empty', async () => {
-    await written()
-    const database = tampering((folder) => removeFiles(folder, EVERYTHING))
-    await assert.rejects(openLevelRecords(directory, { database }), { code: 'CORRUPT', message: /empty.*put back/s })
-    await holdsAll()
+  it('restores the files if LevelDB opens empty', async () => {
+    await writeStore()
+    const database = tamperedLevel((folder) => removeFiles(folder, ALL_FILES))
+    await assert.rejects(openLevelRecords(directory, { database }), { code: 'CORRUPT', message: /empty.*restored/s })
+    await assertComplete()
   })
 
-  it('also where no witness is left', async () => {
-    await written()
+  it('restores the files even if the high-water mark is missing', async () => {
+    await writeStore()
     await rm(join(directory, 'witness'))
-    const database = tampering((folder) => removeFiles(folder, EVERYTHING))
+    const database = tamperedLevel((folder) => removeFiles(folder, ALL_FILES))
     await assert.rejects(openLevelRecords(directory, { database }), { code: 'CORRUPT' })
-    await holdsAll()
+    await assertComplete()
   })
 
-  it('puts the files back when LevelDB fails', async () => {
-    await written()
-    const database = tampering((folder) => {
+  it('restores the files if LevelDB fails to open', async () => {
+    await writeStore()
+    const database = tamperedLevel((folder) => {
       removeFiles(folder, /^CURRENT$|\.log$/)
       writeFileSync(join(folder, 'CURRENT'), 'MANIFEST-999999\n')
     })
-    await assert.rejects(openLevelRecords(directory, { database }), { code: 'UNAVAILABLE', message: /put back/ })
-    await holdsAll()
+    await assert.rejects(openLevelRecords(directory, { database }), { code: 'UNAVAILABLE', message: /restored/ })
+    await assertComplete()
   })
 
-  it('is undone at the next one where the process died in the middle', async () => {
-    await written()
+  it('is undone by the next open if the process was killed during it', async () => {
+    await writeStore()
     const db = join(directory, 'db')
     await mkdir(join(directory, 'links'))
     for (const name of await readdir(db))
       if (!name.startsWith('LO')) await link(join(db, name), join(directory, 'links', name))
     removeFiles(db, /^(CURRENT|.*\.log)$/)
     for (const half of ['links.making', 'links.released']) await mkdir(join(directory, half))
-    await holdsAll()
+    await assertComplete()
   })
 
   it(
-    'keeps all data with any number of file descriptors left',
+    'loses no data, whatever the number of file descriptors left',
     { skip: process.platform === 'win32' && 'needs ulimit' },
     async () => {
-      await written()
+      await writeStore()
       const { child, lines } = run('starve', ['/bin/sh', '-c', 'ulimit -n 64; exec "$@"', 'sh'])
       const outcomes: string[] = []
       for (let line = await lines.next(); line.done !== true; line = await lines.next()) outcomes.push(line.value)
@@ -361,14 +337,14 @@ describe('an open that loses data', () => {
         outcomes.join('\n'),
       )
       assert.ok(outcomes.at(-1)?.endsWith('open'), outcomes.join('\n'))
-      await holdsAll()
+      await assertComplete()
     },
   )
 })
 
-describe('the witness', () => {
-  it('refuses a database that is behind it, and is believed no more when it is removed', async () => {
-    await written()
+describe('the high-water mark', () => {
+  it('rejects a database that is behind it, until it is removed', async () => {
+    await writeStore()
     const copy = join(root, 'older')
     const store = await openLevelRecords(directory)
     await backupLevelRecords(store, copy)
@@ -379,26 +355,26 @@ describe('the witness', () => {
     for (const name of await readdir(join(copy, 'db'))) await link(join(copy, 'db', name), join(directory, 'db', name))
     await assert.rejects(openLevelRecords(directory), { code: 'CORRUPT', message: /remove .*witness/ })
     await rm(join(directory, 'witness'))
-    await holdsAll()
+    await assertComplete()
   })
 
-  it('still says that there was something when it is torn', async () => {
-    await written()
+  it('shows that the store held data even if it is torn', async () => {
+    await writeStore()
     await writeFile(join(directory, 'witness'), '0000000')
-    const database = tampering((folder) => removeFiles(folder, EVERYTHING))
+    const database = tamperedLevel((folder) => removeFiles(folder, ALL_FILES))
     await assert.rejects(openLevelRecords(directory, { database }), { code: 'CORRUPT' })
-    await holdsAll()
+    await assertComplete()
   })
 })
 
 describe('a backup', () => {
-  it('is one snapshot, taken while commits go on', async () => {
+  it('is one snapshot, although commits continue meanwhile', async () => {
     const store = await openLevelRecords(directory)
     const key = (n: number) => String(n).padStart(6, '0')
     let committed = 0
-    let going = true
+    let isWriting = true
     const writing = (async () => {
-      while (going) {
+      while (isWriting) {
         committed += 1
         await put(store, `a/${key(committed)}`, `b/${key(committed)}`)
       }
@@ -406,7 +382,7 @@ describe('a backup', () => {
     while (committed < 200) await new Promise(setImmediate)
     const before = committed - 1
     await backupLevelRecords(store, join(root, 'copy'))
-    going = false
+    isWriting = false
     await writing
     await assert.rejects(backupLevelRecords(store, join(root, 'copy')), { code: 'CONFIG_ERROR' })
     await store.close()

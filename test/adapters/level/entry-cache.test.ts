@@ -16,38 +16,37 @@ const entry = (key: string, version: number, bytes = 3): Entry => ({
   version: versionOf(version),
 })
 
-describe('HotEntries', () => {
-  it('gives what was noted last, or nothing', () => {
+describe('EntryCache', () => {
+  it('returns the entry that was set last, or nothing', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat({ max: 999 }), fc.nat({ max: 255 }), fc.boolean())), (steps) => {
-        const hot = new EntryCache()
-        const noted = new Map<string, Entry>()
-        for (const [number, version, drop] of steps) {
+        const cache = new EntryCache()
+        const latest = new Map<string, Entry>()
+        for (const [number, version, isDeleted] of steps) {
           const key = `k/${number}`
-          if (drop) hot.drop(key)
-          else hot.note(entry(key, version))
-          if (drop) noted.delete(key)
-          else noted.set(key, entry(key, version))
-          const found = hot.get(key)
-          assert.deepEqual(found, noted.get(key))
+          if (isDeleted) cache.delete(key)
+          else cache.set(entry(key, version))
+          if (isDeleted) latest.delete(key)
+          else latest.set(key, entry(key, version))
+          assert.deepEqual(cache.get(key), latest.get(key))
         }
         for (let number = 0; number <= 999; number++) {
-          const found = hot.get(`k/${number}`)
-          if (found !== undefined) assert.deepEqual(found, noted.get(`k/${number}`))
+          const cached = cache.get(`k/${number}`)
+          if (cached !== undefined) assert.deepEqual(cached, latest.get(`k/${number}`))
         }
       }),
     )
   })
 
-  it('holds bytes that nobody else has, and no large ones', () => {
-    const hot = new EntryCache()
-    const given = entry('a', 1)
-    hot.note(given)
-    given.value.fill(9)
-    hot.get('a')?.value.fill(8)
-    assert.deepEqual(hot.get('a'), entry('a', 1))
-    hot.note(entry('b', 1, 513))
-    assert.equal(hot.get('b'), undefined)
+  it('copies the bytes, and does not cache large entries', () => {
+    const cache = new EntryCache()
+    const original = entry('a', 1)
+    cache.set(original)
+    original.value.fill(9)
+    cache.get('a')?.value.fill(8)
+    assert.deepEqual(cache.get('a'), entry('a', 1))
+    cache.set(entry('b', 1, 513))
+    assert.equal(cache.get('b'), undefined)
   })
 })
 
@@ -57,29 +56,30 @@ describe('reads while groups are written', () => {
     for (const directory of directories) await rm(directory, { recursive: true })
   })
 
-  it('never go back, whichever key they ask for', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'er-hot-'))
+  it('never return an older value, whichever keys they request', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'er-cache-'))
     directories.push(directory)
     const store = await openLevelRecords(directory)
     let acknowledged = 0
-    let writing = true
+    let isWriting = true
     const write = async () => {
       for (let n = 1; n <= 200; n++) {
         const value = encodeUtf8(String(n))
         assert.ok((await store.commit({ writes: ['x', 'y'].map((key) => ({ key, value })) })).ok)
         acknowledged = n
       }
-      writing = false
+      isWriting = false
     }
-    const numberOf = (found: Entry | undefined) => Number(found === undefined ? 0 : Buffer.from(found.value).toString())
+    const numberOf = (current: Entry | undefined) =>
+      Number(current === undefined ? 0 : Buffer.from(current.value).toString())
     const read = async () => {
       let [last, rounds] = [0, 0]
-      for (; writing; rounds++) {
+      for (; isWriting; rounds++) {
         for (const key of ['x', 'y', 'x']) {
-          const least = Math.max(last, acknowledged)
-          const [found] = await store.get([key])
-          last = numberOf(found)
-          assert.ok(last >= least, `${key} went back from ${least} to ${last}`)
+          const minimum = Math.max(last, acknowledged)
+          const [current] = await store.get([key])
+          last = numberOf(current)
+          assert.ok(last >= minimum, `${key} went back from ${minimum} to ${last}`)
         }
         const [x, y] = await store.get(['x', 'y'])
         assert.equal(numberOf(x), numberOf(y))

@@ -7,8 +7,9 @@ import type { RecordStore } from '../../../core/ports.ts'
 
 type Fault = 'not applied' | 'applied'
 
-interface Faults {
-  /** What the next write does before it fails. */
+/** The calls that fail next, each once. */
+interface PlannedFaults {
+  /** The next write fails before or after it is applied. */
   write?: Fault
   /** The next read fails. */
   read?: true
@@ -17,8 +18,8 @@ interface Faults {
 const memoryLevel = (): LevelDatabase =>
   new MemoryLevel<string, Uint8Array>({ keyEncoding: 'utf8', valueEncoding: 'view' })
 
-/** The database, failing once where it is told to. */
-function faulty(db: LevelDatabase, faults: Faults): LevelDatabase {
+/** The database, with calls that fail as planned. */
+function faultyLevel(db: LevelDatabase, faults: PlannedFaults): LevelDatabase {
   const batch = () => {
     const real = db.batch()
     const write = real.write.bind(real)
@@ -30,20 +31,20 @@ function faulty(db: LevelDatabase, faults: Faults): LevelDatabase {
     }
     return real
   }
-  const failing =
-    (read: unknown) =>
-    (...args: unknown[]) => {
+  const faultyRead =
+    (read: Function) =>
+    (...args: unknown[]): unknown => {
       const fails = faults.read
       delete faults.read
       if (fails === true) throw new Error('IO error: too many open files')
-      return Reflect.apply(read as () => unknown, db, args) as unknown
+      return Reflect.apply(read, db, args)
     }
   return new Proxy(db, {
     get(target, name) {
       if (name === 'batch') return batch
       const member: unknown = Reflect.get(target, name, target)
-      if (name === 'getMany' || name === 'getSync') return failing(member)
-      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+      if (typeof member !== 'function') return member
+      return name === 'getMany' || name === 'getSync' ? faultyRead(member) : member.bind(target)
     },
   })
 }
@@ -66,15 +67,15 @@ describe('a write that fails', () => {
   for (const fault of ['not applied', 'applied'] as const) {
     it(`and was ${fault} poisons the store until it is opened again`, async () => {
       const db = memoryLevel()
-      const faults: Faults = {}
-      const store = await LevelRecords.open(faulty(db, faults))
+      const faults: PlannedFaults = {}
+      const store = await LevelRecords.open(faultyLevel(db, faults))
       assert.ok((await put(store, 'a')).ok)
 
       faults.write = fault
       const group = [put(store, 'b'), put(store, 'c')]
       for (const commit of group) await assert.rejects(commit, { code: 'UNKNOWN_OUTCOME' })
       for (const key of ['d', 'e']) await assert.rejects(put(store, key), { code: 'STORE_POISONED' })
-      assert.ok((await keysOf(store)).includes('a'), 'reads go on')
+      assert.ok((await keysOf(store)).includes('a'), 'reads still work')
       assert.equal((await store.readLog(0, 1))[0], 'a'.charCodeAt(0))
 
       await store.close()
@@ -92,11 +93,11 @@ describe('a write that fails', () => {
     })
   }
 
-  it('refuses those that waited behind it, too', async () => {
-    const faults: Faults = {}
-    const store = await LevelRecords.open(faulty(memoryLevel(), faults))
+  it('also rejects the commits that wait for the next group', async () => {
+    const faults: PlannedFaults = {}
+    const store = await LevelRecords.open(faultyLevel(memoryLevel(), faults))
     faults.write = 'not applied'
-    // More than one group holds.
+    // More commits than fit in one group.
     const codes = await Promise.all(
       Array.from({ length: 2000 }, (_, i) =>
         store.commit({ writes: [{ key: `k/${i}`, value: new Uint8Array() }] }).then(
@@ -111,10 +112,10 @@ describe('a write that fails', () => {
   })
 })
 
-describe('a fault before anything is written', () => {
-  it('changes nothing, and the next commit is taken', async () => {
-    const faults: Faults = {}
-    const store = await LevelRecords.open(faulty(memoryLevel(), faults))
+describe('an error before anything is written', () => {
+  it('changes nothing, and the next commit succeeds', async () => {
+    const faults: PlannedFaults = {}
+    const store = await LevelRecords.open(faultyLevel(memoryLevel(), faults))
     faults.read = true
     await assert.rejects(put(store, 'a'), { code: 'UNAVAILABLE' })
     faults.read = true
@@ -124,7 +125,7 @@ describe('a fault before anything is written', () => {
     await store.close()
   })
 
-  it('is CLOSED where the database was closed behind the store’s back', async () => {
+  it('is CLOSED if something else closed the database', async () => {
     const db = memoryLevel()
     const store = await LevelRecords.open(db)
     await db.close()
@@ -134,11 +135,11 @@ describe('a fault before anything is written', () => {
   })
 })
 
-describe('opening checks that the last group is wholly there', () => {
+describe('opening checks that the last group is complete', () => {
   const entry = (n: number): Uint8Array => new Uint8Array(32).fill(n)
 
-  /** A store of 600 log entries in two full rows and two pieces, closed. */
-  async function written(): Promise<LevelDatabase> {
+  /** A closed store of 600 log entries: two full rows, and smaller rows of an unfinished block. */
+  async function writeDatabase(): Promise<LevelDatabase> {
     const db = memoryLevel()
     const store = await LevelRecords.open(db)
     const append = Buffer.alloc(590 * 32)
@@ -151,32 +152,32 @@ describe('opening checks that the last group is wholly there', () => {
   }
 
   const damages: readonly (readonly [string, (db: LevelDatabase) => Promise<void>])[] = [
-    ['its head is gone', (db) => db.del(HEAD_KEY, BY_TEXT)],
-    ['its head cannot be read', (db) => db.put(HEAD_KEY, new Uint8Array(33), BY_TEXT)],
-    ['a full row is gone', (db) => db.del(logRowKey(256), BY_TEXT)],
-    ['the last piece is gone', (db) => db.del(logRowKey(599), BY_TEXT)],
-    ['a piece in the middle is gone', (db) => db.del(logRowKey(595), BY_TEXT)],
+    ['its head is missing', (db) => db.del(HEAD_KEY, BY_TEXT)],
+    ['its head cannot be decoded', (db) => db.put(HEAD_KEY, new Uint8Array(33), BY_TEXT)],
+    ['a full row is missing', (db) => db.del(logRowKey(256), BY_TEXT)],
+    ['the last row is missing', (db) => db.del(logRowKey(599), BY_TEXT)],
+    ['a row of the last block is missing', (db) => db.del(logRowKey(595), BY_TEXT)],
     ['a row is cut short', (db) => db.put(logRowKey(256), new Uint8Array(255 * 32), BY_TEXT)],
-    ['a row is no multiple of 32', (db) => db.put(logRowKey(599), new Uint8Array(33), BY_TEXT)],
+    ['a row is not a multiple of 32 bytes', (db) => db.put(logRowKey(599), new Uint8Array(33), BY_TEXT)],
     ['the log runs beyond its head', (db) => db.put(logRowKey(600), entry(9), BY_TEXT)],
-    ['an index row is gone', (db) => db.del(positionKey(entry(4)), BY_BYTES)],
+    ['a position is missing', (db) => db.del(positionKey(entry(4)), BY_BYTES)],
   ]
   for (const [name, damage] of damages) {
-    it(`and throws CORRUPT where ${name}`, async () => {
-      const db = await written()
+    it(`and throws CORRUPT if ${name}`, async () => {
+      const db = await writeDatabase()
       await damage(db)
       await assert.rejects(LevelRecords.open(db), { code: 'CORRUPT' })
     })
   }
 
-  it('and takes what is whole', async () => {
-    const store = await LevelRecords.open(await written())
+  it('and accepts a complete database', async () => {
+    const store = await LevelRecords.open(await writeDatabase())
     assert.equal(await store.logSize(), 600)
     assert.deepEqual(await store.positionsOf([entry(4)]), [594])
     await store.close()
   })
 
-  it('and refuses an empty database that must not be', async () => {
+  it('and rejects an empty database that must exist', async () => {
     await assert.rejects(LevelRecords.open(memoryLevel(), { mustExist: true }), { code: 'CORRUPT' })
   })
 })

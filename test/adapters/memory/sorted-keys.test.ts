@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { SortedKeys } from '../../../adapters/memory/sorted-keys.ts'
 
 describe('SortedKeys', () => {
-  it('holds what a sorted array holds, also over many chunks', () => {
+  it('holds the same keys as a sorted array, also over many chunks', () => {
     const name = fc.nat({ max: 2999 }).map((n) => `k/${n.toString(36)}`)
     const change = fc.record({ key: name, add: fc.boolean() })
     fc.assert(
@@ -37,7 +37,7 @@ describe('SortedKeys', () => {
     )
   })
 
-  it('is empty again', () => {
+  it('is empty after its last key was deleted', () => {
     const keys = new SortedKeys()
     keys.delete('none')
     keys.add('a')

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { mkdir, readdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { claimDirectory } from '../../../adapters/files/index.ts'
+import { isRegistryError } from '../../../core/errors.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+// What processes do to each other is tested with a store: test/adapters/level/directory.test.ts.
+describe('a claimed directory', () => {
+  it('is rejected with the pid of its owner until it is released', async (t) => {
+    const directory = await temporaryFor(t)
+    const release = await claimDirectory(directory)
+    await assert.rejects(claimDirectory(directory), {
+      code: 'STORE_LOCKED',
+      message: /this process has it open already/,
+    })
+    await release()
+    await (
+      await claimDirectory(directory)
+    )()
+  })
+
+  it('is released even if it was renamed meanwhile', async (t) => {
+    const root = await temporaryFor(t)
+    const [directory, away] = [join(root, 'data'), join(root, 'away')]
+    await mkdir(directory)
+    const release = await claimDirectory(directory)
+    await rename(directory, away)
+    await release()
+    await rename(away, directory)
+    await (
+      await claimDirectory(directory)
+    )()
+  })
+
+  it('has at most one owner, however many claim and release it', async (t) => {
+    const directory = await temporaryFor(t)
+    let owners = 0
+    let claims = 0
+    const claimRepeatedly = async (): Promise<void> => {
+      while (claims < 80) {
+        const release = await claimDirectory(directory).catch((error: unknown) => {
+          assert.ok(isRegistryError(error, 'STORE_LOCKED'), String(error))
+        })
+        if (release === undefined) continue
+        claims += 1
+        owners += 1
+        assert.equal(owners, 1)
+        await new Promise(setImmediate)
+        assert.equal(owners, 1)
+        owners -= 1
+        await release()
+      }
+    }
+    await Promise.all(Array.from({ length: 16 }, claimRepeatedly))
+    assert.equal((await readdir(directory)).length, 1)
+  })
+})
