@@ -1,13 +1,15 @@
 import { fromBase64, toBase64 } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
-import { HASH_BYTES } from './tree/hasher.ts'
 import { openNote, parseNote } from './note.ts'
+import { HASH_BYTES } from './tree/hasher.ts'
 
 /**
- * Checkpoints, https://c2sp.org/tlog-checkpoint: a signed note whose text is `ORIGIN\nSIZE\nBASE64(root)\n`. Ours carry exactly
- * one signature, by the origin's own key, and no extension lines; cosignatures are kept beside them.
+ * A checkpoint (https://c2sp.org/tlog-checkpoint): the size and root of a log's tree. It is published as a signed note with the
+ * text `ORIGIN\nSIZE\nBASE64(root)\n`. The notes here have exactly one signature, by a key that is named like the origin, and no
+ * extension lines.
  */
 export interface Checkpoint {
+  /** Names the log, for example `example.org/log`. */
   readonly origin: string
   /** Leaves of the tree. */
   readonly size: number
@@ -15,36 +17,47 @@ export interface Checkpoint {
   readonly root: Uint8Array
 }
 
-const refuse = (why: string): RegistryError =>
-  new RegistryError('VERIFICATION_FAILED', `Not a checkpoint of this kind: ${why}`)
+const verificationError = (why: string): RegistryError =>
+  new RegistryError('VERIFICATION_FAILED', `Not a checkpoint with one signature: ${why}`)
 
-/** The three lines that are signed. */
+/** The text of a checkpoint that is signed: three lines. Pass it to `NoteSigner.signNote`. */
 export const checkpointText = ({ origin, size, root }: Checkpoint): string => `${origin}\n${size}\n${toBase64(root)}\n`
 
 function parseCheckpointText(text: string): Checkpoint {
   const [origin = '', size = '', rootText = '', end, ...more] = text.split('\n')
-  if (origin === '' || end !== '' || more.length > 0) throw refuse('its text has three lines')
-  // Decimal without leading zeros, so that one tree has one text.
+  if (origin === '' || end !== '' || more.length > 0) throw verificationError('the text must have three lines')
+  // Decimal without leading zeros, so that a tree has only one text.
   if (!/^(?:0|[1-9][0-9]{0,15})$/.test(size) || !Number.isSafeInteger(Number(size)))
-    throw refuse('its size is no plain number')
+    throw verificationError('the size must be a decimal number without leading zeros, at most 2^53 - 1')
   const root = fromBase64(rootText)
-  if (root?.length !== HASH_BYTES) throw refuse('its root is not the base64 of 32 bytes')
+  if (root?.length !== HASH_BYTES) throw verificationError('the root must be the base64 of 32 bytes')
   return { origin, size: Number(size), root }
 }
 
-/** Parses a whole signed checkpoint without checking the signature. From anybody: throws `VERIFICATION_FAILED`. */
+/**
+ * Parses a signed checkpoint without verifying the signature.
+ *
+ * @param note The whole signed note. It may come from an attacker.
+ * @throws `VERIFICATION_FAILED` if it is not a checkpoint with one signature by its origin.
+ */
 export function parseCheckpoint(note: string): Checkpoint {
   const { text, signatures } = parseNote(note)
   const checkpoint = parseCheckpointText(text)
   if (signatures.length !== 1 || signatures[0]?.name !== checkpoint.origin)
-    throw refuse('it has one signature, by its origin')
+    throw verificationError('it must have one signature, by its origin')
   return checkpoint
 }
 
-/** What a checkpoint says, if this verifier key signed it and its origin is the key's name. Throws `VERIFICATION_FAILED`. */
+/**
+ * Verifies a signed checkpoint and returns its content.
+ *
+ * @param note The whole signed note. It may come from an attacker.
+ * @param verifierKey The C2SP verifier key of the log, `NAME+HASH+BASE64`. Its name must be the origin.
+ * @throws `VERIFICATION_FAILED` if it is not a checkpoint, or this key did not sign it.
+ */
 export function verifyCheckpoint(note: string, verifierKey: string): Checkpoint {
   const checkpoint = parseCheckpoint(note)
-  // The name in the only signature is the origin, so a key of another name finds no signature of its own.
+  // The only signature is named like the origin. So a key with another name finds no signature of its own, and throws.
   openNote(note, verifierKey)
   return checkpoint
 }

@@ -1,10 +1,10 @@
 import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
-import { concatBytes, encodeUtf8, equalBytes, fromBase64, fromHex, sha256Of, toBase64, toHex } from '../bytes.ts'
+import { concatBytes, encodeUtf8, equalBytes, fromBase64, sha256Of, toBase64, toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 
 /**
- * Signed notes with Ed25519 keys, https://c2sp.org/signed-note: a text that ends in a newline, an empty line, and
- * signature lines `— NAME BASE64(key id ‖ signature)`.
+ * Signed notes (https://c2sp.org/signed-note) with Ed25519 keys: a text that ends in a newline, an empty line, and signature
+ * lines `— NAME BASE64(key id ‖ signature)`.
  */
 
 const ED25519 = 0x01
@@ -14,19 +14,20 @@ const SIGNATURE_BYTES = 64
 const SEED_BYTES = 32
 const SIGNATURE_MARK = '— '
 
-/** Longest note that is parsed, in UTF-16 code units. Ours are below 1,000; there is room for cosignatures. */
+/** The longest note that is parsed, in UTF-16 code units. A checkpoint has less than 1,000, so there is room for cosignatures. */
 export const MAX_NOTE_LENGTH = 64 * 1024
 const MAX_SIGNATURES = 100
 
-/** Who may have signed a note. */
+/** A parsed verifier key: the name and public key of a signer. */
 export interface VerifierKey {
   readonly name: string
-  /** 4 bytes: the first of SHA-256(name ‖ 0x0A ‖ 0x01 ‖ public key). */
+  /** 4 bytes: the first ones of SHA-256(name ‖ 0x0A ‖ 0x01 ‖ public key). */
   readonly keyId: Uint8Array
-  /** Raw Ed25519, 32 bytes. */
+  /** Raw Ed25519 public key, 32 bytes. */
   readonly publicKey: Uint8Array
 }
 
+/** One signature of a note. */
 export interface NoteSignature {
   readonly name: string
   /** 4 bytes. */
@@ -34,25 +35,27 @@ export interface NoteSignature {
   readonly signature: Uint8Array
 }
 
+/** A parsed note. Its signatures are not verified. */
 export interface SignedNote {
-  /** What is signed, with its last newline. */
+  /** The signed text, with its last newline. */
   readonly text: string
-  /** At least one; nothing is verified yet. */
+  /** At least one. */
   readonly signatures: readonly NoteSignature[]
 }
 
+/** Signs notes with one key. */
 export interface NoteSigner {
-  /** `name+hash+base64`, as C2SP writes a verifier key. */
+  /** The C2SP verifier key `NAME+HASH+BASE64`. Give it to those who verify. */
   readonly verifierKey: string
-  /** Raw, 32 bytes. */
+  /** Raw Ed25519 public key, 32 bytes. */
   readonly publicKey: Uint8Array
-  /** The Ed25519 signature of any bytes, 64 bytes, the same each time. */
+  /** The Ed25519 signature of any bytes: 64 bytes, the same each time. */
   sign(bytes: Uint8Array): Uint8Array
-  /** The whole note over a text that ends in a newline, with this one signature. */
+  /** The whole note with this one signature. Throws a `RangeError` unless the text ends in a newline. */
   signNote(text: string): string
 }
 
-const refuse = (why: string): RegistryError => new RegistryError('VERIFICATION_FAILED', `Not a signed note: ${why}`)
+const verificationError = (why: string): RegistryError => new RegistryError('VERIFICATION_FAILED', why)
 
 const isKeyName = (name: string): boolean => name !== '' && name.isWellFormed() && !/[\s+\p{Cc}]/u.test(name)
 
@@ -60,35 +63,54 @@ function keyIdOf(name: string, publicKey: Uint8Array): Uint8Array {
   return sha256Of(encodeUtf8(`${name}\n`), Uint8Array.of(ED25519), publicKey).subarray(0, KEY_ID_BYTES)
 }
 
-/** The verifier key of a name and a raw Ed25519 public key, in text. */
+/**
+ * Writes a C2SP verifier key, `NAME+HASH+BASE64`.
+ *
+ * @param name Not empty, without spaces, plus signs and control characters.
+ * @param publicKey Raw Ed25519 public key, 32 bytes.
+ * @throws a `RangeError` for any other name or length.
+ */
 export function formatVerifierKey(name: string, publicKey: Uint8Array): string {
   if (!isKeyName(name))
-    throw new RangeError('A key name is not empty and holds no spaces, no plus signs and no control characters')
-  if (publicKey.length !== PUBLIC_KEY_BYTES) throw new RangeError('An Ed25519 public key has 32 bytes')
+    throw new RangeError('A key name must not be empty or contain spaces, plus signs or control characters')
+  if (publicKey.length !== PUBLIC_KEY_BYTES)
+    throw new RangeError(`An Ed25519 public key must have 32 bytes, got ${publicKey.length}`)
   return `${name}+${toHex(keyIdOf(name, publicKey))}+${toBase64(concatBytes(Uint8Array.of(ED25519), publicKey))}`
 }
 
-/** Parses a verifier key. Throws `VERIFICATION_FAILED` where it is none, is not Ed25519, or its hash is not its own. */
+/**
+ * Parses a C2SP verifier key, `NAME+HASH+BASE64`.
+ *
+ * @throws `VERIFICATION_FAILED` if it is malformed, is not an Ed25519 key, or its hash does not match its name and key.
+ */
 export function parseVerifierKey(text: string): VerifierKey {
   const [, name = '', hash = '', data = ''] = /^([^+]*)\+([0-9a-f]{8})\+(.*)$/s.exec(text) ?? []
   const bytes = fromBase64(data)
   if (!isKeyName(name) || bytes?.length !== 1 + PUBLIC_KEY_BYTES || bytes[0] !== ED25519)
-    throw new RegistryError('VERIFICATION_FAILED', 'Not an Ed25519 verifier key: it has the form NAME+HASH+BASE64')
+    throw verificationError('Not an Ed25519 verifier key: expected NAME+HASH+BASE64')
   const publicKey = bytes.subarray(1)
   const keyId = keyIdOf(name, publicKey)
   if (toHex(keyId) !== hash)
-    throw new RegistryError('VERIFICATION_FAILED', 'The hash in the verifier key is not that of its name and key')
+    throw verificationError('The hash in the verifier key does not match its name and public key')
   return { name, keyId, publicKey }
 }
 
-/** Parses a note from anybody, without checking a signature. Throws `VERIFICATION_FAILED`. */
+/**
+ * Parses a note without verifying its signatures.
+ *
+ * @param note May come from an attacker.
+ * @throws `VERIFICATION_FAILED` if it is not a signed note.
+ */
 export function parseNote(note: string): SignedNote {
-  if (note.length > MAX_NOTE_LENGTH) throw refuse('it is too long')
-  if (!note.isWellFormed() || /[^\P{Cc}\n]/u.test(note)) throw refuse('it holds control characters')
+  if (note.length > MAX_NOTE_LENGTH)
+    throw verificationError(`Not a signed note: it has more than ${MAX_NOTE_LENGTH} characters`)
+  if (!note.isWellFormed() || /[^\P{Cc}\n]/u.test(note))
+    throw verificationError('Not a signed note: it contains control characters')
   const split = note.lastIndexOf('\n\n')
-  if (split < 0 || !note.endsWith('\n')) throw refuse('it has no signature lines')
+  if (split < 0 || !note.endsWith('\n')) throw verificationError('Not a signed note: it has no signature lines')
   const lines = note.slice(split + 2, -1).split('\n')
-  if (lines.length > MAX_SIGNATURES) throw refuse('it has too many signatures')
+  if (lines.length > MAX_SIGNATURES)
+    throw verificationError(`Not a signed note: it has more than ${MAX_SIGNATURES} signatures`)
   return { text: note.slice(0, split + 1), signatures: lines.map(parseSignatureLine) }
 }
 
@@ -98,32 +120,41 @@ function parseSignatureLine(line: string): NoteSignature {
     : []
   const bytes = fromBase64(data)
   if (!isKeyName(name) || more.length > 0 || bytes === undefined || bytes.length <= KEY_ID_BYTES)
-    throw refuse('a signature line is malformed')
+    throw verificationError('Not a signed note: a signature line is malformed')
   return { name, keyId: bytes.subarray(0, KEY_ID_BYTES), signature: bytes.subarray(KEY_ID_BYTES) }
 }
 
 /**
- * The text of a note that this key signed. Signatures of others are passed over, as C2SP wants; one by this key's name and
- * id that does not hold refuses the note. Throws `VERIFICATION_FAILED`.
+ * Verifies that a key signed a note, and returns the signed text. Signatures by other keys are ignored, as C2SP specifies.
+ *
+ * @param note The whole note. It may come from an attacker.
+ * @param verifierKey The C2SP verifier key, `NAME+HASH+BASE64`.
+ * @throws `VERIFICATION_FAILED` if the note is malformed, has no signature by this key, or one that does not verify.
  */
 export function openNote(note: string, verifierKey: string): string {
   const key = parseVerifierKey(verifierKey)
   const { text, signatures } = parseNote(note)
   const own = signatures.filter(({ name, keyId }) => name === key.name && equalBytes(keyId, key.keyId))
-  if (own.length === 0) throw new RegistryError('VERIFICATION_FAILED', `The note has no signature by ${key.name}`)
+  if (own.length === 0) throw verificationError(`The note has no signature by ${key.name}`)
   for (const { signature } of own)
     if (!verifySignature(key.publicKey, encodeUtf8(text), signature))
-      throw new RegistryError('VERIFICATION_FAILED', `The note's signature by ${key.name} does not verify`)
+      throw verificationError(`The note's signature by ${key.name} does not verify`)
   return text
 }
 
-/** True where the Ed25519 signature of these bytes holds under this raw public key. */
+/** Whether an Ed25519 signature (64 bytes) of these bytes verifies with this raw public key (32 bytes). Never throws. */
 export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
   if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return false
   return verify(null, bytes, publicKeyObject(publicKey), signature)
 }
 
-/** Signs with the Ed25519 key of a 32-byte seed (RFC 8032 § 5.1.5) under a name. */
+/**
+ * Makes a signer from an Ed25519 seed (RFC 8032 § 5.1.5).
+ *
+ * @param name The key's name, for a checkpoint the origin of the log.
+ * @param seed 32 secret random bytes.
+ * @throws a `RangeError` for a name that no verifier key can have, or a seed of another length.
+ */
 export function createNoteSigner(name: string, seed: Uint8Array): NoteSigner {
   const privateKey = privateKeyOfSeed(seed)
   const publicKey = rawPublicKey(privateKey)
@@ -134,21 +165,21 @@ export function createNoteSigner(name: string, seed: Uint8Array): NoteSigner {
     publicKey,
     sign: signBytes,
     signNote(text) {
-      if (!text.endsWith('\n')) throw new RangeError("A note's text ends in a newline")
+      if (!text.endsWith('\n')) throw new RangeError("A note's text must end in a newline")
       return `${text}\n${SIGNATURE_MARK}${name} ${toBase64(concatBytes(keyId, signBytes(encodeUtf8(text))))}\n`
     },
   }
 }
 
-/** The raw public key of a seed. */
+/** The raw Ed25519 public key (32 bytes) of a seed. Throws a `RangeError` unless the seed has 32 bytes. */
 export const publicKeyOfSeed = (seed: Uint8Array): Uint8Array => rawPublicKey(privateKeyOfSeed(seed))
 
-// RFC 8410 § 7 and § 4: what stands before the 32 bytes of an Ed25519 seed in PKCS #8, and of a public key in SPKI.
-const PKCS8_PREFIX = fromHex('302e020100300506032b657004220420') as Uint8Array
-const SPKI_PREFIX = fromHex('302a300506032b6570032100') as Uint8Array
+// RFC 8410 § 7 and § 4: the bytes before an Ed25519 seed in PKCS #8, and before a public key in SPKI.
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
+const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 
 function privateKeyOfSeed(seed: Uint8Array): KeyObject {
-  if (seed.length !== SEED_BYTES) throw new RangeError('An Ed25519 seed has 32 bytes')
+  if (seed.length !== SEED_BYTES) throw new RangeError(`An Ed25519 seed must have 32 bytes, got ${seed.length}`)
   return createPrivateKey({ key: Buffer.from(concatBytes(PKCS8_PREFIX, seed)), format: 'der', type: 'pkcs8' })
 }
 

@@ -172,7 +172,7 @@ function checkInclusion(document: UntrustedObject, merkle: UntrustedObject): voi
   const [leafIndex, treeSize] = [asCount(merkle['leafIndex'], 'leafIndex'), asCount(merkle['treeSize'], 'treeSize')]
   const items = asArray(merkle['proof'], 'proof').map((item) => asObject(item, 'A proof item'))
   const hashes = items.map(({ hash }) => hash)
-  const root = rootFromInclusionProof(leaf, leafIndex, treeSize, asHashes(hashes, 'proof'))
+  const root = rootFromInclusionProof({ leafHash: leaf, leafIndex, treeSize, proof: asHashes(hashes, 'proof') })
   if (root === undefined)
     throw verificationError('The inclusion proof does not have the length for this leaf and tree size')
   if (!equalBytes(root, asHash(merkle['merkleRoot'], 'merkleRoot')))
@@ -197,9 +197,12 @@ function checkLaterCheckpoint(proven: unknown, stampOrAnchor: unknown, { verifie
   if (signed.size !== asCount(later['treeSize'], 'treeSize')) throw verificationError('The checkpoint has another size')
   if (later['merkleRoot'] !== undefined && !equalBytes(signed.root, asHash(later['merkleRoot'], 'merkleRoot')))
     throw verificationError('The checkpoint has another root')
-  const size = asCount(merkle['treeSize'], 'treeSize')
-  const root = asHash(merkle['merkleRoot'], 'merkleRoot')
-  if (!verifyConsistency(size, signed.size, asHashes(later['consistency'], 'consistency'), root, signed.root))
+  const from = {
+    fromSize: asCount(merkle['treeSize'], 'treeSize'),
+    fromRoot: asHash(merkle['merkleRoot'], 'merkleRoot'),
+  }
+  const proof = asHashes(later['consistency'], 'consistency')
+  if (!verifyConsistency({ ...from, toSize: signed.size, toRoot: signed.root, proof }))
     throw verificationError('The consistency proof does not lead to the checkpoint')
 }
 

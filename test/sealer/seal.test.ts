@@ -132,18 +132,14 @@ describe('sealing', () => {
     for (const size of [65_535, 65_536, 65_537])
       for (const position of [0, 255, 256, 65_279, 65_534]) {
         const proof = await bench.reader.inclusionProof(position, size)
-        assert.ok(
-          verifyInclusion(
-            leafHash(entries[position] as Uint8Array),
-            position,
-            size,
-            proof,
-            await bench.reader.rootAt(size),
-          ),
-        )
+        const leaf = leafHash(entries[position] as Uint8Array)
+        const root = await bench.reader.rootAt(size)
+        assert.ok(verifyInclusion({ leafHash: leaf, leafIndex: position, treeSize: size, proof, root }))
       }
-    const [a, b] = [await bench.reader.rootAt(65_535), await bench.reader.rootAt(65_537)]
-    assert.ok(verifyConsistency(65_535, 65_537, await bench.reader.consistencyProof(65_535, 65_537), a, b))
+    const [fromSize, toSize] = [65_535, 65_537]
+    const [fromRoot, toRoot] = [await bench.reader.rootAt(fromSize), await bench.reader.rootAt(toSize)]
+    const proof = await bench.reader.consistencyProof(fromSize, toSize)
+    assert.ok(verifyConsistency({ fromSize, fromRoot, toSize, toRoot, proof }))
   })
 
   it('reads a bounded number of entries and records, however large the tree is', async () => {

@@ -2,11 +2,11 @@ import { leafHash, nodeHash } from '../../core/log/tree/hasher.ts'
 import type { NodeSource } from '../../core/log/tree/range.ts'
 import { sha256Of, u64 } from '../../core/bytes.ts'
 
-/** `count` different entries of 32 bytes, the same each time. */
+/** `count` different entries of 32 bytes. The same arguments give the same entries. */
 export const sampleEntries = (count: number, seed = 0): readonly Uint8Array[] =>
   Array.from({ length: count }, (_, i) => sha256Of(u64(seed), u64(i)))
 
-/** Every complete node over the entries, level by level, made one at a time. */
+/** A source of every complete node over the entries, built level by level. */
 export function nodeTable(entries: readonly Uint8Array[]): NodeSource {
   const levels: Uint8Array[][] = [entries.map(leafHash)]
   for (let row = levels[0] as Uint8Array[]; row.length > 1; row = levels.at(-1) as Uint8Array[]) {

@@ -1,14 +1,15 @@
 import { emptyRoot, nodeHash } from './hasher.ts'
 
 /**
- * A tree that grows leaf by leaf and knows its root, holding only the complete subtrees at its right edge (at most one a level): for
- * reading a whole log in bounded memory.
+ * Computes the root of a tree leaf by leaf, in bounded memory. It keeps only the complete subtrees at the right edge, at most
+ * one for each level, so it cannot make proofs. Use it to read a whole log once.
  */
 export class TreeAccumulator {
-  /** Complete subtrees from left to right, ever smaller: one for each bit of the size. */
+  /** Complete subtrees from left to right, from large to small: one for each bit that is set in the size. */
   readonly #subtrees: Uint8Array[] = []
   #size = 0
 
+  /** Leaves added so far. */
   get size(): number {
     return this.#size
   }
@@ -16,20 +17,16 @@ export class TreeAccumulator {
   /** Adds one leaf hash, 32 bytes. */
   add(leaf: Uint8Array): void {
     let hash = leaf
-    // As in adding 1 to a binary number: every full subtree of the same size joins the new one. Sizes go beyond 32 bits.
+    // Like adding 1 to a binary number: the new subtree is joined with each complete one of its size. Sizes exceed 32 bits.
     for (let left = this.#size; left % 2 === 1; left = (left - 1) / 2)
       hash = nodeHash(this.#subtrees.pop() as Uint8Array, hash)
     this.#subtrees.push(hash)
     this.#size += 1
   }
 
-  /** The root of the tree so far (RFC 9162 § 2.1.1), 32 bytes. */
+  /** The root of the leaves added so far (RFC 9162 § 2.1.1), 32 bytes. */
   root(): Uint8Array {
-    let root: Uint8Array | undefined
-    for (let i = this.#subtrees.length - 1; i >= 0; i--) {
-      const subtree = this.#subtrees[i] as Uint8Array
-      root = root === undefined ? subtree : nodeHash(subtree, root)
-    }
-    return root ?? emptyRoot()
+    const [smallest, ...larger] = this.#subtrees.toReversed()
+    return larger.reduce((root, subtree) => nodeHash(subtree, root), smallest ?? emptyRoot())
   }
 }

@@ -3,22 +3,25 @@ import type { LeafRange } from './range.ts'
 import { TILE_HEIGHT, TILE_WIDTH } from './tile.ts'
 
 /**
- * Inclusion proofs in bulk (RFC 9162 § 2.1.3.1). The leaves of one tile differ in their lowest siblings only, which all are in that
- * tile; what is above is the same for all of them, so it is found once a tile.
+ * Inclusion proofs in bulk (RFC 9162 § 2.1.3.1). The proofs of the leaves of one tile differ only in their lowest siblings,
+ * which are all in that tile. The siblings above are the same for all of them, so they are computed once for each tile.
  */
 
-/** Leaves whose proofs have one length and one upper part: a full tile's, or a complete subtree's in the last, partial one. */
+/** Consecutive leaves whose proofs have the same length and the same upper part. */
 export interface ProofSpan {
   readonly first: number
   /** Exclusive. */
   readonly end: number
-  /** Siblings that the tile holds. */
+  /** How many siblings, from the leaf up, are in the leaf's tile. */
   readonly levels: number
-  /** What the items above are the hashes of, bottom to top. */
+  /** The ranges of the other siblings, from bottom to top. */
   readonly above: readonly LeafRange[]
 }
 
-/** The spans of leaves `from` to `to` (exclusive), in order, each within one tile. Requires 0 <= from <= to <= treeSize. */
+/**
+ * The spans of leaves `from` to `to` (exclusive), in order. A span is a full tile, or a complete subtree of the last, partial
+ * tile, cut to the requested leaves. Requires 0 <= from <= to <= treeSize.
+ */
 export function* proofSpans(from: number, to: number, treeSize: number): Generator<ProofSpan> {
   for (let first = from; first < to;) {
     const { levels, end: subtreeEnd } = subtreeOf(first, treeSize)
@@ -28,7 +31,7 @@ export function* proofSpans(from: number, to: number, treeSize: number): Generat
   }
 }
 
-/** The largest complete subtree that holds a leaf and lies in one tile. Sizes go beyond 32 bits; widths in a tile do not. */
+/** The largest complete subtree within one tile that contains a leaf. Sizes exceed 32 bits, widths within a tile do not. */
 function subtreeOf(leaf: number, treeSize: number): { readonly levels: number; readonly end: number } {
   const tileStart = leaf - (leaf % TILE_WIDTH)
   let start = tileStart

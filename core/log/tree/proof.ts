@@ -2,20 +2,20 @@ import { equalBytes } from '../../bytes.ts'
 import { emptyRoot, HASH_BYTES, nodeHash } from './hasher.ts'
 import { rangeHash, splitPoint, type LeafRange, type NodeSource } from './range.ts'
 
-/** Merkle proofs of RFC 9162 § 2.1: built as ranges of leaves, checked from untrusted hashes. */
+/** Merkle proofs of RFC 9162 § 2.1: planned as ranges of leaves, verified from untrusted hashes. */
 
-/** On which side of the path a proof's sibling stands. */
+/** The side of the path on which a sibling of a proof is. */
 export type Side = 'left' | 'right'
 
-/** A proof in a tree of 2^53 leaves has no more items than this. */
+/** No proof has more items than this, in a tree of up to 2^53 leaves. */
 export const MAX_PROOF_ITEMS = 64
 
 function assertSize(size: number, what: string): void {
-  if (!Number.isSafeInteger(size) || size < 0) throw new RangeError(`${what} must be a safe integer >= 0, not ${size}`)
+  if (!isSize(size)) throw new RangeError(`${what} must be a safe integer >= 0, got ${size}`)
 }
 
 /**
- * The ranges whose hashes are the inclusion proof of a leaf, leaf to root (RFC 9162 § 2.1.3.1). Throws a RangeError
+ * The ranges whose hashes are the inclusion proof of a leaf, from leaf to root (RFC 9162 § 2.1.3.1). Throws a `RangeError`
  * unless 0 <= leafIndex < treeSize.
  */
 export function inclusionRanges(leafIndex: number, treeSize: number): readonly LeafRange[] {
@@ -38,13 +38,13 @@ export function inclusionRanges(leafIndex: number, treeSize: number): readonly L
 }
 
 /**
- * The ranges whose hashes are the consistency proof between two sizes (RFC 9162 § 2.1.4.1); none where `from` is 0 or equals
- * `to`. Throws a RangeError unless 0 <= from <= to.
+ * The ranges whose hashes are the consistency proof between two sizes (RFC 9162 § 2.1.4.1). Empty if `from` is 0 or equals
+ * `to`. Throws a `RangeError` unless 0 <= from <= to.
  */
 export function consistencyRanges(from: number, to: number): readonly LeafRange[] {
   assertSize(from, 'A tree size')
   assertSize(to, 'A tree size')
-  if (from > to) throw new RangeError(`A tree of ${to} is not later than one of ${from}`)
+  if (from > to) throw new RangeError(`A tree of ${to} leaves cannot begin with a tree of ${from}`)
   if (from === 0 || from === to) return []
   const ranges: LeafRange[] = []
   let [start, end] = [0, to]
@@ -58,28 +58,30 @@ export function consistencyRanges(from: number, to: number): readonly LeafRange[
       start = middle
     }
   }
-  // Where the old tree is one complete subtree from leaf 0, its hash is the old root, which the verifier has.
+  // If the old tree is one complete subtree from leaf 0, its hash is the old root, which the verifier already has.
   if (start > 0) ranges.push({ start, end })
   return ranges.reverse()
 }
 
-/** The inclusion proof of a leaf, leaf to root, from complete nodes. */
+/** The inclusion proof of a leaf: its sibling hashes, from leaf to root. Throws as `inclusionRanges`, and as the source. */
 export const inclusionProof = (leafIndex: number, treeSize: number, source: NodeSource): readonly Uint8Array[] =>
   inclusionRanges(leafIndex, treeSize).map((range) => rangeHash(range, source))
 
-/** The consistency proof between two sizes, from complete nodes. */
+/** The consistency proof between two sizes. Throws as `consistencyRanges`, and as the source. */
 export const consistencyProof = (from: number, to: number, source: NodeSource): readonly Uint8Array[] =>
   consistencyRanges(from, to).map((range) => rangeHash(range, source))
 
-/** The root of a tree of `size` leaves, from complete nodes. */
-export const rootFromNodes = (size: number, source: NodeSource): Uint8Array =>
-  size === 0 ? emptyRoot() : rangeHash({ start: 0, end: size }, source)
+/** The root of the tree of `size` leaves, from its complete nodes. Throws a `RangeError` unless `size` is a safe integer >= 0. */
+export function rootFromNodes(size: number, source: NodeSource): Uint8Array {
+  assertSize(size, 'A tree size')
+  return size === 0 ? emptyRoot() : rangeHash({ start: 0, end: size }, source)
+}
 
-/** For each item of an inclusion proof, the side on which the sibling stands. Throws as `inclusionRanges`. */
+/** For each item of an inclusion proof, the side of the sibling. Throws as `inclusionRanges`. */
 export const sidesOf = (leafIndex: number, treeSize: number): readonly Side[] =>
   inclusionRanges(leafIndex, treeSize).map(({ start }) => (start > leafIndex ? 'right' : 'left'))
 
-/** The hash that a leaf (or node) hash and siblings with their sides lead to. */
+/** The root that results from the hash of a leaf (or node) and its siblings, given with their sides. */
 export function rootFromSides(
   hash: Uint8Array,
   items: readonly { readonly hash: Uint8Array; readonly side: Side }[],
@@ -89,20 +91,30 @@ export function rootFromSides(
   return out
 }
 
+/** An inclusion proof and the leaf that it is for. Every value may come from an attacker. */
+export interface InclusionProof {
+  /** `leafHash(entry)`, 32 bytes. */
+  readonly leafHash: Uint8Array
+  readonly leafIndex: number
+  readonly treeSize: number
+  /** Sibling hashes, from leaf to root. */
+  readonly proof: readonly Uint8Array[]
+}
+
 /**
- * The root that an inclusion proof leads to, `undefined` where it cannot be one for this place: a wrong number of items, or
- * items that are no hashes. The proof is attacker-controlled. RFC 9162 § 2.1.3.2.
+ * The root that an inclusion proof produces (RFC 9162 § 2.1.3.2). `undefined` if it cannot be a proof for this leaf and size: a
+ * wrong number of items, or items that are not hashes.
  */
-export function rootFromInclusionProof(
-  leaf: Uint8Array,
-  leafIndex: number,
-  treeSize: number,
-  proof: readonly Uint8Array[],
-): Uint8Array | undefined {
-  if (!isPlace(leafIndex, treeSize) || !areHashes([leaf, ...proof])) return undefined
+export function rootFromInclusionProof({
+  leafHash,
+  leafIndex,
+  treeSize,
+  proof,
+}: InclusionProof): Uint8Array | undefined {
+  if (!isLeafOf(leafIndex, treeSize) || !areHashes([leafHash, ...proof])) return undefined
   let fn = leafIndex
   let sn = treeSize - 1
-  let hash = leaf
+  let hash = leafHash
   for (const item of proof) {
     if (sn === 0) return undefined
     if (fn % 2 === 1 || fn === sn) {
@@ -114,35 +126,42 @@ export function rootFromInclusionProof(
   return sn === 0 ? hash : undefined
 }
 
-/** True where the proof leads from the leaf's hash at this index to the root of the tree of this size. */
-export function verifyInclusion(
-  leaf: Uint8Array,
-  leafIndex: number,
-  treeSize: number,
-  proof: readonly Uint8Array[],
-  root: Uint8Array,
-): boolean {
-  const found = rootFromInclusionProof(leaf, leafIndex, treeSize, proof)
-  return found !== undefined && equalBytes(found, root)
+/**
+ * Verifies that a leaf is in the tree of this size and root.
+ *
+ * @param claim The inclusion proof, and the root (32 bytes) from a checkpoint that you trust.
+ * @returns `false` for any proof that does not hold. Never throws.
+ */
+export function verifyInclusion(claim: InclusionProof & { readonly root: Uint8Array }): boolean {
+  const root = rootFromInclusionProof(claim)
+  return root !== undefined && equalBytes(root, claim.root)
+}
+
+/** A consistency proof and the two trees that it is for. Every value may come from an attacker. */
+export interface ConsistencyProof {
+  readonly fromSize: number
+  /** 32 bytes. */
+  readonly fromRoot: Uint8Array
+  readonly toSize: number
+  /** 32 bytes. */
+  readonly toRoot: Uint8Array
+  readonly proof: readonly Uint8Array[]
 }
 
 /**
- * True where the proof shows that the tree of size `to` begins with the whole tree of size `from`. RFC 9162 § 2.1.4.2; equal
- * sizes take an empty proof and equal roots, and the empty tree is the beginning of every tree.
+ * Verifies that the tree of size `toSize` begins with the whole tree of size `fromSize` (RFC 9162 § 2.1.4.2). Equal sizes
+ * need equal roots and an empty proof. Every tree begins with the empty tree, with an empty proof.
+ *
+ * @returns `false` for any proof that does not hold. Never throws.
  */
-export function verifyConsistency(
-  from: number,
-  to: number,
-  proof: readonly Uint8Array[],
-  fromRoot: Uint8Array,
-  toRoot: Uint8Array,
-): boolean {
-  if (!isSize(from) || !isSize(to) || from > to || !areHashes([fromRoot, toRoot, ...proof])) return false
-  if (from === to) return proof.length === 0 && equalBytes(fromRoot, toRoot)
-  if (from === 0) return proof.length === 0 && equalBytes(fromRoot, emptyRoot())
-  const [first, ...rest] = isPowerOfTwo(from) ? [fromRoot, ...proof] : proof
+export function verifyConsistency({ fromSize, fromRoot, toSize, toRoot, proof }: ConsistencyProof): boolean {
+  if (!isSize(fromSize) || !isSize(toSize) || fromSize > toSize || !areHashes([fromRoot, toRoot, ...proof]))
+    return false
+  if (fromSize === toSize) return proof.length === 0 && equalBytes(fromRoot, toRoot)
+  if (fromSize === 0) return proof.length === 0 && equalBytes(fromRoot, emptyRoot())
+  const [first, ...rest] = isPowerOfTwo(fromSize) ? [fromRoot, ...proof] : proof
   if (first === undefined) return false
-  let [fn, sn] = [from - 1, to - 1]
+  let [fn, sn] = [fromSize - 1, toSize - 1]
   while (fn % 2 === 1) [fn, sn] = [half(fn), half(sn)]
   let oldHash = first
   let newHash = first
@@ -162,7 +181,7 @@ const half = (n: number): number => Math.floor(n / 2)
 
 const isSize = (size: number): boolean => Number.isSafeInteger(size) && size >= 0
 
-const isPlace = (leafIndex: number, treeSize: number): boolean =>
+const isLeafOf = (leafIndex: number, treeSize: number): boolean =>
   isSize(leafIndex) && isSize(treeSize) && leafIndex < treeSize
 
 const areHashes = (hashes: readonly Uint8Array[]): boolean =>

@@ -1,12 +1,12 @@
 import { nodeHash } from './hasher.ts'
 
 /**
- * Every hash that a root or a proof is made of is the hash of a range of leaves, and every such range is a row of complete
- * subtrees, ever smaller from left to right. So a reader plans the ranges, learns which nodes it needs, fetches
- * them at once and folds them. Sizes are safe integers, beyond 32 bits: no bit operators here.
+ * Every hash in a root or a proof is the hash of a range of leaves, and every such range consists of complete subtrees that
+ * get smaller from left to right. So a reader first plans the ranges, then learns which nodes it needs, fetches them
+ * together and combines them. Sizes are safe integers beyond 32 bits, so there are no bit operators here.
  */
 
-/** The node over leaves `index · 2^level` to `(index + 1) · 2^level`; level 0 is the leaves. */
+/** The node over leaves `index · 2^level` to `(index + 1) · 2^level` (exclusive). Level 0 is the leaves. */
 export interface NodeId {
   readonly level: number
   readonly index: number
@@ -18,8 +18,8 @@ export interface LeafRange {
   readonly end: number
 }
 
-/** The hash of a complete node, 32 bytes. */
-export type NodeSource = (place: NodeId) => Uint8Array
+/** Returns the hash of a complete node, 32 bytes. Throws if it does not have the node. */
+export type NodeSource = (id: NodeId) => Uint8Array
 
 /** The largest power of two smaller than `n`: where RFC 9162 splits a tree of n leaves. Requires n >= 2. */
 export function splitPoint(n: number): number {
@@ -28,7 +28,7 @@ export function splitPoint(n: number): number {
   return k
 }
 
-/** The complete subtrees that a range is made of, from left to right: one for each bit of its length. */
+/** The complete subtrees of a range, from left to right: one for each bit that is set in its length. */
 export function nodesOfRange({ start, end }: LeafRange): readonly NodeId[] {
   const nodes: NodeId[] = []
   let at = start
@@ -46,14 +46,10 @@ export function nodesOfRange({ start, end }: LeafRange): readonly NodeId[] {
   return nodes
 }
 
-/** The hash of a range that is not empty: its nodes, folded from the right. */
+/** The hash of a range: its nodes, combined from the right. Throws a `RangeError` for an empty range. */
 export function rangeHash(range: LeafRange, source: NodeSource): Uint8Array {
-  const nodes = nodesOfRange(range)
   let hash: Uint8Array | undefined
-  for (let i = nodes.length - 1; i >= 0; i--) {
-    const node = source(nodes[i] as NodeId)
-    hash = hash === undefined ? node : nodeHash(node, hash)
-  }
+  for (const id of nodesOfRange(range).toReversed()) hash = hash === undefined ? source(id) : nodeHash(source(id), hash)
   if (hash === undefined) throw new RangeError('An empty range has no hash')
   return hash
 }

@@ -74,12 +74,8 @@ function computeRoot({ txId, proof, leafIndex, treeSize }: Path): Computed | und
     return { root, sidesHold: !placed || sidesOf(leafIndex, treeSize).join() === sides.join() }
   }
   if (!placed) return undefined
-  const root = rootFromInclusionProof(
-    leaf,
-    leafIndex,
-    treeSize,
-    proof.map(({ hash }) => bytesOf(hash)),
-  )
+  const siblings = proof.map(({ hash }) => bytesOf(hash))
+  const root = rootFromInclusionProof({ leafHash: leaf, leafIndex, treeSize, proof: siblings })
   if (root === undefined) return undefined
   const expected = sidesOf(leafIndex, treeSize)
   return { root, sidesHold: sides.every((side, i) => side === undefined || side === expected[i]) }

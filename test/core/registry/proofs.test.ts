@@ -117,8 +117,9 @@ describe('proofs', () => {
     for (const later of [merkle.anchor, tsa]) {
       const { size, root } = verifyCheckpoint(later.checkpoint, registry.verifierKey)
       assert.equal(size, later.treeSize)
-      const consistency = later.consistency.map((hash) => fromHex(hash) as Uint8Array)
-      assert.ok(verifyConsistency(merkle.treeSize, size, consistency, bytes(merkle.merkleRoot), root))
+      const proof = later.consistency.map((hash) => fromHex(hash) as Uint8Array)
+      const from = { fromSize: merkle.treeSize, fromRoot: bytes(merkle.merkleRoot) }
+      assert.ok(verifyConsistency({ ...from, toSize: size, toRoot: root, proof }))
     }
     const token = verifyTimestamp(fromBase64(tsa.token) as Uint8Array, {
       data: Buffer.from(tsa.checkpoint),

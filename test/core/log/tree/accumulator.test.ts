@@ -4,7 +4,7 @@ import { TreeAccumulator } from '../../../../core/log/tree/accumulator.ts'
 import { leafHash } from '../../../../core/log/tree/hasher.ts'
 import { referenceRoot } from './reference.ts'
 
-it('has the root of RFC 9162 at every size', () => {
+it('TreeAccumulator has the root of RFC 9162 at every size', () => {
   const tree = new TreeAccumulator()
   const entries: Uint8Array[] = []
   assert.deepEqual(tree.root(), referenceRoot([]))

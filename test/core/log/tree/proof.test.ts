@@ -30,8 +30,8 @@ function flipped(hash: Uint8Array, bit: number): Uint8Array {
   return out
 }
 
-describe('the vectors of Certificate Transparency', () => {
-  // The eight leaves and their roots that every RFC 6962 implementation is tested with.
+describe('the test vectors of Certificate Transparency', () => {
+  // The eight leaves and roots that every implementation of RFC 6962 is tested with.
   const leaves = [
     '',
     '00',
@@ -54,7 +54,7 @@ describe('the vectors of Certificate Transparency', () => {
     '5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328',
   ]
 
-  it('gives their roots, by the reference and from nodes', () => {
+  it('have these roots, computed by the reference and from nodes', () => {
     for (const [size, root] of roots.entries()) {
       assert.equal(toHex(referenceRoot(leaves.slice(0, size))), root)
       assert.equal(toHex(rootFromNodes(size, nodeTable(leaves))), root)
@@ -62,7 +62,7 @@ describe('the vectors of Certificate Transparency', () => {
     assert.equal(toHex(emptyRoot()), roots[0])
   })
 
-  it('gives their inclusion proof of leaf 0 of 8', () => {
+  it('have this inclusion proof of leaf 0 in the tree of 8', () => {
     assert.deepEqual(hexes(inclusionProof(0, 8, nodeTable(leaves))), [
       '96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7',
       '5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e',
@@ -71,20 +71,21 @@ describe('the vectors of Certificate Transparency', () => {
   })
 })
 
-describe('proofs against the reference', () => {
-  it('every inclusion proof of trees up to 70', () => {
+describe('proofs equal the reference', () => {
+  it('for every inclusion proof of trees up to 70', () => {
     for (let n = 1; n <= 70; n++) {
       const entries = sampleEntries(n)
       const root = referenceRoot(entries)
       for (let m = 0; m < n; m++) {
         const proof = inclusionProof(m, n, nodeTable(entries))
         assert.deepEqual(hexes(proof), hexes(referenceInclusionProof(m, entries)), `leaf ${m} of ${n}`)
-        assert.ok(verifyInclusion(leafHash(entries[m] as Uint8Array), m, n, proof, root), `leaf ${m} of ${n}`)
+        const leaf = leafHash(entries[m] as Uint8Array)
+        assert.ok(verifyInclusion({ leafHash: leaf, leafIndex: m, treeSize: n, proof, root }), `leaf ${m} of ${n}`)
       }
     }
   })
 
-  it('every consistency proof of trees up to 70', () => {
+  it('for every consistency proof of trees up to 70', () => {
     const all = sampleEntries(70)
     const roots = Array.from({ length: 71 }, (_, n) => referenceRoot(all.slice(0, n)))
     for (let n = 1; n <= 70; n++) {
@@ -92,12 +93,13 @@ describe('proofs against the reference', () => {
       for (let m = 1; m <= n; m++) {
         const proof = consistencyProof(m, n, nodeTable(entries))
         assert.deepEqual(hexes(proof), hexes(referenceConsistencyProof(m, entries)), `${m} to ${n}`)
-        assert.ok(verifyConsistency(m, n, proof, roots[m] as Uint8Array, roots[n] as Uint8Array), `${m} to ${n}`)
+        const [fromRoot, toRoot] = [roots[m] as Uint8Array, roots[n] as Uint8Array]
+        assert.ok(verifyConsistency({ fromSize: m, fromRoot, toSize: n, toRoot, proof }), `${m} to ${n}`)
       }
     }
   })
 
-  it('random places of trees up to some thousands', () => {
+  it('for random leaves of trees up to some thousands', () => {
     const all = sampleEntries(5000)
     const source = nodeTable(all)
     fc.assert(
@@ -111,7 +113,7 @@ describe('proofs against the reference', () => {
     )
   })
 
-  it('knows the side of each sibling', () => {
+  it('in the side of each sibling', () => {
     const entries = sampleEntries(37)
     for (let m = 0; m < 37; m++) {
       const proof = inclusionProof(m, 37, nodeTable(entries))
@@ -121,7 +123,7 @@ describe('proofs against the reference', () => {
     }
   })
 
-  it('plans beyond 32 bits: ranges are aligned, join without a gap, and no node is incomplete', () => {
+  it('beyond 32 bits: ranges are aligned and adjacent, and every node is complete', () => {
     const size = fc.integer({ min: 1, max: 2 ** 50 })
     fc.assert(
       fc.property(size, size, (a, b) => {
@@ -152,62 +154,76 @@ describe('proofs that do not hold', () => {
   const source = nodeTable(entries)
   const roots = Array.from({ length: 24 }, (_, n) => referenceRoot(entries.slice(0, n)))
   const root = roots[23] as Uint8Array
-  const place = fc.integer({ min: 0, max: 22 })
+  const leafIndexes = fc.integer({ min: 0, max: 22 })
   const bit = fc.integer({ min: 0, max: 255 })
 
-  it('refuses any flipped bit, other place, other size, missing or additional item', () => {
+  it('are rejected for any flipped bit, other index or size, and for a missing or an additional item', () => {
     fc.assert(
-      fc.property(place, place, bit, fc.nat(), (m, other, flip, pick) => {
-        const leaf = leafHash(entries[m] as Uint8Array)
-        const proof = inclusionProof(m, 23, source)
+      fc.property(leafIndexes, leafIndexes, bit, fc.nat(), (leafIndex, otherIndex, flip, pick) => {
+        const leaf = leafHash(entries[leafIndex] as Uint8Array)
+        const proof = inclusionProof(leafIndex, 23, source)
+        const claim = { leafHash: leaf, leafIndex, treeSize: 23, proof, root }
         const at = pick % proof.length
-        assert.ok(!verifyInclusion(leaf, m, 23, withItem(proof, at, flipped(proof[at] as Uint8Array, flip)), root))
-        assert.ok(!verifyInclusion(flipped(leaf, flip), m, 23, proof, root))
-        assert.ok(!verifyInclusion(leaf, m, 23, proof, flipped(root, flip)))
-        assert.ok(!verifyInclusion(leaf, m, 23, proof.slice(1), root))
-        assert.ok(!verifyInclusion(leaf, m, 23, proof.slice(0, -1), root))
-        assert.ok(!verifyInclusion(leaf, m, 23, [...proof, root], root))
-        if (other !== m) assert.ok(!verifyInclusion(leaf, other, 23, proof, root))
-        assert.ok(!verifyInclusion(leaf, m, m, proof, root))
+        assert.ok(verifyInclusion(claim))
+        for (const change of [
+          { proof: withItem(proof, at, flipped(proof[at] as Uint8Array, flip)) },
+          { leafHash: flipped(leaf, flip) },
+          { root: flipped(root, flip) },
+          { proof: proof.slice(1) },
+          { proof: proof.slice(0, -1) },
+          { proof: [...proof, root] },
+          { treeSize: leafIndex },
+          ...(otherIndex === leafIndex ? [] : [{ leafIndex: otherIndex }]),
+        ])
+          assert.ok(!verifyInclusion({ ...claim, ...change }), Object.keys(change).join())
       }),
     )
   })
 
-  it('refuses a consistency proof with any flipped bit, other size, missing or additional item', () => {
+  it('are rejected between sizes for any flipped bit, other size, and for a missing or an additional item', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 22 }), bit, fc.nat(), (m, flip, pick) => {
-        const old = roots[m] as Uint8Array
-        const proof = consistencyProof(m, 23, source)
+      fc.property(fc.integer({ min: 1, max: 22 }), bit, fc.nat(), (fromSize, flip, pick) => {
+        const fromRoot = roots[fromSize] as Uint8Array
+        const proof = consistencyProof(fromSize, 23, source)
+        const claim = { fromSize, fromRoot, toSize: 23, toRoot: root, proof }
         const at = pick % proof.length
-        assert.ok(verifyConsistency(m, 23, proof, old, root))
-        assert.ok(!verifyConsistency(m, 23, withItem(proof, at, flipped(proof[at] as Uint8Array, flip)), old, root))
-        assert.ok(!verifyConsistency(m, 23, proof, flipped(old, flip), root))
-        assert.ok(!verifyConsistency(m, 23, proof, old, flipped(root, flip)))
-        assert.ok(!verifyConsistency(m, 23, proof.slice(1), old, root))
-        assert.ok(!verifyConsistency(m, 23, proof.slice(0, -1), old, root))
-        assert.ok(!verifyConsistency(m, 23, [...proof, root], old, root))
-        assert.ok(!verifyConsistency(23, m, proof, root, old))
+        assert.ok(verifyConsistency(claim))
+        for (const change of [
+          { proof: withItem(proof, at, flipped(proof[at] as Uint8Array, flip)) },
+          { fromRoot: flipped(fromRoot, flip) },
+          { toRoot: flipped(root, flip) },
+          { proof: proof.slice(1) },
+          { proof: proof.slice(0, -1) },
+          { proof: [...proof, root] },
+          { fromSize: 23, fromRoot: root, toSize: fromSize, toRoot: fromRoot },
+        ])
+          assert.ok(!verifyConsistency({ ...claim, ...change }), Object.keys(change).join())
       }),
     )
   })
 
-  it('has its own rules for equal sizes and for the empty tree', () => {
-    assert.ok(verifyConsistency(23, 23, [], root, root))
-    assert.ok(!verifyConsistency(23, 23, [], roots[22] as Uint8Array, root))
-    assert.ok(!verifyConsistency(23, 23, [root], root, root))
-    assert.ok(verifyConsistency(0, 23, [], emptyRoot(), root))
-    assert.ok(!verifyConsistency(0, 23, [], root, root))
-    assert.ok(!verifyConsistency(0, 23, [root], emptyRoot(), root))
+  it('follow their own rules for equal sizes and for the empty tree', () => {
+    const to = { toSize: 23, toRoot: root }
+    const [equal, empty] = [
+      { ...to, fromSize: 23, fromRoot: root, proof: [] },
+      { ...to, fromSize: 0, fromRoot: emptyRoot(), proof: [] },
+    ]
+    assert.ok(verifyConsistency(equal))
+    assert.ok(!verifyConsistency({ ...equal, fromRoot: roots[22] as Uint8Array }))
+    assert.ok(!verifyConsistency({ ...equal, proof: [root] }))
+    assert.ok(verifyConsistency(empty))
+    assert.ok(!verifyConsistency({ ...empty, fromRoot: root }))
+    assert.ok(!verifyConsistency({ ...empty, proof: [root] }))
   })
 
-  it('takes no leaf for a node: their prefixes differ', () => {
+  it('do not mistake a leaf for a node: their prefixes differ', () => {
     const [left, right] = [entries[0] as Uint8Array, entries[1] as Uint8Array]
     assert.notEqual(toHex(leafHash(new Uint8Array([...left, ...right]))), toHex(nodeHash(left, right)))
   })
 
-  it('refuses what is no place, no size and no hash', () => {
+  it('are rejected if an index, a size or a hash is not valid', () => {
     const leaf = leafHash(entries[0] as Uint8Array)
-    for (const [m, n] of [
+    for (const [leafIndex, treeSize] of [
       [-1, 5],
       [5, 5],
       [0.5, 5],
@@ -215,18 +231,11 @@ describe('proofs that do not hold', () => {
       [Number.NaN, 5],
       [0, 0],
     ] as const)
-      assert.equal(rootFromInclusionProof(leaf, m, n, []), undefined)
-    assert.equal(rootFromInclusionProof(leaf, 0, 2, [new Uint8Array(31)]), undefined)
-    assert.equal(
-      rootFromInclusionProof(
-        leaf,
-        0,
-        2,
-        Array.from({ length: 100 }, () => root),
-      ),
-      undefined,
-    )
-    assert.ok(!verifyConsistency(1.5, 3, [], root, root))
+      assert.equal(rootFromInclusionProof({ leafHash: leaf, leafIndex, treeSize, proof: [] }), undefined)
+    const first = { leafHash: leaf, leafIndex: 0, treeSize: 2 }
+    assert.equal(rootFromInclusionProof({ ...first, proof: [new Uint8Array(31)] }), undefined)
+    assert.equal(rootFromInclusionProof({ ...first, proof: Array.from({ length: 100 }, () => root) }), undefined)
+    assert.ok(!verifyConsistency({ fromSize: 1.5, fromRoot: root, toSize: 3, toRoot: root, proof: [] }))
     assert.throws(() => inclusionRanges(3, 3), RangeError)
     assert.throws(() => inclusionRanges(-1, 3), RangeError)
     assert.throws(() => consistencyRanges(4, 3), RangeError)

@@ -1,9 +1,7 @@
 import { emptyRoot, leafHash, nodeHash } from '../../../../core/log/tree/hasher.ts'
 import { splitPoint } from '../../../../core/log/tree/range.ts'
 
-/**
- * RFC 9162 § 2.1, its recursions written out as they stand there: slow, only for testing. Entries are the log's, from 0.
- */
+/** The recursive definitions of RFC 9162 § 2.1, written as they are in the text. Slow, only for tests. */
 
 /** MTH(D_n), § 2.1.1. */
 export function referenceRoot(entries: readonly Uint8Array[]): Uint8Array {

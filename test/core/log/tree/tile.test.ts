@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { concatBytes } from '../../../../core/bytes.ts'
+import { leafHash } from '../../../../core/log/tree/hasher.ts'
 import {
+  buildTile,
   FULL_TILE_BYTES,
   nodeAt,
   rowPrefix,
@@ -13,9 +15,11 @@ import {
   tilesBytesFor,
   widthOf,
 } from '../../../../core/log/tree/tile.ts'
+import { nodeTable, sampleEntries } from '../../../support/node-table.ts'
+import { plainTiles } from '../../../support/plain-tiles.ts'
 
-describe('tile', () => {
-  it('has the complete nodes of its rows: 1, 3, 4, 7 … 511 hashes', () => {
+describe('a tile', () => {
+  it('contains the complete nodes of its rows: 1, 3, 4, 7 … 511 hashes', () => {
     assert.deepEqual(
       [1, 2, 3, 4, 255, 256].map((w) => tileBytesFor(w) / 32),
       [1, 3, 4, 7, 502, 511],
@@ -23,7 +27,7 @@ describe('tile', () => {
     assert.equal(FULL_TILE_BYTES, 16_352)
   })
 
-  it('tells its width by its length, and nothing else by another length', () => {
+  it('has a width that follows from its number of bytes, and no width for any other number', () => {
     const lengths = new Set<number>()
     for (let width = 1; width <= 256; width++) {
       lengths.add(tileBytesFor(width))
@@ -49,7 +53,7 @@ describe('tile', () => {
     )
   })
 
-  it('holds a node in its row and place, and none beyond', () => {
+  it('returns a node by row and offset, and nothing beyond a row', () => {
     const width = 11
     const tile = new Uint8Array(tileBytesFor(width))
     for (let i = 0; i < tile.length / 32; i++) tile[i * 32] = i
@@ -65,14 +69,28 @@ describe('tile', () => {
     assert.equal(nodeAt(new Uint8Array(5), 0, 0), undefined)
   })
 
-  it('serves the beginning of row 0', () => {
+  it('is built from row 0, with the nodes of a tree over it', () => {
+    for (const width of [1, 2, 3, 127, 128, 255, 256]) {
+      const entries = sampleEntries(width)
+      const [tile, node] = [buildTile(entries.map(leafHash)), nodeTable(entries)]
+      assert.equal(widthOf(tile), width)
+      for (let row = 0; row <= 8; row++)
+        for (let offset = 0; offset < width >> row; offset++)
+          assert.deepEqual(nodeAt(tile, row, offset), node({ level: row, index: offset }))
+      assert.deepEqual(tile, plainTiles(concatBytes(...entries), 'entries'))
+    }
+    assert.throws(() => buildTile([]), RangeError)
+    assert.throws(() => buildTile(sampleEntries(257)), RangeError)
+  })
+
+  it('returns the first hashes of row 0', () => {
     const tile = new Uint8Array(tileBytesFor(11)).map((_, i) => i)
     assert.deepEqual(rowPrefix(tile, 3), tile.subarray(0, 96))
     assert.deepEqual(rowPrefix(tile, 11), tile.subarray(0, 352))
     assert.equal(rowPrefix(tile, 12), undefined)
   })
 
-  it('is cut from joined tiles', () => {
+  it('is split from joined tiles', () => {
     const full = new Uint8Array(FULL_TILE_BYTES).fill(1)
     const part = new Uint8Array(tileBytesFor(7)).fill(2)
     assert.deepEqual(splitTiles(concatBytes(full, full, part), 519), [full, full, part])
@@ -81,7 +99,7 @@ describe('tile', () => {
     assert.throws(() => splitTiles(full, 255), RangeError)
   })
 
-  it('stands in as many levels as the tree needs', () => {
+  it('is on as many levels as the tree needs', () => {
     assert.deepEqual([0, 1, 255, 256, 65_535, 65_536, 2 ** 24].map(tileLevelsOf), [0, 1, 1, 2, 2, 3, 4])
   })
 })
