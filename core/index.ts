@@ -16,3 +16,15 @@ export {
   type FsckReport,
   type FsckStores,
 } from './fsck/index.ts'
+export {
+  copyBlobs,
+  copyRecords,
+  isUnfinishedCopy,
+  type BlobStores,
+  type CopyBlobsHandlers,
+  type CopyBlobsReport,
+  type CopyRecordsHandlers,
+  type CopyRecordsReport,
+  type CopyStage,
+  type RecordStores,
+} from './copy/index.ts'

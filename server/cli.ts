@@ -1,16 +1,18 @@
 #!/usr/bin/env node
-/**
- * The package's command: `evidence-registry [flags]` runs the server, `evidence-registry fsck [flags]` checks a data directory,
- * `evidence-registry migrate [flags]` copies its records from one store to another, `evidence-registry migrate-blobs [flags]` its files.
- */
-const [, , command, ...args] = process.argv
-if (command === 'fsck') {
-  const { fsckCommand } = await import('./commands/fsck.ts')
-  process.exitCode = await fsckCommand({ args, env: process.env })
-} else if (command === 'migrate') {
-  const { migrateCommand } = await import('./commands/migrate.ts')
-  process.exitCode = await migrateCommand({ args, env: process.env })
-} else if (command === 'migrate-blobs') {
-  const { migrateBlobsCommand } = await import('./commands/migrate-blobs.ts')
-  process.exitCode = await migrateBlobsCommand({ args, env: process.env })
-} else await import('./main.ts')
+import type { CommandInput } from './commands/command.ts'
+
+/** The package's command: `evidence-registry COMMAND [flags]` runs one of these, `evidence-registry [flags]` the server. */
+const COMMANDS: Readonly<Record<string, () => Promise<(input: CommandInput) => Promise<number>>>> = {
+  fsck: async () => (await import('./commands/fsck.ts')).fsckCommand,
+  migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
+  'migrate-blobs': async () => (await import('./commands/migrate-blobs.ts')).migrateBlobsCommand,
+}
+
+const [, , name = '', ...args] = process.argv
+const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+if (load === undefined) await import('./main.ts')
+else {
+  const run = await load()
+  // eslint-disable-next-line node/no-process-env -- only programs read the environment, and pass it on
+  process.exitCode = await run({ args, env: process.env })
+}

@@ -1,4 +1,4 @@
-/** The REST service, for programs that bring their own registry. `main.ts` is the one that brings all parts. */
+/** The REST service, for programs that open a registry themselves. `main.ts` is the program that opens everything. */
 export { createApp, BASE_PATH, type App, type AppOptions } from './http/app.ts'
 export { listen, type ListenOptions, type RunningServer } from './http/listen.ts'
-export { loadConfig, settingRows, type Config, type SettingRow } from './settings/config.ts'
+export { loadConfig, settingRows, type Config, type ConfigSources, type SettingRow } from './settings/load.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { settingRows } from '../server/settings/settings.ts'
+import { settingRows } from '../server/settings/table.ts'
 
 /**
  * What the README repeats of the code is made of the code. `UPDATE_README=1 node --import tsx --test
@@ -24,8 +24,8 @@ const cell = (text: string): string => text.replaceAll('|', '\\|')
 
 function settingsTable(): string {
   const rows = settingRows().map(
-    ({ variable, flag, fallback, takes, doc }) =>
-      `| \`${variable}\`<br>\`${flag}\` | ${cell(fallback)} | ${cell(doc)} (${cell(takes)}) |`,
+    ({ variable, flag, fallback, accepts, doc }) =>
+      `| \`${variable}\`<br>${flag === undefined ? 'or `…_FILE`' : `\`${flag}\``} | ${cell(fallback)} | ${cell(doc)} (${cell(accepts)}) |`,
   )
   return ['| variable, flag | default | what |', '|---|---|---|', ...rows].join('\n')
 }

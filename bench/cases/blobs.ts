@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { openS3Blobs } from '../../adapters/s3/index.ts'
 import type { BlobStore } from '../../core/ports.ts'
 import { openBucketBlobs, openFileBlobs } from '../../server/startup/blobs.ts'
-import { loadConfig, type Config } from '../../server/settings/config.ts'
+import { loadConfig } from '../../server/settings/load.ts'
 import { Ceph, cephIsMissing, CREDENTIALS } from '../../test/support/ceph.ts'
 import { formatFinding, roundFigure, type BenchCase, type Row } from '../run/case.ts'
 import { inTemporaryFolder, secondsInFlight } from '../workload/concurrency.ts'
@@ -63,8 +63,7 @@ interface Bucket {
 
 /** The bucket of the settings, or one in a new Ceph. `undefined`, with a progress line, if neither is available. */
 async function openBucket(progress: (text: string) => void): Promise<Bucket | undefined> {
-  // Without flags the configuration is always one for a server.
-  const { run: config } = loadConfig({ args: [], env: process.env }) as { readonly run: Config }
+  const config = loadConfig({ args: [], env: process.env })
   if (config.s3Bucket !== undefined) {
     const store = await openBucketBlobs(config)
     return { store, service: config.s3Endpoint ?? 'Amazon S3', stop: async () => undefined }

@@ -1,19 +1,21 @@
-const TERMINAL_MS = 100
-const PROGRESS_MS = 2_000
+const TERMINAL_INTERVAL_MS = 100
+const INTERVAL_MS = 2_000
 
-/** One line that is written over on a terminal; elsewhere a line every two seconds. */
+/** Progress on stderr: on a terminal one line that is overwritten, elsewhere a new line every two seconds. */
 export class ProgressLine {
   #shownAt = performance.now()
 
   show(text: string): void {
     const { isTTY } = process.stderr
     const now = performance.now()
-    if (now - this.#shownAt < (isTTY ? TERMINAL_MS : PROGRESS_MS)) return
+    if (now - this.#shownAt < (isTTY ? TERMINAL_INTERVAL_MS : INTERVAL_MS)) return
     this.#shownAt = now
     process.stderr.write(isTTY ? `\r\x1b[K${text}` : `${text}\n`)
   }
 
-  clear(): void {
+  /** Prints a line of the result to stdout, in place of the progress line. */
+  print(line: string): void {
     if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+    process.stdout.write(`${line}\n`)
   }
 }

@@ -3,13 +3,13 @@ import type * as Evm from '../../adapters/evm/index.ts'
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
 import { RegistryError, type Anchor, type Clock } from '../../core/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
-import type { Config } from '../settings/config.ts'
+import type { Config } from '../settings/load.ts'
+import { variableOf, type SettingName } from '../settings/table.ts'
 import { assertInstalled } from './optional-packages.ts'
-import { variableOf, type SettingName } from '../settings/settings.ts'
 
-/** Blocks take seconds at least, and public nodes count what they are asked. */
+/** A block takes seconds, and public nodes limit requests. */
 const EVM_POLL_MS = 4_000
-/** Each anchor costs: one in ten minutes covers whatever has gathered. */
+/** Each anchor costs a fee, and one anchor covers all batches before it. */
 const EVM_INTERVAL_MS = 600_000
 
 export type AnchorSettings = Pick<
@@ -25,7 +25,10 @@ export type AnchorSettings = Pick<
   | 'evmMaxFeeGwei'
 >
 
-/** What the sealer anchors with, by the settings: nothing for `none`. Throws `CONFIG_ERROR` where they cannot be used together. */
+/**
+ * Opens the anchor of the settings and returns the sealer's options for it, which are empty for `none`. Throws
+ * `CONFIG_ERROR` for settings that do not fit together.
+ */
 export async function anchorOptions(
   config: AnchorSettings,
   ledgerDirectory: string,
@@ -46,8 +49,8 @@ async function openEvm(config: AnchorSettings): Promise<Anchor> {
   assertInstalled('ethers', 'EVIDENCE_ANCHOR=evm')
   const evm = await import('../../adapters/evm/index.ts')
   return evm.openEvmAnchor({
-    rpcUrls: needed(config, 'evmRpcUrl'),
-    chainId: needed(config, 'evmChainId'),
+    rpcUrls: required(config, 'evmRpcUrl'),
+    chainId: required(config, 'evmChainId'),
     account: await accountOf(config, evm),
     confirmations: config.evmConfirmations,
     maxFeePerGas: evm.weiOf(config.evmMaxFeeGwei),
@@ -62,25 +65,25 @@ async function accountOf(
   if ((evmPrivateKey === undefined) === (evmKeystore === undefined))
     throw new RegistryError(
       'CONFIG_ERROR',
-      `With EVIDENCE_ANCHOR=evm set one of ${variableOf('evmPrivateKey')} (or its _FILE) and ${variableOf('evmKeystore')}`,
+      `EVIDENCE_ANCHOR=evm needs either ${variableOf('evmPrivateKey')} (or its _FILE) or ${variableOf('evmKeystore')}`,
     )
   if (evmPrivateKey !== undefined) return accountOfPrivateKey(evmPrivateKey)
-  const path = needed(config, 'evmKeystore')
-  const json = await readFile(path, 'utf8').catch((cause: unknown) => {
-    const reason = (cause as NodeJS.ErrnoException).code ?? 'unreadable'
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `${variableOf('evmKeystore')}: the file ${path} cannot be read (${reason})`,
-      {
-        cause,
-      },
-    )
-  })
-  return accountOfKeystore(json, needed(config, 'evmKeystorePassword'))
+  const json = await readKeystore(required(config, 'evmKeystore'))
+  return accountOfKeystore(json, required(config, 'evmKeystorePassword'))
 }
 
-function needed<K extends keyof AnchorSettings & SettingName>(config: AnchorSettings, name: K) {
+async function readKeystore(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code ?? 'unreadable'
+    const message = `${variableOf('evmKeystore')}: the file ${path} cannot be read (${reason})`
+    throw new RegistryError('CONFIG_ERROR', message, { cause })
+  }
+}
+
+function required<K extends keyof AnchorSettings & SettingName>(config: AnchorSettings, name: K) {
   const value = config[name]
-  if (value === undefined) throw new RegistryError('CONFIG_ERROR', `With EVIDENCE_ANCHOR=evm set ${variableOf(name)}`)
+  if (value === undefined) throw new RegistryError('CONFIG_ERROR', `EVIDENCE_ANCHOR=evm needs ${variableOf(name)}`)
   return value as Exclude<AnchorSettings[K], undefined>
 }

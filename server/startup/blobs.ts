@@ -1,23 +1,22 @@
 import { join } from 'node:path'
 import { openLocalBlobs } from '../../adapters/files/index.ts'
 import { RegistryError, type BlobStore } from '../../core/index.ts'
-import type { Config } from '../settings/settings.ts'
+import type { Config } from '../settings/load.ts'
 import { assertInstalled } from './optional-packages.ts'
 
-/** Files in the data directory. */
+/** Opens the store for files that the settings select. Throws `CONFIG_ERROR` and `UNAVAILABLE`. */
+export const openBlobs = (config: Config, directory: string): Promise<BlobStore> =>
+  config.blobs === 's3' ? openBucketBlobs(config) : openFileBlobs(directory)
+
+/** Opens the files in a data directory. */
 export const openFileBlobs = (directory: string): Promise<BlobStore> => openLocalBlobs(join(directory, 'blobs'))
 
-/** Files in the bucket that the settings name. The AWS SDK is loaded here and nowhere else. Throws `CONFIG_ERROR`, `UNAVAILABLE`. */
+/** Opens the files in the bucket of the settings. Loads the AWS SDK only now. Throws `CONFIG_ERROR` and `UNAVAILABLE`. */
 export async function openBucketBlobs(config: Config): Promise<BlobStore> {
-  const { s3Bucket, s3Endpoint, s3PathStyle, s3Encryption, s3KmsKeyId } = config
+  const { s3Bucket, s3Endpoint, s3PathStyle } = config
   if (s3Bucket === undefined)
-    throw new RegistryError('CONFIG_ERROR', 'Set EVIDENCE_S3_BUCKET to the bucket that files are to be in')
-  if (s3KmsKeyId !== undefined && s3Encryption !== 'aws:kms')
-    throw new RegistryError('CONFIG_ERROR', 'EVIDENCE_S3_KMS_KEY_ID is for EVIDENCE_S3_ENCRYPTION aws:kms')
-  const encryption =
-    s3Encryption === 'aws:kms'
-      ? { algorithm: s3Encryption, ...(s3KmsKeyId !== undefined && { keyId: s3KmsKeyId }) }
-      : { algorithm: 'AES256' as const }
+    throw new RegistryError('CONFIG_ERROR', 'Set EVIDENCE_S3_BUCKET to the name of the bucket for files')
+  const encryption = encryptionOf(config)
   assertInstalled('@aws-sdk/client-s3', 'EVIDENCE_BLOBS=s3')
   const { openS3Blobs } = await import('../../adapters/s3/index.ts')
   return openS3Blobs({
@@ -26,10 +25,16 @@ export async function openBucketBlobs(config: Config): Promise<BlobStore> {
     checksums: config.s3Checksums,
     ...(s3Endpoint !== undefined && { endpoint: s3Endpoint }),
     ...(s3PathStyle !== undefined && { pathStyle: s3PathStyle }),
-    ...(s3Encryption !== 'bucket' && { encryption }),
+    ...(encryption && { encryption }),
   })
 }
 
-/** The files of a registry, wherever they are. */
-export const openBlobs = (config: Config, directory: string): Promise<BlobStore> =>
-  config.blobs === 's3' ? openBucketBlobs(config) : openFileBlobs(directory)
+/** Returns `undefined` if the bucket's own default applies. */
+function encryptionOf({ s3Encryption, s3KmsKeyId }: Config) {
+  if (s3KmsKeyId !== undefined && s3Encryption !== 'aws:kms')
+    throw new RegistryError('CONFIG_ERROR', 'EVIDENCE_S3_KMS_KEY_ID requires EVIDENCE_S3_ENCRYPTION=aws:kms')
+  if (s3Encryption === 'bucket') return undefined
+  return s3Encryption === 'aws:kms'
+    ? { algorithm: s3Encryption, ...(s3KmsKeyId !== undefined && { keyId: s3KmsKeyId }) }
+    : { algorithm: s3Encryption }
+}

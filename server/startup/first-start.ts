@@ -1,28 +1,64 @@
 import { randomBytes } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { writePrivateFile } from '../../adapters/files/index.ts'
+import type { Logger, Registry } from '../../core/index.ts'
+import { BASE_PATH } from '../http/app.ts'
 
-/** A key of 256 random bits, as the service makes them. */
-export const newOperatorKey = (): string => randomBytes(32).toString('base64url')
+export interface FirstStart {
+  readonly registry: Registry
+  readonly logger: Logger
+  readonly dataDir: string
+  /** Address of the service, without the base path. */
+  readonly url: string
+}
 
 /**
- * What the first start tells a person: where it listens, the operator key, and four lines to paste. The lines make a
- * source system, an evidence with a file, read it, and verify it.
+ * Creates the operator key, unless there is one. Shows it on the terminal, or writes it to `operator.key` if stderr is
+ * not a terminal. Call it when the server listens: a key that was set but never shown would be lost.
  */
-export function welcome({ baseUrl, operatorKey }: { readonly baseUrl: string; readonly operatorKey: string }): string {
-  const key = randomBytes(18).toString('base64url')
-  const evidences = `${baseUrl}/evidences/demo`
-  return `
-Evidence Registry listens at ${baseUrl}
+export async function introduceOperator({ registry, logger, dataDir, url }: FirstStart): Promise<void> {
+  if (registry.sourceSystems.hasOperatorKey()) return
+  const operatorKey = randomBytes(32).toString('base64url')
+  const setKey = (): Promise<boolean> => registry.sourceSystems.setOperatorKey(operatorKey, { ifNone: true })
+  if (process.stderr.isTTY) {
+    if (await setKey()) process.stderr.write(welcome({ url, operatorKey }))
+    return
+  }
+  const path = join(resolve(dataDir), 'operator.key')
+  await writePrivateFile(path, `${operatorKey}\n`)
+  if (await setKey())
+    logger.info(
+      { path },
+      'first start: this file contains the operator key; keep the key elsewhere and delete the file',
+    )
+  // Another server on the same records has set its own key.
+  else await rm(path)
+}
 
-The operator key, shown this once (only its hash is kept):
+/**
+ * The text of the first start: the address, the operator key, and four commands. They create a source system and an
+ * evidence with a file, read the evidence, and verify it once it is sealed.
+ */
+export function welcome({ url, operatorKey }: { readonly url: string; readonly operatorKey: string }): string {
+  const api = `${url}${BASE_PATH}`
+  const evidences = `${api}/evidences/demo`
+  const key = randomBytes(18).toString('base64url')
+  const curl = String.raw`curl -sS -w '\n'`
+  return `
+Evidence Registry is running. The API with its documentation: ${url}/docs
+
+The operator key. It is shown only once, because only its hash is stored:
 
   ${operatorKey}
 
-Four lines to begin with: a source system, an evidence with a file, reading it, verifying it.
+Four commands to begin with. They create a source system, create an evidence with a file, read the
+evidence, and wait until a proof of it can be verified.
 
-curl -sS ${baseUrl}/sourceSystem/demo -H 'X-API-Key: ${operatorKey}' -H 'Content-Type: application/json' -d '{"name":"first","apiKey":"${key}","permissions":"A"}'
-echo hello | curl -sS ${evidences}/evidence -H 'X-API-Key: ${key}' -F categoryName=Vehicles -F subcategoryName=Cars -F externalId=car-1 -F 'name=First car' -F 'images.items=@-;filename=hello.txt;type=text/plain'
-curl -sS ${evidences}/evidence/car-1 -H 'X-API-Key: ${key}'
-curl -sS ${baseUrl}/merkle/verify/car-1
+${curl} ${api}/sourceSystem/demo -H 'X-API-Key: ${operatorKey}' -H 'Content-Type: application/json' -d '{"name":"first","apiKey":"${key}","permissions":"A"}'
+echo hello | ${curl} ${evidences}/evidence -H 'X-API-Key: ${key}' -F categoryName=Vehicles -F subcategoryName=Cars -F externalId=car-1 -F 'name=First car' -F 'images.items=@-;filename=hello.txt;type=text/plain'
+${curl} ${evidences}/evidence/car-1 -H 'X-API-Key: ${key}'
+until ${curl} ${api}/merkle/verify/car-1 | grep '"status":"ok"'; do sleep 1; done
 
 `
 }

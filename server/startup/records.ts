@@ -1,97 +1,147 @@
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { RegistryError } from '../../core/errors.ts'
-import { keys } from '../../core/store/keys.ts'
-import type { Logger, RecordStore } from '../../core/ports.ts'
-import type { Config } from '../settings/config.ts'
+import { claimDirectory } from '../../adapters/files/index.ts'
+import { isUnfinishedCopy, RegistryError, type Logger, type RecordStore } from '../../core/index.ts'
 import type { RequestCounter } from '../http/rate-limit.ts'
+import type { Config } from '../settings/load.ts'
 import { assertInstalled } from './optional-packages.ts'
 
-/** The records that the configuration names. */
 export interface OpenedRecords {
   readonly records: RecordStore
-  /** Other servers may write to them. */
+  /** Other servers may write to the same records. */
   readonly isShared: boolean
   readonly requestCounter?: RequestCounter
 }
 
 type RecordSettings = Pick<Config, 'records' | 'postgresUrl' | 'dataDir' | 'acceptClock'>
 
-/** Half of what a clock may be behind the last batch: so no server, sealing, makes another refuse writes. */
+/** Half of how far a clock may be behind the last batch, so a batch of one server never stops writes of another one. */
 const MAX_CLOCK_OFFSET_MS = 30_000
 
 /**
- * Opens the record store, as `openStore` does, to serve from it or to check it. Throws `CONFIG_ERROR` for one that `migrate` has not
- * filled yet: a server would begin a log of its own in it.
+ * Opens the record store of the settings and claims the data directory, so that no second process uses it. Throws
+ * `CONFIG_ERROR` for settings that do not fit together, for a clock that differs from the database's, and for a store
+ * that `migrate` has not completed: a server would begin a new log in it. Also throws `STORE_LOCKED` and `UNAVAILABLE`.
  */
 export async function openRecords(settings: RecordSettings, logger?: Logger): Promise<OpenedRecords> {
   const opened = await openStore(settings, logger)
   try {
-    const [filling] = await opened.records.get([keys.filling()])
-    if (filling === undefined) return opened
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      'The record store is an unfinished copy of another one: run evidence-registry migrate again, to its end',
-    )
+    if (await isUnfinishedCopy(opened.records))
+      throw new RegistryError(
+        'CONFIG_ERROR',
+        'The record store is an unfinished copy of another one: run evidence-registry migrate again until it completes',
+      )
+    return opened
   } catch (error) {
     await opened.records.close()
     throw error
   }
 }
 
-/**
- * Opens the record store, and with it takes the data directory: a second process is kept out of that, also where the records are
- * shared. Loads only the store that is configured. Throws `STORE_LOCKED`, `CONFIG_ERROR`, `UNAVAILABLE`.
- */
-async function openStore(
-  { records, postgresUrl, dataDir, acceptClock }: RecordSettings,
+async function openStore(settings: RecordSettings, logger?: Logger): Promise<OpenedRecords> {
+  const directory = resolve(settings.dataDir)
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  return settings.records === 'level'
+    ? { records: await openLevel(directory), isShared: false }
+    : openSharedRecords(settings, directory, logger)
+}
+
+async function openSharedRecords(
+  { postgresUrl, acceptClock }: RecordSettings,
+  directory: string,
   logger?: Logger,
 ): Promise<OpenedRecords> {
-  const directory = resolve(dataDir)
-  await mkdir(directory, { recursive: true, mode: 0o700 })
-  if (records === 'level') {
-    const { openLevelRecords } = await import('../../adapters/level/index.ts')
-    return { records: await openLevelRecords(join(directory, 'records')), isShared: false }
-  }
   if (postgresUrl === undefined)
     throw new RegistryError(
       'CONFIG_ERROR',
-      'EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL, or EVIDENCE_POSTGRES_URL_FILE',
+      'EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE',
     )
-  assertInstalled('pg', 'EVIDENCE_RECORDS=postgres')
-  const { claimDirectory } = await import('../../adapters/files/index.ts')
-  // Held until the process ends, and then free by itself.
+  // The claim ends with the process.
   await claimDirectory(directory)
-  const { openPostgresRecords } = await import('../../adapters/postgres/index.ts')
-  const opened = await openPostgresRecords({ url: postgresUrl, ...(logger && { logger }) })
+  const records = await openPostgres(postgresUrl, logger)
   try {
-    if (!acceptClock) assertClock(Date.now() - (await opened.databaseNow()))
-    return { records: opened, isShared: true, requestCounter: opened }
+    if (!acceptClock) assertClock(Date.now() - (await records.databaseNow()))
+    return { records, isShared: true, requestCounter: records }
   } catch (error) {
-    await opened.close()
+    await records.close()
     throw error
   }
 }
 
+/** Opens the records in a data directory. Loads LevelDB only now. */
+export async function openLevel(directory: string): Promise<RecordStore> {
+  const { openLevelRecords } = await import('../../adapters/level/index.ts')
+  return openLevelRecords(join(directory, 'records'))
+}
+
+/** How long an open may take before a line says what it waits for, and the time between further lines. */
+const WAITING_INTERVAL_MS = 2_000
+
+/** Opens the records in a database. Logs that it waits while the database cannot be reached. Loads `pg` only now. */
+export async function openPostgres(url: string, logger: Logger = stderrLogger) {
+  assertInstalled('pg', 'PostgreSQL')
+  const { openPostgresRecords } = await import('../../adapters/postgres/index.ts')
+  const database = databaseOf(url)
+  const waiting = setInterval(
+    () => logger.warn({ database }, 'waiting for PostgreSQL; is it running, and is the URL right?'),
+    WAITING_INTERVAL_MS,
+  )
+  try {
+    return await openPostgresRecords({ url, logger })
+  } catch (error) {
+    throw withDatabase(error, database)
+  } finally {
+    clearInterval(waiting)
+  }
+}
+
+/** Names a database without the user and the password. */
+function databaseOf(url: string): string {
+  const { hostname, port, pathname } = new URL(url)
+  return `${hostname || 'localhost'}:${port || '5432'}${pathname}`
+}
+
+function withDatabase(error: unknown, database: string): unknown {
+  if (!(error instanceof RegistryError) || error.code !== 'UNAVAILABLE') return error
+  const reason = rootCauseOf(error).message
+  return new RegistryError(
+    'UNAVAILABLE',
+    `PostgreSQL at ${database} cannot be used (${reason}): start it, or correct EVIDENCE_POSTGRES_URL`,
+    { cause: error },
+  )
+}
+
+function rootCauseOf(error: Error): Error {
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return rootCauseOf(error.errors[0])
+  return error.cause instanceof Error ? rootCauseOf(error.cause) : error
+}
+
+/** For commands, which have no log. */
+const stderrLogger: Logger = {
+  debug() {},
+  info() {},
+  warn: (fields, message) => void process.stderr.write(`${message} ${JSON.stringify(fields)}\n`),
+  error: (_, message) => void process.stderr.write(`${message}\n`),
+}
+
 function assertClock(offsetMs: number): void {
+  const offsetSeconds = Math.round(Math.abs(offsetMs) / 1_000)
   if (Math.abs(offsetMs) > MAX_CLOCK_OFFSET_MS)
     throw new RegistryError(
       'CONFIG_ERROR',
-      `This server's clock is ${Math.round(Math.abs(offsetMs) / 1_000)} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the database's, and the servers of one ` +
-        'registry must agree: set the clocks right, or confirm this one with EVIDENCE_ACCEPT_CLOCK=true',
+      `The clock of this machine is ${offsetSeconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the database's. The ` +
+        'servers of a registry must agree: correct the clocks, or confirm this clock with EVIDENCE_ACCEPT_CLOCK=true',
     )
 }
 
-/** Throws `CONFIG_ERROR` where something of one server's own would vouch for records that others write to. */
+/** Throws `CONFIG_ERROR` if records are shared, but anchors or time stamps come from this server only. */
 export function assertSharable({ records, anchor, tsa }: Pick<Config, 'records' | 'anchor' | 'tsa'>): void {
   if (records === 'level') return
-  for (const [variable, value] of [
-    ['EVIDENCE_ANCHOR', anchor],
-    ['EVIDENCE_TSA', tsa],
-  ] as const)
+  const values = { EVIDENCE_ANCHOR: anchor, EVIDENCE_TSA: tsa }
+  for (const [variable, value] of Object.entries(values))
     if (value === 'local')
       throw new RegistryError(
         'CONFIG_ERROR',
-        `${variable}=local is one server's own, and EVIDENCE_RECORDS=postgres is for several: name another, or none`,
+        `${variable}=local is for one server, but EVIDENCE_RECORDS=postgres is shared: set ${variable} to another value`,
       )
 }

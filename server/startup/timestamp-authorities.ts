@@ -1,11 +1,13 @@
 import { join } from 'node:path'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
 import { createRfc3161Authority, readTrustAnchors } from '../../adapters/rfc3161/index.ts'
-import { RegistryError } from '../../core/errors.ts'
-import type { Logger, TimestampAuthority } from '../../core/ports.ts'
-import type { Config } from '../settings/settings.ts'
+import { RegistryError, type Logger, type TimestampAuthority } from '../../core/index.ts'
+import type { Config } from '../settings/load.ts'
 
-type TsaConfig = Pick<Config, 'tsa' | 'tsaUrl' | 'tsaCa' | 'tsaPolicy' | 'tsaQuorum' | 'tsaRevocation' | 'tsaTimeoutMs'>
+type TsaSettings = Pick<
+  Config,
+  'tsa' | 'tsaUrl' | 'tsaCa' | 'tsaPolicy' | 'tsaQuorum' | 'tsaRevocation' | 'tsaTimeoutMs'
+>
 
 export interface TimestampAuthorities {
   readonly timestampAuthorities: readonly TimestampAuthority[]
@@ -13,40 +15,59 @@ export interface TimestampAuthorities {
   readonly quorum: number | undefined
 }
 
-/** The authorities that the settings name, over the data directory. Throws `CONFIG_ERROR` where settings do not go together. */
+/**
+ * Opens the timestamp authorities of the settings. The embedded one keeps its keys below the data directory. Throws
+ * `CONFIG_ERROR` for settings that do not fit together.
+ */
 export async function openTimestampAuthorities(
-  config: TsaConfig,
+  config: TsaSettings,
   directory: string,
   logger: Logger,
 ): Promise<TimestampAuthorities> {
-  const { tsa, tsaUrl, tsaCa, tsaPolicy, tsaQuorum: quorum } = config
-  if (tsa !== 'rfc3161') {
-    if (tsaUrl.length > 0 || tsaCa.length > 0 || tsaPolicy.length > 0)
-      throw refuse(`EVIDENCE_TSA is ${tsa}, which uses no URL, CA or policy: set it to rfc3161, or leave those out`)
-    const timestampAuthorities = tsa === 'local' ? [await openLocalTsa(join(directory, 'tsa'))] : []
-    return { timestampAuthorities, quorum }
-  }
-  if (tsaUrl.length === 0) throw refuse('EVIDENCE_TSA=rfc3161 needs EVIDENCE_TSA_URL')
-  if (tsaCa.length !== tsaUrl.length)
-    throw refuse(
-      `EVIDENCE_TSA_CA takes one PEM file for each URL of EVIDENCE_TSA_URL: ${tsaUrl.length}, not ${tsaCa.length}`,
-    )
-  if (tsaPolicy.length > 0 && tsaPolicy.length !== tsaUrl.length)
-    throw refuse(
-      `EVIDENCE_TSA_POLICY takes one for each URL of EVIDENCE_TSA_URL: ${tsaUrl.length}, not ${tsaPolicy.length}`,
-    )
-  const timestampAuthorities = tsaUrl.map(async (url, i) => {
-    const policy = tsaPolicy[i] ?? ''
-    return createRfc3161Authority({
-      url,
-      trustAnchors: await readTrustAnchors(tsaCa[i] ?? ''),
-      ...(policy !== '' && { policy }),
-      timeoutMs: config.tsaTimeoutMs,
-      revocation: config.tsaRevocation,
-      logger,
-    })
-  })
-  return { timestampAuthorities: await Promise.all(timestampAuthorities), quorum }
+  assertConsistent(config)
+  return { timestampAuthorities: await openAll(config, directory, logger), quorum: config.tsaQuorum }
 }
 
-const refuse = (message: string): RegistryError => new RegistryError('CONFIG_ERROR', message)
+async function openAll(config: TsaSettings, directory: string, logger: Logger): Promise<readonly TimestampAuthority[]> {
+  if (config.tsa === 'none') return []
+  if (config.tsa === 'local') return [await openLocalTsa(join(directory, 'tsa'))]
+  return Promise.all(config.tsaUrl.map((url, i) => openRemote(config, url, i, logger)))
+}
+
+async function openRemote(
+  { tsaCa, tsaPolicy, tsaTimeoutMs, tsaRevocation }: TsaSettings,
+  url: string,
+  index: number,
+  logger: Logger,
+): Promise<TimestampAuthority> {
+  const policy = tsaPolicy[index] ?? ''
+  return createRfc3161Authority({
+    url,
+    trustAnchors: await readTrustAnchors(tsaCa[index] ?? ''),
+    ...(policy !== '' && { policy }),
+    timeoutMs: tsaTimeoutMs,
+    revocation: tsaRevocation,
+    logger,
+  })
+}
+
+function assertConsistent({ tsa, tsaUrl, tsaCa, tsaPolicy }: TsaSettings): void {
+  if (tsa !== 'rfc3161') {
+    if (tsaUrl.length > 0 || tsaCa.length > 0 || tsaPolicy.length > 0)
+      throw configError(
+        `EVIDENCE_TSA is ${tsa}, which needs no URL, CA or policy: set it to rfc3161, or remove those settings`,
+      )
+    return
+  }
+  if (tsaUrl.length === 0) throw configError('EVIDENCE_TSA=rfc3161 needs EVIDENCE_TSA_URL')
+  if (tsaCa.length !== tsaUrl.length)
+    throw configError(
+      `EVIDENCE_TSA_CA must have one PEM file for each URL of EVIDENCE_TSA_URL: expected ${tsaUrl.length}, got ${tsaCa.length}`,
+    )
+  if (tsaPolicy.length > 0 && tsaPolicy.length !== tsaUrl.length)
+    throw configError(
+      `EVIDENCE_TSA_POLICY must have one policy for each URL of EVIDENCE_TSA_URL: expected ${tsaUrl.length}, got ${tsaPolicy.length}`,
+    )
+}
+
+const configError = (message: string): RegistryError => new RegistryError('CONFIG_ERROR', message)

@@ -200,7 +200,8 @@ describe('the bundled server', () => {
   })
 
   it('tells a person the address, the key once, and four lines to paste', () => {
-    const text = welcome({ baseUrl: 'http://127.0.0.1:8080/api/v1', operatorKey: 'the-operator-key' })
+    const text = welcome({ url: 'http://127.0.0.1:8080', operatorKey: 'the-operator-key' })
+    assert.match(text, / http:\/\/127\.0\.0\.1:8080\/docs$/m)
     const lines = text.split('\n').filter((line) => line.includes('curl '))
     assert.equal(lines.length, 4)
     assert.equal(text.split('\n').filter((line) => line.trim() === 'the-operator-key').length, 1)

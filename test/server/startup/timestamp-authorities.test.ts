@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { EvidenceProof } from '../../../core/registry/proof/schemas.ts'
 import { verifyProof } from '../../../core/verify/index.ts'
 import type { Logger } from '../../../core/ports.ts'
-import { loadConfig, type Config } from '../../../server/settings/config.ts'
+import { loadConfig, type Config } from '../../../server/settings/load.ts'
 import { openTimestampAuthorities } from '../../../server/startup/timestamp-authorities.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { OpensslAuthority, skipWithoutOpenssl } from '../../support/openssl.ts'
@@ -19,10 +19,7 @@ import { programArgs } from '../../support/program.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
-function configOf(env: Readonly<Record<string, string>>): Config {
-  const start = loadConfig({ args: [], env })
-  return 'run' in start ? start.run : assert.fail('it shows a text')
-}
+const configOf = (env: Readonly<Record<string, string>>): Config => loadConfig({ args: [], env })
 
 describe('the timestamp authorities of the settings', () => {
   async function openFor(t: TestContext, env: Readonly<Record<string, string>>) {
@@ -33,13 +30,13 @@ describe('the timestamp authorities of the settings', () => {
     return openTimestampAuthorities(configOf(Object.fromEntries(given) as Record<string, string>), directory, silent)
   }
 
-  it('are the embedded one, or nobody', async (t) => {
+  it('are the embedded one or none', async (t) => {
     const { timestampAuthorities, quorum } = await openFor(t, {})
     assert.deepEqual([timestampAuthorities.map(({ info }) => info.name), quorum], [['local'], undefined])
     assert.deepEqual((await openFor(t, { EVIDENCE_TSA: 'none' })).timestampAuthorities, [])
   })
 
-  it('are those of the addresses, each with its own file of trust anchors', async (t) => {
+  it('are those of the URLs, each with its own file of trust anchors', async (t) => {
     const { timestampAuthorities, quorum } = await openFor(t, {
       EVIDENCE_TSA: 'rfc3161',
       EVIDENCE_TSA_URL: 'http://a.example/tsr, https://me:hunter2@b.example/?key=hunter2',
@@ -59,7 +56,7 @@ describe('the timestamp authorities of the settings', () => {
     )
   })
 
-  it('are refused by the setting that is wrong, and a password is not shown', async (t) => {
+  it('are rejected with the name of the wrong setting, and a password is not shown', async (t) => {
     const url = { EVIDENCE_TSA: 'rfc3161', EVIDENCE_TSA_URL: 'http://a.example/' }
     for (const [env, names] of [
       [{ EVIDENCE_TSA: 'rfc3161' }, /EVIDENCE_TSA_URL/],
@@ -84,7 +81,7 @@ describe('the timestamp authorities of the settings', () => {
 })
 
 describe('the bundled server with real timestamp authorities', { skip: skipWithoutOpenssl() }, () => {
-  it('has two of them stamp, and answers with both tokens', async (t) => {
+  it('stamps with two of them, and returns both tokens', async (t) => {
     const directory = await temporaryFor(t)
     const authorities = await Promise.all([OpensslAuthority.open(), OpensslAuthority.open({ kind: 'rsa' })])
     t.after(async () => void (await Promise.all(authorities.map((authority) => authority.close()))))
@@ -110,15 +107,15 @@ describe('the bundled server with real timestamp authorities', { skip: skipWitho
     })
     let log = ''
     child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()))
-    const within = async <T>(find: () => Promise<T | undefined> | T | undefined): Promise<T> => {
+    const eventually = async <T>(find: () => Promise<T | undefined> | T | undefined): Promise<T> => {
       for (let i = 0; i < 500; i++) {
-        const found = await find()
-        if (found !== undefined) return found
+        const value = await find()
+        if (value !== undefined) return value
         await delay(20)
       }
-      return assert.fail(`not within ten seconds: ${log}`)
+      return assert.fail(`timed out: ${log}`)
     }
-    const ready = await within(() => log.split('\n').find((line) => line.includes('"msg":"ready"')))
+    const ready = await eventually(() => log.split('\n').find((line) => line.includes('"msg":"ready"')))
     const { url, verifierKey } = JSON.parse(ready) as { url: string; verifierKey: string }
     const post = async (path: string, body: object): Promise<void> => {
       const headers = { 'x-api-key': key, 'content-type': 'application/json' }
@@ -128,9 +125,9 @@ describe('the bundled server with real timestamp authorities', { skip: skipWitho
     await post('/sourceSystem/acme', { name: 'warehouse' })
     const evidence = { externalId: 'one', name: 'One', categoryName: 'Tools', subcategoryName: 'Drills' }
     await post('/evidences/acme/evidence', evidence)
-    const answer = await within(async () => {
-      const found = (await (await fetch(`${url}/api/v1/merkle/verify/one`)).json()) as EvidenceProof
-      return found.tsas?.length === 2 ? found : undefined
+    const answer = await eventually(async () => {
+      const proof = (await (await fetch(`${url}/api/v1/merkle/verify/one`)).json()) as EvidenceProof
+      return proof.tsas?.length === 2 ? proof : undefined
     })
     assert.equal(answer.assurance?.time, 'independent')
     const anchors = authorities.map(({ trustAnchor }) => [trustAnchor])

@@ -7,47 +7,47 @@ import { RegistryError } from '../../../core/errors.ts'
 import { keys } from '../../../core/store/keys.ts'
 import type { BlobStore } from '../../../core/ports.ts'
 import { encodeRecord } from '../../../core/store/record-codec.ts'
-import { copyBlobs, type CopyReport } from '../../../server/commands/copy-blobs.ts'
+import { copyBlobs, type CopyBlobsReport } from '../../../core/copy/index.ts'
 import { assertSame, collect, inChunks, mustGet } from '../../contract/blob-bodies.ts'
 
 const COUNT = 20
-const ROOMY = { maxBytes: 1_000_000 }
+const LIMITS = { maxBytes: 1_000_000 }
 const idOf = (n: number): string => `file-${String(n).padStart(2, '0')}`
 
-/** Records of files whose bytes are in a source, one of a deleted file, and an empty target. */
-async function scene() {
+/** Records of files whose bytes are in the source, the record of a deleted file, and an empty target. */
+async function createFixture() {
   const [records, from, to] = [new MemoryRecords(), new MemoryBlobs(), new MemoryBlobs()]
   const files = new Map<string, Uint8Array>()
   for (let n = 0; n < COUNT; n += 1) {
     const [id, bytes] = [idOf(n), new Uint8Array(randomBytes(n * 500))]
     files.set(id, bytes)
-    await from.put(id, inChunks(bytes, 1_000), ROOMY)
+    await from.put(id, inChunks(bytes, 1_000), LIMITS)
     const record = { id, size: bytes.length, sha256: toHex(sha256(bytes)) }
     await records.commit({ writes: [{ key: keys.file(id), value: encodeRecord(record) }] })
   }
   const deleted = { id: 'deleted', deletion: { version: 2 } }
   await records.commit({ writes: [{ key: keys.file('deleted'), value: encodeRecord(deleted) }] })
   const problems: string[] = []
-  const copy = (stores: { from: BlobStore; to: BlobStore } = { from, to }): Promise<CopyReport> =>
+  const copy = (stores: { from: BlobStore; to: BlobStore } = { from, to }): Promise<CopyBlobsReport> =>
     copyBlobs(records, stores, {
       onProblem: (id, message) => problems.push(`${id}: ${message}`),
       onProgress: () => undefined,
     })
-  const put = (store: BlobStore, id: string, text: string) => store.put(id, inChunks(Buffer.from(text), 10), ROOMY)
+  const put = (store: BlobStore, id: string, text: string) => store.put(id, inChunks(Buffer.from(text), 10), LIMITS)
   return { records, from, to, files, problems, copy, put }
 }
 
 describe('copying blobs', () => {
-  it('copies every file that is there, reads each again, and leaves the source as it is', async () => {
-    const { from, to, files, problems, copy } = await scene()
-    assert.deepEqual(await copy(), { copied: COUNT, found: 0, verified: COUNT, problems: 0 })
+  it('copies every file, reads each again, and does not change the source', async () => {
+    const { from, to, files, problems, copy } = await createFixture()
+    assert.deepEqual(await copy(), { copied: COUNT, existing: 0, verified: COUNT, problems: 0 })
     for (const store of [from, to])
       for (const [id, bytes] of files) assertSame(await collect((await mustGet(store, id)).body), bytes)
     assert.deepEqual(problems, [])
   })
 
-  it('goes on where it was stopped, and does nothing where all is there', async () => {
-    const { from, to, problems, copy } = await scene()
+  it('continues after an interruption, and copies nothing if everything is there', async () => {
+    const { from, to, problems, copy } = await createFixture()
     let puts = 0
     const failing: BlobStore = {
       put: (key, body, options) =>
@@ -56,14 +56,14 @@ describe('copying blobs', () => {
       delete: (key) => to.delete(key),
       close: () => to.close(),
     }
-    assert.deepEqual(await copy({ from, to: failing }), { copied: 7, found: 0, verified: 7, problems: COUNT - 7 })
+    assert.deepEqual(await copy({ from, to: failing }), { copied: 7, existing: 0, verified: 7, problems: COUNT - 7 })
     assert.equal(problems.length, COUNT - 7)
-    assert.deepEqual(await copy(), { copied: COUNT - 7, found: 7, verified: COUNT, problems: 0 })
-    assert.deepEqual(await copy(), { copied: 0, found: COUNT, verified: COUNT, problems: 0 })
+    assert.deepEqual(await copy(), { copied: COUNT - 7, existing: 7, verified: COUNT, problems: 0 })
+    assert.deepEqual(await copy(), { copied: 0, existing: COUNT, verified: COUNT, problems: 0 })
   })
 
-  it('names what the source has not or has wrong, keeps none of it, and copies the rest', async () => {
-    const { from, to, files, problems, copy, put } = await scene()
+  it('reports files that are missing or wrong in the source, keeps none of them, and copies the rest', async () => {
+    const { from, to, files, problems, copy, put } = await createFixture()
     await from.delete(idOf(3))
     for (const [id, text] of [
       [idOf(4), 'x'.repeat(2_000)],
@@ -73,7 +73,7 @@ describe('copying blobs', () => {
       await from.delete(id)
       await put(from, id, text)
     }
-    assert.deepEqual(await copy(), { copied: COUNT - 4, found: 0, verified: COUNT - 4, problems: 4 })
+    assert.deepEqual(await copy(), { copied: COUNT - 4, existing: 0, verified: COUNT - 4, problems: 4 })
     assert.deepEqual(problems.toSorted(), [
       `${idOf(3)}: Its bytes are missing in the source`,
       ...[4, 5, 6].map((n) => `${idOf(n)}: Its bytes in the source are not those that were recorded`),
@@ -84,13 +84,13 @@ describe('copying blobs', () => {
     }
   })
 
-  it('replaces what is wrong in the target by what is right in the source, and by nothing else', async () => {
-    const { from, to, files, problems, copy, put } = await scene()
+  it('replaces wrong bytes in the target only if the bytes in the source are right', async () => {
+    const { from, to, files, problems, copy, put } = await createFixture()
     await put(to, idOf(7), 'of another size')
     await put(to, idOf(8), 'x'.repeat(4_000))
     await put(to, idOf(9), 'y'.repeat(4_500))
     await from.delete(idOf(9))
-    assert.deepEqual(await copy(), { copied: COUNT - 1, found: 2, verified: COUNT - 1, problems: 1 })
+    assert.deepEqual(await copy(), { copied: COUNT - 1, existing: 2, verified: COUNT - 1, problems: 1 })
     assert.deepEqual(problems, [`${idOf(9)}: Its bytes are wrong in the target, and in the source wrong or missing`])
     for (const [id, bytes] of files)
       assertSame(await collect((await mustGet(to, id)).body), id === idOf(9) ? Buffer.from('y'.repeat(4_500)) : bytes)

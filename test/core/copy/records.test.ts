@@ -7,14 +7,14 @@ import { countOf } from '../../../core/store/counter.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { RecordStore } from '../../../core/ports.ts'
-import { copyRecords, type CopyReport } from '../../../server/commands/copy-records.ts'
+import { copyRecords, type CopyRecordsReport } from '../../../core/copy/index.ts'
 import { FaultyRecords, type CommitFault } from '../../support/faulty-records.ts'
 
 const ENTRIES = 40_000
 const COUNTER = keys.evidenceCount('company', 'acme')
 
-/** Some commits of log and of records each: three pieces of the log, some megabytes, a record that is larger than a page. */
-async function source(): Promise<MemoryRecords> {
+/** A source that needs several commits: three chunks of the log, some megabytes, and a record larger than one commit. */
+async function createSource(): Promise<MemoryRecords> {
   const records = new MemoryRecords()
   await records.commit({ append: new Uint8Array(randomBytes(ENTRIES * 32)) })
   for (let n = 0; n < 9; n += 1) {
@@ -26,16 +26,19 @@ async function source(): Promise<MemoryRecords> {
   return records
 }
 
-async function copy(from: RecordStore, to: RecordStore): Promise<CopyReport & { readonly named: readonly string[] }> {
+async function copy(
+  from: RecordStore,
+  to: RecordStore,
+): Promise<CopyRecordsReport & { readonly named: readonly string[] }> {
   const named: string[] = []
   const report = await copyRecords(
     { from, to },
-    { onDifference: (place, message) => named.push(`${place}: ${message}`), onProgress: () => undefined },
+    { onDifference: (subject, message) => named.push(`${subject}: ${message}`), onProgress: () => undefined },
   )
   return { ...report, named }
 }
 
-/** Everything that a store holds, versions apart, as hashes. */
+/** Hashes of everything that a store holds, except versions. */
 async function contents(store: RecordStore) {
   const records: (readonly [string, string])[] = []
   for await (const { key, value } of store.list({ gte: '', lt: '\x7f' })) records.push([key, toHex(sha256(value))])
@@ -49,12 +52,12 @@ async function assertCopied(from: RecordStore, to: RecordStore): Promise<void> {
   assert.deepEqual(await contents(to), expected)
 }
 
-/** The target's commits in a run that nothing disturbs. */
+/** Commits to the target in an undisturbed run. */
 const COMMITS = 10
 
 describe('copying records', () => {
-  it('copies the log and all records but the lease, and only reads the source', async () => {
-    const [from, to] = [await source(), new FaultyRecords(new MemoryRecords())]
+  it('copies the log and all records except the lease, and does not change the source', async () => {
+    const [from, to] = [await createSource(), new FaultyRecords(new MemoryRecords())]
     const before = await contents(from)
     const report = await copy(from, to)
     assert.deepEqual(report, { entries: ENTRIES, records: 11, compared: ENTRIES + 11, differences: 0, named: [] })
@@ -65,16 +68,16 @@ describe('copying records', () => {
     assert.deepEqual(await to.positionsOf([entry]), [33_333])
   })
 
-  it('leaves counters that go on counting', async () => {
-    const [from, to] = [await source(), new MemoryRecords()]
+  it('copies counters so that they can be incremented', async () => {
+    const [from, to] = [await createSource(), new MemoryRecords()]
     await copy(from, to)
     assert.ok((await to.commit({ adds: [{ key: COUNTER, delta: -2 }] })).ok)
     assert.equal(countOf((await to.get([COUNTER]))[0]), 25)
   })
 
   for (const fault of ['before', 'after'] as const satisfies readonly CommitFault[])
-    it(`goes on after a commit that failed, ${fault} it was applied`, async () => {
-      const from = await source()
+    it(`continues after a commit that failed ${fault} it was applied`, async () => {
+      const from = await createSource()
       for (let nth = 1; nth <= COMMITS; nth += 1) {
         const to = new FaultyRecords(new MemoryRecords())
         to.failCommit(nth, fault)
@@ -84,13 +87,13 @@ describe('copying records', () => {
         assert.deepEqual([report.differences, report.compared], [0, ENTRIES + 11], `commit ${nth}`)
         await assertCopied(from, to)
         // What was there is not written again.
-        const spared = COMMITS - (to.commits - nth)
-        assert.equal(spared, fault === 'before' ? nth - 1 : nth, `commit ${nth}`)
+        const skipped = COMMITS - (to.commits - nth)
+        assert.equal(skipped, fault === 'before' ? nth - 1 : nth, `commit ${nth}`)
       }
     })
 
-  it('brings up to date what changed in the source after it was stopped', async () => {
-    const [from, to] = [await source(), new FaultyRecords(new MemoryRecords())]
+  it('copies what changed in the source after an interruption', async () => {
+    const [from, to] = [await createSource(), new FaultyRecords(new MemoryRecords())]
     to.failCommit(COMMITS, 'before')
     await assert.rejects(copy(from, to))
     const writes = [
@@ -104,8 +107,8 @@ describe('copying records', () => {
     await assertCopied(from, to)
   })
 
-  it('only compares where all is there, and refuses a target that went on since', async () => {
-    const [from, to] = [await source(), new FaultyRecords(new MemoryRecords())]
+  it('only compares if everything is there, and rejects a target that has changed since', async () => {
+    const [from, to] = [await createSource(), new FaultyRecords(new MemoryRecords())]
     await copy(from, to)
     const again = await copy(from, to)
     assert.deepEqual(again, { entries: 0, records: 0, compared: ENTRIES + 11, differences: 0, named: [] })
@@ -114,8 +117,8 @@ describe('copying records', () => {
     assert.equal(to.commits, COMMITS + 1)
   })
 
-  it('refuses a target that holds anything else, and leaves it as it was', async () => {
-    const from = await source()
+  it('rejects a target that holds something else, and does not change it', async () => {
+    const from = await createSource()
     const marker = { key: keys.filling(), value: new Uint8Array([1]) }
     const foreign = {
       'a record': { writes: [{ key: keys.operator(), value: new Uint8Array([1]) }] },
@@ -135,18 +138,18 @@ describe('copying records', () => {
     }
   })
 
-  it('refuses a source that holds nothing, or is not whole, before it touches the target', async () => {
+  it('rejects a source that is empty or incomplete before it writes to the target', async () => {
     const [from, to] = [new MemoryRecords(), new FaultyRecords(new MemoryRecords())]
     await assert.rejects(copy(from, to), { code: 'CONFIG_ERROR' })
     const half = new FaultyRecords(new MemoryRecords())
     half.failCommit(5, 'before')
-    await assert.rejects(copy(await source(), half))
+    await assert.rejects(copy(await createSource(), half))
     await assert.rejects(copy(half, to), { code: 'CONFIG_ERROR', message: /unfinished copy/ })
     assert.equal(to.commits, 0)
   })
 
-  it('ends where somebody else fills the target as well', async () => {
-    const [from, to] = [await source(), new MemoryRecords()]
+  it('stops when another program fills the target', async () => {
+    const [from, to] = [await createSource(), new MemoryRecords()]
     const marker = { key: keys.filling(), value: new Uint8Array([2]) }
     let commits = 0
     const shared: RecordStore = over(to, {
@@ -155,16 +158,16 @@ describe('copying records', () => {
         return to.commit(commit)
       },
     })
-    await assert.rejects(copy(from, shared), { code: 'UNAVAILABLE', message: /Somebody else/ })
+    await assert.rejects(copy(from, shared), { code: 'UNAVAILABLE', message: /Another program/ })
     assert.equal(commits, 3)
   })
 
-  it('names what the target answers otherwise, and keeps it marked as unfinished', async () => {
-    const [from, to] = [await source(), new MemoryRecords()]
+  it('reports what the target returns differently, and keeps it marked as unfinished', async () => {
+    const [from, to] = [await createSource(), new MemoryRecords()]
     let lists = 0
     const damaged: RecordStore = over(to, {
       async *list(range) {
-        // The first looks whether it is empty, the second is the copy's, the third the comparison's.
+        // The first call checks if the store is empty, the second copies, the third compares.
         const isDamaged = ++lists === 3
         for await (const entry of to.list(range)) {
           if (isDamaged && entry.key === keys.file('f-2')) continue

@@ -2,21 +2,19 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isRegistryError } from '../../../core/index.ts'
 import { loadConfig, settingRows, type Config } from '../../../server/index.ts'
-import { SETTINGS } from '../../../server/settings/config.ts'
+import { helpText } from '../../../server/settings/help.ts'
+import { SETTINGS } from '../../../server/settings/table.ts'
 
-interface Given {
+interface Sources {
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly files?: Readonly<Record<string, string>>
 }
 
-function load({ args = [], env = {}, files = {} }: Given = {}): Config {
-  const start = loadConfig({ args, env, readFile: reading(files) })
-  assert.ok('run' in start)
-  return start.run
-}
+const load = ({ args = [], env = {}, files = {} }: Sources = {}): Config =>
+  loadConfig({ args, env, readFile: readerOf(files) })
 
-const reading =
+const readerOf =
   (files: Readonly<Record<string, string>>) =>
   (path: string): Uint8Array => {
     const content = files[path]
@@ -24,20 +22,20 @@ const reading =
     return new Uint8Array(Buffer.from(content, 'latin1'))
   }
 
-/** The one line that a wrong setting is refused with. */
-function refusal(given: Given): string {
+/** Returns the message with which wrong settings are rejected, which must be one line. */
+function rejectionOf(sources: Sources): string {
   try {
-    load(given)
+    load(sources)
   } catch (error) {
     assert.ok(isRegistryError(error, 'CONFIG_ERROR'))
     assert.ok(!error.message.includes('\n'), 'one line')
     return error.message
   }
-  return assert.fail('it was taken')
+  return assert.fail('it was accepted')
 }
 
 describe('configuration', () => {
-  it('has a default for all that it can', () => {
+  it('has a default for every setting that can have one', () => {
     assert.deepEqual(load(), {
       port: 8080,
       host: '127.0.0.1',
@@ -87,7 +85,7 @@ describe('configuration', () => {
     })
   })
 
-  it('takes flags before the environment before the file', () => {
+  it('prefers flags to the environment, and the environment to the file', () => {
     const files = { 'c.json': '{"port":1,"host":"file.example","dataDir":"/file","trustProxy":true}' }
     const env = { EVIDENCE_PORT: '2', EVIDENCE_HOST: 'env.example', EVIDENCE_CONFIG: 'c.json' }
     const { port, host, dataDir, trustProxy } = load({ args: ['--port', '3'], env, files })
@@ -98,76 +96,82 @@ describe('configuration', () => {
     )
   })
 
-  it('takes flags in both spellings, and switches without a value', () => {
+  it('accepts flags in both spellings, and switches without a value', () => {
     const { port, sealMaxWaitMs, acceptClock, trustProxy } = load({
       args: ['--port=0', '--seal-max-wait-ms', '7', '--accept-clock', '--trust-proxy=false'],
     })
     assert.deepEqual([port, sealMaxWaitMs, acceptClock, trustProxy], [0, 7, true, false])
   })
 
-  it('takes an empty variable for an unset one, and others do not concern it', () => {
+  it('treats an empty variable as unset, and ignores variables of other programs', () => {
     assert.equal(load({ env: { EVIDENCE_PORT: '', PATH: '/bin', NODE_ENV: 'test' } }).port, 8080)
   })
 
-  it('takes a secret from a variable, a file or the configuration file, never from a flag', () => {
+  it('reads a secret from a variable, a file or the configuration file, but not from a flag', () => {
     const key = 'an-operator-key-of-tests'
     assert.equal(load({ env: { EVIDENCE_OPERATOR_KEY: key } }).operatorKey, key)
     assert.equal(load({ env: { EVIDENCE_OPERATOR_KEY_FILE: 'key' }, files: { key: `${key}\n` } }).operatorKey, key)
     assert.equal(load({ args: ['--config', 'c'], files: { c: JSON.stringify({ operatorKey: key }) } }).operatorKey, key)
-    assert.match(refusal({ args: ['--operator-key', key] }), /^--operator-key is a secret: set EVIDENCE_OPERATOR_KEY/)
-    assert.match(refusal({ env: { EVIDENCE_OPERATOR_KEY: key, EVIDENCE_OPERATOR_KEY_FILE: 'key' } }), /not both$/)
+    assert.match(
+      rejectionOf({ args: ['--operator-key', key] }),
+      /^--operator-key is a secret: set EVIDENCE_OPERATOR_KEY/,
+    )
+    assert.match(rejectionOf({ env: { EVIDENCE_OPERATOR_KEY: key, EVIDENCE_OPERATOR_KEY_FILE: 'key' } }), /not both$/)
   })
 
-  it('names a wrong setting, what it takes, and what was given', () => {
-    const cases: [Given, string][] = [
-      [{ args: ['--port', '70000'] }, '--port takes an integer from 0 to 65535, not "70000"'],
-      [{ env: { EVIDENCE_PORT: '80a' } }, 'EVIDENCE_PORT takes an integer from 0 to 65535, not "80a"'],
-      [{ env: { EVIDENCE_PORT: '-1' } }, 'EVIDENCE_PORT takes an integer from 0 to 65535, not "-1"'],
+  it('names a wrong setting, what it accepts, and what it got', () => {
+    const cases: [Sources, string][] = [
+      [{ args: ['--port', '70000'] }, '--port must be an integer from 0 to 65535, got "70000"'],
+      [{ env: { EVIDENCE_PORT: '80a' } }, 'EVIDENCE_PORT must be an integer from 0 to 65535, got "80a"'],
+      [{ env: { EVIDENCE_PORT: '-1' } }, 'EVIDENCE_PORT must be an integer from 0 to 65535, got "-1"'],
       [
         { env: { EVIDENCE_SEAL_MAX_WAIT_MS: '1.5' } },
-        'EVIDENCE_SEAL_MAX_WAIT_MS takes an integer from 1 to 86400000, not "1.5"',
+        'EVIDENCE_SEAL_MAX_WAIT_MS must be an integer from 1 to 86400000, got "1.5"',
       ],
-      [{ env: { EVIDENCE_PUBLIC_URL: 'ftp://x' } }, 'EVIDENCE_PUBLIC_URL takes an http or https URL, not "ftp://x"'],
+      [{ env: { EVIDENCE_PUBLIC_URL: 'ftp://x' } }, 'EVIDENCE_PUBLIC_URL must be an http or https URL, got "ftp://x"'],
       [
         { env: { EVIDENCE_LOG_LEVEL: 'loud' } },
-        'EVIDENCE_LOG_LEVEL takes one of debug, info, warn, error, silent, not "loud"',
+        'EVIDENCE_LOG_LEVEL must be one of debug, info, warn, error, silent, got "loud"',
       ],
-      [{ env: { EVIDENCE_LOG_NAME: 'a b' } }, 'EVIDENCE_LOG_NAME takes 1 to 160 of A-Z a-z 0-9 . _ - /, not "a b"'],
-      [{ env: { EVIDENCE_TRUST_PROXY: 'yes' } }, 'EVIDENCE_TRUST_PROXY takes true or false, not "yes"'],
-      [{ env: { EVIDENCE_PROT: '1' } }, 'There is no setting EVIDENCE_PROT: --help lists them all'],
-      [{ args: ['--prot', '1'] }, 'There is no flag --prot: --help lists them all'],
-      [{ args: ['extra'] }, 'There is no flag extra: --help lists them all'],
+      [
+        { env: { EVIDENCE_LOG_NAME: 'a b' } },
+        'EVIDENCE_LOG_NAME must be 1 to 160 characters of A-Z a-z 0-9 . _ - /, got "a b"',
+      ],
+      [{ env: { EVIDENCE_TRUST_PROXY: 'yes' } }, 'EVIDENCE_TRUST_PROXY must be true or false, got "yes"'],
+      [{ env: { EVIDENCE_PROT: '1' } }, 'Unknown setting EVIDENCE_PROT; --help lists all of them'],
+      [{ args: ['--prot', '1'] }, 'Unknown flag --prot; --help lists all of them'],
+      [{ args: ['extra'] }, 'Unknown command extra; --help lists all of them'],
       [{ args: ['--port'] }, '--port needs a value'],
-      [{ args: ['--config', 'c'], files: { c: '{"prot":1}' } }, 'c: there is no setting prot: --help lists them all'],
+      [{ args: ['--config', 'c'], files: { c: '{"prot":1}' } }, 'c: unknown setting prot; --help lists all of them'],
       [
         { args: ['--config', 'c'], files: { c: '{"port":[1]}' } },
-        'c: port takes an integer from 0 to 65535, not "[1]"',
+        'c: port must be an integer from 0 to 65535, got "[1]"',
       ],
       [{ args: ['--config', 'c'], files: { c: '{"port":1,"port":2}' } }, '--config: c is not valid JSON'],
       [{ args: ['--config', 'c'], files: { c: '{' } }, '--config: c is not valid JSON'],
-      [{ args: ['--config', 'c'], files: { c: '[]' } }, '--config: c must hold a JSON object of settings'],
+      [{ args: ['--config', 'c'], files: { c: '[]' } }, '--config: c must contain a JSON object of settings'],
       [{ env: { EVIDENCE_CONFIG: 'none' } }, 'EVIDENCE_CONFIG: the file none cannot be read (ENOENT)'],
       [
         { env: { EVIDENCE_OPERATOR_KEY_FILE: 'none' } },
         'EVIDENCE_OPERATOR_KEY_FILE: the file none cannot be read (ENOENT)',
       ],
     ]
-    for (const [given, text] of cases) assert.equal(refusal(given), text)
+    for (const [sources, text] of cases) assert.equal(rejectionOf(sources), text)
   })
 
   it('never shows a secret', () => {
     const short = 'short-secret'
-    for (const given of [
+    for (const sources of [
       { env: { EVIDENCE_OPERATOR_KEY: short } },
       { env: { EVIDENCE_OPERATOR_KEY_FILE: 'f' }, files: { f: short } },
       { args: ['--config', 'c'], files: { c: JSON.stringify({ operatorKey: short }) } },
     ]) {
-      const text = refusal(given)
+      const text = rejectionOf(sources)
       assert.ok(!text.includes(short) && text.includes('16 to 1,024 printable ASCII characters'), text)
     }
   })
 
-  it('takes addresses of nodes, which may hold keys, and the numbers of an EVM chain', () => {
+  it('accepts the URLs of nodes, which may contain keys, and the numbers of an EVM chain', () => {
     const env = {
       EVIDENCE_ANCHOR: 'evm',
       EVIDENCE_EVM_RPC_URL: 'https://a.example/v2/key, http://b.example:8545',
@@ -198,35 +202,41 @@ describe('configuration', () => {
       ['EVIDENCE_EVM_MAX_FEE_GWEI', '0'],
       ['EVIDENCE_EVM_MAX_FEE_GWEI', '1e3'],
     ] as const)
-      assert.match(refusal({ env: { [variable]: value } }), new RegExp(`^${variable} takes .*, not "${value}"$`))
+      assert.match(rejectionOf({ env: { [variable]: value } }), new RegExp(`^${variable} must be .*, got "${value}"$`))
     for (const [variable, value] of [
       ['EVIDENCE_EVM_RPC_URL', 'wss://a.example/secret-key'],
       ['EVIDENCE_EVM_RPC_URL', 'https://a.example/secret-key,'],
       ['EVIDENCE_EVM_PRIVATE_KEY', 'secret-key'],
     ] as const)
-      assert.doesNotMatch(refusal({ env: { [variable]: value } }), /secret-key/)
+      assert.doesNotMatch(rejectionOf({ env: { [variable]: value } }), /secret-key/)
   })
 
-  it('cuts slashes from the end of the public address', () => {
+  it('removes slashes from the end of the public URL', () => {
     assert.equal(
       load({ env: { EVIDENCE_PUBLIC_URL: 'https://example.org/registry//' } }).publicUrl,
       'https://example.org/registry',
     )
     for (const url of ['https://example.org/?a', 'https://example.org/#a', 'https://user@example.org', 'example.org'])
-      refusal({ env: { EVIDENCE_PUBLIC_URL: url } })
+      rejectionOf({ env: { EVIDENCE_PUBLIC_URL: url } })
   })
 
-  it('has a row and a line of help for each setting', () => {
+  it('has a row for each setting', () => {
     const rows = settingRows()
     assert.deepEqual(
-      rows.map(({ variable }) => variable),
-      Object.keys(SETTINGS).map(
-        (name) => `EVIDENCE_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`,
-      ),
+      rows.map(({ variable }) => variable).toSorted(),
+      Object.keys(SETTINGS)
+        .map((name) => `EVIDENCE_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`)
+        .toSorted(),
     )
-    const help = loadConfig({ args: ['--help'], env: { EVIDENCE_PORT: 'wrong' } })
-    assert.ok('text' in help)
-    for (const { flag, variable, takes } of rows)
-      for (const shown of [flag, variable, takes]) assert.ok(help.text.includes(shown), shown)
+    for (const { variable, flag } of rows)
+      if (flag !== undefined) assert.equal(flag, `--${variable.slice(9).toLowerCase().replaceAll('_', '-')}`)
+  })
+
+  it('explains each setting in the help, without flags for secrets', () => {
+    const help = helpText()
+    const words = help.replaceAll(/\s+/g, ' ')
+    for (const { topic, flag, variable, accepts, doc } of settingRows())
+      for (const part of [topic, flag ?? '', variable, accepts, doc]) assert.ok(words.includes(part), part)
+    for (const secret of ['--operator-key', '--postgres-url', '--evm-private-key']) assert.ok(!help.includes(secret))
   })
 })

@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import type { BlobStore, RecordStore } from '../ports.ts'
+import { keys } from '../store/keys.ts'
+import { decodeRecord } from '../store/record-codec.ts'
+import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
+
+export interface BlobStores {
+  readonly from: BlobStore
+  readonly to: BlobStore
+}
+
+export interface CopyBlobsHandlers {
+  /** Called for a file that is not complete in the target, with the reason. */
+  onProblem(fileId: string, message: string): void
+  onProgress(stage: 'copy' | 'verify', files: number, bytes: number): void
+}
+
+export interface CopyBlobsReport {
+  readonly copied: number
+  /** Files that were in the target before, with their recorded size. */
+  readonly existing: number
+  /** Files that were read again from the target and match their recorded SHA-256. */
+  readonly verified: number
+  readonly problems: number
+}
+
+/** Concurrent files: a small file mostly waits for the store, and each upload holds one part in memory. */
+const CONCURRENCY = 4
+
+/**
+ * Copies the bytes of every file that is not deleted to another store, then reads each of them from the target and
+ * verifies its SHA-256. What the target already has is not copied again, so the copy can be interrupted and run again.
+ *
+ * The source is only read. No other program may write to either store. A file that fails is reported as a problem and
+ * the others continue. Throws what the record store throws.
+ */
+export async function copyBlobs(
+  records: RecordStore,
+  stores: BlobStores,
+  handlers: CopyBlobsHandlers,
+): Promise<CopyBlobsReport> {
+  const copy = new BlobCopy(records, stores, handlers)
+  await copy.forEachFile('copy', (file) => copy.copyIfMissing(file))
+  await copy.forEachFile('verify', (file) => copy.verify(file))
+  return copy.report
+}
+
+class BlobCopy {
+  readonly report = { copied: 0, existing: 0, verified: 0, problems: 0 }
+  readonly #records: RecordStore
+  readonly #stores: BlobStores
+  readonly #handlers: CopyBlobsHandlers
+  readonly #failed = new Set<string>()
+
+  constructor(records: RecordStore, stores: BlobStores, handlers: CopyBlobsHandlers) {
+    this.#records = records
+    this.#stores = stores
+    this.#handlers = handlers
+  }
+
+  /** Runs `work` for each file that has not failed yet. */
+  forEachFile(stage: 'copy' | 'verify', work: (file: FileRecord) => Promise<void>): Promise<void> {
+    let [files, bytes] = [0, 0]
+    return forEachConcurrently(filesIn(this.#records), async (file) => {
+      if (this.#failed.has(file.id)) return
+      try {
+        await work(file)
+      } catch (error) {
+        this.#fail(file.id, error)
+      }
+      files += 1
+      bytes += file.size
+      this.#handlers.onProgress(stage, files, bytes)
+    })
+  }
+
+  #fail(fileId: string, error: unknown): void {
+    this.#failed.add(fileId)
+    this.report.problems += 1
+    this.#handlers.onProblem(fileId, error instanceof Error ? error.message : String(error))
+  }
+
+  async copyIfMissing(file: FileRecord): Promise<void> {
+    const size = await sizeIn(this.#stores.to, file.id)
+    if (size === file.size) {
+      this.report.existing += 1
+      return
+    }
+    if (size === undefined) await copyFile(file, this.#stores)
+    else await replaceFile(file, this.#stores)
+    this.report.copied += 1
+  }
+
+  async verify(file: FileRecord): Promise<void> {
+    if (!(await isIntact(this.#stores.to, file))) {
+      await replaceFile(file, this.#stores)
+      if (!(await isIntact(this.#stores.to, file)))
+        throw new Error('Its bytes in the target are not those that were recorded')
+      this.report.copied += 1
+    }
+    this.report.verified += 1
+  }
+}
+
+async function* filesIn(records: RecordStore): AsyncGenerator<FileRecord> {
+  for await (const entry of records.list(keys.files())) {
+    const file = decodeRecord<FileRecord | DeletedFileRecord>(entry)
+    if (file !== undefined && !('deletion' in file)) yield file
+  }
+}
+
+async function sizeIn(store: BlobStore, id: string): Promise<number | undefined> {
+  const blob = await store.get(id)
+  // A body that is not read must be released.
+  await blob?.body[Symbol.asyncIterator]().return?.()
+  return blob?.size
+}
+
+/** Requires that the target has nothing under the file's id. */
+async function copyFile({ id, size, sha256 }: FileRecord, { from, to }: BlobStores): Promise<void> {
+  const blob = await from.get(id)
+  if (blob === undefined) throw new Error('Its bytes are missing in the source')
+  const digest = await to.put(id, blob.body, { maxBytes: Math.max(size, blob.size) })
+  if (Buffer.from(digest.sha256).toString('hex') === sha256) return
+  await to.delete(id)
+  throw new Error('Its bytes in the source are not those that were recorded')
+}
+
+/**
+ * Replaces wrong bytes in the target. Deletes them only if the source is right: source and target may have been
+ * confused, and then these are the only bytes.
+ */
+async function replaceFile(file: FileRecord, stores: BlobStores): Promise<void> {
+  if (!(await isIntact(stores.from, file)))
+    throw new Error('Its bytes are wrong in the target, and in the source wrong or missing')
+  await stores.to.delete(file.id)
+  await copyFile(file, stores)
+}
+
+async function isIntact(store: BlobStore, { id, sha256 }: FileRecord): Promise<boolean> {
+  const blob = await store.get(id)
+  if (blob === undefined) return false
+  const hash = createHash('sha256')
+  for await (const chunk of blob.body) hash.update(chunk)
+  return hash.digest('hex') === sha256
+}
+
+async function forEachConcurrently<T>(items: AsyncGenerator<T>, work: (item: T) => Promise<void>): Promise<void> {
+  const worker = async (): Promise<void> => {
+    // An async generator queues calls of `next`, so each item goes to exactly one worker.
+    for (let step = await items.next(); step.done !== true; step = await items.next()) await work(step.value)
+  }
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
+}

@@ -1,0 +1,18 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { RegistryError } from '../../core/index.ts'
+
+export const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
+
+/** Throws `CONFIG_ERROR` if a data directory has no records: opening it would create an empty store. */
+export async function assertHasRecords(directory: string): Promise<void> {
+  if (!(await exists(join(directory, 'records'))))
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `There is no registry in ${directory}: name its data directory with --data-dir`,
+    )
+}

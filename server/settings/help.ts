@@ -1,0 +1,49 @@
+import { settingRows, type SettingRow } from './table.ts'
+
+const WIDTH = 100
+
+const INTRODUCTION = `Usage: evidence-registry [flags]                                       runs the server
+       evidence-registry fsck | migrate | migrate-blobs [flags]       each has its own --help
+
+A setting is a flag, an environment variable, or a key of the JSON file that --config or
+EVIDENCE_CONFIG names. A flag overrides a variable, and a variable overrides the file. In the file,
+--data-dir is "dataDir". Secrets have no flag: set the variable, or the variable with _FILE at its
+end to the path of a file that contains the secret. A wrong setting ends the start with exit code 2.
+
+  --config FILE   reads settings from this JSON file
+  --help, -h      prints this text
+  --version       prints the version
+`
+
+/** The text of `--help`. */
+export function helpText(): string {
+  const rows = settingRows()
+  const topics = Array.from(new Set(rows.map(({ topic }) => topic)))
+  const sections = topics.map(
+    (topic) =>
+      `${topic}\n\n${rows
+        .filter((row) => row.topic === topic)
+        .map(describe)
+        .join('\n')}`,
+  )
+  return `${INTRODUCTION}\n${sections.join('\n\n')}\n`
+}
+
+function describe({ flag, variable, doc, accepts, fallback }: SettingRow): string {
+  const names = flag === undefined ? `${variable} or ${variable}_FILE (a secret)` : `${flag}, ${variable}`
+  return [
+    `  ${names}`,
+    ...wrap(`${doc} (${accepts}; default: ${fallback}).`, WIDTH - 6).map((line) => `      ${line}`),
+  ].join('\n')
+}
+
+/** Breaks a text into lines of at most `width` characters, if its words allow it. */
+function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}

@@ -1,0 +1,46 @@
+import { baseUrl, flag, oneOf, optional, postgresUrl, setting, text } from '../setting.ts'
+
+export const records = {
+  records: setting(oneOf('level', 'postgres'), {
+    fallback: 'level',
+    doc: 'Store for records: LevelDB in the data directory, or a PostgreSQL that several servers can share',
+  }),
+  postgresUrl: optional(postgresUrl, {
+    secret: true,
+    doc: 'The database for EVIDENCE_RECORDS=postgres',
+  }),
+} as const
+
+export const files = {
+  blobs: setting(oneOf('files', 's3'), {
+    fallback: 'files',
+    doc: 'Store for files: the data directory, or an S3 bucket',
+  }),
+  s3Bucket: optional(text('the name of a bucket', /^[A-Za-z0-9][A-Za-z0-9._:/-]{1,254}$/), {
+    doc: 'Bucket for files, without versioning. Region and credentials are found as the AWS SDK does it',
+  }),
+  s3Prefix: setting(text('1 to 512 characters of A-Z a-z 0-9 . _ - /', /^[A-Za-z0-9._/-]{1,512}$/), {
+    fallback: 'evidence/',
+    doc: 'Prefix of each key in the bucket. No other program may use keys with this prefix',
+  }),
+  s3Endpoint: optional(baseUrl, {
+    shownFallback: 'Amazon S3',
+    doc: 'Address of another service with the S3 protocol',
+  }),
+  s3PathStyle: optional(flag, {
+    shownFallback: 'true with an endpoint, else false',
+    doc: 'Put the name of the bucket into the path instead of the host name',
+  }),
+  s3Encryption: setting(oneOf('bucket', 'AES256', 'aws:kms'), {
+    fallback: 'bucket',
+    doc: 'Server-side encryption: the default of the bucket, keys of the service, or a key of a key management service',
+  }),
+  s3KmsKeyId: optional(text('the id of a key', /^[\x21-\x7e]{1,2048}$/), {
+    shownFallback: 'the default key of the account',
+    doc: 'Key for aws:kms',
+  }),
+  s3Checksums: setting(oneOf('WHEN_REQUIRED', 'WHEN_SUPPORTED'), {
+    fallback: 'WHEN_REQUIRED',
+    doc: 'When requests carry the checksums of the AWS SDK, which not every service accepts. Files are always verified by SHA-256',
+  }),
+} as const

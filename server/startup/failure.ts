@@ -1,0 +1,43 @@
+import { isRegistryError } from '../../core/index.ts'
+import type { Config } from '../settings/load.ts'
+
+type Address = Pick<Config, 'host' | 'port'>
+
+/** What to do about an address on which the server cannot listen, by the system's error code. */
+const LISTEN_ADVICE: Readonly<Record<string, (address: Address) => string>> = {
+  EADDRINUSE: ({ host, port }) =>
+    `Port ${port} of ${host} is in use: stop the other program, or choose another port with --port (0 selects a free one)`,
+  EACCES: ({ port }) =>
+    `This user must not listen on port ${port}: choose a port above 1023 with --port, and put a reverse proxy before it`,
+  EADDRNOTAVAIL: ({ host }) => `${host} is not an address of this machine: correct --host`,
+  ENOTFOUND: ({ host }) => `The host name ${host} is unknown: correct --host`,
+}
+
+/** What to do about a file or directory that cannot be used, by the system's error code. */
+const FILE_ADVICE: Readonly<Record<string, string>> = {
+  EACCES: 'this user has no access: change its owner or mode, or choose another directory with --data-dir',
+  EPERM: 'this user has no access: change its owner or mode, or choose another directory with --data-dir',
+  EROFS: 'the file system is read-only: choose another directory with --data-dir',
+  ENOSPC: 'the disk is full: free some space, or choose another directory with --data-dir',
+  ENOTDIR: 'a file has the name of a directory: choose another directory with --data-dir',
+  EEXIST: 'a file has the name of a directory: choose another directory with --data-dir',
+}
+
+/** Explains in one line why the server cannot start, and what to do. */
+export function describeFailure(error: unknown, address: Address | undefined): string {
+  const message = error instanceof Error ? error.message : String(error)
+  const system = systemErrorIn(error)
+  if (system === undefined) return message
+  const { code = '', syscall, path } = system
+  const listenAdvice = syscall === 'listen' || syscall === 'getaddrinfo' ? LISTEN_ADVICE[code] : undefined
+  if (listenAdvice !== undefined && address !== undefined) return `${listenAdvice(address)} (${code})`
+  const fileAdvice = FILE_ADVICE[code]
+  if (fileAdvice !== undefined) return `${path ?? 'The data directory'}: ${fileAdvice} (${code})`
+  return isRegistryError(error) && system.message !== message ? `${message}: ${system.message}` : message
+}
+
+/** Finds the error of the operating system among an error and its causes. */
+function systemErrorIn(error: unknown): NodeJS.ErrnoException | undefined {
+  if (!(error instanceof Error)) return undefined
+  return 'syscall' in error ? (error as NodeJS.ErrnoException) : systemErrorIn(error.cause)
+}

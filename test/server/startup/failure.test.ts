@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { RegistryError } from '../../../core/index.ts'
+import { describeFailure } from '../../../server/startup/failure.ts'
+
+const address = { host: '127.0.0.1', port: 80 }
+const systemError = (code: string, fields: object): Error =>
+  Object.assign(new Error(`${code}: something`), { code, ...fields })
+
+describe('the description of a failed start', () => {
+  for (const [code, expected] of [
+    ['EADDRINUSE', /^Port 80 of 127\.0\.0\.1 is in use: .*--port.*\(EADDRINUSE\)$/],
+    ['EACCES', /^This user must not listen on port 80: .*--port.*\(EACCES\)$/],
+    ['EADDRNOTAVAIL', /^127\.0\.0\.1 is not an address of this machine: .*--host.*\(EADDRNOTAVAIL\)$/],
+  ] as const)
+    it(`says what to do about ${code} of listen`, () => {
+      assert.match(describeFailure(systemError(code, { syscall: 'listen' }), address), expected)
+    })
+
+  it('says what to do about a directory without access, also if it is the cause of another error', () => {
+    const error = systemError('EACCES', { syscall: 'mkdir', path: '/data/records' })
+    for (const failure of [error, new RegistryError('UNAVAILABLE', 'It cannot be opened', { cause: error })])
+      assert.match(
+        describeFailure(failure, address),
+        /^\/data\/records: this user has no access: .*--data-dir \(EACCES\)$/,
+      )
+  })
+
+  it('shows the message of other errors', () => {
+    assert.equal(describeFailure(new RegistryError('CONFIG_ERROR', 'Wrong setting'), address), 'Wrong setting')
+    assert.equal(describeFailure('text', undefined), 'text')
+  })
+})
