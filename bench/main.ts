@@ -2,7 +2,7 @@ import { CASES, STANDARD_CASE } from './cases/index.ts'
 import { compareBuilds } from './compare/index.ts'
 import { SCENARIO_NAMES } from './compare/scenarios.ts'
 import type { BenchCase, BenchResult, Row } from './run/case.ts'
-import { describeMachine, formatMachine } from './run/machine.ts'
+import { describeMachine, formatMachine, type Machine } from './run/machine.ts'
 import { HELP, parseCommand, type Command } from './run/options.ts'
 import { createProgress } from './run/progress.ts'
 import { redrawPicture, saveResult, type RecordedResult } from './run/results.ts'
@@ -20,7 +20,9 @@ const print = (text: string): void => {
   console.log(text)
 }
 
-const printParagraph = (text: string): void => print(`\n${wrap(text, WIDTH).join('\n')}`)
+/** Prints one sentence that names the machine, to be quoted. */
+const printConclusion = (sentence: string, machine: Machine): void =>
+  print(`\n${wrap(`${sentence.replace(/\.$/, '')} (${formatMachine(machine)}).`, WIDTH).join('\n')}`)
 
 async function measure(bench: BenchCase, quick: boolean): Promise<RecordedResult> {
   const [begin, at, machine] = [performance.now(), new Date().toISOString(), describeMachine()]
@@ -41,7 +43,7 @@ function notesOf({ columns }: BenchCase, { rows }: BenchResult): readonly string
 function printResult(bench: BenchCase, result: RecordedResult): void {
   print(`\n${formatTable(bench.columns, result.rows)}`)
   for (const note of notesOf(bench, result)) print(wrap(`* ${note}`, WIDTH).join('\n'))
-  printParagraph(`${bench.conclude(result)} Measured on ${formatMachine(result.machine)}.`)
+  printConclusion(bench.conclude(result), result.machine)
 }
 
 async function runCases(
@@ -70,7 +72,7 @@ async function compare({ names, against, rounds, quick }: Extract<Command, { kin
   if (quick) print(QUICK_NOTE)
   const report = await compareBuilds({ names, against, rounds, quick, progress: (text) => progress.show(text) })
   print(`\n${formatTable(report.columns, report.rows)}`)
-  printParagraph(`${report.conclusion} Measured on ${formatMachine(describeMachine())}.`)
+  printConclusion(report.conclusion, describeMachine())
 }
 
 const listCases = (): string =>

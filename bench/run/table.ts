@@ -25,7 +25,7 @@ export function formatTable(columns: Readonly<Record<string, string>>, rows: rea
       ),
     )
     .filter(({ cells }) => cells.some((cell) => cell !== ''))
-  const widths = shrinkLast(shown.map(naturalWidth))
+  const widths = widenHeadings(shown, shrinkLast(shown.map(naturalWidth)))
   const headings = shown.map(({ heading }, i) => wrap(heading, widths[i] ?? 0))
   const height = Math.max(...headings.map((lines) => lines.length))
   const head = Array.from({ length: height }, (_, line) =>
@@ -42,14 +42,31 @@ const columnOf = (heading: string, values: readonly (string | number | undefined
   isNumeric: values.some((value) => typeof value === 'number'),
 })
 
-/** As wide as the widest cell and the longest word of the heading; text columns also as wide as a short heading. */
+/** As wide as the widest cell and the longest word of the heading. */
 function naturalWidth({ heading, cells }: Column): number {
   const words = heading.split(' ').map((word) => word.length)
   return Math.max(...words, ...cells.map((cell) => cell.length))
 }
 
+const totalWidth = (widths: readonly number[]): number =>
+  widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length)
+
+/** Uses free width to make the tallest heading lower, until no heading has more than one line or no width is left. */
+function widenHeadings(columns: readonly Column[], widths: readonly number[]): readonly number[] {
+  const wider = [...widths]
+  const heightAt = (i: number): number => wrap(columns[i]?.heading ?? '', wider[i] ?? 0).length
+  while (totalWidth(wider) < MAX_WIDTH) {
+    const heights = wider.map((_, i) => heightAt(i))
+    const tallest = Math.max(...heights)
+    if (tallest < 2) break
+    const at = heights.indexOf(tallest)
+    wider[at] = (wider[at] ?? 0) + 1
+  }
+  return wider
+}
+
 function shrinkLast(widths: readonly number[]): readonly number[] {
-  const excess = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length) - MAX_WIDTH
+  const excess = totalWidth(widths) - MAX_WIDTH
   return excess <= 0
     ? widths
     : widths.map((width, i) => (i === widths.length - 1 ? Math.max(20, width - excess) : width))
