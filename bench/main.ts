@@ -1,5 +1,5 @@
 import { CASES, STANDARD_CASE } from './cases/index.ts'
-import { compareBuilds } from './compare/index.ts'
+import { compareBuilds, findBuildProblem } from './compare/index.ts'
 import { SCENARIO_NAMES } from './compare/scenarios.ts'
 import type { BenchCase, BenchResult, Row } from './run/case.ts'
 import { describeMachine, formatMachine, type Machine } from './run/machine.ts'
@@ -18,6 +18,11 @@ const progress = createProgress(process.stderr)
 const print = (text: string): void => {
   progress.clear()
   console.log(text)
+}
+
+function failUsage(message: string): void {
+  console.error(message)
+  process.exitCode = 2
 }
 
 /** Prints one sentence that names the machine, to be quoted. */
@@ -69,6 +74,8 @@ async function drawAll(): Promise<void> {
 }
 
 async function compare({ names, against, rounds, quick }: Extract<Command, { kind: 'compare' }>): Promise<void> {
+  const problem = findBuildProblem(against)
+  if (problem !== undefined) return failUsage(problem)
   if (quick) print(QUICK_NOTE)
   const report = await compareBuilds({ names, against, rounds, quick, progress: (text) => progress.show(text) })
   print(`\n${formatTable(report.columns, report.rows)}`)
@@ -94,8 +101,7 @@ async function main(command: Command): Promise<void> {
     case 'run':
       return runCases(command.names, command)
     case 'error':
-      console.error(command.message)
-      process.exitCode = 2
+      return failUsage(command.message)
   }
 }
 

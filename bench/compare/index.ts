@@ -36,10 +36,10 @@ interface Series {
 
 /**
  * Measures this build and another in turns on one machine: A B, B A, A B … Both orders are used, so that neither build
- * profits from being first. Throws if the other checkout has no build.
+ * profits from being first.
  */
 export async function compareBuilds({ names, against, rounds, ...options }: CompareOptions): Promise<CompareReport> {
-  const builds = { other: distOf(resolve(against)), current: distOf(repositoryPath('')) }
+  const builds = { other: join(resolve(against), 'dist'), current: repositoryPath('dist') }
   const rows: Row[] = []
   for (const name of names) {
     const open = SCENARIOS[name]
@@ -52,11 +52,10 @@ export async function compareBuilds({ names, against, rounds, ...options }: Comp
   return { columns: COLUMNS, rows, conclusion: concludeFrom(rows, rounds) }
 }
 
-function distOf(checkout: string): string {
-  const dist = join(checkout, 'dist')
-  if (!existsSync(join(dist, 'server/main.js')))
-    throw new Error(`${checkout} has no build: run "npm ci && npm run build" there first`)
-  return dist
+/** Returns what is wrong with a checkout to compare with, or `undefined`. */
+export function findBuildProblem(checkout: string): string | undefined {
+  if (existsSync(join(checkout, 'dist/server/main.js'))) return undefined
+  return `${checkout} has no build: run "npm ci && npm run build" there first.`
 }
 
 interface MeasureRequest {
