@@ -1,23 +1,54 @@
 import type { Clock } from './ports.ts'
 
-/** The machine's clock. A sleep keeps the process alive: whoever sleeps is closed, or aborted. */
+/** setTimeout accepts at most 2^31 - 1 ms, and fires at once for more. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1
+
+/** The machine's clock. A pending sleep keeps the process alive: abort it when its owner closes. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
-      if (signal?.aborted === true) return reject(signal.reason as Error)
+      if (signal?.aborted === true) return reject(signal.reason)
       const onAbort = (): void => {
         clearTimeout(timer)
-        reject(signal?.reason as Error)
+        reject(signal?.reason)
       }
-      // setTimeout takes no more than 2^31 - 1 ms, and fires at once beyond it.
       const timer = setTimeout(
         () => {
           signal?.removeEventListener('abort', onAbort)
           resolve()
         },
-        Math.min(Math.max(ms, 0), 2 ** 31 - 1),
+        Math.min(Math.max(ms, 0), MAX_TIMEOUT_MS),
       )
       signal?.addEventListener('abort', onAbort, { once: true })
     }),
+}
+
+export interface Backoff {
+  /** Failed attempts so far, from 0. */
+  readonly attempt: number
+  /** The upper limit of the first pause, ms. It doubles with each attempt. */
+  readonly firstMs: number
+  /** The upper limit of every pause, ms. */
+  readonly maxMs: number
+}
+
+/**
+ * How long to wait before the next attempt, in ms: half of the limit fixed and half random, so that callers that failed together
+ * do not retry together. `random` is from 0 to 1.
+ */
+export function backoffMs({ attempt, firstMs, maxMs }: Backoff, random = Math.random()): number {
+  const limitMs = Math.min(maxMs, firstMs * 2 ** attempt)
+  return limitMs / 2 + (random * limitMs) / 2
+}
+
+/** Settles as the promise, or rejects with the signal's reason if that comes first. The work behind the promise goes on. */
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }

@@ -1,9 +1,9 @@
 import { fromBase64, toBase64 } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
-import { encodeRecord } from '../core/store/record-codec.ts'
-import type { AnchorConfirmation, AnchorRecord, AnchorTransaction } from '../core/log/records.ts'
+import type { AnchorRecord, AnchorTransaction } from '../core/log/records.ts'
 import type { AnchorInfo, AnchorStatus, PreparedAnchor, Write } from '../core/ports.ts'
+import { encodeRecord } from '../core/store/record-codec.ts'
 
 export type ConfirmedStatus = Extract<AnchorStatus, { readonly state: 'confirmed' }>
 
@@ -12,36 +12,54 @@ export const anchorWrite = (anchor: AnchorRecord): Write => ({
   value: encodeRecord(anchor),
 })
 
-/** Whether two name one chain: what was sent on another cannot be asked after on this one. */
+/** Whether two infos name the same chain. A transaction can only be polled on the chain that it was sent to. */
 export const isSameChain = (a: AnchorInfo, b: AnchorInfo): boolean =>
   a.type === b.type && a.network === b.network && a.chainId === b.chainId
 
-/** A stored transaction as the chain takes it. Throws `CORRUPT` where its bytes are none. */
+/** A stored transaction, decoded for the anchor port. Throws `CORRUPT` if its bytes are not base64. */
 export function preparedOf({ ref, raw }: AnchorTransaction): PreparedAnchor {
   const bytes = fromBase64(raw)
-  if (bytes === undefined)
-    throw new RegistryError(
-      'CORRUPT',
-      `The stored bytes of anchor transaction ${ref} are not base64: restore the store from a backup`,
-    )
+  if (bytes === undefined) throw corruptError(`The stored bytes of anchor transaction ${ref} are not base64`)
   return { ref, raw: bytes }
 }
 
-/** The anchor as it is once the chain has confirmed one of its transactions. */
-export function withConfirmation(anchor: AnchorRecord, ref: string, status: ConfirmedStatus): AnchorRecord {
-  const { blockNumber, blockHash, blockTime, confirmations } = status
-  const confirmation: AnchorConfirmation = {
-    ref,
-    blockNumber,
-    blockHash,
-    blockTime,
-    confirmations,
-    evidence: toBase64(status.proof),
+/** The newest transaction of an anchor. Throws `CORRUPT` if there is none. */
+export function lastTransactionOf({ size, transactions }: AnchorRecord): AnchorTransaction {
+  const last = transactions.at(-1)
+  if (last === undefined) throw corruptError(`The record of the anchor of size ${size} has no transaction`)
+  return last
+}
+
+/** The error for an anchor record that is missing or damaged. */
+export const corruptError = (what: string): RegistryError =>
+  new RegistryError('CORRUPT', `${what}: restore the store from a backup`)
+
+/** Finds the confirmed transaction of an anchor. `undefined` if there is none. */
+export function confirmedBy(anchor: AnchorRecord, statuses: readonly AnchorStatus[]): AnchorConfirmedBy | undefined {
+  for (const [i, { ref }] of anchor.transactions.entries()) {
+    const status = statuses[i]
+    if (status?.state === 'confirmed') return { anchor: withConfirmation(anchor, ref, status), ref, status }
   }
+  return undefined
+}
+
+export interface AnchorConfirmedBy {
+  /** The anchor in its new state. */
+  readonly anchor: ConfirmedAnchor
+  readonly ref: string
+  readonly status: ConfirmedStatus
+}
+
+/** An anchor whose record names the block that confirmed it. */
+export type ConfirmedAnchor = AnchorRecord & Required<Pick<AnchorRecord, 'confirmation'>>
+
+function withConfirmation(anchor: AnchorRecord, ref: string, status: ConfirmedStatus): ConfirmedAnchor {
+  const { blockNumber, blockHash, blockTime, confirmations, proof } = status
+  const confirmation = { ref, blockNumber, blockHash, blockTime, confirmations, evidence: toBase64(proof) }
   return { ...anchor, state: 'confirmed', confirmation }
 }
 
-/** The anchor as it is once its block is no longer the chain's. */
+/** The anchor without its confirmation, after its block was removed from the chain. */
 export function withoutConfirmation(anchor: AnchorRecord, state: 'sent' | 'lost'): AnchorRecord {
   const { confirmation: _, ...rest } = anchor
   return { ...rest, state }

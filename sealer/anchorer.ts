@@ -1,5 +1,4 @@
 import { encodeUtf8, toBase64 } from '../core/bytes.ts'
-import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
@@ -11,28 +10,43 @@ import {
   type CheckpointRecord,
 } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, PreparedAnchor, SealerHost, Version, Write } from '../core/ports.ts'
-import { anchorWrite, isSameChain, preparedOf, withConfirmation, type ConfirmedStatus } from './anchor-record.ts'
-import { msUntilDue, type Schedule } from './schedule.ts'
-import { reviewUnsettled } from './reorg.ts'
 import { addToFrontierWrites } from './anchor-frontier.ts'
+import {
+  anchorWrite,
+  confirmedBy,
+  corruptError,
+  isSameChain,
+  lastTransactionOf,
+  preparedOf,
+  type AnchorConfirmedBy,
+} from './anchor-record.ts'
+import { reviewUnsettled } from './reorg.ts'
+import { msUntilDue, type Schedule } from './schedule.ts'
 
 export interface AnchorSchedule extends Schedule {
-  /** A transaction that is stuck or refused is replaced when it is so old, ms. */
+  /** A stuck or rejected transaction is replaced when it is this old, ms. */
   readonly replaceAfterMs: number
 }
 
-/** Confirmed anchors are asked after again, until they are settled, every so many polls. */
+/** Confirmed anchors that are not settled are polled less often: every so many poll intervals. */
 const POLLS_PER_REVIEW = 10
 
-/** The anchor head and the version by which every change of an anchor is checked: so all changes are in one order. */
+/** The anchor head. Every change of an anchor checks its version, so all changes happen one after the other. */
 interface AnchorHead {
   readonly record: AnchorHeadRecord
   readonly version: Version | null
 }
 
+export interface AnchorerOptions {
+  readonly host: SealerHost
+  readonly reader: LogReader
+  readonly anchor: Anchor
+  readonly schedule: AnchorSchedule
+}
+
 /**
- * Anchors the newest checkpoint, one at a time: prepare → store → broadcast → poll → confirm. Signed bytes are stored before they are sent,
- * so that a crash anywhere sends the same transaction again and never pays twice.
+ * Anchors the newest checkpoint, one anchor at a time: prepare → store → broadcast → poll → confirm. The signed transaction is stored
+ * before it is sent. So after a crash the same transaction is sent again, and nothing is paid twice.
  */
 export class Anchorer {
   readonly #host: SealerHost
@@ -42,19 +56,19 @@ export class Anchorer {
   #anchoredSize = 0
   #reviewedAt: number | undefined
 
-  constructor(host: SealerHost, reader: LogReader, anchor: Anchor, pace: AnchorSchedule) {
+  constructor({ host, reader, anchor, schedule }: AnchorerOptions) {
     this.#host = host
     this.#reader = reader
     this.#anchor = anchor
-    this.#schedule = pace
+    this.#schedule = schedule
   }
 
-  /** Size of the newest confirmed anchor, 0 where there is none. */
+  /** Size of the newest confirmed anchor, 0 if there is none. */
   get anchoredSize(): number {
     return this.#anchoredSize
   }
 
-  /** One step of the outstanding anchor, or the first of a new one. Answers when to look again, in ms. */
+  /** Advances the outstanding anchor by one step, or starts a new anchor. Returns after how many ms the next step is due. */
   async step(signal: AbortSignal): Promise<number> {
     const head = await this.observe()
     if (await this.#review(head, signal)) return 0
@@ -62,22 +76,19 @@ export class Anchorer {
     if (outstanding === null) return this.#startNext(head, signal)
     const anchor = await this.#reader.anchor(outstanding)
     if (anchor === undefined)
-      throw new RegistryError(
-        'CORRUPT',
-        `The record of the outstanding anchor of size ${outstanding} is gone: restore the store from a backup`,
-      )
+      throw corruptError(`The record of the outstanding anchor of size ${outstanding} is missing`)
     if (!isSameChain(anchor.info, this.#anchor.info)) return this.#abandonOtherChain(head, anchor, signal)
     return anchor.state === 'prepared' ? this.#send(head, anchor, signal) : this.#poll(head, anchor, signal)
   }
 
-  /** Learns how far anchoring is, and does nothing for it. */
+  /** Reads how far anchoring is, and changes nothing. */
   async observe(): Promise<AnchorHead> {
     const head = await this.#head()
     this.#anchoredSize = head.record.confirmedSize
     return head
   }
 
-  /** Prepares an anchor for the newest checkpoint, where there is a new one and it is time. */
+  /** Prepares an anchor for the newest checkpoint if it is new and the interval has passed. */
   async #startNext(head: AnchorHead, signal: AbortSignal): Promise<number> {
     const checkpoint = await this.#reader.latestCheckpoint()
     const last = await this.#reader.latestAnchor()
@@ -101,9 +112,12 @@ export class Anchorer {
     }
   }
 
-  /** Sends the stored bytes. What fails but was taken shows in the status; what is refused again and again is replaced. */
+  /**
+   * Sends the stored transaction. If the call fails, the status shows whether the chain accepted it. A transaction that is rejected for too
+   * long is replaced.
+   */
   async #send(head: AnchorHead, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
-    const last = anchor.transactions.at(-1) as AnchorTransaction
+    const last = lastTransactionOf(anchor)
     try {
       await this.#anchor.broadcast(preparedOf(last).raw, signal)
     } catch (error) {
@@ -119,20 +133,19 @@ export class Anchorer {
     return this.#schedule.pollIntervalMs
   }
 
-  /** Asks after every transaction there was: a replacement must not hide an original that was mined. */
+  /** Polls all transactions of the anchor: the original may be mined although a replacement was sent. */
   async #poll(head: AnchorHead, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
     const { transactions } = anchor
     const statuses = await this.#anchor.status(transactions.map(preparedOf), signal)
-    const at = statuses.findIndex(({ state }) => state === 'confirmed')
-    if (at >= 0)
-      return this.#confirm(head, anchor, transactions[at] as AnchorTransaction, statuses[at] as ConfirmedStatus)
+    const confirmed = confirmedBy(anchor, statuses)
+    if (confirmed !== undefined) return this.#confirm(head, confirmed)
     const live = statuses.filter(({ state }) => state === 'pending' || state === 'included')
     if (live.length > 0) {
       const isStuck = live.every((status) => status.state === 'pending' && status.stuck)
       if (isStuck && this.#isOld(transactions.at(-1))) return this.#replace(head, anchor, statuses, signal)
       return this.#schedule.pollIntervalMs
     }
-    // Dropped or reorged away: the same bytes again. The last one that can still be included.
+    // Dropped or removed by a reorganisation: the newest transaction that can still be included is sent again.
     const unknown = transactions.findLast((_, i) => statuses[i]?.state === 'unknown')
     if (unknown === undefined) return this.#replace(head, anchor, statuses, signal)
     this.#host.logger.warn(
@@ -149,8 +162,8 @@ export class Anchorer {
   }
 
   /**
-   * Its transactions are stuck, refused, or can never be included: another is prepared, and the ones before stay with it. Where none of
-   * them can be included any more and a newer checkpoint covers it, that one is anchored instead.
+   * Replaces a transaction that is stuck, rejected or can never be included. The record keeps all earlier transactions. If none of them
+   * can be included any more and there is a newer checkpoint, that one is anchored instead.
    */
   async #replace(
     head: AnchorHead,
@@ -159,10 +172,13 @@ export class Anchorer {
     signal: AbortSignal,
   ): Promise<number> {
     const reasons = statuses.map((status) => (status.state === 'failed' ? status.reason : status.state))
-    this.#host.logger.warn({ size: anchor.size, reasons }, 'the anchor is not included as it is: another is prepared')
-    const isDead = statuses.every(({ state }) => state === 'failed')
-    const sentSize = isDead ? head.record.confirmedSize : head.record.sentSize
-    const newest = isDead ? await this.#reader.latestCheckpoint() : undefined
+    this.#host.logger.warn(
+      { size: anchor.size, reasons },
+      'the anchor transaction is not included: another one is prepared',
+    )
+    const allFailed = statuses.every(({ state }) => state === 'failed')
+    const sentSize = allFailed ? head.record.confirmedSize : head.record.sentSize
+    const newest = allFailed ? await this.#reader.latestCheckpoint() : undefined
     if (newest !== undefined && newest.size > anchor.size) {
       const next = await this.#prepare(newest, signal)
       const lost = anchorWrite({ ...anchor, state: 'lost' })
@@ -176,10 +192,10 @@ export class Anchorer {
     return 0
   }
 
-  /** It is of a chain that this process does not anchor on: the newest checkpoint takes its place, on the chain that is. */
+  /** The outstanding anchor was sent to a chain that is no longer configured: anchors the newest checkpoint on the present chain. */
   async #abandonOtherChain(head: AnchorHead, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
     const { size, root, checkpoint, info } = anchor
-    this.#host.logger.warn({ size, chain: info }, 'the outstanding anchor is of another chain: it is given up')
+    this.#host.logger.warn({ size, chain: info }, 'the outstanding anchor is on another chain: it is abandoned')
     const newest = (await this.#reader.latestCheckpoint()) ?? { size, root, note: checkpoint }
     const next = await this.#prepare(newest, signal)
     const lost = next.size > size ? [anchorWrite({ ...anchor, state: 'lost' })] : []
@@ -188,18 +204,13 @@ export class Anchorer {
     return 0
   }
 
-  async #confirm(
-    head: AnchorHead,
-    anchor: AnchorRecord,
-    { ref }: AnchorTransaction,
-    status: ConfirmedStatus,
-  ): Promise<number> {
+  async #confirm(head: AnchorHead, { anchor, ref, status }: AnchorConfirmedBy): Promise<number> {
     const { blockNumber, settled } = status
     const { unsettled, sentSize } = head.record
     const confirmedSize = Math.max(head.record.confirmedSize, anchor.size)
     await this.#store(
       head,
-      withConfirmation(anchor, ref, status),
+      anchor,
       {
         confirmedSize,
         sentSize: Math.max(sentSize, confirmedSize),
@@ -213,7 +224,7 @@ export class Anchorer {
     return 0
   }
 
-  /** Looks after confirmed anchors that are not settled, now and then. True where something changed. */
+  /** Polls the confirmed anchors that are not settled, at most once per review interval. Returns true if something changed. */
   async #review(head: AnchorHead, signal: AbortSignal): Promise<boolean> {
     const { records, clock, logger } = this.#host
     if (head.record.unsettled.length === 0) return false
@@ -226,7 +237,7 @@ export class Anchorer {
     if (review.reorged.length > 0)
       logger.warn(
         { sizes: review.reorged, outstanding: review.head.outstanding },
-        'confirmed anchors were reorganised away: they are sent again, or covered by a later one',
+        'a chain reorganisation removed confirmed anchors: they are sent again, or a later anchor covers them',
       )
     return true
   }
@@ -253,7 +264,7 @@ export class Anchorer {
     await this.#commit(head, record, [anchorWrite(anchor), ...more])
   }
 
-  /** One commit for anchors and the head. A conflict is another sealer's step: the next step reads what it left. */
+  /** Commits anchors together with the head. On a conflict another sealer was first, and the next step reads its result. */
   async #commit(head: AnchorHead, record: AnchorHeadRecord, writes: readonly Write[]): Promise<void> {
     await this.#host.records.commit({
       checks: [{ key: logKeys.anchorHead(), version: head.version }],

@@ -6,41 +6,50 @@ import { HASH_BYTES } from '../core/log/tree/hasher.ts'
 import { compileKernel } from './kernel/kernel.ts'
 import { ProofWriter, type ProofFormat } from './kernel/proofs.ts'
 
+/** Which proofs to make. */
 export interface BatchProofsRequest {
   /** The registry's `log`. */
   readonly log: LogReader
   readonly batchId: string
+  /** How the proofs are encoded. */
   readonly format: ProofFormat
   readonly signal?: AbortSignal
 }
 
-/** Some of a batch's proofs, in the order of their leaves: of 256 at most. */
+/** The proofs of at most 256 consecutive leaves of a batch, in log order. */
 export interface BatchProofs {
-  /** The leaves: places in the log, `end` exclusive. */
+  /** The leaves' indexes in the log, `end` exclusive. */
   readonly first: number
   readonly end: number
-  /** Hashes in each of these proofs. */
+  /** The number of hashes in each of these proofs. */
   readonly items: number
-  /** `packed`: (end - first) × items × 32 bytes, 160 KiB at 2^20 leaves. `ndjson`: end - first lines, 360 KiB. */
+  /** `packed`: (end - first) × items × 32 bytes, 160 KiB in a log of 2^20 leaves. `ndjson`: end - first lines, 360 KiB. */
   readonly bytes: Uint8Array
 }
 
+/** Which proofs to make, and where to write them. */
 export interface WriteBatchProofsRequest extends BatchProofsRequest {
   /**
-   * Takes what comes next. The bytes are lent, as to `fs.write`: once it has returned, or what it returned has settled, they are
-   * overwritten. It is not called again before that. What it throws ends the writing.
+   * Receives the next proofs. The bytes are borrowed: they are overwritten after it returned, or after its promise settled. It is not
+   * called again before that. An error that it throws ends the writing.
    */
   readonly write: (proofs: BatchProofs) => void | Promise<unknown>
 }
 
-/** Blocks of up to 256 proofs between two turns of the event loop: some 1 ms. A turn for each read made packed proofs 10 % slower. */
+/**
+ * Blocks of up to 256 proofs in one turn of the event loop: about 1 ms. A turn for each read made packed proofs 10 % slower.
+ */
 const BLOCKS_PER_TURN = 64
 
 /**
- * The inclusion proofs of all leaves of a batch, to its own root, in order: handed over where they are made, in memory that stays in
- * cache, so that nothing is copied or allocated for them. All in this thread, which is held for some 1 ms at a time beside what `write`
- * takes; handing them to and from workers takes longer than making them (bench/README.md). Throws `BATCH_NOT_FOUND`, `CORRUPT`
- * where a tile or an entry is gone, and the signal's reason.
+ * Writes the inclusion proofs (RFC 9162 § 2.1.3) of all leaves of a batch to the batch's own root, in log order, without copying them.
+ *
+ * Runs in the calling thread, about 1 ms at a time plus the time of `write`: handing proofs to and from workers takes longer than making
+ * them (bench/README.md).
+ *
+ * @throws `BATCH_NOT_FOUND`, `CORRUPT` if a tile or an entry is missing, and the signal's reason.
+ * @example
+ * await writeBatchProofs({ log: registry.log, batchId, format: 'ndjson', write: ({ bytes }) => file.write(bytes) })
  */
 export async function writeBatchProofs({ write, ...request }: WriteBatchProofsRequest): Promise<void> {
   for await (const pieces of borrowedProofs(request))
@@ -50,16 +59,20 @@ export async function writeBatchProofs({ write, ...request }: WriteBatchProofsRe
     }
 }
 
-/** The same as a stream: the bytes are the caller's. A reader that is slow is waited for. */
+/**
+ * Makes the same proofs as `writeBatchProofs`, as a stream. The caller owns the bytes. The next proofs are made when they are requested.
+ *
+ * @throws As `writeBatchProofs`.
+ */
 export async function* batchProofs(request: BatchProofsRequest): AsyncGenerator<BatchProofs, void, undefined> {
   for await (const pieces of borrowedProofs(request))
     for (const piece of pieces) yield { ...piece, bytes: piece.bytes.slice() }
 }
 
-/** One is kept for who comes next: a batch of 1,000 leaves takes less time than a new one's memory. */
+/** Cached for the next call: allocating a writer costs more than writing 1,000 proofs. */
 let cachedWriter: ProofWriter | undefined
 
-/** Some pieces at a time, each made when it is asked for, over the one before. */
+/** Several pieces at a time. Each is made when it is requested, and overwrites the previous one. */
 async function* borrowedProofs({
   log,
   batchId,
@@ -74,13 +87,13 @@ async function* borrowedProofs({
   const writer = cachedWriter ?? new ProofWriter(module)
   cachedWriter = undefined
   try {
-    let held = 0
+    let blocksThisTurn = 0
     for await (const blocks of log.proofBlocks({ from, to, treeSize: to, withEntries: format === 'ndjson' })) {
-      held += blocks.length
-      // A store that has its answers at hand gives nobody else a turn.
-      if (held > BLOCKS_PER_TURN) {
+      blocksThisTurn += blocks.length
+      // A store that returns from its cache never yields to the event loop.
+      if (blocksThisTurn > BLOCKS_PER_TURN) {
         await nextTurn()
-        held = blocks.length
+        blocksThisTurn = blocks.length
       }
       yield piecesOf(blocks, writer, format, signal)
     }

@@ -3,51 +3,62 @@ import { isRegistryError } from '../core/errors.ts'
 import type { IdSource } from '../core/ids.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
-import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import type { BatchIndexRecord, BatchRecord, CheckpointRecord, TreeHeadRecord } from '../core/log/records.ts'
 import { assertHoldsSigned, assertTreeHoldsSigned } from '../core/log/signed-head.ts'
 import { StoredTiles } from '../core/log/stored-tiles.ts'
-import type { SealerHost, SignedHead, TreeEngine, Version } from '../core/ports.ts'
 import { emptyRoot, HASH_BYTES } from '../core/log/tree/hasher.ts'
+import type { SealerHost, SignedHead, TreeEngine, Version } from '../core/ports.ts'
+import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import { InlineEngine } from './engine/inline.ts'
 import { integrationStart, integrate, type Integration } from './integrate.ts'
 
+/** When a batch closes. */
 export interface BatchRules {
-  /** Entries in a batch at most. */
+  /** The most entries of a batch. */
   readonly maxLeaves: number
-  /** How old its oldest event gets, ms, counted from when the sealer first saw it. */
+  /** The highest age of its oldest event, ms, counted from when the sealer first saw it. */
   readonly maxWaitMs: number
 }
 
-/** The tree's head, and the version by which a commit checks it. */
+/** The tree's head, and the version that a commit checks. */
 interface Head {
   readonly record: TreeHeadRecord
   readonly version: Version | null
 }
 
-/** What a pass left: the head, the log's size, and when it is to be done again. */
-export interface SealPass {
+/** The state after a step. */
+export interface SealStep {
   readonly head: TreeHeadRecord
+  /** Entries in the log. */
   readonly logSize: number
-  /** ms until the open batch closes, 0 where there may be more to seal now; `null` where no event waits. */
+  /** ms until the open batch closes. 0 if there may be more to seal now, `null` if no event waits. */
   readonly dueInMs: number | null
 }
 
-/** Leaf tiles that are made before their batch is begun. */
+/** Leaf tiles that are hashed before their batch starts. */
 interface PrecomputedTiles {
   readonly oldSize: number
   readonly newSize: number
   readonly tiles: Promise<readonly Uint8Array[]>
 }
 
-/** Tiles of the right edge, two a level: what growing reads again each time. */
+/** Integrating reads the tiles of the tree's right edge each time, two per level. */
 const CACHED_TILES = 16
-/** Entries looked at together for the first that is an event. */
+/** Entries that are read together in the search for an event. */
 const SCAN_ENTRIES = 16
 
+export interface BatchSealerOptions {
+  readonly host: SealerHost
+  readonly reader: LogReader
+  readonly engine: TreeEngine
+  /** Ids for batches. */
+  readonly ids: IdSource
+  readonly rules: BatchRules
+}
+
 /**
- * Seals the log in batches and signs their checkpoints. Every step starts from what is stored, so a pass after a crash, or after
- * another sealer's batch, is a pass like any other. Not to be run twice at a time.
+ * Seals the log in batches and signs their checkpoints. Each step starts from stored state, so a step after a crash or after another
+ * sealer's batch is like any other. Two steps must not run at the same time.
  */
 export class BatchSealer {
   readonly #host: SealerHost
@@ -57,16 +68,16 @@ export class BatchSealer {
   readonly #rules: BatchRules
   readonly #stored: StoredTiles
   readonly #inline = new InlineEngine()
-  /** The size whose checkpoint is known to be stored. */
+  /** The largest size whose checkpoint is known to be stored. */
   #signedSize = 0
-  /** No entry before this place that is not sealed is an event. */
+  /** No unsealed entry before this log index is an event. */
   #noEventBeforeIndex = 0
-  /** When the oldest event of the open batch was first seen. */
+  /** When the oldest event of the open batch was first seen, ms since 1970. */
   #batchOpenedAt: number | null = null
-  /** The next batch of a backlog, while it is hashed. */
+  /** The leaf tiles of a backlog's next batch. */
   #precomputed: PrecomputedTiles | undefined
 
-  constructor(host: SealerHost, reader: LogReader, engine: TreeEngine, ids: IdSource, rules: BatchRules) {
+  constructor({ host, reader, engine, ids, rules }: BatchSealerOptions) {
     this.#host = host
     this.#reader = reader
     this.#engine = engine
@@ -76,10 +87,12 @@ export class BatchSealer {
   }
 
   /**
-   * Signs what is not signed yet, then closes the open batch if it is due; or if `isForced`, whatever its age. A batch that holds
-   * no event is not begun.
+   * Signs the newest batch if it is not signed yet, then closes the open batch if it is due. With `isForced` the open batch is closed at
+   * any age. A batch without any event is not sealed.
+   *
+   * Throws `CORRUPT` and `LOG_BEHIND_SIGNED` if the store does not hold what was signed.
    */
-  async pass(isForced = false): Promise<SealPass> {
+  async step(isForced = false): Promise<SealStep> {
     const head = await this.#signedHead()
     const logSize = await this.#host.records.logSize()
     const { size } = head.record
@@ -98,15 +111,15 @@ export class BatchSealer {
     return { head: (await this.#signedHead()).record, logSize, dueInMs: 0 }
   }
 
-  /** What another sealer's work has come to, remembered as signed where it is; seals nothing. */
-  async observe(): Promise<Omit<SealPass, 'dueInMs'>> {
+  /** Reads what another sealer has sealed, and remembers it as signed if it is. Seals nothing. */
+  async observe(): Promise<Omit<SealStep, 'dueInMs'>> {
     const { record } = await this.#head()
     const isSigned = record.size > 0 && (await this.#reader.checkpoint(record.size)) !== undefined
     const head = isSigned ? (await this.#signedHead()).record : record
     return { head, logSize: await this.#host.records.logSize() }
   }
 
-  /** Waits for what was begun ahead, so that nothing reads the store afterwards. Requires that no pass is under way. */
+  /** Waits for the precomputed tiles, so that nothing reads the store afterwards. Requires that no step is running. */
   async close(): Promise<void> {
     await this.#precomputed?.tiles.catch(() => {})
     this.#precomputed = undefined
@@ -114,7 +127,7 @@ export class BatchSealer {
 
   /**
    * Checks that the store still holds what was signed, then signs and stores the checkpoint of the newest batch if it has
-   * none. Throws as `assertHoldsSigned` and `pass`.
+   * none. Throws as `step`.
    */
   async start(): Promise<void> {
     const { records, signedHead } = this.#host
@@ -123,13 +136,15 @@ export class BatchSealer {
   }
 
   /**
-   * The tree's head, whose checkpoint is stored. A batch is only ever put on such a head, so no batch is left without its checkpoint. What
-   * was signed is durable before the checkpoint is seen, so a store that is set back is always noticed: `LOG_BEHIND_SIGNED`.
+   * Returns the tree's head after its checkpoint is signed and stored. Batches are only added to such a head, so no batch is left without
+   * its checkpoint. The signed head is durable before the checkpoint is stored, so a store that was set back is always detected
+   * (`LOG_BEHIND_SIGNED`).
    */
   async #signedHead(): Promise<Head> {
     const seen = await this.#head()
     if (seen.record.size === this.#signedSize) return seen
-    // First what was signed, then the head: the other way round another sealer's batch in between would look like a tree set back.
+    // The signed head is read before the tree's head. In the other order, another sealer's batch in between would look like a tree
+    // that was set back.
     const signed = await this.#host.signedHead.read()
     const head = await this.#head()
     await this.#sign(head.record, signed)
@@ -137,7 +152,7 @@ export class BatchSealer {
     return head
   }
 
-  /** Also where another sealer signed it already: what this process remembers as signed then includes it. */
+  /** If another sealer signed the checkpoint already, only the signed head of this process is updated. */
   async #sign(head: TreeHeadRecord, signed: SignedHead | undefined): Promise<void> {
     const { signedHead, identity, records, logger } = this.#host
     const isStored = (await this.#reader.checkpoint(head.size)) !== undefined
@@ -148,7 +163,7 @@ export class BatchSealer {
     if (isStored) return
     const note = identity.signCheckpoint(head.size, root)
     const checkpoint: CheckpointRecord = { size: head.size, root: head.root, note }
-    // A conflict is another sealer's checkpoint of the same tree.
+    // On a conflict another sealer stored the checkpoint of the same tree.
     await records.commit({
       checks: [{ key: logKeys.checkpoint(head.size), version: null }],
       writes: [{ key: logKeys.checkpoint(head.size), value: encodeRecord(checkpoint) }],
@@ -165,7 +180,7 @@ export class BatchSealer {
     }
   }
 
-  /** True where an entry from `from` on is an event's: one whose opening is not among those of keys and tokens. */
+  /** Whether an entry from `from` on belongs to an event. The openings of keys and tokens are stored apart, those of events are not. */
   async #hasEvent(from: number, to: number): Promise<boolean> {
     const { records } = this.#host
     for (let at = Math.max(from, this.#noEventBeforeIndex); at < to; at += SCAN_ENTRIES) {
@@ -179,24 +194,24 @@ export class BatchSealer {
     return false
   }
 
-  /** One batch in one commit: tiles, batch, head. Where another sealer was first, nothing is done. */
+  /** Writes tiles, batch and head in one commit. If another sealer was first, nothing is written. */
   async #sealBatch({ record: head, version }: Head, end: number, logSize: number): Promise<void> {
     const { records, clock, logger } = this.#host
-    const begun = performance.now()
-    const growth = await this.#integrate(head, end)
+    const startedAt = performance.now()
+    const { root, tiles } = await this.#integrate(head, end)
     if (end + this.#rules.maxLeaves <= logSize) this.#precomputeNext(end, end + this.#rules.maxLeaves)
     const batch: BatchRecord = {
       id: this.#ids.next(),
       start: head.size,
       end,
-      root: toHex(growth.root),
+      root: toHex(root),
       createdAt: Math.max(clock.now(), head.time),
       previous: head.batchId,
     }
     const result = await records.commit({
       checks: [{ key: logKeys.treeHead(), version }],
       writes: [
-        ...Array.from(growth.tiles, ([key, value]) => ({ key, value })),
+        ...Array.from(tiles, ([key, value]) => ({ key, value })),
         { key: logKeys.batch(end), value: encodeRecord(batch) },
         { key: logKeys.batchById(batch.id), value: encodeRecord({ end } satisfies BatchIndexRecord) },
         { key: logKeys.batchByRoot(batch.root), value: encodeRecord({ end } satisfies BatchIndexRecord) },
@@ -205,40 +220,43 @@ export class BatchSealer {
     })
     if (result.ok)
       logger.info(
-        { batchId: batch.id, start: batch.start, end, root: batch.root, ms: Math.round(performance.now() - begun) },
+        { batchId: batch.id, start: batch.start, end, root: batch.root, ms: Math.round(performance.now() - startedAt) },
         'batch sealed',
       )
     else logger.debug({ start: head.size, end }, 'another sealer sealed these entries')
   }
 
-  /** Where a worker dies, the same again in this thread: a machine that cannot run workers still seals. */
+  /** If a worker fails, hashes again in this thread. So a machine that cannot run workers still seals. */
   async #integrate(head: TreeHeadRecord, newSize: number): Promise<Integration> {
     const { size: oldSize, root } = head
-    const ahead = this.#precomputed
+    const precomputed = this.#precomputed
     this.#precomputed = undefined
-    const isAhead = ahead?.oldSize === oldSize && ahead.newSize === newSize
-    const grow = async (engine: TreeEngine, leafTiles: Promise<readonly Uint8Array[]>): Promise<Integration> =>
+    const isUsable = precomputed?.oldSize === oldSize && precomputed.newSize === newSize
+    const integrateWith = async (engine: TreeEngine, leafTiles: Promise<readonly Uint8Array[]>): Promise<Integration> =>
       integrate(
         { oldSize, oldRoot: fromHex(root) ?? new Uint8Array(), newSize, leafTiles: await leafTiles },
         this.#stored,
         engine,
       )
     try {
-      return await grow(this.#engine, isAhead ? ahead.tiles : this.#leafTiles(this.#engine, oldSize, newSize))
+      return await integrateWith(
+        this.#engine,
+        isUsable ? precomputed.tiles : this.#leafTiles(this.#engine, oldSize, newSize),
+      )
     } catch (error) {
       if (!isRegistryError(error, 'ENGINE_FAILED')) throw error
       this.#host.logger.warn({ err: error }, 'the sealing pool failed: this batch is hashed without it')
-      return grow(this.#inline, this.#leafTiles(this.#inline, oldSize, newSize))
+      return integrateWith(this.#inline, this.#leafTiles(this.#inline, oldSize, newSize))
     }
   }
 
   /**
-   * Hashes the next batch of a backlog while this one is committed and signed: the log's entries do not change, so nothing else has to be
-   * known. It is used if that batch is then the next one.
+   * Hashes the leaf tiles of a backlog's next batch while this batch is committed and signed. The entries of the log never change, so
+   * the tiles stay correct. They are used if the next batch has this range.
    */
   #precomputeNext(oldSize: number, newSize: number): void {
     const tiles = this.#leafTiles(this.#engine, oldSize, newSize)
-    // What failed is thrown to who uses it.
+    // The error is thrown where the tiles are used.
     tiles.catch(() => {})
     this.#precomputed = { oldSize, newSize, tiles }
   }

@@ -2,10 +2,10 @@ import { equalBytes } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { StoredTiles } from '../core/log/stored-tiles.ts'
-import type { Key, TreeEngine } from '../core/ports.ts'
 import { emptyRoot, HASH_BYTES } from '../core/log/tree/hasher.ts'
 import { nodesOfRange, rangeHash, type NodeId } from '../core/log/tree/range.ts'
 import { nodeAt, rowPrefix, TILE_HEIGHT, TILE_WIDTH, tileOfNode } from '../core/log/tree/tile.ts'
+import type { Key, TreeEngine } from '../core/ports.ts'
 
 /** What a batch adds to the tree. */
 export interface Integration {
@@ -15,7 +15,7 @@ export interface Integration {
   readonly root: Uint8Array
 }
 
-/** The place in the log from which `growTree` wants leaf tiles: the beginning of the old tree's last tile. */
+/** The log index where the leaf tiles of `integrate` start: the start of the last tile of the old tree. */
 export const integrationStart = (oldSize: number): number => Math.floor(oldSize / TILE_WIDTH) * TILE_WIDTH
 
 export interface IntegrateRequest {
@@ -23,14 +23,14 @@ export interface IntegrateRequest {
   /** 32 bytes. */
   readonly oldRoot: Uint8Array
   readonly newSize: number
-  /** The tiles over the log's entries from `growthStart(oldSize)` to `newSize`. */
+  /** The tiles over the log's entries from `integrationStart(oldSize)` to `newSize`. */
   readonly leafTiles: readonly Uint8Array[]
 }
 
 /**
- * Grows the tree from one size to a larger one, from the new entries' leaf tiles, which begin with at most 255 old ones. Reads one
- * partial tile a level, so all is O(k + log n). Those 255 are checked on the way: the old root must come out of the new tiles, else
- * `CORRUPT`.
+ * Integrates new entries into the tree, from their leaf tiles, which start with at most 255 old entries. Reads one partial tile per
+ * level, so k entries in a tree of n cost O(k + log n). The new tiles must also produce the old root, which proves that the old
+ * entries in them are unchanged: else throws `CORRUPT`.
  */
 export async function integrate(
   request: IntegrateRequest,
@@ -49,47 +49,47 @@ export async function integrate(
   }
   const root = await rootFrom(tiles, stored, newSize)
   if (!equalBytes(await rootFrom(tiles, stored, oldSize), request.oldRoot))
-    throw new RegistryError(
-      'CORRUPT',
-      `The log's entries before ${oldSize} are no longer those that were sealed: restore the store from a backup`,
-    )
+    throw corruptError(`The log's entries before ${oldSize} are not the sealed ones`)
   return { tiles, root }
 }
 
-/** The row of a level from the beginning of its last old tile: what that tile holds, then the tops of the full tiles below. */
+const corruptError = (what: string): RegistryError =>
+  new RegistryError('CORRUPT', `${what}: restore the store from a backup`)
+
+/** The row of a level from the start of its last old tile: the hashes in that tile, then the tops of the full tiles below. */
 async function rowAbove(
   stored: StoredTiles,
   level: number,
   oldCount: number,
-  below: readonly Uint8Array[],
+  tilesBelow: readonly Uint8Array[],
 ): Promise<Uint8Array> {
   const before = await rowBefore(stored, level, oldCount)
-  const tops = below.map((tile) => nodeAt(tile, TILE_HEIGHT, 0)).filter((top) => top !== undefined)
+  const tops = tilesBelow.map((tile) => nodeAt(tile, TILE_HEIGHT, 0)).filter((top) => top !== undefined)
   const row = new Uint8Array(before.length + tops.length * HASH_BYTES)
   row.set(before)
   for (const [i, top] of tops.entries()) row.set(top, before.length + i * HASH_BYTES)
   return row
 }
 
-/** The hashes that the partial tile at the edge of a level holds already, `count` being all of that level. */
+/** The hashes in the partial tile at the right edge of a level that has `count` hashes. */
 async function rowBefore(stored: StoredTiles, level: number, count: number): Promise<Uint8Array> {
   const width = count % TILE_WIDTH
   if (width === 0) return new Uint8Array()
   const tile = await stored.tile(level, Math.floor(count / TILE_WIDTH), width)
-  if (tile === undefined)
-    throw new RegistryError('CORRUPT', `A tile of level ${level} is gone: restore the store from a backup`)
-  return rowPrefix(tile, width) as Uint8Array
+  const row = tile && rowPrefix(tile, width)
+  if (row === undefined) throw corruptError(`A tile of level ${level} is missing or too short`)
+  return row
 }
 
-/** The root at a size, from the tiles in hand and, for what they do not touch, the stored ones. */
+/** The root at a size, from the new tiles and, for nodes outside them, the stored tiles. */
 async function rootFrom(tiles: ReadonlyMap<Key, Uint8Array>, stored: StoredTiles, size: number): Promise<Uint8Array> {
   if (size === 0) return emptyRoot()
   const range = { start: 0, end: size }
-  const inHand = (place: NodeId): Uint8Array | undefined => {
-    const { tileLevel, tileIndex, row, offset } = tileOfNode(place)
+  const newNode = (node: NodeId): Uint8Array | undefined => {
+    const { tileLevel, tileIndex, row, offset } = tileOfNode(node)
     const tile = tiles.get(logKeys.tile(tileLevel, tileIndex))
     return tile && nodeAt(tile, row, offset)
   }
-  const others = await stored.nodes(nodesOfRange(range).filter((place) => inHand(place) === undefined))
-  return rangeHash(range, (place) => inHand(place) ?? others(place))
+  const storedNode = await stored.nodes(nodesOfRange(range).filter((node) => newNode(node) === undefined))
+  return rangeHash(range, (node) => newNode(node) ?? storedNode(node))
 }

@@ -1,24 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import { isRegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
-import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import type { SealerLeaseRecord } from '../core/log/records.ts'
 import type { Clock, Entry, RecordStore, Version } from '../core/ports.ts'
+import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 
 /**
- * Who of several sealers works. It only saves work: every step is decided by what its commit checks, so two that hold the lease, or
- * none for a while, do no harm.
+ * Decides which of several sealers works. It only saves work: every commit of a sealer checks what it depends on, so it is harmless if
+ * two sealers hold the lease, or none for a while.
  *
- * No clock is compared with another's: whoever does not hold the lease watches for how long its record stays the same, by its own clock.
+ * The clocks of two machines are never compared. A sealer without the lease measures by its own clock for how long the lease record
+ * stays unchanged.
  */
 export class SealerLease {
   readonly #records: RecordStore
   readonly #clock: Clock
   readonly #leaseMs: number
   readonly #holder = randomUUID()
-  /** When this sealer last renewed, while it holds. */
+  /** When this sealer last renewed the lease. `undefined` while it does not hold it. */
   #renewedAt: number | undefined
-  /** The record of another holder, and since when it has been seen unchanged. */
+  /** The record of another holder, and when this sealer first saw that version. */
   #observed: { readonly version: Version; readonly since: number } | undefined
   #acquiring: Promise<boolean> | undefined
 
@@ -28,26 +29,24 @@ export class SealerLease {
     this.#leaseMs = leaseMs
   }
 
-  /** True where this sealer is the one to work; renews or takes over where it is time. */
+  /** Returns true if this sealer holds the lease. Renews it, or takes it over, if it is time. */
   acquire(): Promise<boolean> {
     const age = this.#renewedAt === undefined ? undefined : this.#clock.now() - this.#renewedAt
     if (age !== undefined && age >= 0 && age < this.#leaseMs / 3) return Promise.resolve(true)
     return (this.#acquiring ??= this.#tryAcquire().finally(() => (this.#acquiring = undefined)))
   }
 
-  /** Lets the next sealer begin at once. Never throws: the lease ends by itself as well. */
+  /** Gives the lease up, so that the next sealer need not wait. Never throws, because the lease also expires. */
   async release(): Promise<void> {
     await this.#acquiring?.catch(() => undefined)
     if (this.#renewedAt === undefined) return
     try {
       const [entry] = await this.#records.get([logKeys.sealerLease()])
       if (entry === undefined || !this.#isMine(entry)) return
-      await this.#records.commit({
-        checks: [{ key: entry.key, version: entry.version }],
-        writes: [{ key: entry.key, value: null }],
-      })
+      const { key, version } = entry
+      await this.#records.commit({ checks: [{ key, version }], writes: [{ key, value: null }] })
     } catch {
-      // It is taken over when it has not changed for a while.
+      // Another sealer takes it over when it has not changed for a while.
     }
   }
 
@@ -56,22 +55,25 @@ export class SealerLease {
     const [entry] = await this.#records.get([logKeys.sealerLease()])
     if (entry !== undefined && !this.#isMine(entry)) {
       this.#renewedAt = undefined
-      if (this.#observed?.version !== entry.version) this.#observed = { version: entry.version, since: now }
-      // A clock that was set back must not make this one wait for longer.
-      else if (now < this.#observed.since) this.#observed = { ...this.#observed, since: now }
-      if (now - this.#observed.since < this.#leaseMs) return false
+      if (now - this.#unchangedSince(entry.version, now) < this.#leaseMs) return false
     }
-    const isTaken = await this.#write(entry?.version ?? null)
-    this.#renewedAt = isTaken ? now : undefined
-    return isTaken
+    const isAcquired = await this.#write(entry?.version ?? null)
+    this.#renewedAt = isAcquired ? now : undefined
+    return isAcquired
+  }
+
+  /** Since when this sealer has seen this version. Never later than now, also if the clock was set back. */
+  #unchangedSince(version: Version, now: number): number {
+    const since = this.#observed?.version === version ? Math.min(this.#observed.since, now) : now
+    this.#observed = { version, since }
+    return since
   }
 
   async #write(version: Version | null): Promise<boolean> {
     const key = logKeys.sealerLease()
-    const lease: SealerLeaseRecord = { holder: this.#holder }
+    const value = encodeRecord({ holder: this.#holder } satisfies SealerLeaseRecord)
     try {
-      return (await this.#records.commit({ checks: [{ key, version }], writes: [{ key, value: encodeRecord(lease) }] }))
-        .ok
+      return (await this.#records.commit({ checks: [{ key, version }], writes: [{ key, value }] })).ok
     } catch (error) {
       if (isRegistryError(error, 'UNKNOWN_OUTCOME')) return false
       throw error

@@ -1,3 +1,4 @@
+import { backoffMs } from '../core/clock.ts'
 import { isRegistryError } from '../core/errors.ts'
 import type { Clock, Logger } from '../core/ports.ts'
 
@@ -7,25 +8,25 @@ export interface LoopOptions {
   readonly fields?: object
   readonly clock: Clock
   readonly logger: Logger
-  /** One step, from what is stored. Answers how long to sleep before the next, in ms; a wake ends that sleep. */
+  /** One step, from stored state. Returns how long to sleep before the next step, in ms. A wake ends that sleep. */
   readonly step: (signal: AbortSignal) => Promise<number>
-  /** The longest pause between failures, ms. */
+  /** The longest pause after a failure, ms. */
   readonly maxBackoffMs: number
 }
 
-/** Since the start. */
+/** Failures since the start. */
 export interface LoopFailures {
   readonly count: number
   readonly lastCode: string | null
-  /** ms since 1970, 0 where there is none. */
+  /** ms since 1970, 0 if there was no failure. */
   readonly lastAt: number
 }
 
 const FIRST_BACKOFF_MS = 250
 
 /**
- * Runs a step again and again. One that fails is counted, logged by its code, and tried again after a pause that doubles, with
- * jitter, and that no wake shortens.
+ * Repeats a step. A step that fails is counted, logged with its error code, and repeated after a random pause that doubles with each
+ * failure. A wake does not shorten that pause.
  */
 export class Loop {
   readonly #options: LoopOptions
@@ -33,10 +34,7 @@ export class Loop {
   #running: Promise<void> | undefined
   #sleeping: AbortController | undefined
   #isWoken = false
-  #failures = 0
-  #lastCode: string | null = null
-  #failedAt = 0
-  /** Failures since the last success. */
+  #failures: LoopFailures = { count: 0, lastCode: null, lastAt: 0 }
   #consecutiveFailures = 0
 
   constructor(options: LoopOptions) {
@@ -44,28 +42,26 @@ export class Loop {
   }
 
   get failures(): LoopFailures {
-    return { count: this.#failures, lastCode: this.#lastCode, lastAt: this.#failedAt }
+    return this.#failures
   }
 
   start(): void {
     this.#running ??= this.#run()
   }
 
-  /** Ends the sleep between steps; during a step, has it done once more. */
+  /** Ends the sleep between steps. During a step: the next step follows without a sleep. */
   wake(): void {
     this.#isWoken = true
     this.#sleeping?.abort()
   }
 
-  /** Counts and logs a failure of the same work outside the loop. */
+  /** Counts and logs a failure, also one of the same work outside the loop. */
   recordFailure(error: unknown): void {
-    this.#failures++
-    this.#failedAt = this.#options.clock.now()
-    this.#lastCode = isRegistryError(error) ? error.code : 'INTERNAL'
-    this.#options.logger.warn(
-      { step: this.#options.name, ...this.#options.fields, code: this.#lastCode, err: error, failures: this.#failures },
-      `${this.#options.name} failed: it is tried again`,
-    )
+    const { name, fields, clock, logger } = this.#options
+    const code = isRegistryError(error) ? error.code : 'INTERNAL'
+    const count = this.#failures.count + 1
+    this.#failures = { count, lastCode: code, lastAt: clock.now() }
+    logger.warn({ step: name, ...fields, code, err: error, failures: count }, `${name} failed: it is tried again`)
   }
 
   /** Aborts outside calls and sleeps, and waits for the step under way. */
@@ -76,12 +72,11 @@ export class Loop {
   }
 
   async #run(): Promise<void> {
-    const { step } = this.#options
     const { signal } = this.#closing
     while (!signal.aborted) {
       this.#isWoken = false
       try {
-        const pauseMs = await step(signal)
+        const pauseMs = await this.#options.step(signal)
         this.#consecutiveFailures = 0
         if (!this.#isWoken) await this.#pause(pauseMs)
       } catch (error) {
@@ -92,7 +87,7 @@ export class Loop {
     }
   }
 
-  /** Until the time is over, a wake, or the end. */
+  /** Sleeps until the time is over, a wake, or the close. */
   async #pause(ms: number): Promise<void> {
     if (ms <= 0 || this.#closing.signal.aborted) return
     this.#sleeping = new AbortController()
@@ -101,9 +96,8 @@ export class Loop {
   }
 
   async #backOff(): Promise<void> {
-    const ceiling = Math.min(this.#options.maxBackoffMs, FIRST_BACKOFF_MS * 2 ** this.#consecutiveFailures++)
-    // Half of it fixed, half by chance: many that failed together do not come back together.
-    const ms = ceiling / 2 + (Math.random() * ceiling) / 2
-    await this.#options.clock.sleep(ms, this.#closing.signal).catch(() => {})
+    const { clock, maxBackoffMs: maxMs } = this.#options
+    const ms = backoffMs({ attempt: this.#consecutiveFailures++, firstMs: FIRST_BACKOFF_MS, maxMs })
+    await clock.sleep(ms, this.#closing.signal).catch(() => {})
   }
 }

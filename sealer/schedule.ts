@@ -1,10 +1,14 @@
+/** When the next stamp or anchor is due. */
 export interface Schedule {
-  /** From one to the next at least, ms. 0: each checkpoint, as soon as it is the newest. */
+  /** Minimum time from one to the next, ms. 0: as soon as the previous one is done. */
   readonly intervalMs: number
-  /** How often to look where nothing tells, ms. */
+  /** How often the store or the chain is polled if nothing wakes the loop, ms. */
   readonly pollIntervalMs: number
 }
 
-/** ms until an interval after `last` is over; never more than the interval, whatever the clocks say. */
+/**
+ * ms until `intervalMs` have passed since `last` (ms since 1970). Never more than the interval, also if the clock was set back. 0 or less: due
+ * now.
+ */
 export const msUntilDue = (last: number | undefined, intervalMs: number, now: number): number =>
   last === undefined ? 0 : Math.min(intervalMs, last + intervalMs - now)

@@ -1,35 +1,48 @@
 import { toHex } from '../core/bytes.ts'
+import { entryOf, tokenOpening } from '../core/commitment/log-entry.ts'
 import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
-import { entryOf, tokenOpening } from '../core/commitment/log-entry.ts'
 import type { LogReader } from '../core/log/reader.ts'
-import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import type { CheckpointRecord, StampRecord, StampToken } from '../core/log/records.ts'
 import { distinctTokens, isSameAuthority } from '../core/log/stamp-claim.ts'
-import type { Check, Commit, SealerHost, ValidationData, Write } from '../core/ports.ts'
+import type { Check, Commit, Entry, SealerHost, ValidationData, Write } from '../core/ports.ts'
+import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import { msUntilDue, type Schedule } from './schedule.ts'
 
-/** A round without a quorum holds the next one up for so long: what is down must not keep the others from newer checkpoints. */
+/**
+ * A stamp without a quorum delays the next one for at most this long. So an authority that is down does not keep the others from
+ * stamping newer checkpoints.
+ */
 const MISSING_QUORUM_TIMEOUT_MS = 60_000
 const MAX_ATTEMPTS = 20
 
-/** What an authority is to stamp now, or when to ask again. */
-export type StampTask = { readonly checkpoint: Pick<CheckpointRecord, 'size' | 'note'> } | { readonly dueInMs: number }
+/** The checkpoint that an authority must stamp now, or after how many ms it must look again. */
+export type StampTask = { readonly checkpoint: StampedCheckpoint } | { readonly dueInMs: number }
 
-/** A token, and what goes with it. */
+export type StampedCheckpoint = Pick<CheckpointRecord, 'size' | 'note'>
+
+/** A token of an authority, and what is stored with it. */
 export interface NewToken {
   readonly token: StampToken
-  /** The whole response. */
+  /** The whole DER TimeStampResp. */
   readonly response: Uint8Array
   readonly validationData: readonly ValidationData[]
 }
 
 type AuthorityIdentity = Pick<StampToken, 'authority' | 'trustAnchors'>
 
+export interface StampCoordinatorOptions {
+  readonly host: SealerHost
+  readonly reader: LogReader
+  /** How many authorities make a stamp. */
+  readonly quorum: number
+  readonly schedule: Schedule
+}
+
 /**
- * Which checkpoint the authorities stamp together: the largest that one of them has stamped, until it is time for the newest. All of it
- * is read from the store, so that restarts and other processes find the same round. Tokens are added one by one, each with its log entry
- * in one commit; with the one that makes the quorum, the partial stamp becomes a stamp.
+ * Decides which checkpoint the authorities stamp together: the largest that any of them has stamped, until the newest checkpoint is
+ * due. All decisions read the store, so restarted and other processes decide the same. Each token is added with its log entry in one
+ * commit. The token that completes the quorum turns the partial stamp into a stamp.
  */
 export class StampCoordinator {
   readonly #host: SealerHost
@@ -38,106 +51,146 @@ export class StampCoordinator {
   readonly #schedule: Schedule
   #stampedSize = 0
 
-  constructor(host: SealerHost, reader: LogReader, quorum: number, pace: Schedule) {
+  constructor({ host, reader, quorum, schedule }: StampCoordinatorOptions) {
     this.#host = host
     this.#reader = reader
     this.#quorum = quorum
-    this.#schedule = pace
+    this.#schedule = schedule
   }
 
-  /** Size of the newest checkpoint with a quorum, 0 where there is none. */
+  /** Size of the newest checkpoint with a quorum, 0 if there is none. */
   get stampedSize(): number {
     return this.#stampedSize
   }
 
-  /** Learns of the newest stamp. */
+  /** Reads the newest stamp. */
   async observe(): Promise<void> {
-    this.#stampedSize = Math.max(this.#stampedSize, (await this.#reader.latestStamp())?.size ?? 0)
+    this.#noteStamp(await this.#reader.latestStamp())
   }
 
   async nextTask(authority: AuthorityIdentity): Promise<StampTask> {
     const [stamp, partial] = await Promise.all([this.#reader.latestStamp(), this.#reader.latestPartialStamp()])
-    this.#stampedSize = Math.max(this.#stampedSize, stamp?.size ?? 0)
-    // Read after the stamps, so that it is never behind them.
+    this.#noteStamp(stamp)
+    // Read after the stamps, so that it is never older than them.
     const newest = await this.#reader.latestCheckpoint()
     if (newest === undefined) return { dueInMs: this.#schedule.pollIntervalMs }
-    const round = (partial?.size ?? 0) > (stamp?.size ?? 0) ? partial : stamp
-    if (round === undefined) return { checkpoint: newest }
-    const hasQuorum = round === stamp || this.#hasQuorum(round)
-    // The quorum may have been lowered since.
-    if (hasQuorum && round === partial) await this.#store(round)
-    const { intervalMs, pollIntervalMs } = this.#schedule
-    const pauseMs = hasQuorum ? intervalMs : Math.max(intervalMs, MISSING_QUORUM_TIMEOUT_MS)
-    const dueInMs = msUntilDue(round.beganAt, pauseMs, this.#host.clock.now())
-    if (newest.size > round.size && dueInMs <= 0) return { checkpoint: newest }
-    const isStamped = round.tokens.some((token) => isSameAuthority(token, authority))
-    if (!isStamped) return { checkpoint: { size: round.size, note: round.checkpoint } }
-    return { dueInMs: newest.size > round.size && hasQuorum ? dueInMs : pollIntervalMs }
+    const current = (partial?.size ?? 0) > (stamp?.size ?? 0) ? partial : stamp
+    if (current === undefined) return { checkpoint: newest }
+    const hasQuorum = current === stamp || this.#hasQuorum(current)
+    // The quorum may have been lowered since the last token.
+    if (hasQuorum && current === partial) await this.#store(current)
+    return this.#taskFor(authority, { current, hasQuorum, newest })
   }
 
-  /** Adds a token to its checkpoint's stamp, unless its authority is there already: then another process was faster. */
-  addToken({ size, note }: Pick<CheckpointRecord, 'size' | 'note'>, stamped: NewToken): Promise<void> {
-    return this.#store({ size, checkpoint: note, tokens: [], beganAt: this.#host.clock.now() }, stamped)
+  /** Adds a token to its checkpoint's stamp. Does nothing if another process was first to add one of the same authority. */
+  addToken({ size, note }: StampedCheckpoint, token: NewToken): Promise<void> {
+    return this.#store({ size, checkpoint: note, tokens: [], beganAt: this.#host.clock.now() }, token)
+  }
+
+  #taskFor(
+    authority: AuthorityIdentity,
+    { current, hasQuorum, newest }: { current: StampRecord; hasQuorum: boolean; newest: CheckpointRecord },
+  ): StampTask {
+    const { intervalMs, pollIntervalMs } = this.#schedule
+    const pauseMs = hasQuorum ? intervalMs : Math.max(intervalMs, MISSING_QUORUM_TIMEOUT_MS)
+    const dueInMs = msUntilDue(current.beganAt, pauseMs, this.#host.clock.now())
+    const hasNewer = newest.size > current.size
+    if (hasNewer && dueInMs <= 0) return { checkpoint: newest }
+    if (!hasTokenOf(current, authority)) return { checkpoint: { size: current.size, note: current.checkpoint } }
+    return { dueInMs: hasNewer && hasQuorum ? dueInMs : pollIntervalMs }
+  }
+
+  #noteStamp(stamp: StampRecord | undefined): void {
+    this.#stampedSize = Math.max(this.#stampedSize, stamp?.size ?? 0)
   }
 
   #hasQuorum({ tokens }: StampRecord): boolean {
     return distinctTokens(tokens).length >= this.#quorum
   }
 
-  /** Decides on what is stored, commits, and decides anew where another token was faster. */
-  async #store(first: StampRecord, stamped?: NewToken): Promise<void> {
-    const [whole, partial] = [logKeys.stamp(first.size), logKeys.partialStamp(first.size)]
+  /** Decides from stored state and commits. Decides again if another token was added in between. */
+  async #store(initial: StampRecord, added?: NewToken): Promise<void> {
+    const keys = [logKeys.stamp(initial.size), logKeys.partialStamp(initial.size)]
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const [stamp, part] = await this.#host.records.get([whole, partial])
-      const stored = decodeRecord<StampRecord>(stamp ?? part) ?? first
-      const isNew = stamped !== undefined && !stored.tokens.some((token) => isSameAuthority(token, stamped.token))
-      const next = isNew ? { ...stored, tokens: [...stored.tokens, stamped.token] } : stored
-      const isWhole = stamp !== undefined || this.#hasQuorum(next)
-      if (!isNew && (stamp !== undefined || !isWhole)) return
-      const checks: Check[] = [
-        { key: whole, version: stamp?.version ?? null },
-        { key: partial, version: part?.version ?? null },
-      ]
-      const writes: Write[] = isWhole
-        ? [{ key: whole, value: encodeRecord({ ...next, quorum: next.quorum ?? this.#quorum }) }]
-        : [{ key: partial, value: encodeRecord(next) }]
-      if (isWhole && part !== undefined) writes.push({ key: partial, value: null })
-      const result = await this.#host.records.commit(
-        await this.#withToken({ checks, writes }, isNew ? stamped : undefined),
-      )
-      if (!result.ok) continue
-      if (isWhole) this.#stampedSize = Math.max(this.#stampedSize, next.size)
-      this.#log(next, isWhole, stamped)
+      const [whole, partial] = await this.#host.records.get(keys)
+      const change = this.#decide(initial, { whole, partial }, added)
+      if (change === undefined) return
+      const commit = change.added === undefined ? change.commit : await this.#withToken(change.commit, change.added)
+      if (!(await this.#host.records.commit(commit)).ok) continue
+      if (change.isWhole) this.#noteStamp(change.stamp)
+      this.#log(change, added)
       return
     }
-    throw new RegistryError('UNAVAILABLE', 'Too many others write to the same stamp; it is tried again')
+    throw new RegistryError('UNAVAILABLE', 'Too many processes write to the same stamp; it is tried again')
   }
 
-  async #withToken(commit: Commit, stamped: NewToken | undefined): Promise<Commit> {
-    if (stamped === undefined) return commit
-    const opening = tokenOpening(stamped.response)
+  /** The change of a stamp. `undefined` if nothing has to be written. */
+  #decide(initial: StampRecord, stored: StoredStamp, added: NewToken | undefined): StampChange | undefined {
+    const { whole, partial } = stored
+    const before = decodeRecord<StampRecord>(whole ?? partial) ?? initial
+    const isNew = added !== undefined && !hasTokenOf(before, added.token)
+    const stamp = isNew ? { ...before, tokens: [...before.tokens, added.token] } : before
+    const isWhole = whole !== undefined || this.#hasQuorum(stamp)
+    if (!isNew && (whole !== undefined || !isWhole)) return undefined
+    return { stamp, isWhole, added: isNew ? added : undefined, commit: this.#commitOf(stamp, isWhole, stored) }
+  }
+
+  #commitOf(stamp: StampRecord, isWhole: boolean, { whole, partial }: StoredStamp): Commit {
+    const [wholeKey, partialKey] = [logKeys.stamp(stamp.size), logKeys.partialStamp(stamp.size)]
+    const checks: Check[] = [
+      { key: wholeKey, version: whole?.version ?? null },
+      { key: partialKey, version: partial?.version ?? null },
+    ]
+    if (!isWhole) return { checks, writes: [{ key: partialKey, value: encodeRecord(stamp) }] }
+    const value = encodeRecord({ ...stamp, quorum: stamp.quorum ?? this.#quorum })
+    const removed: Write[] = partial === undefined ? [] : [{ key: partialKey, value: null }]
+    return { checks, writes: [{ key: wholeKey, value }, ...removed] }
+  }
+
+  /** The commit with the token's log entry and validation data. */
+  async #withToken(commit: Commit, added: NewToken): Promise<Commit> {
+    const opening = tokenOpening(added.response)
     const entry = entryOf(opening)
     return {
       ...commit,
       writes: [
         ...(commit.writes ?? []),
         { key: logKeys.controlOpening(toHex(entry)), value: opening },
-        ...(await this.#newValidationData(stamped)),
+        ...(await this.#newValidationData(added)),
       ],
       append: entry,
     }
   }
 
-  /** Only what is not there yet: a list of revoked certificates goes with a thousand tokens. */
-  async #newValidationData({ token, validationData: evidence }: NewToken): Promise<readonly Write[]> {
-    const values = new Map(token.evidence.map(({ sha256 }, i) => [logKeys.validationData(sha256), evidence[i]?.der]))
+  /** Writes only what is not stored yet: the same CRL belongs to thousands of tokens. */
+  async #newValidationData({ token, validationData }: NewToken): Promise<readonly Write[]> {
+    const values = new Map(
+      token.evidence.map(({ sha256 }, i) => [logKeys.validationData(sha256), validationData[i]?.der]),
+    )
     const stored = await this.#host.records.get([...values.keys()])
     return [...values].flatMap(([key, value], i) => (stored[i] === undefined && value ? [{ key, value }] : []))
   }
 
-  #log({ size, tokens }: StampRecord, isWhole: boolean, stamped: NewToken | undefined): void {
-    const { authority, serialNumber } = stamped?.token ?? {}
+  #log({ stamp: { size, tokens }, isWhole }: StampChange, added: NewToken | undefined): void {
+    const { authority, serialNumber } = added?.token ?? {}
     const fields = { size, authority, serialNumber, tokens: tokens.length, quorum: this.#quorum }
     this.#host.logger.info(fields, isWhole ? 'checkpoint stamped' : 'checkpoint stamped by one of the quorum')
   }
 }
+
+/** The stored records of one checkpoint's stamp. */
+interface StoredStamp {
+  readonly whole: Entry | undefined
+  readonly partial: Entry | undefined
+}
+
+interface StampChange {
+  readonly stamp: StampRecord
+  /** True if the stamp has its quorum. */
+  readonly isWhole: boolean
+  readonly added: NewToken | undefined
+  readonly commit: Commit
+}
+
+const hasTokenOf = ({ tokens }: StampRecord, authority: AuthorityIdentity): boolean =>
+  tokens.some((token) => isSameAuthority(token, authority))

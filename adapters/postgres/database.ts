@@ -1,4 +1,5 @@
 import { DatabaseError, Pool, type ClientBase, type PoolClient, type PoolConfig, type QueryConfig } from 'pg'
+import { backoffMs, systemClock } from '../../core/clock.ts'
 import { RegistryError } from '../../core/errors.ts'
 import type { Logger } from '../../core/ports.ts'
 import { toRegistryError, isTransient, reasonOf } from './errors.ts'
@@ -9,6 +10,7 @@ import { statementsOf, type Statements } from './statements.ts'
 /** The client gives up on a response this long after the server should have cancelled the statement: the network is gone. */
 const RESPONSE_GRACE_MS = 5_000
 const CONNECT_TIMEOUT_MS = 5_000
+const FIRST_PAUSE_MS = 10
 const MAX_PAUSE_MS = 500
 
 /**
@@ -136,11 +138,9 @@ export class Database {
   }
 }
 
-/** Waits before the next attempt: exponential up to 500 ms, half of it random, so that clients that failed together do not return together. */
-export async function pause(attempt: number): Promise<void> {
-  const ceilingMs = Math.min(MAX_PAUSE_MS, 10 * 2 ** attempt)
-  await new Promise((resolve) => setTimeout(resolve, ceilingMs / 2 + (Math.random() * ceilingMs) / 2))
-}
+/** Waits before the next attempt. */
+export const pause = (attempt: number): Promise<void> =>
+  systemClock.sleep(backoffMs({ attempt, firstMs: FIRST_PAUSE_MS, maxMs: MAX_PAUSE_MS }))
 
 function poolConfig({
   url,

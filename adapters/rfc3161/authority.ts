@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { encodeUtf8, equalBytes, toBase64 } from '../../core/bytes.ts'
-import { systemClock } from '../../core/clock.ts'
+import { systemClock, untilAborted } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import type { Clock, Logger, TimestampAuthority, TimestampAuthorityInfo, ValidationData } from '../../core/ports.ts'
 import { parseCertificate } from '../../core/verify/certificate.ts'
@@ -122,6 +122,7 @@ export class Rfc3161Authority implements TimestampAuthority {
     const { imprint, genTime } = parseTimestampResponse(response)
     const path = timestampCertificates(response, { digest: imprint, trustAnchors })
     const links = path.slice(0, -1).map((certificate, i) => ({ certificate, issuer: path[i + 1] as Uint8Array }))
+    // If the caller aborts, the requests go on: their results are cached for the next token.
     const pieces = await untilAborted(
       Promise.all(links.map(({ certificate, issuer }) => this.#revocation.piecesOn(certificate, issuer))),
       signal,
@@ -206,19 +207,3 @@ function policyOf(name: string, policy: string | undefined): string | undefined 
 
 const withoutDoubles = (pieces: readonly ValidationData[]): readonly ValidationData[] =>
   pieces.filter((piece, i) => pieces.findIndex(({ der }) => equalBytes(der, piece.der)) === i)
-
-/** What is asked for serves the next token too, so it goes on. */
-async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise
-  const aborted = new AbortController()
-  try {
-    return await Promise.race([
-      promise,
-      new Promise<never>((_, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true, signal: aborted.signal })
-      }),
-    ])
-  } finally {
-    aborted.abort()
-  }
-}

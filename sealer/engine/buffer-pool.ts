@@ -1,19 +1,19 @@
 /**
- * A fixed number of equal pieces of shared memory, made when they are first needed and used again. Who wants one where all are
- * taken waits, in the order in which it came.
+ * A fixed number of equal buffers in shared memory. A buffer is allocated when it is first needed, and reused. If all are in use,
+ * callers wait in the order of their calls.
  */
 export class BufferPool {
   readonly #bufferBytes: number
   readonly #free: Uint8Array[] = []
-  readonly #waiting: ((slot: Uint8Array) => void)[] = []
+  readonly #waiting: ((buffer: Uint8Array) => void)[] = []
   #unallocated: number
 
-  constructor(count: number, slotBytes: number) {
+  constructor(count: number, bufferBytes: number) {
     this.#unallocated = count
-    this.#bufferBytes = slotBytes
+    this.#bufferBytes = bufferBytes
   }
 
-  /** A slot that is nobody else's until it is given back; what it holds is left over. */
+  /** Returns a buffer for the caller alone, until it is released. It is not cleared. */
   async acquire(): Promise<Uint8Array> {
     const free = this.#free.pop()
     if (free !== undefined) return free
@@ -22,9 +22,9 @@ export class BufferPool {
     return new Uint8Array(new SharedArrayBuffer(this.#bufferBytes))
   }
 
-  release(slot: Uint8Array): void {
+  release(buffer: Uint8Array): void {
     const next = this.#waiting.shift()
-    if (next === undefined) this.#free.push(slot)
-    else next(slot)
+    if (next === undefined) this.#free.push(buffer)
+    else next(buffer)
   }
 }

@@ -3,13 +3,17 @@ import { RegistryError } from '../../core/errors.ts'
 import type { TreeEngine } from '../../core/ports.ts'
 import { splitTiles, tilesBytesFor } from '../../core/log/tree/tile.ts'
 import { compileKernel } from '../kernel/kernel.ts'
-import { TILE_ROW_BYTES, TileHasher, type RowKind } from '../kernel/tiles.ts'
-import { hashCount } from './row.ts'
+import { hashCount, TILE_ROW_BYTES, TileHasher, type RowKind } from '../kernel/tiles.ts'
 
-/** Of a row between two turns of the event loop, 32 tiles: some 2 ms of hashing, so that requests go on. */
+/** Bytes of a row that are hashed in one turn of the event loop: 32 tiles, about 2 ms, so that requests are not delayed. */
 const TURN_BYTES = 32 * TILE_ROW_BYTES
 
-/** Works in this thread. */
+/**
+ * A `TreeEngine` that hashes in the calling thread, in turns of about 2 ms.
+ *
+ * @example
+ * const sealer = createSealer({ engine: new InlineEngine() })
+ */
 export class InlineEngine implements TreeEngine {
   #hasher: TileHasher | undefined
   #closed = false

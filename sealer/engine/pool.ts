@@ -1,42 +1,53 @@
 import { availableParallelism } from 'node:os'
 import type { Piscina } from 'piscina'
+import { untilAborted } from '../../core/clock.ts'
 import { RegistryError } from '../../core/errors.ts'
 import type { TreeEngine } from '../../core/ports.ts'
 import { splitTiles, TILE_WIDTH } from '../../core/log/tree/tile.ts'
-import { untilAborted } from '../aborted.ts'
 import { compileKernel } from '../kernel/kernel.ts'
-import { TILE_ROW_BYTES, type RowKind } from '../kernel/tiles.ts'
+import { hashCount, TILE_ROW_BYTES, type RowKind } from '../kernel/tiles.ts'
 import { InlineEngine } from './inline.ts'
-import { hashCount } from './row.ts'
 import { BufferPool } from './buffer-pool.ts'
 import type { TilesTask } from './worker.ts'
 
+/** Options of `PoolEngine`. */
 export interface PoolOptions {
-  /** Default: one less than the machine has, 1 to 4. */
+  /** The most worker threads. Default: one less than the machine's cores, from 1 to 4. */
   readonly maxThreads?: number
-  /** How long a worker without work is kept, ms. Default 10,000. */
+  /** How long an idle worker is kept, ms. Default 10,000. */
   readonly idleTimeoutMs?: number
-  /** Rows of so many hashes or fewer are hashed in this thread, which starts no worker for them. Default 4,096 (some 1 ms), about where workers that already run begin to win (bench/README.md). */
+  /**
+   * Rows of at most this many hashes are hashed in the calling thread. Default 4,096 (about 1 ms): from about that size on, running workers
+   * are faster (bench/README.md).
+   */
   readonly inlineHashes?: number
-  /** Rows that may be under way or wait for a worker: beyond them `UNAVAILABLE`. Default 64. */
+  /** The most rows that are hashed or wait at the same time. More throw `UNAVAILABLE`. Default 64. */
   readonly maxRows?: number
-  /** The worker's module. */
+  /** The module of the workers. Default: the engine's own. */
   readonly worker?: URL
 }
 
-/** Tiles that a worker is given at once: 2 ms of work, 0.75 MiB in and out. 16 and 64 are about as fast. */
+/** Tiles in one task of a worker: 2 ms of work, 0.75 MiB in and out. 16 and 64 are about as fast. */
 const MAX_SECTION_TILES = 32
-/** Of a short row, each worker gets so many sections: with one the slowest start is waited for, more cost more than they save. */
+/**
+ * Sections of a short row for each worker. With one, the row waits for the slowest worker. More than two cost more than they save.
+ */
 const SECTIONS_PER_WORKER = 2
-/** One that is hashed and one that waits in the worker, which so need not wait for this thread: on cores that others use too it saves 10 %. */
+/**
+ * One buffer is hashed while the next one already waits in the worker, so that it need not wait for this thread. Saves 10 % on cores that
+ * other processes use too.
+ */
 const BUFFERS_PER_WORKER = 2
 
-// tsx runs the sources as they are, and its workers inherit its loader; node runs what tsc made of them.
+// tsx runs the TypeScript sources, and its workers inherit its loader. node runs the compiled files.
 const ownWorker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
 /**
- * Works in worker threads, which start when there is enough to do to be worth it and end when they are idle. A worker that
- * dies fails what is under way with `ENGINE_FAILED`; the next call gets new workers.
+ * A `TreeEngine` that hashes in worker threads. They start with the first row that is large enough, and end when they are idle. If a
+ * worker fails, all calls under way throw `ENGINE_FAILED`, and the next call starts new workers.
+ *
+ * @example
+ * const sealer = createSealer({ engine: new PoolEngine({ maxThreads: 2 }) })
  */
 export class PoolEngine implements TreeEngine {
   readonly #maxThreads: number
@@ -49,7 +60,7 @@ export class PoolEngine implements TreeEngine {
   #rows = 0
   #pool: Promise<Piscina> | undefined
   readonly #ended = new WeakSet<Piscina>()
-  /** Until the workers of pools that were given up are gone. */
+  /** Settles when the workers of all ended pools are gone. */
   #ending: Promise<unknown> = Promise.resolve()
   #closed = false
 
@@ -83,28 +94,28 @@ export class PoolEngine implements TreeEngine {
     await this.#ending
   }
 
-  /** Loaded here, so that an idle registry does not pay for it. */
+  /** Loads piscina only when it is needed, so that an idle registry does not pay for it. */
   #open(): Promise<Piscina> {
     this.#pool ??= import('piscina').then(({ Piscina: Pool }) => {
       const pool = new Pool({
         filename: this.#worker.href,
-        // Loaded when a worker starts. (The default export, which there is none of, would be searched for in ways that tsx does not follow.)
+        // A named export, because tsx does not follow the ways in which piscina searches for a default export.
         name: 'tiles',
         minThreads: 0,
         maxThreads: this.#maxThreads,
         concurrentTasksPerWorker: BUFFERS_PER_WORKER,
         idleTimeout: this.#idleTimeoutMs,
       })
-      // A worker that fails without a task concerns nobody, and must not end the process.
+      // An error of a worker without a task has no caller, and must not end the process.
       return pool.on('error', () => {})
     })
     return this.#pool
   }
 
   /**
-   * The row goes to the workers in sections, through slots of shared memory, a bounded number for all rows together. Tiles come back
-   * in memory of the worker's own that it hands over. So nothing that a worker may still write to is ever used again, and nothing of a
-   * row is read after it failed or was given up.
+   * Hands the row to the workers in sections. The input goes through shared buffers, a bounded number for all rows together. A worker
+   * transfers the tiles in its own memory. So no memory that a worker may still write to is reused, and no part of a row is read after
+   * the row failed or was aborted.
    */
   async #hashRow(
     pool: Piscina,
@@ -115,15 +126,15 @@ export class PoolEngine implements TreeEngine {
     let isFailed = false
     const bytes = sectionBytes(row.length, this.#maxThreads)
     for (let from = 0; from < row.length; from += bytes) {
-      const slot = await this.#buffers.acquire()
+      const buffer = await this.#buffers.acquire()
       if (isFailed || this.#closed || signal?.aborted === true) {
-        this.#buffers.release(slot)
+        this.#buffers.release(buffer)
         break
       }
-      const task: TilesTask = { module, row: filled(slot, row.subarray(from, from + bytes)), kind }
+      const task: TilesTask = { module, row: filled(buffer, row.subarray(from, from + bytes)), kind }
       const tiles = this.#run(pool, task)
         .then((joined) => splitTiles(joined, hashCount(task.row)))
-        .finally(() => this.#buffers.release(slot))
+        .finally(() => this.#buffers.release(buffer))
       tiles.catch(() => (isFailed = true))
       sections.push(tiles)
     }
@@ -134,20 +145,21 @@ export class PoolEngine implements TreeEngine {
   }
 
   /**
-   * A task that fails takes its pool along, and so fails all others of it: piscina starts no worker for what waits behind a dead one
-   * (on Node 22 and 24 it waited for ever). The next call gets a new pool.
+   * A task that fails ends its pool, and so fails all other tasks of it: piscina starts no worker for a task that waits for a dead one (on
+   * Node 22 and 24 it waited for ever). The next call starts a new pool.
    */
   async #run(pool: Piscina, task: TilesTask): Promise<Uint8Array> {
-    if (this.#ended.has(pool)) throw new Error('The workers were given up')
+    if (this.#ended.has(pool)) throw new Error('The worker pool has ended')
     try {
-      return (await pool.run(task)) as Uint8Array
+      const joined: Uint8Array = await pool.run(task)
+      return joined
     } catch (error) {
       this.#end(pool)
       throw error
     }
   }
 
-  /** Once a pool: after it, `run` would start workers again. */
+  /** Destroys a pool once. Afterwards `run` must not be called, because it would start workers again. */
   #end(pool: Piscina): void {
     if (this.#ended.has(pool)) return
     this.#ended.add(pool)
@@ -155,10 +167,10 @@ export class PoolEngine implements TreeEngine {
     this.#ending = Promise.all([this.#ending, pool.destroy()])
   }
 
-  /** Keeps count of the rows that are under way. */
+  /** Counts the rows under way, and limits their number. */
   async #counting<T>(work: () => Promise<T>): Promise<T> {
     if (this.#rows >= this.#maxRows)
-      throw new RegistryError('UNAVAILABLE', 'Too much waits for the sealing pool: try again later')
+      throw new RegistryError('UNAVAILABLE', 'Too many rows wait for the sealing pool: try again later')
     this.#rows++
     try {
       return await work()
@@ -167,9 +179,10 @@ export class PoolEngine implements TreeEngine {
     }
   }
 
+  /** Maps errors of the workers to codes. */
   async #withErrors<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     try {
-      return await (signal === undefined ? work : untilAborted(work, signal))
+      return await untilAborted(work, signal)
     } catch (cause) {
       signal?.throwIfAborted()
       this.#assertOpen()
@@ -185,14 +198,14 @@ export class PoolEngine implements TreeEngine {
   }
 }
 
-/** Whole tiles, so that the sections' tiles are the row's. */
+/** Sections are whole tiles, so that the tiles of the sections are those of the row. */
 function sectionBytes(rowBytes: number, workers: number): number {
   const tiles = Math.ceil(rowBytes / TILE_ROW_BYTES / workers / SECTIONS_PER_WORKER)
   return Math.min(tiles, MAX_SECTION_TILES) * TILE_ROW_BYTES
 }
 
-/** What of the slot now holds these bytes. */
-function filled(slot: Uint8Array, bytes: Uint8Array): Uint8Array {
-  slot.set(bytes)
-  return slot.subarray(0, bytes.length)
+/** Copies the bytes into the buffer, and returns the part that holds them. */
+function filled(buffer: Uint8Array, bytes: Uint8Array): Uint8Array {
+  buffer.set(bytes)
+  return buffer.subarray(0, bytes.length)
 }

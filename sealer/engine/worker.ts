@@ -1,12 +1,11 @@
 import { move } from 'piscina'
 import { tilesBytesFor } from '../../core/log/tree/tile.ts'
-import { TileHasher, type RowKind } from '../kernel/tiles.ts'
+import { hashCount, TileHasher, type RowKind } from '../kernel/tiles.ts'
 import type { Module } from '../kernel/webassembly.ts'
-import { hashCount } from './row.ts'
 
-/** A section of a row, in shared memory that is only read. */
+/** A section of a row, in shared memory that the worker only reads. */
 export interface TilesTask {
-  /** The compiled kernel: a worker shares the code that was already optimised. */
+  /** The compiled kernel. Workers share its optimised code. */
   readonly module: Module
   readonly row: Uint8Array
   readonly kind: RowKind
@@ -14,7 +13,7 @@ export interface TilesTask {
 
 let hasher: TileHasher | undefined
 
-/** Answers the section's tiles, joined, in memory that goes to who asked without being copied. */
+/** Returns the section's tiles, concatenated, in memory that is transferred to the calling thread without a copy. */
 export function tiles({ module, row, kind }: TilesTask): Uint8Array {
   hasher ??= new TileHasher(module)
   const out = new Uint8Array(tilesBytesFor(hashCount(row)))

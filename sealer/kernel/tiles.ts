@@ -4,16 +4,23 @@ import { openKernel, type Kernel } from './kernel.ts'
 import { WORKSPACE_AT } from './layout.ts'
 import type { Module } from './webassembly.ts'
 
-/** What the hashes of a row are made of: log entries, or nodes as they are. */
+/** What a row holds: log entries, which are hashed to leaves first, or nodes. */
 export type RowKind = 'entries' | 'nodes'
 
-/** Bytes of a row that one full tile covers. */
+/** Bytes of the row under one full tile. */
 export const TILE_ROW_BYTES = TILE_WIDTH * HASH_BYTES
 
 const ROW_AT = WORKSPACE_AT
 const TILE_AT = ROW_AT + TILE_ROW_BYTES
 
-/** Makes tiles from and to any memory, shared or not, through a room of its own that stays in cache. */
+/** The number of hashes in a packed row. Throws a RangeError if its length is not a multiple of 32. */
+export function hashCount(row: Uint8Array): number {
+  if (row.length % HASH_BYTES !== 0)
+    throw new RangeError(`A row must consist of ${HASH_BYTES}-byte hashes, got ${row.length} bytes`)
+  return row.length / HASH_BYTES
+}
+
+/** Builds tiles from and to any memory, shared or not. Works in its own memory, which stays in the CPU's cache. */
 export class TileHasher {
   readonly #kernel: Kernel
   readonly #bytes: Uint8Array
@@ -24,7 +31,7 @@ export class TileHasher {
     this.#bytes = bytes
   }
 
-  /** Writes the tiles over a row into `out`, which has at least their bytes, in the layout of core/log/tree/tile.ts. */
+  /** Writes the tiles over a row to `out` (at least `tilesBytesFor` bytes), in the layout of core/log/tree/tile.ts. */
   tiles(row: Uint8Array, kind: RowKind, out: Uint8Array): void {
     for (let from = 0, at = 0; from < row.length; from += TILE_ROW_BYTES, at += FULL_TILE_BYTES)
       this.#tile(row.subarray(from, from + TILE_ROW_BYTES), kind, out, at)
@@ -38,7 +45,7 @@ export class TileHasher {
     out.set(this.#bytes.subarray(TILE_AT, TILE_AT + tileBytesFor(width)), at)
   }
 
-  /** Bottom-up, each row right after the one below while that is in cache. */
+  /** Hashes each row from the one below, bottom-up, while that is in the cache. */
   #hashUpperRows(width: number): void {
     let row = TILE_AT
     for (let rowWidth = width; rowWidth > 1; rowWidth >>= 1) {

@@ -241,7 +241,7 @@ export class EvmScene {
     const { signedHead, identity, clock, logger, reader } = this.bench
     const host = { records: this.records, signedHead, identity, clock, logger }
     const pace = { intervalMs: 0, pollIntervalMs: POLL_MS, replaceAfterMs: REPLACE_AFTER_MS }
-    return new Anchorer(host, reader, this.anchor, pace)
+    return new Anchorer({ host, reader, anchor: this.anchor, schedule: pace })
   }
 }
 

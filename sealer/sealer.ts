@@ -1,0 +1,237 @@
+import { untilAborted } from '../core/clock.ts'
+import { RegistryError } from '../core/errors.ts'
+import { createIdSource } from '../core/ids.ts'
+import { LogReader } from '../core/log/reader.ts'
+import type { Anchor, Sealer, SealerHost, SealerStatus, TreeEngine } from '../core/ports.ts'
+import { Anchorer } from './anchorer.ts'
+import { authorityRules, type AuthorityRules } from './authorities.ts'
+import { BatchSealer, type SealStep } from './batch-sealer.ts'
+import { PoolEngine } from './engine/pool.ts'
+import { SealerLease } from './lease.ts'
+import { Loop, type LoopOptions } from './loop.ts'
+import { sealerSettings, type SealerOptions, type SealerSettings } from './settings.ts'
+import { StampCoordinator } from './stamp-coordinator.ts'
+import { Stamper } from './stamper.ts'
+
+/** The longest pause after failures: minutes for outside services, seconds for the registry's own store. */
+const MAX_OUTSIDE_BACKOFF_MS = 120_000
+const MAX_SEAL_BACKOFF_MS = 5_000
+/** How often an open batch is checked for its size. Its due time is kept to the millisecond. */
+const FULLNESS_POLL_MS = 250
+
+/**
+ * Creates a sealer for `openRegistry`. It seals batches, signs checkpoints and, if they are given, has authorities stamp them and a
+ * chain anchor them. Nothing runs before `openRegistry` starts it. A sealer cannot be started twice.
+ *
+ * @throws `CONFIG_ERROR` if a number is out of range, or if the authorities are not distinct.
+ * @example
+ * const sealer = createSealer({ timestampAuthority: await openLocalTsa('./tsa'), maxWaitMs: 1_000 })
+ */
+export function createSealer(options: SealerOptions = {}): Sealer {
+  return new LogSealer(options)
+}
+
+interface Running {
+  readonly host: SealerHost
+  readonly batches: BatchSealer
+  readonly stampCoordinator: StampCoordinator
+  readonly anchorer: Anchorer | undefined
+  /** Set if other processes seal the same records. */
+  readonly lease: SealerLease | undefined
+  readonly seal: Loop
+  /** One loop for each authority. */
+  readonly stamps: readonly Loop[]
+  readonly anchor: Loop | undefined
+}
+
+/**
+ * Runs independent loops: one for batches and checkpoints, one for each authority, one for anchors. Each step starts from stored state,
+ * so recovery after a crash is the normal loop.
+ */
+class LogSealer implements Sealer {
+  readonly assurance: Sealer['assurance']
+  readonly #engine: TreeEngine
+  readonly #authorities: AuthorityRules
+  readonly #anchor: Anchor | undefined
+  readonly #settings: SealerSettings
+  #running: Running | undefined
+  /** The steps of the batch sealer run one after the other. */
+  #lastStep: Promise<unknown> = Promise.resolve()
+  /** True if an event waits in a batch that closes by its due time. Then `notify` has nothing to do. */
+  #isBatchOpen = false
+  #sealed: { readonly size: number; readonly at: number | null } = { size: 0, at: null }
+  #logSize = 0
+  #closed: Promise<void> | undefined
+
+  constructor(options: SealerOptions) {
+    this.#authorities = authorityRules(options)
+    this.#settings = sealerSettings(options)
+    this.#anchor = options.anchor
+    this.#engine = options.engine ?? new PoolEngine()
+    this.assurance = { time: this.#authorities.assurance, anchor: options.anchor?.info.assurance ?? 'none' }
+  }
+
+  async start(host: SealerHost): Promise<void> {
+    if (this.#running !== undefined || this.#closed !== undefined)
+      throw new RegistryError('CLOSED', 'A sealer can be started only once: create another')
+    const reader = new LogReader(host.records)
+    const running = this.#assemble(host, reader)
+    await running.batches.start()
+    this.#noteState({ head: await reader.treeHead(), logSize: await host.records.logSize() })
+    this.#running = running
+    for (const loop of loopsOf(running)) loop.start()
+  }
+
+  notify(): void {
+    if (!this.#isBatchOpen) this.#running?.seal.wake()
+  }
+
+  async sealNow(signal?: AbortSignal): Promise<void> {
+    const running = this.#assertRunning()
+    signal?.throwIfAborted()
+    const sealing = this.#sealUpTo(running, await running.host.records.logSize())
+    try {
+      await untilAborted(sealing, signal)
+    } catch (error) {
+      if (signal?.aborted !== true) running.seal.recordFailure(error)
+      throw error
+    } finally {
+      // Entries that arrived meanwhile are in an open batch, which the loop does not know of yet.
+      running.seal.wake()
+    }
+  }
+
+  status(): SealerStatus {
+    const { seal, stamps = [], anchor, stampCoordinator, anchorer } = this.#running ?? {}
+    return {
+      sealedSize: this.#sealed.size,
+      logSize: this.#logSize,
+      lastBatchAt: this.#sealed.at,
+      stampedSize: stampCoordinator?.stampedSize ?? 0,
+      anchoredSize: anchorer?.anchoredSize ?? 0,
+      // A getter, because every create reads the status but not the failures.
+      get failures() {
+        return { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]) }
+      },
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    const running = this.#running
+    if (running !== undefined) await Promise.all(loopsOf(running).map((loop) => loop.close()))
+    await this.#lastStep
+    await running?.lease?.release()
+    await this.#engine.close()
+    await running?.batches.close()
+    const authorities = this.#authorities.members.map(({ authority }) => authority)
+    await Promise.all([...authorities, this.#anchor].map(async (part) => part?.close()))
+  }
+
+  #assemble(host: SealerHost, reader: LogReader): Running {
+    const { clock, logger, records, sharedRecords = false } = host
+    const { batches: rules, stamps: stampSchedule, anchors, leaseMs } = this.#settings
+    const { members, quorum } = this.#authorities
+    const anchor = this.#anchor
+    const batches = new BatchSealer({ host, reader, engine: this.#engine, ids: createIdSource(clock), rules })
+    const stampCoordinator = new StampCoordinator({ host, reader, quorum, schedule: stampSchedule })
+    const anchorer = anchor && new Anchorer({ host, reader, anchor, schedule: anchors })
+    const lease = sharedRecords ? new SealerLease(records, clock, leaseMs) : undefined
+    const loop = (options: Pick<LoopOptions, 'name' | 'fields' | 'step'>, maxBackoffMs: number): Loop =>
+      new Loop({ ...options, clock, logger, maxBackoffMs })
+    const outsideLoop = (name: 'stamp' | 'anchor', work: Stamper | Anchorer, fields: object = {}): Loop =>
+      loop({ name, fields, step: (signal) => this.#stepWithLease(lease, work, signal) }, MAX_OUTSIDE_BACKOFF_MS)
+    const running: Running = {
+      host,
+      batches,
+      stampCoordinator,
+      anchorer,
+      lease,
+      seal: loop({ name: 'seal', step: () => this.#sealStep(running) }, MAX_SEAL_BACKOFF_MS),
+      stamps: members.map(({ authority, trustAnchors }) =>
+        outsideLoop('stamp', new Stamper(stampCoordinator, authority, trustAnchors), {
+          authority: authority.info.name,
+        }),
+      ),
+      anchor: anchorer && outsideLoop('anchor', anchorer),
+    }
+    return running
+  }
+
+  async #stepWithLease(lease: SealerLease | undefined, work: Stamper | Anchorer, signal: AbortSignal): Promise<number> {
+    if (lease === undefined || (await lease.acquire())) return work.step(signal)
+    await work.observe()
+    return this.#settings.pollIntervalMs
+  }
+
+  async #sealStep(running: Running): Promise<number> {
+    const { pollIntervalMs } = this.#settings
+    if (running.lease !== undefined && !(await running.lease.acquire())) {
+      await this.#observe(running)
+      return pollIntervalMs
+    }
+    const { dueInMs } = await this.#runBatchStep(running)
+    return dueInMs === null ? pollIntervalMs : Math.min(dueInMs, FULLNESS_POLL_MS)
+  }
+
+  async #sealUpTo(running: Running, size: number): Promise<void> {
+    for (;;) {
+      const { head, dueInMs } = await this.#runBatchStep(running, true)
+      if (head.size >= size || dueInMs === null) return
+    }
+  }
+
+  /** Another process seals: only reads what it has sealed. */
+  #observe({ batches }: Running): Promise<void> {
+    return this.#afterLastStep(async () => {
+      this.#noteState(await batches.observe())
+      // The loop polls by itself, so `notify` has nothing to do.
+      this.#isBatchOpen = true
+    })
+  }
+
+  #runBatchStep(running: Running, isForced = false): Promise<SealStep> {
+    return this.#afterLastStep(async () => {
+      if (this.#closed !== undefined) throw new RegistryError('CLOSED', 'The sealer is closed')
+      // A `notify` from now on is about entries that this step may not see.
+      this.#isBatchOpen = false
+      const result = await running.batches.step(isForced)
+      const hasGrown = result.head.size > this.#sealed.size
+      this.#noteState(result)
+      this.#isBatchOpen = result.dueInMs !== null
+      if (hasGrown) for (const loop of [...running.stamps, running.anchor]) loop?.wake()
+      return result
+    })
+  }
+
+  #afterLastStep<T>(work: () => Promise<T>): Promise<T> {
+    const step = this.#lastStep.then(work)
+    this.#lastStep = step.catch(() => {})
+    return step
+  }
+
+  #noteState({ head, logSize }: Pick<SealStep, 'head' | 'logSize'>): void {
+    this.#sealed = { size: head.size, at: head.size === 0 ? null : head.time }
+    this.#logSize = logSize
+  }
+
+  #assertRunning(): Running {
+    if (this.#running === undefined || this.#closed !== undefined)
+      throw new RegistryError('CLOSED', 'The sealer is not running')
+    return this.#running
+  }
+}
+
+const loopsOf = ({ seal, stamps, anchor }: Running): readonly Loop[] =>
+  [seal, ...stamps, anchor].filter((loop) => loop !== undefined)
+
+/** The failures of several loops, as those of one. */
+function failuresOf(loops: readonly (Loop | undefined)[]): SealerStatus['failures']['seal'] {
+  const all = loops.flatMap((loop) => (loop === undefined ? [] : [loop.failures]))
+  const last = all.filter(({ count }) => count > 0).toSorted((a, b) => b.lastAt - a.lastAt)[0]
+  return { count: all.reduce((sum, { count }) => sum + count, 0), lastCode: last?.lastCode ?? null }
+}

@@ -1,0 +1,75 @@
+import { RegistryError } from '../core/errors.ts'
+import type { Anchor, TimestampAuthority, TreeEngine } from '../core/ports.ts'
+import type { AnchorSchedule } from './anchorer.ts'
+import type { BatchRules } from './batch-sealer.ts'
+import type { Schedule } from './schedule.ts'
+
+/** Options of `createSealer`. The sealer owns the engine, the authorities and the anchor, and closes them. */
+export interface SealerOptions {
+  /** Hashes the tree. Default: a `PoolEngine`, whose worker threads start with the first large batch. */
+  readonly engine?: TreeEngine
+  /** Stamps the checkpoints (RFC 3161). Default: none. */
+  readonly timestampAuthority?: TimestampAuthority
+  /**
+   * Several authorities instead of `timestampAuthority`. All stamp the same checkpoints. Each needs its own name, and trust anchors that no
+   * other one has or issued.
+   */
+  readonly timestampAuthorities?: readonly TimestampAuthority[]
+  /** How many of the authorities make a stamp. Default: more than half. */
+  readonly quorum?: number | undefined
+  /** The chain that checkpoints are anchored in. Default: none. */
+  readonly anchor?: Anchor
+  /** A batch closes when its oldest event is this old, ms. Default 5,000. */
+  readonly maxWaitMs?: number
+  /** A batch closes when it has this many entries. Default 65,536. */
+  readonly maxLeaves?: number
+  /** Minimum time between two anchors, ms. Default 0: the newest checkpoint is anchored as soon as the previous anchor is confirmed. */
+  readonly anchorIntervalMs?: number
+  /** Minimum time between two stamps, ms. Default 0: the newest checkpoint is stamped as soon as the previous stamp is complete. */
+  readonly tsaIntervalMs?: number
+  /** How often the store and the chain are polled, ms. Default 1,000. */
+  readonly pollIntervalMs?: number
+  /** How often the chain is polled for an anchor's status, ms. Default: `pollIntervalMs`. */
+  readonly anchorPollIntervalMs?: number
+  /** A stuck or rejected transaction is replaced when it is this old, ms. Default 180,000. */
+  readonly anchorReplaceAfterMs?: number
+  /** With shared records: another process takes over when a sealer has not renewed its lease for this long, ms. Default 5,000. */
+  readonly leaseMs?: number
+}
+
+/** The numbers of `SealerOptions`, checked and with defaults. */
+export interface SealerSettings {
+  readonly batches: BatchRules
+  readonly stamps: Schedule
+  readonly anchors: AnchorSchedule
+  readonly pollIntervalMs: number
+  readonly leaseMs: number
+}
+
+/** Fifteen of Ethereum's blocks: a transaction that pays enough is included by then. */
+const ANCHOR_REPLACE_AFTER_MS = 180_000
+
+/** Throws `CONFIG_ERROR` if a number is out of range. */
+export function sealerSettings(options: SealerOptions): SealerSettings {
+  const pollIntervalMs = integer('pollIntervalMs', options.pollIntervalMs ?? 1_000, 1)
+  return {
+    batches: {
+      maxLeaves: integer('maxLeaves', options.maxLeaves ?? 65_536, 1),
+      maxWaitMs: integer('maxWaitMs', options.maxWaitMs ?? 5_000, 0),
+    },
+    stamps: { intervalMs: integer('tsaIntervalMs', options.tsaIntervalMs ?? 0, 0), pollIntervalMs },
+    anchors: {
+      intervalMs: integer('anchorIntervalMs', options.anchorIntervalMs ?? 0, 0),
+      pollIntervalMs: integer('anchorPollIntervalMs', options.anchorPollIntervalMs ?? pollIntervalMs, 1),
+      replaceAfterMs: integer('anchorReplaceAfterMs', options.anchorReplaceAfterMs ?? ANCHOR_REPLACE_AFTER_MS, 0),
+    },
+    pollIntervalMs,
+    leaseMs: integer('leaseMs', options.leaseMs ?? 5_000, 1),
+  }
+}
+
+function integer(name: string, value: number, min: number): number {
+  if (!Number.isSafeInteger(value) || value < min)
+    throw new RegistryError('CONFIG_ERROR', `${name} must be an integer >= ${min}, got ${value}`)
+  return value
+}
