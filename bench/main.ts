@@ -25,9 +25,11 @@ function failUsage(message: string): void {
   process.exitCode = 2
 }
 
+const printParagraph = (text: string): void => print(`\n${wrap(text, WIDTH).join('\n')}`)
+
 /** Prints one sentence that names the machine, to be quoted. */
 const printConclusion = (sentence: string, machine: Machine): void =>
-  print(`\n${wrap(`${sentence.replace(/\.$/, '')} (${formatMachine(machine)}).`, WIDTH).join('\n')}`)
+  printParagraph(`${sentence.replace(/\.$/, '')} (${formatMachine(machine)}).`)
 
 async function measure(bench: BenchCase, quick: boolean): Promise<RecordedResult> {
   const [begin, at, machine] = [performance.now(), new Date().toISOString(), describeMachine()]
@@ -57,7 +59,7 @@ async function runCases(
 ) {
   if (quick) print(QUICK_NOTE)
   for (const bench of CASES.filter(({ name }) => names.includes(name))) {
-    print(`\n${bench.name}: ${bench.measures}`)
+    printParagraph(`${bench.name}: ${bench.measures}`)
     const result = await measure(bench, quick)
     printResult(bench, result)
     if (save) await saveResult(bench, result)
