@@ -79,12 +79,12 @@ Which benchmarks
   --list               list the benchmarks
 
 How
-  --quick              small sizes, to see that all works; the figures mean nothing, nothing is saved
+  --quick              small sizes, to see that it works; the figures mean nothing, nothing is saved
   --no-save            do not write bench/results/NAME.json and NAME.svg
 
 Compare two builds
-  --against PATH       measure this checkout and another, which must be built, in turns (A B B A …),
-                       and print the ratios; saves nothing
+  --against PATH       measure this checkout and another built one in turns (A B B A …), and print
+                       the ratios; saves nothing
   --rounds N           how often each build is measured with --against; default 5
 
 Other
