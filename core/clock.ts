@@ -34,15 +34,17 @@ export interface Backoff {
 }
 
 /**
- * How long to wait before the next attempt, in ms: half of the limit fixed and half random, so that callers that failed together
- * do not retry together. `random` is from 0 to 1.
+ * How long to wait before the next attempt, in ms: half of the limit fixed and half random, so that callers that failed
+ * together do not retry together. `random` is from 0 to 1.
  */
 export function backoffMs({ attempt, firstMs, maxMs }: Backoff, random = Math.random()): number {
   const limitMs = Math.min(maxMs, firstMs * 2 ** attempt)
   return limitMs / 2 + (random * limitMs) / 2
 }
 
-/** Settles as the promise, or rejects with the signal's reason if that comes first. The work behind the promise goes on. */
+/**
+ * Settles as the promise, or rejects with the signal's reason if that comes first. The work behind the promise goes on.
+ */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise
   return new Promise((resolve, reject) => {

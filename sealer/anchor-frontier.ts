@@ -4,13 +4,13 @@ import type { Range, RecordStore, Write } from '../core/ports.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 
 /**
- * The anchor frontier (`ConfirmedAnchorRecord` in core/log/records.ts): the confirmed anchors that no larger anchor in the same or a
- * lower block covers. In the order of sizes, block numbers rise.
+ * The anchor frontier (`ConfirmedAnchorRecord` in core/log/records.ts): the confirmed anchors that no larger anchor in
+ * the same or a lower block covers. In the order of sizes, block numbers rise.
  */
 
 /**
- * Returns the writes that add a confirmed anchor to the frontier and remove the anchors that it covers. No writes if a larger anchor
- * covers it. Commit them with a check of the anchor head, which every such commit changes.
+ * Returns the writes that add a confirmed anchor to the frontier and remove the anchors that it covers. No writes if a
+ * larger anchor covers it. Commit them with a check of the anchor head, which every such commit changes.
  */
 export async function addToFrontierWrites(
   records: RecordStore,
@@ -39,8 +39,8 @@ export async function largestFrontierSize(records: RecordStore, excludedSizes: r
 /**
  * Returns the writes that correct the frontier after a chain reorganisation.
  *
- * `sizes` are the anchors whose blocks were checked, and `confirmed` those of them that are still confirmed, with their present
- * blocks. All other anchors are in lower blocks.
+ * `sizes` are the anchors whose blocks were checked, and `confirmed` those of them that are still confirmed, with their
+ * present blocks. All other anchors are in lower blocks.
  */
 export async function rebuildFrontierWrites(
   records: RecordStore,

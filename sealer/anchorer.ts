@@ -45,8 +45,9 @@ export interface AnchorerOptions {
 }
 
 /**
- * Anchors the newest checkpoint, one anchor at a time: prepare → store → broadcast → poll → confirm. The signed transaction is stored
- * before it is sent. So after a crash the same transaction is sent again, and nothing is paid twice.
+ * Anchors the newest checkpoint, one anchor at a time: prepare → store → broadcast → poll → confirm. The signed
+ * transaction is stored before it is sent. So after a crash the same transaction is sent again, and nothing is paid
+ * twice.
  */
 export class Anchorer {
   readonly #host: SealerHost
@@ -68,7 +69,10 @@ export class Anchorer {
     return this.#anchoredSize
   }
 
-  /** Advances the outstanding anchor by one step, or starts a new anchor. Returns after how many ms the next step is due. */
+  /**
+   * Advances the outstanding anchor by one step, or starts a new anchor. Returns after how many ms the next step is
+   * due.
+   */
   async step(signal: AbortSignal): Promise<number> {
     const head = await this.observe()
     if (await this.#review(head, signal)) return 0
@@ -113,8 +117,8 @@ export class Anchorer {
   }
 
   /**
-   * Sends the stored transaction. If the call fails, the status shows whether the chain accepted it. A transaction that is rejected for too
-   * long is replaced.
+   * Sends the stored transaction. If the call fails, the status shows whether the chain accepted it. A transaction that
+   * is rejected for too long is replaced.
    */
   async #send(head: AnchorHead, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
     const last = lastTransactionOf(anchor)
@@ -162,8 +166,8 @@ export class Anchorer {
   }
 
   /**
-   * Replaces a transaction that is stuck, rejected or can never be included. The record keeps all earlier transactions. If none of them
-   * can be included any more and there is a newer checkpoint, that one is anchored instead.
+   * Replaces a transaction that is stuck, rejected or can never be included. The record keeps all earlier transactions.
+   * If none of them can be included any more and there is a newer checkpoint, that one is anchored instead.
    */
   async #replace(
     head: AnchorHead,
@@ -192,7 +196,10 @@ export class Anchorer {
     return 0
   }
 
-  /** The outstanding anchor was sent to a chain that is no longer configured: anchors the newest checkpoint on the present chain. */
+  /**
+   * The outstanding anchor was sent to a chain that is no longer configured: anchors the newest checkpoint on the
+   * present chain.
+   */
   async #abandonOtherChain(head: AnchorHead, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
     const { size, root, checkpoint, info } = anchor
     this.#host.logger.warn({ size, chain: info }, 'the outstanding anchor is on another chain: it is abandoned')
@@ -224,7 +231,10 @@ export class Anchorer {
     return 0
   }
 
-  /** Polls the confirmed anchors that are not settled, at most once per review interval. Returns true if something changed. */
+  /**
+   * Polls the confirmed anchors that are not settled, at most once per review interval. Returns true if something
+   * changed.
+   */
   async #review(head: AnchorHead, signal: AbortSignal): Promise<boolean> {
     const { records, clock, logger } = this.#host
     if (head.record.unsettled.length === 0) return false
@@ -264,7 +274,9 @@ export class Anchorer {
     await this.#commit(head, record, [anchorWrite(anchor), ...more])
   }
 
-  /** Commits anchors together with the head. On a conflict another sealer was first, and the next step reads its result. */
+  /**
+   * Commits anchors together with the head. On a conflict another sealer was first, and the next step reads its result.
+   */
   async #commit(head: AnchorHead, record: AnchorHeadRecord, writes: readonly Write[]): Promise<void> {
     await this.#host.records.commit({
       checks: [{ key: logKeys.anchorHead(), version: head.version }],

@@ -24,7 +24,10 @@ export interface AuthorityOptions {
   readonly quorum?: number | undefined
 }
 
-/** Checks the authorities of `SealerOptions`. Throws `CONFIG_ERROR` if two are not distinct, or if they cannot reach the quorum. */
+/**
+ * Checks the authorities of `SealerOptions`. Throws `CONFIG_ERROR` if two are not distinct, or if they cannot reach the
+ * quorum.
+ */
 export function authorityRules(options: AuthorityOptions): AuthorityRules {
   const { timestampAuthority, timestampAuthorities } = options
   if (timestampAuthority !== undefined && timestampAuthorities !== undefined)
@@ -69,7 +72,10 @@ function trustAnchorsOf({ info }: TimestampAuthority): readonly X509Certificate[
 const keyHash = ({ publicKey }: X509Certificate): string =>
   toHex(sha256(publicKey.export({ type: 'spki', format: 'der' })))
 
-/** Throws if one CA could forge tokens of both: they share a trust anchor, or an anchor of one was issued by an anchor of the other. */
+/**
+ * Throws if one CA could forge tokens of both: they share a trust anchor, or an anchor of one was issued by an anchor
+ * of the other.
+ */
 function assertDistinct(a: AuthorityCertificates, b: AuthorityCertificates): void {
   const [first, second] = [a.authority.info.name, b.authority.info.name]
   if (first === second) throw configError(`Two timestamp authorities are named ${first}: give each its own name`)

@@ -23,29 +23,33 @@ export interface BatchProofs {
   readonly end: number
   /** The number of hashes in each of these proofs. */
   readonly items: number
-  /** `packed`: (end - first) × items × 32 bytes, 160 KiB in a log of 2^20 leaves. `ndjson`: end - first lines, 360 KiB. */
+  /**
+   * `packed`: (end - first) × items × 32 bytes, 160 KiB in a log of 2^20 leaves. `ndjson`: end - first lines, 360 KiB.
+   */
   readonly bytes: Uint8Array
 }
 
 /** Which proofs to make, and where to write them. */
 export interface WriteBatchProofsRequest extends BatchProofsRequest {
   /**
-   * Receives the next proofs. The bytes are borrowed: they are overwritten after it returned, or after its promise settled. It is not
-   * called again before that. An error that it throws ends the writing.
+   * Receives the next proofs. The bytes are borrowed: they are overwritten after it returned, or after its promise
+   * settled. It is not called again before that. An error that it throws ends the writing.
    */
   readonly write: (proofs: BatchProofs) => void | Promise<unknown>
 }
 
 /**
- * Blocks of up to 256 proofs in one turn of the event loop: about 1 ms. A turn for each read made packed proofs 10 % slower.
+ * Blocks of up to 256 proofs in one turn of the event loop: about 1 ms. A turn for each read made packed proofs 10 %
+ * slower.
  */
 const BLOCKS_PER_TURN = 64
 
 /**
- * Writes the inclusion proofs (RFC 9162 § 2.1.3) of all leaves of a batch to the batch's own root, in log order, without copying them.
+ * Writes the inclusion proofs (RFC 9162 § 2.1.3) of all leaves of a batch to the batch's own root, in log order,
+ * without copying them.
  *
- * Runs in the calling thread, about 1 ms at a time plus the time of `write`: handing proofs to and from workers takes longer than making
- * them (bench/README.md).
+ * Runs in the calling thread, about 1 ms at a time plus the time of `write`: handing proofs to and from workers takes
+ * longer than making them (bench/README.md).
  *
  * @throws `BATCH_NOT_FOUND`, `CORRUPT` if a tile or an entry is missing, and the signal's reason.
  * @example
@@ -60,7 +64,8 @@ export async function writeBatchProofs({ write, ...request }: WriteBatchProofsRe
 }
 
 /**
- * Makes the same proofs as `writeBatchProofs`, as a stream. The caller owns the bytes. The next proofs are made when they are requested.
+ * Makes the same proofs as `writeBatchProofs`, as a stream. The caller owns the bytes. The next proofs are made when
+ * they are requested.
  *
  * @throws As `writeBatchProofs`.
  */

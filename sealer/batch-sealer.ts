@@ -57,8 +57,8 @@ export interface BatchSealerOptions {
 }
 
 /**
- * Seals the log in batches and signs their checkpoints. Each step starts from stored state, so a step after a crash or after another
- * sealer's batch is like any other. Two steps must not run at the same time.
+ * Seals the log in batches and signs their checkpoints. Each step starts from stored state, so a step after a crash or
+ * after another sealer's batch is like any other. Two steps must not run at the same time.
  */
 export class BatchSealer {
   readonly #host: SealerHost
@@ -87,8 +87,8 @@ export class BatchSealer {
   }
 
   /**
-   * Signs the newest batch if it is not signed yet, then closes the open batch if it is due. With `isForced` the open batch is closed at
-   * any age. A batch without any event is not sealed.
+   * Signs the newest batch if it is not signed yet, then closes the open batch if it is due. With `isForced` the open
+   * batch is closed at any age. A batch without any event is not sealed.
    *
    * Throws `CORRUPT` and `LOG_BEHIND_SIGNED` if the store does not hold what was signed.
    */
@@ -126,8 +126,8 @@ export class BatchSealer {
   }
 
   /**
-   * Checks that the store still holds what was signed, then signs and stores the checkpoint of the newest batch if it has
-   * none. Throws as `step`.
+   * Checks that the store still holds what was signed, then signs and stores the checkpoint of the newest batch if it
+   * has none. Throws as `step`.
    */
   async start(): Promise<void> {
     const { records, signedHead } = this.#host
@@ -136,15 +136,15 @@ export class BatchSealer {
   }
 
   /**
-   * Returns the tree's head after its checkpoint is signed and stored. Batches are only added to such a head, so no batch is left without
-   * its checkpoint. The signed head is durable before the checkpoint is stored, so a store that was set back is always detected
-   * (`LOG_BEHIND_SIGNED`).
+   * Returns the tree's head after its checkpoint is signed and stored. Batches are only added to such a head, so no
+   * batch is left without its checkpoint. The signed head is durable before the checkpoint is stored, so a store that
+   * was set back is always detected (`LOG_BEHIND_SIGNED`).
    */
   async #signedHead(): Promise<Head> {
     const seen = await this.#head()
     if (seen.record.size === this.#signedSize) return seen
-    // The signed head is read before the tree's head. In the other order, another sealer's batch in between would look like a tree
-    // that was set back.
+    // The signed head is read before the tree's head. In the other order, another sealer's batch in between would look
+    // like a tree that was set back.
     const signed = await this.#host.signedHead.read()
     const head = await this.#head()
     await this.#sign(head.record, signed)
@@ -180,7 +180,10 @@ export class BatchSealer {
     }
   }
 
-  /** Whether an entry from `from` on belongs to an event. The openings of keys and tokens are stored apart, those of events are not. */
+  /**
+   * Whether an entry from `from` on belongs to an event. The openings of keys and tokens are stored apart, those of
+   * events are not.
+   */
   async #hasEvent(from: number, to: number): Promise<boolean> {
     const { records } = this.#host
     for (let at = Math.max(from, this.#noEventBeforeIndex); at < to; at += SCAN_ENTRIES) {
@@ -251,8 +254,8 @@ export class BatchSealer {
   }
 
   /**
-   * Hashes the leaf tiles of a backlog's next batch while this batch is committed and signed. The entries of the log never change, so
-   * the tiles stay correct. They are used if the next batch has this range.
+   * Hashes the leaf tiles of a backlog's next batch while this batch is committed and signed. The entries of the log
+   * never change, so the tiles stay correct. They are used if the next batch has this range.
    */
   #precomputeNext(oldSize: number, newSize: number): void {
     const tiles = this.#leafTiles(this.#engine, oldSize, newSize)

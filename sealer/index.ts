@@ -1,4 +1,6 @@
-/** The sealer: puts the log's new entries into the Merkle tree, signs checkpoints, and has them stamped and anchored. */
+/**
+ * The sealer: puts the log's new entries into the Merkle tree, signs checkpoints, and has them stamped and anchored.
+ */
 export { createSealer } from './sealer.ts'
 export type { SealerOptions } from './settings.ts'
 export { InlineEngine } from './engine/inline.ts'

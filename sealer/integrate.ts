@@ -28,9 +28,9 @@ export interface IntegrateRequest {
 }
 
 /**
- * Integrates new entries into the tree, from their leaf tiles, which start with at most 255 old entries. Reads one partial tile per
- * level, so k entries in a tree of n cost O(k + log n). The new tiles must also produce the old root, which proves that the old
- * entries in them are unchanged: else throws `CORRUPT`.
+ * Integrates new entries into the tree, from their leaf tiles, which start with at most 255 old entries. Reads one
+ * partial tile per level, so k entries in a tree of n cost O(k + log n). The new tiles must also produce the old root,
+ * which proves that the old entries in them are unchanged: else throws `CORRUPT`.
  */
 export async function integrate(
   request: IntegrateRequest,
@@ -56,7 +56,10 @@ export async function integrate(
 const corruptError = (what: string): RegistryError =>
   new RegistryError('CORRUPT', `${what}: restore the store from a backup`)
 
-/** The row of a level from the start of its last old tile: the hashes in that tile, then the tops of the full tiles below. */
+/**
+ * The row of a level from the start of its last old tile: the hashes in that tile, then the tops of the full tiles
+ * below.
+ */
 async function rowAbove(
   stored: StoredTiles,
   level: number,

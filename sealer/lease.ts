@@ -6,11 +6,11 @@ import type { Clock, Entry, RecordStore, Version } from '../core/ports.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 
 /**
- * Decides which of several sealers works. It only saves work: every commit of a sealer checks what it depends on, so it is harmless if
- * two sealers hold the lease, or none for a while.
+ * Decides which of several sealers works. It only saves work: every commit of a sealer checks what it depends on, so it
+ * is harmless if two sealers hold the lease, or none for a while.
  *
- * The clocks of two machines are never compared. A sealer without the lease measures by its own clock for how long the lease record
- * stays unchanged.
+ * The clocks of two machines are never compared. A sealer without the lease measures by its own clock for how long the
+ * lease record stays unchanged.
  */
 export class SealerLease {
   readonly #records: RecordStore

@@ -25,8 +25,8 @@ export interface LoopFailures {
 const FIRST_BACKOFF_MS = 250
 
 /**
- * Repeats a step. A step that fails is counted, logged with its error code, and repeated after a random pause that doubles with each
- * failure. A wake does not shorten that pause.
+ * Repeats a step. A step that fails is counted, logged with its error code, and repeated after a random pause that
+ * doubles with each failure. A wake does not shorten that pause.
  */
 export class Loop {
   readonly #options: LoopOptions

@@ -31,8 +31,9 @@ interface ReviewSources {
 /**
  * Polls the chain for the confirmed anchors that a reorganisation can still affect.
  *
- * An anchor that moved to another block gets the new block. Of the anchors that are in no block any more, the largest is sent again,
- * unless a larger anchor is confirmed or outstanding and so covers it. The others are lost. Returns `undefined` if nothing changed.
+ * An anchor that moved to another block gets the new block. Of the anchors that are in no block any more, the largest
+ * is sent again, unless a larger anchor is confirmed or outstanding and so covers it. The others are lost. Returns
+ * `undefined` if nothing changed.
  */
 export async function reviewUnsettled(
   { records, reader, anchor }: ReviewSources,

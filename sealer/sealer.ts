@@ -20,8 +20,8 @@ const MAX_SEAL_BACKOFF_MS = 5_000
 const FULLNESS_POLL_MS = 250
 
 /**
- * Creates a sealer for `openRegistry`. It seals batches, signs checkpoints and, if they are given, has authorities stamp them and a
- * chain anchor them. Nothing runs before `openRegistry` starts it. A sealer cannot be started twice.
+ * Creates a sealer for `openRegistry`. It seals batches, signs checkpoints and, if they are given, has authorities
+ * stamp them and a chain anchor them. Nothing runs before `openRegistry` starts it. A sealer cannot be started twice.
  *
  * @throws `CONFIG_ERROR` if a number is out of range, or if the authorities are not distinct.
  * @example
@@ -45,8 +45,8 @@ interface Running {
 }
 
 /**
- * Runs independent loops: one for batches and checkpoints, one for each authority, one for anchors. Each step starts from stored state,
- * so recovery after a crash is the normal loop.
+ * Runs independent loops: one for batches and checkpoints, one for each authority, one for anchors. Each step starts
+ * from stored state, so recovery after a crash is the normal loop.
  */
 class LogSealer implements Sealer {
   readonly assurance: Sealer['assurance']

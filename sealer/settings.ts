@@ -11,8 +11,8 @@ export interface SealerOptions {
   /** Stamps the checkpoints (RFC 3161). Default: none. */
   readonly timestampAuthority?: TimestampAuthority
   /**
-   * Several authorities instead of `timestampAuthority`. All stamp the same checkpoints. Each needs its own name, and trust anchors that no
-   * other one has or issued.
+   * Several authorities instead of `timestampAuthority`. All stamp the same checkpoints. Each needs its own name, and
+   * trust anchors that no other one has or issued.
    */
   readonly timestampAuthorities?: readonly TimestampAuthority[]
   /** How many of the authorities make a stamp. Default: more than half. */
@@ -23,9 +23,15 @@ export interface SealerOptions {
   readonly maxWaitMs?: number
   /** A batch closes when it has this many entries. Default 65,536. */
   readonly maxLeaves?: number
-  /** Minimum time between two anchors, ms. Default 0: the newest checkpoint is anchored as soon as the previous anchor is confirmed. */
+  /**
+   * Minimum time between two anchors, ms. Default 0: the newest checkpoint is anchored as soon as the previous anchor
+   * is confirmed.
+   */
   readonly anchorIntervalMs?: number
-  /** Minimum time between two stamps, ms. Default 0: the newest checkpoint is stamped as soon as the previous stamp is complete. */
+  /**
+   * Minimum time between two stamps, ms. Default 0: the newest checkpoint is stamped as soon as the previous stamp is
+   * complete.
+   */
   readonly tsaIntervalMs?: number
   /** How often the store and the chain are polled, ms. Default 1,000. */
   readonly pollIntervalMs?: number
@@ -33,7 +39,10 @@ export interface SealerOptions {
   readonly anchorPollIntervalMs?: number
   /** A stuck or rejected transaction is replaced when it is this old, ms. Default 180,000. */
   readonly anchorReplaceAfterMs?: number
-  /** With shared records: another process takes over when a sealer has not renewed its lease for this long, ms. Default 5,000. */
+  /**
+   * With shared records: another process takes over when a sealer has not renewed its lease for this long, ms. Default
+   * 5,000.
+   */
   readonly leaseMs?: number
 }
 

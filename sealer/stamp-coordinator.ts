@@ -10,8 +10,8 @@ import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import { msUntilDue, type Schedule } from './schedule.ts'
 
 /**
- * A stamp without a quorum delays the next one for at most this long. So an authority that is down does not keep the others from
- * stamping newer checkpoints.
+ * A stamp without a quorum delays the next one for at most this long. So an authority that is down does not keep the
+ * others from stamping newer checkpoints.
  */
 const MISSING_QUORUM_TIMEOUT_MS = 60_000
 const MAX_ATTEMPTS = 20
@@ -40,9 +40,9 @@ export interface StampCoordinatorOptions {
 }
 
 /**
- * Decides which checkpoint the authorities stamp together: the largest that any of them has stamped, until the newest checkpoint is
- * due. All decisions read the store, so restarted and other processes decide the same. Each token is added with its log entry in one
- * commit. The token that completes the quorum turns the partial stamp into a stamp.
+ * Decides which checkpoint the authorities stamp together: the largest that any of them has stamped, until the newest
+ * checkpoint is due. All decisions read the store, so restarted and other processes decide the same. Each token is
+ * added with its log entry in one commit. The token that completes the quorum turns the partial stamp into a stamp.
  */
 export class StampCoordinator {
   readonly #host: SealerHost
@@ -82,7 +82,9 @@ export class StampCoordinator {
     return this.#taskFor(authority, { current, hasQuorum, newest })
   }
 
-  /** Adds a token to its checkpoint's stamp. Does nothing if another process was first to add one of the same authority. */
+  /**
+   * Adds a token to its checkpoint's stamp. Does nothing if another process was first to add one of the same authority.
+   */
   addToken({ size, note }: StampedCheckpoint, token: NewToken): Promise<void> {
     return this.#store({ size, checkpoint: note, tokens: [], beganAt: this.#host.clock.now() }, token)
   }

@@ -3,8 +3,8 @@ import { isRegistryError } from '../errors.ts'
 import { verificationError } from './untrusted.ts'
 
 /**
- * Reads ASN.1 with asn1js, which limits the depth and the number of values. The input may be an attacker's: the caller limits
- * its length.
+ * Reads ASN.1 with asn1js, which limits the depth and the number of values. The input may be an attacker's: the caller
+ * limits its length.
  */
 
 /** Parses exactly one BER value. Throws `VERIFICATION_FAILED`; `what` names the input in the message. */
@@ -24,7 +24,8 @@ export function childrenOf(block: BaseBlock | undefined): readonly BaseBlock[] {
 }
 
 /**
- * Returns the result of `parse`. The parsers throw errors of many kinds for malformed input: each becomes `VERIFICATION_FAILED`.
+ * Returns the result of `parse`. The parsers throw errors of many kinds for malformed input: each becomes
+ * `VERIFICATION_FAILED`.
  */
 export function withParserErrors<T>(what: string, parse: () => T): T {
   try {

@@ -10,8 +10,9 @@ import { verificationError } from './untrusted.ts'
 /**
  * X.509 certificates and the path from a signer to a trust anchor (RFC 5280 § 6), offline and without revocation.
  *
- * pkijs parses the structure, because node:crypto does not show which extensions are critical. node:crypto compares names and
- * checks signatures. Paths are built here, because pkijs recurses without end on two certificates that sign each other.
+ * pkijs parses the structure, because node:crypto does not show which extensions are critical. node:crypto compares
+ * names and checks signatures. Paths are built here, because pkijs recurses without end on two certificates that sign
+ * each other.
  */
 
 /** The accepted signature algorithms, by OID: RSA PKCS #1 v1.5 (RFC 4055 § 5) and ECDSA (RFC 5758 § 3.2). */
@@ -128,8 +129,8 @@ export function extendedKeyUsage(certificate: Certificate): readonly string[] | 
 }
 
 /**
- * Returns why a certificate may not sign timestamps, or `undefined` if it may. RFC 3161 § 2.3: timeStamping is the only extended key
- * usage, and the extension is critical.
+ * Returns why a certificate may not sign timestamps, or `undefined` if it may. RFC 3161 § 2.3: timeStamping is the only
+ * extended key usage, and the extension is critical.
  */
 export function timestampingProblem(certificate: Certificate): string | undefined {
   const purposes = extendedKeyUsage(certificate)
@@ -150,8 +151,8 @@ export function subjectKeyIdentifier(certificate: Certificate): Uint8Array | und
 }
 
 /**
- * Returns why a certificate may not be in a path at `time` (ms since 1970), or `undefined` if it may: it must be valid then, without
- * unsupported critical extensions, and have an acceptable key.
+ * Returns why a certificate may not be in a path at `time` (ms since 1970), or `undefined` if it may: it must be valid
+ * then, without unsupported critical extensions, and have an acceptable key.
  */
 export function certificateProblem(certificate: Certificate, time: number): string | undefined {
   // Written so that an unreadable date (NaN) is rejected too.
@@ -210,8 +211,9 @@ export interface PathRequest {
 type Path = readonly [Certificate, ...Certificate[]]
 
 /**
- * Finds the shortest path from the signer (first) to a trust anchor (last). Searches breadth first and visits each certificate once,
- * so that certificates made by an attacker cost a bounded time. Throws `VERIFICATION_FAILED` with the last problem found.
+ * Finds the shortest path from the signer (first) to a trust anchor (last). Searches breadth first and visits each
+ * certificate once, so that certificates made by an attacker cost a bounded time. Throws `VERIFICATION_FAILED` with the
+ * last problem found.
  */
 export function buildPath({ signer, candidates, anchors, time }: PathRequest): Path {
   const signerProblem = certificateProblem(signer, time)
@@ -245,5 +247,8 @@ const pathError = (reason: string): RegistryError =>
 
 const idOf = ({ x509 }: Certificate): string => x509.fingerprint256
 
-/** Counts issuers for the path length constraint: certificates that a CA issued to itself do not count (RFC 5280 § 4.2.1.9). */
+/**
+ * Counts issuers for the path length constraint: certificates that a CA issued to itself do not count (RFC 5280 §
+ * 4.2.1.9).
+ */
 const issuersIn = (path: Path): number => path.slice(1).filter(({ x509 }) => x509.subject !== x509.issuer).length

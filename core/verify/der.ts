@@ -1,8 +1,9 @@
 import { concatBytes, encodeUtf8 } from '../bytes.ts'
 
 /**
- * Writes the DER (X.690) that certificates, timestamp responses and queries need. The output is canonical, because signed
- * bytes must have exactly one encoding. Parsing uses another library (asn1js), so that it finds a mistake made here.
+ * Writes the DER (X.690) that certificates, timestamp responses and queries need. The output is canonical, because
+ * signed bytes must have exactly one encoding. Parsing uses another library (asn1js), so that it finds a mistake made
+ * here.
  */
 
 /** One value: tag, length in as few bytes as possible, contents. */

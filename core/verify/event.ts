@@ -131,7 +131,9 @@ function verifyHeader(text: unknown, opening: Opening, origin: string | undefine
 
 const linkOf = (value: unknown, what: string): string | null => (value === null ? null : toHex(asHash(value, what)))
 
-/** The file hashes of an event by file id, from the files map that its opening commits to. Throws `VERIFICATION_FAILED`. */
+/**
+ * The file hashes of an event by file id, from the files map that its opening commits to. Throws `VERIFICATION_FAILED`.
+ */
 export function verifyFilesMap(text: unknown, salt: unknown, opening: Opening): ReadonlyMap<string, Uint8Array> {
   const filesText = asString(text, 'The files text')
   if (!equalBytes(filesHash(asHash(salt, 'The files salt'), filesText), opening.files))

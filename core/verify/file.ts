@@ -4,7 +4,9 @@ import type { BlobDigest } from '../ports.ts'
 import { verifyFilesMap, verifyOpening, parseFileText } from './event.ts'
 import { asHash, asObject, verificationError, asString } from './untrusted.ts'
 
-/** The event that attached a file. `fileId` and `txId` must be trusted, the other members may be untrusted JSON values. */
+/**
+ * The event that attached a file. `fileId` and `txId` must be trusted, the other members may be untrusted JSON values.
+ */
 export interface FileCommitment {
   readonly fileId: string
   /** Hex. */
@@ -18,8 +20,8 @@ export interface FileCommitment {
 }
 
 /**
- * Verifies a file's bytes against the event that attached it: content → the file's disclosed `{text, salt}` → the event's files map →
- * opening → txId.
+ * Verifies a file's bytes against the event that attached it: content → the file's disclosed `{text, salt}` → the
+ * event's files map → opening → txId.
  *
  * @param content The file's bytes, or their size and SHA-256 if the file is too large for memory.
  * @param disclosed The file's `{text, salt}`. Untrusted.

@@ -25,12 +25,12 @@ export interface VerifyHistoryOptions {
 /**
  * Verifies all events of an evidence, as the registry returns them with `disclose=1`, from version 1 on without a gap.
  *
- * Checks that each disclosure hashes to its txId (`verifyEvent`); that versions are consecutive and `first` and `prev` link them; that
- * slots are derived from the slot key of version 1; that a deletion names the event that attached the file; and that the members of an
- * event beside its disclosure are the committed ones.
+ * Checks that each disclosure hashes to its txId (`verifyEvent`); that versions are consecutive and `first` and `prev`
+ * link them; that slots are derived from the slot key of version 1; that a deletion names the event that attached the
+ * file; and that the members of an event beside its disclosure are the committed ones.
  *
- * It cannot detect that the last versions are missing. To detect that, compute the slot of the next version from `slotKey`
- * (`core/README.md`) and search `VerifiedLog.slots` for it.
+ * It cannot detect that the last versions are missing. To detect that, compute the slot of the next version from
+ * `slotKey` (`core/README.md`) and search `VerifiedLog.slots` for it.
  *
  * @param events Parsed JSON, untrusted.
  * @throws `VERIFICATION_FAILED` with the first check that failed.

@@ -1,6 +1,6 @@
 /**
- * The offline verifier: pure, synchronous functions for everything that the registry returns. Input is untrusted, and a check that
- * fails throws `VERIFICATION_FAILED`.
+ * The offline verifier: pure, synchronous functions for everything that the registry returns. Input is untrusted, and a
+ * check that fails throws `VERIFICATION_FAILED`.
  */
 export { certificatesFromPem } from './pem.ts'
 export {

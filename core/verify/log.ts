@@ -8,7 +8,8 @@ import { leafHash } from '../log/tree/hasher.ts'
 import { verificationError } from './untrusted.ts'
 
 /**
- * Derives a log's verifier keys (C2SP signed-note) from its origin. The origin commits to the first key, and each key signed the next.
+ * Derives a log's verifier keys (C2SP signed-note) from its origin. The origin commits to the first key, and each key
+ * signed the next.
  *
  * @param origin The log's origin, from a trusted source.
  * @param keyOpenings The openings of the log's key entries in log order, entry 0 first. Untrusted.
@@ -51,7 +52,10 @@ export interface VerifiedLog {
   readonly size: number
   /** Root hash of the Merkle tree (RFC 9162 § 2.1), hex. */
   readonly root: string
-  /** The slot (hex) of each event. If it holds the slot after a history's last version, versions are missing from the history. */
+  /**
+   * The slot (hex) of each event. If it holds the slot after a history's last version, versions are missing from the
+   * history.
+   */
   readonly slots: ReadonlySet<string>
   /** SHA-256 (hex) of each TimeStampResp in the log. */
   readonly tokens: ReadonlySet<string>
@@ -65,8 +69,8 @@ export interface VerifyLogOptions {
 }
 
 /**
- * Verifies a whole log, as a monitor does: its entries hash to the checkpoint's root, its keys belong to the origin and signed the
- * checkpoint, and no two events have the same slot (a forked history). Keeps all slots in memory.
+ * Verifies a whole log, as a monitor does: its entries hash to the checkpoint's root, its keys belong to the origin and
+ * signed the checkpoint, and no two events have the same slot (a forked history). Keeps all slots in memory.
  *
  * @param openings The openings of all entries in log order, as many as the checkpoint's size. Untrusted.
  * @throws `VERIFICATION_FAILED` with the first check that failed.

@@ -4,7 +4,8 @@ import { RegistryError } from '../errors.ts'
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----/g
 
 /**
- * Decodes the certificates of a PEM text (RFC 7468), for example as trust anchors of `verifyTimestamp`. Other blocks are ignored.
+ * Decodes the certificates of a PEM text (RFC 7468), for example as trust anchors of `verifyTimestamp`. Other blocks
+ * are ignored.
  *
  * @param pem Text with one or more `BEGIN CERTIFICATE` blocks.
  * @returns The DER bytes of each certificate, in the order of the text.

@@ -17,8 +17,8 @@ interface ShownTokens {
 }
 
 /**
- * Verifies the shown token, and that a quorum of authorities stamped by its time. Another token that is invalid does not count. Throws
- * `VERIFICATION_FAILED`.
+ * Verifies the shown token, and that a quorum of authorities stamped by its time. Another token that is invalid does
+ * not count. Throws `VERIFICATION_FAILED`.
  */
 export function verifyTokens({ shown, all, trustAnchors, authorities, quorum }: ShownTokens): void {
   const { genTime, bytes } = decodeToken(shown)

@@ -68,15 +68,20 @@ export interface AnchoredTransaction {
 export interface VerifyProofOptions {
   /** C2SP verifier keys of the log. If the log rotated its key: all of them (`verifierKeysOf`). */
   readonly verifierKeys: readonly string[]
-  /** DER certificates that are trusted for tokens. Default: those of `authorities`. Without any, `timestamp` is skipped. */
+  /**
+   * DER certificates that are trusted for tokens. Default: those of `authorities`. Without any, `timestamp` is skipped.
+   */
   readonly trustAnchors?: readonly Uint8Array[]
-  /** The trust anchors (DER) of each timestamp authority that counts for the quorum. Default: one authority with `trustAnchors`. */
+  /**
+   * The trust anchors (DER) of each timestamp authority that counts for the quorum. Default: one authority with
+   * `trustAnchors`.
+   */
   readonly authorities?: readonly (readonly Uint8Array[])[]
   /** How many of the authorities must have stamped the log by the shown time. Default 1. */
   readonly quorum?: number
   /**
-   * Returns the transaction of an anchor (the `anchor` member of the proof) as the chain holds it, fetched beforehand, or `undefined` if
-   * the chain does not hold it. Default: `anchor` is skipped.
+   * Returns the transaction of an anchor (the `anchor` member of the proof) as the chain holds it, fetched beforehand,
+   * or `undefined` if the chain does not hold it. Default: `anchor` is skipped.
    */
   readonly findTransaction?: (anchor: UntrustedObject) => AnchoredTransaction | undefined
   /** Steps that count as failed if they are skipped. `inclusion` and `checkpoint` always do. */
@@ -84,13 +89,15 @@ export interface VerifyProofOptions {
 }
 
 /**
- * Verifies a proof document, as `GET /merkle/verify/…` and `GET /merkle/proof/…` return it: opening → txId → leaf → root → signed
- * checkpoint → consistency with the stamped and the anchored checkpoint → token and anchor. All steps run, also after a failed one.
+ * Verifies a proof document, as `GET /merkle/verify/…` and `GET /merkle/proof/…` return it: opening → txId → leaf →
+ * root → signed checkpoint → consistency with the stamped and the anchored checkpoint → token and anchor. All steps
+ * run, also after a failed one.
  *
- * Some members cannot be verified offline and are ignored: batch id, send status, confirmations, assurance, file count, the names of
- * the evidence and the authority, and without `findTransaction` everything about the chain.
+ * Some members cannot be verified offline and are ignored: batch id, send status, confirmations, assurance, file count,
+ * the names of the evidence and the authority, and without `findTransaction` everything about the chain.
  *
- * @param proof The parsed JSON document. Untrusted: whatever it holds, the function returns a result and does not throw.
+ * @param proof The parsed JSON document. Untrusted: whatever it holds, the function returns a result and does not
+ *   throw.
  * @example
  * const { ok, steps } = verifyProof(proof, { verifierKeys, trustAnchors, require: ['timestamp'] })
  * if (!ok) console.error(steps.filter(({ state }) => state === 'failed'))
@@ -190,7 +197,9 @@ function checkCheckpoint(merkle: UntrustedObject, { verifierKeys }: VerifyProofO
     throw verificationError('The checkpoint has another root')
 }
 
-/** The checkpoint of a stamp or anchor may be later than the proof's: it must be signed, and extend the proof's tree. */
+/**
+ * The checkpoint of a stamp or anchor may be later than the proof's: it must be signed, and extend the proof's tree.
+ */
 function checkLaterCheckpoint(proven: unknown, stampOrAnchor: unknown, { verifierKeys }: VerifyProofOptions): void {
   const [merkle, later] = [asObject(proven, 'merkle'), asObject(stampOrAnchor, 'A stamp or anchor')]
   const signed = verifySignedCheckpoint(asString(later['checkpoint'], 'checkpoint'), verifierKeys)

@@ -1,4 +1,5 @@
-// These types have a file of their own, so that the declarations of the `./verify` entry need no types of the ASN.1 libraries.
+// These types have a file of their own, so that the declarations of the `./verify` entry need no types of the ASN.1
+// libraries.
 
 /** A larger CRL, OCSP response or certificate is ignored, because parsing blocks the thread. In bytes. */
 export const MAX_VALIDATION_DATA_BYTES = 131_072
@@ -24,8 +25,8 @@ export type RevocationStatus =
 const HARMLESS_REASONS: readonly number[] = [0, 3, 4, 5]
 
 /**
- * Whether a revocation makes a token invalid (RFC 3161 § 4). A token from before the revocation stays valid only if a reason is
- * given and the reason rules out that the key was compromised.
+ * Whether a revocation makes a token invalid (RFC 3161 § 4). A token from before the revocation stays valid only if a
+ * reason is given and the reason rules out that the key was compromised.
  *
  * @param status The status of a certificate on the token's path.
  * @param genTime The token's time, ms since 1970.

@@ -10,9 +10,9 @@ import { issuerIdentity, revocationStatusOf } from './validation-data.ts'
 /**
  * Reads the revocation status of a certificate from stored CRLs (RFC 5280 § 5) and OCSP responses (RFC 6960), offline.
  *
- * A piece that is malformed, larger than `MAX_VALIDATION_DATA_BYTES`, about another certificate or not signed by the issuer (for
- * OCSP: or by a responder that the issuer authorised) is ignored. If any piece says revoked, the certificate is revoked. Else
- * the newest piece counts.
+ * A piece that is malformed, larger than `MAX_VALIDATION_DATA_BYTES`, about another certificate or not signed by the
+ * issuer (for OCSP: or by a responder that the issuer authorised) is ignored. If any piece says revoked, the
+ * certificate is revoked. Else the newest piece counts.
  *
  * @param certificate DER.
  * @param issuer DER of the certificate that issued it.
@@ -30,15 +30,15 @@ const OID_CRL_DISTRIBUTION_POINTS = '2.5.29.31'
 const OID_OCSP = '1.3.6.1.5.5.7.48.1'
 
 /**
- * Where a certificate's revocation status can be requested. The issuer chose the http(s) addresses: a caller that requests them
- * must decide which hosts it allows.
+ * Where a certificate's revocation status can be requested. The issuer chose the http(s) addresses: a caller that
+ * requests them must decide which hosts it allows.
  */
 export interface RevocationAddresses {
   readonly ocsp: readonly string[]
   readonly crl: readonly string[]
   /**
-   * CertID of the OCSP request (RFC 6960 § 4.1.1). The hashes are SHA-1, which every responder supports. They only identify the
-   * issuer; no security depends on them.
+   * CertID of the OCSP request (RFC 6960 § 4.1.1). The hashes are SHA-1, which every responder supports. They only
+   * identify the issuer; no security depends on them.
    */
   readonly certId: { readonly nameHash: Uint8Array; readonly keyHash: Uint8Array; readonly serialNumber: Uint8Array }
 }

@@ -1,4 +1,5 @@
-// These types have a file of their own, so that the declarations of the `./verify` entry need no types of the ASN.1 libraries.
+// These types have a file of their own, so that the declarations of the `./verify` entry need no types of the ASN.1
+// libraries.
 
 /** A hash algorithm that is accepted in tokens. */
 export type HashName = 'sha256' | 'sha384' | 'sha512'

@@ -9,10 +9,11 @@ import { MAX_TIMESTAMP_BYTES, type HashName, type TimestampInfo } from './timest
 import { verificationError } from './untrusted.ts'
 
 /**
- * Parses RFC 3161 timestamp responses. The input is attacker-controlled: its size, depth and number of values are limited.
+ * Parses RFC 3161 timestamp responses. The input is attacker-controlled: its size, depth and number of values are
+ * limited.
  *
- * Some parts are not signed (versions, unsigned attributes, extra certificates) and can change while the token stays valid. A
- * reference to a token must therefore use the hash of its exact bytes.
+ * Some parts are not signed (versions, unsigned attributes, extra certificates) and can change while the token stays
+ * valid. A reference to a token must therefore use the hash of its exact bytes.
  */
 
 /** Certificates that are read from one token. */
@@ -147,8 +148,8 @@ export function withoutLeadingZeros(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * The certificates of a SignedData. Read from its structure, because pkijs encodes certificates again, and the exact bytes are hashed.
- * Attribute certificates are ignored.
+ * The certificates of a SignedData. Read from its structure, because pkijs encodes certificates again, and the exact
+ * bytes are hashed. Attribute certificates are ignored.
  */
 function embeddedCertificates(signedData: BaseBlock): readonly Certificate[] {
   const tagged = childrenOf(signedData).find(({ idBlock }) => idBlock.tagClass === 3 && idBlock.tagNumber === 0)

@@ -54,11 +54,14 @@ export type VerifyTimestampOptions = {
   readonly nonce?: Uint8Array
   /** Dotted OID that the token must have. Default: any policy. */
   readonly policy?: string
-  /** The verifier's current time, ms since 1970: rejects a genTime more than `MAX_CLOCK_SKEW_MS` later. Default: not checked. */
+  /**
+   * The verifier's current time, ms since 1970: rejects a genTime more than `MAX_CLOCK_SKEW_MS` later. Default: not
+   * checked.
+   */
   readonly at?: number
   /**
-   * CRLs, OCSP responses and additional certificates that were stored with the token. They are not trusted by themselves. Default:
-   * none, and revocation is not checked.
+   * CRLs, OCSP responses and additional certificates that were stored with the token. They are not trusted by
+   * themselves. Default: none, and revocation is not checked.
    */
   readonly validationData?: readonly ValidationData[]
 } & (
@@ -69,19 +72,22 @@ export type VerifyTimestampOptions = {
 
 /** What a verified token states, and the revocation status of its certificates. */
 export interface VerifiedTimestamp extends TimestampInfo {
-  /** Of the signer's certificate and its issuers, without the trust anchor. Present only if `validationData` was given. */
+  /**
+   * Of the signer's certificate and its issuers, without the trust anchor. Present only if `validationData` was given.
+   */
   readonly revocation?: readonly (RevocationStatus & { readonly subject: string })[]
 }
 
 /**
  * Verifies a DER TimeStampResp over data, or over its digest. Pure, offline and synchronous.
  *
- * Checks status, form, imprint, nonce and policy; that there is exactly one signer; the signed attributes (RFC 5652 § 11, RFC 5035) and
- * the signature; that the signer's certificate is for timestamps (RFC 3161 § 2.3); and its path to a trust anchor, with all
- * certificates valid at genTime. Accepts RSA (2048 to 8192 bits) and ECDSA (P-256, P-384, P-521) with SHA-256, SHA-384 or SHA-512.
+ * Checks status, form, imprint, nonce and policy; that there is exactly one signer; the signed attributes (RFC 5652 §
+ * 11, RFC 5035) and the signature; that the signer's certificate is for timestamps (RFC 3161 § 2.3); and its path to a
+ * trust anchor, with all certificates valid at genTime. Accepts RSA (2048 to 8192 bits) and ECDSA (P-256, P-384, P-521)
+ * with SHA-256, SHA-384 or SHA-512.
  *
- * With `validationData`, a token whose certificate was revoked is rejected (RFC 3161 § 4, `voidsTimestamp`). A certificate that the
- * data does not cover has the state `unknown`, which is accepted.
+ * With `validationData`, a token whose certificate was revoked is rejected (RFC 3161 § 4, `voidsTimestamp`). A
+ * certificate that the data does not cover has the state `unknown`, which is accepted.
  *
  * @param der The whole response, at most `MAX_TIMESTAMP_BYTES`.
  * @throws `VERIFICATION_FAILED` with the first check that failed.
@@ -194,8 +200,9 @@ function checkContentAttributes(attributes: Attributes, token: ParsedToken): voi
 }
 
 /**
- * Finds the certificate that the signer info names and that ESSCertID or ESSCertIDv2 (RFC 5035) fixes by its hash. If both attributes
- * are present, both must match. The hash covers issuer and serial number, so the optional issuerSerial adds nothing.
+ * Finds the certificate that the signer info names and that ESSCertID or ESSCertIDv2 (RFC 5035) fixes by its hash. If
+ * both attributes are present, both must match. The hash covers issuer and serial number, so the optional issuerSerial
+ * adds nothing.
  */
 function signingCertificate(
   attributes: Attributes,

@@ -4,8 +4,8 @@ import { RegistryError } from '../errors.ts'
 import { MAX_PROOF_ITEMS } from '../log/tree/proof.ts'
 
 /**
- * Parses untrusted JSON values (responses of a server that may lie) into types. Every function throws `VERIFICATION_FAILED` if
- * the value does not have the expected type. `what` names the value in the message.
+ * Parses untrusted JSON values (responses of a server that may lie) into types. Every function throws
+ * `VERIFICATION_FAILED` if the value does not have the expected type. `what` names the value in the message.
  */
 
 /** A JSON object from an untrusted source. Its members are not checked yet. */

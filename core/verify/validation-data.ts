@@ -16,8 +16,8 @@ import {
 import { MAX_VALIDATION_DATA_BYTES, type RevocationStatus } from './revocation-status.ts'
 
 /**
- * Parses certificate revocation lists (RFC 5280 § 5) and OCSP responses (RFC 6960), offline. The input is untrusted: a piece that
- * is malformed, too large, about another certificate or not signed by its issuer is ignored.
+ * Parses certificate revocation lists (RFC 5280 § 5) and OCSP responses (RFC 6960), offline. The input is untrusted: a
+ * piece that is malformed, too large, about another certificate or not signed by its issuer is ignored.
  */
 
 /** A responder sends one certificate of its own. More would only cost time. */
@@ -87,8 +87,8 @@ const hasCritical = (extensions: readonly Extension[] | undefined): boolean =>
 // -- CRL
 
 /**
- * Accepts only a full list that the issuer itself signed. Delta, indirect and partitioned lists carry critical extensions, which are
- * not supported.
+ * Accepts only a full list that the issuer itself signed. Delta, indirect and partitioned lists carry critical
+ * extensions, which are not supported.
  */
 function readCrl(der: Uint8Array, certificate: Certificate, issuer: Certificate): KnownStatus | undefined {
   const crl = new CertificateRevocationList({ schema: parseAsn1(der, 'The CRL') })

@@ -1,6 +1,6 @@
 /**
- * A fixed number of equal buffers in shared memory. A buffer is allocated when it is first needed, and reused. If all are in use,
- * callers wait in the order of their calls.
+ * A fixed number of equal buffers in shared memory. A buffer is allocated when it is first needed, and reused. If all
+ * are in use, callers wait in the order of their calls.
  */
 export class BufferPool {
   readonly #bufferBytes: number

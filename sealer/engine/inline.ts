@@ -5,7 +5,9 @@ import { splitTiles, tilesBytesFor } from '../../core/log/tree/tile.ts'
 import { compileKernel } from '../kernel/kernel.ts'
 import { hashCount, TILE_ROW_BYTES, TileHasher, type RowKind } from '../kernel/tiles.ts'
 
-/** Bytes of a row that are hashed in one turn of the event loop: 32 tiles, about 2 ms, so that requests are not delayed. */
+/**
+ * Bytes of a row that are hashed in one turn of the event loop: 32 tiles, about 2 ms, so that requests are not delayed.
+ */
 const TURN_BYTES = 32 * TILE_ROW_BYTES
 
 /**

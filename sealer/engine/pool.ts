@@ -17,8 +17,8 @@ export interface PoolOptions {
   /** How long an idle worker is kept, ms. Default 10,000. */
   readonly idleTimeoutMs?: number
   /**
-   * Rows of at most this many hashes are hashed in the calling thread. Default 4,096 (about 1 ms): from about that size on, running workers
-   * are faster (bench/README.md).
+   * Rows of at most this many hashes are hashed in the calling thread. Default 4,096 (about 1 ms): from about that size
+   * on, running workers are faster (bench/README.md).
    */
   readonly inlineHashes?: number
   /** The most rows that are hashed or wait at the same time. More throw `UNAVAILABLE`. Default 64. */
@@ -30,12 +30,13 @@ export interface PoolOptions {
 /** Tiles in one task of a worker: 2 ms of work, 0.75 MiB in and out. 16 and 64 are about as fast. */
 const MAX_SECTION_TILES = 32
 /**
- * Sections of a short row for each worker. With one, the row waits for the slowest worker. More than two cost more than they save.
+ * Sections of a short row for each worker. With one, the row waits for the slowest worker. More than two cost more than
+ * they save.
  */
 const SECTIONS_PER_WORKER = 2
 /**
- * One buffer is hashed while the next one already waits in the worker, so that it need not wait for this thread. Saves 10 % on cores that
- * other processes use too.
+ * One buffer is hashed while the next one already waits in the worker, so that it need not wait for this thread. Saves
+ * 10 % on cores that other processes use too.
  */
 const BUFFERS_PER_WORKER = 2
 
@@ -43,8 +44,8 @@ const BUFFERS_PER_WORKER = 2
 const ownWorker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
 /**
- * A `TreeEngine` that hashes in worker threads. They start with the first row that is large enough, and end when they are idle. If a
- * worker fails, all calls under way throw `ENGINE_FAILED`, and the next call starts new workers.
+ * A `TreeEngine` that hashes in worker threads. They start with the first row that is large enough, and end when they
+ * are idle. If a worker fails, all calls under way throw `ENGINE_FAILED`, and the next call starts new workers.
  *
  * @example
  * const sealer = createSealer({ engine: new PoolEngine({ maxThreads: 2 }) })
@@ -113,9 +114,9 @@ export class PoolEngine implements TreeEngine {
   }
 
   /**
-   * Hands the row to the workers in sections. The input goes through shared buffers, a bounded number for all rows together. A worker
-   * transfers the tiles in its own memory. So no memory that a worker may still write to is reused, and no part of a row is read after
-   * the row failed or was aborted.
+   * Hands the row to the workers in sections. The input goes through shared buffers, a bounded number for all rows
+   * together. A worker transfers the tiles in its own memory. So no memory that a worker may still write to is reused,
+   * and no part of a row is read after the row failed or was aborted.
    */
   async #hashRow(
     pool: Piscina,
@@ -145,8 +146,8 @@ export class PoolEngine implements TreeEngine {
   }
 
   /**
-   * A task that fails ends its pool, and so fails all other tasks of it: piscina starts no worker for a task that waits for a dead one (on
-   * Node 22 and 24 it waited for ever). The next call starts a new pool.
+   * A task that fails ends its pool, and so fails all other tasks of it: piscina starts no worker for a task that waits
+   * for a dead one (on Node 22 and 24 it waited for ever). The next call starts a new pool.
    */
   async #run(pool: Piscina, task: TilesTask): Promise<Uint8Array> {
     if (this.#ended.has(pool)) throw new Error('The worker pool has ended')

@@ -1,6 +1,6 @@
 /**
- * The assembled kernel. Run from source, as here, it is assembled anew; in a build, `wat/build.ts` has put its bytes in this
- * module's place.
+ * Returns the assembled kernel. This version runs from source and assembles it. In a build, `wat/build.ts` replaces the
+ * compiled module with one that contains the bytes.
  */
 export async function kernelBinary(): Promise<Uint8Array> {
   const { assembleKernel } = await import('./wat/assemble.ts')

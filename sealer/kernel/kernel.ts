@@ -4,19 +4,22 @@ import { MAX_PAGES, PAGE_BYTES, WORKSPACE_AT, writeTables } from './layout.ts'
 import { WebAssembly, type Memory, type Module } from './webassembly.ts'
 
 /**
- * The hashing kernel: four SHA-256 side by side in WebAssembly SIMD. Nothing here needs Node.
+ * The hashing kernel: four SHA-256 in parallel, in WebAssembly SIMD. Needs no Node API. The parameters are positional
+ * because WebAssembly functions take numbers only.
  *
- * All places are offsets in the memory, from `ROOM_AT` on: the byte before an input is read, and its value does not matter. They need
- * no alignment. Input and output must not overlap. What lies outside the memory throws a WebAssembly.RuntimeError.
+ * All `…At` parameters are offsets in the kernel's memory, from `WORKSPACE_AT` on, without alignment. The byte before
+ * an input is read, but its value does not matter. Input and output must not overlap. An access outside the memory
+ * throws a WebAssembly.RuntimeError.
  */
 export interface Kernel {
-  /** H(00 ‖ entry) of `count` entries of 32 bytes, RFC 9162 § 2.1.1. Writes exactly `count` hashes. */
+  /** Writes H(00 ‖ entry) for `count` entries of 32 bytes (RFC 9162 § 2.1.1). */
   hashLeaves(entriesAt: number, outAt: number, count: number): void
-  /** H(01 ‖ left ‖ right) of `count` pairs of hashes. Writes exactly `count` hashes. */
+  /** Writes H(01 ‖ left ‖ right) for `count` pairs of hashes. */
   hashNodes(childrenAt: number, outAt: number, count: number): void
   /**
-   * The inclusion proofs of leaves `first` to `end` (exclusive) of a stored tile with `width` hashes in row 0 (core/log/tree/tile.ts): for
-   * each, the siblings in rows 0 to `levels` - 1, which the tile must hold, then `aboveBytes` bytes from `aboveAt`.
+   * Writes the inclusion proofs of the leaves `first` to `end` (exclusive) of a stored tile with `width` hashes in row
+   * 0 (core/log/tree/tile.ts). Each proof is the siblings in the rows 0 to `levels` - 1, which the tile must hold, then
+   * `aboveBytes` bytes from `aboveAt`.
    */
   copyProofs(
     tileAt: number,
@@ -28,13 +31,15 @@ export interface Kernel {
     end: number,
     outAt: number,
   ): void
-  /** `count` hashes as items of JSON, each a quote, 64 lowercase digits, a quote and a comma: 67 bytes. */
+  /** Writes `count` hashes as JSON items of 67 bytes: a quote, 64 lowercase hex digits, a quote and a comma. */
   writeItems(hashesAt: number, count: number, outAt: number): void
   /**
-   * As `copyProofs`, in lines. The tile is given as items. Each line is the head, the leaf's item of `entriesAt`, the middle, the
-   * siblings' items, and in place of the last `overlap` bytes of these the tail. The head holds a decimal number whose last digit is
-   * at `digitAt`; it is counted up from line to line, and must not become longer on the way. Answers where the lines end; up to 31
-   * bytes more are written.
+   * As `copyProofs`, but writes lines of text. The tile is given as items. Each line is the head, the leaf's item from
+   * `entriesAt`, the middle, the siblings' items, and the tail, which overwrites the last `overlap` bytes of the
+   * siblings' items.
+   *
+   * The head holds a decimal number whose last digit is at `digitAt`. It is incremented from line to line, and must not
+   * become longer. Returns the offset where the lines end. Up to 31 more bytes are overwritten.
    */
   writeLines(
     tileItemsAt: number,
@@ -58,30 +63,27 @@ export interface Kernel {
 let compiled: Promise<Module> | undefined
 
 /**
- * The compiled kernel; made once. A worker is best sent it: it shares the code that was already optimised. Throws `CONFIG_ERROR`
- * where there is no WebAssembly: Node has it, with SIMD, unless it was started without (`--jitless`).
+ * Returns the compiled kernel. It is compiled once. Send it to workers, because they then share the optimised code.
+ * Throws `CONFIG_ERROR` if there is no WebAssembly: Node has it, with SIMD, unless it was started with `--jitless`.
  */
 export function compileKernel(): Promise<Module> {
-  compiled ??= (async () => {
-    if (WebAssembly === undefined)
-      throw new RegistryError('CONFIG_ERROR', 'The sealing engine needs WebAssembly: start Node without --jitless')
-    return WebAssembly.compile(await kernelBinary())
-  })()
+  compiled ??= (async () => webAssembly().compile(await kernelBinary()))()
   return compiled
 }
 
+/** An instance of the kernel with its own memory. */
 export interface KernelWorkspace {
   readonly kernel: Kernel
-  /** The whole memory. What is worked on lies from `ROOM_AT` to its end. */
+  /** The whole memory. Inputs and outputs are between `WORKSPACE_AT` and its end. */
   readonly bytes: Uint8Array
 }
 
 /**
- * An instance with a memory of its own that has `roomBytes` to work in. Without `hashes` it does all but hashing, which wants tables
- * that take 1.8 ms to make.
+ * Creates an instance with its own memory, which has `workspaceBytes` for inputs and outputs. Without `hashes` the
+ * instance cannot hash: this saves writing its tables, which takes 1.8 ms.
  */
 export function openKernel(module: Module, workspaceBytes: number, hashes = true): KernelWorkspace {
-  const api = WebAssembly as NonNullable<typeof WebAssembly>
+  const api = webAssembly()
   const memory: Memory = new api.Memory({
     initial: Math.ceil((WORKSPACE_AT + workspaceBytes) / PAGE_BYTES),
     maximum: MAX_PAGES,
@@ -89,4 +91,9 @@ export function openKernel(module: Module, workspaceBytes: number, hashes = true
   if (hashes) writeTables(memory.buffer)
   const kernel = new api.Instance(module, { kernel: { memory } }).exports as Kernel
   return { kernel, bytes: new Uint8Array(memory.buffer) }
+}
+
+function webAssembly(): NonNullable<typeof WebAssembly> {
+  if (WebAssembly !== undefined) return WebAssembly
+  throw new RegistryError('CONFIG_ERROR', 'The sealing engine needs WebAssembly: start Node without --jitless')
 }

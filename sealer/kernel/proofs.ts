@@ -7,8 +7,10 @@ import { WORKSPACE_AT } from './layout.ts'
 import type { Module } from './webassembly.ts'
 
 /**
- * How proofs are written. `packed`: per leaf its `levels` + n hashes of 32 bytes from the leaf's sibling to the root, nothing between.
- * `ndjson`: per leaf a line `{"leafIndex":0,"entry":"hex","proof":["hex",…]}`; an event's entry is its txId.
+ * How proofs are encoded.
+ *
+ * - `packed`: for each leaf its hashes of 32 bytes, from the leaf's sibling up to the root, without separators.
+ * - `ndjson`: for each leaf a line `{"leafIndex":0,"entry":"hex","proof":["hex",…]}`. An event's entry is its txId.
  */
 export type ProofFormat = 'packed' | 'ndjson'
 
@@ -17,7 +19,7 @@ const proofBytesOf = ({ first, end, levels, above }: ProofBlock): number =>
   (end - first) * (levels * HASH_BYTES + above.length)
 
 const ascii = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0))
-/** A line: this, the leaf's index, this, the entry's item, this, the proof's items, this. */
+/** The parts of a line. The leaf's index, the entry's item and the proof's items are between them. */
 const LEAF = ascii('{"leafIndex":')
 const ENTRY = ascii(',"entry":')
 const PROOF = ascii('"proof":[')
@@ -27,7 +29,7 @@ const ITEM_BYTES = 2 * HASH_BYTES + 3
 const MAX_HEAD_BYTES = LEAF.length + String(Number.MAX_SAFE_INTEGER).length + ENTRY.length
 const MAX_LINE_BYTES =
   MAX_HEAD_BYTES + ITEM_BYTES + PROOF.length + (TILE_HEIGHT + MAX_PROOF_ITEMS) * ITEM_BYTES + END.length
-/** What copies two vectors at a time reads and writes so much more. */
+/** The copy loops read and write up to two vectors too many. */
 const SLACK_BYTES = 32
 
 const MAX_ABOVE_BYTES = MAX_PROOF_ITEMS * HASH_BYTES
@@ -42,20 +44,23 @@ const TAIL_AT = ENTRY_ITEMS_AT + TILE_WIDTH * ITEM_BYTES
 const OUT_AT = TAIL_AT + MAX_PROOF_ITEMS * ITEM_BYTES + END.length + SLACK_BYTES
 const WORKSPACE_BYTES = OUT_AT + TILE_WIDTH * MAX_LINE_BYTES + SLACK_BYTES - WORKSPACE_AT
 
-/** Throws a RangeError where the block's tile does not hold what the block says, or its parts have lengths that do not fit. */
-function assertHeld({ first, end, entries, tile, levels, above }: ProofBlock): void {
+/**
+ * Throws a RangeError if the block's tile does not hold all leaves and siblings, or if the lengths of its parts do not
+ * match.
+ */
+function assertComplete({ first, end, entries, tile, levels, above }: ProofBlock): void {
   const width = widthOf(tile) ?? 0
   const start = first % TILE_WIDTH
-  const isPlace = Number.isSafeInteger(first) && first >= 0 && end > first && levels >= 0 && levels <= TILE_HEIGHT
-  // Rows are read up to the end of the complete subtree of 2^levels leaves that the block's last leaf lies in.
+  const isValidRange = Number.isSafeInteger(first) && first >= 0 && end > first && levels >= 0 && levels <= TILE_HEIGHT
+  // Rows are read up to the end of the complete subtree of 2^levels leaves that contains the block's last leaf.
   const subtree = 2 ** levels
-  const isHeld = isPlace && Math.ceil((start + end - first) / subtree) * subtree <= width
-  const isEach = entries === undefined || entries.length === (end - first) * HASH_BYTES
-  if (!isHeld || !isEach || above.length % HASH_BYTES !== 0 || above.length > MAX_ABOVE_BYTES)
+  const isHeld = isValidRange && Math.ceil((start + end - first) / subtree) * subtree <= width
+  const hasAllEntries = entries === undefined || entries.length === (end - first) * HASH_BYTES
+  if (!isHeld || !hasAllEntries || above.length % HASH_BYTES !== 0 || above.length > MAX_ABOVE_BYTES)
     throw new RangeError(`A tile of ${width} leaves does not hold the proofs of leaves ${first} to ${end}`)
 }
 
-/** Writes blocks' proofs, in a room of its own that stays in cache: what it answers is a view that the next call overwrites. */
+/** Writes the proofs of blocks, in its own memory, which stays in the CPU's cache. */
 export class ProofWriter {
   readonly #kernel: Kernel
   readonly #bytes: Uint8Array
@@ -68,15 +73,18 @@ export class ProofWriter {
     bytes.set(PROOF, MIDDLE_AT)
   }
 
-  /** All proofs of the block. Throws a RangeError where its tile does not hold them, and for lines without entries. */
+  /**
+   * Writes all proofs of the block. Returns a view that the next call overwrites. Throws a RangeError if the block's
+   * tile does not hold them, and for `ndjson` without entries.
+   */
   write(block: ProofBlock, format: ProofFormat): Uint8Array {
-    assertHeld(block)
+    assertComplete(block)
     this.#bytes.set(block.tile, TILE_AT)
     this.#bytes.set(block.above, ABOVE_AT)
     return this.#bytes.subarray(OUT_AT, format === 'packed' ? this.#writePacked(block) : this.#writeLines(block))
   }
 
-  /** Where the proofs end. */
+  /** Returns the offset where the proofs end. */
   #writePacked(block: ProofBlock): number {
     const { tile, levels, above } = block
     const first = block.first % TILE_WIDTH
@@ -95,12 +103,12 @@ export class ProofWriter {
   }
 
   /**
-   * Each hash becomes text once, though the tile's are in many lines, and the lines are copied together from these texts. Where they
-   * end.
+   * Converts each hash to text once, although a tile's hashes are in many lines, and copies the lines together from
+   * these texts. Returns the offset where the lines end.
    */
   #writeLines(block: ProofBlock): number {
     const { tile, levels, above, entries } = block
-    if (entries === undefined) throw new RangeError('Lines have entries')
+    if (entries === undefined) throw new RangeError('The format ndjson needs the entries of the block')
     this.#bytes.set(entries, ENTRIES_AT)
     this.#kernel.writeItems(TILE_AT, tile.length / HASH_BYTES, TILE_ITEMS_AT)
     this.#kernel.writeItems(ENTRIES_AT, entries.length / HASH_BYTES, ENTRY_ITEMS_AT)
@@ -134,7 +142,7 @@ export class ProofWriter {
     return out
   }
 
-  /** Where the last digit is. */
+  /** Returns the offset of the last digit. */
   #writeHead(leaf: number): number {
     const digits = ascii(String(leaf))
     const end = HEAD_AT + LEAF.length + digits.length
@@ -143,7 +151,10 @@ export class ProofWriter {
     return end - 1
   }
 
-  /** The items above and what ends a line: its length, and how much it takes back of what stands before, which is a comma too many. */
+  /**
+   * Writes the items above the tile and the end of a line. `overlap`: bytes before it that it overwrites, a comma too
+   * many.
+   */
   #writeTail(items: number, levels: number): readonly [bytes: number, overlap: number] {
     this.#kernel.writeItems(ABOVE_AT, items, TAIL_AT)
     const end = TAIL_AT + items * ITEM_BYTES - Math.min(items, 1)

@@ -1,6 +1,6 @@
 /** The constants of SHA-256, FIPS 180-4 § 4.2.2 and § 5.3.3. */
 
-/** K: one word a round. */
+/** K: one word for each round. */
 export const ROUND_CONSTANTS: readonly number[] = [
   0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98,
   0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
@@ -19,7 +19,7 @@ export const INITIAL_STATE: readonly number[] = [
 
 const rotateRight = (x: number, n: number): number => (x >>> n) | (x << (32 - n))
 
-/** The 64 words of a block's message schedule, FIPS 180-4 § 6.2.2 step 1. Requires its first 16. */
+/** The 64 words of a block's message schedule, FIPS 180-4 § 6.2.2 step 1. Requires the first 16. */
 export function messageSchedule(block: readonly number[]): Uint32Array {
   const w = new Uint32Array(64)
   w.set(block)

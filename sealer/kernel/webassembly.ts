@@ -1,13 +1,13 @@
 /**
- * The part of WebAssembly's JavaScript API that the kernel uses. TypeScript describes it in its DOM types only, which say much that is
- * not true of Node, and a `declare global` would clash with them in a browser's project.
+ * The types of the WebAssembly API that the kernel uses. TypeScript has them only in its DOM library, which describes
+ * much that Node does not have. A `declare global` would conflict with it in a browser project.
  */
 
 export interface Memory {
   readonly buffer: ArrayBuffer
 }
 
-/** Opaque; can be sent to a worker, which then shares the compiled code. */
+/** Opaque. Can be sent to a worker, which then shares the compiled code. */
 export interface Module {
   readonly __brand: 'WebAssembly.Module'
 }
@@ -21,5 +21,5 @@ interface Api {
   compile(bytes: Uint8Array): Promise<Module>
 }
 
-/** `undefined` where the program was started without. */
+/** `undefined` if the program was started without WebAssembly. */
 export const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: Api | undefined }

@@ -1,7 +1,10 @@
 import wabt from 'wabt'
 import { kernelText } from './module.ts'
 
-/** Assembles the kernel from its text: some 0.1 s. Only the build and runs from source come here, so `wabt` is no dependency of what ships. */
+/**
+ * Assembles the kernel from its text, in about 0.1 s. Only the build and runs from source need it, so `wabt` is a
+ * development dependency.
+ */
 export async function assembleKernel(): Promise<Uint8Array> {
   const assembler = await wabt()
   const module = assembler.parseWat('kernel.wat', kernelText(), { simd: true, bulk_memory: true })
@@ -13,8 +16,8 @@ export async function assembleKernel(): Promise<Uint8Array> {
 }
 
 /**
- * JavaScript that takes the compiled `binary.ts`'s place: the bytes in base64. So what is published loads without the assembler, a file
- * system or a fetch, in Node, its workers and browsers alike.
+ * The JavaScript that replaces the compiled `binary.ts`: the kernel's bytes in base64. So the published package loads
+ * the kernel without an assembler, a file system or a fetch, in Node, in workers and in browsers.
  */
 export const binarySource = (binary: Uint8Array): string => `// Made by the build from the text of kernel/wat.
 const base64 = '${Buffer.from(binary).toString('base64')}'

@@ -21,15 +21,18 @@ import {
   type Statement,
 } from './expression.ts'
 
-/** SHA-256's compression of four blocks at once, FIPS 180-4 § 6.2.2: locals `a` to `h` are the state, `w0` to `w15` the words. */
+/**
+ * SHA-256's compression of four blocks in parallel (FIPS 180-4 § 6.2.2): locals `a` to `h` are the state, `w0` to `w15`
+ * the words.
+ */
 
 export const STATE = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] as const
 export const WORDS: readonly string[] = Array.from({ length: 16 }, (_, j) => `w${j}`)
 const VECTOR_BYTES = 16
-/** Rounds from the looked-up block in one turn of its loop. 8 and 16 are as fast; 4 is 5 % slower. */
+/** Rounds in one iteration of the loop over a looked-up block. 8 and 16 are equally fast, 4 is 5 % slower. */
 const LOOKED_UP_ROUNDS = 8
 
-/** All locals that the functions of this file use; the caller has `tables`, and `transposed` has its own. */
+/** All locals that the functions of this file use, except `tables`, which the caller declares. */
 export const COMPRESSION_LOCALS: readonly string[] = [
   ...[...STATE, ...STATE.map(saved), 't1', ...WORDS, 'r0', 'r1', 'r2', 'r3', 'u0', 'u1', 'u2', 'u3'].map(
     (name) => `(local $${name} v128)`,
@@ -46,10 +49,10 @@ const bigSigma1 = (e: Expr): Expr => xor(rotateRight(e, 6), rotateRight(e, 11), 
 const smallSigma0 = (w: Expr): Expr => xor(rotateRight(w, 7), rotateRight(w, 18), shiftRight(w, 3))
 const smallSigma1 = (w: Expr): Expr => xor(rotateRight(w, 17), rotateRight(w, 19), shiftRight(w, 10))
 const choose = (e: Expr, f: Expr, g: Expr): Expr => select(e, f, g)
-/** Where a and c agree it is a, where they differ b decides. */
+/** If the bits of a and c are equal, the majority is a. If they differ, it is b. */
 const majority = (a: Expr, b: Expr, c: Expr): Expr => select(xor(a, c), b, a)
 
-/** Round t. Instead of moving eight values along, each round names them one further. */
+/** Round t. Instead of moving eight values, each round uses the locals under shifted names. */
 function round(t: number, wordPlusConstant: Expr): readonly Statement[] {
   const name = (i: number): string => STATE[(i - (t % 8) + 8) % 8] as string
   const value = (i: number): Expr => get(name(i))
@@ -61,7 +64,7 @@ function round(t: number, wordPlusConstant: Expr): readonly Statement[] {
   ]
 }
 
-/** Word t of the schedule takes the place of word t - 16. */
+/** Word t of the schedule replaces word t - 16. */
 const scheduleWord = (j: number): Statement => {
   const word = (i: number): Expr => get(`w${(j + i) % 16}`)
   return set(`w${j}`, add(add(word(0), smallSigma0(word(1))), add(word(9), smallSigma1(word(14)))))
@@ -77,9 +80,9 @@ function initialWord(i: number): Expr {
 }
 
 /**
- * 64 rounds over the block in `w0` to `w15`. The first 16 stand one after the other, the rest are three turns of a loop that makes
- * each word right before its round: with the words in locals that beat a schedule written to memory first by 7 % (nodes) and 15 %
- * (leaves) on an AMD EPYC. `constants`: words that are the same in every message of this kind.
+ * 64 rounds over the block in `w0` to `w15`. The first 16 are unrolled, the others are three iterations of a loop that
+ * computes each word right before its round. Words in locals were 7 % (nodes) and 15 % (leaves) faster than a schedule
+ * written to memory first, on an AMD EPYC. `constants`: words that are the same in every message of this kind.
  */
 export const compressBlock = (constants: ReadonlyMap<number, number> = new Map()): readonly Statement[] => [
   ...WORDS.flatMap((word, t) => {
@@ -104,8 +107,8 @@ function roundConstant(from: Expr, t: number): Expr {
 }
 
 /**
- * 64 rounds over the second blocks of four nodes, whose schedules (with K added) are rows of a table, chosen by one byte each.
- * `lastBytes`: the offsets of these bytes from `input`.
+ * 64 rounds over the second blocks of four nodes. Their schedules (with K added) are rows of a table, selected by one
+ * byte each. `lastBytes`: the offsets of these bytes from `input`.
  */
 export const compressLookedUp = (input: string, lastBytes: readonly [number, number, number, number]) => [
   ...lastBytes.map((offset, lane) =>
@@ -131,7 +134,10 @@ export const compressLookedUp = (input: string, lastBytes: readonly [number, num
   ),
 ]
 
-/** Four vectors with the words of one message each to four vectors with one word of all messages each, or back. */
+/**
+ * Transposes four vectors with the words of one message each to four vectors with one word of all messages each, or
+ * back.
+ */
 export function transpose(
   row: (lane: number) => Expr,
   column: (word: number, value: Expr) => Statement,

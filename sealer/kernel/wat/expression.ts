@@ -1,11 +1,11 @@
 /**
- * The words in which the kernel's WebAssembly text is written: each makes one folded expression or statement of WAT. Vectors are
- * four 32-bit words, one of each of the four messages that are hashed side by side (the lanes).
+ * Builds the kernel's WebAssembly text (WAT): each function returns one folded expression or statement. A vector has
+ * four 32-bit words (lanes), one of each of the four messages that are hashed in parallel.
  */
 
-/** WAT that leaves one value. */
+/** WAT that leaves one value on the stack. */
 export type Expr = string
-/** WAT that leaves none: one line of the module's text. */
+/** WAT that leaves no value: one line of the module's text. */
 export type Statement = string
 
 export const get = (name: string): Expr => `(local.get $${name})`
@@ -18,7 +18,7 @@ export const intShiftLeft = (a: Expr, bits: number): Expr => `(i32.shl ${a} ${in
 export const intShiftRight = (a: Expr, bits: number): Expr => `(i32.shr_u ${a} ${int(bits)})`
 export const advance = (name: string, bytes: number): Statement => set(name, intAdd(get(name), int(bytes)))
 
-/** Beginning at `address + offset`, which need not be aligned. */
+/** Loads from `address + offset`, which need not be aligned. */
 export const load = (address: Expr, offset = 0): Expr => `(v128.load offset=${offset} ${address})`
 export const store = (address: Expr, offset: number, value: Expr): Statement =>
   `(v128.store offset=${offset} ${address} ${value})`
@@ -40,18 +40,18 @@ export const shiftRight = (x: Expr, bits: number): Expr => `(i32x4.shr_u ${x} ${
 export const shiftLeft = (x: Expr, bits: number): Expr => `(i32x4.shl ${x} ${int(bits)})`
 /** WebAssembly has no rotation of vectors. */
 export const rotateRight = (x: Expr, bits: number): Expr => or(shiftRight(x, bits), shiftLeft(x, 32 - bits))
-/** Bit by bit: `ones` where the mask has a 1, else `zeros`. */
+/** For each bit: `ones` if the mask has a 1, else `zeros`. */
 export const select = (mask: Expr, ones: Expr, zeros: Expr): Expr => `(v128.bitselect ${ones} ${zeros} ${mask})`
 
-/** Words of bytes: SHA-256 is big-endian, WebAssembly little-endian. */
+/** Swaps the bytes of each word: SHA-256 is big-endian, WebAssembly little-endian. */
 export const swapBytes = (x: Expr): Expr =>
   `(i8x16.swizzle ${x} (v128.const i8x16 3 2 1 0 7 6 5 4 11 10 9 8 15 14 13 12))`
 
-/** Four words of two vectors, by number: 0 to 3 are those of `x`, 4 to 7 those of `y`. */
+/** Picks four words of two vectors by number: 0 to 3 are those of `x`, 4 to 7 those of `y`. */
 export const pick = (x: Expr, y: Expr, words: readonly [number, number, number, number]): Expr =>
   `(i8x16.shuffle ${words.map((word) => [0, 1, 2, 3].map((byte) => word * 4 + byte).join(' ')).join(' ')} ${x} ${y})`
 
-/** Repeats the body while what it leaves last is not 0. */
+/** Repeats the body while the condition is not 0. */
 export const loop = (label: string, body: readonly Statement[], condition: Expr): readonly Statement[] => [
   `(loop $${label}`,
   ...body.map((line) => `  ${line}`),

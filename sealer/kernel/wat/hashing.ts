@@ -31,13 +31,16 @@ import {
   type Statement,
 } from './expression.ts'
 
-/** RFC 9162 § 2.1.1: leaves H(00 ‖ entry) and nodes H(01 ‖ left ‖ right), in groups of four, and any number of them exactly. */
+/**
+ * Hashes leaves H(00 ‖ entry) and nodes H(01 ‖ left ‖ right) (RFC 9162 § 2.1.1): any number of them, in groups of four.
+ */
 
 const HASH_BYTES = 32
 
 /**
- * Words 4·quarter to 4·quarter + 3 of four messages that lie `stride` bytes apart. A message begins one byte before its input: so the
- * prefix needs no shifting, only the first byte of word 0 is another's and replaced.
+ * Loads the words 4·quarter to 4·quarter + 3 of four messages that are `stride` bytes apart. A message starts one byte
+ * before its input, so nothing has to be shifted for the prefix. The byte there belongs to something else, and is
+ * replaced by the prefix.
  */
 const loadWords = (quarter: number, stride: number): readonly Statement[] =>
   transpose(
@@ -51,7 +54,7 @@ const loadWords = (quarter: number, stride: number): readonly Statement[] =>
 const setPrefix = (prefix: number): Statement =>
   set('w0', or(and(get('w0'), splat(0x00_ff_ff_ff)), splat(prefix << 24)))
 
-/** One byte of each message at the top of its lane, then the padding's 1 bit: the word that ends a message. */
+/** The word that ends a message: its last byte at the top of the lane, then the padding's 1 bit. */
 const lastWord = (offset: number, stride: number): Expr => {
   let lanes: Expr = `(i32x4.splat ${loadByte(get('input'), offset)})`
   for (let lane = 1; lane < LANES; lane++)
@@ -70,7 +73,7 @@ const storeHashes: readonly Statement[] = [
   ...storeHalf(['e', 'f', 'g', 'h'], 16),
 ]
 
-/** 33 bytes: one block. Words 9 to 14 are padding, 15 the length in bits. */
+/** A leaf's message has 33 bytes, one block. Words 9 to 14 are padding, word 15 is the length in bits. */
 const leafPadding = new Map([
   [9, 0],
   [10, 0],
@@ -132,8 +135,8 @@ const groups = (name: string, inputBytes: number, body: readonly Statement[]): r
 ]
 
 /**
- * Exactly `count` hashes: whole groups in place, a last one of fewer through the scratch. So nothing is read or written
- * past the ends but the one byte before the input.
+ * Exactly `count` hashes: complete groups in place, an incomplete last group through the scratch memory. So nothing is
+ * read or written outside input and output, except the byte before the input.
  */
 const exactly = (name: string, inputBytes: number): readonly Statement[] => {
   const scratch = (offset: number): Expr => intAdd('(global.get $scratch)', int(offset))

@@ -3,7 +3,7 @@ import { int, type Statement } from './expression.ts'
 import { hashingFunctions } from './hashing.ts'
 import { proofFunctions } from './proofs.ts'
 
-/** The kernel's WebAssembly text. The memory is imported: whoever makes it writes the tables, and chooses its size. */
+/** The kernel's WebAssembly text. The memory is imported: its creator writes the tables and chooses the size. */
 export function kernelText(): string {
   const module: readonly Statement[] = [
     '(module',

@@ -1,16 +1,16 @@
 import { and, get, int, intAdd, intShiftLeft, load, loop, set, store, type Expr, type Statement } from './expression.ts'
 
 /**
- * Inclusion proofs of a tile's leaves: for each the siblings in the tile's rows `0` to `levels - 1`, then what is above, the same for
- * all of them. As hashes, or as the lines of text that sealer/kernel/proofs.ts describes.
+ * Writes the inclusion proofs of a tile's leaves: the siblings in the tile's rows `0` to `levels - 1`, then the hashes
+ * above the tile, which are the same for all leaves. As hashes, or as lines of text (sealer/kernel/proofs.ts).
  */
 
 const HASH_BYTES = 32
-/** A hash as an item of JSON: two quotes, 64 digits, a comma. */
+/** A hash as a JSON item: two quotes, 64 digits, a comma. */
 const ITEM_BYTES = 67
 const VECTOR_BYTES = 16
 
-/** Copies `bytes`, rounded up to whole steps, and advances `out` by exactly as many as there are. */
+/** Copies `bytes`, rounded up to whole steps, and advances `out` by exactly `bytes`. */
 const copyRounded = (label: string, from: Expr, bytes: Expr, step: number): readonly Statement[] => [
   set('from', from),
   set('to', get('out')),
@@ -31,7 +31,7 @@ const copyRounded = (label: string, from: Expr, bytes: Expr, step: number): read
   ')',
 ]
 
-/** Copies the bytes of one item of `items`, whatever their number, exactly: the last vector may overlap the one before. */
+/** Copies exactly the bytes of one item. The last vector may overlap the one before. */
 const copyItem = (from: Expr, bytes: number): readonly Statement[] => [
   set('from', from),
   ...Array.from({ length: Math.ceil(bytes / VECTOR_BYTES) }, (_, i) => {
@@ -41,7 +41,7 @@ const copyItem = (from: Expr, bytes: number): readonly Statement[] => [
   set('out', intAdd(get('out'), int(bytes))),
 ]
 
-/** The siblings of `leaf`: items of the tile at `tile`, whose row 0 has `width`. */
+/** Copies the siblings of `leaf`: items of the tile at `tile`, whose row 0 has `width` items. */
 const copySiblings = (bytes: number): readonly Statement[] => [
   set('row', get('tile')),
   set('rowWidth', get('width')),
@@ -68,7 +68,7 @@ function times(factor: number, value: Expr): Expr {
   return factor === HASH_BYTES ? intShiftLeft(value, 5) : `(i32.mul ${value} ${int(factor)})`
 }
 
-/** The body for each leaf from `leaf` to `end` (exclusive). */
+/** Repeats the body for each leaf from `leaf` to `end` (exclusive). */
 const eachLeaf = (body: readonly Statement[]): readonly Statement[] => [
   '(block $done',
   ...loop(
@@ -97,7 +97,7 @@ const [QUOTE = 0, COMMA = 0, ZERO = 0, NINE = 0] = ascii('",09')
 
 const constant = (bytes: readonly number[]): Expr => `(v128.const i8x16 ${bytes.join(' ')})`
 const digits = (nibbles: Expr): Expr => `(i8x16.swizzle ${constant(ascii('0123456789abcdef'))} ${nibbles})`
-/** Byte for byte from the high and the low digits, from byte `first` of them on. */
+/** Interleaves the high and the low digits, from byte `first` on. */
 const interleave = (first: number): Expr =>
   `(i8x16.shuffle ${Array.from({ length: 8 }, (_, i) => `${first + i} ${16 + first + i}`).join(' ')} ${get('high')} ${get('low')})`
 
@@ -128,7 +128,7 @@ const writeItems: readonly Statement[] = [
   ')',
 ]
 
-/** Adds one to the decimal number whose last digit `digit` points to. It must not become longer. */
+/** Increments the decimal number whose last digit `digit` points to. It must not become longer. */
 const countUp: readonly Statement[] = [
   set('from', get('digit')),
   ...loop(
