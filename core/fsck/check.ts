@@ -1,37 +1,37 @@
-import { decodeUtf8 } from '../bytes.ts'
 import type { Entry, Key, Range, RecordStore } from '../ports.ts'
+import { decodeRecord } from '../store/record-codec.ts'
 
 /** What a difference is about. */
 export type DifferenceKind =
-  /** The log's identity or keys. */
+  /** The identity of the log, or one of its keys. */
   | 'identity'
-  /** A log entry: its opening or its index. */
+  /** A log entry: its opening or its position. */
   | 'entry'
   | 'tile'
   | 'batch'
-  /** The tree's head, or what was signed last. */
+  /** The tree's head, or the tree that was signed last. */
   | 'head'
   | 'checkpoint'
   | 'stamp'
   | 'anchor'
-  /** An event: its opening, txId or place in its history. */
+  /** An event: its opening, its txId or its version. */
   | 'event'
-  /** An evidence's record against its history. */
+  /** An evidence's record, compared with its history. */
   | 'evidence'
   | 'file'
   | 'category'
   | 'source system'
-  /** A record that must lead to another one. */
+  /** A record that must refer to another one. */
   | 'index'
   | 'counter'
-  /** A stored file's bytes. */
+  /** The bytes of a stored file. */
   | 'blob'
-  /** A key of no known family. */
+  /** A key that belongs to no family. */
   | 'unknown'
 
 export interface Difference {
   readonly kind: DifferenceKind
-  /** The record, or `log/POSITION`, or `blob/ID`. */
+  /** The record's key, or `log/POSITION`, or `blob/ID`. */
   readonly key: string
   readonly message: string
 }
@@ -40,24 +40,25 @@ export type FsckStage = 'log' | 'evidences' | 'indexes' | 'blobs'
 
 export interface FsckProgress {
   readonly stage: FsckStage
-  /** Entries, events, records or files looked at in this stage. */
+  /** How many entries, events, records or files were checked so far in this stage. */
   readonly done: number
 }
 
 export interface FsckHandlers {
   readonly onDifference?: (difference: Difference) => void
   readonly onProgress?: (progress: FsckProgress) => void
+  /** Stops the check: `fsck` throws the signal's reason. */
   readonly signal?: AbortSignal
 }
 
-/** Records read together. */
-const PAGE = 128
+/** Records that are read together. */
+const PAGE_RECORDS = 128
 
-/** Where the checks of one run write what they find. */
+/** The records that are checked in one run, and the differences and progress that it reports. */
 export class Check {
   readonly records: RecordStore
   readonly #handlers: FsckHandlers
-  readonly #done = new Map<FsckStage, number>()
+  readonly #done = { log: 0, evidences: 0, indexes: 0, blobs: 0 }
   #differences = 0
 
   constructor(records: RecordStore, handlers: FsckHandlers) {
@@ -69,69 +70,60 @@ export class Check {
     return this.#differences
   }
 
-  doneIn(stage: FsckStage): number {
-    return this.#done.get(stage) ?? 0
+  get done(): Readonly<Record<FsckStage, number>> {
+    return { ...this.#done }
   }
 
-  differ(kind: DifferenceKind, key: string, message: string): void {
+  report(kind: DifferenceKind, key: string, message: string): void {
     this.#differences += 1
     this.#handlers.onDifference?.({ kind, key, message })
   }
 
-  /** A difference unless it holds. */
+  /** Reports a difference if `holds` is false. */
   expect(holds: boolean, kind: DifferenceKind, key: string, message: string): void {
-    if (!holds) this.differ(kind, key, message)
+    if (!holds) this.report(kind, key, message)
   }
 
-  /** Whatever a damaged record makes its check throw is a difference of that record; `undefined` then. */
+  /** Runs `read`, and reports anything that it throws as a difference of this record. Returns `undefined` in that case. */
   guard<T>(kind: DifferenceKind, key: string, read: () => T): T | undefined {
     try {
       return read()
     } catch (error) {
-      this.differ(kind, key, `It cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+      this.report(kind, key, `It cannot be read: ${error instanceof Error ? error.message : String(error)}`)
       return undefined
     }
   }
 
-  /** So much more was done in a stage. Throws the signal's reason when aborted. */
+  /** Adds `count` to what was checked in a stage. Throws the reason of an aborted signal. */
   progress(stage: FsckStage, count: number): void {
     this.#handlers.signal?.throwIfAborted()
-    const done = this.doneIn(stage) + count
-    this.#done.set(stage, done)
-    this.#handlers.onProgress?.({ stage, done })
+    this.#done[stage] += count
+    this.#handlers.onProgress?.({ stage, done: this.#done[stage] })
   }
 
-  /** A range in pages, so that what its records lead to is read together. */
+  /** Lists a range in pages, so that the records which a page refers to can be read together. */
   async *pages(range: Range): AsyncGenerator<readonly Entry[], void, undefined> {
     let page: Entry[] = []
     for await (const entry of this.records.list(range)) {
       page.push(entry)
-      if (page.length === PAGE) {
-        yield page
-        page = []
-      }
+      if (page.length < PAGE_RECORDS) continue
+      yield page
+      page = []
     }
     if (page.length > 0) yield page
   }
 
-  async one(key: Key): Promise<Entry | undefined> {
+  async get(key: Key): Promise<Entry | undefined> {
     const [entry] = await this.records.get([key])
     return entry
   }
 
-  /** A record as JSON, `undefined` where it is not there or (which is a difference) cannot be read. */
-  async read<T>(kind: DifferenceKind, key: Key): Promise<T | undefined> {
-    return this.decode<T>(kind, await this.one(key))
+  /** Reads and decodes a record; `undefined` if it is missing, or cannot be decoded, which is reported. */
+  async read<T extends object>(kind: DifferenceKind, key: Key): Promise<T | undefined> {
+    return this.decode<T>(kind, await this.get(key))
   }
 
-  decode<T>(kind: DifferenceKind, entry: Entry | undefined): T | undefined {
-    return entry && this.guard(kind, entry.key, () => jsonOf<T>(entry))
+  decode<T extends object>(kind: DifferenceKind, entry: Entry | undefined): T | undefined {
+    return entry && this.guard(kind, entry.key, () => decodeRecord<T>(entry))
   }
-}
-
-/** Believes that the record has the members that it was written with: what it lacks shows in what is checked, or throws. */
-export function jsonOf<T>(entry: Entry): T {
-  const value: unknown = JSON.parse(decodeUtf8(entry.value))
-  if (typeof value !== 'object' || value === null) throw new TypeError('it is no JSON object')
-  return value as T
 }

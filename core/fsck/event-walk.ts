@@ -1,9 +1,9 @@
-import { keys } from '../store/keys.ts'
 import type { Entry } from '../ports.ts'
-import type { Check } from './check.ts'
 import { partsOfKey } from '../store/key.ts'
+import { keys } from '../store/keys.ts'
+import type { Check } from './check.ts'
 
-/** Events in pages, grouped by their evidence as they are asked for. */
+/** Reads all events in the order of their keys, which is by evidence and then by version. */
 export class EventWalk {
   readonly #check: Check
   readonly #pages: AsyncIterator<readonly Entry[]>
@@ -15,27 +15,27 @@ export class EventWalk {
     this.#pages = check.pages(keys.allEvents())
   }
 
-  /** Events before this evidence's belong to none that is there. */
-  async skipTo(id: string | undefined): Promise<void> {
+  /** Skips events before those of this evidence (`undefined`: all), and reports them: their evidence is missing. */
+  async skipTo(evidenceId: string | undefined): Promise<void> {
     for (;;) {
       const entry = await this.#peek()
-      if (entry === undefined || (id !== undefined && idOf(entry) >= id)) return
-      this.#check.differ('event', entry.key, 'The evidence of this event is missing')
+      if (entry === undefined || (evidenceId !== undefined && evidenceIdOf(entry) >= evidenceId)) return
+      this.#check.report('event', entry.key, 'The evidence of this event is missing')
       this.#at += 1
     }
   }
 
-  /** The events of an evidence that stands next, a page's worth at a time. */
-  async *of(id: string): AsyncGenerator<readonly Entry[], void, undefined> {
+  /** The events of the evidence that comes next, at most a page at a time. */
+  async *eventsOf(evidenceId: string): AsyncGenerator<readonly Entry[], void, undefined> {
     for (;;) {
-      const group: Entry[] = []
-      for (let entry = await this.#peek(); entry !== undefined && idOf(entry) === id;) {
-        group.push(entry)
+      const events: Entry[] = []
+      for (let entry = await this.#peek(); entry !== undefined && evidenceIdOf(entry) === evidenceId;) {
+        events.push(entry)
         this.#at += 1
         entry = this.#page[this.#at]
       }
-      if (group.length === 0) return
-      yield group
+      if (events.length === 0) return
+      yield events
     }
   }
 
@@ -49,4 +49,4 @@ export class EventWalk {
   }
 }
 
-const idOf = ({ key }: Entry): string => partsOfKey(key)[1] ?? ''
+const evidenceIdOf = ({ key }: Entry): string => partsOfKey(key)[1] ?? ''

@@ -1,38 +1,50 @@
 import type { BlobStore, RecordStore, SignedHead } from '../ports.ts'
+import { checkAttestations } from './attestations.ts'
 import { checkBlobs } from './blobs.ts'
 import { checkCompanies } from './categories.ts'
 import { Check, type FsckHandlers, type FsckStage } from './check.ts'
 import { checkEvidences } from './evidences.ts'
 import { checkIndexes } from './indexes.ts'
 import { checkIdentity, checkLog } from './log.ts'
-import { checkAttestations } from './attestations.ts'
 
 export type { Difference, DifferenceKind, FsckHandlers, FsckProgress, FsckStage } from './check.ts'
 
 export interface FsckStores {
   readonly records: RecordStore
-  /** With it, every file's bytes are read and hashed again. */
+  /** If given, the bytes of every file are read and hashed again. */
   readonly blobs?: BlobStore
-  /** The root secret. With it, the log's keys are derived again. */
+  /** The root secret. If given, the checkpoint keys are derived again. */
   readonly secret?: Uint8Array
-  /** What was signed last. With it, a store that was set back is named. */
+  /** The tree that was signed last. If given, a store that was set back is reported. */
   readonly signedHead?: SignedHead
 }
 
 export interface FsckReport {
+  /** How many differences were reported to `onDifference`. */
   readonly differences: number
-  /** What was looked at in each stage. */
+  /** How many entries, events, records or files were checked in each stage. */
   readonly done: Readonly<Record<FsckStage, number>>
 }
 
 /**
- * Derives everything that can be derived from the records again, and names what differs: each txId from its values and salts, each leaf, tile and
- * root from the log's entries, batches, checkpoint signatures, stamps and anchors against them, each evidence's record against
- * its history, every index, listing and counter, and with `blobs` the bytes of every file. Reads only, in bounded memory
- * (the ids of categories and source systems apart).
+ * Checks a store: computes everything that can be computed again from the records, and reports every record that differs.
+ * It checks:
  *
- * Nobody may write meanwhile: what is half seen would be named. It says nothing about whether the stamps' tokens are good: that
- * is `verifyTimestamp`. Throws what the stores throw.
+ * - each txId against the values and salts of its event,
+ * - each leaf, tile and root against the entries of the log,
+ * - batches, checkpoint signatures, stamps and anchors against the roots,
+ * - each evidence's record against its history,
+ * - every index, listing and counter,
+ * - with `blobs`, the bytes of every file.
+ *
+ * It only reads, in bounded memory, except that it holds the ids of all categories and source systems. The store must not
+ * be written to at the same time, or correct records may be reported. It does not verify the tokens of stamps: use
+ * `verifyTimestamp` for that.
+ *
+ * @param handlers Called for each difference and for progress. Their `signal` stops the check.
+ * @throws what the stores throw, and the reason of an aborted `signal`.
+ * @example
+ * const { differences } = await fsck({ records, blobs }, { onDifference: (difference) => console.log(difference) })
  */
 export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Promise<FsckReport> {
   const check = new Check(stores.records, handlers)
@@ -43,7 +55,5 @@ export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Pro
   await checkCompanies(check)
   await checkIndexes(check)
   if (stores.blobs !== undefined) await checkBlobs(check, stores.blobs)
-  const stages: readonly FsckStage[] = ['log', 'evidences', 'indexes', 'blobs']
-  const done = Object.fromEntries(stages.map((stage) => [stage, check.doneIn(stage)])) as FsckReport['done']
-  return { differences: check.differences, done }
+  return { differences: check.differences, done: check.done }
 }

@@ -1,35 +1,33 @@
 import { equalBytes, fromHex, toHex } from '../bytes.ts'
-import { keys } from '../store/keys.ts'
-import { logKeys } from '../log/keys.ts'
-import { verifyCheckpoint } from '../log/checkpoint.ts'
 import { entryOf, kindOf, verifyKeyChain } from '../commitment/log-entry.ts'
+import { logKeys } from '../log/keys.ts'
 import { createNoteSigner } from '../log/note.ts'
-import type {
-  BatchIndexRecord,
-  BatchRecord,
-  CheckpointRecord,
-  LogIdentityRecord,
-  TreeHeadRecord,
-} from '../log/records.ts'
-import type { Entry, SignedHead } from '../ports.ts'
-import { decodeTransaction } from '../registry/event/event.ts'
-import type { EventRecord } from '../store/records.ts'
-import { deriveSecret } from '../secrets.ts'
+import type { LogIdentityRecord, TreeHeadRecord } from '../log/records.ts'
 import { TreeAccumulator } from '../log/tree/accumulator.ts'
 import { HASH_BYTES, leafHash } from '../log/tree/hasher.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
+import type { Key, SignedHead } from '../ports.ts'
+import { decodeTransaction } from '../registry/event/event.ts'
+import { deriveSecret } from '../secrets.ts'
+import { keys } from '../store/keys.ts'
+import type { EventRecord } from '../store/records.ts'
+import { BatchCheck, type CheckpointKey } from './batches.ts'
 import type { Check } from './check.ts'
 import { TileCheck } from './tiles.ts'
 
-/** Checks the log from its entries up: openings, tiles, roots, batches and their checkpoints. */
+/** Checks the log from its entries up: openings, tiles, roots, and with `BatchCheck` batches and their checkpoints. */
 
-interface LogKeyPlace {
-  readonly position: number
-  readonly vkey: string
+/** What the rest of the check needs to know of the log's identity. */
+export interface CheckedIdentity {
+  readonly origin: string
+  readonly keys: readonly CheckpointKey[]
 }
 
-/** Answers the log's origin, `undefined` where that is not known. */
-export async function checkIdentity(check: Check, secret: Uint8Array | undefined): Promise<KnownLog | undefined> {
+/** Checks the log's identity and its keys. Returns `undefined` if there is no identity that can be read. */
+export async function checkIdentity(
+  check: Check,
+  secret: Uint8Array | undefined,
+): Promise<CheckedIdentity | undefined> {
   const key = logKeys.identity()
   const record = await check.read<LogIdentityRecord>('identity', key)
   if (record === undefined) {
@@ -37,207 +35,136 @@ export async function checkIdentity(check: Check, secret: Uint8Array | undefined
     check.expect(size === 0, 'identity', key, 'The log has entries, but the record of its identity is missing')
     return undefined
   }
-  const openings = await check.records.get(record.keys.map(({ entry }) => logKeys.controlOpening(entry)))
+  await checkKeyOpenings(check, record)
+  if (secret !== undefined) checkSecret(check, record, secret)
+  return { origin: record.origin, keys: await checkKeyPositions(check, record) }
+}
+
+async function checkKeyOpenings(check: Check, { origin, keys: keyRecords }: LogIdentityRecord): Promise<void> {
+  const key = logKeys.identity()
+  const openings = await check.records.get(keyRecords.map(({ entry }) => logKeys.controlOpening(entry)))
   check.guard('identity', key, () => {
     const chain = verifyKeyChain(openings.map((entry) => entry?.value ?? new Uint8Array()))
-    const same = chain.every(({ log, vkey }, i) => log === record.origin && vkey === record.keys[i]?.vkey)
-    check.expect(same, 'identity', key, 'It names other keys than the log holds')
+    const isSame = chain.every(({ log, vkey }, i) => log === origin && vkey === keyRecords[i]?.vkey)
+    check.expect(isSame, 'identity', key, 'Its keys are not the keys in the log')
   })
-  if (secret !== undefined) checkSecret(check, record, secret)
-  const positions = await check.records.positionsOf(
-    record.keys.map(({ entry }) => fromHex(entry) ?? new Uint8Array(32)),
-  )
-  const places = positions.map((position, i) => ({ position: position ?? Infinity, vkey: record.keys[i]?.vkey ?? '' }))
-  check.expect(
-    places.every(({ position }, i) => position < Infinity && (i > 0 || position === 0)),
-    'identity',
-    key,
-    'A key is not in the log where it must be: the first is entry 0',
-  )
-  return { origin: record.origin, keys: places }
 }
 
-export interface KnownLog {
-  readonly origin: string
-  readonly keys: readonly LogKeyPlace[]
-}
-
-function checkSecret(check: Check, { origin, keys: known }: LogIdentityRecord, secret: Uint8Array): void {
-  for (const { generation, vkey } of known) {
+function checkSecret(check: Check, { origin, keys: keyRecords }: LogIdentityRecord, secret: Uint8Array): void {
+  for (const { generation, vkey } of keyRecords) {
     const { verifierKey } = createNoteSigner(origin, deriveSecret(secret, `checkpoint-key/${generation}`))
-    check.expect(verifierKey === vkey, 'identity', logKeys.identity(), `The secret does not make its key ${generation}`)
+    const message = `Its key ${generation} is not derived from the secret`
+    check.expect(verifierKey === vkey, 'identity', logKeys.identity(), message)
   }
 }
 
-/** Re-derives leaves, tiles and roots from the log's entries, and looks at every opening. */
-export async function checkLog(check: Check, log: KnownLog | undefined, signed: SignedHead | undefined): Promise<void> {
+async function checkKeyPositions(check: Check, record: LogIdentityRecord): Promise<readonly CheckpointKey[]> {
+  const entries = record.keys.map(({ entry }) => fromHex(entry) ?? new Uint8Array(HASH_BYTES))
+  const positions = await check.records.positionsOf(entries)
+  check.expect(
+    positions.every((position, i) => position !== undefined && (i > 0 || position === 0)),
+    'identity',
+    logKeys.identity(),
+    'A key is missing in the log, or the first key is not entry 0',
+  )
+  return record.keys.map(({ vkey }, i) => ({ position: positions[i] ?? Infinity, verifierKey: vkey }))
+}
+
+/** Computes leaves, tiles and roots again from the entries of the log, and checks every opening. */
+export async function checkLog(
+  check: Check,
+  identity: CheckedIdentity | undefined,
+  signed: SignedHead | undefined,
+): Promise<void> {
   const logSize = await check.records.logSize()
   const head = await check.read<TreeHeadRecord>('head', logKeys.treeHead())
   const sealedSize = Math.min(head?.size ?? 0, logSize)
   check.expect((head?.size ?? 0) <= logSize, 'head', logKeys.treeHead(), 'More entries are sealed than the log has')
   const [tree, tiles] = [new TreeAccumulator(), new TileCheck(check)]
-  const batches = new BatchCheck(check, log)
-  await batches.start()
-  for (let at = 0; at < logSize; at += TILE_WIDTH) {
-    const entries = split(await check.records.readLog(at, TILE_WIDTH))
-    await checkOpenings(check, at, entries)
-    for (const entry of entries) {
-      if (tree.size === sealedSize) break
+  const batches = await BatchCheck.start(check, identity?.keys ?? [])
+  for (let start = 0; start < logSize; start += TILE_WIDTH) {
+    const entries = splitEntries(await check.records.readLog(start, TILE_WIDTH))
+    await checkOpenings(check, start, entries)
+    for (const entry of entries.slice(0, Math.max(0, sealedSize - start))) {
       const leaf = leafHash(entry)
       tree.add(leaf)
       tiles.add(leaf)
-      await batches.at(tree)
+      await batches.compare(tree)
       if (signed?.size === tree.size)
-        check.expect(equalBytes(signed.root, tree.root()), 'head', 'signed head', 'Another root was signed at its size')
+        check.expect(
+          equalBytes(signed.root, tree.root()),
+          'head',
+          'signed head',
+          'The signed root of this size differs',
+        )
     }
     await tiles.compare()
     check.progress('log', entries.length)
   }
   await tiles.finish(sealedSize)
   await batches.finish(head)
-  check.expect(
-    (signed?.size ?? 0) <= sealedSize,
-    'head',
-    'signed head',
-    `A checkpoint of ${signed?.size} entries was signed, ${sealedSize} are sealed`,
-  )
+  const message = `A checkpoint of ${signed?.size} entries was signed, but only ${sealedSize} are sealed`
+  check.expect((signed?.size ?? 0) <= sealedSize, 'head', 'signed head', message)
 }
 
-function split(packed: Uint8Array): Uint8Array[] {
+function splitEntries(packed: Uint8Array): readonly Uint8Array[] {
   const entries: Uint8Array[] = []
   for (let at = 0; at < packed.length; at += HASH_BYTES) entries.push(packed.subarray(at, at + HASH_BYTES))
   return entries
 }
 
-/** Each entry is where the index says, and the hash of an opening whose event is there. */
+/** An event that a log entry refers to. */
+interface EventReference {
+  readonly txId: string
+  readonly eventKey: Key
+  readonly transactionKey: Key
+}
+
+/** Checks that each entry has the position in the index, and is the hash of an opening. Then checks the events. */
 async function checkOpenings(check: Check, start: number, entries: readonly Uint8Array[]): Promise<void> {
   const names = entries.map(toHex)
-  const [positions, transactions, others] = await Promise.all([
+  const [positions, transactions, controls] = await Promise.all([
     check.records.positionsOf(entries),
     check.records.get(names.map(keys.transaction)),
     check.records.get(names.map(logKeys.controlOpening)),
   ])
-  const events: { readonly name: string; readonly key: string; readonly evidenceKey: string }[] = []
+  const events: EventReference[] = []
   for (const [i, entry] of entries.entries()) {
-    const at = `log/${start + i}`
-    check.expect(positions[i] === start + i, 'entry', at, `The index has it at ${positions[i]}`)
-    const name = names[i] as string
-    const transaction = transactions[i]
-    const stored = transaction?.value ?? others[i]?.value
-    if (stored === undefined) check.differ('entry', at, `The opening of ${name} is missing`)
-    else if (transaction === undefined) checkOther(check, at, entry, stored)
-    else {
-      const event = check.guard('entry', transaction.key, () => decodeTransaction(transaction.value))
-      if (event === undefined) continue
-      const holds = equalBytes(entryOf(event.opening), entry) && kindOf(event.opening) === 'event'
-      check.expect(holds, 'entry', transaction.key, 'The opening does not hash to its log entry')
-      const { evidenceId, version } = event
-      events.push({ name, key: keys.event(evidenceId, version), evidenceKey: transaction.key })
-    }
+    const name = `log/${start + i}`
+    const [transaction, control] = [transactions[i], controls[i]]
+    check.expect(positions[i] === start + i, 'entry', name, `The index has its position as ${positions[i]}`)
+    if (transaction !== undefined) events.push(...checkTransaction(check, transaction, entry))
+    else if (control !== undefined) checkControlOpening(check, name, entry, control.value)
+    else check.report('entry', name, `The opening of ${toHex(entry)} is missing`)
   }
-  const stored = await check.records.get(events.map(({ key }) => key))
-  for (const [i, { name, key, evidenceKey }] of events.entries()) {
-    const event = check.decode<EventRecord>('event', stored[i])
-    check.expect(event?.txId === name, 'entry', evidenceKey, `It leads to ${key}, which is not that event`)
-  }
+  await checkEvents(check, events)
 }
 
-function checkOther(check: Check, at: string, entry: Uint8Array, opening: Uint8Array): void {
-  check.expect(equalBytes(entryOf(opening), entry), 'entry', at, 'The opening does not hash to its log entry')
+/** Checks the opening of an event. Returns what leads to the event, or nothing if the transaction cannot be read. */
+function checkTransaction(
+  check: Check,
+  { key, value }: { readonly key: Key; readonly value: Uint8Array },
+  entry: Uint8Array,
+): readonly EventReference[] {
+  const transaction = check.guard('entry', key, () => decodeTransaction(value))
+  if (transaction === undefined) return []
+  const { opening, evidenceId, version } = transaction
+  const isRight = equalBytes(entryOf(opening), entry) && kindOf(opening) === 'event'
+  check.expect(isRight, 'entry', key, 'The opening does not hash to its log entry')
+  return [{ txId: toHex(entry), eventKey: keys.event(evidenceId, version), transactionKey: key }]
+}
+
+function checkControlOpening(check: Check, name: string, entry: Uint8Array, opening: Uint8Array): void {
+  check.expect(equalBytes(entryOf(opening), entry), 'entry', name, 'The opening does not hash to its log entry')
   const kind = kindOf(opening)
-  check.expect(kind === 'key' || kind === 'token', 'entry', at, 'It opens to neither event nor key nor token')
+  check.expect(kind === 'key' || kind === 'token', 'entry', name, 'It is not an event, a key or a token')
 }
 
-/** Walks the batches beside the log. */
-class BatchCheck {
-  readonly #check: Check
-  readonly #log: KnownLog | undefined
-  readonly #batches: AsyncIterator<Entry>
-  #next: BatchRecord | undefined
-  #last: BatchRecord | undefined
-
-  constructor(check: Check, log: KnownLog | undefined) {
-    this.#check = check
-    this.#log = log
-    this.#batches = check.records.list(logKeys.batchesFrom(0))[Symbol.asyncIterator]()
-  }
-
-  async start(): Promise<void> {
-    await this.#advance()
-  }
-
-  /** The tree has grown by one leaf. */
-  async at(tree: TreeAccumulator): Promise<void> {
-    if (this.#next?.end !== tree.size) return
-    const batch = this.#next
-    const key = logKeys.batch(batch.end)
-    this.#check.expect(batch.root === toHex(tree.root()), 'batch', key, 'Its root is not that of the log’s entries')
-    this.#check.expect(
-      batch.start === (this.#last?.end ?? 0) && batch.previous === (this.#last?.id ?? null),
-      'batch',
-      key,
-      'It does not follow the batch before',
-    )
-    await this.#checkIndexes(batch)
-    await this.#advance()
-    await this.#checkCheckpoint(batch)
-    this.#last = batch
-  }
-
-  async finish(head: TreeHeadRecord | undefined): Promise<void> {
-    for (; this.#next !== undefined; await this.#advance())
-      this.#check.differ(
-        'batch',
-        logKeys.batch(this.#next.end),
-        'It ends where the sealed log does not reach, or inside another',
-      )
-    const { id = null, end = 0, root, createdAt } = this.#last ?? {}
-    const same =
-      head === undefined
-        ? end === 0
-        : head.size === end && head.batchId === id && head.root === root && head.time === createdAt
-    this.#check.expect(same, 'head', logKeys.treeHead(), 'The tree’s head is not the last batch')
-  }
-
-  /** The next batch that can be read and that lies ahead. */
-  async #advance(): Promise<void> {
-    for (;;) {
-      const { value, done } = await this.#batches.next()
-      this.#next = done === true ? undefined : this.#check.decode<BatchRecord>('batch', value)
-      if (done === true || this.#next === undefined) {
-        if (done === true) return
-        continue
-      }
-      if (logKeys.batch(this.#next.end) === value.key) return
-      this.#check.differ('batch', value.key, 'It is stored under another size than it says')
-    }
-  }
-
-  async #checkIndexes({ id, root, end }: BatchRecord): Promise<void> {
-    for (const key of [logKeys.batchById(id), logKeys.batchByRoot(root)]) {
-      const place = await this.#check.read<BatchIndexRecord>('index', key)
-      this.#check.expect(place?.end === end, 'index', key, `It does not lead to the batch that ends at ${end}`)
-    }
-  }
-
-  /** Only the last batch may still wait for its checkpoint: the next start signs it. */
-  async #checkCheckpoint(batch: BatchRecord): Promise<void> {
-    const key = logKeys.checkpoint(batch.end)
-    const entry = await this.#check.one(key)
-    const checkpoint = this.#check.decode<CheckpointRecord>('checkpoint', entry)
-    if (entry === undefined) {
-      this.#check.expect(this.#next === undefined, 'checkpoint', key, 'The checkpoint of a batch is missing')
-      return
-    }
-    if (checkpoint === undefined) return
-    const { size, root, note } = checkpoint
-    this.#check.expect(size === batch.end && root === batch.root, 'checkpoint', key, 'It is not of its batch')
-    const signer = this.#log?.keys.findLast(({ position }) => position < batch.end)
-    if (signer === undefined) return
-    this.#check.guard('checkpoint', key, () => {
-      const signed = verifyCheckpoint(note, signer.vkey)
-      const same = signed.size === size && toHex(signed.root) === root
-      this.#check.expect(same, 'checkpoint', key, 'What was signed is another size or root')
-    })
+async function checkEvents(check: Check, references: readonly EventReference[]): Promise<void> {
+  const stored = await check.records.get(references.map(({ eventKey }) => eventKey))
+  for (const [i, { txId, eventKey, transactionKey }] of references.entries()) {
+    const event = check.decode<EventRecord>('event', stored[i])
+    const message = `It refers to ${eventKey}, which is not that event`
+    check.expect(event?.txId === txId, 'entry', transactionKey, message)
   }
 }

@@ -42,8 +42,8 @@ export class TileCheck {
     for (const [i, { level, index, bytes }] of expected.entries()) {
       const key = logKeys.tile(level, index)
       const tile = stored[i]?.value
-      if (tile === undefined) this.#check.differ('tile', key, 'This tile is missing')
-      else if (!equalBytes(tile, bytes)) this.#check.differ('tile', key, 'It is not the tile of the log’s entries')
+      if (tile === undefined) this.#check.report('tile', key, 'This tile is missing')
+      else if (!equalBytes(tile, bytes)) this.#check.report('tile', key, 'It is not the tile of the log’s entries')
     }
   }
 
@@ -62,7 +62,7 @@ export class TileCheck {
 
   async #reportTiles(range: Range): Promise<void> {
     for await (const { key } of this.#check.records.list(range))
-      this.#check.differ('tile', key, 'The tree has no such tile')
+      this.#check.report('tile', key, 'The tree has no such tile')
   }
 
   #openTile(level: number): OpenTile {

@@ -29,13 +29,13 @@ describe('fsck', () => {
 
   async function differencesIn(stores: Partial<FsckStores> = {}): Promise<Difference[]> {
     const { records, blobs, secret } = sealed
-    const found: Difference[] = []
+    const differences: Difference[] = []
     const report = await fsck(
       { records, blobs, secret, ...stores },
-      { onDifference: (difference) => found.push(difference) },
+      { onDifference: (difference) => differences.push(difference) },
     )
-    assert.equal(report.differences, found.length)
-    return found
+    assert.equal(report.differences, differences.length)
+    return differences
   }
 
   const allEntries = async (): Promise<Entry[]> => {
@@ -44,8 +44,8 @@ describe('fsck', () => {
     return entries
   }
 
-  /** What is found while a record is other than it was. */
-  async function damaged(key: string, value: Uint8Array | null): Promise<Difference[]> {
+  /** The differences while a record has another value (`null`: is deleted). */
+  async function differencesWith(key: string, value: Uint8Array | null): Promise<Difference[]> {
     const [entry] = await sealed.records.get([key])
     await sealed.records.commit({ writes: [{ key, value }] })
     try {
@@ -55,14 +55,14 @@ describe('fsck', () => {
     }
   }
 
-  it('finds nothing in a sound store, and says what it looked at', async () => {
+  it('reports nothing for an intact store, and counts what it checked', async () => {
     const { records, blobs, secret, signedHead } = sealed
     const head = await signedHead.read()
     assert.ok(head !== undefined)
     const stages = new Set<string>()
     const report = await fsck(
       { records, blobs, secret, signedHead: head },
-      { onDifference: unwanted, onProgress: ({ stage }) => stages.add(stage) },
+      { onDifference: failOnDifference, onProgress: ({ stage }) => stages.add(stage) },
     )
     assert.equal(report.differences, 0)
     assert.equal(report.done.log, await records.logSize())
@@ -71,66 +71,69 @@ describe('fsck', () => {
     assert.deepEqual([...stages].toSorted(), ['blobs', 'evidences', 'indexes', 'log'])
   })
 
-  /** Records that nothing else depends on: the operator's key, and what only leads to what is to be destroyed or forgotten. */
-  const STANDS_ALONE = new Set(['op', 'bi', 'bd', 'ik', 'it'])
+  /** Families that no other record depends on: the operator's key, uploads, pending deletions and idempotency keys. */
+  const INDEPENDENT = new Set(['op', 'bi', 'bd', 'ik', 'it'])
   const familyOf = (key: string): string => key.slice(0, 2)
 
-  it('names every record that is lost', async () => {
+  it('reports every deleted record', async () => {
     const entries = await allEntries()
     assert.ok(new Set(entries.map(({ key }) => familyOf(key))).size > 25)
     for (const { key } of entries) {
-      const found = await damaged(key, null)
-      assert.equal(found.length === 0, STANDS_ALONE.has(familyOf(key)), `${key} lost`)
+      const differences = await differencesWith(key, null)
+      assert.equal(differences.length === 0, INDEPENDENT.has(familyOf(key)), `${key} deleted`)
     }
     assert.deepEqual(await differencesIn(), [])
   })
 
-  it('names every record of which a byte is lost', async () => {
+  it('reports every record without its last byte', async () => {
     for (const { key, value } of await allEntries()) {
       if (value.length === 0) continue
-      const found = await damaged(key, value.slice(0, -1))
-      assert.equal(found.length === 0, familyOf(key) === 'op', `${key} cut short`)
+      const differences = await differencesWith(key, value.slice(0, -1))
+      assert.equal(differences.length === 0, familyOf(key) === 'op', `${key} truncated`)
     }
   })
 
-  it('names every record that nothing asked for', async () => {
+  it('reports every record that should not exist', async () => {
     const entries = await allEntries()
     for (const { key, value } of entries) {
       const parts = key.split('/')
-      if (parts.length < 2 || STANDS_ALONE.has(familyOf(key)) || familyOf(key) === 'co') continue
+      if (parts.length < 2 || INDEPENDENT.has(familyOf(key)) || familyOf(key) === 'co') continue
       const last = parts.at(-1) as string
       const other = [...parts.slice(0, -1), last.slice(0, -1) + (last.endsWith('1') ? '2' : '1')].join('/')
-      const found = await damaged(other, value)
-      assert.ok(found.length > 0, `${other} added`)
+      const differences = await differencesWith(other, value)
+      assert.ok(differences.length > 0, `${other} added`)
     }
     for (const key of ['a', 'ev', 'evil', 'zz/9', '~'])
-      assert.deepEqual(await damaged(key, new Uint8Array(1)), [
+      assert.deepEqual(await differencesWith(key, new Uint8Array(1)), [
         { kind: 'unknown', key, message: 'No part of the registry keeps such a record' },
       ])
   })
 
-  it('names every value of an evidence, an event or a file that is changed', async () => {
+  it('reports every changed member of an evidence, an event or a file', async () => {
     let changes = 0
     for (const { key, value } of await allEntries()) {
       if (!['ev', 'vh', 'fi'].includes(familyOf(key))) continue
       const record = JSON.parse(Buffer.from(value).toString()) as Record<string, unknown>
       for (const [name, member] of Object.entries(record)) {
-        // No event commits to a title, nor to what a category's picture is called.
+        // No event commits to a title, or to the name and type of a category's image.
         const isFree = record['ownerKind'] === 'category' ? ['title', 'name', 'mimeType'] : ['title']
         if (isFree.includes(name)) continue
-        const found = await damaged(key, encodeUtf8(JSON.stringify({ ...record, [name]: changed(member) })))
-        assert.ok(found.length > 0, `${name} of ${key} changed`)
+        const differences = await differencesWith(
+          key,
+          encodeUtf8(JSON.stringify({ ...record, [name]: changed(member) })),
+        )
+        assert.ok(differences.length > 0, `${name} of ${key} changed`)
         changes += 1
       }
     }
     assert.ok(changes > 100)
   })
 
-  it('names a log entry that is another, missing, or one too many', async () => {
+  it('reports a changed, a missing and an additional log entry', async () => {
     const { records } = sealed
     const logSize = await records.logSize()
     const kinds = async (store: Partial<RecordStore>): Promise<Set<string>> =>
-      new Set((await differencesIn({ records: over(records, store) })).map(({ kind }) => kind))
+      new Set((await differencesIn({ records: withMethods(records, store) })).map(({ kind }) => kind))
     const other = await kinds({
       async readLog(from, count) {
         const packed = await records.readLog(from, count)
@@ -151,29 +154,29 @@ describe('fsck', () => {
     assert.deepEqual([...longer], ['entry'])
   })
 
-  it('names a signed head that the store does not reach, or reaches with another root', async () => {
+  it('reports a signed head that is larger than the store, or has another root', async () => {
     const head = await sealed.signedHead.read()
     assert.ok(head !== undefined)
-    const found = async (signedHead: typeof head): Promise<string[]> =>
+    const kindsWith = async (signedHead: typeof head): Promise<string[]> =>
       (await differencesIn({ signedHead })).map(({ kind }) => kind)
-    assert.deepEqual(await found({ ...head, size: head.size + 1 }), ['head'])
-    assert.deepEqual(await found({ ...head, root: sha256(head.root) }), ['head'])
+    assert.deepEqual(await kindsWith({ ...head, size: head.size + 1 }), ['head'])
+    assert.deepEqual(await kindsWith({ ...head, root: sha256(head.root) }), ['head'])
   })
 
-  it('names a secret that is not the log’s', async () => {
-    const found = await differencesIn({ secret: new Uint8Array(32).fill(8) })
+  it('reports a secret that is not the secret of the log', async () => {
+    const differences = await differencesIn({ secret: new Uint8Array(32).fill(8) })
     assert.deepEqual(
-      found.map(({ kind }) => kind),
+      differences.map(({ kind }) => kind),
       ['identity'],
     )
   })
 
-  it('names files whose bytes are missing, others, or still there', async () => {
+  it('reports files whose bytes are missing, changed, or not deleted', async () => {
     const { blobs } = sealed
     const fileIds = [filled.keptFile, filled.deletedFile]
     const [kept, deleted] = fileIds as [string, string]
     const withBlob = (id: string, content: string | undefined) =>
-      over(blobs, {
+      withMethods(blobs, {
         get: async (key, ...rest) => {
           if (key !== id) return blobs.get(key, ...rest)
           if (content === undefined) return undefined
@@ -191,26 +194,26 @@ describe('fsck', () => {
       [kept, 'Read this last..'],
       [deleted, 'Never mind.'],
     ] as const) {
-      const found = await differencesIn({ blobs: withBlob(id, content) })
+      const differences = await differencesIn({ blobs: withBlob(id, content) })
       assert.deepEqual(
-        found.map(({ kind, key }) => [kind, key]),
+        differences.map(({ kind, key }) => [kind, key]),
         [['blob', `blob/${id}`]],
       )
     }
   })
 
-  it('is stopped by its signal', async () => {
+  it('stops if its signal is aborted', async () => {
     const reason = new Error('enough')
     await assert.rejects(fsck({ records: sealed.records }, { signal: AbortSignal.abort(reason) }), reason)
   })
 
-  it('finds nothing in an empty store', async () => {
+  it('reports nothing for an empty store', async () => {
     const { MemoryRecords } = await import('../../adapters/memory/index.ts')
-    const report = await fsck({ records: new MemoryRecords() }, { onDifference: unwanted })
+    const report = await fsck({ records: new MemoryRecords() }, { onDifference: failOnDifference })
     assert.equal(report.differences, 0)
   })
 
-  it('derives tiles above the first level too', async () => {
+  it('checks tiles above the first level', async () => {
     const { registry, scope, records } = sealed
     const [category] = (await registry.categories.list(scope)).categories
     const inputs = Array.from({ length: 600 }, (_, i) => ({ externalId: `bulk ${i}`, name: 'Bulk' }))
@@ -224,16 +227,16 @@ describe('fsck', () => {
     const other = tile.value.slice()
     other[0] = (other[0] ?? 0) ^ 1
     assert.deepEqual(
-      (await damaged(logKeys.tile(1, 0), other)).map(({ kind, key }) => [kind, key]),
+      (await differencesWith(logKeys.tile(1, 0), other)).map(({ kind, key }) => [kind, key]),
       [['tile', logKeys.tile(1, 0)]],
     )
   })
 })
 
-const unwanted = ({ kind, key, message }: Difference): never => assert.fail(`${kind} ${key}: ${message}`)
+const failOnDifference = ({ kind, key, message }: Difference): never => assert.fail(`${kind} ${key}: ${message}`)
 
-/** Another object with some methods replaced. */
-function over<T extends object>(base: T, some: Partial<T>): T {
+/** The same object with some methods replaced. */
+function withMethods<T extends object>(base: T, some: Partial<T>): T {
   return new Proxy(base, {
     get(target, name) {
       const value: unknown = Reflect.get(some, name) ?? Reflect.get(target, name)

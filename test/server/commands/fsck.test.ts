@@ -75,7 +75,7 @@ it('ends with 1 and names each difference', async (t) => {
   await records.close()
   const { code, stdout } = await runFsck(['--data-dir', path])
   assert.equal(code, 1)
-  assert.match(stdout, new RegExp(`^event: ${key}: Its values and salts make another txId$`, 'm'))
+  assert.match(stdout, new RegExp(`^event: ${key}: Its values and salts result in another txId$`, 'm'))
   assert.match(stdout, /\d+ differences\n$/)
 })
 
@@ -85,7 +85,7 @@ it('reports a wrong secret, and works without one', async (t) => {
   await readOrCreateSecret(other)
   const { code, stdout } = await runFsck(['--data-dir', path, '--secret-file', other])
   assert.equal(code, 1)
-  assert.match(stdout, /^identity: lg: The secret does not make its key 0$/m)
+  assert.match(stdout, /^identity: lg: Its key 0 is not derived from the secret$/m)
   const missing = await runFsck(['--data-dir', path, '--secret-file', `${other}.missing`])
   assert.equal(missing.code, 2)
 })

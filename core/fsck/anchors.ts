@@ -1,0 +1,88 @@
+import { logKeys } from '../log/keys.ts'
+import {
+  NO_ANCHORS,
+  type AnchorHeadRecord,
+  type AnchorRecord,
+  type CheckpointRecord,
+  type ConfirmedAnchorRecord,
+} from '../log/records.ts'
+import type { Entry } from '../ports.ts'
+import type { Check } from './check.ts'
+
+/** Checks every anchor against its checkpoint, then the frontier of confirmed anchors and the head against the anchors. */
+export async function checkAnchors(check: Check): Promise<void> {
+  const anchors = new AnchorCheck(check)
+  for await (const page of check.pages({ ...logKeys.anchorsFrom(0), reverse: true }))
+    for (const entry of page) await anchors.add(entry)
+  await anchors.finish()
+}
+
+/** Takes the anchors from the largest size down, so that it can compute the frontier of confirmed anchors on the way. */
+class AnchorCheck {
+  readonly #check: Check
+  readonly #frontier: AsyncIterator<Entry>
+  #confirmedSize = 0
+  #lowestBlock = Infinity
+  #outstanding: number | null = null
+
+  constructor(check: Check) {
+    this.#check = check
+    this.#frontier = check.records.list({ ...logKeys.confirmedAnchorsFrom(0), reverse: true })[Symbol.asyncIterator]()
+  }
+
+  async add(entry: Entry): Promise<void> {
+    const anchor = this.#check.decode<AnchorRecord>('anchor', entry)
+    if (anchor === undefined) return
+    await this.#compareCheckpoint(entry.key, anchor)
+    if (anchor.state === 'prepared' || anchor.state === 'sent') {
+      const isOnlyOne = this.#outstanding === null
+      this.#check.expect(isOnlyOne, 'anchor', entry.key, 'More than one anchor is outstanding')
+      this.#outstanding ??= anchor.size
+    }
+    if (anchor.confirmation === undefined) return
+    this.#confirmedSize = Math.max(this.#confirmedSize, anchor.size)
+    const { blockNumber } = anchor.confirmation
+    if (blockNumber >= this.#lowestBlock) return
+    this.#lowestBlock = blockNumber
+    await this.#expectNextInFrontier({ size: anchor.size, blockNumber })
+  }
+
+  async finish(): Promise<void> {
+    const { value: extra, done } = await this.#frontier.next()
+    if (done !== true)
+      this.#check.report('anchor', extra.key, 'It is not a confirmed anchor that is needed to find the lowest block')
+    const key = logKeys.anchorHead()
+    const head = (await this.#check.read<AnchorHeadRecord>('anchor', key)) ?? NO_ANCHORS
+    const isRight =
+      head.confirmedSize === this.#confirmedSize &&
+      head.outstanding === this.#outstanding &&
+      head.sentSize >= this.#confirmedSize
+    this.#check.expect(isRight, 'anchor', key, 'The head of the anchors does not agree with the anchors')
+    for (const size of head.unsettled) await this.#expectConfirmed(size)
+  }
+
+  async #compareCheckpoint(key: string, anchor: AnchorRecord): Promise<void> {
+    const checkpoint = await this.#check.read<CheckpointRecord>('checkpoint', logKeys.checkpoint(anchor.size))
+    const isRight =
+      checkpoint?.note === anchor.checkpoint &&
+      checkpoint.root === anchor.root &&
+      key === logKeys.anchor(anchor.size) &&
+      (anchor.state === 'confirmed') === (anchor.confirmation !== undefined)
+    this.#check.expect(isRight, 'anchor', key, 'It does not anchor the checkpoint of its size, or its state is wrong')
+  }
+
+  async #expectNextInFrontier({ size, blockNumber }: ConfirmedAnchorRecord): Promise<void> {
+    const { value, done } = await this.#frontier.next()
+    const confirmed = done === true ? undefined : this.#check.decode<ConfirmedAnchorRecord>('anchor', value)
+    const isRight = confirmed?.size === size && confirmed.blockNumber === blockNumber
+    const key = logKeys.confirmedAnchor(size)
+    this.#check.expect(isRight, 'anchor', key, 'It does not lead to the lowest block that covers its size')
+  }
+
+  async #expectConfirmed(size: number): Promise<void> {
+    const key = logKeys.anchor(size)
+    const anchor = await this.#check.read<AnchorRecord>('anchor', key)
+    const message = 'The head of the anchors has it as confirmed and unsettled, but it is not confirmed'
+    this.#check.expect(anchor?.state === 'confirmed', 'anchor', key, message)
+  }
+}

@@ -1,0 +1,89 @@
+import type { Entry, Key, Range } from '../ports.ts'
+import { countOf } from '../store/counter.ts'
+import { partsOfKey } from '../store/key.ts'
+import { keys, type EvidenceScope } from '../store/keys.ts'
+import type { EvidenceRecord } from '../store/records.ts'
+import type { Check } from './check.ts'
+
+/** Checks that every listed evidence is in the scope that lists it, and that each scope's counter has the right value. */
+export async function checkEvidenceListings(check: Check): Promise<void> {
+  const counts = new ListingCounts(check)
+  for await (const page of check.pages(keys.allEvidenceListings())) {
+    const evidences = await check.records.get(page.map(({ key }) => keys.evidence(partsOfKey(key)[3] ?? '')))
+    for (const [i, { key }] of page.entries()) {
+      const evidence = check.decode<EvidenceRecord>('evidence', evidences[i])
+      const isRight = evidence !== undefined && listingKeysOf(evidence).includes(key)
+      check.expect(isRight, 'index', key, 'It does not list an evidence of this scope')
+      await counts.add(scopeOfKey(key))
+    }
+    check.progress('indexes', page.length)
+  }
+  await counts.finish()
+}
+
+/** The keys under which an evidence is listed. */
+export const listingKeysOf = ({ id, company, categoryId, subcategoryId }: EvidenceRecord): readonly Key[] => [
+  keys.evidenceIn('company', company, id),
+  keys.evidenceIn('category', categoryId, id),
+  keys.evidenceIn('subcategory', subcategoryId, id),
+]
+
+/** A company, category or subcategory that lists evidences. */
+interface Scope {
+  readonly kind: EvidenceScope
+  readonly id: string
+}
+
+/** The scope in the key of a listing or of its counter. No other kind of scope is ever written. */
+function scopeOfKey(key: Key): Scope {
+  const [, kind = '', id = ''] = partsOfKey(key)
+  return { kind: kind as EvidenceScope, id }
+}
+
+/** Counts listings whose keys come in order, scope after scope, and compares each count with its counter. */
+class ListingCounts {
+  readonly #check: Check
+  #counter: Key | undefined
+  #count = 0
+
+  constructor(check: Check) {
+    this.#check = check
+  }
+
+  async add({ kind, id }: Scope): Promise<void> {
+    const counter = keys.evidenceCount(kind, id)
+    if (counter !== this.#counter) {
+      await this.#compare()
+      this.#counter = counter
+      this.#count = 0
+    }
+    this.#count += 1
+  }
+
+  /** Compares the last count, and checks that every counter without a listing is 0. */
+  async finish(): Promise<void> {
+    await this.#compare()
+    for await (const page of this.#check.pages(keys.evidenceCounts()))
+      for (const entry of page) {
+        const { kind, id } = scopeOfKey(entry.key)
+        const isEmpty = await this.#isEmpty(keys.evidencesIn(kind, id))
+        if (isEmpty) expectCount(this.#check, entry.key, entry, 0)
+      }
+  }
+
+  async #isEmpty(range: Range): Promise<boolean> {
+    for await (const _ of this.#check.records.list({ ...range, limit: 1 })) return false
+    return true
+  }
+
+  async #compare(): Promise<void> {
+    if (this.#counter === undefined) return
+    expectCount(this.#check, this.#counter, await this.#check.get(this.#counter), this.#count)
+  }
+}
+
+/** Checks that a counter has the value `count`. Without an entry its value is 0. */
+export function expectCount(check: Check, key: Key, entry: Entry | undefined, count: number): void {
+  const stored = check.guard('counter', key, () => countOf(entry))
+  if (stored !== undefined) check.expect(stored === count, 'counter', key, `It is ${stored}, but there are ${count}`)
+}
