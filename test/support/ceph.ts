@@ -4,15 +4,18 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import type { Credentials } from '../../adapters/s3/index.ts'
+import { freePort } from './ports.ts'
 
-/** Ceph's gateway as a real S3: one monitor, one OSD in memory and one radosgw on free ports of the loopback, below a temporary directory. */
+/**
+ * The gateway of Ceph as a real S3: one monitor, one OSD in memory and one radosgw, on free ports of the loopback, with their files in a
+ * temporary directory.
+ */
 
 const PROGRAMS = [
   'ceph',
@@ -21,11 +24,11 @@ const PROGRAMS = [
   'monmaptool',
   'radosgw',
   'radosgw-admin',
-  // Ends them with the test's process, however that ends.
+  // Ends the daemons when the process of the test ends.
   'setpriv',
 ]
 
-/** What to say where it cannot run; `undefined` where it can. */
+/** Returns which package to install if Ceph cannot run here, else `undefined`. */
 export function cephIsMissing(): string | undefined {
   const missing = PROGRAMS.filter((program) => !isInPath(program))
   if (missing.length === 0) return undefined
@@ -43,11 +46,12 @@ const isInPath = (program: string): boolean =>
   })
 
 export const CREDENTIALS: Credentials = { accessKeyId: 'testkey', secretAccessKey: 'testsecret' }
-/** A key of the gateway's own key service, for SSE-KMS. */
+/** A key of the gateway's built-in key service, for SSE-KMS. */
 export const KMS_KEY = 'kms-test-key'
 
 const run = promisify(execFile)
 
+/** A running cluster with a gateway. */
 export class Ceph {
   readonly directory: string
   readonly port: number
@@ -63,7 +67,7 @@ export class Ceph {
   static async start(): Promise<Ceph> {
     const ceph = new Ceph(await mkdtemp(join(tmpdir(), 'evidence-ceph-')), await freePort(), await freePort())
     try {
-      await ceph.#begin()
+      await ceph.#startAll()
       return ceph
     } catch (error) {
       const logs = await ceph.logs()
@@ -87,7 +91,7 @@ export class Ceph {
     client.destroy()
   }
 
-  /** What the daemons wrote last. */
+  /** Returns the last output of the daemons. */
   async logs(): Promise<string> {
     const texts = [...this.#daemons.keys()].map((name) =>
       readFile(join(this.directory, `${name}.out`), 'utf8').catch(() => ''),
@@ -95,7 +99,7 @@ export class Ceph {
     return (await Promise.all(texts)).join('\n').slice(-4_000)
   }
 
-  /** Ends the gateway; what it acknowledged is with the others. */
+  /** Kills the gateway. The other daemons keep what it has acknowledged. */
   async stopGateway(): Promise<void> {
     await this.#kill('radosgw')
   }
@@ -117,7 +121,7 @@ export class Ceph {
     await rm(this.directory, { recursive: true, force: true })
   }
 
-  async #begin(): Promise<void> {
+  async #startAll(): Promise<void> {
     const { directory } = this
     for (const folder of ['mon', 'osd', 'run']) await mkdir(join(directory, folder))
     const fsid = randomUUID()
@@ -150,7 +154,7 @@ export class Ceph {
     await this.#run('ceph', 'osd', 'crush', 'add', 'osd.0', '1.0', 'root=default')
     await this.#daemon('ceph-osd', ['-i', '0'])
     await until(async () => {
-      // One that asks before it has the monitors' map is told `wrong fsid`, and ends.
+      // An OSD that connects before the monitor has its map receives `wrong fsid` and ends.
       if (this.#daemons.get('ceph-osd')?.exitCode !== null) await this.#daemon('ceph-osd', ['-i', '0'])
       return (await this.#run('ceph', 'osd', 'stat')).includes('1 up')
     }, 'the OSD')
@@ -169,7 +173,7 @@ export class Ceph {
 
   async #run(program: string, ...args: readonly string[]): Promise<string> {
     const env = { ...process.env, CEPH_CONF: join(this.directory, 'ceph.conf') }
-    return (await run(program, args, { env, timeout: 30_000 })).stdout
+    return (await run(program, args, { env, timeout: 300_000 })).stdout
   }
 
   async #daemon(name: string, args: readonly string[]): Promise<void> {
@@ -180,10 +184,10 @@ export class Ceph {
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     )
-    let written = ''
+    let output = ''
     const keep = (chunk: Buffer): void => {
-      written = `${written}${chunk.toString()}`.slice(-4_000)
-      void writeFile(join(this.directory, `${name}.out`), written).catch(() => undefined)
+      output = `${output}${chunk.toString()}`.slice(-4_000)
+      void writeFile(join(this.directory, `${name}.out`), output).catch(() => undefined)
     }
     child.stdout.on('data', keep)
     child.stderr.on('data', keep)
@@ -200,7 +204,7 @@ export class Ceph {
     await ended
   }
 
-  /** The intervals of a test cluster; nothing is replicated, nothing is authenticated inside. */
+  /** Short intervals, no replication, and no authentication between the daemons. */
   #configuration(fsid: string): string {
     const { directory, port } = this
     return `[global]
@@ -253,19 +257,10 @@ rgw crypt s3 kms encryption keys = ${KMS_KEY}=${Buffer.alloc(32, 7).toString('ba
   }
 }
 
-async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + 60_000
-  while (!(await holds())) {
-    assert.ok(Date.now() < deadline, `${what} did not come up`)
+async function until(isReady: () => Promise<boolean>, what: string): Promise<void> {
+  const deadline = Date.now() + 300_000
+  while (!(await isReady())) {
+    assert.ok(Date.now() < deadline, `${what} did not start`)
     await delay(50)
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -1,46 +1,49 @@
 import type { FileHandle } from 'node:fs/promises'
 import { nodeFiles, type FileOperations } from '../../adapters/files/durable.ts'
 
-/** `write`, `sync`, `close` and `read` are those of file handles; `stat` is both. */
+/** An operation of `FileOperations` or of a file handle; `stat` stands for both. */
 export type Operation = keyof FileOperations | 'write' | 'sync' | 'close' | 'read' | 'truncate'
+/** Whether the call that fails has its effect. */
 export type Fault = 'not applied' | 'applied'
 
+/** Which call fails, and how. */
 export interface Plan {
   readonly operation: Operation
-  /** Which call of it fails, counted from 1. */
+  /** Which call of the operation fails, counted from 1. */
   readonly nth: number
   readonly fault: Fault
+  /** The errno code of the error, such as `EIO`. */
   readonly code: string
 }
 
-/** Real file operations, one call of which fails: before or after its effect. */
+/** Real file operations of which one call fails, before or after its effect. */
 export class FaultyFiles {
   readonly files: FileOperations = this.#wrapAll({ ...nodeFiles })
-  /** Every operation so far, in the order in which they were called. */
+  /** The names of all calls so far, in order. */
   readonly calls: string[] = []
-  /** Told of each call before it is made. */
+  /** Called before each call is made. */
   onCall: (name: string) => void = () => undefined
-  /** A write takes no more than so many bytes at once, as write(2) may. */
+  /** A write writes at most this many bytes at once, as write(2) may. */
   writeAtMost = Infinity
-  /** Handles that are open now. */
+  /** Number of file handles that are open now. */
   openHandles = 0
   #plan: Plan | undefined
-  #seen = 0
+  #matchingCalls = 0
 
-  /** Counts calls from now on. */
+  /** Makes one call fail, counted from now. */
   arm(plan: Plan): void {
     this.#plan = plan
-    this.#seen = 0
+    this.#matchingCalls = 0
   }
 
-  /** True if the planned call came, and failed. Nothing fails any more. */
+  /** Returns whether the planned call was made and failed. Afterwards no call fails. */
   disarm(): boolean {
-    const met = this.#plan === undefined
+    const hasFailed = this.#plan === undefined
     this.#plan = undefined
-    return met
+    return hasFailed
   }
 
-  /** A proxy, because the operations are overloaded and keep their types this way. */
+  /** Uses a proxy, which keeps the overloaded types of the operations. */
   #wrapAll<T extends object>(target: T): T {
     return new Proxy(target, {
       get: (_, name) => {
@@ -48,7 +51,7 @@ export class FaultyFiles {
         if (typeof value !== 'function') return value
         return (...args: unknown[]) => {
           if (name === 'write') args[2] = Math.min(Number(args[2]), this.writeAtMost)
-          return this.#call(String(name), () => Reflect.apply(value, target, args))
+          return this.#call(String(name), async () => Reflect.apply(value, target, args))
         }
       },
     })
@@ -58,45 +61,49 @@ export class FaultyFiles {
     this.calls.push(name)
     this.onCall(name)
     const fault = this.#faultOf(name)
-    // A close that is not applied would only leak here: the kernel lets go of the file either way (close(2)).
+    // A close always has its effect: the kernel closes the file even if close(2) fails.
     if (fault !== undefined && fault.fault === 'not applied' && name !== 'close') throw errno(fault.code)
-    let result = await real()
+    const result = await real()
     if (name === 'close') this.openHandles -= 1
-    if (name === 'open') {
-      if (fault === undefined) this.openHandles += 1
-      else await (result as FileHandle).close()
-      result = this.#wrapAll(result as FileHandle)
+    if (fault !== undefined) {
+      if (isHandle(result)) await result.close()
+      throw errno(fault.code)
     }
-    if (fault !== undefined) throw errno(fault.code)
-    return result
+    if (!isHandle(result)) return result
+    this.openHandles += 1
+    return this.#wrapAll(result)
   }
 
   #faultOf(name: string): Plan | undefined {
     const plan = this.#plan
     if (plan?.operation !== name) return undefined
-    this.#seen += 1
-    if (this.#seen !== plan.nth) return undefined
+    this.#matchingCalls += 1
+    if (this.#matchingCalls !== plan.nth) return undefined
     this.#plan = undefined
     return plan
   }
 }
 
+/** Whether it is the result of `open`. */
+const isHandle = (value: unknown): value is FileHandle =>
+  typeof value === 'object' && value !== null && 'fd' in value && 'close' in value
+
 /** An error as the file system throws it. */
 const errno = (code: string): Error => Object.assign(new Error(`${code}: injected`), { code })
 
 /**
- * Runs `trial` once for every single call of these operations that it makes, failed before and after its effect: `trial`
- * arms the plan that it is given and answers whether the planned call came (`disarm`). Answers how many faults were met.
+ * Runs `trial` once for each call of these operations that it makes, with that call failing before its effect and after it. `trial` arms
+ * the given plan and returns whether the planned call was made (`disarm`). Returns the number of injected faults.
  */
 export async function failEachCall(
   operations: readonly Operation[],
   trial: (plan: Plan) => Promise<boolean>,
 ): Promise<number> {
-  let met = 0
+  let injected = 0
   for (const operation of operations) {
     for (const fault of ['not applied', 'applied'] as const) {
-      for (let nth = 1; await trial({ operation, nth, fault, code: 'EIO' }); nth += 1) met += 1
+      for (let nth = 1; await trial({ operation, nth, fault, code: 'EIO' }); nth += 1) injected += 1
     }
   }
-  return met
+  return injected
 }

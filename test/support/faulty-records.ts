@@ -1,10 +1,10 @@
 import { RegistryError } from '../../core/errors.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
 
-/** `before`: fails with nothing applied. `after`: is applied, and the answer is lost. */
+/** `before`: the commit fails and is not applied. `after`: it is applied, and its result is lost. */
 export type CommitFault = 'before' | 'after'
 
-/** A record store whose commits can be made to fail: failed and not applied, or failed but applied. */
+/** A record store whose commits can be made to fail, before or after they are applied. */
 export class FaultyRecords implements RecordStore {
   readonly #records: RecordStore
   #faults = new Map<number, CommitFault>()
@@ -14,7 +14,7 @@ export class FaultyRecords implements RecordStore {
     this.#records = records
   }
 
-  /** Commits so far, failed ones too. */
+  /** The number of commits so far, including failed ones. */
   get commits(): number {
     return this.#commits
   }
@@ -28,7 +28,7 @@ export class FaultyRecords implements RecordStore {
     const fault = this.#faults.get(++this.#commits)
     if (fault === 'before') throw new RegistryError('UNAVAILABLE', 'Injected: nothing was applied')
     const result = await this.#records.commit(commit)
-    if (fault === 'after') throw new RegistryError('UNKNOWN_OUTCOME', 'Injected: the answer was lost')
+    if (fault === 'after') throw new RegistryError('UNKNOWN_OUTCOME', 'Injected: the result was lost')
     return result
   }
 

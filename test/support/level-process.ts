@@ -3,15 +3,15 @@ import { once } from 'node:events'
 import { openLevelRecords } from '../../adapters/level/index.ts'
 import { isRegistryError } from '../../core/errors.ts'
 
-/** A process of its own over a store: `process.ts MODE DIRECTORY`. What it says goes to stdout, a line each. */
+/** A separate process with a store, for crash tests: `level-process.ts MODE DIRECTORY`. It reports on stdout, a line each. */
 const [mode = '', directory = ''] = process.argv.slice(2)
-const say = (line: string): void => void process.stdout.write(`${line}\n`)
+const report = (line: string): void => void process.stdout.write(`${line}\n`)
 
-/** Commits for ever, 32 in flight, each of two records and one or more log entries; says each that was acknowledged. */
+/** Commits forever, 32 at a time, each with two records and one or more log entries. Reports each acknowledged commit. */
 async function write(): Promise<void> {
   const store = await openLevelRecords(directory)
   let next = 0
-  const one = async (): Promise<void> => {
+  const commitNext = async (): Promise<void> => {
     const n = (next += 1)
     const count = (n % 5) + 1
     const append = new Uint8Array(count * 32).fill(n % 251)
@@ -21,32 +21,32 @@ async function write(): Promise<void> {
       adds: [{ key: 'n', delta: count }],
       append,
     })
-    if (result.ok) say(`${n} ${result.version} ${result.firstPosition} ${count}`)
-    return one()
+    if (result.ok) report(`${n} ${result.version} ${result.firstPosition} ${count}`)
+    return commitNext()
   }
-  await Promise.all(Array.from({ length: 32 }, () => one()))
+  await Promise.all(Array.from({ length: 32 }, () => commitNext()))
 }
 
-/** Opens, says `open` or the error's code and message, and closes when it is told to go on. */
+/** Opens the store, reports `open` or the code and message of the error, and closes it after a line on stdin. */
 async function open(): Promise<void> {
   try {
     const store = await openLevelRecords(directory)
-    say('open')
+    report('open')
     await once(process.stdin, 'data')
     await store.close()
   } catch (error) {
-    say(isRegistryError(error) ? `${error.code} ${error.message}` : String(error))
+    report(isRegistryError(error) ? `${error.code} ${error.message}` : String(error))
   }
   process.stdin.destroy()
 }
 
-/** Opens with 0, 1, 2, … file descriptors left, and says each time what came of it. Wants a low `ulimit -n`. */
+/** Opens the store with 0, 1, 2, … file descriptors left, and reports each outcome. Needs a low `ulimit -n`. */
 async function starve(): Promise<void> {
-  // Once before, so that no module is still to be loaded.
+  // Opened once before, so that all modules are loaded.
   await (await openLevelRecords(directory)).close()
   for (let left = 0; left < 24; left += 1) {
-    const taken = takeAll()
-    for (const file of taken.splice(0, left)) closeSync(file)
+    const held = holdAll()
+    for (const file of held.splice(0, left)) closeSync(file)
     const outcome = await openLevelRecords(directory).then(
       async (store) => {
         await store.close()
@@ -54,18 +54,18 @@ async function starve(): Promise<void> {
       },
       (error: unknown) => (isRegistryError(error) ? error.code : String(error)),
     )
-    for (const file of taken) closeSync(file)
-    say(`${left} ${outcome}`)
+    for (const file of held) closeSync(file)
+    report(`${left} ${outcome}`)
   }
 }
 
-function takeAll(): number[] {
-  const taken: number[] = []
+function holdAll(): number[] {
+  const held: number[] = []
   for (;;) {
     try {
-      taken.push(openSync('/dev/null', 'r'))
+      held.push(openSync('/dev/null', 'r'))
     } catch {
-      return taken
+      return held
     }
   }
 }

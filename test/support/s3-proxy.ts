@@ -1,25 +1,25 @@
 import { once } from 'node:events'
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
+import { listenOnLoopback, portOf } from './ports.ts'
 
-/** What goes wrong with one request. */
+/** How one request fails. */
 export type Fault =
-  /** This status, and nothing is passed on. */
-  | { readonly answer: number }
-  /** The connection breaks, and nothing is passed on. */
+  /** The proxy responds with this status and does not forward the request. */
+  | { readonly status: number }
+  /** The connection is reset, and the request is not forwarded. */
   | 'refuse'
-  /** Carried out, and the connection breaks where the answer should come. */
+  /** The request is applied, and the connection is reset instead of the response. */
   | 'lose'
-  /** Carried out, and no answer ever comes. */
+  /** The request is applied, and the response never arrives. */
   | 'hang'
-  /** The connection breaks when so many bytes of the request's body have come. */
+  /** The connection is reset after this many bytes of the body of the request. */
   | { readonly cutUploadAfter: number }
-  /** Carried out, and the answer has other headers. */
+  /** The request is applied, and the response has these headers in addition. */
   | { readonly headers: Readonly<Record<string, string>> }
-  /** The answer's body breaks off after so many bytes. */
+  /** The connection is reset after this many bytes of the body of the response. */
   | { readonly cutAfter: number }
-  /** The answer's body stops after so many bytes, and the connection stays. */
+  /** The body of the response stops after this many bytes, and the connection stays open. */
   | { readonly stallAfter: number }
 
 type Matches = (request: {
@@ -28,53 +28,53 @@ type Matches = (request: {
   readonly headers: IncomingMessage['headers']
 }) => boolean
 
-/** Those of requests that are passed on. */
-type PassedFault = Exclude<Fault, 'refuse' | { readonly answer: number } | { readonly cutUploadAfter: number }>
+/** Faults of requests that are forwarded. */
+type ForwardedFault = Exclude<Fault, 'refuse' | { readonly status: number } | { readonly cutUploadAfter: number }>
 
-interface Armed {
+interface PlannedFault {
   readonly matches: Matches
   readonly fault: Fault
   left: number
 }
 
-/** An HTTP proxy before a real service: every request goes through unchanged, but for those that a test told it to spoil. */
-export class ChaosProxy {
+/** An HTTP proxy for a real service. It forwards every request unchanged, except those for which a test has planned a fault. */
+export class FaultyS3Proxy {
   readonly port: number
-  /** `METHOD /path?query` of each request that came. */
+  /** `METHOD /path?query` of each request that arrived. */
   readonly requests: string[] = []
-  /** Faults that happened. */
-  fired = 0
+  /** Number of faults that were injected. */
+  injected = 0
   readonly #server: Server
   readonly #upstreamPort: number
-  #armed: Armed[] = []
+  #planned: PlannedFault[] = []
 
   private constructor(server: Server, upstreamPort: number) {
     this.#server = server
     this.#upstreamPort = upstreamPort
-    this.port = (server.address() as AddressInfo).port
+    this.port = portOf(server)
     server.on('request', (req: IncomingMessage, res: ServerResponse) => this.#handle(req, res))
   }
 
-  static async start(upstreamPort: number): Promise<ChaosProxy> {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    return new ChaosProxy(server, upstreamPort)
+  static async start(upstreamPort: number): Promise<FaultyS3Proxy> {
+    const server = createServer()
+    await listenOnLoopback(server)
+    return new FaultyS3Proxy(server, upstreamPort)
   }
 
   get endpoint(): string {
     return `http://127.0.0.1:${this.port}`
   }
 
-  /** The next `times` requests that match go wrong. */
-  spoil(matches: Matches, fault: Fault, times = 1): void {
-    this.#armed.push({ matches, fault, left: times })
+  /** Makes the next `times` requests that match fail. */
+  inject(matches: Matches, fault: Fault, times = 1): void {
+    this.#planned.push({ matches, fault, left: times })
   }
 
-  /** Nothing goes wrong any more, and nothing was asked. */
-  calm(): void {
-    this.#armed = []
+  /** Removes all planned faults and forgets the requests. */
+  reset(): void {
+    this.#planned = []
     this.requests.length = 0
-    this.fired = 0
+    this.injected = 0
   }
 
   async stop(): Promise<void> {
@@ -84,42 +84,42 @@ export class ChaosProxy {
   }
 
   #handle(req: IncomingMessage, res: ServerResponse): void {
-    const asked = { method: req.method ?? '', url: req.url ?? '', headers: req.headers }
-    this.requests.push(`${asked.method} ${asked.url}`)
-    const armed = this.#armed.find(({ matches, left }) => left > 0 && matches(asked))
-    if (armed === undefined) return this.#pass(req, res, undefined)
-    armed.left -= 1
-    this.fired += 1
-    const { fault } = armed
+    const received = { method: req.method ?? '', url: req.url ?? '', headers: req.headers }
+    this.requests.push(`${received.method} ${received.url}`)
+    const planned = this.#planned.find(({ matches, left }) => left > 0 && matches(received))
+    if (planned === undefined) return this.#forward(req, res, undefined)
+    planned.left -= 1
+    this.injected += 1
+    const { fault } = planned
     if (fault === 'refuse') res.socket?.resetAndDestroy()
-    else if (typeof fault === 'object' && 'answer' in fault) {
+    else if (typeof fault === 'object' && 'status' in fault) {
       req.resume()
-      req.on('end', () => res.writeHead(fault.answer).end())
+      req.on('end', () => res.writeHead(fault.status).end())
     } else if (typeof fault === 'object' && 'cutUploadAfter' in fault) {
       let left = fault.cutUploadAfter
       req.on('data', (chunk: Buffer) => {
         left -= chunk.length
         if (left <= 0) res.socket?.resetAndDestroy()
       })
-    } else this.#pass(req, res, fault)
+    } else this.#forward(req, res, fault)
   }
 
-  #pass(req: IncomingMessage, res: ServerResponse, fault: PassedFault | undefined): void {
+  #forward(req: IncomingMessage, res: ServerResponse, fault: ForwardedFault | undefined): void {
     const { method, url: path, headers } = req
     const upstream = request({ host: '127.0.0.1', port: this.#upstreamPort, method, path, headers, agent: false })
     upstream.on('error', () => res.socket?.resetAndDestroy())
-    upstream.on('response', (answer) => {
+    upstream.on('response', (response) => {
       if (fault === 'lose' || fault === 'hang') {
-        answer.resume()
-        if (fault === 'lose') answer.on('end', () => res.socket?.resetAndDestroy())
+        response.resume()
+        if (fault === 'lose') response.on('end', () => res.socket?.resetAndDestroy())
         return
       }
       const changed = fault !== undefined && 'headers' in fault ? fault.headers : {}
-      res.writeHead(answer.statusCode ?? 502, { ...answer.headers, ...changed })
-      if (fault === undefined || 'headers' in fault) pipeline(answer, res, () => undefined)
-      else spoilBody(answer, res, fault)
+      res.writeHead(response.statusCode ?? 502, { ...response.headers, ...changed })
+      if (fault === undefined || 'headers' in fault) pipeline(response, res, () => undefined)
+      else interruptBody(response, res, fault)
     })
-    // A client that goes away takes the request with it.
+    // If the client disconnects, the forwarded request is aborted.
     pipeline(req, upstream, () => undefined)
     res.on('close', () => {
       if (fault !== 'lose' && fault !== 'hang') upstream.destroy()
@@ -127,25 +127,25 @@ export class ChaosProxy {
   }
 }
 
-function spoilBody(
-  answer: IncomingMessage,
+function interruptBody(
+  response: IncomingMessage,
   res: ServerResponse,
   fault: { readonly cutAfter: number } | { readonly stallAfter: number },
 ): void {
   let left = 'cutAfter' in fault ? fault.cutAfter : fault.stallAfter
-  answer.on('data', (chunk: Buffer) => {
-    const given = chunk.subarray(0, left)
-    left -= given.length
-    res.write(given, () => {
+  response.on('data', (chunk: Buffer) => {
+    const part = chunk.subarray(0, left)
+    left -= part.length
+    res.write(part, () => {
       if (left === 0 && 'cutAfter' in fault) res.socket?.resetAndDestroy()
     })
-    if (left === 0) answer.pause()
+    if (left === 0) response.pause()
   })
 }
 
 const isUploadPart = (url: string): boolean => url.includes('partNumber=')
 
-/** The requests that the adapter makes, by what they are for. */
+/** Matches the requests of the adapter by their purpose. */
 export const REQUESTS = {
   put: ({ method, headers }) => method === 'PUT' && headers['x-amz-meta-evidence-put'] !== undefined,
   claim: ({ method, headers }) => method === 'PUT' && headers['x-amz-meta-evidence-claim'] !== undefined,

@@ -4,17 +4,17 @@ import { ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aw
 import { openS3Blobs, type S3Settings } from '../../adapters/s3/index.ts'
 import type { BlobStore } from '../../core/ports.ts'
 import { Ceph, cephIsMissing, CREDENTIALS } from './ceph.ts'
-import { ChaosProxy } from './s3-proxy.ts'
+import { FaultyS3Proxy } from './s3-proxy.ts'
 
 export const BUCKET = 'evidence'
 
-/** A real S3 with one bucket, a proxy before it that can be told to fail, and a client that looks behind the adapter's back. */
+/** A real S3 with one bucket, a proxy that injects faults, and a client that inspects the bucket without the adapter. */
 export class Service {
   readonly ceph: Ceph
-  readonly proxy: ChaosProxy
+  readonly proxy: FaultyS3Proxy
   readonly client: S3Client
 
-  private constructor(ceph: Ceph, proxy: ChaosProxy) {
+  private constructor(ceph: Ceph, proxy: FaultyS3Proxy) {
     this.ceph = ceph
     this.proxy = proxy
     this.client = new S3Client({
@@ -27,7 +27,7 @@ export class Service {
 
   static async start(): Promise<Service> {
     const ceph = await Ceph.start()
-    const service = new Service(ceph, await ChaosProxy.start(ceph.port))
+    const service = new Service(ceph, await FaultyS3Proxy.start(ceph.port))
     await ceph.makeBucket(BUCKET)
     return service
   }
@@ -38,7 +38,7 @@ export class Service {
     await this.ceph.stop()
   }
 
-  /** Without the proxy; each test has a prefix of its own. */
+  /** Settings that do not use the proxy. Each call returns another prefix. */
   settings(changes: Partial<S3Settings> = {}): S3Settings {
     return {
       endpoint: this.ceph.endpoint,
@@ -51,22 +51,22 @@ export class Service {
     }
   }
 
-  /** A store whose requests go through the proxy, which is calm when it is open. */
+  /** Opens a store whose requests go through the proxy. No fault is planned when it returns. */
   async openBehindProxy(changes: Partial<S3Settings> = {}): Promise<{ store: BlobStore; prefix: string }> {
     const settings = this.settings({ endpoint: this.proxy.endpoint, ...changes })
-    this.proxy.calm()
+    this.proxy.reset()
     const store = await openS3Blobs(settings)
-    this.proxy.calm()
+    this.proxy.reset()
     return { store, prefix: settings.prefix ?? '' }
   }
 
-  /** Keys of the objects below a prefix, without it. */
+  /** Returns the keys of the objects below a prefix, without the prefix. */
   async objects(prefix: string): Promise<readonly string[]> {
     const { Contents = [] } = await this.client.send(new ListObjectsV2Command({ Bucket: BUCKET, Prefix: prefix }))
     return Contents.map(({ Key = '' }) => Key.slice(prefix.length))
   }
 
-  /** Keys of the uploads below a prefix that are not finished, without it. */
+  /** Returns the keys of unfinished uploads below a prefix, without the prefix. */
   async uploads(prefix: string): Promise<readonly string[]> {
     const { Uploads = [] } = await this.client.send(new ListMultipartUploadsCommand({ Bucket: BUCKET, Prefix: prefix }))
     return Uploads.map(({ Key = '' }) => Key.slice(prefix.length))
@@ -74,8 +74,8 @@ export class Service {
 }
 
 /**
- * Tests that need a real S3. Without Ceph they are one skipped line that says what to install; where CI is set they fail,
- * because there nothing may pass that did not run.
+ * Defines tests that need a real S3. Without Ceph they are skipped with a line that says what to install. If `CI` is set they fail
+ * instead, because there a test must not pass without running.
  */
 export function withService(name: string, tests: (service: () => Service) => void): void {
   const missing = cephIsMissing()
@@ -87,6 +87,9 @@ export function withService(name: string, tests: (service: () => Service) => voi
       service = await Service.start()
     })
     after(() => service?.stop())
-    tests(() => service as Service)
+    tests(() => {
+      if (service === undefined) throw new Error('The service has not started yet')
+      return service
+    })
   })
 }

@@ -11,7 +11,7 @@ import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 import { programArgs } from '../../support/program.ts'
 
-const ROOMY = { maxBytes: 1_000_000 }
+const AMPLE = { maxBytes: 1_000_000 }
 const BYTES = randomBytes(100_000)
 const body = (): AsyncIterable<Uint8Array> => inChunks(BYTES, 30_000)
 const IO = ['open', 'write', 'sync', 'close', 'mkdir', 'link', 'unlink', 'stat', 'readdir', 'read'] as const
@@ -37,14 +37,14 @@ describe('local blobs: every single file operation fails once', () => {
     const injected = await failEachCall(IO, async (plan) => {
       const { store, faulty, directory } = await openFaulty(t)
       faulty.arm(plan)
-      const outcome = await outcomeOf(store.put('k', body(), ROOMY))
+      const outcome = await outcomeOf(store.put('k', body(), AMPLE))
       const failed = faulty.disarm()
       const planText = JSON.stringify(plan)
       assert.equal(faulty.openHandles, 0, planText)
       if (outcome === 'ok') assertSame(await collect((await mustGet(store, 'k')).body), BYTES)
       else {
         assert.equal(await store.get('k'), undefined, planText)
-        assert.equal((await store.put('k', body(), ROOMY)).size, BYTES.length, planText)
+        assert.equal((await store.put('k', body(), AMPLE)).size, BYTES.length, planText)
       }
       // Only a file that could not be removed stays in staging. The next process sweeps it.
       const staged = await filesBelow(join(directory, 'staging'))
@@ -63,7 +63,7 @@ describe('local blobs: every single file operation fails once', () => {
   test('a delete that fails can be repeated; until then the blob is complete or gone', async (t) => {
     const injected = await failEachCall(IO, async (plan) => {
       const { store, faulty } = await openFaulty(t)
-      await store.put('k', body(), ROOMY)
+      await store.put('k', body(), AMPLE)
       faulty.arm(plan)
       const outcome = await outcomeOf(store.delete('k'))
       const failed = faulty.disarm()
@@ -82,7 +82,7 @@ describe('local blobs: every single file operation fails once', () => {
   test('a read that fails throws, closes its file, and can be repeated', async (t) => {
     const injected = await failEachCall(IO, async (plan) => {
       const { store, faulty } = await openFaulty(t)
-      await store.put('k', body(), ROOMY)
+      await store.put('k', body(), AMPLE)
       faulty.arm(plan)
       const outcome = await outcomeOf(mustGet(store, 'k').then((blob) => collect(blob.body)))
       const failed = faulty.disarm()
@@ -107,7 +107,7 @@ describe('local blobs: every single file operation fails once', () => {
       await opened?.close()
       const failed = faulty.disarm()
       const store = await openLocalBlobs(directory, { files: faulty.files })
-      await store.put('k', body(), ROOMY)
+      await store.put('k', body(), AMPLE)
       assert.equal(faulty.openHandles, 0)
       await store.close()
       return failed
@@ -120,7 +120,7 @@ describe('local blobs: the disk and the directory', () => {
   test('a file that does not fit on a full disk is not kept', async (t) => {
     const { store, faulty, directory } = await openFaulty(t)
     faulty.arm({ operation: 'write', nth: 3, fault: 'not applied', code: 'ENOSPC' })
-    await assert.rejects(store.put('k', body(), ROOMY), /ENOSPC/)
+    await assert.rejects(store.put('k', body(), AMPLE), /ENOSPC/)
     assert.ok(faulty.disarm())
     assert.deepEqual(await filesBelow(directory), [])
     await store.close()
@@ -129,10 +129,10 @@ describe('local blobs: the disk and the directory', () => {
   test('partial writes are continued; a write of no bytes ends the put', async (t) => {
     const { store, faulty } = await openFaulty(t)
     faulty.writeAtMost = 999
-    assert.equal((await store.put('k', body(), ROOMY)).size, BYTES.length)
+    assert.equal((await store.put('k', body(), AMPLE)).size, BYTES.length)
     assertSame(await collect((await mustGet(store, 'k')).body), BYTES)
     faulty.writeAtMost = 0
-    await rejectsWith('UNAVAILABLE', store.put('none', body(), ROOMY))
+    await rejectsWith('UNAVAILABLE', store.put('none', body(), AMPLE))
     assert.equal(await store.get('none'), undefined)
     await store.close()
   })
@@ -148,10 +148,10 @@ describe('local blobs: the disk and the directory', () => {
 
   test('if the staging folder is replaced by a file, puts fail and reads work', async (t) => {
     const { store, directory } = await openFaulty(t)
-    await store.put('old', body(), ROOMY)
+    await store.put('old', body(), AMPLE)
     await rm(join(directory, 'staging'), { recursive: true })
     await writeFile(join(directory, 'staging'), '')
-    await rejectsWith('UNAVAILABLE', store.put('new', body(), ROOMY))
+    await rejectsWith('UNAVAILABLE', store.put('new', body(), AMPLE))
     assertSame(await collect((await mustGet(store, 'old')).body), BYTES)
     assert.equal(await store.get('new'), undefined)
     await store.close()
@@ -159,7 +159,7 @@ describe('local blobs: the disk and the directory', () => {
 
   test('if the directory is missing, calls throw UNAVAILABLE instead of reporting its blobs as missing', async (t) => {
     const { store, directory } = await openFaulty(t)
-    await store.put('k', body(), ROOMY)
+    await store.put('k', body(), AMPLE)
     await rename(join(directory, 'content'), join(directory, 'unmounted'))
     await rejectsWith('UNAVAILABLE', store.get('k'))
     await rejectsWith('UNAVAILABLE', store.delete('k'))
@@ -170,10 +170,10 @@ describe('local blobs: the disk and the directory', () => {
 
   test('a removed folder of content is created again', async (t) => {
     const { store, directory } = await openFaulty(t)
-    await store.put('k', body(), ROOMY)
+    await store.put('k', body(), AMPLE)
     await rm(join(directory, 'content/82'), { recursive: true })
-    await rejectsWith('UNAVAILABLE', store.put('k', body(), ROOMY))
-    assert.equal((await store.put('k', body(), ROOMY)).size, BYTES.length)
+    await rejectsWith('UNAVAILABLE', store.put('k', body(), AMPLE))
+    assert.equal((await store.put('k', body(), AMPLE)).size, BYTES.length)
     await store.close()
   })
 })
@@ -199,7 +199,7 @@ describe('local blobs: files of dead processes', () => {
     const store = await openLocalBlobs(directory)
     assert.deepEqual(await filesBelow(directory), [])
     assert.equal(await store.get('half'), undefined)
-    assert.equal((await store.put('half', body(), ROOMY)).size, BYTES.length)
+    assert.equal((await store.put('half', body(), AMPLE)).size, BYTES.length)
     await store.close()
   })
 

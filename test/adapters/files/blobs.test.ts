@@ -11,7 +11,7 @@ import { FaultyFiles } from '../../support/faulty-files.ts'
 import { until } from '../../support/manual-clock.ts'
 import { filesBelow, makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'
 
-const ROOMY = { maxBytes: 1_000_000 }
+const AMPLE = { maxBytes: 1_000_000 }
 const BYTES = randomBytes(100_000)
 const body = (): AsyncIterable<Uint8Array> => inChunks(BYTES, 30_000)
 
@@ -32,7 +32,7 @@ describe('local blobs on disk', () => {
   test('files are 0600 and folders 0700, in one of 256 folders by the hash of the key', async (t) => {
     const directory = join(await temporaryFor(t), 'not', 'there', 'yet')
     const store = await openLocalBlobs(directory)
-    await store.put('k', body(), ROOMY)
+    await store.put('k', body(), AMPLE)
     // The first two digits of: printf k | sha256sum
     assert.deepEqual(await filesBelow(directory), ['content/82/k'])
     assert.equal((await stat(join(directory, 'content/82/k'))).mode & 0o777, 0o600)
@@ -50,7 +50,7 @@ describe('local blobs on disk', () => {
       return faulty.calls.join(' ')
     }
     const [write, syncFolder] = ['open write sync close', 'open sync close']
-    const put = (key: string) => () => store.put(key, inChunks(BYTES, BYTES.length), ROOMY)
+    const put = (key: string) => () => store.put(key, inChunks(BYTES, BYTES.length), AMPLE)
     // The new folder is synced twice: when it is created, and in case another store has created it and not synced it yet.
     assert.equal(await callsOf(put('k')), `stat ${write} mkdir ${syncFolder} ${syncFolder} link ${syncFolder} unlink`)
     await store.delete('k')
@@ -64,13 +64,13 @@ describe('local blobs on disk', () => {
     const directory = await temporaryFor(t)
     const [first, second] = [await openLocalBlobs(directory), await openLocalBlobs(directory)]
     const overtaken = afterChunks([BYTES], async () => {
-      await second.put('both', inChunks(Buffer.from('second'), 9), ROOMY)
+      await second.put('both', inChunks(Buffer.from('second'), 9), AMPLE)
     })
-    await rejectsWith('UNAVAILABLE', first.put('both', overtaken, ROOMY))
+    await rejectsWith('UNAVAILABLE', first.put('both', overtaken, AMPLE))
     assertSame(await collect((await mustGet(first, 'both')).body), Buffer.from('second'))
 
     const opening = afterChunks([BYTES], async () => (await openLocalBlobs(directory)).close())
-    assert.equal((await first.put('mine', opening, ROOMY)).size, BYTES.length)
+    assert.equal((await first.put('mine', opening, AMPLE)).size, BYTES.length)
     await Promise.all([first.close(), second.close()])
   })
 
@@ -82,7 +82,7 @@ describe('local blobs on disk', () => {
     faulty.onCall = (name) => {
       if (name === 'sync') controller.abort()
     }
-    const put = store.put('k', body(), { ...ROOMY, signal: controller.signal })
+    const put = store.put('k', body(), { ...AMPLE, signal: controller.signal })
     await assert.rejects(put, { name: 'AbortError' })
     assert.deepEqual(await filesBelow(directory), [])
     await store.close()
@@ -99,7 +99,7 @@ describe('local blobs on disk', () => {
         for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
         order.push('body ended')
       }),
-      ROOMY,
+      AMPLE,
     )
     assert.equal((await put).size, BYTES.length)
     await closing
@@ -109,7 +109,7 @@ describe('local blobs on disk', () => {
   test('reading a file that lost its end throws CORRUPT', async (t) => {
     const directory = await temporaryFor(t)
     const store = await openLocalBlobs(directory)
-    await store.put('k', body(), ROOMY)
+    await store.put('k', body(), AMPLE)
     const blob = await mustGet(store, 'k')
     await truncate(join(directory, 'content/82/k'), 10)
     await rejectsWith('CORRUPT', collect(blob.body))
@@ -119,8 +119,8 @@ describe('local blobs on disk', () => {
   test('a reader closes its file if it is aborted, abandoned, rejected, empty or done', async (t) => {
     const faulty = new FaultyFiles()
     const store = await openLocalBlobs(await temporaryFor(t), { files: faulty.files })
-    await store.put('k', body(), ROOMY)
-    await store.put('empty', inChunks(new Uint8Array(), 1), ROOMY)
+    await store.put('k', body(), AMPLE)
+    await store.put('empty', inChunks(new Uint8Array(), 1), AMPLE)
     assert.equal(faulty.openHandles, 0)
 
     const controller = new AbortController()

@@ -4,31 +4,31 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { ReadBatcher, type LookupResult, type Lookup } from '../../../adapters/postgres/read-batcher.ts'
 import { RegistryError } from '../../../core/errors.ts'
 
-interface Look {
+interface Call {
   readonly lookup: Lookup
-  /** Everything that is lookup is there. */
-  readonly answer: () => void
+  /** Resolves the look-up: everything that it requests exists. */
+  readonly succeed: () => void
   readonly fail: (error: Error) => void
 }
 
-/** Joined reads, and the looks that they have begun, each of which the test ends. */
-function start(): { readonly reads: ReadBatcher; readonly looks: Look[] } {
-  const looks: Look[] = []
+/** A batcher, and the look-ups that it has started, which the test settles. */
+function start(): { readonly reads: ReadBatcher; readonly calls: Call[] } {
+  const calls: Call[] = []
   const reads = new ReadBatcher(
     (lookup) =>
       new Promise<LookupResult>((resolve, reject) =>
-        looks.push({ lookup, answer: () => resolve(everythingOf(lookup)), fail: reject }),
+        calls.push({ lookup, succeed: () => resolve(resultFor(lookup)), fail: reject }),
       ),
   )
-  return { reads, looks }
+  return { reads, calls }
 }
 
-const everythingOf = ({ keys, entries }: Lookup): LookupResult => ({
+const resultFor = ({ keys, entries }: Lookup): LookupResult => ({
   records: new Map(keys.map((key) => [key, [Buffer.from(key), Buffer.from('value'), '1']])),
   positions: new Map(entries.map((entry, i) => [entry, i])),
 })
 
-/** As many as it takes until what was answered has begun what waited. */
+/** Enough turns of the event loop for a resolved look-up to start the waiting ones. */
 async function turns(): Promise<void> {
   for (let i = 0; i < 3; i += 1) await turn()
 }
@@ -36,100 +36,100 @@ async function turns(): Promise<void> {
 const ofKey = (...keys: string[]): Lookup => ({ keys, entries: [] })
 const ofEntry = (...entries: string[]): Lookup => ({ keys: [], entries })
 
-/** What one answers, or the error's message. */
-const outcomeOf = async (found: Promise<LookupResult>): Promise<readonly string[] | string> => {
+/** The keys of a result, or the message of its error. */
+const outcomeOf = async (result: Promise<LookupResult>): Promise<readonly string[] | string> => {
   try {
-    return [...(await found).records.keys()]
+    return [...(await result).records.keys()]
   } catch (error) {
-    return (error as Error).message
+    return error instanceof Error ? error.message : String(error)
   }
 }
 
 describe('reads that are called at the same time', () => {
-  it('are one look, records and positions together, each thing once', async () => {
-    const { reads, looks } = start()
-    const found = [reads.lookup(ofKey('a', 'b')), reads.lookup(ofEntry('00')), reads.lookup(ofKey('b'))]
+  it('are joined in one look-up, records and positions together, each key once', async () => {
+    const { reads, calls } = start()
+    const results = [reads.lookup(ofKey('a', 'b')), reads.lookup(ofEntry('00')), reads.lookup(ofKey('b'))]
     await Promise.resolve()
-    found.push(reads.lookup(ofKey('c')))
+    results.push(reads.lookup(ofKey('c')))
     await turn()
     assert.deepEqual(
-      looks.map(({ lookup }) => lookup),
+      calls.map(({ lookup }) => lookup),
       [{ keys: ['a', 'b', 'c'], entries: ['00'] }],
     )
-    looks[0]?.answer()
-    assert.equal((await found[1])?.positions.get('00'), 0)
-    assert.ok((await found[2])?.records.has('b'))
-    await Promise.all(found)
+    calls[0]?.succeed()
+    assert.equal((await results[1])?.positions.get('00'), 0)
+    assert.ok((await results[2])?.records.has('b'))
+    await Promise.all(results)
   })
 
-  it('wait while three are under way, and then go together with what those ask next that were answered', async () => {
-    const { reads, looks } = start()
-    const underWay: Promise<LookupResult>[] = []
+  it('wait while three look-ups are in progress, and are then joined with the next reads of resolved callers', async () => {
+    const { reads, calls } = start()
+    const running: Promise<LookupResult>[] = []
     for (const key of ['1', '2', '3']) {
-      underWay.push(reads.lookup(ofKey(key)))
+      running.push(reads.lookup(ofKey(key)))
       await turn()
     }
-    const next = underWay[0]?.then(() => reads.lookup(ofKey('next')))
+    const next = running[0]?.then(() => reads.lookup(ofKey('next')))
     const later = [reads.lookup(ofKey('4')), reads.lookup(ofKey('5'))]
     await turn()
-    assert.equal(looks.length, 3)
-    looks[0]?.answer()
-    await underWay[0]
+    assert.equal(calls.length, 3)
+    calls[0]?.succeed()
+    await running[0]
     await turns()
     assert.deepEqual(
-      looks.map(({ lookup }) => lookup.keys),
+      calls.map(({ lookup }) => lookup.keys),
       [['1'], ['2'], ['3'], ['4', '5', 'next']],
     )
-    for (const { answer } of looks) answer()
-    await Promise.all([...underWay, next, ...later])
+    for (const { succeed } of calls) succeed()
+    await Promise.all([...running, next, ...later])
   })
 
-  it('are more than one look where they want more than 512 things', async () => {
-    const { reads, looks } = start()
+  it('are more than one look-up if they request more than 512 keys', async () => {
+    const { reads, calls } = start()
     const many = (name: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${name} ${i}`)
     const sizes = [500, 20, 2_000, 1]
-    const found = sizes.map((size, i) => reads.lookup(ofKey(...many(String(i), size))))
+    const results = sizes.map((size, i) => reads.lookup(ofKey(...many(String(i), size))))
     for (let ended = 0; ended < sizes.length; ended += 1) {
       await turns()
-      looks[ended]?.answer()
+      calls[ended]?.succeed()
     }
-    await Promise.all(found)
+    await Promise.all(results)
     assert.deepEqual(
-      looks.map(({ lookup }) => lookup.keys.length),
+      calls.map(({ lookup }) => lookup.keys.length),
       sizes,
     )
   })
 })
 
-describe('a look that fails', () => {
-  it('is told to all where the database is away, and the next are looked for', async () => {
-    const { reads, looks } = start()
-    const found = ['a', 'b'].map((key) => outcomeOf(reads.lookup(ofKey(key))))
+describe('a look-up that fails', () => {
+  it('rejects all its reads if the database is unreachable, and the next look-up works', async () => {
+    const { reads, calls } = start()
+    const results = ['a', 'b'].map((key) => outcomeOf(reads.lookup(ofKey(key))))
     await turn()
-    looks[0]?.fail(new RegistryError('UNAVAILABLE', 'away', { cause: new Error('ECONNREFUSED') }))
-    assert.deepEqual(await Promise.all(found), ['away', 'away'])
+    calls[0]?.fail(new RegistryError('UNAVAILABLE', 'unreachable', { cause: new Error('ECONNREFUSED') }))
+    assert.deepEqual(await Promise.all(results), ['unreachable', 'unreachable'])
     const after = outcomeOf(reads.lookup(ofKey('c')))
     await turn()
-    assert.equal(looks.length, 2)
-    looks[1]?.answer()
+    assert.equal(calls.length, 2)
+    calls[1]?.succeed()
     assert.deepEqual(await after, ['c'])
   })
 
-  it('for what does not pass is told only to those that asked for it', async () => {
-    const { reads, looks } = start()
-    const damage = new RegistryError('CORRUPT', 'damage', { cause: new RangeError('of one') })
-    const found = ['a', 'bad', 'c'].map((key) => outcomeOf(reads.lookup(ofKey(key))))
+  it('rejects only the reads of a damaged record', async () => {
+    const { reads, calls } = start()
+    const damage = new RegistryError('CORRUPT', 'damage', { cause: new RangeError('of one record') })
+    const results = ['a', 'bad', 'c'].map((key) => outcomeOf(reads.lookup(ofKey(key))))
     await turn()
-    looks[0]?.fail(damage)
+    calls[0]?.fail(damage)
     await turn()
     assert.deepEqual(
-      looks.slice(1).map(({ lookup }) => lookup.keys),
+      calls.slice(1).map(({ lookup }) => lookup.keys),
       [['a'], ['bad'], ['c']],
     )
-    for (const { lookup, answer, fail } of looks.slice(1)) {
+    for (const { lookup, succeed, fail } of calls.slice(1)) {
       if (lookup.keys.includes('bad')) fail(damage)
-      else answer()
+      else succeed()
     }
-    assert.deepEqual(await Promise.all(found), [['a'], 'damage', ['c']])
+    assert.deepEqual(await Promise.all(results), [['a'], 'damage', ['c']])
   })
 })

@@ -6,7 +6,7 @@ import { PostgresServer } from '../../support/postgres-server.ts'
 describe('records in PostgreSQL', () => {
   let server: PostgresServer
   let schemas = 0
-  // A locale that puts `a` before `B` and looks at punctuation last: keys are in the order of their bytes all the same.
+  // A locale that sorts `a` before `B` and ignores punctuation at first. Keys must sort bytewise nevertheless.
   before(async () => {
     server = await PostgresServer.start({ initdb: ['--locale=C', '--locale-provider=icu', '--icu-locale=en'] })
   })

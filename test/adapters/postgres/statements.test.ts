@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { Client, DatabaseError } from 'pg'
 import { byteaArray } from '../../../adapters/postgres/bytea-array.ts'
 import { openPostgresRecords, type PostgresRecords } from '../../../adapters/postgres/index.ts'
+import { isRegistryError } from '../../../core/errors.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 import { stepOf } from '../../support/postgres-steps.ts'
 
@@ -15,7 +16,7 @@ before(async () => {
 })
 after(() => server.stop())
 
-/** Opens records in a schema of their own, with connections that the test sees. */
+/** Opens a store in a schema of its own, whose connections the test can inspect. */
 async function open(t: TestContext, ConnectionClass: typeof Client = Client) {
   const schema = `statements_${(schemas += 1)}`
   const connections: Client[] = []
@@ -32,23 +33,26 @@ async function open(t: TestContext, ConnectionClass: typeof Client = Client) {
   return { store, schema, connections }
 }
 
-const pgQuery = Reflect.get(Client.prototype, 'query') as (...args: unknown[]) => unknown
-
-/** A server that speaks the protocol and has no such setting. */
+/** A client of a server that speaks the protocol but does not know the planner settings. */
 class WithoutSettings extends Client {
-  override query = ((...args: unknown[]) =>
-    String(args[0]).startsWith('set plan_cache_mode')
-      ? Promise.reject(Object.assign(new DatabaseError('unrecognized', 1, 'error'), { code: '42704' }))
-      : Reflect.apply(pgQuery, this, args)) as Client['query']
+  constructor(...args: ConstructorParameters<typeof Client>) {
+    super(...args)
+    this.query = new Proxy(this.query, {
+      apply: (query, _, parameters) =>
+        String(parameters[0]).startsWith('set plan_cache_mode')
+          ? Promise.reject(Object.assign(new DatabaseError('unrecognized', 1, 'error'), { code: '42704' }))
+          : Reflect.apply(query, this, parameters),
+    })
+  }
 }
 
-async function readSome(store: PostgresRecords): Promise<void> {
+async function commitAndRead(store: PostgresRecords): Promise<void> {
   for (let i = 0; i < 20; i += 1) {
-    const one = stepOf(`step ${i}`)
-    assert.ok((await store.commit(one)).ok)
+    const step = stepOf(`step ${i}`)
+    assert.ok((await store.commit(step)).ok)
     const [entries, positions] = await Promise.all([
       store.get([`step/step ${i}`, 'nowhere']),
-      store.positionsOf([one.append, new Uint8Array(randomBytes(32))]),
+      store.positionsOf([step.append, new Uint8Array(randomBytes(32))]),
     ])
     assert.deepEqual(
       entries.map((entry) => entry && Buffer.from(entry.value).toString()),
@@ -59,9 +63,9 @@ async function readSome(store: PostgresRecords): Promise<void> {
 }
 
 describe('statements', () => {
-  it('are planned once for a connection, whatever they ask for', async (t) => {
+  it('are planned once per connection, whatever their parameters are', async (t) => {
     const { store, connections } = await open(t)
-    await readSome(store)
+    await commitAndRead(store)
     for await (const _ of store.list({ gte: 'step/', lt: 'step0' }));
     const plans = await Promise.all(
       connections.map(async (connection) => {
@@ -80,18 +84,18 @@ describe('statements', () => {
     }
   })
 
-  it('do the same on a server that plans by its own settings', async (t) => {
+  it('return the same on a server without the planner settings', async (t) => {
     const { store } = await open(t, WithoutSettings)
-    await readSome(store)
+    await commitAndRead(store)
   })
 
-  it('that find damage say so to those that asked for it, and to no others', async (t) => {
+  it('that find damage fail only the reads of the damaged record', async (t) => {
     const { store, schema } = await open(t)
     const keys = ['a', 'damaged', 'z']
     await store.commit({ writes: keys.map((key) => ({ key, value: Buffer.from(key) })) })
     const one = stepOf('one')
     await store.commit(one)
-    // What a page with damage does, at one record.
+    // Fails like a damaged page, for one record.
     await server.query(`
       alter table ${schema}.record rename to whole;
       create function ${schema}.damage() returns bytea language plpgsql as
@@ -104,12 +108,12 @@ describe('statements', () => {
       store.get(['z']),
       store.positionsOf([one.append]),
     ])
-    assert.equal(damaged.status === 'rejected' && (damaged.reason as { code?: string }).code, 'CORRUPT')
+    assert.ok(damaged.status === 'rejected' && isRegistryError(damaged.reason, 'CORRUPT'))
     for (const read of [whole, other, positions]) assert.equal(read.status, 'fulfilled')
   })
 })
 
-it('an array of bytes arrives as it was sent', async (t) => {
+it('an array of bytes arrives unchanged', async (t) => {
   const client = new Client({ connectionString: server.url() })
   await client.connect()
   t.after(() => client.end())

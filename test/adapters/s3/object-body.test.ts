@@ -9,34 +9,36 @@ import { assertSame, collect, rejectsWith } from '../../contract/blob-bodies.ts'
 
 const BYTES = Buffer.from('0123456789abcdefghij')
 
-/** Gives bytes and then ends, or breaks with an error. */
-function connection(bytes: Uint8Array, then?: Error): Readable {
-  let given = false
+/** A stream that yields bytes and then ends, or breaks with an error. */
+function connection(bytes: Uint8Array, error?: Error): Readable {
+  let isRead = false
   const stream = new Readable({
     read() {
-      if (!given) this.push(bytes)
-      else if (then !== undefined) this.destroy(then)
+      if (!isRead) this.push(bytes)
+      else if (error !== undefined) this.destroy(error)
       else this.push(null)
-      given = true
+      isRead = true
     },
   })
   stream.on('error', () => undefined)
   return stream
 }
 
-interface Scene {
+interface BodyOptions {
   readonly range?: BlobRange
-  /** How many bytes each connection gives before it breaks; the last goes to the end. */
+  /** How many bytes each connection yields before it breaks; the last one does not break. */
   readonly breaks?: readonly number[]
   readonly signal?: AbortSignal
 }
 
-/** A body over connections that break as they are told to. */
-function bodyOf({ range = { start: 0, end: BYTES.length }, breaks = [], signal }: Scene) {
-  const log = { streams: [] as Readable[], asked: [] as BlobRange[], released: 0 }
+/** A body whose connections break as planned. */
+function bodyOf({ range = { start: 0, end: BYTES.length }, breaks = [], signal }: BodyOptions) {
+  const streams: Readable[] = []
+  const requestedRanges: BlobRange[] = []
+  const log = { streams, requestedRanges, released: 0 }
   const left = [...breaks]
   const open = (rest: BlobRange): Readable => {
-    log.asked.push(rest)
+    log.requestedRanges.push(rest)
     const length = left.shift()
     const bytes = BYTES.subarray(rest.start, length === undefined ? rest.end : rest.start + length)
     const stream = connection(bytes, length === undefined ? undefined : new Error('reset by peer'))
@@ -56,14 +58,13 @@ function bodyOf({ range = { start: 0, end: BYTES.length }, breaks = [], signal }
 }
 
 describe('the body of an object', () => {
-  test('goes on behind its last byte where connections break, and lets go of each', async () => {
+  test('resumes after its last byte if connections break, and destroys each of them', async () => {
     const { body, log } = bodyOf({ range: { start: 2, end: 18 }, breaks: [5, 0, 0, 4] })
     assertSame(await collect(body), BYTES.subarray(2, 18))
     assert.deepEqual(
-      log.asked.map(({ start, end }) => [start, end]),
+      log.requestedRanges.map(({ start, end }) => [start, end]),
       [
         [2, 18],
-
         [7, 18],
         [7, 18],
         [7, 18],
@@ -74,14 +75,14 @@ describe('the body of an object', () => {
     assert.equal(log.released, 1)
   })
 
-  test('gives up after three connections in a row without a byte, but never while there is some', async () => {
-    const hopeless = bodyOf({ breaks: [3, 0, 0, 0] })
-    await rejectsWith('UNAVAILABLE', collect(hopeless.body))
-    assert.equal(hopeless.log.released, 1)
+  test('fails after three connections in a row without a byte, but not if each yields one', async () => {
+    const failing = bodyOf({ breaks: [3, 0, 0, 0] })
+    await rejectsWith('UNAVAILABLE', collect(failing.body))
+    assert.equal(failing.log.released, 1)
     assertSame(await collect(bodyOf({ breaks: Array.from({ length: 19 }, () => 1) }).body), BYTES)
   })
 
-  test('a connection that ends early without an error is one that broke', async () => {
+  test('resumes if a connection ends early without an error', async () => {
     const body = new ObjectBody({
       stream: connection(BYTES.subarray(0, 7)),
       range: { start: 0, end: BYTES.length },
@@ -92,13 +93,13 @@ describe('the body of an object', () => {
     assertSame(await collect(body), BYTES)
   })
 
-  test('more bytes than the object has are CORRUPT', async () => {
+  test('throws CORRUPT for more bytes than the object has', async () => {
     const { body, log } = bodyOf({ range: { start: 0, end: 5 }, breaks: [9] })
     await rejectsWith('CORRUPT', collect(body))
     assert.equal(log.released, 1)
   })
 
-  test('what reopening throws ends it', async () => {
+  test('throws the error of reopening', async () => {
     const body = new ObjectBody({
       stream: connection(new Uint8Array([1]), new Error('reset by peer')),
       range: { start: 0, end: 2 },
@@ -110,14 +111,14 @@ describe('the body of an object', () => {
     assert.deepEqual(await body.next(), { done: true, value: undefined })
   })
 
-  test('lets go of its connection by return, by an abort, where it is empty, and where nobody ever read', async () => {
+  test('destroys its connection on return, on an abort, if it is empty, and if it is aborted before the first read', async () => {
     const returned = bodyOf({})
     await returned.body.return()
     await returned.body.return()
     const controller = new AbortController()
     const aborted = bodyOf({ signal: controller.signal })
-    controller.abort(new Error('the client went away'))
-    await assert.rejects(collect(aborted.body), /the client went away/)
+    controller.abort(new Error('the client disconnected'))
+    await assert.rejects(collect(aborted.body), /the client disconnected/)
     assert.equal(getEventListeners(controller.signal, 'abort').length, 0)
     const empty = bodyOf({ range: { start: 0, end: 0 } })
     const late = bodyOf({ signal: controller.signal })
@@ -128,20 +129,20 @@ describe('the body of an object', () => {
     assertSame(await collect(empty.body), new Uint8Array())
   })
 
-  test('an abort while it opens another connection lets go of that as well', async () => {
+  test('an abort while it reopens destroys the new connection as well', async () => {
     const controller = new AbortController()
     const second = connection(BYTES)
     const body = new ObjectBody({
       stream: connection(BYTES.subarray(0, 3), new Error('reset by peer')),
       range: { start: 0, end: BYTES.length },
       reopen: async () => {
-        controller.abort(new Error('the client went away'))
+        controller.abort(new Error('the client disconnected'))
         return second
       },
       signal: controller.signal,
       onRelease: () => undefined,
     })
-    await assert.rejects(collect(body), /the client went away/)
+    await assert.rejects(collect(body), /the client disconnected/)
     assert.ok(second.destroyed)
   })
 })

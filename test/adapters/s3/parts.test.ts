@@ -7,7 +7,7 @@ import { assertSame, throughOneBuffer } from '../../contract/blob-bodies.ts'
 
 const MIB = 1024 * 1024
 
-async function all(chunks: readonly Uint8Array[], partBytes: number) {
+async function collectParts(chunks: readonly Uint8Array[], partBytes: number) {
   const parts: { readonly bytes: Uint8Array; readonly isLast: boolean }[] = []
   for await (const { bytes, isLast } of partsOf(throughOneBuffer(chunks), partBytes))
     parts.push({ bytes: new Uint8Array(bytes), isLast })
@@ -15,14 +15,14 @@ async function all(chunks: readonly Uint8Array[], partBytes: number) {
 }
 
 describe('parts of a body', () => {
-  test('are the body cut at every partBytes, whatever the chunks; the last is marked, and empty only where all is', () =>
+  test('have exactly partBytes whatever the chunks are; the last is marked, and empty only if the body is', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }),
         fc.integer({ min: 1, max: 64 }),
         async (chunks, partBytes) => {
           const whole = concatBytes(...chunks)
-          const parts = await all(chunks, partBytes)
+          const parts = await collectParts(chunks, partBytes)
           assertSame(concatBytes(...parts.map(({ bytes }) => bytes)), whole)
           assert.equal(parts.length, Math.max(1, Math.ceil(whole.length / partBytes)))
           for (const [index, { bytes, isLast }] of parts.entries()) {
@@ -33,10 +33,10 @@ describe('parts of a body', () => {
       ),
     ))
 
-  test('grow with what is there: a chunk beyond each step keeps what came before', async () => {
+  test('keep their bytes when the buffer grows', async () => {
     const steps = [64 * 1024 - 1, 2, MIB - 64 * 1024 - 2, 2, 2 * MIB, 3 * MIB]
     const chunks = steps.map((size, n) => new Uint8Array(size).fill(n + 1))
-    const parts = await all(chunks, 5 * MIB)
+    const parts = await collectParts(chunks, 5 * MIB)
     assert.deepEqual(
       parts.map(({ bytes }) => bytes.length),
       [5 * MIB, MIB + 1],
@@ -44,12 +44,12 @@ describe('parts of a body', () => {
     assertSame(concatBytes(...parts.map(({ bytes }) => bytes)), concatBytes(...chunks))
   })
 
-  test('are as large as it takes to need no more than 10,000 for the largest body', () => {
+  test('are large enough that the largest body needs at most 10,000', () => {
     assert.equal(partBytesFor(100 * MIB, 8 * MIB), 8 * MIB)
     assert.equal(partBytesFor(80_000 * MIB, 8 * MIB), 8 * MIB)
     assert.equal(partBytesFor(80_000 * MIB + 1, 8 * MIB), 8 * MIB + 1)
     assert.equal(partBytesFor(2 ** 40, 8 * MIB), Math.ceil(2 ** 40 / 10_000))
-    // 5 TiB is all that an object can have.
+    // An object has at most 5 TiB.
     assert.equal(partBytesFor(Infinity, 8 * MIB), Math.ceil((5 * 2 ** 40) / 10_000))
   })
 })

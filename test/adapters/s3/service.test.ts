@@ -16,70 +16,70 @@ import { REQUESTS } from '../../support/s3-proxy.ts'
 import { BUCKET, withService } from '../../support/s3-service.ts'
 
 const MIB = 1024 * 1024
-const ROOMY = { maxBytes: 200 * MIB }
+const AMPLE = { maxBytes: 200 * MIB }
 const BYTES = randomBytes(100_000)
 const LARGE = randomBytes(5 * MIB + 1)
 const body = (bytes: Uint8Array = BYTES): AsyncIterable<Uint8Array> => inChunks(bytes, 64 * 1024)
 
-withService('S3 blobs on Ceph, as they are set up', (service) => {
-  const refusal = async (changes: Partial<S3Settings>): Promise<string> => {
+withService('S3 blobs on Ceph, with different settings', (service) => {
+  const openError = async (changes: Partial<S3Settings>): Promise<string> => {
     try {
       await (await openS3Blobs(service().settings(changes))).close()
     } catch (error) {
       assert.ok(isRegistryError(error, 'CONFIG_ERROR'), String(error))
       return error.message
     }
-    return assert.fail('it was opened')
+    return assert.fail('the store was opened')
   }
 
-  test('a wrong secret or key, and a bucket that is not there, are named at the start, without the secret', async () => {
+  test('opening reports a wrong secret or key and a missing bucket, without the secret', async () => {
     const wrong = { ...CREDENTIALS, secretAccessKey: 'a-wrong-secret' }
-    const message = await refusal({ credentials: wrong })
+    const message = await openError({ credentials: wrong })
     assert.match(message, /SignatureDoesNotMatch \(403.*credentials/)
     assert.ok(!message.includes('a-wrong-secret'))
-    assert.match(await refusal({ credentials: { ...CREDENTIALS, accessKeyId: 'nobody' } }), /InvalidAccessKeyId/)
-    assert.match(await refusal({ bucket: 'not-there' }), /not-there cannot be used: NoSuchBucket \(404/)
+    assert.match(await openError({ credentials: { ...CREDENTIALS, accessKeyId: 'unknown-key' } }), /InvalidAccessKeyId/)
+    assert.match(await openError({ bucket: 'missing-bucket' }), /missing-bucket cannot be used: NoSuchBucket \(404/)
   })
 
-  test('access that is taken away is a fault, not a store without blobs', async () => {
+  test('a read without permission throws UNAVAILABLE instead of reporting the blob as missing', async () => {
     const { store } = await service().openBehindProxy()
-    service().proxy.spoil(REQUESTS.get, { answer: 403 })
+    service().proxy.inject(REQUESTS.get, { status: 403 })
     await rejectsWith('UNAVAILABLE', store.get('k'))
     await store.close()
   })
 
-  test('a bucket with versions is refused, and nothing is left in it: deleted bytes would stay', async () => {
+  test('a bucket with versioning is rejected and left empty, because deleted bytes would stay readable', async () => {
     const { client } = service()
     await client.send(new CreateBucketCommand({ Bucket: 'versioned' }))
     await client.send(
       new PutBucketVersioningCommand({ Bucket: 'versioned', VersioningConfiguration: { Status: 'Enabled' } }),
     )
-    assert.match(await refusal({ bucket: 'versioned' }), /versioned keeps versions/)
+    assert.match(await openError({ bucket: 'versioned' }), /versioned keeps versions/)
     await client.send(
       new PutBucketVersioningCommand({ Bucket: 'versioned', VersioningConfiguration: { Status: 'Suspended' } }),
     )
     await (await openS3Blobs(service().settings({ bucket: 'versioned' }))).close()
   })
 
-  test('opening leaves nothing behind, aborts uploads older than a day, and only those directly below its prefix', async () => {
+  test('opening leaves no object, and aborts only uploads directly below its prefix that are older than a day', async () => {
     const { client, proxy } = service()
     const settings = service().settings({ endpoint: proxy.endpoint })
     const prefix = settings.prefix ?? ''
-    const begin = (Key: string) => client.send(new CreateMultipartUploadCommand({ Bucket: BUCKET, Key }))
-    for (const key of [`${prefix}a`, `${prefix}b`, `${prefix}below/c`, `x${prefix}d`]) await begin(key)
-    proxy.calm()
+    const startUpload = (Key: string) => client.send(new CreateMultipartUploadCommand({ Bucket: BUCKET, Key }))
+    for (const key of [`${prefix}a`, `${prefix}b`, `${prefix}below/c`, `x${prefix}d`]) await startUpload(key)
+    proxy.reset()
     await (await openS3Blobs(settings)).close()
     assert.deepEqual(await service().uploads(prefix), ['a', 'b', 'below/c'])
-    // The service's time is what counts: it says that a day has passed.
+    // The clock of the service decides, which here says that a day has passed.
     const dayLater = new Date(Date.now() + 25 * 3_600_000).toUTCString()
-    proxy.spoil(REQUESTS.head, { headers: { 'last-modified': dayLater } })
+    proxy.inject(REQUESTS.head, { headers: { 'last-modified': dayLater } })
     await (await openS3Blobs(settings)).close()
     assert.deepEqual(await service().uploads(prefix), ['below/c'])
     assert.deepEqual(await service().uploads(`x${prefix}`), ['d'])
     assert.deepEqual(await service().objects(prefix), [])
   })
 
-  test('more unfinished uploads than one listing shows are all swept', async () => {
+  test('more unfinished uploads than fit in one listing are all aborted', async () => {
     const { client, proxy } = service()
     const settings = service().settings({ endpoint: proxy.endpoint })
     const Key = `${settings.prefix}k`
@@ -87,28 +87,28 @@ withService('S3 blobs on Ceph, as they are set up', (service) => {
       await Promise.all(
         Array.from({ length: 101 }, () => client.send(new CreateMultipartUploadCommand({ Bucket: BUCKET, Key }))),
       )
-    proxy.calm()
-    proxy.spoil(REQUESTS.head, { headers: { 'last-modified': new Date(Date.now() + 25 * 3_600_000).toUTCString() } })
+    proxy.reset()
+    proxy.inject(REQUESTS.head, { headers: { 'last-modified': new Date(Date.now() + 25 * 3_600_000).toUTCString() } })
     await (await openS3Blobs(settings)).close()
     assert.deepEqual(await service().uploads(settings.prefix ?? ''), [])
   })
 
-  test('objects are where prefix and key say, with or without a slash at the end of the prefix', async () => {
+  test('objects have the prefix and the key as their name, with or without a slash at the end of the prefix', async () => {
     const settings = service().settings()
     const prefix = settings.prefix ?? ''
-    for (const [n, given] of [prefix, prefix.slice(0, -1)].entries()) {
-      const store = await openS3Blobs({ ...settings, prefix: given })
-      await store.put(`k${n}`, body(), ROOMY)
+    for (const [n, variant] of [prefix, prefix.slice(0, -1)].entries()) {
+      const store = await openS3Blobs({ ...settings, prefix: variant })
+      await store.put(`k${n}`, body(), AMPLE)
       await store.close()
     }
     assert.deepEqual(await service().objects(prefix), ['k0', 'k1'])
     const root = await openS3Blobs({ ...settings, prefix: '' })
-    await root.put('at-the-root', body(), ROOMY)
+    await root.put('at-the-root', body(), AMPLE)
     await root.close()
     assert.deepEqual(await service().objects('at-the-root'), [''])
   })
 
-  test('small and large blobs are encrypted as is set', async () => {
+  test('small and large blobs are encrypted as configured', async () => {
     const encryption = { algorithm: 'aws:kms', keyId: KMS_KEY } as const
     const settings = service().settings({ encryption })
     const store = await openS3Blobs(settings)
@@ -116,63 +116,63 @@ withService('S3 blobs on Ceph, as they are set up', (service) => {
       ['small', BYTES],
       ['large', LARGE],
     ] as const) {
-      await store.put(key, body(bytes), ROOMY)
+      await store.put(key, body(bytes), AMPLE)
       const head = await service().client.send(
         new HeadObjectCommand({ Bucket: BUCKET, Key: `${settings.prefix}${key}` }),
       )
       assert.equal(head.ServerSideEncryption, 'aws:kms')
       assert.equal(head.SSEKMSKeyId, KMS_KEY)
       assertSame(await collect((await mustGet(store, key)).body), bytes)
-      const found = await store.get(key, { start: 70_000, end: 90_000 })
-      assertSame(await collect(found?.body ?? body()), bytes.subarray(70_000, 90_000))
+      const part = await store.get(key, { start: 70_000, end: 90_000 })
+      assertSame(await collect(part?.body ?? body()), bytes.subarray(70_000, 90_000))
     }
     await store.close()
   })
 
-  test('a service that will not hear of conditions is asked for the key before each put', async () => {
+  test('without conditional puts, the key is looked up before each put', async () => {
     const { proxy } = service()
-    proxy.calm()
+    proxy.reset()
     const settings = service().settings({ endpoint: proxy.endpoint })
-    proxy.spoil(({ headers }) => headers['if-none-match'] !== undefined, { answer: 501 }, 1_000)
+    proxy.inject(({ headers }) => headers['if-none-match'] !== undefined, { status: 501 }, 1_000)
     const store = await openS3Blobs(settings)
-    const asked = proxy.fired
+    const rejectedAtOpen = proxy.injected
     for (const [key, bytes] of [
       ['small', BYTES],
       ['large', LARGE],
     ] as const) {
-      await store.put(key, body(bytes), ROOMY)
-      for (const second of [BYTES, LARGE]) await rejectsWith('UNAVAILABLE', store.put(key, body(second), ROOMY))
+      await store.put(key, body(bytes), AMPLE)
+      for (const second of [BYTES, LARGE]) await rejectsWith('UNAVAILABLE', store.put(key, body(second), AMPLE))
       assertSame(await collect((await mustGet(store, key)).body), bytes)
     }
-    assert.equal(proxy.fired, asked)
+    assert.equal(proxy.injected, rejectedAtOpen)
     await store.close()
     assert.deepEqual(await service().objects(settings.prefix ?? ''), ['large', 'small'])
     assert.deepEqual(await service().uploads(settings.prefix ?? ''), [])
   })
 
-  test('a service that answers the whole where a range was asked for is a fault', async () => {
+  test('a service that returns the whole object instead of a range is UNAVAILABLE', async () => {
     const { store } = await service().openBehindProxy()
-    await store.put('k', body(), ROOMY)
-    service().proxy.spoil(REQUESTS.get, { headers: { 'content-range': 'bytes 0-99999/100000' } })
+    await store.put('k', body(), AMPLE)
+    service().proxy.inject(REQUESTS.get, { headers: { 'content-range': 'bytes 0-99999/100000' } })
     await rejectsWith('UNAVAILABLE', store.get('k', { start: 5, end: 9 }))
     await store.close()
   })
 
-  test('an object of somebody else under a key is a blob that is taken', async () => {
+  test('an object of another program counts as a blob', async () => {
     const settings = service().settings()
     await service().client.send(new PutObjectCommand({ Bucket: BUCKET, Key: `${settings.prefix}k`, Body: 'theirs' }))
     const store = await openS3Blobs(settings)
-    for (const bytes of [BYTES, LARGE]) await rejectsWith('UNAVAILABLE', store.put('k', body(bytes), ROOMY))
+    for (const bytes of [BYTES, LARGE]) await rejectsWith('UNAVAILABLE', store.put('k', body(bytes), AMPLE))
     assertSame(await collect((await mustGet(store, 'k')).body), Buffer.from('theirs'))
     await store.close()
   })
 
-  test('100 MB up and down hold parts in memory, not the whole', async () => {
+  test('100 MB up and down do not hold the file in memory', async () => {
     const store = await openS3Blobs(service().settings({ partBytes: 8 * MIB }))
     const chunk = randomBytes(65_536)
     const hash = createHash('sha256')
-    // Once before, so that what the SDK loads and the first parts take is not counted.
-    await store.put('before', body(randomBytes(20 * MIB)), ROOMY)
+    // Put and read once before, so that the modules of the SDK and the buffers of the first parts are not counted.
+    await store.put('before', body(randomBytes(20 * MIB)), AMPLE)
     for await (const _ of (await mustGet(store, 'before')).body);
     const before = process.memoryUsage.rss()
     let peak = before
@@ -183,26 +183,26 @@ withService('S3 blobs on Ceph, as they are set up', (service) => {
         peak = Math.max(peak, process.memoryUsage.rss())
       }
     }
-    const put = await store.put('large', large(), ROOMY)
+    const put = await store.put('large', large(), AMPLE)
     assert.equal(put.size, 1_600 * 65_536)
     const read = createHash('sha256')
     for await (const block of (await mustGet(store, 'large')).body) {
       read.update(block)
       peak = Math.max(peak, process.memoryUsage.rss())
     }
-    const want = hash.digest('hex')
-    assert.equal(Buffer.from(put.sha256).toString('hex'), want)
-    assert.equal(read.digest('hex'), want)
-    assert.ok(peak - before < 50 * MIB, `100 MiB took ${(peak - before) / MIB} MiB of memory`)
+    const expected = hash.digest('hex')
+    assert.equal(Buffer.from(put.sha256).toString('hex'), expected)
+    assert.equal(read.digest('hex'), expected)
+    assert.ok(peak - before < 50 * MIB, `100 MiB used ${(peak - before) / MIB} MiB of memory`)
     await store.close()
   })
 
-  test('close lets bodies that were opened be read to their end', async () => {
+  test('bodies that were opened can be read to their end after close', async () => {
     const store = await openS3Blobs(service().settings())
-    await store.put('k', body(LARGE), ROOMY)
-    const [found, abandoned] = [await mustGet(store, 'k'), await mustGet(store, 'k')]
+    await store.put('k', body(LARGE), AMPLE)
+    const [blob, abandoned] = [await mustGet(store, 'k'), await mustGet(store, 'k')]
     await store.close()
-    assertSame(await collect(found.body), LARGE)
+    assertSame(await collect(blob.body), LARGE)
     await abandoned.body[Symbol.asyncIterator]().return?.()
   })
 })
