@@ -3,14 +3,14 @@ import { concatBytes } from '../../core/bytes.ts'
 import { isRegistryError, type ErrorCode } from '../../core/errors.ts'
 import type { BlobBody, BlobStore } from '../../core/ports.ts'
 
-/** Bodies that tests put, and how they read them back. */
+/** Bodies for the tests of blob stores, and functions that read blobs back. */
 
-/** The bytes in pieces of so many; the last may be shorter. */
+/** Yields the bytes in chunks of `chunkBytes`; the last may be shorter. */
 export async function* inChunks(bytes: Uint8Array, chunkBytes: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes)
 }
 
-/** The chunks, then whatever `then` does. */
+/** Yields the chunks, then awaits `then`. */
 export async function* afterChunks(
   chunks: readonly Uint8Array[],
   then: () => Promise<void>,
@@ -19,7 +19,7 @@ export async function* afterChunks(
   await then()
 }
 
-/** Gives each chunk in the same buffer, as a source that saves allocations may. */
+/** Yields each chunk in the same buffer, as a producer that avoids allocations may. */
 export async function* throughOneBuffer(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.alloc(Math.max(1, ...chunks.map((chunk) => chunk.length)))
   for (const chunk of chunks) {
@@ -29,8 +29,8 @@ export async function* throughOneBuffer(chunks: readonly Uint8Array[]): AsyncGen
   }
 }
 
-/** Resolves for all when the last of `count` has come. */
-export function meetingOf(count: number): () => Promise<void> {
+/** Returns a function whose promises resolve when it was called `count` times. */
+export function createBarrier(count: number): () => Promise<void> {
   let open: () => void
   const opened = new Promise<void>((resolve) => {
     open = resolve
@@ -43,38 +43,38 @@ export function meetingOf(count: number): () => Promise<void> {
   }
 }
 
-/** A body that ends only when those of all racers do, so that none is refused before it has written. */
-export async function* afterMeeting(meet: () => Promise<void>, bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+/** A body that ends only when the bodies of all racing puts do, so that each put has written before another one wins. */
+export async function* afterBarrier(arrive: () => Promise<void>, bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
-  await meet()
+  await arrive()
 }
 
-/** What is under the key; fails the test where nothing is. */
+/** Returns the blob; fails the test if it does not exist. */
 export async function mustGet(store: BlobStore, key: string): Promise<BlobBody> {
-  const found = await store.get(key)
-  assert.ok(found, `nothing under ${key}`)
-  return found
+  const blob = await store.get(key)
+  assert.ok(blob, `there is no blob ${key}`)
+  return blob
 }
 
-/** The whole body. */
+/** Reads the whole body. */
 export async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   for await (const chunk of body) chunks.push(chunk)
   return concatBytes(...chunks)
 }
 
-/** Without printing megabytes where it fails. */
-export function assertSame(got: Uint8Array, want: Uint8Array): void {
-  assert.equal(got.length, want.length)
-  assert.ok(Buffer.compare(got, want) === 0, 'the bytes differ')
+/** Asserts that the bytes are equal, without printing megabytes if they are not. */
+export function assertSame(actual: Uint8Array, expected: Uint8Array): void {
+  assert.equal(actual.length, expected.length)
+  assert.ok(Buffer.compare(actual, expected) === 0, 'the bytes differ')
 }
 
-/** A RegistryError of this code. */
+/** Asserts that it is a RegistryError with this code. */
 export function assertCode(code: ErrorCode, error: unknown): void {
-  assert.ok(isRegistryError(error, code), `want ${code}, got ${String(error)}`)
+  assert.ok(isRegistryError(error, code), `expected ${code}, got ${String(error)}`)
 }
 
-/** Rejects with a RegistryError of this code. */
+/** Asserts that the promise rejects with a RegistryError with this code. */
 export async function rejectsWith(code: ErrorCode, promise: Promise<unknown>): Promise<void> {
   await assert.rejects(promise, (error) => {
     assertCode(code, error)

@@ -4,28 +4,31 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore, Version } from '../../core/ports.ts'
 
-/** What the suite works on: an empty store. */
+/** The store under test. */
 export interface OpenedRecordStore {
+  /** An empty store. The suite closes it. */
   readonly store: RecordStore
-  /** A second store over the same data, where the adapter allows one: races go through both. The suite closes it. */
+  /** A second store over the same data, if the adapter supports that: races then use both. The suite closes it. */
   readonly peer?: RecordStore
-  /** Opens the same data once more, after the suite closed `store` and `peer`. Required unless the store is volatile. */
+  /** Opens the same data again, after the suite has closed `store` and `peer`. Required unless the store is volatile. */
   readonly reopen?: () => Promise<OpenedRecordStore>
 }
 
+/** Options of `recordStoreContract`. */
 export interface RecordStoreContractOptions {
-  /** Runs of each property. Default: 50. */
+  /** Number of runs of each property test. Default: 50. */
   readonly runs?: number
-  /** The store keeps nothing beyond `close`, so nothing is looked for afterwards. */
+  /** True if the data of the store is lost when it is closed, so that `reopen` is not tested. Default: false. */
   readonly volatile?: boolean
 }
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (entry: Entry | undefined): string | undefined => entry && new TextDecoder().decode(entry.value)
 const counter = (entry: Entry | undefined): bigint | undefined => entry && Buffer.from(entry.value).readBigInt64BE()
-const none = 'none' as Version
+/** A version that no store assigns. */
+const UNKNOWN_VERSION = 'none' as Version
 
-/** `count` log entries, all different for different `from`. */
+/** Returns `count` log entries, packed. Entries of different positions differ. */
 function logEntries(from: number, count: number): Uint8Array {
   const out = Buffer.alloc(count * 32)
   for (let i = 0; i < count; i += 1) {
@@ -35,21 +38,31 @@ function logEntries(from: number, count: number): Uint8Array {
   return new Uint8Array(out)
 }
 
-async function all(store: RecordStore, range: Range): Promise<Entry[]> {
+async function listAll(store: RecordStore, range: Range): Promise<Entry[]> {
   const out: Entry[] = []
   for await (const entry of store.list(range)) out.push(entry)
   return out
 }
 
-async function committed(store: RecordStore, commit: Commit): Promise<{ version: Version; firstPosition: number }> {
+async function commitOk(store: RecordStore, commit: Commit): Promise<{ version: Version; firstPosition: number }> {
   const result = await store.commit(commit)
   assert.ok(result.ok, `conflict: ${JSON.stringify(result)}`)
   return result
 }
 
 /**
- * What every RecordStore must do. `open` gives an empty store; the suite uses one for most tests, under keys of their
- * own, and closes what it opened.
+ * Tests with node:test everything that the port `RecordStore` promises. Most tests share one store and use keys of their own.
+ *
+ * @param name name of the adapter, for the output
+ * @param open opens a new, empty store; it is called more than once, and the suite closes what it opens
+ * @param options see `RecordStoreContractOptions`
+ * @example
+ * ```ts
+ * import { recordStoreContract } from 'evidence-registry/test/contract/record-store'
+ *
+ * const open = async (folder = temporaryFolder()) => ({ store: await openMine(folder), reopen: () => open(folder) })
+ * recordStoreContract('mine', open)
+ * ```
  */
 export function recordStoreContract(
   name: string,
@@ -69,10 +82,10 @@ export function recordStoreContract(
       await store.close()
       if (peer !== store) await peer.close()
     }
-    /** Commits in turn through the store and its peer, all at once. */
-    const both = (commits: readonly Commit[]): Promise<CommitResult[]> =>
+    /** Commits all at the same time, alternating between the store and its peer. */
+    const commitAll = (commits: readonly Commit[]): Promise<CommitResult[]> =>
       Promise.all(commits.map((commit, i) => (i % 2 === 0 ? store : peer).commit(commit)))
-    const get1 = async (key: Key): Promise<Entry | undefined> => (await store.get([key]))[0]
+    const getOne = async (key: Key): Promise<Entry | undefined> => (await store.get([key]))[0]
 
     before(async () => use(await open()))
     after(closeBoth)
@@ -83,32 +96,32 @@ export function recordStoreContract(
           checks: [{ key: 'create/a', version: null }],
           writes: [{ key: 'create/a', value: bytes(value) }],
         })
-        const { version } = await committed(store, create('first'))
+        const { version } = await commitOk(store, create('first'))
         assert.deepEqual(await store.commit(create('second')), { ok: false, conflicts: ['create/a'] })
-        const entry = await get1('create/a')
+        const entry = await getOne('create/a')
         assert.equal(text(entry), 'first')
         assert.equal(entry?.version, version)
         assert.equal(entry?.key, 'create/a')
       })
 
-      it('replaces only the version that is checked', async () => {
+      it('replaces only the checked version', async () => {
         const put = (value: string, version: Version | null): Commit => ({
           checks: [{ key: 'replace/a', version }],
           writes: [{ key: 'replace/a', value: bytes(value) }],
         })
-        const first = await committed(store, put('1', null))
-        const second = await committed(store, put('2', first.version))
+        const first = await commitOk(store, put('1', null))
+        const second = await commitOk(store, put('2', first.version))
         assert.notEqual(second.version, first.version)
         assert.equal((await store.commit(put('3', first.version))).ok, false)
         assert.equal((await store.commit(put('3', null))).ok, false)
-        assert.equal(text(await get1('replace/a')), '2')
+        assert.equal(text(await getOne('replace/a')), '2')
       })
 
-      it('never uses a version twice, also after a deletion', async () => {
+      it('never uses a version twice, not even after a deletion', async () => {
         const seen = new Set<Version>()
         for (let i = 0; i < 5; i += 1) {
-          seen.add((await committed(store, { writes: [{ key: 'again/a', value: bytes('same') }] })).version)
-          await committed(store, { writes: [{ key: 'again/a', value: null }] })
+          seen.add((await commitOk(store, { writes: [{ key: 'again/a', value: bytes('same') }] })).version)
+          await commitOk(store, { writes: [{ key: 'again/a', value: null }] })
         }
         assert.equal(seen.size, 5)
         for (const version of seen) {
@@ -120,9 +133,9 @@ export function recordStoreContract(
         }
       })
 
-      it('gives all keys of a commit its version', async () => {
+      it('assigns one version to all keys of a commit', async () => {
         const writes = ['all/a', 'all/b'].map((key) => ({ key, value: bytes(key) }))
-        const { version } = await committed(store, { writes, adds: [{ key: 'all/n', delta: 1 }] })
+        const { version } = await commitOk(store, { writes, adds: [{ key: 'all/n', delta: 1 }] })
         const entries = await store.get(['all/a', 'all/b', 'all/n'])
         assert.deepEqual(
           entries.map((entry) => entry?.version),
@@ -130,27 +143,27 @@ export function recordStoreContract(
         )
       })
 
-      it('deletes, also what is not there', async () => {
-        await committed(store, { writes: [{ key: 'delete/a', value: bytes('x') }] })
-        await committed(store, {
+      it('deletes keys, whether they exist or not', async () => {
+        await commitOk(store, { writes: [{ key: 'delete/a', value: bytes('x') }] })
+        await commitOk(store, {
           writes: [
             { key: 'delete/a', value: null },
             { key: 'delete/none', value: null },
           ],
         })
         assert.deepEqual(await store.get(['delete/a', 'delete/none']), [undefined, undefined])
-        assert.deepEqual(await all(store, { gte: 'delete/', lt: 'delete0' }), [])
+        assert.deepEqual(await listAll(store, { gte: 'delete/', lt: 'delete0' }), [])
       })
 
       it('applies nothing when a check fails, and names every conflict', async () => {
-        const { version } = await committed(store, { writes: [{ key: 'atomic/there', value: bytes('x') }] })
+        const { version } = await commitOk(store, { writes: [{ key: 'atomic/there', value: bytes('x') }] })
         const size = await store.logSize()
         const result = await store.commit({
           checks: [
             { key: 'atomic/there', version: null },
             { key: 'atomic/there2', version },
             { key: 'atomic/fine', version: null },
-            { key: 'atomic/counter', version: none },
+            { key: 'atomic/counter', version: UNKNOWN_VERSION },
           ],
           writes: [
             { key: 'atomic/there', value: null },
@@ -161,48 +174,48 @@ export function recordStoreContract(
         })
         assert.ok(!result.ok)
         assert.deepEqual([...result.conflicts].sort(), ['atomic/counter', 'atomic/there', 'atomic/there2'])
-        assert.deepEqual((await all(store, { gte: 'atomic/', lt: 'atomic0' })).map(text), ['x'])
+        assert.deepEqual((await listAll(store, { gte: 'atomic/', lt: 'atomic0' })).map(text), ['x'])
         assert.equal(await store.logSize(), size)
         assert.deepEqual(await store.positionsOf([logEntries(9_000_000, 1)]), [undefined])
       })
 
-      it('answers a commit that changes nothing', async () => {
-        const { version } = await committed(store, { writes: [{ key: 'only/check', value: bytes('x') }] })
+      it('accepts a commit that changes nothing', async () => {
+        const { version } = await commitOk(store, { writes: [{ key: 'only/check', value: bytes('x') }] })
         assert.ok((await store.commit({ checks: [{ key: 'only/check', version }] })).ok)
         assert.ok(!(await store.commit({ checks: [{ key: 'only/check', version: null }] })).ok)
         assert.ok((await store.commit({})).ok)
-        assert.equal((await get1('only/check'))?.version, version)
+        assert.equal((await getOne('only/check'))?.version, version)
       })
 
-      it('keeps values of any bytes and size', async () => {
+      it('stores values of any bytes and size', async () => {
         const values = [
           new Uint8Array(),
           Uint8Array.of(0),
           new Uint8Array(256).map((_, i) => i),
           new Uint8Array(300_000).fill(7),
         ]
-        await committed(store, { writes: values.map((value, i) => ({ key: `size/${i}`, value })) })
-        const got = await store.get(values.map((_, i) => `size/${i}`))
+        await commitOk(store, { writes: values.map((value, i) => ({ key: `size/${i}`, value })) })
+        const actual = await store.get(values.map((_, i) => `size/${i}`))
         assert.deepEqual(
-          got.map((entry) => entry && new Uint8Array(entry.value)),
+          actual.map((entry) => entry && new Uint8Array(entry.value)),
           values,
         )
       })
 
-      it('keeps its own bytes, whatever a caller does to those it gave or got', async () => {
+      it('copies bytes, so that callers may change those that they gave or received', async () => {
         const value = bytes('mine')
-        await committed(store, { writes: [{ key: 'own/a', value }] })
+        await commitOk(store, { writes: [{ key: 'own/a', value }] })
         value.fill(0)
-        const first = await get1('own/a')
+        const first = await getOne('own/a')
         assert.equal(text(first), 'mine')
         first?.value.fill(0)
-        const [listed] = await all(store, { gte: 'own/a', lt: 'own/b' })
+        const [listed] = await listAll(store, { gte: 'own/a', lt: 'own/b' })
         assert.equal(text(listed), 'mine')
         listed?.value.fill(0)
-        assert.equal(text(await get1('own/a')), 'mine')
+        assert.equal(text(await getOne('own/a')), 'mine')
       })
 
-      it('refuses what no store takes, and changes nothing', async () => {
+      it('rejects invalid commits and changes nothing', async () => {
         const value = bytes('x')
         const wrong: Commit[] = [
           { writes: [1, 2].map(() => ({ key: 'wrong/twice', value })) },
@@ -218,27 +231,27 @@ export function recordStoreContract(
         ]
         for (const commit of wrong) {
           await assert.rejects(
-            () => store.commit({ ...commit, writes: [...(commit.writes ?? []), { key: 'wrong/beside', value }] }),
+            () => store.commit({ ...commit, writes: [...(commit.writes ?? []), { key: 'wrong/other', value }] }),
             (error) => error instanceof TypeError || error instanceof RangeError,
           )
         }
-        assert.deepEqual(await all(store, { gte: 'wrong/', lt: 'wrong0' }), [])
+        assert.deepEqual(await listAll(store, { gte: 'wrong/', lt: 'wrong0' }), [])
         const longest = 'x'.repeat(2048)
-        await committed(store, { writes: [{ key: longest, value }] })
-        assert.equal(text(await get1(longest)), 'x')
-        await committed(store, { writes: [{ key: longest, value: null }] })
+        await commitOk(store, { writes: [{ key: longest, value }] })
+        assert.equal(text(await getOne(longest)), 'x')
+        await commitOk(store, { writes: [{ key: longest, value: null }] })
       })
 
       it('reads one snapshot', async () => {
         const keys = Array.from({ length: 20 }, (_, i) => `snap/${i}`)
-        let done = false
+        let isDone = false
         const writer = (async () => {
           for (let i = 0; i < 50; i += 1)
-            await committed(store, { writes: keys.map((key) => ({ key, value: bytes(String(i)) })) })
-          done = true
+            await commitOk(store, { writes: keys.map((key) => ({ key, value: bytes(String(i)) })) })
+          isDone = true
         })()
         let reads = 0
-        while (!done) {
+        while (!isDone) {
           const values = (await peer.get(keys)).map(text)
           assert.equal(new Set(values).size, 1, `torn read: ${values.join()}`)
           reads += 1
@@ -248,15 +261,15 @@ export function recordStoreContract(
         assert.ok(reads > 0)
       })
 
-      it('answers a key as often as it is asked for', async () => {
-        await committed(store, { writes: [{ key: 'often/a', value: bytes('x') }] })
+      it('returns a key as often as it is requested', async () => {
+        await commitOk(store, { writes: [{ key: 'often/a', value: bytes('x') }] })
         assert.deepEqual((await store.get(['often/a', 'often/none', 'often/a'])).map(text), ['x', undefined, 'x'])
         assert.deepEqual(await store.get([]), [])
       })
     })
 
     describe('listing', () => {
-      const odd = [
+      const keyParts = [
         ' ',
         '!',
         '"',
@@ -284,11 +297,11 @@ export function recordStoreContract(
         '~~',
       ]
 
-      it('orders keys bytewise, both ways', async () => {
-        const keys = odd.map((part) => `odd/${part}`)
-        await committed(store, { writes: [...keys].reverse().map((key) => ({ key, value: bytes(key) })) })
+      it('sorts keys bytewise, in both directions', async () => {
+        const keys = keyParts.map((part) => `odd/${part}`)
+        await commitOk(store, { writes: [...keys].reverse().map((key) => ({ key, value: bytes(key) })) })
         const sorted = [...keys].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-        const names = async (range: Range): Promise<Key[]> => (await all(store, range)).map((entry) => entry.key)
+        const names = async (range: Range): Promise<Key[]> => (await listAll(store, range)).map((entry) => entry.key)
         assert.deepEqual(await names({ gte: 'odd/', lt: 'odd0' }), sorted)
         assert.deepEqual(await names({ gte: 'odd/', lt: 'odd0', reverse: true }), [...sorted].reverse())
         assert.deepEqual(await names({ gte: 'odd/a', lt: 'odd/a0' }), [
@@ -302,36 +315,36 @@ export function recordStoreContract(
         assert.deepEqual(await names({ gte: 'odd/z', lt: 'odd/a' }), [])
       })
 
-      it('pages over thousands both ways, and keeps to a limit', async () => {
+      it('lists thousands of keys in both directions, up to a limit', async () => {
         const keys = Array.from({ length: 1500 }, (_, i) => `page/${String(i).padStart(5, '0')}`)
         for (let at = 0; at < keys.length; at += 500)
-          await committed(store, { writes: keys.slice(at, at + 500).map((key) => ({ key, value: bytes(key) })) })
+          await commitOk(store, { writes: keys.slice(at, at + 500).map((key) => ({ key, value: bytes(key) })) })
         const range = { gte: 'page/', lt: 'page0' }
         for (const reverse of [false, true]) {
           const expected = reverse ? [...keys].reverse() : keys
           for (const limit of [undefined, 0, 1, 2, 127, 128, 129, 255, 256, 257, 1499, 1500, 1501]) {
-            const got = await all(store, { ...range, reverse, ...(limit === undefined ? {} : { limit }) })
+            const actual = await listAll(store, { ...range, reverse, ...(limit === undefined ? {} : { limit }) })
             assert.deepEqual(
-              got.map((entry) => entry.key),
+              actual.map((entry) => entry.key),
               expected.slice(0, limit),
               `reverse ${reverse}, limit ${limit}`,
             )
           }
         }
-        const from = await all(store, { gte: 'page/00700', lt: 'page0', limit: 3 })
+        const from = await listAll(store, { gte: 'page/00700', lt: 'page0', limit: 3 })
         assert.deepEqual(from.map(text), ['page/00700', 'page/00701', 'page/00702'])
       })
 
-      it('lists the same entries that get answers, and nothing that is the store’s own', async () => {
-        const entries = await all(store, { gte: '', lt: '\x7f' })
+      it('lists the same entries that get returns, and no internal keys of the store', async () => {
+        const entries = await listAll(store, { gte: '', lt: '\x7f' })
         assert.ok(entries.length > 0)
         for (const { key } of entries) assert.match(key, /^[\x20-\x7e]+$/)
         const some = entries.slice(0, 100)
         assert.deepEqual(await store.get(some.map((entry) => entry.key)), some)
       })
 
-      it('can be left early', async () => {
-        await committed(store, { writes: ['early/a', 'early/b', 'early/c'].map((key) => ({ key, value: bytes('') })) })
+      it('can be ended early', async () => {
+        await commitOk(store, { writes: ['early/a', 'early/b', 'early/c'].map((key) => ({ key, value: bytes('') })) })
         for await (const entry of store.list({ gte: 'early/', lt: 'early0' })) {
           assert.equal(entry.key, 'early/a')
           break
@@ -341,63 +354,63 @@ export function recordStoreContract(
 
     describe('counters', () => {
       it('counts from 0, up and down, as 8 bytes two’s complement', async () => {
-        await committed(store, { adds: [{ key: 'count/a', delta: 5 }] })
-        assert.equal(counter(await get1('count/a')), 5n)
-        await committed(store, { adds: [{ key: 'count/a', delta: -8 }] })
+        await commitOk(store, { adds: [{ key: 'count/a', delta: 5 }] })
+        assert.equal(counter(await getOne('count/a')), 5n)
+        await commitOk(store, { adds: [{ key: 'count/a', delta: -8 }] })
         assert.deepEqual(
-          new Uint8Array((await get1('count/a'))?.value ?? []),
+          new Uint8Array((await getOne('count/a'))?.value ?? []),
           Uint8Array.of(255, 255, 255, 255, 255, 255, 255, 253),
         )
-        await committed(store, { adds: [{ key: 'count/a', delta: Number.MAX_SAFE_INTEGER }] })
-        await committed(store, { adds: [{ key: 'count/a', delta: Number.MAX_SAFE_INTEGER }] })
-        assert.equal(counter(await get1('count/a')), 2n * BigInt(Number.MAX_SAFE_INTEGER) - 3n)
+        await commitOk(store, { adds: [{ key: 'count/a', delta: Number.MAX_SAFE_INTEGER }] })
+        await commitOk(store, { adds: [{ key: 'count/a', delta: Number.MAX_SAFE_INTEGER }] })
+        assert.equal(counter(await getOne('count/a')), 2n * BigInt(Number.MAX_SAFE_INTEGER) - 3n)
       })
 
-      it('is a key like any other: listed, checked, deleted', async () => {
-        const { version } = await committed(store, { adds: [{ key: 'count/b', delta: 1 }] })
-        assert.deepEqual((await all(store, { gte: 'count/b', lt: 'count/c' })).map(counter), [1n])
+      it('is a record like any other: listed, checked, deleted', async () => {
+        const { version } = await commitOk(store, { adds: [{ key: 'count/b', delta: 1 }] })
+        assert.deepEqual((await listAll(store, { gte: 'count/b', lt: 'count/c' })).map(counter), [1n])
         const guarded = (check: Version | null): Commit => ({
           checks: [{ key: 'count/b', version: check }],
           adds: [{ key: 'count/b', delta: 1 }],
         })
-        const second = await committed(store, guarded(version))
+        const second = await commitOk(store, guarded(version))
         assert.deepEqual(await store.commit(guarded(version)), { ok: false, conflicts: ['count/b'] })
-        const third = await committed(store, { adds: [{ key: 'count/b', delta: 0 }] })
+        const third = await commitOk(store, { adds: [{ key: 'count/b', delta: 0 }] })
         assert.notEqual(third.version, second.version)
-        await committed(store, { writes: [{ key: 'count/b', value: null }] })
-        await committed(store, { adds: [{ key: 'count/b', delta: 7 }] })
-        assert.equal(counter(await get1('count/b')), 7n)
+        await commitOk(store, { writes: [{ key: 'count/b', value: null }] })
+        await commitOk(store, { adds: [{ key: 'count/b', delta: 7 }] })
+        assert.equal(counter(await getOne('count/b')), 7n)
       })
 
-      it('refuses to add to what is no counter, and nothing else suffers', async () => {
-        await committed(store, { writes: [{ key: 'count/text', value: bytes('text') }] })
-        const [wrong, right] = await Promise.allSettled([
+      it('rejects an add to a record that is not a counter, without effect on other commits', async () => {
+        await commitOk(store, { writes: [{ key: 'count/text', value: bytes('text') }] })
+        const [invalid, valid] = await Promise.allSettled([
           store.commit({ writes: [{ key: 'count/x', value: bytes('x') }], adds: [{ key: 'count/text', delta: 1 }] }),
           store.commit({ adds: [{ key: 'count/fine', delta: 1 }] }),
         ])
-        assert.equal(wrong.status, 'rejected')
-        assert.equal(right.status, 'fulfilled')
-        assert.equal(await get1('count/x'), undefined)
-        assert.equal(text(await get1('count/text')), 'text')
+        assert.equal(invalid.status, 'rejected')
+        assert.equal(valid.status, 'fulfilled')
+        assert.equal(await getOne('count/x'), undefined)
+        assert.equal(text(await getOne('count/text')), 'text')
       })
 
-      it('loses no increment of a hundred at once', async () => {
-        const results = await both(
+      it('loses none of a hundred increments at the same time', async () => {
+        const results = await commitAll(
           Array.from({ length: 100 }, (_, i) => ({ adds: [{ key: 'count/race', delta: i % 2 === 0 ? 3 : -1 }] })),
         )
         assert.ok(results.every((result) => result.ok))
-        assert.equal(counter(await get1('count/race')), 100n)
+        assert.equal(counter(await getOne('count/race')), 100n)
         assert.equal(new Set(results.map((result) => result.ok && result.version)).size, 100)
       })
     })
 
     describe('the log', () => {
-      it('is dense, across the borders of 256 and with pieces of every size', async () => {
+      it('is dense for appends of every size, also across multiples of 256', async () => {
         const start = await store.logSize()
         const sizes = [1, 1, 3, 250, 1, 1, 254, 2, 255, 256, 257, 512, 100, 700, 1, 31, 1024, 0, 5]
         let at = start
         for (const count of sizes) {
-          const { firstPosition } = await committed(store, { append: logEntries(at, count) })
+          const { firstPosition } = await commitOk(store, { append: logEntries(at, count) })
           assert.equal(firstPosition, at)
           at += count
           assert.equal(await store.logSize(), at)
@@ -416,7 +429,7 @@ export function recordStoreContract(
         }
       })
 
-      it('answers fewer only at its end', async () => {
+      it('returns fewer entries than requested only at its end', async () => {
         const size = await store.logSize()
         assert.ok(size > 0)
         assert.equal((await store.readLog(size - 1, 10)).length, 32)
@@ -432,15 +445,15 @@ export function recordStoreContract(
           await assert.rejects(store.readLog(from, count), RangeError)
       })
 
-      it('knows positions; of equal entries the first', async () => {
+      it('finds positions, and the first one of equal entries', async () => {
         const size = await store.logSize()
         const entry = (n: number): Uint8Array => logEntries(1_000_000 + n, 1)
         const append = Buffer.concat([entry(1), entry(2), entry(1)])
-        await committed(store, { append })
-        await committed(store, { append: entry(2) })
-        await committed(store, { append: entry(3) })
-        const asked = [entry(3), entry(1), entry(4), entry(2), entry(2)]
-        assert.deepEqual(await store.positionsOf(asked), [size + 4, size, undefined, size + 1, size + 1])
+        await commitOk(store, { append })
+        await commitOk(store, { append: entry(2) })
+        await commitOk(store, { append: entry(3) })
+        const entries = [entry(3), entry(1), entry(4), entry(2), entry(2)]
+        assert.deepEqual(await store.positionsOf(entries), [size + 4, size, undefined, size + 1, size + 1])
         assert.deepEqual(await store.positionsOf([]), [])
         assert.deepEqual(
           await store.positionsOf(Array.from({ length: 20 }, () => entry(3))),
@@ -448,14 +461,14 @@ export function recordStoreContract(
         )
       })
 
-      it('keeps the entries of a commit together, whoever else appends', async () => {
+      it('keeps the entries of a commit together while others append', async () => {
         const commits = Array.from({ length: 60 }, (_, i) => ({ append: logEntries(2_000_000 + i * 100, (i % 9) + 1) }))
         const start = await store.logSize()
-        const results = await both(commits)
+        const results = await commitAll(commits)
         const ranges: [number, number][] = []
         for (const [i, result] of results.entries()) {
           assert.ok(result.ok)
-          const { append } = commits[i]!
+          const append = commits[i]?.append ?? new Uint8Array()
           assert.deepEqual(new Uint8Array(await store.readLog(result.firstPosition, append.length / 32)), append)
           ranges.push([result.firstPosition, result.firstPosition + append.length / 32])
         }
@@ -468,16 +481,16 @@ export function recordStoreContract(
         assert.equal(await store.logSize(), at)
       })
 
-      it('answers its size to a commit that appends nothing', async () => {
+      it('returns its size to a commit that appends nothing', async () => {
         const size = await store.logSize()
-        const { firstPosition } = await committed(store, { writes: [{ key: 'log/none', value: bytes('') }] })
+        const { firstPosition } = await commitOk(store, { writes: [{ key: 'log/none', value: bytes('') }] })
         assert.equal(firstPosition, size)
       })
     })
 
     describe('races', () => {
-      it('has one winner of forty', async () => {
-        const results = await both(
+      it('apply one of forty creates of a key', async () => {
+        const results = await commitAll(
           Array.from({ length: 40 }, (_, i) => ({
             checks: [{ key: 'race/one', version: null }],
             writes: [{ key: 'race/one', value: bytes(String(i)) }],
@@ -485,13 +498,13 @@ export function recordStoreContract(
         )
         const winners = results.flatMap((result, i) => (result.ok ? [i] : []))
         assert.equal(winners.length, 1)
-        assert.equal(text(await get1('race/one')), String(winners[0]))
+        assert.equal(text(await getOne('race/one')), String(winners[0]))
       })
 
-      it('guards against write skew: a check without a write still counts', async () => {
+      it('prevent write skew: a check without a write counts as well', async () => {
         for (let i = 0; i < 20; i += 1) {
           const [x, y] = [`skew/${i}/x`, `skew/${i}/y`]
-          const results = await both([
+          const results = await commitAll([
             { checks: [{ key: x, version: null }], writes: [{ key: y, value: bytes('') }] },
             { checks: [{ key: y, version: null }], writes: [{ key: x, value: bytes('') }] },
           ])
@@ -499,14 +512,14 @@ export function recordStoreContract(
         }
       })
 
-      it('loses no increment of readers that check what they read', async () => {
-        await committed(store, { writes: [{ key: 'race/n', value: bytes('0') }] })
-        const increment = async (of: RecordStore): Promise<void> => {
+      it('lose no increment if writers check what they read', async () => {
+        await commitOk(store, { writes: [{ key: 'race/n', value: bytes('0') }] })
+        const increment = async (target: RecordStore): Promise<void> => {
           for (;;) {
-            const [entry] = await of.get(['race/n'])
+            const [entry] = await target.get(['race/n'])
             assert.ok(entry)
             const value = bytes(String(Number(text(entry)) + 1))
-            const { ok } = await of.commit({
+            const { ok } = await target.commit({
               checks: [{ key: 'race/n', version: entry.version }],
               writes: [{ key: 'race/n', value }],
             })
@@ -514,11 +527,11 @@ export function recordStoreContract(
           }
         }
         await Promise.all(Array.from({ length: 20 }, (_, i) => increment(i % 2 === 0 ? store : peer)))
-        assert.equal(text(await get1('race/n')), '20')
+        assert.equal(text(await getOne('race/n')), '20')
       })
     })
 
-    it('is serializable: commits at once come to what a naive model makes of them in some order', async () => {
+    it('is serializable: concurrent commits have the same result as in a naive model in some order', async () => {
       let run = 0
       await fc.assert(
         fc.asyncProperty(fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 8 }), async (groups) => {
@@ -526,46 +539,48 @@ export function recordStoreContract(
           const start = await store.logSize()
           let model: Model = { rows: new Map(), log: '' }
           for (const [g, group] of groups.entries()) {
-            const commits = group.map((one, i) => commitOf(one, prefix, model, 5_000_000 + g * 100 + i * 10))
-            const results = await both(commits)
-            const seen: Model = {
+            const commits = group.map((next, i) => commitOf(next, prefix, model, 5_000_000 + g * 100 + i * 10))
+            const results = await commitAll(commits)
+            const current: Model = {
               rows: new Map(
-                (await all(store, { gte: prefix, lt: `${prefix.slice(0, -1)}0` })).map(({ key, value, version }) => [
-                  key,
-                  { value: hex(value), version },
-                ]),
+                (await listAll(store, { gte: prefix, lt: `${prefix.slice(0, -1)}0` })).map(
+                  ({ key, value, version }) => [key, { value: hex(value), version }],
+                ),
               ),
               log: hex(await store.readLog(start, 10_000)),
             }
             const orders = permutations(commits.map((_, i) => i))
-            const explained = orders.some((order) =>
-              isDeepStrictEqual(replay(model, order, commits, results, start), seen),
+            const isExplained = orders.some((order) =>
+              isDeepStrictEqual(replay(model, order, commits, results, start), current),
             )
-            assert.ok(explained, `no order explains ${JSON.stringify({ group, results })}`)
-            model = seen
+            assert.ok(isExplained, `no order explains ${JSON.stringify({ group, results })}`)
+            model = current
           }
         }),
         { numRuns: runs },
       )
     })
 
-    const keepsAll = async (): Promise<void> => {
-      assert.ok(opened.reopen, 'the factory gives no `reopen`: say `volatile` where the store keeps nothing')
+    const testReopen = async (): Promise<void> => {
+      assert.ok(
+        opened.reopen,
+        '`open` returned no `reopen`: set the option `volatile` if the store loses its data when it is closed',
+      )
       const range = { gte: '', lt: '\x7f' }
-      const acknowledged = await committed(store, {
+      const acknowledged = await commitOk(store, {
         writes: [{ key: 'reopen/a', value: bytes('x') }],
         append: logEntries(3_000_000, 3),
       })
-      const entries = await all(store, range)
+      const entries = await listAll(store, range)
       const size = await store.logSize()
       const log = new Uint8Array(await store.readLog(0, size))
       await closeBoth()
       use(await opened.reopen())
-      assert.deepEqual(await all(store, range), entries)
+      assert.deepEqual(await listAll(store, range), entries)
       assert.equal(await store.logSize(), size)
       assert.deepEqual(new Uint8Array(await store.readLog(0, size)), log)
       assert.deepEqual(await store.positionsOf([logEntries(3_000_002, 1)]), [acknowledged.firstPosition + 2])
-      const next = await committed(store, {
+      const next = await commitOk(store, {
         writes: [{ key: 'reopen/a', value: null }],
         append: logEntries(4_000_000, 300),
       })
@@ -573,23 +588,23 @@ export function recordStoreContract(
       assert.ok(!entries.some((entry) => entry.version === next.version), 'a version was used again')
       assert.deepEqual(new Uint8Array(await store.readLog(size - 1, 301)).subarray(32), logEntries(4_000_000, 300))
     }
-    if (!volatile) it('keeps all that it acknowledged when it is opened again', keepsAll)
+    if (!volatile) it('holds everything that it acknowledged when it is opened again', testReopen)
 
-    it('finishes what waits when it is closed, and refuses what comes later', async () => {
+    it('finishes waiting commits when it is closed, and rejects later calls', async () => {
       const { store: closing, peer: other } = await open()
       const waiting = Array.from({ length: 30 }, (_, i) =>
         closing.commit({ writes: [{ key: `close/${i}`, value: bytes('') }] }),
       )
       const closed = closing.close()
       const late = closing.commit({ writes: [{ key: 'close/late', value: bytes('') }] })
-      const [refused] = await Promise.allSettled([late])
+      const [lateResult] = await Promise.allSettled([late])
       assert.ok((await Promise.all(waiting)).every((result) => result.ok))
       await closed
-      assert.equal(refused.status, 'rejected')
+      assert.equal(lateResult.status, 'rejected')
       const isClosed = { code: 'CLOSED' }
       await assert.rejects(late, isClosed)
       await assert.rejects(closing.get(['a']), isClosed)
-      await assert.rejects(all(closing, { gte: 'a', lt: 'b' }), isClosed)
+      await assert.rejects(listAll(closing, { gte: 'a', lt: 'b' }), isClosed)
       await assert.rejects(closing.commit({}), isClosed)
       await assert.rejects(closing.readLog(0, 1), isClosed)
       await assert.rejects(closing.logSize(), isClosed)
@@ -613,7 +628,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
 const hex = (value: Uint8Array): string => Buffer.from(value).toString('hex')
 
-/** What a store holds below a prefix, and its log from a position: values and log in hex. */
+/** The records below a prefix, and the log from a position; values and log in hex. */
 interface Model {
   readonly rows: ReadonlyMap<Key, { readonly value: string; readonly version: Version }>
   readonly log: string
@@ -629,14 +644,16 @@ function commitOf(
   const current = model.rows.get(key)?.version ?? null
   return {
     checks:
-      check === 'none' ? [] : [{ key, version: check === 'current' ? current : check === 'absent' ? null : none }],
+      check === 'none'
+        ? []
+        : [{ key, version: check === 'current' ? current : check === 'absent' ? null : UNKNOWN_VERSION }],
     writes: write === null ? [] : [{ key: prefix + write.key, value: write.value }],
     adds: add === null ? [] : [{ key: prefix + add.key, delta: add.delta }],
     append: logEntries(firstEntry, append),
   }
 }
 
-/** The model after the commits in this order; `undefined` where one of them would have had another result. */
+/** Returns the model after the commits in this order, or `undefined` if one of them would have had another result. */
 function replay(
   model: Model,
   order: readonly number[],
@@ -647,8 +664,9 @@ function replay(
   const rows = new Map(model.rows)
   let { log } = model
   for (const i of order) {
-    const { checks = [], writes = [], adds = [], append = new Uint8Array() } = commits[i]!
-    const result = results[i]!
+    const { checks = [], writes = [], adds = [], append = new Uint8Array() } = commits[i] ?? {}
+    const result = results[i]
+    assert.ok(result)
     const conflicts = checks
       .filter(({ key, version }) => (rows.get(key)?.version ?? null) !== version)
       .map(({ key }) => key)

@@ -3,15 +3,28 @@ import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { SignedHead, SignedHeadKeeper } from '../../core/ports.ts'
 
+/** The keeper under test. */
 export interface SignedHeadKeeperUnderTest {
-  /** Nothing written yet. */
+  /** A keeper to which nothing was written yet. */
   readonly keeper: SignedHeadKeeper
-  /** A second keeper of the same head; for those that outlive their process. */
+  /** Opens a second keeper of the same head, if it is kept outside the process. */
   readonly reopen?: () => Promise<SignedHeadKeeper>
+  /** Called last. */
   readonly dispose?: () => Promise<void>
 }
 
-/** What every SignedHeadKeeper must do, as node:test tests. `open` gives a new one each time it is called. */
+/**
+ * Tests with node:test everything that the port `SignedHeadKeeper` promises.
+ *
+ * @param name name of the adapter, for the output
+ * @param open returns a new keeper; it is called once per test
+ * @example
+ * ```ts
+ * import { signedHeadKeeperContract } from 'evidence-registry/test/contract/signed-head-keeper'
+ *
+ * signedHeadKeeperContract('mine', async () => ({ keeper: new MyKeeper() }))
+ * ```
+ */
 export function signedHeadKeeperContract(name: string, open: () => Promise<SignedHeadKeeperUnderTest>): void {
   const withKeeper = async (run: (subject: SignedHeadKeeperUnderTest) => Promise<void>): Promise<void> => {
     const subject = await open()
@@ -23,10 +36,10 @@ export function signedHeadKeeperContract(name: string, open: () => Promise<Signe
   }
 
   describe(`SignedHeadKeeper contract: ${name}`, () => {
-    test('knows nothing before the first write', () =>
+    test('returns undefined before the first write', () =>
       withKeeper(async ({ keeper }) => assert.equal(await keeper.read(), undefined)))
 
-    test('gives back the head last written, also to a keeper opened again', () =>
+    test('returns the head that was written last, also from a second keeper', () =>
       withKeeper(async ({ keeper, reopen }) => {
         for (const size of [0, 1, 255, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER, 7]) {
           const head = headOf(size)
@@ -36,19 +49,19 @@ export function signedHeadKeeperContract(name: string, open: () => Promise<Signe
         }
       }))
 
-    test('keeps what it was given, not the buffer it was given in', () =>
+    test('copies the root, so that callers may change their bytes', () =>
       withKeeper(async ({ keeper }) => {
         const root = randomBytes(32)
-        const want = new Uint8Array(root)
+        const expected = new Uint8Array(root)
         await keeper.write({ size: 3, root })
         root.fill(0)
-        const got = await keeper.read()
-        assert.deepEqual(got, { size: 3, root: want })
-        got?.root.fill(1)
-        assert.deepEqual(await keeper.read(), { size: 3, root: want })
+        const head = await keeper.read()
+        assert.deepEqual(head, { size: 3, root: expected })
+        head?.root.fill(1)
+        assert.deepEqual(await keeper.read(), { size: 3, root: expected })
       }))
 
-    test('of writes that overlap, the last one asked for stays', () =>
+    test('keeps the head of the last call if writes overlap', () =>
       withKeeper(async ({ keeper }) => {
         const heads = Array.from({ length: 20 }, (_, size) => headOf(size))
         await Promise.all(heads.map((head) => keeper.write(head)))
