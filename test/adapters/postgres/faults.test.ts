@@ -176,8 +176,8 @@ describe('under load', () => {
         `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'evidence-registry'`,
       )
       killed += rows.length
-      const before = countDone()
-      await until(() => countDone() > before, DEADLINE_MS)
+      const previous = countDone()
+      await until(() => countDone() > previous, DEADLINE_MS)
     }
     const done = [...(await loads[0].stop()), ...(await loads[1].stop())]
     assert.ok(done.length >= rounds, `only ${done.length} commits in ${rounds} rounds`)
@@ -188,8 +188,8 @@ describe('under load', () => {
     const store = await open(t)
     const load = startLoad(store, 8)
     const moreCommits = async (count: number): Promise<void> => {
-      const before = load.done.length
-      await until(() => load.done.length >= before + count, DEADLINE_MS)
+      const previous = load.done.length
+      await until(() => load.done.length >= previous + count, DEADLINE_MS)
     }
     for (const stop of [() => server.kill(), async () => undefined]) {
       await moreCommits(10)

@@ -37,6 +37,7 @@ async function open(t: TestContext, ConnectionClass: typeof Client = Client) {
 class WithoutSettings extends Client {
   constructor(...args: ConstructorParameters<typeof Client>) {
     super(...args)
+    // eslint-disable-next-line typescript/unbound-method -- the proxy passes `this`
     this.query = new Proxy(this.query, {
       apply: (query, _, parameters) =>
         String(parameters[0]).startsWith('set plan_cache_mode')
