@@ -1,12 +1,11 @@
-import { keccak256, SigningKey } from 'ethers/crypto'
-import { computeAddress, Transaction } from 'ethers/transaction'
-import { decryptKeystoreJson, isKeystoreJson } from 'ethers/wallet'
 import { fromHex } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
+import { loadEthers, type Ethers } from './ethers.ts'
 import type { FeeOffer } from './fees.ts'
+import { keccak256 } from './keccak.ts'
 import { hexOf } from './quantity.ts'
 
-/** What an anchor's transaction says, beside that it pays nothing to its own sender. */
+/** The fields of an anchor's transaction. It always pays nothing to its own sender. */
 export interface AnchorTransactionFields extends FeeOffer {
   readonly chainId: number
   readonly nonce: number
@@ -14,54 +13,86 @@ export interface AnchorTransactionFields extends FeeOffer {
   readonly input: Uint8Array
 }
 
+/** A transaction that is ready to be sent. */
 export interface SignedTransaction {
   /** `0x` and the Keccak-256 of `raw`. */
   readonly hash: string
-  /** EIP-2718: type 2 and its RLP. */
+  /** EIP-2718: the byte 2 and the RLP of an EIP-1559 transaction. */
   readonly raw: Uint8Array
 }
 
-/** An account of the chain and its key. It should be the registry's alone: others that send from it take nonces. */
-export class EvmAccount {
-  /** EIP-55, mixed case. */
+/**
+ * An account of the chain that can sign. Only the registry should use it: a transaction that another program sends from
+ * it takes a nonce. Made by `accountOfPrivateKey` or `accountOfKeystore`.
+ */
+export interface EvmAccount {
+  /** `0x` hex in mixed case (EIP-55). */
   readonly address: string
-  readonly #key: SigningKey
+  /** Signs a transaction of value 0 to the account itself. The same fields give the same bytes (RFC 6979). */
+  sign(fields: AnchorTransactionFields): SignedTransaction
+}
 
-  constructor(key: SigningKey) {
-    this.#key = key
-    this.address = computeAddress(key.publicKey)
-  }
+const KEY_MESSAGE = 'The EVM private key must be 64 hex digits, a number from 1 to the order of secp256k1 less 1'
+const KEYSTORE_MESSAGE = 'The EVM keystore is not a Web3 Secret Storage file of version 3'
 
-  /** Signs a transaction of value 0 to the account itself. Deterministic (RFC 6979). */
-  sign({ input, ...fields }: AnchorTransactionFields): SignedTransaction {
-    const transaction = Transaction.from({ type: 2, to: this.address, value: 0, data: hexOf(input), ...fields })
-    transaction.signature = this.#key.sign(transaction.unsignedHash)
-    const raw = fromHex(transaction.serialized.slice(2)) as Uint8Array
-    return { hash: keccak256(raw), raw }
+/**
+ * Makes an account from its private key. Needs the package `ethers`.
+ *
+ * @param text 64 hex digits, with `0x` or without; white space around them is ignored
+ * @returns the account
+ * @throws `CONFIG_ERROR` if the key is not valid (the message does not show it), or if `ethers` is not installed
+ * @example
+ * const account = await accountOfPrivateKey(await readFile('/etc/evidence/evm.key', 'utf8'))
+ */
+export async function accountOfPrivateKey(text: string): Promise<EvmAccount> {
+  return accountOf(await loadEthers(), text)
+}
+
+/**
+ * Makes an account from a keystore file, which takes about a second. Needs the package `ethers`.
+ *
+ * @param json the file's text: Web3 Secret Storage, version 3
+ * @param password the file's password
+ * @returns the account
+ * @throws `CONFIG_ERROR` if the file or the password is wrong, or if `ethers` is not installed
+ * @example
+ * const account = await accountOfKeystore(await readFile('keystore.json', 'utf8'), password)
+ */
+export async function accountOfKeystore(json: string, password: string): Promise<EvmAccount> {
+  const ethers = await loadEthers()
+  if (!ethers.isKeystoreJson(json)) throw new RegistryError('CONFIG_ERROR', KEYSTORE_MESSAGE)
+  try {
+    return accountOf(ethers, (await ethers.decryptKeystoreJson(json, password)).privateKey)
+  } catch {
+    // Without the cause, which may describe the key.
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      'The EVM keystore cannot be decrypted: check its password and that the file is complete',
+    )
   }
 }
 
-/** From 32 bytes in hex, with `0x` or without. Throws `CONFIG_ERROR`, which does not show them. */
-export function accountOfPrivateKey(text: string): EvmAccount {
+function accountOf(ethers: Ethers, text: string): EvmAccount {
   const hex = text.trim().replace(/^0x/i, '').toLowerCase()
   const bytes = hex.length === 64 ? fromHex(hex) : undefined
-  const refusal = 'The EVM private key takes 64 hex digits, a number below the order of secp256k1'
-  if (bytes === undefined) throw new RegistryError('CONFIG_ERROR', refusal)
+  if (bytes === undefined) throw new RegistryError('CONFIG_ERROR', KEY_MESSAGE)
   try {
-    return new EvmAccount(new SigningKey(bytes))
+    const key = new ethers.SigningKey(bytes)
+    const address = ethers.computeAddress(key.publicKey)
+    return { address, sign: (fields) => sign(ethers, key, { ...fields, to: address }) }
   } catch {
-    // Without its cause: what fails is about the key.
-    throw new RegistryError('CONFIG_ERROR', refusal)
+    // Without the cause, which may describe the key.
+    throw new RegistryError('CONFIG_ERROR', KEY_MESSAGE)
   }
 }
 
-/** From a keystore file's JSON (Web3 Secret Storage version 3) and its password. Takes about a second. Throws `CONFIG_ERROR`. */
-export async function accountOfKeystore(json: string, password: string): Promise<EvmAccount> {
-  if (!isKeystoreJson(json))
-    throw new RegistryError('CONFIG_ERROR', 'The EVM keystore is no Web3 Secret Storage file of version 3')
-  try {
-    return accountOfPrivateKey((await decryptKeystoreJson(json, password)).privateKey)
-  } catch {
-    throw new RegistryError('CONFIG_ERROR', 'The EVM keystore does not open: check its password and that it is whole')
-  }
+function sign(
+  { Transaction }: Ethers,
+  key: InstanceType<Ethers['SigningKey']>,
+  { input, ...fields }: AnchorTransactionFields & { readonly to: string },
+): SignedTransaction {
+  const transaction = Transaction.from({ type: 2, value: 0, data: hexOf(input), ...fields })
+  transaction.signature = key.sign(transaction.unsignedHash)
+  const raw = new Uint8Array(Buffer.from(transaction.serialized.slice(2), 'hex'))
+  return { hash: keccak256(raw), raw }
 }

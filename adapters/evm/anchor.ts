@@ -1,66 +1,81 @@
 import { RegistryError } from '../../core/errors.ts'
 import type { Anchor, AnchorInfo, BlockInclusion, AnchorStatus, PreparedAnchor } from '../../core/ports.ts'
+import { BoundedMap } from '../../core/store/bounded-map.ts'
 import type { EvmAccount } from './account.ts'
-import { ChainView } from './chain-view.ts'
+import { ChainView, type Receipt } from './chain-view.ts'
 import { RpcEndpoints } from './endpoints.ts'
 import { makeInclusionProof } from './inclusion-proof.ts'
 import { gwei, isOutbid, offerFor, type FeeOffer } from './fees.ts'
 import { hexOf } from './quantity.ts'
 import { parseTransaction, type ParsedTransaction } from './transaction.ts'
 
+/** Settings of an EVM anchor. */
 export interface EvmAnchorOptions {
-  /** http or https, one node each, of one chain. They may hold keys, and are shown nowhere. */
+  /** http or https URLs of nodes of one chain, at least one. They may contain API keys and appear in no message. */
   readonly rpcUrls: readonly string[]
+  /** The chain's id (EIP-155), from 1. */
   readonly chainId: number
+  /** Signs and pays the transactions. */
   readonly account: EvmAccount
-  /** A transaction is confirmed in a block so deep, its own counted, or in one that the chain calls finalized. Default 12. */
+  /**
+   * A transaction is confirmed once this many blocks (including its own) are on top, or with `finalized` once the chain
+   * calls its block so. Default: 12.
+   */
   readonly confirmations?: number | 'finalized'
-  /** No transaction offers more a gas than this, in wei. */
+  /** Upper bound of what a transaction offers, in wei per gas (`weiOf` converts gwei). */
   readonly maxFeePerGas: bigint
-  /** A node has so long for each answer. Default 10,000. */
+  /** Time limit of each request to a node, in ms. Default: 10,000. */
   readonly timeoutMs?: number
 }
 
-export const DEFAULT_CONFIRMATIONS = 12
-/** Where a chain calls no block finalized, one so deep counts as settled. */
+const DEFAULT_CONFIRMATIONS = 12
+/** If a chain calls no block finalized, this many confirmations count as settled. */
 const SETTLED_CONFIRMATIONS = 128
-/** Beyond what a node estimates: another node may count a little more. */
+/** Added to a node's gas estimate, because another node may count slightly more. */
 const GAS_MARGIN_PERCENT = 20n
-const MAX_KEPT_EVIDENCE = 32
+const MAX_CACHED_PROOFS = 64
 
 /**
- * Opens an anchor on an EVM chain. Throws `CONFIG_ERROR` for settings that cannot be, and where a node answers that it is of another
- * chain; nodes that do not answer are tried again with each use.
+ * Opens an anchor on an EVM chain. Nodes that do not respond now are tried again with each use.
+ *
+ * @param options nodes, chain, account and limits
+ * @param signal aborts the check of the nodes' chain
+ * @returns the anchor; close it at the end
+ * @throws `CONFIG_ERROR` for invalid options, or if a node belongs to another chain
+ * @example
+ * const account = await accountOfPrivateKey(privateKey)
+ * const anchor = await openEvmAnchor({ rpcUrls: [url], chainId: 1, account, maxFeePerGas: weiOf(50) })
  */
 export async function openEvmAnchor(options: EvmAnchorOptions, signal?: AbortSignal): Promise<EvmAnchor> {
   const { rpcUrls, chainId, confirmations = DEFAULT_CONFIRMATIONS, maxFeePerGas, timeoutMs = 10_000 } = options
   if (!Number.isSafeInteger(chainId) || chainId < 1)
-    throw new RegistryError('CONFIG_ERROR', `The EVM chain id takes an integer from 1, not ${chainId}`)
+    throw new RegistryError('CONFIG_ERROR', `The EVM chain id must be an integer from 1, got ${chainId}`)
   if (confirmations !== 'finalized' && (!Number.isSafeInteger(confirmations) || confirmations < 1))
     throw new RegistryError(
       'CONFIG_ERROR',
-      `The EVM confirmations take an integer from 1 or finalized, not ${confirmations}`,
+      `The EVM confirmations must be an integer from 1 or finalized, got ${confirmations}`,
     )
-  if (maxFeePerGas < 1n) throw new RegistryError('CONFIG_ERROR', 'The EVM fee cap takes more than 0 wei')
+  if (maxFeePerGas < 1n) throw new RegistryError('CONFIG_ERROR', 'The EVM fee cap must be more than 0 wei')
   const endpoints = new RpcEndpoints(rpcUrls, chainId, timeoutMs)
   await endpoints.assertChain(signal)
   return new EvmAnchor(endpoints, { ...options, confirmations })
 }
 
 /**
- * Checkpoints as the input of EIP-1559 transactions of value 0 from an account to itself, on any EVM chain. It keeps no state: nonces
- * and places are the chain's, so of two that are prepared without a broadcast between them only one can be included.
+ * Puts checkpoints on any EVM chain, each as the input of an EIP-1559 transaction of value 0 from an account to itself.
+ * Keeps no state: nonces come from the chain, so of two transactions that are prepared without a broadcast between them
+ * only one can be included.
  */
 export class EvmAnchor implements Anchor {
   readonly info: AnchorInfo
   readonly #endpoints: RpcEndpoints
   readonly #options: EvmAnchorOptions & { readonly confirmations: number | 'finalized' }
-  /** By block and transaction: a proof takes the block's whole body, and a confirmed anchor is asked after again and again. */
-  readonly #evidence = new Map<string, Uint8Array>()
+  /** By block and transaction. A proof needs the block's whole body, and confirmed anchors are polled again. */
+  readonly #proofs = new BoundedMap<string, Uint8Array>(MAX_CACHED_PROOFS)
   #isClosed = false
 
   constructor(endpoints: RpcEndpoints, options: EvmAnchorOptions & { readonly confirmations: number | 'finalized' }) {
-    // As CAIP-2 names networks.
+    // The network's name is that of CAIP-2.
     this.info = {
       type: 'evm',
       network: `eip155:${options.chainId}`,
@@ -71,12 +86,12 @@ export class EvmAnchor implements Anchor {
     this.#options = options
   }
 
-  /** The account that signs and pays. */
+  /** Address of the account that signs and pays, `0x` hex in mixed case (EIP-55). */
   get address(): string {
     return this.#options.account.address
   }
 
-  /** Also throws `ANCHOR_FAILED` where the fee cap or the account's balance is too small. */
+  /** Also throws `ANCHOR_FAILED` if the fee cap or the account's balance is too small. */
   async prepare(
     { checkpoint, replaces = [] }: { readonly checkpoint: Uint8Array; readonly replaces?: readonly PreparedAnchor[] },
     signal?: AbortSignal,
@@ -100,19 +115,19 @@ export class EvmAnchor implements Anchor {
     return { ref: hash, raw }
   }
 
-  /** To every node: one that takes it is enough, and the others do not depend on it passing it on. */
+  /** Sends to every node and succeeds if one accepts, so that it does not depend on nodes that do not relay. */
   async broadcast(raw: Uint8Array, signal?: AbortSignal): Promise<void> {
     this.#assertOpen(signal)
-    const refusals = await this.#endpoints.sendToAll(raw, signal)
-    if (refusals.includes(undefined)) return
-    // Nodes have many words for "I have it already", and for "it is in a block".
+    const rejections = await this.#endpoints.sendToAll(raw, signal)
+    if (rejections.includes(undefined)) return
+    // Nodes word "already known" and "already in a block" in many ways, so look it up instead.
     const view = await this.#view(signal)
     const { hash } = ownTransaction({ ref: '', raw })
     if ((await view.receipt(hash)) !== undefined || (await view.isKnown(hash))) return
     throw new RegistryError(
       'ANCHOR_FAILED',
-      `No node took the transaction ${hash}. ${refusals.map((refusal) => refusal?.message).join('; ')}`,
-      { cause: refusals[0] },
+      `No node accepted the transaction ${hash}. ${rejections.map((rejection) => rejection?.message).join('; ')}`,
+      { cause: rejections[0] },
     )
   }
 
@@ -133,7 +148,7 @@ export class EvmAnchor implements Anchor {
     signal?.throwIfAborted()
   }
 
-  /** A new one each time: what it has read once it does not read again. */
+  /** A new view for each operation, because a view caches what it has read. */
   async #view(signal: AbortSignal | undefined): Promise<ChainView> {
     this.#assertOpen(signal)
     return ChainView.open(await this.#endpoints.session(signal), this.address)
@@ -144,24 +159,24 @@ export class EvmAnchor implements Anchor {
     const receipt = await view.receipt(ref)
     if (receipt !== undefined) {
       const block = await view.block(receipt.blockNumber)
-      // Between two of the answers the chain was reorganised: the next look sees which it is.
+      // The chain was reorganised between the two requests: the next poll shows the result.
       if (block?.hash !== receipt.blockHash) return { state: 'pending', stuck: false }
-      const place: BlockInclusion = {
+      const inclusion: BlockInclusion = {
         blockNumber: receipt.blockNumber,
         blockHash: receipt.blockHash,
         blockTime: block.time,
         confirmations: Math.max(1, view.head.number - receipt.blockNumber + 1),
       }
-      if (!(await this.#isDeep(place, view))) return { state: 'included', ...place }
-      const evidence = await this.#evidenceOf(transaction, receipt, view)
-      return { state: 'confirmed', ...place, proof: evidence, settled: await isSettled(place, view) }
+      if (!(await this.#isConfirmed(inclusion, view))) return { state: 'included', ...inclusion }
+      const proof = await this.#proofOf(transaction, receipt, view)
+      return { state: 'confirmed', ...inclusion, proof, settled: await isSettled(inclusion, view) }
     }
     const own = ownTransaction(transaction)
     if (await view.isKnown(ref)) return { state: 'pending', stuck: await isStuck(own, view) }
     return this.#statusOfAbsent(own, view)
   }
 
-  /** It is in no block and no pool: to be sent again, unless another of its nonce is in a block. */
+  /** For a transaction in no block and no pool: unknown, unless another with its nonce is in a block. */
   async #statusOfAbsent({ nonce }: ParsedTransaction, view: ChainView): Promise<AnchorStatus> {
     if ((await view.minedNonce()) <= nonce) return { state: 'unknown' }
     const { confirmations } = this.#options
@@ -172,38 +187,30 @@ export class EvmAnchor implements Anchor {
     return { state: 'failed', reason: `another transaction has used nonce ${nonce}` }
   }
 
-  async #isDeep({ blockNumber, confirmations }: BlockInclusion, view: ChainView): Promise<boolean> {
+  async #isConfirmed({ blockNumber, confirmations }: BlockInclusion, view: ChainView): Promise<boolean> {
     const needed = this.#options.confirmations
     if (needed !== 'finalized') return confirmations >= needed
     const finalized = await view.finalized()
     if (finalized === undefined)
       throw new RegistryError(
         'ANCHOR_FAILED',
-        'The node calls no block finalized: set the EVM confirmations to a number of blocks',
+        'The node reports no finalized block: set the EVM confirmations to a number of blocks',
       )
     return blockNumber <= finalized.number
   }
 
-  async #evidenceOf(
+  async #proofOf(
     { ref, raw }: PreparedAnchor,
-    {
-      blockNumber,
-      blockHash,
-      index,
-    }: { readonly blockNumber: number; readonly blockHash: string; readonly index: number },
+    { blockNumber, blockHash, index }: Receipt,
     view: ChainView,
   ): Promise<Uint8Array> {
     const key = `${blockHash}/${ref}`
-    const kept = this.#evidence.get(key)
-    if (kept !== undefined) return kept
+    const cached = this.#proofs.get(key)
+    if (cached !== undefined) return cached
     const block = await view.body(blockNumber, blockHash)
-    const evidence = await makeInclusionProof(this.info.chainId, raw, index, block, view.session)
-    this.#evidence.set(key, evidence)
-    for (const oldest of this.#evidence.keys()) {
-      if (this.#evidence.size <= MAX_KEPT_EVIDENCE) break
-      this.#evidence.delete(oldest)
-    }
-    return evidence
+    const proof = await makeInclusionProof({ chainId: this.info.chainId, raw, index, block }, view.session)
+    this.#proofs.set(key, proof)
+    return proof
   }
 
   #assertFunded(balance: bigint, gas: bigint, { maxFeePerGas }: FeeOffer): void {
@@ -211,17 +218,17 @@ export class EvmAnchor implements Anchor {
     if (balance >= needed) return
     throw new RegistryError(
       'ANCHOR_FAILED',
-      `The account ${this.address} holds ${gwei(balance)} gwei, and an anchor may take ${gwei(needed)}: fund it`,
+      `The account ${this.address} holds ${gwei(balance)} gwei, but an anchor may cost ${gwei(needed)} gwei: fund it`,
     )
   }
 }
 
-/** EIP-2028: what any transaction takes. Before this much is there no node estimates. */
+/** Gas of the cheapest transaction (EIP-2028). Nodes do not estimate for an account that cannot pay this much. */
 const MIN_GAS = 21_000n
 
 /**
- * The lowest nonce of the earlier ones that is not used yet, to be outbid; a free one before it, where a missing transaction holds them
- * up; else the account's next.
+ * The lowest unused nonce of the earlier transactions, to outbid its holder; a free nonce before it if a missing
+ * transaction blocks them; otherwise the account's next nonce.
  */
 function nonceFor(earlier: readonly ParsedTransaction[], mined: number, next: number): number {
   const live = earlier.map(({ nonce }) => nonce).filter((nonce) => nonce >= mined)
@@ -229,7 +236,7 @@ function nonceFor(earlier: readonly ParsedTransaction[], mined: number, next: nu
 }
 
 async function isStuck(own: ParsedTransaction, view: ChainView): Promise<boolean> {
-  // Included since it was asked after.
+  // It was included in the meantime.
   if ((await view.minedNonce()) > own.nonce) return false
   const isBehindGap = (await view.nextNonce()) < own.nonce
   return isBehindGap || isOutbid(own, await view.market())
@@ -240,10 +247,13 @@ async function isSettled({ blockNumber, confirmations }: BlockInclusion, view: C
   return finalized === undefined ? confirmations >= SETTLED_CONFIRMATIONS : blockNumber <= finalized.number
 }
 
-/** What was stored is what this adapter signed. */
+/** Parses a stored transaction, which this adapter signed. */
 function ownTransaction({ ref, raw }: PreparedAnchor): ParsedTransaction {
   const parsed = parseTransaction(raw)
   if (parsed === undefined)
-    throw new RegistryError('CORRUPT', `The stored bytes of the transaction ${ref || hexOf(raw)} are none of EIP-1559`)
+    throw new RegistryError(
+      'CORRUPT',
+      `The stored bytes of the transaction ${ref || hexOf(raw)} are not an EIP-1559 transaction`,
+    )
   return parsed
 }

@@ -13,13 +13,13 @@ export interface BlockHead {
 export interface Receipt {
   readonly blockNumber: number
   readonly blockHash: string
-  /** The transaction's place in the block. */
+  /** The transaction's index in the block. */
   readonly index: number
 }
 
 /**
- * One node's view of the chain and of one account at one moment. What it has asked for it does not ask for again, so that what is
- * compared belongs together. Everything throws `ANCHOR_FAILED`.
+ * One node's view of the chain and of one account at one moment. Results are cached, so that values that are compared
+ * come from the same moment. Every method throws `ANCHOR_FAILED`.
  */
 export class ChainView {
   readonly session: RpcSession
@@ -27,7 +27,7 @@ export class ChainView {
   readonly head: BlockHead
   readonly #baseFee: bigint | undefined
   readonly #address: string
-  readonly #answers = new Map<string, Promise<unknown>>()
+  readonly #results = new Map<string, Promise<unknown>>()
 
   private constructor(session: RpcSession, address: string, latest: JsonObject) {
     this.session = session
@@ -44,27 +44,27 @@ export class ChainView {
 
   async market(): Promise<FeeMarket> {
     if (this.#baseFee === undefined)
-      throw new RegistryError('ANCHOR_FAILED', 'The chain has no base fee: it does not know EIP-1559')
+      throw new RegistryError('ANCHOR_FAILED', 'The chain has no base fee: it does not support EIP-1559')
     const tip = await this.#once('eth_maxPriorityFeePerGas', [])
     return { baseFee: this.#baseFee, priorityFee: quantity(tip, 'eth_maxPriorityFeePerGas') }
   }
 
-  /** The account's transactions that are in blocks. */
+  /** Number of the account's transactions in blocks. */
   minedNonce(): Promise<number> {
     return this.#nonce('latest')
   }
 
-  /** The same, counting those that wait without a gap. */
+  /** The same, plus the pending ones up to the first missing nonce. */
   nextNonce(): Promise<number> {
     return this.#nonce('pending')
   }
 
-  /** The account's transactions in the blocks up to this one. */
+  /** Number of the account's transactions in the blocks up to this one. */
   nonceAt(blockNumber: number): Promise<number> {
     return this.#nonce(tagOf(blockNumber))
   }
 
-  /** wei. */
+  /** The account's balance in wei. */
   async balance(): Promise<bigint> {
     return quantity(await this.#once('eth_getBalance', [this.#address, 'latest']), 'eth_getBalance')
   }
@@ -75,9 +75,9 @@ export class ChainView {
   }
 
   async receipt(transaction: string): Promise<Receipt | undefined> {
-    const answer = await this.session.request('eth_getTransactionReceipt', [transaction])
-    if (answer === null) return undefined
-    const receipt = object(answer, 'receipt')
+    const result = await this.session.request('eth_getTransactionReceipt', [transaction])
+    if (result === null) return undefined
+    const receipt = object(result, 'receipt')
     if (receipt.blockNumber === null || receipt.blockNumber === undefined) return undefined
     return {
       blockNumber: safeQuantity(receipt.blockNumber, "receipt's blockNumber"),
@@ -92,23 +92,23 @@ export class ChainView {
   }
 
   async block(number: number): Promise<BlockHead | undefined> {
-    const answer = await this.#once('eth_getBlockByNumber', [tagOf(number), false])
-    return answer === null ? undefined : headOf(object(answer, 'block'))
+    const result = await this.#once('eth_getBlockByNumber', [tagOf(number), false])
+    return result === null ? undefined : headOf(object(result, 'block'))
   }
 
-  /** With its transactions. */
+  /** The block with its transactions. */
   async body(number: number, blockHash: string): Promise<JsonObject> {
-    const answer = object(await this.#once('eth_getBlockByNumber', [tagOf(number), true]), 'block')
-    if (headOf(answer).hash !== blockHash)
-      throw new RegistryError('ANCHOR_FAILED', 'The chain was reorganised while it was asked: it is asked again')
-    return answer
+    const block = object(await this.#once('eth_getBlockByNumber', [tagOf(number), true]), 'block')
+    if (headOf(block).hash !== blockHash)
+      throw new RegistryError('ANCHOR_FAILED', 'The chain was reorganised between two requests: they are repeated')
+    return block
   }
 
-  /** `undefined` where the node calls none so. */
+  /** Returns `undefined` if the node does not report one. */
   async finalized(): Promise<BlockHead | undefined> {
-    const ask = () => this.session.attempt('eth_getBlockByNumber', ['finalized', false])
-    const answer = await this.#memo('finalized', ask)
-    return answer === null || answer === undefined ? undefined : headOf(object(answer, 'finalized block'))
+    const read = () => this.session.attempt('eth_getBlockByNumber', ['finalized', false])
+    const result = await this.#memo('finalized', read)
+    return result === null || result === undefined ? undefined : headOf(object(result, 'finalized block'))
   }
 
   async #nonce(tag: string): Promise<number> {
@@ -120,10 +120,10 @@ export class ChainView {
     return this.#memo(JSON.stringify([method, params]), () => this.session.request(method, params))
   }
 
-  #memo(key: string, ask: () => Promise<unknown>): Promise<unknown> {
-    const known = this.#answers.get(key) ?? ask()
-    this.#answers.set(key, known)
-    return known
+  #memo(key: string, read: () => Promise<unknown>): Promise<unknown> {
+    const result = this.#results.get(key) ?? read()
+    this.#results.set(key, result)
+    return result
   }
 }
 

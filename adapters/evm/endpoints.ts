@@ -1,16 +1,16 @@
-import { RegistryError } from '../../core/errors.ts'
+import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import { RpcEndpoint } from './endpoint.ts'
 import { hexOf } from './quantity.ts'
 
-/** Calls that see one node's view, from the first to the last. */
+/** Calls that all go to the same node. */
 export interface RpcSession {
-  /** Throws `ANCHOR_FAILED`; the node is then the last to be chosen for the next session. */
+  /** Returns the call's result. Throws `ANCHOR_FAILED`; later sessions then prefer other nodes. */
   request(method: string, params: readonly unknown[]): Promise<unknown>
-  /** The same for what a node need not know: `undefined` where it refuses. */
+  /** The same for calls that a node need not support: returns `undefined` if the node reports an error. */
   attempt(method: string, params: readonly unknown[]): Promise<unknown>
 }
 
-/** One that failed is given a chance every so many sessions. */
+/** Every so many sessions, endpoints that failed are tried again. */
 const SESSIONS_PER_REVIEW = 16
 
 function sessionWith(endpoint: RpcEndpoint, signal: AbortSignal | undefined): RpcSession {
@@ -19,7 +19,7 @@ function sessionWith(endpoint: RpcEndpoint, signal: AbortSignal | undefined): Rp
       try {
         return await endpoint.request(method, params, signal)
       } catch (error) {
-        // Also one that only refuses: over its rate limit, or without the state that was asked for.
+        // Also if the node only reports an error: it may be over its rate limit or lack the requested state.
         if (signal?.aborted !== true) endpoint.markFailed()
         throw error
       }
@@ -36,39 +36,39 @@ function sessionWith(endpoint: RpcEndpoint, signal: AbortSignal | undefined): Rp
 }
 
 /**
- * Several nodes of one chain. Each piece of work is done with one of them, so that its answers fit together: the one that has seen
- * the most blocks of those that answer. One that failed comes last.
+ * Several nodes of one chain. Each session uses one of them, so that its results are consistent: of the nodes that
+ * respond, the one with the most blocks. Nodes that failed are tried last.
  */
 export class RpcEndpoints {
   readonly #endpoints: readonly RpcEndpoint[]
   readonly #chainId: number
   #sessions = 0
 
-  /** Throws `CONFIG_ERROR` for what is no list of URLs. */
+  /** Throws `CONFIG_ERROR` if there are no URLs, or one is not http or https. */
   constructor(urls: readonly string[], chainId: number, timeoutMs: number) {
-    if (urls.length === 0) throw new RegistryError('CONFIG_ERROR', 'An EVM anchor needs an RPC URL')
+    if (urls.length === 0) throw new RegistryError('CONFIG_ERROR', 'An EVM anchor needs at least one RPC URL')
     this.#endpoints = urls.map((url, i) => new RpcEndpoint(url, i + 1, timeoutMs))
     this.#chainId = chainId
   }
 
-  /** Throws `CONFIG_ERROR` where a node answers that it is of another chain; one that does not answer says nothing. */
+  /** Throws `CONFIG_ERROR` if a node belongs to another chain. Ignores nodes that do not respond. */
   async assertChain(signal?: AbortSignal): Promise<void> {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       this.#endpoints.map(async (endpoint) => ({
         endpoint,
         chainId: await endpoint.chainId(signal).catch(() => undefined),
       })),
     )
     signal?.throwIfAborted()
-    for (const { endpoint, chainId } of answers)
+    for (const { endpoint, chainId } of responses)
       if (chainId !== undefined && chainId !== this.#chainId)
         throw new RegistryError(
           'CONFIG_ERROR',
-          `${endpoint.label} is of chain ${chainId}, and the configured chain id is ${this.#chainId}: correct the one or the other`,
+          `${endpoint.label} belongs to chain ${chainId}, but the configured chain id is ${this.#chainId}: correct one of them`,
         )
   }
 
-  /** Throws `ANCHOR_FAILED` with every node's reason where none answers. */
+  /** Opens a session. Throws `ANCHOR_FAILED` with every node's reason if no node can be used. */
   async session(signal?: AbortSignal): Promise<RpcSession> {
     const isReview = this.#sessions++ % SESSIONS_PER_REVIEW === 0
     const first = isReview ? this.#endpoints : this.#endpoints.filter(({ hasFailed }) => !hasFailed)
@@ -83,16 +83,17 @@ export class RpcEndpoints {
     return sessionWith(endpoint, signal)
   }
 
-  /** Gives a signed transaction to every node. Answers each one's refusal, none where it took it. */
+  /** Sends a signed transaction to every node. Returns each node's error, or `undefined` if it accepted. */
   async sendToAll(raw: Uint8Array, signal?: AbortSignal): Promise<readonly (RegistryError | undefined)[]> {
     const send = async (endpoint: RpcEndpoint): Promise<RegistryError | undefined> => {
       try {
-        // A signed transaction names its chain: one of another chain refuses it.
+        // The chain is not checked here: a signed transaction names it, and nodes of other chains reject it.
         await endpoint.request('eth_sendRawTransaction', [hexOf(raw)], signal)
         return undefined
       } catch (error) {
         signal?.throwIfAborted()
-        return error as RegistryError
+        if (isRegistryError(error)) return error
+        throw error
       }
     }
     return Promise.all(this.#endpoints.map(send))
@@ -104,8 +105,11 @@ export class RpcEndpoints {
   ): Promise<{ readonly endpoint: RpcEndpoint | undefined; readonly reasons: readonly string[] }> {
     const reasons: string[] = []
     let best: { readonly endpoint: RpcEndpoint; readonly height: number } | undefined
-    const ask = async (endpoint: RpcEndpoint) => ({ endpoint, height: await endpoint.height(this.#chainId, signal) })
-    for (const outcome of await Promise.allSettled(endpoints.map(ask))) {
+    const heightOf = async (endpoint: RpcEndpoint) => ({
+      endpoint,
+      height: await endpoint.height(this.#chainId, signal),
+    })
+    for (const outcome of await Promise.allSettled(endpoints.map(heightOf))) {
       if (outcome.status === 'rejected') reasons.push((outcome.reason as Error).message)
       else if (best === undefined || outcome.value.height > best.height) best = outcome.value
     }

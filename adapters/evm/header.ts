@@ -1,10 +1,10 @@
-import { keccak256 } from 'ethers/crypto'
-import { decodeRlp, encodeRlp } from 'ethers/utils'
-import { hexOf, type JsonObject } from './quantity.ts'
+import { keccak256 } from './keccak.ts'
+import { decodeRlp, encodeRlp } from './rlp.ts'
+import type { JsonObject } from './quantity.ts'
 
 /**
- * The fields of a block's header in the order of its RLP. Each fork added some at the end, so a header has those up to its fork's; chains
- * of their own kind may have others, and then no header can be made of what the node shows.
+ * The fields of a block's header in the order of its RLP. Each fork added some at the end, so a header has those up to
+ * its fork. Chains that are not Ethereum's may have other fields; then the header cannot be rebuilt.
  */
 const FIELDS = [
   ['parentHash', 'data'],
@@ -34,10 +34,10 @@ const FIELDS = [
   ['requestsHash', 'data'],
 ] as const
 
-/** Fields without which there is no EIP-1559 block. */
-const LEAST_FIELDS = 16
+/** The fields that every EIP-1559 block has. */
+const MIN_FIELDS = 16
 
-/** The RLP of a block's header, `0x` hex; `undefined` where it does not hash to the block's `hash`. */
+/** Returns the RLP of a block's header as `0x` hex, or `undefined` if it does not hash to the block's `hash`. */
 export function headerOf(block: JsonObject): string | undefined {
   const fields: string[] = []
   for (const [name, kind] of FIELDS) {
@@ -51,7 +51,7 @@ export function headerOf(block: JsonObject): string | undefined {
   return keccak256(header) === String(block.hash).toLowerCase() ? header : undefined
 }
 
-/** RLP takes a number without leading zeros, and zero as no bytes. */
+/** RLP has numbers without leading zeros, and zero as an empty string. */
 function minimal(quantity: string): string {
   const digits = quantity.toLowerCase().slice(2).replace(/^0+/, '')
   return `0x${digits.length % 2 === 0 ? '' : '0'}${digits}`
@@ -66,24 +66,24 @@ export interface Header {
   readonly time: number
 }
 
-/** What a header's RLP says. Throws where it is no header; it may come from anybody. */
+/** Decodes a header's RLP, which an attacker may control. Throws a TypeError or RangeError if it is not a header. */
 export function parseHeader(encoded: Uint8Array): Header {
   const fields = decodeRlp(encoded)
-  if (!Array.isArray(fields) || fields.length < LEAST_FIELDS) throw new TypeError('It has not the fields of a header')
+  if (typeof fields === 'string' || fields.length < MIN_FIELDS) throw new TypeError('Fields of the header are missing')
   const text = (name: (typeof FIELDS)[number][0]): string => {
-    const value: unknown = fields[FIELDS.findIndex(([field]) => field === name)]
-    if (typeof value !== 'string') throw new TypeError(`Its ${name} is no bytes`)
+    const value = fields[FIELDS.findIndex(([field]) => field === name)]
+    if (typeof value !== 'string') throw new TypeError(`${name} is not a byte string`)
     return value
   }
   const number = (name: 'number' | 'timestamp'): number => {
     const value = Number(text(name) === '0x' ? 0 : text(name))
-    if (!Number.isSafeInteger(value * 1000)) throw new TypeError(`Its ${name} is too large`)
+    if (!Number.isSafeInteger(value * 1000)) throw new TypeError(`${name} is too large`)
     return value
   }
   const transactionsRoot = text('transactionsRoot')
-  if (transactionsRoot.length !== 66) throw new TypeError('Its transactionsRoot is no hash')
+  if (transactionsRoot.length !== 66) throw new TypeError('transactionsRoot is not a hash')
   return {
-    hash: keccak256(hexOf(encoded)),
+    hash: keccak256(encoded),
     transactionsRoot,
     number: number('number'),
     time: number('timestamp') * 1000,

@@ -5,44 +5,53 @@ import type { RpcSession } from './endpoints.ts'
 import { headerOf, parseHeader, type Header } from './header.ts'
 import { hexOf, isObject, type JsonObject } from './quantity.ts'
 import { rawTransactionsOf } from './raw-transactions.ts'
-import { parseTransaction } from './transaction.ts'
+import { parseTransaction, senderOf } from './transaction.ts'
 import { buildTransactionTrie, transactionByProof } from './trie.ts'
 
+interface ConfirmedTransaction {
+  readonly chainId: number
+  /** The signed transaction, and its index in the block. */
+  readonly raw: Uint8Array
+  readonly index: number
+  /** The block with its transactions, as the node returned it. */
+  readonly block: JsonObject
+}
+
 /**
- * What is kept of a confirmed transaction, because nodes prune old bodies: canonical JSON in UTF-8,
+ * Makes the proof that is stored with a confirmed transaction, because nodes prune old blocks. Canonical JSON in UTF-8:
  *
  *     {"chainId", "inclusion": {"header", "index", "proof"}, "raw", "v": 1}
  *
- * `raw`: the signed transaction. `header`: the RLP of the block's header, which hashes to the block's hash. `proof`: RLP of the trie's
- * nodes from the header's transactionsRoot to the transaction at `index`. All bytes are `0x` hex. `inclusion` is null for a chain whose
- * headers or transactions are not Ethereum's, where it can not be made.
+ * `raw` is the signed transaction. `header` is the RLP of the block's header, which hashes to the block's hash. `proof`
+ * is the RLP of each trie node from the header's transactionsRoot to the transaction at `index`. All bytes are `0x`
+ * hex. `inclusion` is null for a chain whose headers or transactions differ from Ethereum's, where it cannot be made.
  */
 export async function makeInclusionProof(
-  chainId: number,
-  raw: Uint8Array,
-  index: number,
-  block: JsonObject,
+  { chainId, raw, index, block }: ConfirmedTransaction,
   session: RpcSession,
 ): Promise<Uint8Array> {
   const header = headerOf(block)
   const transactions = header === undefined ? undefined : await rawTransactionsOf(block, session)
   const trie = transactions && buildTransactionTrie(transactions)
-  const isWhole = trie?.root === block.transactionsRoot && transactions?.[index] === hexOf(raw)
-  const inclusion = trie !== undefined && isWhole ? { header, index, proof: trie.proof(index) } : null
+  const isComplete = trie?.root === block.transactionsRoot && transactions?.[index] === hexOf(raw)
+  const inclusion = trie !== undefined && isComplete ? { header, index, proof: trie.proof(index) } : null
   return encodeUtf8(canonicalJson({ v: 1, chainId, raw: hexOf(raw), inclusion }))
 }
 
+/** What an anchor must be, from the registry's response and from what the verifier knows about the registry. */
 export interface ExpectedEvmAnchor {
   readonly chainId: number
-  /** The registry's account, as an address; upper and lower case are the same. */
+  /** The registry's account, `0x` hex in upper or lower case. */
   readonly account: string
-  /** The checkpoint's whole signed note. */
+  /** The checkpoint's whole signed note, in UTF-8. */
   readonly checkpoint: Uint8Array
-  /** As the registry answers them. */
+  /** `0x` and 64 hex digits, as the registry returns it. */
   readonly txHash: string
+  /** `0x` and 64 hex digits, as the registry returns it. */
   readonly blockHash: string
 }
 
+/** Where the proof places the transaction. */
 export interface VerifiedEvmAnchor {
   readonly blockNumber: number
   /** The block's own time, ms since 1970. */
@@ -50,77 +59,86 @@ export interface VerifiedEvmAnchor {
 }
 
 /**
- * Checks what was kept of an anchor, offline: that the raw transaction hashes to `txHash`, is of this chain, signed by the account, pays
- * nothing to the account itself and carries the checkpoint, and that it is included under the transactionsRoot of a header that
- * hashes to `blockHash`. What remains to be asked of any node or explorer is one thing: whether `blockHash` is a block of the chain.
- * Throws `VERIFICATION_FAILED` that says which of these is not so.
+ * Verifies the stored proof of an EVM anchor, offline and without the package `ethers`. Checks that the raw transaction
+ * has the hash `txHash`, is for this chain, is signed by the account, pays nothing to the account itself, and carries
+ * the checkpoint; and that it is included under the transactionsRoot of a header with the hash `blockHash`. The caller
+ * must still ask any node or explorer whether `blockHash` is a block of the chain.
+ *
+ * @param proof the `proof` of a confirmed anchor
+ * @param expected chain, account, checkpoint and hashes
+ * @returns number and time of the block, as its header states them
+ * @throws `VERIFICATION_FAILED` with the first check that failed, also if the proof holds no inclusion
+ * @example
+ * const { blockTime } = verifyEvmAnchor(proof, { chainId: 1, account, checkpoint, txHash, blockHash })
  */
-export function verifyEvmAnchor(evidence: Uint8Array, expected: ExpectedEvmAnchor): VerifiedEvmAnchor {
-  const { chainId, raw, inclusion } = parseEvidence(evidence)
-  checkTransaction(raw, chainId, expected)
+export function verifyEvmAnchor(proof: Uint8Array, expected: ExpectedEvmAnchor): VerifiedEvmAnchor {
+  const { chainId, raw, inclusion } = parseProof(proof)
+  assertTransaction(raw, chainId, expected)
   if (inclusion === null)
-    throw refuse('it holds no proof that the block includes the transaction: ask a node of the chain instead')
-  const { hash, transactionsRoot, number, time } = parsedHeader(inclusion.header)
-  if (hash !== expected.blockHash.toLowerCase()) throw refuse('its header is that of another block')
+    throw verificationError('it does not show that the block includes the transaction: ask a node of the chain instead')
+  const { hash, transactionsRoot, number, time } = decodeHeader(inclusion.header)
+  if (hash !== expected.blockHash.toLowerCase()) throw verificationError('its header is that of another block')
   if (transactionByProof(transactionsRoot, inclusion.index, inclusion.proof) !== hexOf(raw))
-    throw refuse('its block does not include the transaction')
+    throw verificationError('its block does not include the transaction')
   return { blockNumber: number, blockTime: time }
 }
 
-function checkTransaction(raw: Uint8Array, chainId: number, expected: ExpectedEvmAnchor): void {
+function assertTransaction(raw: Uint8Array, chainId: number, expected: ExpectedEvmAnchor): void {
   const transaction = parseTransaction(raw)
-  if (transaction === undefined) throw refuse('its transaction is none of EIP-1559')
-  const { hash, from, to, value, input } = transaction
-  if (hash !== expected.txHash.toLowerCase()) throw refuse('its transaction has another hash')
+  if (transaction === undefined) throw verificationError('its transaction is not one of EIP-1559')
+  const { hash, to, value, input } = transaction
+  if (hash !== expected.txHash.toLowerCase()) throw verificationError('its transaction has another hash')
   if (chainId !== expected.chainId || transaction.chainId !== BigInt(expected.chainId))
-    throw refuse('its transaction is of another chain')
-  if (from.toLowerCase() !== expected.account.toLowerCase()) throw refuse('its transaction is of another account')
-  if (to !== from || value !== 0n) throw refuse('its transaction is not one of value 0 to its own sender')
-  if (input !== hexOf(expected.checkpoint)) throw refuse('its transaction carries something else than the checkpoint')
+    throw verificationError('its transaction is for another chain')
+  const sender = senderOf(transaction)
+  if (sender !== expected.account.toLowerCase()) throw verificationError('its transaction is signed by another account')
+  if (to !== sender || value !== 0n) throw verificationError('its transaction must pay 0 to its own sender')
+  if (input !== hexOf(expected.checkpoint)) throw verificationError('its transaction does not carry the checkpoint')
 }
 
-interface Evidence {
+interface InclusionProof {
   readonly chainId: number
   readonly raw: Uint8Array
   readonly inclusion: { readonly header: Uint8Array; readonly index: number; readonly proof: readonly string[] } | null
 }
 
-/** It may come from anybody. */
-function parseEvidence(evidence: Uint8Array): Evidence {
-  const value = parsedJson(evidence)
-  if (!isObject(value) || value.v !== 1) throw refuse('it is none of version 1')
+/** An attacker may control the bytes. */
+function parseProof(bytes: Uint8Array): InclusionProof {
+  const value = parseJson(bytes)
+  if (!isObject(value) || value.v !== 1) throw verificationError('it is not of version 1')
   const raw = bytesOf(value.raw)
   const { chainId, inclusion } = value
-  if (raw === undefined || typeof chainId !== 'number') throw refuse('it is malformed')
+  if (raw === undefined || typeof chainId !== 'number') throw verificationError('it is malformed')
   if (inclusion === null) return { chainId, raw, inclusion }
-  if (!isObject(inclusion)) throw refuse('it is malformed')
+  if (!isObject(inclusion)) throw verificationError('it is malformed')
   const { index, proof } = inclusion
   const header = bytesOf(inclusion.header)
-  if (header === undefined || !isIndex(index) || !isProof(proof)) throw refuse('it is malformed')
+  if (header === undefined || !isIndex(index) || !isHexList(proof)) throw verificationError('it is malformed')
   return { chainId, raw, inclusion: { header, index, proof } }
 }
 
-function parsedJson(bytes: Uint8Array): unknown {
+function parseJson(bytes: Uint8Array): unknown {
   try {
     return parseStrictJson(decodeUtf8(bytes))
   } catch (cause) {
-    throw refuse('it is no JSON', cause)
+    throw verificationError('it is not JSON', cause)
   }
 }
 
-function parsedHeader(bytes: Uint8Array): Header {
+function decodeHeader(bytes: Uint8Array): Header {
   try {
     return parseHeader(bytes)
   } catch (cause) {
-    throw refuse('its header is malformed', cause)
+    throw verificationError('its header is malformed', cause)
   }
 }
 
 const bytesOf = (value: unknown): Uint8Array | undefined =>
   typeof value === 'string' && value.startsWith('0x') ? fromHex(value.slice(2)) : undefined
-const isIndex = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
-const isProof = (value: unknown): value is readonly string[] =>
+const isIndex = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+const isHexList = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((node) => bytesOf(node) !== undefined)
 
-const refuse = (why: string, cause?: unknown): RegistryError =>
-  new RegistryError('VERIFICATION_FAILED', `The anchor's evidence does not verify: ${why}`, { cause })
+const verificationError = (reason: string, cause?: unknown): RegistryError =>
+  new RegistryError('VERIFICATION_FAILED', `The anchor's inclusion proof does not verify: ${reason}`, { cause })

@@ -1,4 +1,10 @@
-export { accountOfKeystore, accountOfPrivateKey, EvmAccount } from './account.ts'
+export {
+  accountOfKeystore,
+  accountOfPrivateKey,
+  type AnchorTransactionFields,
+  type EvmAccount,
+  type SignedTransaction,
+} from './account.ts'
 export { openEvmAnchor, type EvmAnchor, type EvmAnchorOptions } from './anchor.ts'
 export { verifyEvmAnchor, type ExpectedEvmAnchor, type VerifiedEvmAnchor } from './inclusion-proof.ts'
-export { weiOf } from './fees.ts'
+export { weiOf, type FeeOffer } from './fees.ts'

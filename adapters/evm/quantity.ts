@@ -1,9 +1,10 @@
-import { fromHex, toHex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
 
 /**
- * What a node answers is JSON that the node controls: it is parsed here, once. Each throws `ANCHOR_FAILED` that names the value.
- * The forms are those of the Ethereum JSON-RPC specification: quantities `0x0`, `0x1a`, data `0x` and two digits a byte.
+ * Parses the values in a node's JSON, which the node controls. Each function throws `ANCHOR_FAILED` that names the
+ * value. The forms are those of the Ethereum JSON-RPC specification: quantities `0x0`, `0x1a`; data `0x` and two digits
+ * per byte.
  */
 export function quantity(value: unknown, name: string): bigint {
   if (typeof value === 'string' && /^0x[0-9a-f]{1,64}$/i.test(value)) return BigInt(value)
@@ -22,12 +23,6 @@ export function hash(value: unknown, name: string): string {
   throw malformed(name)
 }
 
-export function data(value: unknown, name: string): Uint8Array {
-  const bytes = typeof value === 'string' && value.startsWith('0x') ? fromHex(value.slice(2).toLowerCase()) : undefined
-  if (bytes === undefined) throw malformed(name)
-  return bytes
-}
-
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export function object(value: unknown, name: string): JsonObject {
@@ -41,5 +36,5 @@ export const isObject = (value: unknown): value is JsonObject =>
 /** `0x` and lowercase hex. */
 export const hexOf = (bytes: Uint8Array): string => `0x${toHex(bytes)}`
 
-export const malformed = (name: string): RegistryError =>
-  new RegistryError('ANCHOR_FAILED', `The node's ${name} is malformed: check that the URL is that of an EVM node`)
+const malformed = (name: string): RegistryError =>
+  new RegistryError('ANCHOR_FAILED', `The node's ${name} is malformed: check that the URL belongs to an EVM node`)

@@ -1,30 +1,32 @@
-import { keccak256 } from 'ethers/crypto'
-import { encodeRlp, type RlpStructuredData } from 'ethers/utils'
+import { keccak256 } from './keccak.ts'
+import { encodeRlp, type RlpItem } from './rlp.ts'
 import type { RpcSession } from './endpoints.ts'
 import { isObject, type JsonObject } from './quantity.ts'
 
-/** Throws inside this file for a value that is not of its form; the transaction then counts as one of an unknown kind. */
-type Field = (transaction: JsonObject) => RlpStructuredData
+/**
+ * Encodes one field. Throws a TypeError for a malformed value; the transaction is then treated as of an unknown type.
+ */
+type Field = (transaction: JsonObject) => RlpItem
 
 const bytes = (value: unknown): string => {
-  if (typeof value !== 'string' || !/^0x([0-9a-f]{2})*$/i.test(value)) throw new TypeError('no data')
+  if (typeof value !== 'string' || !/^0x([0-9a-f]{2})*$/i.test(value)) throw new TypeError('not data')
   return value.toLowerCase()
 }
 
-/** RLP takes a number without leading zeros, and zero as no bytes. */
+/** RLP has numbers without leading zeros, and zero as an empty string. */
 const number = (value: unknown): string => {
-  if (typeof value !== 'string' || !/^0x[0-9a-f]+$/i.test(value)) throw new TypeError('no quantity')
+  if (typeof value !== 'string' || !/^0x[0-9a-f]+$/i.test(value)) throw new TypeError('not a quantity')
   const digits = value.toLowerCase().slice(2).replace(/^0+/, '')
   return `0x${digits.length % 2 === 0 ? '' : '0'}${digits}`
 }
 
-const list = (value: unknown, item: (value: unknown) => RlpStructuredData): RlpStructuredData => {
-  if (!Array.isArray(value)) throw new TypeError('no list')
+const list = (value: unknown, item: (value: unknown) => RlpItem): RlpItem => {
+  if (!Array.isArray(value)) throw new TypeError('not a list')
   return value.map(item)
 }
 
 const members = (value: unknown): JsonObject => {
-  if (!isObject(value)) throw new TypeError('no object')
+  if (!isObject(value)) throw new TypeError('not an object')
   return value
 }
 
@@ -33,7 +35,7 @@ const quantity =
   (transaction) =>
     number(transaction[name])
 
-/** A contract's making has no `to`. */
+/** A transaction that creates a contract has no `to`. */
 const to: Field = (transaction) => bytes(transaction.to ?? '0x')
 const input: Field = (transaction) => bytes(transaction.input)
 const accessList: Field = (transaction) =>
@@ -51,7 +53,7 @@ const fees: readonly Field[] = [quantity('maxPriorityFeePerGas'), quantity('maxF
 const start: readonly Field[] = [quantity('chainId'), quantity('nonce')]
 const signature: readonly Field[] = [parity, quantity('r'), quantity('s')]
 
-/** What each type signs and carries, in order: EIP-155, EIP-2930, EIP-1559, EIP-4844, EIP-7702. */
+/** The fields of each type in the order of its RLP: EIP-155, EIP-2930, EIP-1559, EIP-4844, EIP-7702. */
 const FIELDS: Readonly<Record<string, readonly Field[]>> = {
   '0x0': [quantity('nonce'), quantity('gasPrice'), ...call, quantity('v'), quantity('r'), quantity('s')],
   '0x1': [...start, quantity('gasPrice'), ...call, accessList, ...signature],
@@ -61,10 +63,10 @@ const FIELDS: Readonly<Record<string, readonly Field[]>> = {
 }
 
 /**
- * The raw bytes (`0x` hex) of a transaction as a node shows it in a block; `undefined` where they do not hash to its hash: a type of
- * one chain alone, or a node that hides a part.
+ * Rebuilds the raw bytes (`0x` hex) of a transaction from a block's JSON. Returns `undefined` if they do not hash to
+ * its hash: the type is unknown here, or the node leaves fields out.
  */
-export function rawOfShown(transaction: JsonObject): string | undefined {
+export function encodeShownTransaction(transaction: JsonObject): string | undefined {
   const type = typeof transaction.type === 'string' ? transaction.type : '0x0'
   try {
     const payload = encodeRlp((FIELDS[type] ?? []).map((field) => field(transaction)))
@@ -76,8 +78,8 @@ export function rawOfShown(transaction: JsonObject): string | undefined {
 }
 
 /**
- * The raw transactions of a block that was asked for with its transactions. Of a type that is not known here the node is asked for
- * the bytes, which not every node gives: then it answers `undefined`.
+ * Returns the raw transactions (`0x` hex) of a block that was read with its transactions. Requests the bytes of those
+ * of an unknown type from the node; returns `undefined` if the node does not provide them.
  */
 export async function rawTransactionsOf(
   block: JsonObject,
@@ -87,7 +89,8 @@ export async function rawTransactionsOf(
   const raws: string[] = []
   for (const transaction of block.transactions as readonly unknown[]) {
     if (!isObject(transaction)) return undefined
-    const raw = rawOfShown(transaction) ?? (await session.attempt('eth_getRawTransactionByHash', [transaction.hash]))
+    const raw =
+      encodeShownTransaction(transaction) ?? (await session.attempt('eth_getRawTransactionByHash', [transaction.hash]))
     if (typeof raw !== 'string' || !/^0x([0-9a-f]{2})+$/.test(raw) || keccak256(raw) !== transaction.hash)
       return undefined
     raws.push(raw)

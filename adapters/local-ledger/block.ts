@@ -24,8 +24,8 @@ import {
 } from '../../core/verify/untrusted.ts'
 
 /**
- * The format of `blocks.jsonl`: one JSON text per line, in exactly this form (no spaces, members in this order, integers
- * in decimal, hashes and nonces in lowercase hex, inputs and signatures in padded base64):
+ * The format of `blocks.jsonl`: one JSON text per line, in exactly this form (no spaces, members in this order,
+ * integers in decimal, hashes and nonces in lowercase hex, inputs and signatures in padded base64):
  *
  *     {"version":1,"genesis":G,"blockTimeMs":B,"publicKey":"…","hash":"…","signature":"…"}
  *     {"height":N,"time":M,"previous":"…","transactions":[{"hash":"…","nonce":"…","input":"…"},…],"hash":"…","signature":"…"}
@@ -54,7 +54,9 @@ const HEAD_BYTES = TAG_BYTES + NONCE_BYTES
 /** A checkpoint has about 300 bytes. The limit keeps a block's line small enough to read in one piece. */
 const MAX_INPUT_BYTES = 16_384
 export const MAX_BLOCK_TRANSACTIONS = 256
-/** Upper bound of a line: inputs in base64, plus 256 bytes for the other members of each transaction and of the block. */
+/**
+ * Upper bound of a line: inputs in base64, plus 256 bytes for the other members of each transaction and of the block.
+ */
 export const MAX_LINE_BYTES = (MAX_BLOCK_TRANSACTIONS + 1) * (Math.ceil(MAX_INPUT_BYTES / 3) * 4 + 256)
 
 /** Bytes put on the ledger. Not signed itself: only the ledger's own process can send it, and its block is signed. */
@@ -175,7 +177,9 @@ export function formatBlock(block: LedgerBlock): Uint8Array {
   return formatLine({ height, time, previous, transactions }, block)
 }
 
-/** Throws `VERIFICATION_FAILED` if the line is not exactly what `formatOpening` writes. Does not check the signature. */
+/**
+ * Throws `VERIFICATION_FAILED` if the line is not exactly what `formatOpening` writes. Does not check the signature.
+ */
 export function parseOpening(line: Uint8Array): LedgerOpening {
   const members = asObject(parseJson(line), 'The line')
   const content = {

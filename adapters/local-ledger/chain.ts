@@ -23,7 +23,10 @@ export interface Chain {
 
 interface ReadOptions {
   readonly publicKey: KeyObject
-  /** `last` also detects every change, because a signature covers all lines before it. A check takes as long as ten lines. */
+  /**
+   * `last` also detects every change, because a signature covers all lines before it. A check takes as long as ten
+   * lines.
+   */
   readonly signatures: 'every' | 'last'
   readonly onBlock?: (block: LedgerBlock, offset: number) => void
 }
@@ -85,16 +88,16 @@ export interface LedgerSummary {
 }
 
 /**
- * Verifies a whole ledger file: the form, hashes and signature of every line, and that each line follows the one before.
- * Keeps one line in memory at a time.
+ * Verifies a whole ledger file: the form, hashes and signature of every line, and that each line follows the one
+ * before. Keeps one line in memory at a time.
  *
  * @param path the file `blocks.jsonl`
  * @param publicKey the operator's Ed25519 key, as in `ledger.pub`
  * @returns number of blocks and transactions, height and hash of the last block
  * @throws `VERIFICATION_FAILED` with the number of the line, also for a last line that is cut short
  * @example
- * const publicKey = createPublicKey(await readFile('data/ledger/ledger.pub'))
- * const { blocks, hash } = await verifyLedger('data/ledger/blocks.jsonl', publicKey)
+ * const publicKey = createPublicKey(await readFile('data/ledger/ledger.pub')) const { blocks, hash } = await
+ * verifyLedger('data/ledger/blocks.jsonl', publicKey)
  */
 export async function verifyLedger(path: string, publicKey: KeyObject): Promise<LedgerSummary> {
   const file = await LineFile.open(nodeFiles, path, 'read')

@@ -30,7 +30,7 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
   it('shows the chain’s own words about what it anchored, and no secret', async (t) => {
     const proxy = await Proxy.start(anvil.url)
     const key = newPrivateKey()
-    const { address } = accountOfPrivateKey(key)
+    const { address } = await accountOfPrivateKey(key)
     await anvil.rpc('evm_setAutomine', true)
     const server = spawn(process.execPath, MAIN, {
       env: {
@@ -98,7 +98,7 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
 
   it('takes the account from a keystore file', async () => {
     const key = newPrivateKey()
-    const account = { address: accountOfPrivateKey(key).address, privateKey: `0x${key}` }
+    const account = { address: (await accountOfPrivateKey(key)).address, privateKey: `0x${key}` }
     const path = `${directory.path}/keystore.json`
     await writeFile(path, await encryptKeystoreJson(account, 'password', { scrypt: { N: 1024 } }))
     const { anchor, anchorIntervalMs } = await options({ evmKeystore: path, evmKeystorePassword: 'password' })
@@ -114,7 +114,7 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
       [{ evmPrivateKey, evmKeystore: 'k' }, /set one of/],
       [{ evmPrivateKey, evmRpcUrl: undefined }, /set EVIDENCE_EVM_RPC_URL/],
       [{ evmPrivateKey, evmChainId: undefined }, /set EVIDENCE_EVM_CHAIN_ID/],
-      [{ evmPrivateKey, evmChainId: 1 }, /is of chain 31337, and the configured chain id is 1/],
+      [{ evmPrivateKey, evmChainId: 1 }, /belongs to chain 31337, but the configured chain id is 1/],
       [{ evmKeystore: `${directory.path}/none` }, /EVIDENCE_EVM_KEYSTORE: the file .*none cannot be read \(ENOENT\)/],
     ] as const)
       await assert.rejects(options(change), { code: 'CONFIG_ERROR', message })

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
@@ -6,12 +6,13 @@ import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { accountOfPrivateKey, type EvmAccount } from '../../adapters/evm/index.ts'
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
-/** Foundry's node, from npm: its package brings one binary for the platform. `undefined` where there is none. */
-function binary(): string | undefined {
+/** Path of Foundry's node, which its npm package contains for most platforms. */
+function findBinary(): string | undefined {
   const name = `@foundry-rs/anvil-${process.platform}-${ARCHITECTURES[process.arch] ?? process.arch}`
   try {
     const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`)
@@ -22,9 +23,9 @@ function binary(): string | undefined {
   }
 }
 
-const anvilBinary = binary()
+const anvilBinary = findBinary()
 
-/** For a suite's `skip`: the reason, or false. The runner shows it. */
+/** For the `skip` option of a suite: the reason, which the runner shows, or false. */
 export const withoutAnvil: string | false =
   anvilBinary === undefined && `@foundry-rs/anvil has no binary for ${process.platform} ${process.arch}`
 
@@ -35,11 +36,11 @@ export const ETHER = 10n ** 18n
 export interface AnvilOptions {
   readonly chainId?: number
   readonly port?: number
-  /** Kept over restarts: written when it ends, read when it starts. */
+  /** File that keeps the chain over restarts: written when the node stops, read when it starts. */
   readonly statePath?: string
 }
 
-/** A real node of its own chain, that mines when it is told to. */
+/** A real node with its own chain, which mines on request. */
 export class Anvil {
   readonly url: string
   readonly #process: ChildProcess
@@ -53,23 +54,13 @@ export class Anvil {
 
   static async start({ chainId = CHAIN_ID, port = 0, statePath }: AnvilOptions = {}): Promise<Anvil> {
     if (anvilBinary === undefined) throw new Error(String(withoutAnvil))
-    // npm does not always keep the run bit.
+    // npm does not always keep the execute permission.
     if (((await stat(anvilBinary)).mode & 0o111) === 0) await chmod(anvilBinary, 0o755)
     const state = statePath === undefined ? [] : ['--state', statePath]
-    const settings = ['--no-mining', '--accounts', '0', '--host', '127.0.0.1', '--silent', '--order', 'fees']
-    // Silent, it does not say which port it took.
-    const own = port === 0 ? await freePort() : port
-    const child = spawn(anvilBinary, [...settings, ...state, '--chain-id', String(chainId), '--port', String(own)], {
-      stdio: 'ignore',
-    })
-    const anvil = new Anvil(child, `http://127.0.0.1:${own}`)
-    for (let i = 0; i < 500; i++) {
-      if (child.exitCode !== null) throw new Error(`anvil ended with ${child.exitCode}`)
-      if (await anvil.rpc('eth_chainId').catch(() => undefined)) return anvil
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-    await anvil.stop()
-    throw new Error('anvil did not start in five seconds')
+    const settings = ['--no-mining', '--accounts', '0', '--host', '127.0.0.1', '--order', 'fees']
+    const args = [...settings, ...state, '--chain-id', String(chainId), '--port', String(port)]
+    const child = spawn(anvilBinary, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+    return new Anvil(child, `http://${await listeningAddress(child)}`)
   }
 
   get port(): number {
@@ -91,7 +82,7 @@ export class Anvil {
     await this.rpc('anvil_mine', `0x${blocks.toString(16)}`)
   }
 
-  /** The last blocks are replaced by empty ones; what was in them is forgotten. */
+  /** Replaces the last blocks with empty ones; their transactions are dropped. */
   async reorganise(blocks: number): Promise<void> {
     await this.rpc('anvil_reorg', blocks, [])
   }
@@ -113,7 +104,7 @@ export class Anvil {
     return Number(await this.rpc('eth_blockNumber'))
   }
 
-  /** With its transactions. */
+  /** A block with its transactions. */
   async block(number: number | 'latest'): Promise<Record<string, unknown> & { transactions: Transaction[] }> {
     const tag = typeof number === 'number' ? `0x${number.toString(16)}` : number
     return (await this.rpc('eth_getBlockByNumber', tag, true)) as Record<string, unknown> & {
@@ -121,19 +112,35 @@ export class Anvil {
     }
   }
 
-  /** Every transaction of an account that is in a block. */
+  /** All transactions of an account that are in blocks. */
   async transactionsOf(address: string): Promise<readonly Transaction[]> {
-    const found: Transaction[] = []
+    const transactions: Transaction[] = []
     for (let number = await this.height(); number > 0; number--)
-      found.push(...(await this.block(number)).transactions.filter(({ from }) => from === address.toLowerCase()))
-    return found
+      transactions.push(...(await this.block(number)).transactions.filter(({ from }) => from === address.toLowerCase()))
+    return transactions
   }
 
-  /** Ends it as an operator would: with a state path, its state is written. */
+  /** Stops it with SIGTERM. With a state path, it writes its state. */
   async stop(): Promise<void> {
     this.#process.kill('SIGTERM')
     await this.#exited
   }
+}
+
+/** Waits until the node prints its address. Reads its output to the end, because a full pipe would block the node. */
+async function listeningAddress({ stdout }: ChildProcessByStdio<null, Readable, null>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = ''
+    const onData = (chunk: Buffer): void => {
+      output += chunk.toString()
+      const [, address] = /Listening on (\S+)\s/.exec(output) ?? []
+      if (address === undefined) return
+      stdout.off('data', onData).resume()
+      resolve(address)
+    }
+    stdout.on('data', onData)
+    stdout.once('end', () => reject(new Error(`anvil ended before it listened: ${output}`)))
+  })
 }
 
 export interface Transaction {
@@ -144,8 +151,8 @@ export interface Transaction {
   readonly maxFeePerGas: string
 }
 
-/** An account that nobody has had before. */
-export const newAccount = (): EvmAccount => accountOfPrivateKey(newPrivateKey())
+/** An account with a new key. */
+export const newAccount = (): Promise<EvmAccount> => accountOfPrivateKey(newPrivateKey())
 export const newPrivateKey = (): string => randomBytes(32).toString('hex')
 
 export async function temporaryDirectory(): Promise<{ path: string; remove: () => Promise<void> }> {

@@ -18,10 +18,13 @@ const POLL_MS = 1_000
 
 export type Call = 'prepare' | 'broadcast' | 'status'
 
-/** The anchor of a process that dies at one of its calls: with nothing done, or done and the answer lost. No later call does anything. */
-export class MortalAnchor implements Anchor {
+/**
+ * The anchor of a process that crashes at one of its calls: before the call takes effect, or after it, with the result
+ * lost. All later calls fail without effect.
+ */
+export class CrashableAnchor implements Anchor {
   readonly #anchor: Anchor
-  #isDead = false
+  #hasCrashed = false
   #next: { readonly call: Call; readonly fault: 'before' | 'after' } | undefined
 
   constructor(anchor: Anchor) {
@@ -32,11 +35,11 @@ export class MortalAnchor implements Anchor {
     return this.#anchor.info
   }
 
-  get isDead(): boolean {
-    return this.#isDead
+  get hasCrashed(): boolean {
+    return this.#hasCrashed
   }
 
-  dieAt(call: Call, fault: 'before' | 'after'): void {
+  crashAt(call: Call, fault: 'before' | 'after'): void {
     this.#next = { call, fault }
   }
 
@@ -58,39 +61,39 @@ export class MortalAnchor implements Anchor {
 
   async #attempt<T>(call: Call, act: () => Promise<T>): Promise<T> {
     const fault = this.#next?.call === call ? this.#next.fault : undefined
-    if (this.#isDead || fault === 'before') throw this.#died(`${call} did nothing`)
-    const answer = await act()
-    if (fault === 'after') throw this.#died(`the answer of ${call} was lost`)
-    return answer
+    if (this.#hasCrashed || fault === 'before') throw this.#crash(`${call} had no effect`)
+    const result = await act()
+    if (fault === 'after') throw this.#crash(`the result of ${call} was lost`)
+    return result
   }
 
-  #died(how: string): RegistryError {
-    this.#isDead = true
-    return new RegistryError('ANCHOR_FAILED', `Injected: ${how}`)
+  #crash(outcome: string): RegistryError {
+    this.#hasCrashed = true
+    return new RegistryError('ANCHOR_FAILED', `Injected: ${outcome}`)
   }
 }
 
-export type SceneOptions = Partial<Omit<EvmAnchorOptions, 'account'>> & {
+export type EvmFixtureOptions = Partial<Omit<EvmAnchorOptions, 'account'>> & {
   readonly anvil?: AnvilOptions
-  /** Whether the anchor speaks to the node through `proxy`. */
+  /** Whether the anchor reaches the node through `proxy`. */
   readonly isProxied?: boolean
 }
 
-/** A log, its sealer, and a real anchorer on a real node, stepped by hand on a clock that stands. */
-export class EvmScene {
+/** A log, its sealer, and a real anchorer on a real node. Tests step it and move its clock. */
+export class EvmFixture {
   readonly bench: SealerFixture
   readonly account: EvmAccount
   readonly records: FaultyRecords
   readonly #sealer: Sealer
   readonly #options: AnchorOptions
   anvil: Anvil
-  anchor: MortalAnchor
+  anchor: CrashableAnchor
   readonly #proxy: Proxy | undefined
-  /** Codes and messages of the steps that failed. */
+  /** Errors of the steps that failed. */
   readonly failures: RegistryError[] = []
   #anchorer: Anchorer
 
-  private constructor(bench: SealerFixture, sealer: Sealer, anvil: Anvil, anchor: Anchor, parts: SceneParts) {
+  private constructor(bench: SealerFixture, sealer: Sealer, anvil: Anvil, anchor: Anchor, parts: FixtureParts) {
     this.bench = bench
     this.#sealer = sealer
     this.anvil = anvil
@@ -98,29 +101,29 @@ export class EvmScene {
     this.#options = parts.options
     this.#proxy = parts.proxy
     this.records = new FaultyRecords(bench.records)
-    this.anchor = new MortalAnchor(anchor)
+    this.anchor = new CrashableAnchor(anchor)
     this.#anchorer = this.#newAnchorer()
   }
 
   static async open(
     t: TestContext,
-    { anvil: anvilOptions, isProxied = false, ...given }: SceneOptions = {},
-  ): Promise<EvmScene> {
+    { anvil: anvilOptions, isProxied = false, ...given }: EvmFixtureOptions = {},
+  ): Promise<EvmFixture> {
     const anvil = await Anvil.start(anvilOptions)
-    const account = newAccount()
+    const account = await newAccount()
     await anvil.fund(account.address)
     const bench = await SealerFixture.open()
     const proxy = isProxied ? await Proxy.start(anvil.url) : undefined
     const options = { ...given, rpcUrls: given.rpcUrls ?? [proxy?.url ?? anvil.url] }
     const anchor = await openAnchor(account, options)
-    const scene = new EvmScene(bench, await bench.start(), anvil, anchor, { account, options, proxy })
+    const fixture = new EvmFixture(bench, await bench.start(), anvil, anchor, { account, options, proxy })
     t.after(async () => {
       await bench.close()
-      await scene.anchor.close()
+      await fixture.anchor.close()
       await proxy?.stop()
-      await scene.anvil.stop()
+      await fixture.anvil.stop()
     })
-    return scene
+    return fixture
   }
 
   get proxy(): Proxy {
@@ -128,14 +131,14 @@ export class EvmScene {
     return this.#proxy
   }
 
-  /** Appends an event and seals it. Answers the tree's size. */
+  /** Appends an event and seals it. Returns the tree's size. */
   async seal(): Promise<number> {
     await this.bench.append(1)
     await this.#sealer.sealNow()
     return (await this.bench.reader.treeHead()).size
   }
 
-  /** One step of the anchorer, and the time until the next. One that fails is noted. */
+  /** Runs one step of the anchorer and lets the time until the next pass. Records a failure. */
   async step(): Promise<void> {
     let pauseMs = POLL_MS
     try {
@@ -147,7 +150,7 @@ export class EvmScene {
     await this.bench.clock.advance(pauseMs)
   }
 
-  /** Steps, with a block after each, until the newest checkpoint is confirmed and nothing is outstanding. */
+  /** Steps and mines until the newest checkpoint is confirmed and no anchor is outstanding. */
   async confirm(maxSteps = 80): Promise<void> {
     for (let i = 0; i < maxSteps; i++) {
       if (await this.isDone()) return
@@ -157,13 +160,13 @@ export class EvmScene {
     assert.fail(`Not confirmed after ${maxSteps} steps: ${this.failures.at(-1)?.message ?? 'no failure'}`)
   }
 
-  /** Steps without a block until it is true. */
-  async stepUntil(isTrue: () => boolean | Promise<boolean>, maxSteps = 20): Promise<void> {
+  /** Steps without mining until the condition holds. */
+  async stepUntil(condition: () => boolean | Promise<boolean>, maxSteps = 20): Promise<void> {
     for (let i = 0; i < maxSteps; i++) {
-      if (await isTrue()) return
+      if (await condition()) return
       await this.step()
     }
-    assert.fail(`Not true after ${maxSteps} steps: ${isTrue.toString()}`)
+    assert.fail(`Not true after ${maxSteps} steps: ${condition.toString()}`)
   }
 
   async isDone(): Promise<boolean> {
@@ -171,29 +174,29 @@ export class EvmScene {
     return outstanding === null && confirmedSize === (await this.bench.reader.treeHead()).size
   }
 
-  /** The process dies, and another goes on from what is stored. */
+  /** Crashes the process; a new one continues from the stored state. */
   async crash(): Promise<void> {
     await this.anchor.close()
-    this.anchor = new MortalAnchor(await openAnchor(this.account, this.#options))
+    this.anchor = new CrashableAnchor(await openAnchor(this.account, this.#options))
     this.#anchorer = this.#newAnchorer()
   }
 
-  /** The anchor that was begun last. */
+  /** The newest anchor. */
   async latest(): Promise<AnchorRecord> {
     const anchor = await this.bench.reader.latestAnchor()
     assert.ok(anchor)
     return anchor
   }
 
-  /** The outstanding anchor is sent and waits in the node's pool. */
+  /** Steps until the outstanding anchor is in the node's pool. */
   async send(): Promise<AnchorRecord> {
     await this.stepUntil(async () => (await this.bench.reader.latestAnchor())?.state === 'sent')
     return this.latest()
   }
 
   /**
-   * What must hold whatever happened: every batch is covered by a confirmed anchor, whose evidence verifies and whose block is the chain's;
-   * one mined transaction a nonce, none above the cap, none left in the pool.
+   * Asserts what must hold after any fault: every batch is covered by a confirmed anchor, whose proof verifies and whose
+   * block is in the chain. Each nonce has one mined transaction, none offers more than the cap, and none is pending.
    */
   async assertSound(): Promise<void> {
     for (const step of await this.assertCovered()) await this.#assertInChain(step)
@@ -203,7 +206,10 @@ export class EvmScene {
     assert.deepEqual(await this.anvil.rpc('txpool_status'), { pending: '0x0', queued: '0x0' })
   }
 
-  /** Only that nothing is outstanding, and the newest batch covered in a block of the chain. Answers the staircase. */
+  /**
+   * Asserts that no anchor is outstanding and that the newest batch is covered in a block of the chain. Returns the
+   * confirmed anchors.
+   */
   async assertCovered(): Promise<readonly ConfirmedAnchorRecord[]> {
     assert.ok(await this.isDone())
     const steps: ConfirmedAnchorRecord[] = []
@@ -247,7 +253,7 @@ export class EvmScene {
 
 type AnchorOptions = Partial<Omit<EvmAnchorOptions, 'account'>> & Pick<EvmAnchorOptions, 'rpcUrls'>
 
-interface SceneParts {
+interface FixtureParts {
   readonly account: EvmAccount
   readonly options: AnchorOptions
   readonly proxy: Proxy | undefined

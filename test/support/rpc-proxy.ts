@@ -13,19 +13,22 @@ export interface Reply {
   readonly body: string | Uint8Array
 }
 
-/** In place of the node's answer. `hang`: none, ever. `drop`: the connection is cut. A function may leave a call to the node. */
+/**
+ * Replaces the node's response. `hang`: never responds. `drop`: closes the connection. A function may return `undefined`
+ * to leave a call to the node.
+ */
 export type Fault = 'hang' | 'drop' | Reply | ((call: Call) => Reply | undefined)
 
-/** A node's address that a test owns: it hands on what is asked, answers otherwise, or not at all. */
+/** An HTTP proxy in front of a node that forwards calls, changes results, or injects faults. */
 export class Proxy {
   readonly #server: Server
   readonly #target: string
   readonly #changes = new Map<string, (result: unknown) => unknown>()
   readonly #faults = new Map<string, Fault>()
-  /** Methods that were asked, in order. */
+  /** Methods of all calls, in order. */
   readonly calls: string[] = []
   readonly authorizations = new Set<string | undefined>()
-  /** What every call gets, where it is set. */
+  /** If set, applies to every call without a fault of its own. */
   fault: Fault | undefined
 
   private constructor(server: Server, target: string) {
@@ -44,12 +47,12 @@ export class Proxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** This result for a method, instead of the node's. */
+  /** Returns this result for a method instead of the node's. */
   answer(method: string, result: unknown): void {
     this.change(method, () => result)
   }
 
-  /** The node's result for a method, changed. */
+  /** Changes the node's result for a method. */
   change(method: string, change: (result: unknown) => unknown): void {
     this.#changes.set(method, change)
   }
@@ -58,7 +61,7 @@ export class Proxy {
     this.#faults.set(method, fault)
   }
 
-  /** The node's own answers again. */
+  /** Removes all faults and changes. */
   heal(): void {
     this.#changes.clear()
     this.#faults.clear()

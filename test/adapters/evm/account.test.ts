@@ -4,6 +4,7 @@ import { keccak256 } from 'ethers/crypto'
 import { Transaction } from 'ethers/transaction'
 import { encryptKeystoreJson } from 'ethers/wallet'
 import { accountOfKeystore, accountOfPrivateKey } from '../../../adapters/evm/index.ts'
+import { loadEthers } from '../../../adapters/evm/ethers.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import { newPrivateKey } from '../../support/anvil.ts'
 
@@ -16,10 +17,10 @@ const fields = {
   input: Uint8Array.of(1, 2, 3),
 }
 
-describe('the account that signs', () => {
-  test('has the address of its key, and signs the same bytes each time', () => {
-    // The key 1: its address is in every list of them.
-    const one = accountOfPrivateKey('1'.padStart(64, '0'))
+describe('an account of an EVM chain', () => {
+  test('has the address of its key, and signs the same bytes each time', async () => {
+    // The address of the private key 1 is well known.
+    const one = await accountOfPrivateKey('1'.padStart(64, '0'))
     assert.equal(one.address, '0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf')
     const { hash, raw } = one.sign(fields)
     assert.deepEqual(one.sign(fields), { hash, raw })
@@ -31,30 +32,27 @@ describe('the account that signs', () => {
     )
   })
 
-  test('takes its key with 0x or without, in upper or lower case, with an end of line', () => {
+  test('accepts its key with or without 0x, in upper or lower case, with white space around it', async () => {
     const key = newPrivateKey()
-    const { address } = accountOfPrivateKey(key)
+    const { address } = await accountOfPrivateKey(key)
     for (const text of [`0x${key}`, `0x${key.toUpperCase()}`, ` ${key}\n`])
-      assert.equal(accountOfPrivateKey(text).address, address)
+      assert.equal((await accountOfPrivateKey(text)).address, address)
   })
 
-  test('shows no key that it refuses', () => {
+  test('does not show an invalid key in its error', async () => {
     const order = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
     for (const text of ['', newPrivateKey().slice(2), `${newPrivateKey()}00`, 'g'.repeat(64), '0'.repeat(64), order])
-      assert.throws(
-        () => accountOfPrivateKey(text),
-        (error: Error) => {
-          assert.ok(isRegistryError(error, 'CONFIG_ERROR'))
-          assert.ok(text === '' || !`${error.message}${error.stack}`.includes(text))
-          assert.equal(error.cause, undefined)
-          return true
-        },
-      )
+      await assert.rejects(accountOfPrivateKey(text), (error: Error) => {
+        assert.ok(isRegistryError(error, 'CONFIG_ERROR'))
+        assert.ok(text === '' || !`${error.message}${error.stack}`.includes(text))
+        assert.equal(error.cause, undefined)
+        return true
+      })
   })
 
-  test('is read from a keystore file by its password', async () => {
+  test('is decrypted from a keystore file with its password', async () => {
     const key = newPrivateKey()
-    const { address } = accountOfPrivateKey(key)
+    const { address } = await accountOfPrivateKey(key)
     const json = await encryptKeystoreJson({ address, privateKey: `0x${key}` }, 'right', { scrypt: { N: 1024 } })
     assert.equal((await accountOfKeystore(json, 'right')).address, address)
     for (const [text, password] of [
@@ -68,5 +66,28 @@ describe('the account that signs', () => {
         assert.ok(!error.message.includes(key) && !error.message.includes('right') && !error.message.includes('wrong'))
         return true
       })
+  })
+})
+
+describe('loading ethers', () => {
+  test('names the command that installs it if it is missing', async () => {
+    const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
+    await assert.rejects(
+      loadEthers(() => Promise.reject(missing)),
+      (error: Error) => {
+        assert.ok(isRegistryError(error, 'CONFIG_ERROR'))
+        assert.match(error.message, /npm install ethers/)
+        assert.equal(error.cause, missing)
+        return true
+      },
+    )
+  })
+
+  test('passes other errors through', async () => {
+    const broken = new SyntaxError('broken')
+    await assert.rejects(
+      loadEthers(() => Promise.reject(broken)),
+      (error) => error === broken,
+    )
   })
 })

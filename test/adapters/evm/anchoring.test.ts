@@ -4,14 +4,14 @@ import { Transaction } from 'ethers/transaction'
 import { encodeUtf8 } from '../../../core/bytes.ts'
 import type { AnchorRecord } from '../../../core/log/records.ts'
 import { Anvil, CHAIN_ID, GWEI, temporaryDirectory, withoutAnvil } from '../../support/anvil.ts'
-import { CAP, EvmScene, REPLACE_AFTER_MS, type Call } from '../../support/evm-fixture.ts'
+import { CAP, EvmFixture, REPLACE_AFTER_MS, type Call } from '../../support/evm-fixture.ts'
 
 const parsed = (anchor: AnchorRecord, at = -1): Transaction =>
   Transaction.from(`0x${Buffer.from(anchor.transactions.at(at)?.raw as string, 'base64').toString('hex')}`)
 
-/** A transaction of the same account that is none of the registry's. */
-const foreign = (scene: EvmScene, nonce: number, maxFeePerGas = 10n * GWEI): { raw: string; hash: string } => {
-  const { hash, raw } = scene.account.sign({
+/** A transaction that another program sends from the registry's account. */
+const foreign = (fixture: EvmFixture, nonce: number, maxFeePerGas = 10n * GWEI): { raw: string; hash: string } => {
+  const { hash, raw } = fixture.account.sign({
     chainId: CHAIN_ID,
     nonce,
     gasLimit: 30_000n,
@@ -24,352 +24,358 @@ const foreign = (scene: EvmScene, nonce: number, maxFeePerGas = 10n * GWEI): { r
 
 describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
   test('puts the checkpoint into a transaction of value 0 from the account to itself', async (t) => {
-    const scene = await EvmScene.open(t)
-    const size = await scene.seal()
-    await scene.confirm()
-    await scene.assertSound()
-    const [mined] = await scene.anvil.transactionsOf(scene.account.address)
-    const checkpoint = (await scene.bench.reader.checkpoint(size))?.note ?? ''
+    const fixture = await EvmFixture.open(t)
+    const size = await fixture.seal()
+    await fixture.confirm()
+    await fixture.assertSound()
+    const [mined] = await fixture.anvil.transactionsOf(fixture.account.address)
+    const checkpoint = (await fixture.bench.reader.checkpoint(size))?.note ?? ''
     assert.equal(mined?.input, `0x${Buffer.from(checkpoint).toString('hex')}`)
-    const { to, from, value, type } = parsed(await scene.latest())
-    assert.deepEqual([to, from, value, type], [scene.account.address, scene.account.address, 0n, 2])
-    assert.deepEqual(scene.failures, [])
+    const { to, from, value, type } = parsed(await fixture.latest())
+    assert.deepEqual([to, from, value, type], [fixture.account.address, fixture.account.address, 0n, 2])
+    assert.deepEqual(fixture.failures, [])
   })
 
-  test('follows a node that mines each transaction at once', async (t) => {
-    const scene = await EvmScene.open(t)
-    await scene.anvil.rpc('evm_setAutomine', true)
+  test('works with a node that mines each transaction at once', async (t) => {
+    const fixture = await EvmFixture.open(t)
+    await fixture.anvil.rpc('evm_setAutomine', true)
     for (let i = 0; i < 3; i++) {
-      await scene.seal()
-      await scene.confirm()
+      await fixture.seal()
+      await fixture.confirm()
     }
-    await scene.assertSound()
-    assert.equal((await scene.anvil.transactionsOf(scene.account.address)).length, 3)
+    await fixture.assertSound()
+    assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 3)
   })
 
-  test('waits while nothing is mined, and sends nothing else', async (t) => {
-    const scene = await EvmScene.open(t)
-    await scene.seal()
-    await scene.send()
+  test('waits while no block is mined, and sends no other transaction', async (t) => {
+    const fixture = await EvmFixture.open(t)
+    await fixture.seal()
+    await fixture.send()
     for (let i = 0; i < 10; i++) {
-      await scene.bench.clock.advance(REPLACE_AFTER_MS)
-      await scene.step()
+      await fixture.bench.clock.advance(REPLACE_AFTER_MS)
+      await fixture.step()
     }
-    assert.equal((await scene.latest()).transactions.length, 1)
-    await scene.seal()
-    await scene.confirm()
-    await scene.assertSound()
-    assert.equal((await scene.anvil.transactionsOf(scene.account.address)).length, 2)
-    assert.deepEqual(scene.failures, [])
+    assert.equal((await fixture.latest()).transactions.length, 1)
+    await fixture.seal()
+    await fixture.confirm()
+    await fixture.assertSound()
+    assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 2)
+    assert.deepEqual(fixture.failures, [])
   })
 
   test('confirms at the configured depth, and not before', async (t) => {
-    const scene = await EvmScene.open(t, { confirmations: 12 })
-    await scene.seal()
-    await scene.send()
+    const fixture = await EvmFixture.open(t, { confirmations: 12 })
+    await fixture.seal()
+    await fixture.send()
     for (let depth = 1; depth <= 12; depth++) {
-      assert.equal(await scene.isDone(), false)
-      await scene.anvil.mine()
-      await scene.step()
+      assert.equal(await fixture.isDone(), false)
+      await fixture.anvil.mine()
+      await fixture.step()
     }
-    assert.ok(await scene.isDone())
-    assert.equal((await scene.latest()).confirmation?.confirmations, 12)
-    await scene.assertSound()
+    assert.ok(await fixture.isDone())
+    assert.equal((await fixture.latest()).confirmation?.confirmations, 12)
+    await fixture.assertSound()
   })
 
-  test('confirms what the chain calls finalized, and not before', async (t) => {
-    const scene = await EvmScene.open(t, { confirmations: 'finalized' })
-    await scene.seal()
-    await scene.send()
-    await scene.anvil.mine(64)
-    await scene.step()
-    assert.equal(await scene.isDone(), false)
-    await scene.anvil.mine(2)
-    await scene.step()
-    assert.ok(await scene.isDone())
-    await scene.assertSound()
-    assert.deepEqual((await scene.bench.reader.anchorHead()).unsettled, [])
+  test('confirms once the chain reports the block as finalized, and not before', async (t) => {
+    const fixture = await EvmFixture.open(t, { confirmations: 'finalized' })
+    await fixture.seal()
+    await fixture.send()
+    await fixture.anvil.mine(64)
+    await fixture.step()
+    assert.equal(await fixture.isDone(), false)
+    await fixture.anvil.mine(2)
+    await fixture.step()
+    assert.ok(await fixture.isDone())
+    await fixture.assertSound()
+    assert.deepEqual((await fixture.bench.reader.anchorHead()).unsettled, [])
   })
 
-  test('sends the same bytes again where the node dropped them', async (t) => {
-    const scene = await EvmScene.open(t)
-    await scene.seal()
-    const [sent] = (await scene.send()).transactions
-    await scene.anvil.drop(sent?.ref as string)
-    await scene.confirm()
-    const anchor = await scene.latest()
+  test('sends the same bytes again if the node dropped them', async (t) => {
+    const fixture = await EvmFixture.open(t)
+    await fixture.seal()
+    const [sent] = (await fixture.send()).transactions
+    await fixture.anvil.drop(sent?.ref as string)
+    await fixture.confirm()
+    const anchor = await fixture.latest()
     assert.deepEqual(anchor.transactions, [sent])
-    await scene.assertSound()
+    await fixture.assertSound()
   })
 
   test('survives reorganisations of 1 to 64 blocks, before and after the confirmation', async (t) => {
-    const scene = await EvmScene.open(t)
-    await scene.anvil.mine(100)
+    const fixture = await EvmFixture.open(t)
+    await fixture.anvil.mine(100)
     for (let depth = 1; depth <= 64; depth++) {
-      await scene.seal()
-      await scene.confirm()
+      await fixture.seal()
+      await fixture.confirm()
       if (depth % 3 === 0) {
-        // In the middle of the next one.
-        await scene.seal()
-        await scene.send()
-        if (depth % 2 === 0) await scene.anvil.mine()
+        // Reorganise while the next anchor is outstanding.
+        await fixture.seal()
+        await fixture.send()
+        if (depth % 2 === 0) await fixture.anvil.mine()
       }
-      await scene.anvil.reorganise(depth)
-      // The next step reviews what was confirmed. Where a nonce is missing now, it is filled after a while.
-      await scene.bench.clock.advance(REPLACE_AFTER_MS)
-      await scene.step()
-      await scene.confirm()
-      await scene.assertCovered()
+      await fixture.anvil.reorganise(depth)
+      // The next step reviews confirmed anchors. If a nonce is missing now, it is filled after a while.
+      await fixture.bench.clock.advance(REPLACE_AFTER_MS)
+      await fixture.step()
+      await fixture.confirm()
+      await fixture.assertCovered()
     }
-    // Where several nonces went missing at once, one that is filled leaves what was after the next gap to later anchors.
+    // If several nonces are missing, each later anchor fills one gap.
     for (let i = 0; i < 8; i++) {
-      await scene.seal()
-      await scene.confirm()
+      await fixture.seal()
+      await fixture.confirm()
     }
-    await scene.assertSound()
-    const states = [...(await anchorsOf(scene))].map(({ state }) => state)
-    assert.ok(states.includes('lost'), 'some were covered by a later one')
+    await fixture.assertSound()
+    const states = [...(await anchorsOf(fixture))].map(({ state }) => state)
+    assert.ok(states.includes('lost'), 'some anchors were covered by a later one')
   })
 
-  test('no longer asks after what is settled', async (t) => {
-    const scene = await EvmScene.open(t)
+  test('no longer polls settled anchors', async (t) => {
+    const fixture = await EvmFixture.open(t)
     const sizes = []
     for (let i = 0; i < 3; i++) {
-      sizes.push(await scene.seal())
-      await scene.confirm()
+      sizes.push(await fixture.seal())
+      await fixture.confirm()
     }
-    assert.deepEqual((await scene.bench.reader.anchorHead()).unsettled, sizes)
-    await scene.anvil.mine(64)
-    await scene.bench.clock.advance(10_000)
-    await scene.step()
-    assert.deepEqual((await scene.bench.reader.anchorHead()).unsettled, [])
-    await scene.assertSound()
+    assert.deepEqual((await fixture.bench.reader.anchorHead()).unsettled, sizes)
+    await fixture.anvil.mine(64)
+    await fixture.bench.clock.advance(10_000)
+    await fixture.step()
+    assert.deepEqual((await fixture.bench.reader.anchorHead()).unsettled, [])
+    await fixture.assertSound()
   })
 
-  test('replaces what waits and offers less of a tip than others do', async (t) => {
-    const scene = await EvmScene.open(t, { isProxied: true })
-    await scene.seal()
-    const first = parsed(await scene.send())
-    scene.proxy.answer('eth_maxPriorityFeePerGas', `0x${(4n * GWEI).toString(16)}`)
-    await scene.step()
-    await scene.bench.clock.advance(REPLACE_AFTER_MS)
-    await scene.stepUntil(async () => (await scene.latest()).transactions.length === 2)
-    await scene.step()
-    const anchor = await scene.latest()
+  test('replaces a pending transaction whose tip is lower than the suggested one', async (t) => {
+    const fixture = await EvmFixture.open(t, { isProxied: true })
+    await fixture.seal()
+    const first = parsed(await fixture.send())
+    fixture.proxy.answer('eth_maxPriorityFeePerGas', `0x${(4n * GWEI).toString(16)}`)
+    await fixture.step()
+    await fixture.bench.clock.advance(REPLACE_AFTER_MS)
+    await fixture.stepUntil(async () => (await fixture.latest()).transactions.length === 2)
+    await fixture.step()
+    const anchor = await fixture.latest()
     assert.deepEqual([anchor.state, parsed(anchor).nonce], ['sent', first.nonce])
     assert.equal(parsed(anchor).maxPriorityFeePerGas, 4n * GWEI)
-    await scene.confirm()
-    assert.equal((await scene.latest()).confirmation?.ref, parsed(anchor).hash)
-    await scene.assertSound()
-    assert.deepEqual(scene.failures, [])
+    await fixture.confirm()
+    assert.equal((await fixture.latest()).confirmation?.ref, parsed(anchor).hash)
+    await fixture.assertSound()
+    assert.deepEqual(fixture.failures, [])
   })
 
-  test('offers no more than the cap for a tip, and says so where a replacement would have to', async (t) => {
-    const scene = await EvmScene.open(t, { isProxied: true })
-    scene.proxy.answer('eth_maxPriorityFeePerGas', `0x${(700n * GWEI).toString(16)}`)
-    await scene.seal()
-    const first = parsed(await scene.send())
+  test('never offers more than the cap for a tip, and reports if a replacement would have to', async (t) => {
+    const fixture = await EvmFixture.open(t, { isProxied: true })
+    fixture.proxy.answer('eth_maxPriorityFeePerGas', `0x${(700n * GWEI).toString(16)}`)
+    await fixture.seal()
+    const first = parsed(await fixture.send())
     assert.deepEqual([first.maxFeePerGas, first.maxPriorityFeePerGas], [CAP, CAP])
-    await scene.bench.clock.advance(REPLACE_AFTER_MS)
-    await scene.step()
-    assert.match(scene.failures.at(-1)?.message as string, /would have to offer 56\.\d+ gwei, and the cap is 50/)
-    await scene.confirm()
-    assert.equal((await scene.latest()).confirmation?.ref, first.hash)
-    await scene.assertSound()
+    await fixture.bench.clock.advance(REPLACE_AFTER_MS)
+    await fixture.step()
+    assert.match(fixture.failures.at(-1)?.message as string, /would have to offer 56\.\d+ gwei, but the cap is 50 gwei/)
+    await fixture.confirm()
+    assert.equal((await fixture.latest()).confirmation?.ref, first.hash)
+    await fixture.assertSound()
   })
 
-  test('replaces what a rise of fees left behind, and outbids it by a tenth at least', async (t) => {
-    const scene = await EvmScene.open(t)
-    await scene.seal()
-    const first = parsed(await scene.send())
-    await scene.anvil.setBaseFee(10n * GWEI)
-    await scene.step()
-    assert.equal((await scene.latest()).transactions.length, 1, 'not at once')
-    await scene.bench.clock.advance(REPLACE_AFTER_MS)
-    await scene.confirm()
-    const anchor = await scene.latest()
+  test('replaces a transaction when fees have risen, and outbids it by at least a tenth', async (t) => {
+    const fixture = await EvmFixture.open(t)
+    await fixture.seal()
+    const first = parsed(await fixture.send())
+    await fixture.anvil.setBaseFee(10n * GWEI)
+    await fixture.step()
+    assert.equal((await fixture.latest()).transactions.length, 1, 'not at once')
+    await fixture.bench.clock.advance(REPLACE_AFTER_MS)
+    await fixture.confirm()
+    const anchor = await fixture.latest()
     const second = parsed(anchor)
     assert.equal(anchor.transactions.length, 2)
     assert.equal(second.nonce, first.nonce)
     assert.ok((second.maxFeePerGas as bigint) * 10n >= (first.maxFeePerGas as bigint) * 11n)
     assert.ok((second.maxPriorityFeePerGas as bigint) * 10n >= (first.maxPriorityFeePerGas as bigint) * 11n)
     assert.equal(anchor.confirmation?.ref, second.hash)
-    await scene.assertSound()
+    await fixture.assertSound()
   })
 
-  test('finds the original where that is mined, not its replacement', async (t) => {
-    const scene = await EvmScene.open(t)
-    await scene.seal()
-    const first = parsed(await scene.send())
-    await scene.anvil.setBaseFee(10n * GWEI)
-    await scene.bench.clock.advance(REPLACE_AFTER_MS)
-    await scene.stepUntil(async () => (await scene.latest()).transactions.length === 2)
-    assert.equal((await scene.latest()).state, 'prepared')
-    await scene.anvil.setBaseFee(GWEI)
-    // This node drops what can not pay; one that did not has the original still.
-    await scene.anvil.rpc('eth_sendRawTransaction', first.serialized)
-    await scene.anvil.mine()
-    await scene.confirm()
-    assert.equal((await scene.latest()).confirmation?.ref, first.hash)
-    await scene.assertSound()
-    assert.equal((await scene.anvil.transactionsOf(scene.account.address)).length, 1)
+  test('finds the original if that is mined instead of its replacement', async (t) => {
+    const fixture = await EvmFixture.open(t)
+    await fixture.seal()
+    const first = parsed(await fixture.send())
+    await fixture.anvil.setBaseFee(10n * GWEI)
+    await fixture.bench.clock.advance(REPLACE_AFTER_MS)
+    await fixture.stepUntil(async () => (await fixture.latest()).transactions.length === 2)
+    assert.equal((await fixture.latest()).state, 'prepared')
+    await fixture.anvil.setBaseFee(GWEI)
+    // This node drops transactions that cannot pay; another node may still have the original.
+    await fixture.anvil.rpc('eth_sendRawTransaction', first.serialized)
+    await fixture.anvil.mine()
+    await fixture.confirm()
+    assert.equal((await fixture.latest()).confirmation?.ref, first.hash)
+    await fixture.assertSound()
+    assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 1)
   })
 
-  test('keeps the fee cap while the network asks for more, and goes on when it asks for less', async (t) => {
-    const scene = await EvmScene.open(t)
-    await scene.seal()
-    await scene.send()
-    await scene.anvil.setBaseFee(80n * GWEI)
-    await scene.bench.clock.advance(REPLACE_AFTER_MS)
-    for (let i = 0; i < 5; i++) await scene.step()
-    assert.equal((await scene.latest()).transactions.length, 1)
-    assert.ok(scene.failures.length > 0)
-    for (const { code, message } of scene.failures) {
+  test('keeps to the fee cap while the base fee is higher, and continues when it is lower', async (t) => {
+    const fixture = await EvmFixture.open(t)
+    await fixture.seal()
+    await fixture.send()
+    await fixture.anvil.setBaseFee(80n * GWEI)
+    await fixture.bench.clock.advance(REPLACE_AFTER_MS)
+    for (let i = 0; i < 5; i++) await fixture.step()
+    assert.equal((await fixture.latest()).transactions.length, 1)
+    assert.ok(fixture.failures.length > 0)
+    for (const { code, message } of fixture.failures) {
       assert.equal(code, 'ANCHOR_FAILED')
-      assert.match(message, /base fee is 80 gwei, and the cap 50: .*raise the cap/)
+      assert.match(message, /base fee is 80 gwei, but the cap is 50 gwei\. .*raise the cap/)
     }
-    await scene.anvil.setBaseFee(30n * GWEI)
-    await scene.confirm()
-    assert.equal((await scene.latest()).transactions.length, 2)
-    await scene.assertSound()
+    await fixture.anvil.setBaseFee(30n * GWEI)
+    await fixture.confirm()
+    assert.equal((await fixture.latest()).transactions.length, 2)
+    await fixture.assertSound()
   })
 
-  test('prepares nothing above the cap, and covers all that has gathered by one anchor', async (t) => {
-    const scene = await EvmScene.open(t)
-    await scene.anvil.setBaseFee(80n * GWEI)
+  test('prepares nothing above the cap, and later covers all batches with one anchor', async (t) => {
+    const fixture = await EvmFixture.open(t)
+    await fixture.anvil.setBaseFee(80n * GWEI)
     for (let i = 0; i < 4; i++) {
-      await scene.seal()
-      await scene.step()
+      await fixture.seal()
+      await fixture.step()
     }
-    assert.equal(await scene.bench.reader.latestAnchor(), undefined)
-    assert.equal(scene.failures.length, 4)
-    await scene.anvil.setBaseFee(GWEI)
-    await scene.confirm()
-    await scene.assertSound()
-    assert.equal((await scene.anvil.transactionsOf(scene.account.address)).length, 1)
+    assert.equal(await fixture.bench.reader.latestAnchor(), undefined)
+    assert.equal(fixture.failures.length, 4)
+    await fixture.anvil.setBaseFee(GWEI)
+    await fixture.confirm()
+    await fixture.assertSound()
+    assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 1)
   })
 
-  test('prepares anew where fees rose between signing and sending, and the node refuses', async (t) => {
-    const scene = await EvmScene.open(t)
-    await scene.seal()
-    await scene.stepUntil(async () => (await scene.bench.reader.latestAnchor())?.state === 'prepared')
-    await scene.anvil.setBaseFee(20n * GWEI)
-    await scene.step()
-    assert.match(scene.failures.at(-1)?.message as string, /No node took the transaction.*less than block base fee/)
-    await scene.bench.clock.advance(REPLACE_AFTER_MS)
-    await scene.confirm()
-    assert.equal((await scene.latest()).transactions.length, 2)
-    await scene.assertSound()
+  test('prepares again if fees rise between signing and sending and the node rejects', async (t) => {
+    const fixture = await EvmFixture.open(t)
+    await fixture.seal()
+    await fixture.stepUntil(async () => (await fixture.bench.reader.latestAnchor())?.state === 'prepared')
+    await fixture.anvil.setBaseFee(20n * GWEI)
+    await fixture.step()
+    assert.match(
+      fixture.failures.at(-1)?.message as string,
+      /No node accepted the transaction.*less than block base fee/,
+    )
+    await fixture.bench.clock.advance(REPLACE_AFTER_MS)
+    await fixture.confirm()
+    assert.equal((await fixture.latest()).transactions.length, 2)
+    await fixture.assertSound()
   })
 
-  test('fills the gap where a transaction before it is gone', async (t) => {
-    const scene = await EvmScene.open(t)
-    const other = foreign(scene, 0)
-    await scene.anvil.rpc('eth_sendRawTransaction', other.raw)
-    await scene.seal()
-    assert.equal(parsed(await scene.send()).nonce, 1)
-    await scene.anvil.drop(other.hash)
-    await scene.anvil.mine(5)
-    await scene.step()
-    await scene.bench.clock.advance(REPLACE_AFTER_MS)
-    await scene.confirm()
-    const anchor = await scene.latest()
+  test('fills the gap if a transaction before it was dropped', async (t) => {
+    const fixture = await EvmFixture.open(t)
+    const other = foreign(fixture, 0)
+    await fixture.anvil.rpc('eth_sendRawTransaction', other.raw)
+    await fixture.seal()
+    assert.equal(parsed(await fixture.send()).nonce, 1)
+    await fixture.anvil.drop(other.hash)
+    await fixture.anvil.mine(5)
+    await fixture.step()
+    await fixture.bench.clock.advance(REPLACE_AFTER_MS)
+    await fixture.confirm()
+    const anchor = await fixture.latest()
     assert.deepEqual([parsed(anchor, 0).nonce, parsed(anchor, 1).nonce], [1, 0])
-    await scene.assertSound()
+    await fixture.assertSound()
   })
 
-  test('takes another nonce where a foreign transaction used its own, once that is deep enough', async (t) => {
-    const scene = await EvmScene.open(t)
-    await scene.seal()
-    const [sent] = (await scene.send()).transactions
-    await scene.anvil.rpc('eth_sendRawTransaction', foreign(scene, 0, 20n * GWEI).raw)
-    await scene.anvil.mine()
-    await scene.step()
-    assert.equal((await scene.latest()).transactions.length, 1, 'the other one may be reorganised away')
-    await scene.confirm()
-    const anchor = await scene.latest()
+  test('uses another nonce once a foreign transaction with its nonce is confirmed', async (t) => {
+    const fixture = await EvmFixture.open(t)
+    await fixture.seal()
+    const [sent] = (await fixture.send()).transactions
+    await fixture.anvil.rpc('eth_sendRawTransaction', foreign(fixture, 0, 20n * GWEI).raw)
+    await fixture.anvil.mine()
+    await fixture.step()
+    assert.equal((await fixture.latest()).transactions.length, 1, 'the foreign one may be reorganised away')
+    await fixture.confirm()
+    const anchor = await fixture.latest()
     assert.equal(anchor.transactions[0]?.ref, sent?.ref)
     assert.deepEqual([parsed(anchor, 0).nonce, parsed(anchor, 1).nonce], [0, 1])
-    await scene.assertSound()
+    await fixture.assertSound()
   })
 
-  test('says whose account is empty, seals on, and catches up with one anchor once it is funded', async (t) => {
-    const scene = await EvmScene.open(t)
-    await scene.anvil.fund(scene.account.address, 0n)
+  test('names an empty account, keeps sealing, and catches up with one anchor once it is funded', async (t) => {
+    const fixture = await EvmFixture.open(t)
+    await fixture.anvil.fund(fixture.account.address, 0n)
     for (let i = 0; i < 3; i++) {
-      await scene.seal()
-      await scene.step()
+      await fixture.seal()
+      await fixture.step()
     }
-    assert.equal(scene.failures.length, 3)
-    for (const { code, message } of scene.failures) {
+    assert.equal(fixture.failures.length, 3)
+    for (const { code, message } of fixture.failures) {
       assert.equal(code, 'ANCHOR_FAILED')
-      assert.match(message, new RegExp(`${scene.account.address} holds 0 gwei, .*: fund it`))
+      assert.match(message, new RegExp(`${fixture.account.address} holds 0 gwei, .*: fund it`))
     }
-    assert.equal((await scene.bench.reader.treeHead()).size, 4)
-    await scene.anvil.fund(scene.account.address)
-    await scene.confirm()
-    await scene.assertSound()
-    assert.equal((await scene.anvil.transactionsOf(scene.account.address)).length, 1)
+    assert.equal((await fixture.bench.reader.treeHead()).size, 4)
+    await fixture.anvil.fund(fixture.account.address)
+    await fixture.confirm()
+    await fixture.assertSound()
+    assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 1)
   })
 
-  test('waits with what is signed where the account was emptied before it was sent', async (t) => {
-    const scene = await EvmScene.open(t)
-    await scene.seal()
-    await scene.stepUntil(async () => (await scene.bench.reader.latestAnchor())?.state === 'prepared')
-    await scene.anvil.fund(scene.account.address, 0n)
-    await scene.step()
-    assert.match(scene.failures.at(-1)?.message as string, /Insufficient funds/)
-    await scene.bench.clock.advance(REPLACE_AFTER_MS)
-    await scene.step()
-    assert.match(scene.failures.at(-1)?.message as string, /fund it/)
-    await scene.anvil.fund(scene.account.address)
-    await scene.confirm()
-    await scene.assertSound()
+  test('keeps the signed transaction if the account was emptied before it was sent', async (t) => {
+    const fixture = await EvmFixture.open(t)
+    await fixture.seal()
+    await fixture.stepUntil(async () => (await fixture.bench.reader.latestAnchor())?.state === 'prepared')
+    await fixture.anvil.fund(fixture.account.address, 0n)
+    await fixture.step()
+    assert.match(fixture.failures.at(-1)?.message as string, /Insufficient funds/)
+    await fixture.bench.clock.advance(REPLACE_AFTER_MS)
+    await fixture.step()
+    assert.match(fixture.failures.at(-1)?.message as string, /fund it/)
+    await fixture.anvil.fund(fixture.account.address)
+    await fixture.confirm()
+    await fixture.assertSound()
   })
 
-  test('goes on after the node was down and came back without its pool', async (t) => {
+  test('continues after the node was down and lost its pool', async (t) => {
     const directory = await temporaryDirectory()
     t.after(directory.remove)
     const statePath = `${directory.path}/state.json`
-    const scene = await EvmScene.open(t, { anvil: { statePath } })
-    await scene.seal()
-    await scene.confirm()
-    await scene.seal()
-    const [sent] = (await scene.send()).transactions
-    const { port } = scene.anvil
-    await scene.anvil.stop()
+    const fixture = await EvmFixture.open(t, { anvil: { statePath } })
+    await fixture.seal()
+    await fixture.confirm()
+    await fixture.seal()
+    const [sent] = (await fixture.send()).transactions
+    const { port } = fixture.anvil
+    await fixture.anvil.stop()
     for (let i = 0; i < 3; i++) {
-      await scene.seal()
-      await scene.step()
+      await fixture.seal()
+      await fixture.step()
     }
-    assert.equal(scene.failures.length, 3)
-    assert.match(scene.failures[0]?.message as string, /^No node can be used\. RPC endpoint 1: .*ECONNREFUSED/)
-    scene.anvil = await Anvil.start({ statePath, port })
-    await scene.confirm()
-    const resent = (await anchorsOf(scene)).find(({ transactions }) => transactions[0]?.ref === sent?.ref)
+    assert.equal(fixture.failures.length, 3)
+    assert.match(fixture.failures[0]?.message as string, /^No node can be used\. RPC endpoint 1: .*ECONNREFUSED/)
+    fixture.anvil = await Anvil.start({ statePath, port })
+    await fixture.confirm()
+    const resent = (await anchorsOf(fixture)).find(({ transactions }) => transactions[0]?.ref === sent?.ref)
     assert.equal(resent?.confirmation?.ref, sent?.ref)
-    await scene.assertSound()
-    assert.equal((await scene.anvil.transactionsOf(scene.account.address)).length, 3)
+    await fixture.assertSound()
+    assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 3)
   })
 
   test('does not trust a node that came back as another chain', async (t) => {
     const directory = await temporaryDirectory()
     t.after(directory.remove)
     const statePath = `${directory.path}/state.json`
-    const scene = await EvmScene.open(t, { anvil: { statePath } })
-    await scene.seal()
-    await scene.confirm()
-    const { port } = scene.anvil
-    await scene.anvil.stop()
-    await scene.seal()
-    await scene.step()
-    scene.anvil = await Anvil.start({ port, chainId: 99 })
-    await scene.step()
-    assert.match(scene.failures.at(-1)?.message as string, /it is of chain 99, and the configured chain id is 31337/)
-    await scene.anvil.stop()
-    scene.anvil = await Anvil.start({ port, statePath })
-    await scene.confirm()
-    await scene.assertSound()
+    const fixture = await EvmFixture.open(t, { anvil: { statePath } })
+    await fixture.seal()
+    await fixture.confirm()
+    const { port } = fixture.anvil
+    await fixture.anvil.stop()
+    await fixture.seal()
+    await fixture.step()
+    fixture.anvil = await Anvil.start({ port, chainId: 99 })
+    await fixture.step()
+    assert.match(
+      fixture.failures.at(-1)?.message as string,
+      /it belongs to chain 99, but the configured chain id is 31337/,
+    )
+    await fixture.anvil.stop()
+    fixture.anvil = await Anvil.start({ port, statePath })
+    await fixture.confirm()
+    await fixture.assertSound()
   })
 })
 
@@ -377,43 +383,43 @@ describe('a crash while anchoring on an EVM chain', { skip: withoutAnvil }, () =
   for (const call of ['prepare', 'broadcast', 'status'] as const satisfies readonly Call[])
     for (const fault of ['before', 'after'] as const)
       test(`${fault} ${call}: the same transaction is sent, and one is paid`, async (t) => {
-        const scene = await EvmScene.open(t)
-        await scene.seal()
-        scene.anchor.dieAt(call, fault)
-        await scene.stepUntil(() => scene.anchor.isDead)
-        await scene.crash()
-        await scene.seal()
-        await scene.confirm()
-        await scene.assertSound()
-        const anchors = await anchorsOf(scene)
+        const fixture = await EvmFixture.open(t)
+        await fixture.seal()
+        fixture.anchor.crashAt(call, fault)
+        await fixture.stepUntil(() => fixture.anchor.hasCrashed)
+        await fixture.crash()
+        await fixture.seal()
+        await fixture.confirm()
+        await fixture.assertSound()
+        const anchors = await anchorsOf(fixture)
         assert.ok(anchors.every(({ transactions }) => transactions.length === 1))
-        assert.equal((await scene.anvil.transactionsOf(scene.account.address)).length, anchors.length)
+        assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, anchors.length)
       })
 
-  // Prepared, sent, confirmed.
+  // The commits of an anchor: prepared, sent, confirmed.
   for (const commit of [1, 2, 3])
     for (const fault of ['before', 'after'] as const)
       test(`${fault} commit ${commit} of an anchor: the same transaction is sent, and one is paid`, async (t) => {
-        const scene = await EvmScene.open(t)
-        await scene.seal()
-        scene.records.failCommit(commit, fault)
-        for (let i = 0; i < 10 && scene.failures.length === 0; i++) {
-          await scene.step()
-          await scene.anvil.mine()
+        const fixture = await EvmFixture.open(t)
+        await fixture.seal()
+        fixture.records.failCommit(commit, fault)
+        for (let i = 0; i < 10 && fixture.failures.length === 0; i++) {
+          await fixture.step()
+          await fixture.anvil.mine()
         }
         assert.deepEqual(
-          scene.failures.map(({ code }) => code),
+          fixture.failures.map(({ code }) => code),
           [fault === 'before' ? 'UNAVAILABLE' : 'UNKNOWN_OUTCOME'],
         )
-        await scene.crash()
-        await scene.confirm()
-        await scene.assertSound()
-        assert.equal((await scene.latest()).transactions.length, 1)
-        assert.equal((await scene.anvil.transactionsOf(scene.account.address)).length, 1)
+        await fixture.crash()
+        await fixture.confirm()
+        await fixture.assertSound()
+        assert.equal((await fixture.latest()).transactions.length, 1)
+        assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 1)
       })
 })
 
-async function anchorsOf({ bench }: EvmScene): Promise<readonly AnchorRecord[]> {
+async function anchorsOf({ bench }: EvmFixture): Promise<readonly AnchorRecord[]> {
   const anchors: AnchorRecord[] = []
   for await (const { value } of bench.records.list({ gte: 'an/', lt: 'an0' }))
     anchors.push(JSON.parse(Buffer.from(value).toString()) as AnchorRecord)

@@ -6,7 +6,7 @@ import { Anvil, CHAIN_ID, GWEI, newAccount, withoutAnvil } from '../../support/a
 describe('the EVM anchor', { skip: withoutAnvil }, () => {
   anchorContract('evm', async () => {
     const anvil = await Anvil.start()
-    const account = newAccount()
+    const account = await newAccount()
     await anvil.fund(account.address)
     const open = (): Promise<EvmAnchor> =>
       openEvmAnchor({

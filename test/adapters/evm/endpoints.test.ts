@@ -5,7 +5,7 @@ import { isRegistryError } from '../../../core/errors.ts'
 import { Anvil, CHAIN_ID, freePort, GWEI, newAccount, withoutAnvil } from '../../support/anvil.ts'
 import { Proxy, type Fault } from '../../support/rpc-proxy.ts'
 
-const account = newAccount()
+const account = await newAccount()
 const checkpoint = new Uint8Array(250).fill(65)
 
 const open = (rpcUrls: readonly string[], options: Partial<EvmAnchorOptions> = {}): Promise<EvmAnchor> =>
@@ -18,7 +18,7 @@ async function failureOf(work: Promise<unknown>): Promise<string> {
     assert.ok(isRegistryError(error, 'ANCHOR_FAILED'), String(error))
     return error.message
   }
-  return assert.fail('It did not fail')
+  return assert.fail('The call did not fail')
 }
 
 describe('several nodes of one chain', { skip: withoutAnvil }, () => {
@@ -52,17 +52,17 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
 
   const faults: Readonly<Record<string, Fault>> = {
     'cuts the connection': 'drop',
-    'never answers': 'hang',
+    'never responds': 'hang',
     'is over its limit': { status: 429, body: '{"error":"slow down"}' },
-    'is broken': { status: 502, body: '<html>' },
-    'answers no JSON': { body: 'hello' },
-    'answers another JSON': { body: '{"jsonrpc":"2.0","id":1}' },
-    'answers with another id': { body: '{"jsonrpc":"2.0","id":"x","result":"0x1"}' },
+    'has an internal error': { status: 502, body: '<html>' },
+    'responds with text': { body: 'hello' },
+    'responds with incomplete JSON-RPC': { body: '{"jsonrpc":"2.0","id":1}' },
+    'responds with another id': { body: '{"jsonrpc":"2.0","id":"x","result":"0x1"}' },
     'redirects elsewhere': { status: 307, headers: { location: 'http://127.0.0.1:1/' }, body: '' },
-    'refuses everything': { body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"limit exceeded"}}' },
+    'rejects every call': { body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"limit exceeded"}}' },
   }
-  for (const [what, fault] of Object.entries(faults))
-    test(`does its work with the second where the first ${what}, and says why where both do`, async () => {
+  for (const [failure, fault] of Object.entries(faults))
+    test(`uses the second node if the first ${failure}, and names both reasons if both do`, async () => {
       const anchor = await open([first.url, second.url], { timeoutMs: 300 })
       first.fault = fault
       await anchorOnce(anchor)
@@ -74,25 +74,25 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
       await anchor.close()
     })
 
-  test('is opened while no node answers', async () => {
+  test('can be opened while no node responds', async () => {
     const url = `http://127.0.0.1:${await freePort()}`
     const anchor = await open([url])
     assert.match(await failureOf(anchor.prepare({ checkpoint })), /RPC endpoint 1: eth_chainId: ECONNREFUSED/)
   })
 
-  test('is not opened on another chain, also where only the second node is of it', async () => {
+  test('cannot be opened on another chain, not even if only the second node belongs to it', async () => {
     second.answer('eth_chainId', '0x1')
-    for (const [urls, place] of [
+    for (const [urls, number] of [
       [[second.url], 1],
       [[first.url, second.url], 2],
     ] as const)
       await assert.rejects(open(urls), {
         code: 'CONFIG_ERROR',
-        message: `RPC endpoint ${place} is of chain 1, and the configured chain id is 31337: correct the one or the other`,
+        message: `RPC endpoint ${number} belongs to chain 1, but the configured chain id is 31337: correct one of them`,
       })
   })
 
-  test('asks no node that became one of another chain', async () => {
+  test('does not use a node that came back as another chain', async () => {
     const anchor = await open([first.url, second.url])
     first.fault = 'drop'
     await anchorOnce(anchor)
@@ -103,7 +103,7 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
     assert.ok(!first.calls.includes('eth_getTransactionReceipt'))
   })
 
-  test('takes the view of the node that has seen most blocks', async () => {
+  test('uses the view of the node with the most blocks', async () => {
     await anvil.mine(5)
     first.answer('eth_blockNumber', '0x2')
     const anchor = await open([first.url, second.url])
@@ -112,7 +112,7 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
     assert.ok(second.calls.includes('eth_getTransactionReceipt'))
   })
 
-  test('settles by depth on a chain that calls no block finalized, and refuses to wait for one', async () => {
+  test('settles by depth on a chain without finalized blocks, and rejects the setting finalized there', async () => {
     for (const status of [200, 400]) {
       first.fail('eth_getBlockByNumber', ({ params }) =>
         params[0] === 'finalized'
@@ -133,12 +133,12 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
       const waiting = await open([first.url], { confirmations: 'finalized' })
       assert.match(
         await failureOf(waiting.status([prepared])),
-        /no block finalized: set the EVM confirmations to a number/,
+        /no finalized block: set the EVM confirmations to a number/,
       )
     }
   })
 
-  test('sends to every node, and needs one that takes it', async () => {
+  test('sends to every node, and needs one that accepts', async () => {
     const anchor = await open([first.url, second.url])
     first.fail('eth_sendRawTransaction', {
       body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"pool is full"}}',
@@ -151,11 +151,11 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
     const message = await failureOf(anchor.broadcast(prepared.raw))
     assert.match(
       message,
-      /^No node took the transaction 0x[0-9a-f]{64}\. RPC endpoint 1: .*pool is full \(-32000\); RPC/,
+      /^No node accepted the transaction 0x[0-9a-f]{64}\. RPC endpoint 1: .*pool is full \(-32000\); RPC/,
     )
   })
 
-  test('shows no part of a URL that may be a key, whatever fails', async () => {
+  test('shows no part of a URL that may be a key in any error', async () => {
     const keys = ['pathsecret123', 'querysecret456', 'usersecret', 'passsecret']
     const { port } = new URL(first.url)
     const url = `http://usersecret:passsecret@127.0.0.1:${port}/v2/pathsecret123?apikey=querysecret456`
@@ -181,13 +181,13 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
       for (const key of [...keys, 'hostsecret789']) assert.ok(!text.includes(key), `${key} in ${text}`)
   })
 
-  test('refuses an answer without an end', async () => {
+  test('rejects a response that is too large', async () => {
     const anchor = await open([first.url])
     first.fail('eth_getBlockByNumber', { body: new Uint8Array(65 * 1024 * 1024).fill(32) })
     assert.match(await failureOf(anchor.prepare({ checkpoint })), /larger than 67108864 bytes/)
   })
 
-  test('believes no malformed value', async () => {
+  test('rejects malformed values', async () => {
     const anchor = await open([first.url])
     for (const [method, result] of [
       ['eth_getBlockByNumber', null],
@@ -204,11 +204,11 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
     }
     const { number, hash, timestamp } = await anvil.block('latest')
     first.answer('eth_getBlockByNumber', { number, hash, timestamp })
-    assert.match(await failureOf(anchor.prepare({ checkpoint })), /does not know EIP-1559/)
+    assert.match(await failureOf(anchor.prepare({ checkpoint })), /does not support EIP-1559/)
   })
 })
 
-test('settings that cannot be are refused', async () => {
+test('invalid settings throw CONFIG_ERROR', async () => {
   const url = 'http://127.0.0.1:1'
   for (const [urls, options] of [
     [[], {}],

@@ -9,8 +9,8 @@ const wei = (max: bigint): fc.Arbitrary<bigint> => fc.bigInt({ min: 0n, max })
 const market = fc.record({ baseFee: wei(200n * GWEI), priorityFee: wei(50n * GWEI) })
 const rival = fc.record({ maxFeePerGas: wei(100n * GWEI), maxPriorityFeePerGas: wei(50n * GWEI) })
 
-describe('what a transaction offers', () => {
-  test('never more than the cap, never less than the base fee, and a tenth above each rival; or nothing', () => {
+describe('the fees that a transaction offers', () => {
+  test('are at most the cap, at least the base fee, and a tenth above each rival; otherwise it throws', () => {
     fc.assert(
       fc.property(
         market,
@@ -22,9 +22,9 @@ describe('what a transaction offers', () => {
             offer = offerFor(now, cap, rivals)
           } catch (error) {
             assert.ok(isRegistryError(error, 'ANCHOR_FAILED'))
-            const isTooDear = now.baseFee >= cap
+            const isAboveCap = now.baseFee >= cap
             assert.ok(
-              isTooDear ||
+              isAboveCap ||
                 rivals.some((each) => each.maxFeePerGas * 9n > cap * 7n || each.maxPriorityFeePerGas * 9n > cap * 7n),
             )
             return
@@ -40,7 +40,7 @@ describe('what a transaction offers', () => {
     )
   })
 
-  test('is not outbid by the market that it was made for, where the cap leaves room', () => {
+  test('are not outbid in the market that they were made for, if the cap leaves room', () => {
     fc.assert(
       fc.property(market, (now) => {
         assert.equal(isOutbid(offerFor(now, 10_000n * GWEI, []), now), false)
@@ -48,7 +48,7 @@ describe('what a transaction offers', () => {
     )
   })
 
-  test('is outbid by a base fee that it cannot pay, or a higher tip', () => {
+  test('are outbid by a base fee that they cannot pay, or a higher tip', () => {
     const offer = { maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: 2n * GWEI }
     const outbid = (baseFee: bigint, priorityFee: bigint): boolean => isOutbid(offer, { baseFee, priorityFee })
     assert.deepEqual(
@@ -62,7 +62,7 @@ describe('what a transaction offers', () => {
     )
   })
 
-  test('is shown in gwei', () => {
+  test('are formatted in gwei', () => {
     assert.deepEqual(
       [gwei(0n), gwei(1n), gwei((15n * GWEI) / 10n), gwei(50n * GWEI)],
       ['0', '0.000000001', '1.5', '50'],

@@ -6,22 +6,22 @@ import { Transaction } from 'ethers/transaction'
 import { openEvmAnchor, verifyEvmAnchor, type ExpectedEvmAnchor } from '../../../adapters/evm/index.ts'
 import { headerOf } from '../../../adapters/evm/header.ts'
 import type { JsonObject } from '../../../adapters/evm/quantity.ts'
-import { rawOfShown } from '../../../adapters/evm/raw-transactions.ts'
+import { encodeShownTransaction } from '../../../adapters/evm/raw-transactions.ts'
 import { buildTransactionTrie, transactionByProof } from '../../../adapters/evm/trie.ts'
 import { decodeUtf8, encodeUtf8 } from '../../../core/bytes.ts'
 import { Anvil, CHAIN_ID, GWEI, newAccount, newPrivateKey, withoutAnvil } from '../../support/anvil.ts'
 import { Proxy } from '../../support/rpc-proxy.ts'
 
 const rawsOf = (block: JsonObject): readonly string[] =>
-  (block.transactions as readonly JsonObject[]).map((transaction) => rawOfShown(transaction) as string)
+  (block.transactions as readonly JsonObject[]).map((transaction) => encodeShownTransaction(transaction) as string)
 
 describe('the trie of transactions', () => {
   test('has the root of an empty block', () => {
-    // Every block without transactions shows it.
+    // The transactionsRoot of every block without transactions.
     assert.equal(buildTransactionTrie([]).root, '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421')
   })
 
-  test('proves each of its transactions, at its own index alone', () => {
+  test('proves each of its transactions at its own index only', () => {
     const raw = fc.uint8Array({ minLength: 1, maxLength: 80 }).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`)
     fc.assert(
       fc.property(fc.array(raw, { minLength: 1, maxLength: 300 }), fc.nat(), (raws, seed) => {
@@ -30,7 +30,7 @@ describe('the trie of transactions', () => {
         const proof = trie.proof(index)
         assert.equal(transactionByProof(trie.root, index, proof), raws[index])
         const other = (index + 1) % (raws.length + 1)
-        // Nodes of less than 32 bytes stand in their parents, so a proof may show a tiny neighbour too: never as another.
+        // Nodes below 32 bytes are embedded in their parents, so a proof may show a tiny neighbour too, never a wrong one.
         assert.ok([undefined, raws[other]].includes(transactionByProof(trie.root, other, proof)))
         assert.equal(transactionByProof(trie.root, index, [...proof, proof.at(-1) as string]), undefined)
         assert.equal(transactionByProof(trie.root, index, proof.slice(0, -1)), undefined)
@@ -47,14 +47,14 @@ describe('the trie of transactions', () => {
   })
 })
 
-describe('what is kept of an anchor', { skip: withoutAnvil }, () => {
+describe('the inclusion proof of an anchor', { skip: withoutAnvil }, () => {
   let anvil: Anvil
   before(async () => {
     anvil = await Anvil.start()
   })
   after(() => anvil.stop())
 
-  /** Transactions of every type that the node takes, in a block of their own. */
+  /** Sends transactions of every type that the node accepts. */
   async function fillPool(count: number): Promise<void> {
     const key = new SigningKey(`0x${newPrivateKey()}`)
     for (let nonce = 0; nonce < count; nonce++) {
@@ -68,7 +68,7 @@ describe('what is kept of an anchor', { skip: withoutAnvil }, () => {
         nonce,
         gasLimit: 200_000,
         value: nonce,
-        // A contract's making has no address; this code ends at once.
+        // A transaction that creates a contract has no `to`; this code stops at once.
         ...(nonce % 7 === 3 ? { data: '0x00' } : { to: `0x${'cd'.repeat(20)}`, data: `0x${'00'.repeat(nonce % 60)}` }),
         ...fees,
         ...accessList,
@@ -89,9 +89,9 @@ describe('what is kept of an anchor', { skip: withoutAnvil }, () => {
       assert.equal(buildTransactionTrie(rawsOf(block)).root, block.transactionsRoot)
     })
 
-  /** A confirmed anchor among others' transactions, and what is kept of it. */
-  async function anchored(url = anvil.url): Promise<{ evidence: Uint8Array; expected: ExpectedEvmAnchor }> {
-    const account = newAccount()
+  /** Confirms an anchor in a block with other transactions. */
+  async function anchored(url = anvil.url): Promise<{ proof: Uint8Array; expected: ExpectedEvmAnchor }> {
+    const account = await newAccount()
     await anvil.fund(account.address)
     const anchor = await openEvmAnchor({
       rpcUrls: [url],
@@ -108,35 +108,35 @@ describe('what is kept of an anchor', { skip: withoutAnvil }, () => {
     const [status] = await anchor.status([prepared])
     assert.ok(status?.state === 'confirmed')
     await anchor.close()
-    const { proof: evidence, blockHash, blockNumber, blockTime } = status
+    const { proof, blockHash, blockNumber, blockTime } = status
     const expected = { chainId: CHAIN_ID, account: account.address, checkpoint, txHash: prepared.ref, blockHash }
-    if (url === anvil.url) assert.deepEqual(verifyEvmAnchor(evidence, expected), { blockNumber, blockTime })
-    return { evidence, expected }
+    if (url === anvil.url) assert.deepEqual(verifyEvmAnchor(proof, expected), { blockNumber, blockTime })
+    return { proof, expected }
   }
 
-  test('verifies offline, and nothing else that is expected of it does', async () => {
-    const { evidence, expected } = await anchored()
+  test('verifies offline, and fails for any other expectation', async () => {
+    const { proof, expected } = await anchored()
     const hash = `0x${'11'.repeat(32)}`
     const wrong: readonly (readonly [Partial<ExpectedEvmAnchor>, RegExp])[] = [
       [{ chainId: 1 }, /another chain/],
-      [{ account: newAccount().address }, /another account/],
-      [{ checkpoint: encodeUtf8('other') }, /something else than the checkpoint/],
+      [{ account: (await newAccount()).address }, /another account/],
+      [{ checkpoint: encodeUtf8('other') }, /does not carry the checkpoint/],
       [{ txHash: hash }, /another hash/],
       [{ blockHash: hash }, /another block/],
     ]
     for (const [change, message] of wrong)
-      assert.throws(() => verifyEvmAnchor(evidence, { ...expected, ...change }), {
+      assert.throws(() => verifyEvmAnchor(proof, { ...expected, ...change }), {
         code: 'VERIFICATION_FAILED',
         message,
       })
     const { account, txHash, blockHash } = expected
     const lower = { account: account.toLowerCase(), txHash: txHash.toUpperCase().replace('X', 'x'), blockHash }
-    verifyEvmAnchor(evidence, { ...expected, ...lower })
+    verifyEvmAnchor(proof, { ...expected, ...lower })
   })
 
-  test('does not verify when any digit of it is changed', async () => {
-    const { evidence, expected } = await anchored()
-    const text = decodeUtf8(evidence)
+  test('does not verify if any digit is changed', async () => {
+    const { proof, expected } = await anchored()
+    const text = decodeUtf8(proof)
     const hexAt = [...text.matchAll(/(?<=0x[0-9a-f]*)[0-9a-f]/g)].map(({ index }) => index)
     fc.assert(
       fc.property(fc.constantFrom(...hexAt), fc.integer({ min: 1, max: 15 }), (at, by) => {
@@ -164,20 +164,20 @@ describe('what is kept of an anchor', { skip: withoutAnvil }, () => {
       assert.throws(() => verifyEvmAnchor(encodeUtf8(garbage), expected), { code: 'VERIFICATION_FAILED' })
   })
 
-  test('says that it holds no proof for a chain whose headers are not Ethereum’s', async (t) => {
+  test('contains no inclusion for a chain whose headers are not Ethereum’s', async (t) => {
     const proxy = await Proxy.start(anvil.url)
     t.after(() => proxy.stop())
-    // A header with a field of the chain's own has another hash than the fields that are known make.
+    // The header's fields no longer hash to the block's hash, as with a chain that has fields of its own.
     proxy.change('eth_getBlockByNumber', (block) => ({ ...(block as object), extraData: '0x1234' }))
-    const { evidence, expected } = await anchored(proxy.url)
-    assert.equal((JSON.parse(decodeUtf8(evidence)) as { inclusion: unknown }).inclusion, null)
-    assert.throws(() => verifyEvmAnchor(evidence, expected), {
+    const { proof, expected } = await anchored(proxy.url)
+    assert.equal((JSON.parse(decodeUtf8(proof)) as { inclusion: unknown }).inclusion, null)
+    assert.throws(() => verifyEvmAnchor(proof, expected), {
       code: 'VERIFICATION_FAILED',
-      message: /no proof that the block includes the transaction: ask a node/,
+      message: /does not show that the block includes the transaction: ask a node/,
     })
   })
 
-  test('asks the node for the bytes of a transaction whose type it does not know', async (t) => {
+  test('requests the bytes of transactions of an unknown type from the node', async (t) => {
     const proxy = await Proxy.start(anvil.url)
     t.after(() => proxy.stop())
     proxy.change('eth_getBlockByNumber', (block) => {
@@ -185,18 +185,18 @@ describe('what is kept of an anchor', { skip: withoutAnvil }, () => {
       const hidden = transactions.map((each) => (typeof each === 'string' ? each : { ...each, type: '0x7e' }))
       return { ...rest, transactions: hidden }
     })
-    const { evidence, expected } = await anchored(proxy.url)
-    verifyEvmAnchor(evidence, expected)
+    const { proof, expected } = await anchored(proxy.url)
+    verifyEvmAnchor(proof, expected)
     assert.ok(proxy.calls.includes('eth_getRawTransactionByHash'))
     proxy.fail('eth_getRawTransactionByHash', {
       body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}',
     })
     const without = await anchored(proxy.url)
-    assert.equal((JSON.parse(decodeUtf8(without.evidence)) as { inclusion: unknown }).inclusion, null)
+    assert.equal((JSON.parse(decodeUtf8(without.proof)) as { inclusion: unknown }).inclusion, null)
   })
 })
 
-describe('raw transactions of types that this node does not mine', () => {
+describe('raw transactions of types that anvil does not mine', () => {
   const account = new SigningKey(`0x${newPrivateKey()}`)
   const hex = (value: bigint | number): string => `0x${value.toString(16)}`
 
@@ -253,9 +253,9 @@ describe('raw transactions of types that this node does not mine', () => {
         yParity: hex(yParity),
         hash: transaction.hash,
       }
-      assert.equal(rawOfShown(shown), transaction.serialized)
-      assert.equal(rawOfShown({ ...shown, nonce: '0x1' }), undefined)
-      assert.equal(rawOfShown({ ...shown, nonce: 1 }), undefined)
+      assert.equal(encodeShownTransaction(shown), transaction.serialized)
+      assert.equal(encodeShownTransaction({ ...shown, nonce: '0x1' }), undefined)
+      assert.equal(encodeShownTransaction({ ...shown, nonce: 1 }), undefined)
     }
   })
 })

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { decodeRlp as referenceDecode, encodeRlp as reference } from 'ethers/utils'
+import fc from 'fast-check'
+import { decodeRlp, encodeRlp, type RlpItem } from '../../../adapters/evm/rlp.ts'
+
+const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
+const text = fc.uint8Array({ maxLength: 80 }).map(hex)
+const { item } = fc.letrec<{ item: RlpItem }>((tie) => ({
+  item: fc.oneof({ maxDepth: 4 }, text, fc.array(tie('item'), { maxLength: 6 })),
+}))
+
+describe('RLP', () => {
+  test('encodes as ethers does, and decodes what it encoded', () => {
+    fc.assert(
+      fc.property(item, (value) => {
+        const encoded = encodeRlp(value)
+        assert.equal(encoded, reference(value as Parameters<typeof reference>[0]))
+        assert.deepEqual(decodeRlp(encoded), value)
+        assert.deepEqual(decodeRlp(Buffer.from(encoded.slice(2), 'hex')), value)
+      }),
+    )
+  })
+
+  test('encodes long strings and lists with a length of several bytes', () => {
+    for (const length of [55, 56, 255, 256, 65_535, 65_536, 70_000]) {
+      const long = `0x${'ab'.repeat(length)}`
+      for (const value of [long, [long], Array.from({ length }, () => '0x05')]) {
+        assert.equal(encodeRlp(value), reference(value))
+        assert.deepEqual(decodeRlp(encodeRlp(value)), value)
+      }
+    }
+  })
+
+  test('rejects every encoding that is not canonical', () => {
+    for (const encoded of [
+      '0x',
+      '0x8105', // a single byte with a length
+      '0xb80105', // a long form for a short string
+      `0xb90038${'ab'.repeat(56)}`, // a length with a leading zero
+      '0x82ab', // cut short
+      '0xc2ab', // a list that is cut short
+      '0xc182abcd', // an item that exceeds its list
+      '0x0505', // bytes after the item
+      `0xbf${'ff'.repeat(8)}`, // a length beyond the input
+      'zz',
+    ])
+      assert.throws(() => decodeRlp(encoded), TypeError, encoded)
+  })
+
+  test('accepts only what encodes to the same bytes, and everything of it that ethers accepts', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 12 }), (bytes) => {
+        let decoded: RlpItem
+        try {
+          decoded = decodeRlp(bytes)
+        } catch {
+          let canonical: string | undefined
+          try {
+            canonical = reference(referenceDecode(hex(bytes)))
+          } catch {
+            return
+          }
+          assert.notEqual(canonical, hex(bytes))
+          return
+        }
+        assert.equal(encodeRlp(decoded), hex(bytes))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})
