@@ -33,7 +33,7 @@ export function describeFailure(error: unknown, address: Address | undefined): s
   if (listenAdvice !== undefined && address !== undefined) return `${listenAdvice(address)} (${code})`
   const fileAdvice = FILE_ADVICE[code]
   if (fileAdvice !== undefined) return `${path ?? 'The data directory'}: ${fileAdvice} (${code})`
-  return isRegistryError(error) && system.message !== message ? `${message}: ${system.message}` : message
+  return isRegistryError(error) && !message.includes(system.message) ? `${message}: ${system.message}` : message
 }
 
 /** Finds the error of the operating system among an error and its causes. */

@@ -26,6 +26,15 @@ describe('the description of a failed start', () => {
       )
   })
 
+  it('adds the message of the system once', () => {
+    const cause = systemError('EIO', { syscall: 'read' })
+    for (const message of ['It cannot be opened', 'It cannot be opened: EIO: something'])
+      assert.equal(
+        describeFailure(new RegistryError('UNAVAILABLE', message, { cause }), address),
+        'It cannot be opened: EIO: something',
+      )
+  })
+
   it('shows the message of other errors', () => {
     assert.equal(describeFailure(new RegistryError('CONFIG_ERROR', 'Wrong setting'), address), 'Wrong setting')
     assert.equal(describeFailure('text', undefined), 'text')
