@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { after, before, describe, it } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { encryptKeystoreJson } from 'ethers/wallet'
 import { accountOfPrivateKey } from '../../adapters/evm/index.ts'
 import { systemClock } from '../../core/index.ts'
 import { anchorOptions, type AnchorSettings } from '../../server/startup/anchor.ts'
 import { Anvil, CHAIN_ID, freePort, newPrivateKey, temporaryDirectory, withoutAnvil } from '../support/anvil.ts'
 import { Proxy } from '../support/rpc-proxy.ts'
-import { programArgs } from '../support/program.ts'
+import { eventually } from '../support/eventually.ts'
+import { ServerProcess } from '../support/server-process.ts'
 
-const MAIN = programArgs(import.meta.url, '../../server/main.ts')
 const OPERATOR_KEY = 'an-operator-key-of-tests'
 
 describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
@@ -27,39 +24,31 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
     await directory.remove()
   })
 
-  it('shows the chain’s own words about what it anchored, and no secret', async (t) => {
+  it('shows the block and transaction of its anchor as the chain does, and no secret', async (t) => {
     const proxy = await Proxy.start(anvil.url)
     const key = newPrivateKey()
     const { address } = await accountOfPrivateKey(key)
     await anvil.rpc('evm_setAutomine', true)
-    const server = spawn(process.execPath, MAIN, {
-      env: {
-        PATH: process.env['PATH'] ?? '',
-        EVIDENCE_PORT: '0',
-        EVIDENCE_DATA_DIR: `${directory.path}/data`,
-        EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
-        EVIDENCE_SEAL_MAX_WAIT_MS: '20',
-        EVIDENCE_ANCHOR: 'evm',
-        // The first one answers nothing.
-        EVIDENCE_EVM_RPC_URL: `http://127.0.0.1:${await freePort()}/v2/rpc-secret-1, ${proxy.url}/v2/rpc-secret-2`,
-        EVIDENCE_EVM_CHAIN_ID: String(CHAIN_ID),
-        EVIDENCE_EVM_PRIVATE_KEY: key,
-        EVIDENCE_EVM_CONFIRMATIONS: '1',
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
+    const server = new ServerProcess(`${directory.path}/data`, {
+      EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
+      EVIDENCE_SEAL_MAX_WAIT_MS: '20',
+      EVIDENCE_ANCHOR: 'evm',
+      // No server listens at the first one.
+      EVIDENCE_EVM_RPC_URL: `http://127.0.0.1:${await freePort()}/v2/rpc-secret-1, ${proxy.url}/v2/rpc-secret-2`,
+      EVIDENCE_EVM_CHAIN_ID: String(CHAIN_ID),
+      EVIDENCE_EVM_PRIVATE_KEY: key,
+      EVIDENCE_EVM_CONFIRMATIONS: '1',
     })
-    let output = ''
-    for (const stream of [server.stdout, server.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk))
     t.after(async () => {
-      if (server.exitCode === null && server.kill()) await once(server, 'exit')
+      await server.stop('SIGKILL')
       await proxy.stop()
     })
-    const url = await waitFor(() => /"url":"([^"]+)"/.exec(output)?.[1])
-    // An empty account is told, and stops nothing.
+    const url = await server.ready()
+    // An empty account is logged and stops nothing else.
     await create(url)
-    await waitFor(() => output.includes(`The account ${address} holds 0 gwei`))
+    await eventually(() => server.output.includes(`The account ${address} holds 0 gwei`))
     await anvil.fund(address)
-    const anchor = await waitFor(async () => {
+    const anchor = await eventually(async () => {
       const response = await fetch(`${url}/api/v1/merkle/verify/first`)
       const { merkle } = (await response.json()) as { merkle?: { anchor?: Record<string, unknown> } }
       return merkle?.anchor
@@ -75,10 +64,8 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
     assert.equal(Buffer.from(String(transaction?.input).slice(2), 'hex').toString(), anchor['checkpoint'])
     const metrics = await (await fetch(`${url}/metrics`)).text()
     assert.match(metrics, /evidence_sealer_failures\{step="anchor"\} [1-9]/)
-    server.kill()
-    await once(server, 'exit')
-    assert.equal(server.exitCode, 0)
-    for (const secret of [key, 'rpc-secret']) assert.ok(!output.includes(secret))
+    assert.equal(await server.stop(), 0)
+    for (const secret of [key, 'rpc-secret']) assert.ok(!server.output.includes(secret))
   })
 
   const settings = (change: Partial<AnchorSettings>): AnchorSettings => ({
@@ -96,7 +83,7 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
   const options = (change: Partial<AnchorSettings>) =>
     anchorOptions(settings(change), `${directory.path}/ledger`, systemClock)
 
-  it('takes the account from a keystore file', async () => {
+  it('reads the account from a keystore file', async () => {
     const key = newPrivateKey()
     const account = { address: (await accountOfPrivateKey(key)).address, privateKey: `0x${key}` }
     const path = `${directory.path}/keystore.json`
@@ -107,20 +94,20 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
     await anchor?.close()
   })
 
-  it('names what is missing, wrong or too much', async () => {
+  it('names each setting that is missing, wrong or superfluous', async () => {
     const evmPrivateKey = newPrivateKey()
     for (const [change, message] of [
-      [{}, /set one of EVIDENCE_EVM_PRIVATE_KEY \(or its _FILE\) and EVIDENCE_EVM_KEYSTORE/],
-      [{ evmPrivateKey, evmKeystore: 'k' }, /set one of/],
-      [{ evmPrivateKey, evmRpcUrl: undefined }, /set EVIDENCE_EVM_RPC_URL/],
-      [{ evmPrivateKey, evmChainId: undefined }, /set EVIDENCE_EVM_CHAIN_ID/],
+      [{}, /needs either EVIDENCE_EVM_PRIVATE_KEY \(or its _FILE\) or EVIDENCE_EVM_KEYSTORE/],
+      [{ evmPrivateKey, evmKeystore: 'k' }, /needs either/],
+      [{ evmPrivateKey, evmRpcUrl: undefined }, /needs EVIDENCE_EVM_RPC_URL/],
+      [{ evmPrivateKey, evmChainId: undefined }, /needs EVIDENCE_EVM_CHAIN_ID/],
       [{ evmPrivateKey, evmChainId: 1 }, /belongs to chain 31337, but the configured chain id is 1/],
       [{ evmKeystore: `${directory.path}/none` }, /EVIDENCE_EVM_KEYSTORE: the file .*none cannot be read \(ENOENT\)/],
     ] as const)
       await assert.rejects(options(change), { code: 'CONFIG_ERROR', message })
   })
 
-  it('anchors on the local ledger, or nowhere, without a setting of a chain', async () => {
+  it('anchors on the local ledger or nowhere without settings of a chain', async () => {
     const local = await options({ anchor: 'local', evmRpcUrl: undefined, evmChainId: undefined })
     assert.deepEqual([local.anchor?.info.type, local.anchorIntervalMs], ['local', 0])
     await local.anchor?.close()
@@ -145,13 +132,4 @@ async function create(url: string): Promise<void> {
     categoryName: 'Vehicles',
     subcategoryName: 'Cars',
   })
-}
-
-async function waitFor<T>(get: () => T | undefined | false | Promise<T | undefined | false>, seconds = 30): Promise<T> {
-  for (let i = 0; i < seconds * 20; i++) {
-    const value = await get()
-    if (value !== undefined && value !== false) return value
-    await delay(50)
-  }
-  return assert.fail(`Not within ${seconds} s: ${get.toString()}`)
 }

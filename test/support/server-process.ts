@@ -1,12 +1,36 @@
 import assert from 'node:assert/strict'
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
+import { eventually } from './eventually.ts'
 import { programArgs } from './program.ts'
 
 const MAIN = programArgs(import.meta.url, '../../server/main.ts')
+const CLI = programArgs(import.meta.url, '../../server/cli.ts')
 
-/** The server as a process of its own. */
+export type Environment = Readonly<Record<string, string>>
+
+/** On Node 20 the AWS SDK warns that its later versions need Node 22. */
+const BASE: Environment = {
+  PATH: process.env['PATH'] ?? '',
+  AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
+}
+
+export interface Outcome {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs `evidence-registry` with these arguments until it ends. */
+export function runCli(args: readonly string[], env: Environment = {}): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [...CLI, ...args], { env: { ...BASE, ...env } }, (_, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
+    )
+  })
+}
+
+/** The server in a process of its own, on a free port. */
 export class ServerProcess {
   readonly child: ChildProcess
   stdout = ''
@@ -14,51 +38,58 @@ export class ServerProcess {
 
   constructor(
     directory: string,
-    env: Readonly<Record<string, string>> = {},
+    env: Environment = {},
     args: readonly string[] = [],
     nodeFlags: readonly string[] = [],
   ) {
-    const settings = {
-      PATH: process.env['PATH'] ?? '',
-      EVIDENCE_PORT: '0',
-      EVIDENCE_DATA_DIR: directory,
-      EVIDENCE_SEAL_MAX_WAIT_MS: '50',
-      ...env,
-    }
+    const settings = { EVIDENCE_PORT: '0', EVIDENCE_DATA_DIR: directory, EVIDENCE_SEAL_MAX_WAIT_MS: '50' }
     this.child = spawn(process.execPath, [...nodeFlags, ...MAIN, ...args], {
-      env: settings,
+      env: { ...BASE, ...settings, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.child.stdout?.on('data', (chunk: Buffer) => (this.stdout += chunk.toString()))
     this.child.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()))
   }
 
+  get output(): string {
+    return this.stdout + this.stderr
+  }
+
+  /** The lines of the log. */
   get lines(): Record<string, unknown>[] {
-    return this.stdout
+    const complete = this.stdout.slice(0, this.stdout.lastIndexOf('\n') + 1)
+    return complete
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line) as Record<string, unknown>)
   }
 
+  /** Waits until the server is ready, and returns the line that says so. */
+  readyLine(): Promise<Record<string, unknown>> {
+    return eventually(
+      () => {
+        assert.equal(this.child.exitCode, null, `the server ended: ${this.output}`)
+        return this.lines.find(({ msg }) => msg === 'ready')
+      },
+      () => `the server is not ready: ${this.output}`,
+    )
+  }
+
+  /** Waits until the server is ready, and returns its URL. */
   async ready(): Promise<string> {
-    for (let i = 0; i < 1_000; i++) {
-      const line = this.lines.find(({ msg }) => msg === 'ready')
-      if (line) return String(line['url'])
-      assert.equal(this.child.exitCode, null, `it ended: ${this.stderr}${this.stdout}`)
-      await delay(20)
-    }
-    return assert.fail(`it did not get ready: ${this.stderr}${this.stdout}`)
+    return String((await this.readyLine())['url'])
   }
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (this.child.exitCode === null && this.child.signalCode === null) {
-      const ended = once(this.child, 'close')
+      const closed = once(this.child, 'close')
       this.child.kill(signal)
-      await ended
+      await closed
     }
     return this.child.exitCode
   }
 
+  /** Waits until the process ends by itself, and returns its exit code. */
   async ended(): Promise<number | null> {
     if (this.child.exitCode === null) await once(this.child, 'close')
     return this.child.exitCode

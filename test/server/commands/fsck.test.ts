@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
@@ -9,24 +8,7 @@ import { openRegistry, OPERATOR } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { temporaryFor } from '../../support/temporary.ts'
-import { programArgs } from '../../support/program.ts'
-
-interface Outcome {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-function runFsck(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Outcome> {
-  const cli = programArgs(import.meta.url, '../../../server/cli.ts')
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('EVIDENCE_'))
-  return new Promise((resolve) => {
-    const options = { env: { ...Object.fromEntries(inherited), ...env } }
-    const child = execFile(process.execPath, [...cli, 'fsck', ...args], options, (_, stdout, stderr) =>
-      resolve({ code: child.exitCode, stdout, stderr }),
-    )
-  })
-}
+import { runCli } from '../../support/server-process.ts'
 
 /** Creates a data directory like the server's, with one evidence that has a file. */
 async function dataDirectory(t: TestContext): Promise<{ readonly path: string; readonly evidence: string }> {
@@ -56,10 +38,10 @@ async function dataDirectory(t: TestContext): Promise<{ readonly path: string; r
 
 it('ends with 0 for a sound directory, and says what it checked', async (t) => {
   const { path } = await dataDirectory(t)
-  const byFlag = await runFsck(['--data-dir', path])
+  const byFlag = await runCli(['fsck', '--data-dir', path])
   assert.equal(byFlag.code, 0, byFlag.stderr)
   assert.equal(byFlag.stdout, '2 log entries, 1 events, 7 index records and 1 files checked: nothing differs\n')
-  const byVariable = await runFsck(['--skip-files'], { EVIDENCE_DATA_DIR: path })
+  const byVariable = await runCli(['fsck', '--skip-files'], { EVIDENCE_DATA_DIR: path })
   assert.equal(byVariable.code, 0)
   assert.match(byVariable.stdout, /and 0 files checked: nothing differs/)
 })
@@ -73,7 +55,7 @@ it('ends with 1 and names each difference', async (t) => {
   const value = Buffer.from(text.replace('"name":"Drill"', '"name":"Thrill"'))
   await records.commit({ writes: [{ key, value }] })
   await records.close()
-  const { code, stdout } = await runFsck(['--data-dir', path])
+  const { code, stdout } = await runCli(['fsck', '--data-dir', path])
   assert.equal(code, 1)
   assert.match(stdout, new RegExp(`^event: ${key}: Its values and salts result in another txId$`, 'm'))
   assert.match(stdout, /\d+ differences\n$/)
@@ -83,23 +65,23 @@ it('reports a wrong secret, and works without one', async (t) => {
   const { path } = await dataDirectory(t)
   const other = join(await temporaryFor(t), 'secret')
   await readOrCreateSecret(other)
-  const { code, stdout } = await runFsck(['--data-dir', path, '--secret-file', other])
+  const { code, stdout } = await runCli(['fsck', '--data-dir', path, '--secret-file', other])
   assert.equal(code, 1)
   assert.match(stdout, /^identity: lg: Its key 0 is not derived from the secret$/m)
-  const missing = await runFsck(['--data-dir', path, '--secret-file', `${other}.missing`])
+  const missing = await runCli(['fsck', '--data-dir', path, '--secret-file', `${other}.missing`])
   assert.equal(missing.code, 2)
 })
 
 it('ends with 2 for wrong flags, and creates nothing', async (t) => {
   const path = await temporaryFor(t)
-  const nothing = await runFsck(['--data-dir', path])
+  const nothing = await runCli(['fsck', '--data-dir', path])
   assert.equal(nothing.code, 2)
   assert.match(nothing.stderr, /There is no registry in /)
   assert.deepEqual(await readdir(path), [])
-  const unknown = await runFsck(['--nonsense'])
+  const unknown = await runCli(['fsck', '--nonsense'])
   assert.equal(unknown.code, 2)
   assert.match(unknown.stderr, /--nonsense/)
-  const help = await runFsck(['--help'])
+  const help = await runCli(['fsck', '--help'])
   assert.equal(help.code, 0, help.stderr)
   assert.match(help.stdout, /^Usage: evidence-registry fsck/)
 })
@@ -108,7 +90,7 @@ it('fails while another process has the directory open', async (t) => {
   const { path } = await dataDirectory(t)
   const records = await openLevelRecords(join(path, 'records'))
   try {
-    const { code, stdout, stderr } = await runFsck(['--data-dir', path])
+    const { code, stdout, stderr } = await runCli(['fsck', '--data-dir', path])
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /^evidence-registry fsck: /)
   } finally {

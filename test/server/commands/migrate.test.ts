@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -11,24 +10,7 @@ import { keys } from '../../../core/store/keys.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
-import { programArgs } from '../../support/program.ts'
-
-interface Outcome {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-function run(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Outcome> {
-  const cli = programArgs(import.meta.url, '../../../server/cli.ts')
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('EVIDENCE_'))
-  return new Promise((resolve) => {
-    const options = { env: { ...Object.fromEntries(inherited), ...env } }
-    const child = execFile(process.execPath, [...cli, command, ...args], options, (_, stdout, stderr) =>
-      resolve({ code: child.exitCode, stdout, stderr }),
-    )
-  })
-}
+import { runCli } from '../../support/server-process.ts'
 
 const scope = { companyId: 'acme', principal: OPERATOR }
 const CATEGORY = { categoryName: 'Tools', subcategoryName: 'Drills' }
@@ -64,7 +46,7 @@ describe('evidence-registry migrate', () => {
     const ids = Array.from({ length: COUNT }, (_, n) => `drill-${n}`)
     await fill(directory, await openLevelRecords(recordsOf(directory)), ids)
     const url = server.url().replace('postgres@', 'postgres:geheim@')
-    const there = await run('migrate', ['--from', `level:${directory}`, '--to', 'postgres'], {
+    const there = await runCli(['migrate', '--from', `level:${directory}`, '--to', 'postgres'], {
       EVIDENCE_POSTGRES_URL: url,
     })
     assert.equal(there.code, 0, there.stdout + there.stderr)
@@ -74,19 +56,19 @@ describe('evidence-registry migrate', () => {
       /^301 log entries, 300 events and \d+ index records checked in the target: nothing differs$/m,
     )
 
-    const again = await run('migrate', ['--from', `level:${directory}`, '--to', `postgres:${server.url()}`])
+    const again = await runCli(['migrate', '--from', `level:${directory}`, '--to', `postgres:${server.url()}`])
     assert.equal(again.code, 0)
     assert.match(again.stdout, /^0 log entries and 0 records copied/)
 
     await fill(directory, await openPostgresRecords({ url: server.url() }), ['later-1', 'later-2'])
-    const rejected = await run('migrate', ['--from', 'level', '--to', url, '--data-dir', directory])
+    const rejected = await runCli(['migrate', '--from', 'level', '--to', url, '--data-dir', directory])
     assert.equal(rejected.code, 2)
     assert.match(rejected.stderr, /holds something else than an earlier part of this copy/)
 
     const back = await temporaryFor(t)
     const file = join(back, 'url')
     await writeFile(file, `${url}\n`)
-    const home = await run('migrate', ['--from-file', file, '--to', `level:${back}`])
+    const home = await runCli(['migrate', '--from-file', file, '--to', `level:${back}`])
     assert.equal(home.code, 0, home.stdout + home.stderr)
     assert.match(home.stdout, /^303 log entries, 302 events and/m)
     for (const { stdout, stderr } of [there, again, rejected, home]) assert.ok(!(stdout + stderr).includes('geheim'))
@@ -104,7 +86,14 @@ describe('evidence-registry migrate', () => {
     const [recounted] = await reopened.get([keys.evidenceCount('company', 'acme')])
     await reopened.close()
     assert.deepEqual([counted?.value.at(-1), recounted?.value.at(-1)], [302 & 255, 303 & 255])
-    const checked = await run('fsck', ['--data-dir', back, '--skip-files', '--secret-file', join(directory, 'secret')])
+    const checked = await runCli([
+      'fsck',
+      '--data-dir',
+      back,
+      '--skip-files',
+      '--secret-file',
+      join(directory, 'secret'),
+    ])
     assert.equal(checked.code, 0, checked.stdout + checked.stderr)
   })
 
@@ -114,7 +103,7 @@ describe('evidence-registry migrate', () => {
     await records.commit({ writes: [{ key: keys.filling(), value: new Uint8Array([1]) }] })
     await records.close()
     for (const command of ['fsck', '--port=0']) {
-      const { code, stderr } = await run(command, [`--data-dir=${directory}`])
+      const { code, stderr } = await runCli([command, `--data-dir=${directory}`])
       assert.equal(code, 2, stderr)
       assert.match(stderr, /unfinished copy/)
     }
@@ -136,13 +125,13 @@ describe('evidence-registry migrate', () => {
       ['--from', `level:${join(directory, 'nothing')}`, '--to', secret],
       ['--from', 'level', '--to-file', join(directory, 'nothing')],
     ]
-    const outcomes = await Promise.all(wrong.map((args) => run('migrate', args)))
+    const outcomes = await Promise.all(wrong.map((args) => runCli(['migrate', ...args])))
     for (const [i, { code, stdout, stderr }] of outcomes.entries()) {
       assert.deepEqual([code, stdout], [2, ''], wrong[i]?.join(' '))
       assert.match(stderr, /^evidence-registry migrate: [^\n]+\n$/)
       assert.ok(!stderr.includes('geheim'), stderr)
     }
-    const help = await run('migrate', ['--help'])
+    const help = await runCli(['migrate', '--help'])
     assert.equal(help.code, 0)
     assert.match(help.stdout, /^Usage: evidence-registry migrate --from STORE --to STORE/)
   })

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { EvidenceProof } from '../../../core/registry/proof/schemas.ts'
 import { verifyProof } from '../../../core/verify/index.ts'
 import type { Logger } from '../../../core/ports.ts'
@@ -15,7 +12,8 @@ import { OpensslAuthority, skipWithoutOpenssl } from '../../support/openssl.ts'
 import { certificateToPem } from '../../../adapters/local-tsa/certificates.ts'
 import { derOf } from '../../support/test-authority.ts'
 import { rootOf } from '../../support/faulty-authority.ts'
-import { programArgs } from '../../support/program.ts'
+import { eventually } from '../../support/eventually.ts'
+import { ServerProcess } from '../../support/server-process.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -86,37 +84,15 @@ describe('the bundled server with real timestamp authorities', { skip: skipWitho
     const authorities = await Promise.all([OpensslAuthority.open(), OpensslAuthority.open({ kind: 'rsa' })])
     t.after(async () => void (await Promise.all(authorities.map((authority) => authority.close()))))
     const key = 'operator-key-of-a-test'
-    const child = spawn(process.execPath, programArgs(import.meta.url, '../../../server/main.ts'), {
-      env: {
-        PATH: process.env['PATH'] ?? '',
-        EVIDENCE_PORT: '0',
-        EVIDENCE_DATA_DIR: directory,
-        EVIDENCE_OPERATOR_KEY: key,
-        EVIDENCE_SEAL_MAX_WAIT_MS: '50',
-        EVIDENCE_TSA: 'rfc3161',
-        EVIDENCE_TSA_URL: authorities.map(({ url }) => `${url}/?secret=hunter2`).join(),
-        EVIDENCE_TSA_CA: authorities.map(({ caFile }) => caFile).join(),
-        EVIDENCE_TSA_QUORUM: '2',
-      },
-      stdio: ['ignore', 'pipe', 'inherit'],
+    const server = new ServerProcess(directory, {
+      EVIDENCE_OPERATOR_KEY: key,
+      EVIDENCE_TSA: 'rfc3161',
+      EVIDENCE_TSA_URL: authorities.map(({ url }) => `${url}/?secret=hunter2`).join(),
+      EVIDENCE_TSA_CA: authorities.map(({ caFile }) => caFile).join(),
+      EVIDENCE_TSA_QUORUM: '2',
     })
-    const ended = once(child, 'close')
-    t.after(async () => {
-      child.kill('SIGKILL')
-      await ended
-    })
-    let log = ''
-    child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()))
-    const eventually = async <T>(find: () => Promise<T | undefined> | T | undefined): Promise<T> => {
-      for (let i = 0; i < 500; i++) {
-        const value = await find()
-        if (value !== undefined) return value
-        await delay(20)
-      }
-      return assert.fail(`timed out: ${log}`)
-    }
-    const ready = await eventually(() => log.split('\n').find((line) => line.includes('"msg":"ready"')))
-    const { url, verifierKey } = JSON.parse(ready) as { url: string; verifierKey: string }
+    t.after(() => server.stop('SIGKILL'))
+    const { url, verifierKey } = (await server.readyLine()) as { url: string; verifierKey: string }
     const post = async (path: string, body: object): Promise<void> => {
       const headers = { 'x-api-key': key, 'content-type': 'application/json' }
       const response = await fetch(`${url}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -125,21 +101,20 @@ describe('the bundled server with real timestamp authorities', { skip: skipWitho
     await post('/sourceSystem/acme', { name: 'warehouse' })
     const evidence = { externalId: 'one', name: 'One', categoryName: 'Tools', subcategoryName: 'Drills' }
     await post('/evidences/acme/evidence', evidence)
-    const answer = await eventually(async () => {
-      const proof = (await (await fetch(`${url}/api/v1/merkle/verify/one`)).json()) as EvidenceProof
-      return proof.tsas?.length === 2 ? proof : undefined
+    const proof = await eventually(async () => {
+      const response = (await (await fetch(`${url}/api/v1/merkle/verify/one`)).json()) as EvidenceProof
+      return response.tsas?.length === 2 ? response : undefined
     })
-    assert.equal(answer.assurance?.time, 'independent')
+    assert.equal(proof.assurance?.time, 'independent')
     const anchors = authorities.map(({ trustAnchor }) => [trustAnchor])
-    const { ok, steps } = verifyProof(answer, {
+    const { ok, steps } = verifyProof(proof, {
       verifierKeys: [verifierKey],
       authorities: anchors,
       quorum: 2,
       require: ['timestamp', 'stamped checkpoint'],
     })
     assert.ok(ok, JSON.stringify(steps))
-    child.kill('SIGTERM')
-    assert.deepEqual(await ended, [0, null])
-    assert.doesNotMatch(log, /hunter2/)
+    assert.equal(await server.stop(), 0)
+    assert.doesNotMatch(server.output, /hunter2/)
   })
 })
