@@ -6,7 +6,8 @@ import { RegistryError } from '../core/errors.ts'
  * @param name name of the package, as in `npm install NAME`
  * @param load imports the module: `() => import('./database.ts')`
  * @returns what `load` resolves to
- * @throws RegistryError `CONFIG_ERROR` if that package is not installed; every other error of `load` is thrown unchanged
+ * @throws RegistryError `CONFIG_ERROR` if that package is not installed; every other error of `load` is thrown
+ *   unchanged
  */
 export async function loadWithPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {

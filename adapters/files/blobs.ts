@@ -17,8 +17,8 @@ import { FileBody } from './file-body.ts'
 import { openStaging, type Staging } from './staging.ts'
 
 /**
- * Opens or creates a blob store in a directory: `staging/` holds files that are being written, `content/` those that are complete.
- * Removes files of dead processes from `staging/`.
+ * Opens or creates a blob store in a directory: `staging/` holds files that are being written, `content/` those that
+ * are complete. Removes files of dead processes from `staging/`.
  *
  * @param directory path of the store; it is created if it does not exist (0700)
  * @returns the opened store; close it with `close()`
@@ -50,16 +50,16 @@ export async function openLocalBlobs(
 }
 
 /**
- * A BlobStore with one file per blob (0600, folders 0700). Whatever the size of the file, a put holds one chunk of its body in memory,
- * and a reader one block of 64 KiB. Open it with `openLocalBlobs`.
+ * A BlobStore with one file per blob (0600, folders 0700). Whatever the size of the file, a put holds one chunk of its
+ * body in memory, and a reader one block of 64 KiB. Open it with `openLocalBlobs`.
  */
 export class LocalBlobs implements BlobStore {
   readonly #files: FileOperations
   readonly #content: string
   readonly #staging: Staging
   /**
-   * Folders that this store has made durable, at most 256. A folder that exists may come from another process, which has not synced
-   * it yet.
+   * Folders that this store has made durable, at most 256. A folder that exists may come from another process, which
+   * has not synced it yet.
    */
   readonly #folders = new Map<string, Promise<void>>()
   readonly #calls = new BlobCalls()

@@ -9,9 +9,10 @@ import { errnoOf } from './errors.ts'
 /**
  * Ownership of a directory: at most one owner at a time, among all stores of all processes of a machine.
  *
- * Owners are files `owner.1`, `owner.2`, … Each is created once and complete, by a hard link, which fails if the name exists. The file
- * with the highest number names the owner. Releasing a directory creates a file without an owner, so numbers are never used again. To
- * take over from a dead owner, a process creates the next number; of all that try, one succeeds.
+ * Owners are files `owner.1`, `owner.2`, … Each is created once and complete, by a hard link, which fails if the name
+ * exists. The file with the highest number names the owner. Releasing a directory creates a file without an owner, so
+ * numbers are never used again. To take over from a dead owner, a process creates the next number; of all that try, one
+ * succeeds.
  */
 const OWNER_FILE = /^owner\.(\d+)$/
 const DRAFT_FILE = /^owner-[0-9a-f-]{36}\.draft$/
@@ -23,7 +24,9 @@ const MAX_ZOMBIE_POLLS = 400
 interface Owner {
   /** `null` after the directory was released. */
   readonly pid: number | null
-  /** When the process started, in clock ticks since the boot: pids are used again. `null` if the system does not tell. */
+  /**
+   * When the process started, in clock ticks since the boot: pids are used again. `null` if the system does not tell.
+   */
   readonly started: string | null
   /** The id of the boot; `null` if the system does not tell. */
   readonly boot: string | null
@@ -31,8 +34,8 @@ interface Owner {
 }
 
 /**
- * Releases the directory. Never throws: if the release cannot be written to the disk, another process can own the directory only
- * after this one has ended.
+ * Releases the directory. Never throws: if the release cannot be written to the disk, another process can own the
+ * directory only after this one has ended.
  */
 export type ReleaseDirectory = () => Promise<void>
 
@@ -40,13 +43,13 @@ export type ReleaseDirectory = () => Promise<void>
 const releasedFiles = new Set<string>()
 
 /**
- * Makes the caller the owner of a directory, until it calls the returned function or its process ends. Works among the processes of one
- * machine, on a local file system with hard links.
+ * Makes the caller the owner of a directory, until it calls the returned function or its process ends. Works among the
+ * processes of one machine, on a local file system with hard links.
  *
  * @param directory path of an existing, writable directory
  * @returns the function that releases the directory
- * @throws RegistryError `STORE_LOCKED` if the directory has an owner (the message names its pid); errors of the file system are thrown
- *   unchanged
+ * @throws RegistryError `STORE_LOCKED` if the directory has an owner (the message names its pid); errors of the file
+ *   system are thrown unchanged
  * @example
  * ```ts
  * const release = await claimDirectory('/var/lib/evidence')
@@ -65,7 +68,8 @@ export async function claimDirectory(directory: string): Promise<ReleaseDirector
     releasedFiles.delete(pathOf(directory, own))
     const release = () => releaseOwner(directory, own, self)
     try {
-      // Since the first listing, others may have claimed, released and removed lower numbers, which made `own` free again.
+      // Since the first listing, others may have claimed, released and removed lower numbers, which made `own` free
+      // again.
       const [newest = 0, ...older] = await ownerNumbers(directory)
       if (newest === own) {
         await removeOwnerFiles(directory, older)

@@ -7,9 +7,9 @@ import { errnoOf } from './errors.ts'
 export { errnoOf }
 
 /**
- * Writes files that are complete or absent, also after a power cut. A file is written under a temporary name and synced, gets its name
- * in one step, and then the folder is synced, because a name is not durable until its folder is (fsync(2)).
- * All functions here throw the errors of the file system; their callers convert them to coded errors.
+ * Writes files that are complete or absent, also after a power cut. A file is written under a temporary name and
+ * synced, gets its name in one step, and then the folder is synced, because a name is not durable until its folder is
+ * (fsync(2)). All functions here throw the errors of the file system; their callers convert them to coded errors.
  */
 
 /** The operations of `node:fs/promises` in use. They are an argument, so that tests can make each of them fail. */
@@ -42,7 +42,8 @@ export async function makeDirectory(files: FileOperations, path: string): Promis
 }
 
 /**
- * Writes a file (0600) that must not exist yet and syncs its bytes. Its name is not durable yet. Holds one chunk in memory at a time.
+ * Writes a file (0600) that must not exist yet and syncs its bytes. Its name is not durable yet. Holds one chunk in
+ * memory at a time.
  */
 export async function writeNewFile(
   files: FileOperations,
@@ -68,15 +69,16 @@ export async function writeWhole(handle: FileHandle, chunk: Uint8Array): Promise
 }
 
 /**
- * Gives a staged file the name `path` in addition. Returns false if that name is taken. It is a hard link, because a rename would
- * overwrite: if several processes race, exactly one succeeds. The new name is not durable yet.
+ * Gives a staged file the name `path` in addition. Returns false if that name is taken. It is a hard link, because a
+ * rename would overwrite: if several processes race, exactly one succeeds. The new name is not durable yet.
  */
 export async function linkNew(files: FileOperations, staged: string, path: string): Promise<boolean> {
   try {
     await files.link(staged, path)
     return true
   } catch (error) {
-    // A network file system may lose its reply and report EEXIST for the repeated call, so compare the files themselves.
+    // A network file system may lose its reply and report EEXIST for the repeated call, so compare the files
+    // themselves.
     if (await isSameFile(files, staged, path)) return true
     if (errnoOf(error) === 'EEXIST') return false
     throw error
@@ -97,8 +99,8 @@ export async function discard(files: FileOperations, path: string): Promise<void
 const temporaryPathFor = (path: string): string => join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`)
 
 /**
- * Removes the temporary files that a killed process left in a folder, because they may hold secrets. Call it only as the owner of the
- * folder.
+ * Removes the temporary files that a killed process left in a folder, because they may hold secrets. Call it only as
+ * the owner of the folder.
  */
 export async function discardStaged(files: FileOperations, directory: string): Promise<void> {
   for (const name of await files.readdir(directory))
@@ -118,7 +120,10 @@ export async function replaceFile(files: FileOperations, path: string, bytes: Ui
   await syncDirectory(files, dirname(path))
 }
 
-/** Creates a small file (0600). Returns false if the name is taken, also if several processes race. Durable in both cases. */
+/**
+ * Creates a small file (0600). Returns false if the name is taken, also if several processes race. Durable in both
+ * cases.
+ */
 export async function createFile(files: FileOperations, path: string, bytes: Uint8Array): Promise<boolean> {
   const staged = temporaryPathFor(path)
   try {

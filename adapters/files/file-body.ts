@@ -6,8 +6,8 @@ import { toRegistryError } from './errors.ts'
 const BLOCK_BYTES = 65_536
 
 /**
- * Streams a range of an open file, 64 KiB per read, without reading ahead. Iterate it once, one `next` at a time. The file is closed
- * at the end, at the first error, by `return` (also before the first `next`), and if the signal aborts.
+ * Streams a range of an open file, 64 KiB per read, without reading ahead. Iterate it once, one `next` at a time. The
+ * file is closed at the end, at the first error, by `return` (also before the first `next`), and if the signal aborts.
  */
 export class FileBody implements AsyncIterableIterator<Uint8Array> {
   readonly #file: FileHandle

@@ -27,8 +27,8 @@ export async function readSecret(path: string, { files = nodeFiles }: Options = 
 }
 
 /**
- * Reads a secret from a file as `readSecret` does, or creates the file with 32 random bytes (0600, durable). If several processes race,
- * one creates the file and all return the same secret.
+ * Reads a secret from a file as `readSecret` does, or creates the file with 32 random bytes (0600, durable). If several
+ * processes race, one creates the file and all return the same secret.
  *
  * @param path path of the file, in a directory that exists
  * @throws RegistryError `CONFIG_ERROR`, naming the file, if it cannot be read or written, or is shorter than 32 bytes
@@ -50,7 +50,8 @@ export async function readOrCreateSecret(path: string, { files = nodeFiles }: Op
 }
 
 /**
- * Writes a text, such as the operator's key, to a file that only its owner can read (0600), durably. Replaces an existing file.
+ * Writes a text, such as the operator's key, to a file that only its owner can read (0600), durably. Replaces an
+ * existing file.
  *
  * @param path path of the file, in a directory that exists
  * @param text written as UTF-8

@@ -5,8 +5,8 @@ import { nodeFiles, replaceFile, type FileOperations } from './durable.ts'
 import { errnoOf, toRegistryError } from './errors.ts'
 
 /**
- * Keeps the last signed size and root of the log in a small file of one JSON line (0600), which each write replaces and syncs. The line
- * has a checksum, so that a flipped digit is not taken for a head that was signed.
+ * Keeps the last signed size and root of the log in a small file of one JSON line (0600), which each write replaces and
+ * syncs. The line has a checksum, so that a flipped digit is not taken for a head that was signed.
  *
  * @example
  * ```ts
@@ -51,8 +51,8 @@ export class FileSignedHead implements SignedHeadKeeper {
   /**
    * Replaces the head.
    *
-   * @throws RegistryError `UNAVAILABLE` if writing failed. The file then holds the old head, or, if only the last sync failed, perhaps
-   *   the new one: write again.
+   * @throws RegistryError `UNAVAILABLE` if writing failed. The file then holds the old head, or, if only the last sync
+   *   failed, perhaps the new one: write again.
    */
   write(head: SignedHead): Promise<void> {
     const bytes = encodeUtf8(format(head))
@@ -73,7 +73,10 @@ function format({ size, root }: SignedHead): string {
   return `${JSON.stringify({ size, root: rootHex, sha256: checksum })}\n`
 }
 
-/** Returns the head with exactly this text, or `undefined`. The operator owns the file, but disks fail and people edit files. */
+/**
+ * Returns the head with exactly this text, or `undefined`. The operator owns the file, but disks fail and people edit
+ * files.
+ */
 function parse(bytes: Uint8Array): SignedHead | undefined {
   try {
     const text = decodeUtf8(bytes)

@@ -9,15 +9,17 @@ const ABANDONED_AFTER_MS = 3_600_000
 /** Distinguishes this process from an earlier one with the same pid. In a container the pid is always 1. */
 const instance = randomUUID()
 
-/** A folder on the same file system, where blobs are written before they get their name. It is swept when it is opened. */
+/**
+ * A folder on the same file system, where blobs are written before they get their name. It is swept when it is opened.
+ */
 export interface Staging {
   /** Returns the path for a new file. */
   nextPath(): string
 }
 
 /**
- * Creates the folder, removes files of dead processes from it, and tries the operations of a put (write, sync, hard link), so that a
- * file system that does not support them is detected at the start.
+ * Creates the folder, removes files of dead processes from it, and tries the operations of a put (write, sync, hard
+ * link), so that a file system that does not support them is detected at the start.
  */
 export async function openStaging(files: FileOperations, directory: string): Promise<Staging> {
   await makeDirectory(files, directory)

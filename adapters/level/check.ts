@@ -6,8 +6,8 @@ import { BY_BYTES, BY_TEXT, decodeHead, HEAD_KEY, positionKey, type Head, type L
 import { readRows } from './log-rows.ts'
 
 /**
- * The newest rows that an open checks. LevelDB's write-ahead log holds at most 4 MiB, which is less than this many rows, so
- * everything that an open can lose is among them.
+ * The newest rows that an open checks. LevelDB's write-ahead log holds at most 4 MiB, which is less than this many
+ * rows, so everything that an open can lose is among them.
  */
 const MAX_CHECKED_ROWS = 256
 
@@ -18,11 +18,11 @@ export interface DatabaseState {
 }
 
 /**
- * Checks that the last group of commits is complete: the head record exists, the newest 65,536 log entries end exactly at the
- * head's size and have no hole, and the entries of the last block have their positions.
+ * Checks that the last group of commits is complete: the head record exists, the newest 65,536 log entries end exactly
+ * at the head's size and have no hole, and the entries of the last block have their positions.
  *
- * It does not detect a record that is missing or altered: LevelDB skips damaged parts of its log without an error, and 93.5 % of
- * one-byte flips in its files go unnoticed. The registry's own hash chain and tree detect those.
+ * It does not detect a record that is missing or altered: LevelDB skips damaged parts of its log without an error, and
+ * 93.5 % of one-byte flips in its files go unnoticed. The registry's own hash chain and tree detect those.
  *
  * @returns the state of the database, or `undefined` if it has no key at all
  * @throws RegistryError `CORRUPT` for a database that holds data but fails the check

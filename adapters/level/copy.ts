@@ -7,7 +7,8 @@ const PAGE_SIZE = 1000
 /**
  * Copies one snapshot of an open database into an empty one, and syncs it. An error of the target is thrown unchanged.
  *
- * @throws RegistryError `CONFIG_ERROR` if the target is not empty, `UNAVAILABLE` or `CORRUPT` if the source cannot be read
+ * @throws RegistryError `CONFIG_ERROR` if the target is not empty, `UNAVAILABLE` or `CORRUPT` if the source cannot be
+ *   read
  */
 export async function copyDatabase(source: LevelDatabase, target: LevelDatabase): Promise<void> {
   const iterator = source.iterator<Uint8Array, Uint8Array>(BY_BYTES)

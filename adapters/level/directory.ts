@@ -16,19 +16,20 @@ export interface OpenLevelOptions {
 }
 
 /**
- * Opens the record store in a directory, or creates it. The directory then holds LevelDB's own files in `db`, and beside them the
- * file that names the owner, the high-water mark, and during an open the hard links.
+ * Opens the record store in a directory, or creates it. The directory then holds LevelDB's own files in `db`, and
+ * beside them the file that names the owner, the high-water mark, and during an open the hard links.
  *
- * LevelDB can lose data while it opens, without an error, so the open is guarded. It detects an open that fails, and a database that
- * comes up without its head, behind the high-water mark (which is exact after a crash of the process and a lower bound after a power
- * loss), or with holes in the newest 65,536 log entries. It then restores the files as they were and throws, so that the open can be
- * tried again. It does not detect older records that are missing or altered: the registry's own hash chain and tree do.
+ * LevelDB can lose data while it opens, without an error, so the open is guarded. It detects an open that fails, and a
+ * database that comes up without its head, behind the high-water mark (which is exact after a crash of the process and
+ * a lower bound after a power loss), or with holes in the newest 65,536 log entries. It then restores the files as they
+ * were and throws, so that the open can be tried again. It does not detect older records that are missing or altered:
+ * the registry's own hash chain and tree do.
  *
  * @param directory path of the store; it is created if it does not exist (0700)
  * @param options see `OpenLevelOptions`
  * @returns the opened store; close it with `close()`
- * @throws RegistryError `STORE_LOCKED` if another store has the directory open, `UNAVAILABLE` if opening failed, `CORRUPT` if the
- *   database opened with less than it held before
+ * @throws RegistryError `STORE_LOCKED` if another store has the directory open, `UNAVAILABLE` if opening failed,
+ *   `CORRUPT` if the database opened with less than it held before
  * @example
  * ```ts
  * import { openLevelRecords } from 'evidence-registry/adapters/level'
@@ -100,8 +101,8 @@ function assertNotBehind(head: Head, minimum: MinimumHead | 'unreadable' | undef
 }
 
 /**
- * Restores the files after a failed open, and returns the error to throw. If restoring fails, the links stay, and the next open
- * restores from them first.
+ * Restores the files after a failed open, and returns the error to throw. If restoring fails, the links stay, and the
+ * next open restores from them first.
  */
 async function rollBackOpen(paths: StorePaths, error: unknown): Promise<RegistryError> {
   if (isLocked(error)) {
@@ -135,15 +136,16 @@ const isLocked = (error: unknown): boolean => causeCode(error) === 'LEVEL_LOCKED
 const isDamaged = (error: unknown): boolean => causeCode(error) === 'LEVEL_CORRUPTION'
 
 /**
- * Cache of uncompressed blocks that were read; it uses memory only as it fills. With LevelDB's default of 8 MiB, most reads among
- * 20,000 evidences decompress a block (a get: 119 against 110 µs).
+ * Cache of uncompressed blocks that were read; it uses memory only as it fills. With LevelDB's default of 8 MiB, most
+ * reads among 20,000 evidences decompress a block (a get: 119 against 110 µs).
  */
 const BLOCK_CACHE_BYTES = 64 * 1024 * 1024
 
 /**
- * Data that LevelDB gathers in memory before it writes a table. At its default of 4 MiB each batch of 65,536 entries fills it, and the
- * next write waits for the table: 18 ms a batch; a million entries were sealed in 800 ms, with 16 MiB in 410. It costs up to twice
- * this memory, and time at an open after a crash, because that reads as much of the log again.
+ * Data that LevelDB gathers in memory before it writes a table. At its default of 4 MiB each batch of 65,536 entries
+ * fills it, and the next write waits for the table: 18 ms a batch; a million entries were sealed in 800 ms, with 16 MiB
+ * in 410. It costs up to twice this memory, and time at an open after a crash, because that reads as much of the log
+ * again.
  */
 const WRITE_BUFFER_BYTES = 16 * 1024 * 1024
 
@@ -156,13 +158,13 @@ const classicLevel = (folder: string): LevelDatabase =>
   })
 
 /**
- * Copies one snapshot of an open store into another directory, durably. Commits continue meanwhile and are not part of the copy.
- * Open the copy with `openLevelRecords`.
+ * Copies one snapshot of an open store into another directory, durably. Commits continue meanwhile and are not part of
+ * the copy. Open the copy with `openLevelRecords`.
  *
  * @param store an open store
  * @param directory path of the copy, which must not hold a store yet; it is created if it does not exist (0700)
- * @throws RegistryError `CONFIG_ERROR` if the directory already holds records, `STORE_LOCKED` if another store has it open,
- *   `CLOSED` if `store` is closed, `UNAVAILABLE` if `store` cannot be read
+ * @throws RegistryError `CONFIG_ERROR` if the directory already holds records, `STORE_LOCKED` if another store has it
+ *   open, `CLOSED` if `store` is closed, `UNAVAILABLE` if `store` cannot be read
  * @example
  * ```ts
  * await backupLevelRecords(records, '/mnt/backup/records')

@@ -8,8 +8,8 @@ const MAX_VALUE_BYTES = 512
 const HASHED_CHARS = 8
 
 /**
- * Caches the entries read last, each in the one slot of its key. Nearly every request reads the same few records (its API key, the
- * operator's key, the head of the anchors); a cached one costs nothing, where LevelDB takes 1 to 3 µs.
+ * Caches the entries read last, each in the one slot of its key. Nearly every request reads the same few records (its
+ * API key, the operator's key, the head of the anchors); a cached one costs nothing, where LevelDB takes 1 to 3 µs.
  * Delete an entry from the cache before its key is written to.
  */
 export class EntryCache {

@@ -3,12 +3,15 @@ import { encodeUtf8, sha256, toHex } from '../../core/bytes.ts'
 import { errnoOf } from '../files/errors.ts'
 import type { Head } from './layout.ts'
 
-/** The version and log size that the store has reached at least: those of the last group that was known to be durable. */
+/**
+ * The version and log size that the store has reached at least: those of the last group that was known to be durable.
+ */
 export type MinimumHead = Pick<Head, 'lastVersion' | 'logSize'>
 
 /**
- * A small file beside the database with the numbers of the last durable group. It is overwritten in place after each group and not
- * synced. So it is exact after the process was killed, a lower bound after a power loss, and never ahead of the database.
+ * A small file beside the database with the numbers of the last durable group. It is overwritten in place after each
+ * group and not synced. So it is exact after the process was killed, a lower bound after a power loss, and never ahead
+ * of the database.
  */
 export class HighWaterMark {
   readonly #file: number
@@ -39,7 +42,10 @@ export class HighWaterMark {
   }
 }
 
-/** Reads the numbers in the file at `path`. Returns `unreadable` if the line is torn, `undefined` if the file does not exist. */
+/**
+ * Reads the numbers in the file at `path`. Returns `unreadable` if the line is torn, `undefined` if the file does not
+ * exist.
+ */
 export function readHighWaterMark(path: string): MinimumHead | 'unreadable' | undefined {
   let text: string
   try {

@@ -17,8 +17,8 @@ import type { Entry, Key } from '../../core/ports.ts'
  */
 
 /**
- * Any abstract-level database (`Level`, `MemoryLevel`, …), whatever its default encodings are. Every call names its encodings,
- * except for puts and deletions if they are the database's defaults (`putOptions`).
+ * Any abstract-level database (`Level`, `MemoryLevel`, …), whatever its default encodings are. Every call names its
+ * encodings, except for puts and deletions if they are the database's defaults (`putOptions`).
  */
 export type LevelDatabase = AbstractLevel<string | Buffer | Uint8Array, string, Uint8Array>
 
@@ -28,8 +28,8 @@ export const BY_TEXT = { keyEncoding: 'utf8', valueEncoding: 'view' } as const
 export const BY_BYTES = { keyEncoding: 'view', valueEncoding: 'view' } as const
 
 /**
- * The options for puts and deletions by text key: none if the database's defaults are the same. If the first puts of a process pass
- * options, V8 settles on a slow path for all of them: 2.5 against 0.2 µs each.
+ * The options for puts and deletions by text key: none if the database's defaults are the same. If the first puts of a
+ * process pass options, V8 settles on a slow path for all of them: 2.5 against 0.2 µs each.
  */
 export const putOptions = (db: LevelDatabase): Partial<typeof BY_TEXT> =>
   db.keyEncoding().commonName === BY_TEXT.keyEncoding && db.valueEncoding().commonName === BY_TEXT.valueEncoding

@@ -4,12 +4,13 @@ import { RegistryError } from '../../core/errors.ts'
 import { nodeFiles, syncDirectory } from '../files/durable.ts'
 
 /**
- * Second names (hard links) for LevelDB's files while it opens. One EMFILE or EIO during an open can make LevelDB start empty and
- * delete its log; the bytes then still exist under the second names. LevelDB never changes a file in place while it opens: it writes
- * a new manifest and new tables, and removes the old ones.
+ * Second names (hard links) for LevelDB's files while it opens. One EMFILE or EIO during an open can make LevelDB start
+ * empty and delete its log; the bytes then still exist under the second names. LevelDB never changes a file in place
+ * while it opens: it writes a new manifest and new tables, and removes the old ones.
  *
- * The folder of links appears complete (built under another name, then renamed) and disappears by one rename. No commit is accepted
- * while it exists. So if it exists at the start, an earlier open crashed, and restoring its files loses nothing.
+ * The folder of links appears complete (built under another name, then renamed) and disappears by one rename. No commit
+ * is accepted while it exists. So if it exists at the start, an earlier open crashed, and restoring its files loses
+ * nothing.
  */
 const DATA_FILE = /^(?:CURRENT|MANIFEST-\d+|\d+\.(?:log|ldb|sst))$/
 const TEMPORARY_FILE = /^\d+\.dbtmp$/
@@ -54,7 +55,10 @@ export async function linkFiles({ directory, database }: StorePaths): Promise<vo
   await syncDirectory(nodeFiles, directory)
 }
 
-/** Restores the data files as they were at `linkFiles`. Can be repeated if it was interrupted, because the links are removed last. */
+/**
+ * Restores the data files as they were at `linkFiles`. Can be repeated if it was interrupted, because the links are
+ * removed last.
+ */
 export async function restoreFiles(paths: StorePaths): Promise<void> {
   const { directory, database } = paths
   const links = join(directory, LINKS)
@@ -67,8 +71,8 @@ export async function restoreFiles(paths: StorePaths): Promise<void> {
 }
 
 /**
- * Removes the links. After it returns they cannot reappear, not even after a power loss: restoring them then would undo later
- * commits.
+ * Removes the links. After it returns they cannot reappear, not even after a power loss: restoring them then would undo
+ * later commits.
  */
 export async function releaseLinks({ directory }: StorePaths): Promise<void> {
   await rename(join(directory, LINKS), join(directory, RELEASED))

@@ -2,12 +2,15 @@ import { LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
 import { assertRow, ROW_ENTRIES, type LogRow } from '../../core/store/log-rows.ts'
 import { BY_TEXT, LOG_END, logRowKey, logRowStart, type LevelDatabase } from './layout.ts'
 
-/** Bytes of one page of the iterator: some 120 full rows of 8 KiB. classic-level's default of 16 KiB would return three at a time. */
+/**
+ * Bytes of one page of the iterator: some 120 full rows of 8 KiB. classic-level's default of 16 KiB would return three
+ * at a time.
+ */
 const PAGE_BYTES = 1024 * 1024
 
 /**
- * Reads the rows that hold the positions `from` to `end` (exclusive), in order and from one snapshot. Returns fewer if the log ends
- * before `end`.
+ * Reads the rows that hold the positions `from` to `end` (exclusive), in order and from one snapshot. Returns fewer if
+ * the log ends before `end`.
  *
  * @throws RegistryError `CORRUPT` if a row is missing between them or has a wrong length
  */

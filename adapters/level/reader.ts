@@ -7,8 +7,8 @@ import { BY_BYTES, BY_TEXT, decodeEnvelope, positionKey, type LevelDatabase } fr
 type Values = (Uint8Array | undefined)[]
 
 /**
- * Reads records and log positions from an open database, on this thread if the database can (`getSync`): 1 µs for a key whose block is
- * cached, where a `getMany` takes 10 to 20 µs and waits behind whatever else the event loop has to do.
+ * Reads records and log positions from an open database, on this thread if the database can (`getSync`): 1 µs for a key
+ * whose block is cached, where a `getMany` takes 10 to 20 µs and waits behind whatever else the event loop has to do.
  */
 export class LevelReader {
   readonly #db: LevelDatabase
@@ -39,9 +39,9 @@ export class LevelReader {
     }
   }
 
-  /** Removes keys from the cache. Call it before they are written to. */
-  invalidate(keys: readonly Key[]): void {
-    for (const key of keys) this.#cache.delete(key)
+  /** Removes a key from the cache. Call it before the key is written to. */
+  invalidate(key: Key): void {
+    this.#cache.delete(key)
   }
 
   /** Reads records from one snapshot: up to `maxSyncKeys` keys one by one on this thread, more with one `getMany`. */

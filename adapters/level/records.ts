@@ -1,40 +1,32 @@
-import { randomBytes } from 'node:crypto'
-import type { AbstractChainedBatch } from 'abstract-level'
-import { readU64, toHex, u64 } from '../../core/bytes.ts'
-import {
-  assertCommit,
-  assertLogRange,
-  keysToRead,
-  LOG_ENTRY_BYTES,
-  planGroup,
-  type GroupPlan,
-} from '../../core/store/commit-plan.ts'
+import { readU64 } from '../../core/bytes.ts'
+import { assertCommit, assertLogRange, planGroup, type GroupPlan } from '../../core/store/commit-plan.ts'
 import { CommitQueue } from '../../core/store/commit-queue.ts'
 import { RegistryError } from '../../core/errors.ts'
-import { appendRows, EMPTY_TAIL, packRows, type LogTail } from '../../core/store/log-rows.ts'
+import { appendRows, packRows, type LogTail } from '../../core/store/log-rows.ts'
 import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
 import { checkDatabase, type DatabaseState } from './check.ts'
 import { copyDatabase } from './copy.ts'
 import { toRegistryError, isNotOpen } from './errors.ts'
+import { currentEntries, groupBatch, initialize, newPositions, nextHead, type GroupChanges } from './group-batch.ts'
 import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { readRows } from './log-rows.ts'
 import { LevelReader } from './reader.ts'
 
 /**
- * Up to this many keys of a group are read one by one on this thread: 1 µs each if they are cached. A getMany takes 1.4 µs each and
- * lets the group wait behind whatever else the event loop has to do (256 in flight: 10,500 against 8,500 creates a second).
+ * Up to this many keys are read on this thread for a `get`: 1 µs each if they are cached, where a getMany takes 10 to
+ * 20 µs.
  */
-const MAX_GROUP_SYNC_KEYS = 1024
-
-/** Up to this many keys are read on this thread for a `get`: 1 µs each if they are cached, where a getMany takes 10 to 20 µs. */
 const MAX_GET_SYNC_KEYS = 16
 
 const LIST_PAGE_SIZE = 128
 
 /** Options of `LevelRecords.open`. */
 export interface LevelRecordsOptions {
-  /** Set it if the database is known to have held data: an empty one then throws `CORRUPT`. Default: false, an empty one is initialized. */
+  /**
+   * Set it if the database is known to have held data: an empty one then throws `CORRUPT`. Default: false, an empty one
+   * is initialized.
+   */
   readonly mustExist?: boolean
   /** Called with the new head after each group is durable, before its commits resolve. Must not throw. */
   readonly afterGroup?: (head: Head) => void
@@ -43,13 +35,14 @@ export interface LevelRecordsOptions {
 }
 
 /**
- * A RecordStore over any abstract-level database. Nothing else may write to that database. Commits are decided one at a time, and the
- * commits that wait while a group is written form the next group: one synced batch. `openLevelRecords` opens one in a directory, with
- * guards against data loss; use the class itself for another database, such as memory-level.
+ * A RecordStore over any abstract-level database. Nothing else may write to that database. Commits are decided one at a
+ * time, and the commits that wait while a group is written form the next group: one synced batch. `openLevelRecords`
+ * opens one in a directory, with guards against data loss; use the class itself for another database, such as
+ * memory-level.
  *
- * The store poisons itself at the first write that fails, because LevelDB continues after such an error and loses what it acknowledges
- * later (500 of 500 synced batches after a full disk). Reads then still work, and each later commit throws `STORE_POISONED` until the
- * store is closed and opened again, which checks it.
+ * The store poisons itself at the first write that fails, because LevelDB continues after such an error and loses what
+ * it acknowledges later (500 of 500 synced batches after a full disk). Reads then still work, and each later commit
+ * throws `STORE_POISONED` until the store is closed and opened again, which checks it.
  *
  * @example
  * ```ts
@@ -86,7 +79,8 @@ export class LevelRecords implements RecordStore {
    *
    * @param db a database that is not open yet; the store closes it
    * @param options see `LevelRecordsOptions`
-   * @throws RegistryError `CORRUPT` if the last group of commits is not complete; errors of `db.open()` are thrown unchanged
+   * @throws RegistryError `CORRUPT` if the last group of commits is not complete; errors of `db.open()` are thrown
+   *   unchanged
    */
   static async open(db: LevelDatabase, options: LevelRecordsOptions = {}): Promise<LevelRecords> {
     await db.open()
@@ -104,8 +98,9 @@ export class LevelRecords implements RecordStore {
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
     this.#assertOpen()
     const reader = this.#reader
-    // Consecutive reads share a snapshot while nothing is written: only this store writes, and it starts no write between them. During a
-    // write the database may or may not hold the new values yet, so only one key is read this way, and not through the cache.
+    // Consecutive reads share a snapshot while nothing is written: only this store writes, and it starts no write
+    // between them. During a write the database may or may not hold the new values yet, so only one key is read this
+    // way, and not through the cache.
     if (reader.hasGetSync && keys.length <= (this.#isWriting ? 1 : MAX_GET_SYNC_KEYS))
       return keys.map((key) => (this.#isWriting ? reader.getSync(key) : reader.getCached(key)))
     // A getMany takes one snapshot when it is called; with a limit of 1 more keys are never read one by one.
@@ -163,8 +158,8 @@ export class LevelRecords implements RecordStore {
   }
 
   /**
-   * Copies one snapshot of all data into an empty database, synced. Open the copy with `open`. Commits continue meanwhile.
-   * (Copying LevelDB's files instead would release the lock of the process that owns them.)
+   * Copies one snapshot of all data into an empty database, synced. Open the copy with `open`. Commits continue
+   * meanwhile. (Copying LevelDB's files instead would release the lock of the process that owns them.)
    *
    * @param target an empty database, open or not; it is left open
    * @throws RegistryError `CONFIG_ERROR` if the target is not empty, `CLOSED` if the store is closed
@@ -176,57 +171,26 @@ export class LevelRecords implements RecordStore {
 
   async #commitGroup(commits: readonly Commit[]): Promise<GroupPlan> {
     this.#assertWritable()
-    const entries = await this.#read(() => this.#currentEntries(commits))
-    const plan = planGroup(commits, { entries, logSize: this.#head.logSize, lastVersion: this.#head.lastVersion })
-    if (plan.lastVersion === this.#head.lastVersion) return plan
-    const head = { lastVersion: plan.lastVersion, logSize: plan.logSize, group: randomGroupId() }
-    const rows = appendRows(this.#tail, this.#head.logSize, plan.appended)
-    const positions = await this.#read(() => this.#newPositions(plan.appended))
-    const byText = this.#putOptions
-    const changedKeys = [...plan.puts.map(({ key }) => key), ...plan.deletes]
-    await this.#write(changedKeys, (batch) => {
-      batch.put(layout.HEAD_KEY, layout.encodeHead(head), byText)
-      for (const entry of plan.puts) batch.put(entry.key, layout.encodeEnvelope(entry), byText)
-      for (const key of plan.deletes) batch.del(key, byText)
-      for (const row of rows.puts) batch.put(layout.logRowKey(row.start), row.entries, byText)
-      for (const start of rows.deletes) batch.del(layout.logRowKey(start), byText)
-      for (const [key, position] of positions) batch.put(key, u64(position), layout.BY_BYTES)
-    })
+    const { logSize, lastVersion } = this.#head
+    const entries = await this.#read(() => currentEntries(this.#reader, commits))
+    const plan = planGroup(commits, { entries, logSize, lastVersion })
+    if (plan.lastVersion === lastVersion) return plan
+    const head = nextHead(plan)
+    const rows = appendRows(this.#tail, logSize, plan.appended)
+    const positions = await this.#read(() => newPositions(this.#reader, plan.appended, logSize))
+    await this.#write({ plan, head, rows, positions })
     this.#head = head
     this.#tail = rows.tail
     this.#options.afterGroup?.(head)
     return plan
   }
 
-  async #currentEntries(commits: readonly Commit[]): Promise<Map<Key, Entry>> {
-    const keys = [...new Set(commits.flatMap(keysToRead))]
-    const entries = new Map<Key, Entry>()
-    for (const entry of await this.#reader.entries(keys, MAX_GROUP_SYNC_KEYS))
-      if (entry !== undefined) entries.set(entry.key, entry)
-    return entries
-  }
-
-  /** The index records for appended entries that are not in the log yet. Of equal entries only the first has one. */
-  async #newPositions(appended: Uint8Array): Promise<(readonly [Uint8Array, number])[]> {
-    const firstOfEach = new Map<string, readonly [Uint8Array, number]>()
-    for (let at = 0; at < appended.length; at += LOG_ENTRY_BYTES) {
-      const entry = appended.subarray(at, at + LOG_ENTRY_BYTES)
-      const hex = toHex(entry)
-      if (!firstOfEach.has(hex)) firstOfEach.set(hex, [entry, this.#head.logSize + at / LOG_ENTRY_BYTES])
-    }
-    const candidates = [...firstOfEach.values()]
-    const entries = candidates.map(([entry]) => entry)
-    const stored = await this.#reader.positions(entries, MAX_GROUP_SYNC_KEYS)
-    return candidates
-      .filter((_, index) => stored[index] === undefined)
-      .map(([entry, position]) => [layout.positionKey(entry), position])
-  }
-
   /** Writes one synced chained batch: it takes 5.5 ms where an array batch takes 7.9 to 24. */
-  async #write(changedKeys: readonly Key[], fill: (batch: Batch) => void): Promise<void> {
-    const batch = await this.#read(() => filledBatch(this.#db, fill))
+  async #write(group: GroupChanges): Promise<void> {
+    const batch = await this.#read(() => groupBatch(this.#db, group, this.#putOptions))
     this.#isWriting = true
-    this.#reader.invalidate(changedKeys)
+    for (const { key } of group.plan.puts) this.#reader.invalidate(key)
+    for (const key of group.plan.deletes) this.#reader.invalidate(key)
     try {
       await batch.write({ sync: true })
     } catch (cause) {
@@ -273,25 +237,3 @@ export class LevelRecords implements RecordStore {
     }
   }
 }
-
-type Batch = AbstractChainedBatch<LevelDatabase, string, Uint8Array>
-
-async function filledBatch(db: LevelDatabase, fill: (batch: Batch) => void): Promise<Batch> {
-  const batch = db.batch()
-  try {
-    fill(batch)
-    return batch
-  } catch (error) {
-    await batch.close()
-    throw error
-  }
-}
-
-/** Writes the first head. Without a head, an empty store could not be told from one that lost all its data. */
-async function initialize(db: LevelDatabase): Promise<DatabaseState> {
-  const head = { lastVersion: 0, logSize: 0, group: randomGroupId() }
-  await db.batch().put(layout.HEAD_KEY, layout.encodeHead(head), layout.putOptions(db)).write({ sync: true })
-  return { head, tail: EMPTY_TAIL }
-}
-
-const randomGroupId = (): string => randomBytes(16).toString('hex')

@@ -3,8 +3,8 @@ import type { Key, Range } from '../../core/ports.ts'
 const MAX_CHUNK = 512
 
 /**
- * An ordered set of keys in chunks of at most 512 keys. Adding or removing a key moves the keys of one chunk only; a splice of one flat
- * array of a million keys would move 8 MB. No chunk is empty.
+ * An ordered set of keys in chunks of at most 512 keys. Adding or removing a key moves the keys of one chunk only; a
+ * splice of one flat array of a million keys would move 8 MB. No chunk is empty.
  */
 export class SortedKeys {
   readonly #chunks: Key[][] = []
@@ -67,7 +67,10 @@ export class SortedKeys {
     return out
   }
 
-  /** The index of the chunk that holds the key or into which it belongs: the last one that begins at or before it, else the first. */
+  /**
+   * The index of the chunk that holds the key or into which it belongs: the last one that begins at or before it, else
+   * the first.
+   */
   #chunkOf(key: Key): number {
     let low = 0
     let high = this.#chunks.length

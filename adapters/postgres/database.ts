@@ -7,21 +7,28 @@ import type { OpenPostgresOptions } from './options.ts'
 import { assertSchemaName, migrate } from './schema.ts'
 import { statementsOf, type Statements } from './statements.ts'
 
-/** The client gives up on a response this long after the server should have cancelled the statement: the network is gone. */
+/**
+ * The client gives up on a response this long after the server should have cancelled the statement: the network is
+ * gone.
+ */
 const RESPONSE_GRACE_MS = 5_000
 const CONNECT_TIMEOUT_MS = 5_000
 const FIRST_PAUSE_MS = 10
 const MAX_PAUSE_MS = 500
 
 /**
- * Statements are planned once per connection, and use the primary keys. Otherwise the server plans small look-ups each time, which costs
- * as much as running them (bench/README.md, `servers`), and a plan made while a table was small could continue to read the whole table.
+ * Statements are planned once per connection, and use the primary keys. Otherwise the server plans small look-ups each
+ * time, which costs as much as running them (bench/README.md, `servers`), and a plan made while a table was small could
+ * continue to read the whole table.
  */
 const PLAN_ONCE = 'set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_bitmapscan = off'
 
 const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** The connections to a database: several for reads, one for writes. Each has an error listener, so a lost one cannot end the process. */
+/**
+ * The connections to a database: several for reads, one for writes. Each has an error listener, so a lost one cannot
+ * end the process.
+ */
 export class Database {
   readonly sql: Statements
   readonly retryForMs: number
@@ -43,8 +50,8 @@ export class Database {
   }
 
   /**
-   * Connects, and creates or migrates the schema. Throws `CONFIG_ERROR` for invalid options, `UNAVAILABLE` if the database cannot be
-   * reached.
+   * Connects, and creates or migrates the schema. Throws `CONFIG_ERROR` for invalid options, `UNAVAILABLE` if the
+   * database cannot be reached.
    */
   static async open(options: OpenPostgresOptions): Promise<Database> {
     const { schema = 'evidence_registry' } = options
@@ -60,7 +67,10 @@ export class Database {
     }
   }
 
-  /** Runs one statement that is safe to repeat, and retries it while the database is unreachable. Returns rows as arrays. */
+  /**
+   * Runs one statement that is safe to repeat, and retries it while the database is unreachable. Returns rows as
+   * arrays.
+   */
   async query<Row extends unknown[]>(
     statement: QueryConfig & { readonly rowMode: 'array' },
     values: unknown[] = [],
@@ -74,7 +84,10 @@ export class Database {
     }
   }
 
-  /** Runs `work` with the one connection for writes. If it throws, the connection is closed, which rolls an open transaction back. */
+  /**
+   * Runs `work` with the one connection for writes. If it throws, the connection is closed, which rolls an open
+   * transaction back.
+   */
   async withWriter<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#writer.connect()
     try {
@@ -102,7 +115,10 @@ export class Database {
     }
   }
 
-  /** Waits for `pending`, which may begin more reads, and for the reads in progress; then ends the connections. Retries nothing more. */
+  /**
+   * Waits for `pending`, which may begin more reads, and for the reads in progress; then ends the connections. Retries
+   * nothing more.
+   */
   async close(pending: () => Promise<void> = async () => undefined): Promise<void> {
     this.#isClosed = true
     await pending()

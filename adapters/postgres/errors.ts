@@ -2,13 +2,19 @@ import { DatabaseError } from 'pg'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 
 /**
- * Classifies errors of `pg` by their SQLSTATE (PostgreSQL documentation, appendix A). An error without one comes from the connection.
+ * Classifies errors of `pg` by their SQLSTATE (PostgreSQL documentation, appendix A). An error without one comes from
+ * the connection.
  */
 
-/** serialization_failure, deadlock_detected: the server rolled the transaction back and expects the client to repeat it. */
+/**
+ * serialization_failure, deadlock_detected: the server rolled the transaction back and expects the client to repeat it.
+ */
 const ROLLED_BACK = new Set(['40001', '40P01'])
 
-/** The server stops, starts, is still a standby, has no free connection, or cancelled what took too long: it passes by itself. */
+/**
+ * The server stops, starts, is still a standby, has no free connection, or cancelled what took too long: it passes by
+ * itself.
+ */
 const TRANSIENT = new Set(['57P01', '57P02', '57P03', '57P05', '25006', '25P03', '53300', '55P03', '57014'])
 
 const sqlStateOf = (error: unknown): string | undefined => (error instanceof DatabaseError ? error.code : undefined)

@@ -39,11 +39,13 @@ class LostCommit extends Error {
 }
 
 /**
- * Writes groups of commits, each as one transaction. The lock on the row of `head` makes the transactions of all processes serial. So
- * READ COMMITTED is serializable here, and log positions are dense and in the order of the commits.
+ * Writes groups of commits, each as one transaction. The lock on the row of `head` makes the transactions of all
+ * processes serial. So READ COMMITTED is serializable here, and log positions are dense and in the order of the
+ * commits.
  *
- * A transaction that fails before its COMMIT is repeated. If the response to a COMMIT is lost, the number of the group shows whether it
- * was applied: the group writes its number, and this process reads it under the same lock, so not before the lost transaction has ended.
+ * A transaction that fails before its COMMIT is repeated. If the response to a COMMIT is lost, the number of the group
+ * shows whether it was applied: the group writes its number, and this process reads it under the same lock, so not
+ * before the lost transaction has ended.
  */
 export class GroupWriter {
   readonly #database: Database
@@ -91,15 +93,19 @@ export class GroupWriter {
     return plan
   }
 
-  /** Whether a group was applied although the response to its COMMIT was lost. Throws `UNKNOWN_OUTCOME` after `resolveForMs`. */
+  /**
+   * Whether a group was applied although the response to its COMMIT was lost. Throws `UNKNOWN_OUTCOME` after
+   * `resolveForMs`.
+   */
   async #wasApplied(group: number, lost: LostCommit): Promise<boolean> {
     const database = this.#database
     const end = performance.now() + database.resolveForMs
     for (let attempt = 0; ; attempt += 1) {
       try {
         const applied = await database.withWriter(async (client) => {
-          // The lock waits for the end of the lost transaction. This COMMIT comes after the lost one, so with synchronous replication
-          // the result is replicated as well, even if the wait of the lost COMMIT was cancelled.
+          // The lock waits for the end of the lost transaction. This COMMIT comes after the lost one, so with
+          // synchronous replication the result is replicated as well, even if the wait of the lost COMMIT was
+          // cancelled.
           await this.#beginGroup(client)
           const { rows } = await client.query<[string]>({ ...database.sql.lastGroup, values: [this.#writerId] })
           await commitReplicated(client)
@@ -169,8 +175,8 @@ export class GroupWriter {
   }
 
   /**
-   * Reads the tail of the log only if the new entries fill its block. It is never cached: another process may have appended, or the
-   * database may have been set back.
+   * Reads the tail of the log only if the new entries fill its block. It is never cached: another process may have
+   * appended, or the database may have been set back.
    */
   async #rowChanges(
     client: PoolClient,
@@ -198,8 +204,9 @@ export class GroupWriter {
 }
 
 /**
- * Sends COMMIT. If the wait for a synchronous standby is cancelled, the server still responds COMMIT, with a warning: the transaction is
- * applied, but a fail-over loses it. So a warning counts as a lost response; finding the outcome then waits for the standby.
+ * Sends COMMIT. If the wait for a synchronous standby is cancelled, the server still responds COMMIT, with a warning:
+ * the transaction is applied, but a fail-over loses it. So a warning counts as a lost response; finding the outcome
+ * then waits for the standby.
  */
 async function commitReplicated(client: PoolClient): Promise<void> {
   let warning: Error | undefined

@@ -2,7 +2,8 @@ import type { ConnectionOptions } from 'node:tls'
 import type { Logger, RecordStore } from '../../core/ports.ts'
 
 /**
- * The public types of this adapter. They name no type of `pg`, so that a program compiles without that package and its declarations.
+ * The public types of this adapter. They name no type of `pg`, so that a program compiles without that package and its
+ * declarations.
  */
 
 /** Options of `pg.Pool`. These are the usual ones; the others that `pg` documents are passed on as well. */
@@ -27,7 +28,10 @@ export interface OpenPostgresOptions {
   readonly maxReaders?: number
   /** The server cancels a statement that takes longer, in ms. Default: 15,000. */
   readonly statementTimeoutMs?: number
-  /** The server ends a transaction that is idle for longer, in ms, so that a stopped process cannot keep the lock. Default: 5,000. */
+  /**
+   * The server ends a transaction that is idle for longer, in ms, so that a stopped process cannot keep the lock.
+   * Default: 5,000.
+   */
   readonly idleTransactionTimeoutMs?: number
   /** How long a call is retried while the database is unreachable, restarts or fails over, in ms. Default: 15,000. */
   readonly retryForMs?: number
@@ -39,12 +43,13 @@ export interface OpenPostgresOptions {
 /** A RecordStore in PostgreSQL, and what the processes that share it can agree on through the database. */
 export interface PostgresRecords extends RecordStore {
   /**
-   * Counts one request of a sender, for all processes together and by the clock of the database. A crash of the database loses the
-   * counts.
+   * Counts one request of a sender, for all processes together and by the clock of the database. A crash of the
+   * database loses the counts.
    *
    * @param sender any text that identifies the sender, such as its IP address
    * @param windowMs length of a window in ms; it begins with the first request after the previous window
-   * @returns the number of requests in the sender's current window, including this one, and the ms until that window ends
+   * @returns the number of requests in the sender's current window, including this one, and the ms until that window
+   *   ends
    * @throws RegistryError `UNAVAILABLE`, `CLOSED`
    */
   countRequest(sender: string, windowMs: number): Promise<{ readonly requests: number; readonly resetsInMs: number }>

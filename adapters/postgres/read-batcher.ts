@@ -2,7 +2,10 @@ import type { Key } from '../../core/ports.ts'
 import { isTransient } from './errors.ts'
 import type { RecordRow } from './rows.ts'
 
-/** Statements in progress at a time. Look-ups that come meanwhile wait for one to end and are then joined in one statement. */
+/**
+ * Statements in progress at a time. Look-ups that come meanwhile wait for one to end and are then joined in one
+ * statement.
+ */
 const MAX_RUNNING = 3
 /** Keys and log entries in one statement. A single look-up may have more. */
 const MAX_LOOKUP_SIZE = 512
@@ -26,8 +29,9 @@ interface PendingLookup extends Lookup {
 }
 
 /**
- * Joins look-ups of records and of log positions into few statements, because a round trip costs this process and the database more than
- * the data. Each look-up is part of one statement, so of one snapshot, which begins after the look-up was called.
+ * Joins look-ups of records and of log positions into few statements, because a round trip costs this process and the
+ * database more than the data. Each look-up is part of one statement, so of one snapshot, which begins after the
+ * look-up was called.
  */
 export class ReadBatcher {
   readonly #runLookup: (lookup: Lookup) => Promise<LookupResult>
@@ -57,8 +61,8 @@ export class ReadBatcher {
   }
 
   /**
-   * Starts after the current turn of the event loop, so that requests which arrived together are joined, and with them the next look-ups
-   * of callers whose previous ones have just been resolved.
+   * Starts after the current turn of the event loop, so that requests which arrived together are joined, and with them
+   * the next look-ups of callers whose previous ones have just been resolved.
    */
   #startSoon(): void {
     if (this.#isStarting || this.#running.size >= MAX_RUNNING || this.#pending.length === 0) return
@@ -103,5 +107,8 @@ export class ReadBatcher {
 
 const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)]
 
-/** True for an error that does not pass by itself, such as damage to one record: only the look-ups of that record must fail. */
+/**
+ * True for an error that does not pass by itself, such as damage to one record: only the look-ups of that record must
+ * fail.
+ */
 const isSpecificError = (error: unknown): boolean => error instanceof Error && !isTransient(error.cause)

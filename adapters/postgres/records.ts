@@ -29,7 +29,10 @@ const LOG_PAGE_ROWS = 64
 export const connectRecords = async (options: OpenPostgresOptions): Promise<PostgresRecords> =>
   new PostgresRecordStore(await Database.open(options))
 
-/** A RecordStore in PostgreSQL, for any number of processes. The commits that wait in a process form one group: `GroupWriter`. */
+/**
+ * A RecordStore in PostgreSQL, for any number of processes. The commits that wait in a process form one group:
+ * `GroupWriter`.
+ */
 class PostgresRecordStore implements PostgresRecords {
   readonly #database: Database
   readonly #reads: ReadBatcher
@@ -87,7 +90,8 @@ class PostgresRecordStore implements PostgresRecords {
     assertLogRange(from, count)
     const end = Math.min(from + count, Number.MAX_SAFE_INTEGER)
     const pages: Uint8Array[] = []
-    // A page ends at the end of a block and is one snapshot, so it sees the rows of a block either before or after they are joined.
+    // A page ends at the end of a block and is one snapshot, so it sees the rows of a block either before or after they
+    // are joined.
     for (let at = from; at < end;) {
       const start = at - (at % ROW_ENTRIES)
       const pageEnd = Math.min(end, start + LOG_PAGE_ROWS * ROW_ENTRIES)

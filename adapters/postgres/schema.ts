@@ -2,8 +2,8 @@ import type { PoolClient } from 'pg'
 import { RegistryError } from '../../core/errors.ts'
 
 /**
- * The layout of a record store in PostgreSQL. Keys are bytea, so they sort bytewise whatever the locale of the database is. The SQL is
- * plain, so that other engines which speak PostgreSQL's wire protocol accept it.
+ * The layout of a record store in PostgreSQL. Keys are bytea, so they sort bytewise whatever the locale of the database
+ * is. The SQL is plain, so that other engines which speak PostgreSQL's wire protocol accept it.
  *
  * | table          | row                                                                                            |
  * |----------------|------------------------------------------------------------------------------------------------|
@@ -50,8 +50,9 @@ export function assertSchemaName(schema: string): void {
 }
 
 /**
- * Migrates the schema to the newest version, in one transaction that also records each step. Processes that start at the same time wait
- * for each other. A schema that is up to date is only read, so the role then needs no permission to create.
+ * Migrates the schema to the newest version, in one transaction that also records each step. Processes that start at
+ * the same time wait for each other. A schema that is up to date is only read, so the role then needs no permission to
+ * create.
  *
  * Throws `CONFIG_ERROR` if a newer version of this software wrote the schema.
  */

@@ -1,8 +1,8 @@
 import type { QueryConfig } from 'pg'
 
 /**
- * The SQL of a record store. Statements with parameters are named, so that each connection parses them once. Results are rows of arrays,
- * with bytea as Buffers and bigint as text.
+ * The SQL of a record store. Statements with parameters are named, so that each connection parses them once. Results
+ * are rows of arrays, with bytea as Buffers and bigint as text.
  */
 export type Statements = ReturnType<typeof statementsOf>
 
@@ -12,7 +12,10 @@ const named = (name: string, text: string): QueryConfig & { readonly rowMode: 'a
   rowMode: 'array',
 })
 
-/** Returns the statements for a schema. Requires a name that passed `assertSchemaName`, because it becomes part of the SQL. */
+/**
+ * Returns the statements for a schema. Requires a name that passed `assertSchemaName`, because it becomes part of the
+ * SQL.
+ */
 export const statementsOf = (schema: string) => {
   const recordsAt = (parameter: string): string =>
     `select key, value, version from ${schema}.record where key = any(${parameter}::bytea[])`
@@ -20,8 +23,8 @@ export const statementsOf = (schema: string) => {
     `select entry, null::bytea, position from ${schema}.log_position where entry = any(${parameter}::bytea[])`
   return {
     /**
-     * One round trip. Every group takes the lock first, even if it will append nothing. So groups are serial, and under READ COMMITTED
-     * each later statement of the group sees everything that earlier groups have committed.
+     * One round trip. Every group takes the lock first, even if it will append nothing. So groups are serial, and under
+     * READ COMMITTED each later statement of the group sees everything that earlier groups have committed.
      */
     beginGroup: {
       text: `begin isolation level read committed; select last_version, log_size from ${schema}.head where id = 1 for update`,
@@ -59,7 +62,10 @@ export const statementsOf = (schema: string) => {
         )
       update ${schema}.head set last_version = $7, log_size = $8 where id = 1`,
     ),
-    /** Writes appended entries as rows, and the first position of each. `$4` are the entries, packed, from position `$5`. */
+    /**
+     * Writes appended entries as rows, and the first position of each. `$4` are the entries, packed, from position
+     * `$5`.
+     */
     append: named(
       'append',
       `with
@@ -76,8 +82,8 @@ export const statementsOf = (schema: string) => {
     ),
     lastGroup: named('last_group', `select last_group from ${schema}.writer where id = $1`),
     deleteOldWriters: `delete from ${schema}.writer where at < now() - interval '30 days'`,
-    // `now()` is when a statement began. If two begin at the same time, the earlier one may run second and see a window that ends more than
-    // `$2` after its own `now()`: `least` limits that.
+    // `now()` is when a statement began. If two begin at the same time, the earlier one may run second and see a window
+    // that ends more than `$2` after its own `now()`: `least` limits that.
     countRequest: named(
       'count_request',
       `insert into ${schema}.rate as r (sender, requests, ends)

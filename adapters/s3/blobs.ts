@@ -10,9 +10,9 @@ import { Upload } from './upload.ts'
 /**
  * A BlobStore with one object per blob, in one bucket and below one prefix. Open it with `openS3Blobs`.
  *
- * A put holds one part of its body in memory (8 MiB, plus 1 MiB while that is allocated) and sends it before it reads more; a body that
- * fits in one part uses only its own size. A body of more than 10,000 parts needs larger parts, so a put with `maxBytes` beyond 78 GiB
- * holds one ten-thousandth of that. A reader holds what its connection has buffered.
+ * A put holds one part of its body in memory (8 MiB, plus 1 MiB while that is allocated) and sends it before it reads
+ * more; a body that fits in one part uses only its own size. A body of more than 10,000 parts needs larger parts, so a
+ * put with `maxBytes` beyond 78 GiB holds one ten-thousandth of that. A reader holds what its connection has buffered.
  */
 export class S3Blobs implements BlobStore {
   readonly #bucket: BlobBucket
@@ -128,7 +128,10 @@ export class S3Blobs implements BlobStore {
     throw new RegistryError('CORRUPT', `${failed}: the object was replaced by another one`)
   }
 
-  /** Throws the error for an invalid range, which needs the size of the blob. Returns `undefined` if the blob does not exist. */
+  /**
+   * Throws the error for an invalid range, which needs the size of the blob. Returns `undefined` if the blob does not
+   * exist.
+   */
   async #rejectRange(key: string, range: BlobRange, signal: AbortSignal | undefined): Promise<undefined> {
     const object = await this.#bucket.open(key, undefined, signal).catch((error: unknown) => {
       signal?.throwIfAborted()

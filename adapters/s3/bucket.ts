@@ -16,8 +16,8 @@ import { isMissingKey } from './errors.ts'
 import { DEFAULTS, folderOf, type S3Settings } from './settings.ts'
 
 /**
- * Metadata of an object with the id of the put that wrote it: `put` on a blob, `claim` on the empty object that reserves the key of a
- * blob.
+ * Metadata of an object with the id of the put that wrote it: `put` on a blob, `claim` on the empty object that
+ * reserves the key of a blob.
  */
 export type WriteTag = { readonly put: string } | { readonly claim: string }
 
@@ -31,7 +31,10 @@ export interface ObjectInfo {
 }
 
 export interface OpenedObject extends ObjectInfo {
-  /** Size of the whole object, also for a range; `undefined` if the service did not return it, or returned another range. */
+  /**
+   * Size of the whole object, also for a range; `undefined` if the service did not return it, or returned another
+   * range.
+   */
   readonly size: number | undefined
   readonly body: Readable
 }
@@ -70,8 +73,8 @@ export class BlobBucket {
   }
 
   /**
-   * Writes an object with one request. With `mustBeNew` it fails with status 412 if the key exists. Returns the id of the version if the
-   * bucket keeps versions.
+   * Writes an object with one request. With `mustBeNew` it fails with status 412 if the key exists. Returns the id of
+   * the version if the bucket keeps versions.
    */
   async put(
     key: string,
@@ -174,7 +177,10 @@ export class BlobBucket {
     await this.#client.send(new AbortMultipartUploadCommand(this.#locateUpload(upload)))
   }
 
-  /** Lists unfinished uploads that were started before `before`. Only directly below the prefix: deeper keys belong to others. */
+  /**
+   * Lists unfinished uploads that were started before `before`. Only directly below the prefix: deeper keys belong to
+   * others.
+   */
   async *unfinishedUploads(before: Date): AsyncGenerator<StartedUpload> {
     let marker: { KeyMarker?: string; UploadIdMarker?: string } = {}
     for (;;) {
@@ -250,8 +256,8 @@ const infoOf = (response: {
 })
 
 /**
- * Returns the size of the whole object from `bytes FIRST-LAST/SIZE` (RFC 9110 § 14.4), if FIRST-LAST is the requested range, cut at the
- * end of the object.
+ * Returns the size of the whole object from `bytes FIRST-LAST/SIZE` (RFC 9110 § 14.4), if FIRST-LAST is the requested
+ * range, cut at the end of the object.
  */
 function sizeIn(contentRange: string | undefined, { start, end }: BlobRange): number | undefined {
   const [, first, last, size] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(contentRange ?? '') ?? []

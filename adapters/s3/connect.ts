@@ -8,7 +8,10 @@ import { DEFAULTS, type S3Settings } from './settings.ts'
 /** No upload takes this long: its client would have disconnected. */
 const ABANDONED_AFTER_MS = 24 * 3_600_000
 
-/** Probes the bucket, aborts abandoned uploads, and opens the store; see `openS3Blobs`. Requires settings that passed `assertSettings`. */
+/**
+ * Probes the bucket, aborts abandoned uploads, and opens the store; see `openS3Blobs`. Requires settings that passed
+ * `assertSettings`.
+ */
 export async function connectBlobs(settings: S3Settings): Promise<S3Blobs> {
   const bucket = new BlobBucket(settings)
   try {
@@ -36,12 +39,16 @@ async function probe(bucket: BlobBucket, name: string): Promise<{ isConditional:
     return { isConditional, now }
   } finally {
     await bucket.delete(key)
-    // Without the permission to list, reading a missing key fails with 403. Detected here, because later it would look like an outage.
+    // Without the permission to list, reading a missing key fails with 403. Detected here, because later it would look
+    // like an outage.
     ;(await bucket.open(key, undefined))?.body.destroy()
   }
 }
 
-/** Whether a second put to a key is rejected. Some services ignore the condition, others reject every request that has one. */
+/**
+ * Whether a second put to a key is rejected. Some services ignore the condition, others reject every request that has
+ * one.
+ */
 async function supportsConditionalPut(bucket: BlobBucket, name: string, key: string): Promise<boolean> {
   const put = () => bucket.put(key, new Uint8Array(), { put: key }, { mustBeNew: true })
   try {

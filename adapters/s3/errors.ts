@@ -2,8 +2,8 @@ import { S3ServiceException } from '@aws-sdk/client-s3'
 import { isRegistryError, RegistryError, type ErrorCode } from '../../core/errors.ts'
 
 /**
- * Converts errors of the AWS SDK into coded errors. Only name, status, request id and message are kept, because the SDK's error for a
- * rejected signature contains the signed request.
+ * Converts errors of the AWS SDK into coded errors. Only name, status, request id and message are kept, because the
+ * SDK's error for a rejected signature contains the signed request.
  */
 
 /** Returns the HTTP status of the response, or `undefined` if there was no response. */
@@ -14,13 +14,18 @@ export const statusOf = (error: unknown): number | undefined =>
 export const isMissingKey = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'NoSuchKey' || error.name === 'NotFound')
 
-/** True if an `If-None-Match` condition failed (412), or another request for the same key was in progress (409, to be retried). */
+/**
+ * True if an `If-None-Match` condition failed (412), or another request for the same key was in progress (409, to be
+ * retried).
+ */
 export const isFailedCondition = (error: unknown): boolean => [409, 412].includes(statusOf(error) ?? 0)
 
 /** True if the service does not implement the request, as some do not implement conditional writes. */
 export const isNotImplemented = (error: unknown): boolean => statusOf(error) === 501
 
-/** Whether the request may have been applied although it failed: there was no response, or the service was in trouble. */
+/**
+ * Whether the request may have been applied although it failed: there was no response, or the service was in trouble.
+ */
 export function mayBeApplied(error: unknown): boolean {
   const status = statusOf(error)
   return status === undefined || status >= 500 || status === 409 || status === 412
@@ -51,7 +56,10 @@ export const toRegistryError = (cause: unknown, failed: string): RegistryError =
 
 const NETWORK_CODES = /^(?:E[A-Z]+|UND_ERR_.*|ERR_(?:SOCKET|STREAM|TLS)_.*)$/
 
-/** As `toRegistryError`, but `CONFIG_ERROR` for what does not pass by itself: a missing bucket, missing permissions or credentials. */
+/**
+ * As `toRegistryError`, but `CONFIG_ERROR` for what does not pass by itself: a missing bucket, missing permissions or
+ * credentials.
+ */
 export function toStartError(cause: unknown, failed: string): RegistryError {
   if (isRegistryError(cause) || !(cause instanceof Error)) return toRegistryError(cause, failed)
   const status = statusOf(cause)

@@ -18,9 +18,9 @@ export interface BodySource {
 }
 
 /**
- * Streams a range of an object on demand. If the connection breaks, or is closed because its reader is slow, it is reopened at the same
- * position, because an object never changes. Iterate it once, one `next` at a time. It closes its connection at the end, at an error, by
- * `return`, and if the signal aborts.
+ * Streams a range of an object on demand. If the connection breaks, or is closed because its reader is slow, it is
+ * reopened at the same position, because an object never changes. Iterate it once, one `next` at a time. It closes its
+ * connection at the end, at an error, by `return`, and if the signal aborts.
  */
 export class ObjectBody implements AsyncIterableIterator<Uint8Array> {
   readonly #source: BodySource

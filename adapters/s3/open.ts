@@ -5,13 +5,15 @@ import { assertSettings, type S3Settings } from './settings.ts'
 /**
  * Opens a blob store in an existing bucket. Needs the package `@aws-sdk/client-s3` (`npm install @aws-sdk/client-s3`).
  *
- * It first tries every operation that the registry needs (write, conditional write, read, delete, list uploads), so that a wrong setup
- * is detected at the start, and aborts unfinished uploads below the prefix that are older than a day.
+ * It first tries every operation that the registry needs (write, conditional write, read, delete, list uploads), so
+ * that a wrong setup is detected at the start, and aborts unfinished uploads below the prefix that are older than a
+ * day.
  *
  * @param settings at least the name of the bucket; see `S3Settings`
  * @returns the opened store; close it with `close()`
- * @throws RegistryError `CONFIG_ERROR` if the package is not installed, a setting is invalid, or the bucket cannot be used as it is
- *   configured (it does not exist, access is denied, it keeps versions); `UNAVAILABLE` if the service cannot be reached
+ * @throws RegistryError `CONFIG_ERROR` if the package is not installed, a setting is invalid, or the bucket cannot be
+ *   used as it is configured (it does not exist, access is denied, it keeps versions); `UNAVAILABLE` if the service
+ *   cannot be reached
  * @example
  * ```ts
  * import { openS3Blobs } from 'evidence-registry/adapters/s3'

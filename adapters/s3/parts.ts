@@ -13,9 +13,10 @@ export function partBytesFor(maxBytes: number, partBytes: number): number {
 }
 
 /**
- * Splits a body into parts of exactly `partBytes`; only the last may be smaller. A body that fits in one part yields one part, which may
- * be empty; later parts are never empty. Reads a chunk only when the previous one is in a part, and reads nothing while a part is in use.
- * Copies the chunks, because their producer may reuse its buffer and a part may be sent twice.
+ * Splits a body into parts of exactly `partBytes`; only the last may be smaller. A body that fits in one part yields
+ * one part, which may be empty; later parts are never empty. Reads a chunk only when the previous one is in a part, and
+ * reads nothing while a part is in use. Copies the chunks, because their producer may reuse its buffer and a part may
+ * be sent twice.
  */
 export async function* partsOf(body: AsyncIterable<Uint8Array>, partBytes: number): AsyncGenerator<Part> {
   let buffer = Buffer.alloc(0)
@@ -36,7 +37,9 @@ export async function* partsOf(body: AsyncIterable<Uint8Array>, partBytes: numbe
   yield { bytes: buffer.subarray(0, filled), isLast: true }
 }
 
-/** Grows in three sizes. Few files fill a part, so a small file uses little memory, and a large one is copied rarely. */
+/**
+ * Grows in three sizes. Few files fill a part, so a small file uses little memory, and a large one is copied rarely.
+ */
 function growBuffer(bytes: Uint8Array, needed: number, partBytes: number): Buffer<ArrayBuffer> {
   const size = [64 * 1024, 1024 * 1024].find((step) => step >= needed) ?? partBytes
   const buffer = Buffer.allocUnsafeSlow(Math.min(size, partBytes))

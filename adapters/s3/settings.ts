@@ -1,6 +1,9 @@
 import { RegistryError } from '../../core/errors.ts'
 
-/** `AES256`: keys of the storage service (SSE-S3). `aws:kms`: a key of AWS KMS (SSE-KMS); without `keyId`, the default key of the account. */
+/**
+ * `AES256`: keys of the storage service (SSE-S3). `aws:kms`: a key of AWS KMS (SSE-KMS); without `keyId`, the default
+ * key of the account.
+ */
 export type Encryption = { readonly algorithm: 'AES256' } | { readonly algorithm: 'aws:kms'; readonly keyId?: string }
 
 /** When the SDK adds its own checksums. `WHEN_SUPPORTED` is Amazon's default, which other services may not accept. */
@@ -13,7 +16,9 @@ export interface Credentials {
   readonly sessionToken?: string
 }
 
-/** Settings of `openS3Blobs`. The AWS SDK finds missing ones as usual: in the environment, the profile or the instance. */
+/**
+ * Settings of `openS3Blobs`. The AWS SDK finds missing ones as usual: in the environment, the profile or the instance.
+ */
 export interface S3Settings {
   /** Name of an existing bucket without versioning, or ARN of an access point. */
   readonly bucket: string
@@ -33,8 +38,8 @@ export interface S3Settings {
   /** Default: `WHEN_REQUIRED`. */
   readonly checksums?: Checksums
   /**
-   * Size of the parts of a multipart upload in bytes, 5 MiB to 5 GiB. Default: 8 MiB. A put holds one part in memory; bodies of more than
-   * 10,000 parts use larger ones.
+   * Size of the parts of a multipart upload in bytes, 5 MiB to 5 GiB. Default: 8 MiB. A put holds one part in memory;
+   * bodies of more than 10,000 parts use larger ones.
    */
   readonly partBytes?: number
   /** A connection without traffic is closed after this time, in ms. Default: 20,000. */

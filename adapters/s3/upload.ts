@@ -15,11 +15,12 @@ export interface UploadOptions {
 const MAX_TRIES = 3
 
 /**
- * One put: a body of one part is one request, a larger one a multipart upload. Everything it writes has the id of this put in its
- * metadata, so that a write whose response was lost can be told from the write of another put.
+ * One put: a body of one part is one request, a larger one a multipart upload. Everything it writes has the id of this
+ * put in its metadata, so that a write whose response was lost can be told from the write of another put.
  *
- * Conditions work on single puts only: services ignore them on CompleteMultipartUpload (Ceph 16 overwrites the object). So a large body
- * first claims its key with an empty object, which readers treat as missing, and then completes the upload over it.
+ * Conditions work on single puts only: services ignore them on CompleteMultipartUpload (Ceph 16 overwrites the object).
+ * So a large body first claims its key with an empty object, which readers treat as missing, and then completes the
+ * upload over it.
  */
 export class Upload {
   readonly #bucket: BlobBucket
@@ -33,7 +34,10 @@ export class Upload {
     this.#options = options
   }
 
-  /** Writes the body. When it returns, the blob is durable and complete. If it throws, no blob is visible, unless the service is unreachable. */
+  /**
+   * Writes the body. When it returns, the blob is durable and complete. If it throws, no blob is visible, unless the
+   * service is unreachable.
+   */
   async write(body: AsyncIterable<Uint8Array>): Promise<void> {
     const { partBytes, signal } = this.#options
     const etags: string[] = []
@@ -55,7 +59,10 @@ export class Upload {
     }
   }
 
-  /** Runs `write` without the signal, because an aborted request may still be applied. If the signal aborts meanwhile, deletes the object. */
+  /**
+   * Runs `write` without the signal, because an aborted request may still be applied. If the signal aborts meanwhile,
+   * deletes the object.
+   */
   async #publish(write: () => Promise<void>): Promise<void> {
     const { signal } = this.#options
     signal?.throwIfAborted()
@@ -76,7 +83,8 @@ export class Upload {
     try {
       await this.#bucket.completeUpload(upload, etags)
     } catch (error) {
-      // Checked after any error: if the SDK repeats a completion that was applied, the service reports that the upload does not exist.
+      // Checked after any error: if the SDK repeats a completion that was applied, the service reports that the upload
+      // does not exist.
       if ((await this.#currentObject())?.put === this.#id) return
       // Aborted first, so that a late completion cannot be applied; then it is safe to delete the claim.
       await this.#bucket.abortUpload(upload).catch(() => undefined)
@@ -85,7 +93,9 @@ export class Upload {
     }
   }
 
-  /** Writes an object under a key that must be free. If the response does not tell, finds out whether it was written. */
+  /**
+   * Writes an object under a key that must be free. If the response does not tell, finds out whether it was written.
+   */
   async #putNew(bytes: Uint8Array, tag: WriteTag): Promise<void> {
     const { isConditional } = this.#options
     if (!isConditional && (await this.#bucket.head(this.#key)) !== undefined) throw blobExists(this.#key)

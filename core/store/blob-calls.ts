@@ -4,7 +4,9 @@ import type { BlobDigest, BlobRange, PutOptions } from '../ports.ts'
 
 /** What every BlobStore has in common: which keys and ranges are valid, and the size and hash of a body. */
 
-/** Throws a TypeError for an invalid blob key. A key is 1 to 128 of `A-Z a-z 0-9 _ -`, so it is a plain path segment. */
+/**
+ * Throws a TypeError for an invalid blob key. A key is 1 to 128 of `A-Z a-z 0-9 _ -`, so it is a plain path segment.
+ */
 export function assertBlobKey(key: string): void {
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(key))
     throw new TypeError(`A blob key must be 1 to 128 of A-Z a-z 0-9 _ -, got ${JSON.stringify(key)}`)
@@ -53,9 +55,9 @@ export class BlobCalls {
 }
 
 /**
- * Wraps the body of a put: passes its chunks on when they are requested (only the first is requested at once), and counts and hashes
- * them. Throws at the first byte beyond `maxBytes`, and if the signal aborts, even if the body never yields its next chunk.
- * Iterate it once, then call `digest`. Always call `release` at the end.
+ * Wraps the body of a put: passes its chunks on when they are requested (only the first is requested at once), and
+ * counts and hashes them. Throws at the first byte beyond `maxBytes`, and if the signal aborts, even if the body never
+ * yields its next chunk. Iterate it once, then call `digest`. Always call `release` at the end.
  */
 export class HashingBody implements AsyncIterable<Uint8Array> {
   readonly #options: PutOptions
@@ -104,7 +106,10 @@ export class HashingBody implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Returns the next chunk, or rejects with the reason of the abort, whichever comes first. Leaves no listener on the signal. */
+  /**
+   * Returns the next chunk, or rejects with the reason of the abort, whichever comes first. Leaves no listener on the
+   * signal.
+   */
   async #next(): Promise<IteratorResult<Uint8Array>> {
     const { signal } = this.#options
     signal?.throwIfAborted()

@@ -4,8 +4,9 @@ import { RegistryError } from '../errors.ts'
 import type { Add, Commit, CommitResult, Entry, Key, Version } from '../ports.ts'
 
 /**
- * Decides a group of waiting commits over one snapshot, one after the other: a later commit sees the changes of the earlier ones.
- * It is pure, so all record stores decide in the same way. A store only reads the snapshot and writes the net result atomically.
+ * Decides a group of waiting commits over one snapshot, one after the other: a later commit sees the changes of the
+ * earlier ones. It is pure, so all record stores decide in the same way. A store only reads the snapshot and writes the
+ * net result atomically.
  */
 
 /** Size of a log entry in bytes. */
@@ -24,9 +25,14 @@ export interface GroupSnapshot {
   readonly lastVersion: number
 }
 
-/** The result of a group. If no commit changes anything, `lastVersion` equals that of the snapshot and there is nothing to write. */
+/**
+ * The result of a group. If no commit changes anything, `lastVersion` equals that of the snapshot and there is nothing
+ * to write.
+ */
 export interface GroupPlan {
-  /** One per commit, in order. An error concerns that commit only, which has changed nothing: reject the commit with it. */
+  /**
+   * One per commit, in order. An error concerns that commit only, which has changed nothing: reject the commit with it.
+   */
   readonly outcomes: readonly (CommitResult | RegistryError)[]
   /** The net changes. Each key occurs at most once, in `puts` or in `deletes`. */
   readonly puts: readonly Entry[]
@@ -38,8 +44,8 @@ export interface GroupPlan {
 }
 
 /**
- * Returns the version with this number. Numbers increase by one with each commit that changes something, across all keys, and are never
- * used again.
+ * Returns the version with this number. Numbers increase by one with each commit that changes something, across all
+ * keys, and are never used again.
  */
 export const versionOf = (number: number): Version => String(number) as Version
 
@@ -59,9 +65,9 @@ const changes = (commit: Commit): boolean =>
   (commit.writes?.length ?? 0) + (commit.adds?.length ?? 0) + (commit.append?.length ?? 0) > 0
 
 /**
- * Throws a TypeError or RangeError for an invalid commit: a key that is not 1 to 2,048 characters of printable ASCII, a key that occurs
- * twice among writes and adds, a delta that is not a safe integer, an append that is not n × 32 bytes. These are errors in the calling
- * program, so they have no code of the registry.
+ * Throws a TypeError or RangeError for an invalid commit: a key that is not 1 to 2,048 characters of printable ASCII, a
+ * key that occurs twice among writes and adds, a delta that is not a safe integer, an append that is not n × 32 bytes.
+ * These are errors in the calling program, so they have no code of the registry.
  */
 export function assertCommit(commit: Commit): void {
   const changed = new Set<Key>()

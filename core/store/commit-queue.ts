@@ -4,7 +4,10 @@ import type { Commit, CommitResult } from '../ports.ts'
 
 /** Commits in one group, which bounds the memory of one write. The others wait for the next group. */
 const MAX_GROUP = 1024
-/** With this many commits a group starts before the turn of the event loop ends; the rest of the turn forms the next group meanwhile. */
+/**
+ * With this many commits a group starts before the turn of the event loop ends; the rest of the turn forms the next
+ * group meanwhile.
+ */
 const EARLY_GROUP = 128
 
 interface PendingCommit {
@@ -14,8 +17,9 @@ interface PendingCommit {
 }
 
 /**
- * Joins the commits of a record store in groups, so that many commits share one sync: the commits that wait while a group is written form
- * the next group. Groups are written one after the other, and a commit resolves when its group is written.
+ * Joins the commits of a record store in groups, so that many commits share one sync: the commits that wait while a
+ * group is written form the next group. Groups are written one after the other, and a commit resolves when its group is
+ * written.
  */
 export class CommitQueue {
   readonly #writeGroup: (commits: readonly Commit[]) => Promise<Pick<GroupPlan, 'outcomes'>>
@@ -23,7 +27,9 @@ export class CommitQueue {
   #draining: Promise<void> | undefined
   #begin: () => void = () => undefined
 
-  /** `writeGroup` resolves when the group is durable. If it throws, every commit of the group rejects with that error. */
+  /**
+   * `writeGroup` resolves when the group is durable. If it throws, every commit of the group rejects with that error.
+   */
   constructor(writeGroup: (commits: readonly Commit[]) => Promise<Pick<GroupPlan, 'outcomes'>>) {
     this.#writeGroup = writeGroup
   }
@@ -42,7 +48,8 @@ export class CommitQueue {
   }
 
   async #drain(): Promise<void> {
-    // Callers of the same turn join one group, including those that the last group resolved and that await something else first.
+    // Callers of the same turn join one group, including those that the last group resolved and that await something
+    // else first.
     await new Promise<void>((resolve) => {
       this.#begin = resolve
       setImmediate(resolve)

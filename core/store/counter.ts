@@ -15,7 +15,9 @@ export function decodeCounter(bytes: Uint8Array): bigint {
   return new DataView(bytes.buffer, bytes.byteOffset).getBigInt64(0)
 }
 
-/** Returns the value of a counter's entry as a number, 0 without an entry. Throws a RangeError beyond the safe integers. */
+/**
+ * Returns the value of a counter's entry as a number, 0 without an entry. Throws a RangeError beyond the safe integers.
+ */
 export function countOf(entry: { readonly value: Uint8Array } | undefined): number {
   if (entry === undefined) return 0
   const count = Number(decodeCounter(entry.value))

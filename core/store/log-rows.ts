@@ -29,9 +29,9 @@ export interface RowChanges {
 }
 
 /**
- * Appends entries to a log of `size`. Entries that do not fill the last block become one row. Entries that fill it are joined with the
- * rows of the block: the full row overwrites the first of them, and the others are deleted. (229 µs; rewriting the tail with each append
- * takes 393.) Requires that `tail` holds the last `size % 256` entries.
+ * Appends entries to a log of `size`. Entries that do not fill the last block become one row. Entries that fill it are
+ * joined with the rows of the block: the full row overwrites the first of them, and the others are deleted. (229 µs;
+ * rewriting the tail with each append takes 393.) Requires that `tail` holds the last `size % 256` entries.
  */
 export function appendRows(tail: LogTail, size: number, appended: Uint8Array): RowChanges {
   const puts: LogRow[] = []

@@ -43,7 +43,9 @@ export function createBarrier(count: number): () => Promise<void> {
   }
 }
 
-/** A body that ends only when the bodies of all racing puts do, so that each put has written before another one wins. */
+/**
+ * A body that ends only when the bodies of all racing puts do, so that each put has written before another one wins.
+ */
 export async function* afterBarrier(arrive: () => Promise<void>, bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
   await arrive()

@@ -40,8 +40,8 @@ const MIB = 1024 * KIB
 const AMPLE = { maxBytes: 64 * MIB }
 
 /**
- * Tests with node:test everything that the port `BlobStore` promises. Run `durableBlobStoreContract` as well for a store that keeps its
- * content when it is closed.
+ * Tests with node:test everything that the port `BlobStore` promises. Run `durableBlobStoreContract` as well for a
+ * store that keeps its content when it is closed.
  *
  * @param name name of the adapter, for the output
  * @param open opens a new, empty store; it is called once per test

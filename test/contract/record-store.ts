@@ -10,7 +10,9 @@ export interface OpenedRecordStore {
   readonly store: RecordStore
   /** A second store over the same data, if the adapter supports that: races then use both. The suite closes it. */
   readonly peer?: RecordStore
-  /** Opens the same data again, after the suite has closed `store` and `peer`. Required unless the store is volatile. */
+  /**
+   * Opens the same data again, after the suite has closed `store` and `peer`. Required unless the store is volatile.
+   */
   readonly reopen?: () => Promise<OpenedRecordStore>
 }
 
@@ -51,7 +53,8 @@ async function commitOk(store: RecordStore, commit: Commit): Promise<{ version: 
 }
 
 /**
- * Tests with node:test everything that the port `RecordStore` promises. Most tests share one store and use keys of their own.
+ * Tests with node:test everything that the port `RecordStore` promises. Most tests share one store and use keys of
+ * their own.
  *
  * @param name name of the adapter, for the output
  * @param open opens a new, empty store; it is called more than once, and the suite closes what it opens

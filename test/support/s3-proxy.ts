@@ -37,7 +37,10 @@ interface PlannedFault {
   left: number
 }
 
-/** An HTTP proxy for a real service. It forwards every request unchanged, except those for which a test has planned a fault. */
+/**
+ * An HTTP proxy for a real service. It forwards every request unchanged, except those for which a test has planned a
+ * fault.
+ */
 export class FaultyS3Proxy {
   readonly port: number
   /** `METHOD /path?query` of each request that arrived. */

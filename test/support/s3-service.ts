@@ -8,7 +8,9 @@ import { FaultyS3Proxy } from './s3-proxy.ts'
 
 export const BUCKET = 'evidence'
 
-/** A real S3 with one bucket, a proxy that injects faults, and a client that inspects the bucket without the adapter. */
+/**
+ * A real S3 with one bucket, a proxy that injects faults, and a client that inspects the bucket without the adapter.
+ */
 export class Service {
   readonly ceph: Ceph
   readonly proxy: FaultyS3Proxy
@@ -74,8 +76,8 @@ export class Service {
 }
 
 /**
- * Defines tests that need a real S3. Without Ceph they are skipped with a line that says what to install. If `CI` is set they fail
- * instead, because there a test must not pass without running.
+ * Defines tests that need a real S3. Without Ceph they are skipped with a line that says what to install. If `CI` is
+ * set they fail instead, because there a test must not pass without running.
  */
 export function withService(name: string, tests: (service: () => Service) => void): void {
   const missing = cephIsMissing()

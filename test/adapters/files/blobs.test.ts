@@ -51,7 +51,8 @@ describe('local blobs on disk', () => {
     }
     const [write, syncFolder] = ['open write sync close', 'open sync close']
     const put = (key: string) => () => store.put(key, inChunks(BYTES, BYTES.length), AMPLE)
-    // The new folder is synced twice: when it is created, and in case another store has created it and not synced it yet.
+    // The new folder is synced twice: when it is created, and in case another store has created it and not synced it
+    // yet.
     assert.equal(await callsOf(put('k')), `stat ${write} mkdir ${syncFolder} ${syncFolder} link ${syncFolder} unlink`)
     await store.delete('k')
     assert.equal(await callsOf(put('k')), `stat ${write} link ${syncFolder} unlink`)

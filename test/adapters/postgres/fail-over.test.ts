@@ -80,7 +80,8 @@ describe('with a synchronous standby', { skip }, () => {
     const waitingPids = async () => (await primary.query(waiting)).map(({ pid }) => pid)
     await until(async () => (await waitingPids()).length > 0, DEADLINE_MS)
     const [cancelledPid] = await waitingPids()
-    // The server now responds COMMIT with a warning, and the store looks for the outcome, which waits for the standby as well.
+    // The server now responds COMMIT with a warning, and the store looks for the outcome, which waits for the standby
+    // as well.
     await primary.query('select pg_cancel_backend($1)', [cancelledPid])
     await until(async () => (await waitingPids()).some((pid) => pid !== cancelledPid), DEADLINE_MS)
     assert.equal(isAcknowledged, false)

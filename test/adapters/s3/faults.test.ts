@@ -20,7 +20,10 @@ const SHORT_IDLE_MS = 2_000
 const FAILURES: Fault[] = ['refuse', 'lose', { status: 503 }, { status: 500 }]
 
 withService('S3 blobs on Ceph, when requests fail', (service) => {
-  /** Runs a test with a store behind the proxy. Afterwards the bucket must hold exactly these blobs and no unfinished upload. */
+  /**
+   * Runs a test with a store behind the proxy. Afterwards the bucket must hold exactly these blobs and no unfinished
+   * upload.
+   */
   const withStore = async (
     run: (store: BlobStore) => Promise<unknown>,
     expected: Readonly<Record<string, Uint8Array>>,
