@@ -1,40 +1,40 @@
 import { RegistryError } from '../errors.ts'
 import type { RecordStore } from '../ports.ts'
+import type { StoredTiles } from './stored-tiles.ts'
 import { HASH_BYTES } from './tree/hasher.ts'
 import { proofSpans, type ProofSpan } from './tree/proof-span.ts'
 import { nodesOfRange, rangeHash, type LeafRange } from './tree/range.ts'
 import { TILE_WIDTH } from './tree/tile.ts'
-import type { StoredTiles } from './stored-tiles.ts'
 
-/** Leaves of one tile whose inclusion proofs have one length and one upper part. */
+/** Consecutive leaves of one tile whose inclusion proofs have the same length and the same upper part. */
 export interface ProofBlock {
-  /** Their places in the log: `first` to `end` (exclusive). */
+  /** Their positions in the log: `first` to `end` (exclusive). */
   readonly first: number
   readonly end: number
-  /** Their entries, packed (32 bytes each); left out where they were not asked for. */
+  /** Their entries, packed (32 bytes each), if they were requested. */
   readonly entries?: Uint8Array
-  /** The stored tile (core/log/tree/tile.ts) that holds the lower part: their siblings in its rows 0 to `levels` - 1. */
+  /** The stored tile (core/log/tree/tile.ts) with the lower part of each proof: the siblings in its rows 0 to `levels` - 1. */
   readonly tile: Uint8Array
   readonly levels: number
-  /** The upper part, the same for all of them: packed hashes, bottom to top. */
+  /** The upper part, which is the same for all of them: packed hashes, from bottom to top. */
   readonly above: Uint8Array
 }
 
 export interface ProofRange {
-  /** Leaves `from` to `to` (exclusive), of the tree of `treeSize`. */
+  /** Leaves `from` to `to` (exclusive) of the tree of `treeSize`. */
   readonly from: number
   readonly to: number
   readonly treeSize: number
-  /** The leaves' entries are wanted too. */
+  /** Whether the blocks contain the entries. */
   readonly withEntries: boolean
 }
 
 /** Tiles that are read together: 256 KiB. */
-const TILES_A_READ = 16
+const TILES_PER_READ = 16
 
 /**
- * Everything that the range's inclusion proofs are made of, some blocks at a time; the next ones are read meanwhile. Throws `CORRUPT`
- * where a tile or an entry is missing. Once it has ended, it reads no more.
+ * Yields everything that the inclusion proofs of a range consist of, several blocks at a time, and reads the next blocks
+ * meanwhile. After the generator has ended, nothing is read any more. Throws `CORRUPT` if a tile or an entry is missing.
  */
 export async function* readProofBlocks(
   records: RecordStore,
@@ -44,9 +44,12 @@ export async function* readProofBlocks(
   const reader = new BlockReader(records, stored, range)
   let next = reader.read(range.from)
   try {
-    for (let blocks: readonly ProofBlock[]; (blocks = await next).length > 0;) {
-      next = reader.read((blocks.at(-1) as ProofBlock).end)
-      // It is awaited in its turn.
+    for (;;) {
+      const blocks = await next
+      const last = blocks.at(-1)
+      if (last === undefined) return
+      next = reader.read(last.end)
+      // Handled later, when `next` is awaited. Without this, an error would count as unhandled until then.
       next.catch(() => {})
       yield blocks
     }
@@ -59,24 +62,27 @@ class BlockReader {
   readonly #records: RecordStore
   readonly #stored: StoredTiles
   readonly #range: ProofRange
-  readonly #upper: UpperItems
+  readonly #upper: UpperHashes
 
   constructor(records: RecordStore, stored: StoredTiles, range: ProofRange) {
     this.#records = records
     this.#stored = stored
     this.#range = range
-    this.#upper = new UpperItems(stored)
+    this.#upper = new UpperHashes(stored)
   }
 
-  /** The blocks from one leaf to the end of those tiles; none at the end of the range. One read at a time. */
+  /**
+   * The blocks from leaf `first` to the end of the tiles that are read together; none at the end of the range. Must not be
+   * called again before it has finished.
+   */
   async read(first: number): Promise<readonly ProofBlock[]> {
     const { to, treeSize, withEntries } = this.#range
     if (first >= to) return []
     const firstTile = Math.floor(first / TILE_WIDTH)
-    const end = Math.min(to, (firstTile + TILES_A_READ) * TILE_WIDTH)
+    const end = Math.min(to, (firstTile + TILES_PER_READ) * TILE_WIDTH)
     const [tiles, entries] = await Promise.all([
       this.#stored.range(0, firstTile, Math.ceil(end / TILE_WIDTH) - firstTile),
-      withEntries ? this.#entries(first, end) : undefined,
+      withEntries ? this.#readEntries(first, end) : undefined,
     ])
     const spans = [...proofSpans(first, end, treeSize)]
     const above = await this.#upper.of(spans)
@@ -90,16 +96,16 @@ class BlockReader {
     }))
   }
 
-  async #entries(first: number, end: number): Promise<Uint8Array> {
+  async #readEntries(first: number, end: number): Promise<Uint8Array> {
     const entries = await this.#records.readLog(first, end - first)
     if (entries.length !== (end - first) * HASH_BYTES)
-      throw new RegistryError('CORRUPT', `The log ends before ${end}: restore the store from a backup`)
+      throw new RegistryError('CORRUPT', `The log ends before entry ${end}: restore the store from a backup`)
     return entries
   }
 }
 
-/** The hashes above each span, packed; those that the span before it also had are not made again. */
-class UpperItems {
+/** Computes the packed hashes above each span. Hashes that are the same as for the previous span are copied from it. */
+class UpperHashes {
   readonly #stored: StoredTiles
   #ranges: readonly LeafRange[] = []
   #packed = new Uint8Array()
@@ -109,24 +115,27 @@ class UpperItems {
   }
 
   async of(spans: readonly ProofSpan[]): Promise<readonly Uint8Array[]> {
-    const unknown = spans.map(({ above }, i) => above.slice(0, newItems(above, spans[i - 1]?.above ?? this.#ranges)))
-    const source = await this.#stored.nodes(unknown.flat().flatMap(nodesOfRange))
+    const changed = spans.map(({ above }, i) =>
+      above.slice(0, countChanged(above, spans[i - 1]?.above ?? this.#ranges)),
+    )
+    const source = await this.#stored.nodes(changed.flat().flatMap(nodesOfRange))
     this.#ranges = spans.at(-1)?.above ?? []
-    return unknown.map((lower, i) => {
-      const shared = (spans[i] as ProofSpan).above.length - lower.length
-      const packed = new Uint8Array((lower.length + shared) * HASH_BYTES)
+    return spans.map(({ above }, i) => {
+      const lower = changed[i] ?? []
+      const sharedBytes = (above.length - lower.length) * HASH_BYTES
+      const packed = new Uint8Array(above.length * HASH_BYTES)
       for (const [item, range] of lower.entries()) packed.set(rangeHash(range, source), item * HASH_BYTES)
-      packed.set(this.#packed.subarray(this.#packed.length - shared * HASH_BYTES), lower.length * HASH_BYTES)
+      packed.set(this.#packed.subarray(this.#packed.length - sharedBytes), lower.length * HASH_BYTES)
       return (this.#packed = packed)
     })
   }
 }
 
-/** How many of these items, from the bottom, are not those of a leaf before it: further up, where both paths meet, all are the same. */
-function newItems(above: readonly LeafRange[], before: readonly LeafRange[]): number {
+/** How many items from the bottom differ from the previous span. Where the paths have met, all items above are the same. */
+function countChanged(above: readonly LeafRange[], previous: readonly LeafRange[]): number {
   let items = above.length
-  let other = before.length
-  while (items > 0 && other > 0 && isSame(above[items - 1], before[other - 1])) {
+  let other = previous.length
+  while (items > 0 && other > 0 && isSame(above[items - 1], previous[other - 1])) {
     items--
     other--
   }
