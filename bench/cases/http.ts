@@ -13,11 +13,12 @@ const BARE_KOA = 'bare Koa route'
 const LIVEZ = '/livez, which reads no record'
 
 /**
- * The compiled server over HTTP with 64 connections, as a process of its own with its log, metrics, ledger and time-stamp
- * authority.
+ * The compiled server over HTTP with 64 connections, as a process of its own with its log, metrics, ledger and
+ * timestamp authority.
  *
- * Compared with a bare Koa route that returns the same JSON, and with `/livez`, which has all that surrounds a route but
- * reads nothing. Fair because all are measured in turns with the same client (autocannon), and nothing caches responses.
+ * Compared with a bare Koa route that returns the same JSON, and with `/livez`, which has all that surrounds a route
+ * but reads nothing. Fair because all are measured in turns with the same client (autocannon), and nothing caches
+ * responses.
  */
 export const http: BenchCase = {
   name: 'http',

@@ -39,9 +39,9 @@ const BARE_LOOPS: readonly { readonly variant: BareVariant; readonly column: str
 /**
  * Creating evidences with the embedded library: one, 16 and 256 in flight, and in batches of 1,000.
  *
- * Compared with bare loops over the same LevelDB settings that do the same reads, hashes, writes and syncs, recorded from
- * real creates. Fair because the loops use the same optimizations, run in turns with the creates, and group their
- * commits like the library does.
+ * Compared with bare loops over LevelDB that do the same reads, hashes, writes and syncs, recorded from real creates.
+ * Fair because the loops use the same optimizations, run in turns with the creates, and write one synced batch for as
+ * many creates as are in flight.
  */
 export const ingest: BenchCase = {
   name: 'ingest',

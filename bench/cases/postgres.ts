@@ -33,8 +33,8 @@ interface Sizes {
 /**
  * The same registry on LevelDB and on PostgreSQL: creates, reads, the log and sealing.
  *
- * Fair because both stores sync every commit to the same disk (below TMPDIR) and run the same operations, one store after
- * the other. PostgreSQL runs on this machine, so there is no network between them.
+ * Fair because both stores sync every commit to the same disk (below TMPDIR) and run the same operations, one store
+ * after the other. PostgreSQL runs on this machine, so there is no network between them.
  */
 export const postgres: BenchCase = {
   name: 'postgres',

@@ -1,7 +1,8 @@
 /*
- * H(01 || left || right) of RFC 6962 in C, with as many nodes side by side as a vector of BYTES bytes holds (-DBYTES=16, 32 or 64).
- * This is what one thread of this processor can do without its SHA instructions. bench/cases/limit.ts compares it with the WebAssembly
- * kernel, whose vectors have 16 bytes. `native-nodes COUNT` prints the median ns for each node and the last hash in hex.
+ * H(01 || left || right) of RFC 6962 in C, with as many nodes side by side as a vector of BYTES bytes holds (-DBYTES=16,
+ * 32 or 64). This is what one thread of this processor can do without its SHA instructions. bench/cases/limit.ts
+ * compares it with the WebAssembly kernel, whose vectors have 16 bytes. `native-nodes COUNT` prints the median ns for
+ * each node and the last hash in hex.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -78,11 +79,11 @@ int main(int argc, char **argv) {
   /* native-nodes.ts makes the same sequence to check the last hash. */
   for (long i = 0; i <= 64 * count; i++) children[i] = (uint8_t)((i * 7 + (i >> 8)) & 0xff);
   for (int round = 0; round < ROUNDS; round++) {
-    struct timespec begun, ended;
-    clock_gettime(CLOCK_MONOTONIC, &begun);
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
     for (long i = 0; i < count; i += LANES) hash_nodes(children + 1 + 64 * i, out + 32 * i);
-    clock_gettime(CLOCK_MONOTONIC, &ended);
-    nanos[round] = ((ended.tv_sec - begun.tv_sec) * 1e9 + (ended.tv_nsec - begun.tv_nsec)) / count;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    nanos[round] = ((end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec)) / count;
   }
   qsort(nanos, ROUNDS, sizeof(double), compare_doubles);
   printf("%.1f ", nanos[ROUNDS / 2]);

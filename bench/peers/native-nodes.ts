@@ -14,7 +14,9 @@ const WIDTHS = [
   { bytes: 64, flag: 'avx512f' },
 ] as const
 
-/** Hashes nodes in C on one thread, with vectors as wide as the WebAssembly kernel's (16 bytes) and wider. Needs `cc`. */
+/**
+ * Hashes nodes in C on one thread, with vectors as wide as the WebAssembly kernel's (16 bytes) and wider. Needs `cc`.
+ */
 export async function measureNativeNodes(count: number, progress: (text: string) => void): Promise<readonly Row[]> {
   if (spawnSync('cc', ['--version']).status !== 0) {
     progress('SKIPPED: native code, because there is no C compiler (apt-get install gcc libc6-dev)')

@@ -13,9 +13,9 @@ import { createHash, hash as oneShot } from 'node:crypto'
 import { countEntries, HASH_BYTES, splitEntries, type TreeBuilder } from '../workload/tree-builder.ts'
 
 /**
- * Merkle trees from npm, each used as its documentation shows. Packages that accept a hash function get node:crypto with
- * the prefixes of RFC 6962. With those, at powers of two, all but two (`difference`) build the same tree as this library,
- * so the roots are compared.
+ * Merkle trees from npm, each used as its documentation shows. Packages that accept a hash function get node:crypto
+ * with the prefixes of RFC 6962. With those, at powers of two, all but two (`difference`) build the same tree as this
+ * library, so the roots are compared.
  */
 
 const LEAF = Buffer.of(0)
@@ -24,7 +24,10 @@ const sha256 = (...parts: readonly Uint8Array[]): Buffer => oneShot('sha256', Bu
 const hashLeaves = (entries: Uint8Array): Buffer[] => splitEntries(entries).map((entry) => sha256(LEAF, entry))
 const hexBytes = (hex: string): Buffer => Buffer.from(hex.startsWith('0x') ? hex.slice(2) : hex, 'hex')
 
-/** The tree in packed rows with one function that hashes 33 or 65 bytes: the program that a developer would write first. */
+/**
+ * The tree in packed rows with one function that hashes 33 or 65 bytes: the program that a developer would write
+ * first.
+ */
 function byHand(name: string, digest: (bytes: Uint8Array) => Uint8Array): TreeBuilder {
   return {
     name,

@@ -2,8 +2,8 @@ import { openEmbeddedCreator } from '../compare/library-adapter.ts'
 import { inTemporaryFolder, secondsInFlight } from '../workload/concurrency.ts'
 
 /**
- * `embedded-creates DIST SCALE`: creates evidences with the library in this build, single and in batches, and writes the
- * creates per second as JSON. `SCALE` multiplies the number of creates.
+ * `embedded-creates DIST SCALE`: creates evidences with the library in this build, single and in batches, and writes
+ * the creates per second as JSON. `SCALE` multiplies the number of creates.
  */
 
 const WARM_UP = 5_000

@@ -39,7 +39,9 @@ export async function runChild<T>(module: string, args: readonly string[], timeo
   return JSON.parse(output) as T
 }
 
-/** Waits for a pattern in the file that a child writes to and returns its first group. Throws if the child ends first. */
+/**
+ * Waits for a pattern in the file that a child writes to and returns its first group. Throws if the child ends first.
+ */
 async function waitForOutput(path: string, child: ChildProcess, pattern: RegExp): Promise<string> {
   for (;;) {
     const output = await readFile(path, 'utf8')

@@ -34,7 +34,10 @@ export interface KnownNames {
   readonly comparisons: readonly string[]
 }
 
-/** Parses the arguments of `npm run bench --`. Wrong arguments give an `error` with one line that says what is possible. */
+/**
+ * Parses the arguments of `npm run bench --`. Wrong arguments give an `error` with one line that says what is
+ * possible.
+ */
 export function parseCommand(args: readonly string[], known: KnownNames): Command {
   const values = parseValues(args)
   if (typeof values === 'string') return { kind: 'error', message: values }

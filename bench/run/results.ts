@@ -24,7 +24,10 @@ export async function saveResult(bench: BenchCase, result: RecordedResult): Prom
   await savePicture(bench, result)
 }
 
-/** Draws the picture of a recorded result again. Returns its path, or `undefined` if the benchmark has no picture or no result. */
+/**
+ * Draws the picture of a recorded result again. Returns its path, or `undefined` if the benchmark has no picture or no
+ * result.
+ */
 export async function redrawPicture(bench: BenchCase): Promise<string | undefined> {
   const text = await readFile(join(FOLDER, `${bench.name}.json`), 'utf8').catch(() => undefined)
   return text === undefined ? undefined : savePicture(bench, JSON.parse(text) as RecordedResult)

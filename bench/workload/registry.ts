@@ -26,8 +26,8 @@ export interface BenchRegistryOptions extends SealerOptions {
 export type CategoryIds = readonly [categoryId: string, subcategoryId: string]
 
 /**
- * Opens a registry on LevelDB (synced) or on other records, with local files below TMPDIR, which must be on a real disk.
- * `close` removes the files.
+ * Opens a registry on LevelDB (synced) or on other records, with local files below TMPDIR, which must be on a real
+ * disk. `close` removes the files.
  */
 export async function openBenchRegistry({
   records: other,

@@ -2,8 +2,8 @@
 export const HASH_BYTES = 32
 
 /**
- * Reads one byte of each hash of each proof, so that no implementation can skip making them, and counts the hashes. This
- * is part of every measured time.
+ * Reads one byte of each hash of each proof, so that no implementation can skip making them, and counts the hashes.
+ * This is part of every measured time.
  */
 export class ProofReader {
   hashCount = 0
