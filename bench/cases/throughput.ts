@@ -9,7 +9,7 @@ const EVENTS = 4 * BATCH_SIZE
 const QUICK_EVENTS = 2 ** 14
 const MAX_ROUNDS = 5
 /** No round begins later, so that the run stays below a minute. */
-const BUDGET_MS = 40_000
+const BUDGET_MS = 30_000
 
 /**
  * Batch sealing throughput: logged events are read from LevelDB, hashed into the Merkle tree, committed with one synced

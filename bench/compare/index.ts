@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { median, roundFigure, type Row } from '../run/case.ts'
 import { repositoryPath } from '../run/repository.ts'
 import { inTemporaryFolder } from '../workload/concurrency.ts'
-import { SCENARIOS, type OpenScenarios, type Rates, type ScenarioOptions } from './scenarios.ts'
+import { SCENARIOS, type OpenScenarios, type Rate, type Rates, type ScenarioOptions } from './scenarios.ts'
 
 export interface CompareOptions extends ScenarioOptions {
   readonly names: readonly string[]
@@ -21,17 +21,20 @@ export interface CompareReport {
 
 const COLUMNS = {
   scenario: 'scenario',
-  other: 'other build, per second',
-  current: 'this build, per second',
-  ratio: 'this to other, median',
+  other: 'other, per second',
+  current: 'this, per second',
+  ratio: 'this to other',
   lowest: 'lowest ratio',
   highest: 'highest ratio',
+  otherCpu: 'CPU, other, µs',
+  currentCpu: 'CPU, this, µs',
+  cpuRatio: 'CPU, this to other',
 }
 
 /** The rates of one scenario in all rounds. Equal positions were measured directly after each other. */
 interface Series {
-  readonly other: number[]
-  readonly current: number[]
+  readonly other: Rate[]
+  readonly current: Rate[]
 }
 
 /**
@@ -103,21 +106,41 @@ function note(series: Map<string, Series>, build: keyof Series, rates: Rates): v
 }
 
 function rowOf(scenario: string, { other, current }: Series): Row {
-  const ratios = current.map((rate, round) => rate / (other[round] ?? Number.NaN))
+  const perSecond = ({ perSecond: rate }: Rate): number => rate
+  const ratios = ratiosOf(current.map(perSecond), other.map(perSecond))
   return {
     scenario,
-    other: roundFigure(median(other)),
-    current: roundFigure(median(current)),
+    other: roundFigure(median(other.map(perSecond))),
+    current: roundFigure(median(current.map(perSecond))),
     ratio: roundFigure(median(ratios)),
     lowest: roundFigure(Math.min(...ratios)),
     highest: roundFigure(Math.max(...ratios)),
+    ...cpuColumns(cpuTimes(other), cpuTimes(current)),
   }
 }
 
+const ratiosOf = (current: readonly number[], other: readonly number[]): readonly number[] =>
+  current.map((value, round) => value / (other[round] ?? Number.NaN))
+
+const cpuTimes = (rates: readonly Rate[]): readonly number[] =>
+  rates.flatMap(({ cpuMicroseconds }) => (cpuMicroseconds === undefined ? [] : [cpuMicroseconds]))
+
+/** Returns no columns if the system does not report CPU times. */
+const cpuColumns = (other: readonly number[], current: readonly number[]): Row =>
+  other.length === 0 || current.length === 0
+    ? {}
+    : {
+        otherCpu: roundFigure(median(other)),
+        currentCpu: roundFigure(median(current)),
+        cpuRatio: roundFigure(median(ratiosOf(current, other))),
+      }
+
 function concludeFrom(rows: readonly Row[], rounds: number): string {
-  const [lowest] = rows.toSorted((a, b) => Number(a['ratio']) - Number(b['ratio']))
+  const [slowest] = rows.toSorted((a, b) => Number(a['ratio']) - Number(b['ratio']))
+  const cpuRatios = rows.flatMap(({ cpuRatio }) => (typeof cpuRatio === 'number' ? [cpuRatio] : []))
+  const cpu = cpuRatios.length === 0 ? '' : `, and the highest ratio of CPU time is ${Math.max(...cpuRatios)}`
   return (
-    `Over ${rounds} rounds in turns, the lowest median ratio is ${lowest?.['ratio']} (${lowest?.['scenario']}); ` +
-    'above 1 means that this build is faster.'
+    `Over ${rounds} ${rounds === 1 ? 'round' : 'rounds'} in turns, the lowest ratio of rates is ${slowest?.['ratio']} (${slowest?.['scenario']})${cpu}; ` +
+    'all ratios are medians of this build to the other one'
   )
 }

@@ -1,10 +1,20 @@
 import { runChild, stopChild } from '../run/child.ts'
+import { cpuMsOf } from '../run/cpu-time.ts'
 import { join } from 'node:path'
 import { runHttpLoad } from '../workload/http-load.ts'
 import { API_KEY, Service, startRegistryServer, type ServiceRequest } from '../workload/service.ts'
 
-/** Rates per second, by scenario. */
-export type Rates = Readonly<Record<string, number>>
+export interface Rate {
+  readonly perSecond: number
+  /**
+   * CPU time of the build for each request or create, over all its threads. Other programs on the machine change it much
+   * less than `perSecond`. `undefined` if the system does not report it.
+   */
+  readonly cpuMicroseconds?: number
+}
+
+/** By scenario. */
+export type Rates = Readonly<Record<string, Rate>>
 
 export interface ScenarioOptions {
   readonly quick: boolean
@@ -45,15 +55,25 @@ const openHttp: OpenScenarios = async ({ directory, dist, quick, progress }) => 
   }
   const units = Object.entries(requests).map(([name, request]) => ({
     name: `http: ${name}`,
-    measure: async () => ({ [name]: await measureRequest(service, request, quick ? 1 : SECONDS) }),
+    measure: async () => ({
+      [name]: await measureRequest(service, { request, seconds: quick ? 1 : SECONDS, pid: child.pid ?? 0 }),
+    }),
   }))
   return { units, close: () => stopChild(child) }
 }
 
-async function measureRequest(service: Service, request: (index: number) => ServiceRequest, seconds: number) {
+interface RequestLoad {
+  readonly request: (index: number) => ServiceRequest
+  readonly seconds: number
+  /** Of the server. */
+  readonly pid: number
+}
+
+async function measureRequest(service: Service, { request, seconds, pid }: RequestLoad): Promise<Rate> {
   let index = Math.floor(Math.random() * 1_000_000)
   const { origin, pathname } = new URL(service.base)
   const { contentType = 'application/json' } = request(index)
+  const cpuBefore = await cpuMsOf([pid])
   const load = await runHttpLoad({
     urls: [origin],
     connections: CONNECTIONS,
@@ -64,7 +84,10 @@ async function measureRequest(service: Service, request: (index: number) => Serv
       return { method, path: pathname + path, ...(body !== undefined && { body }) }
     },
   })
-  return load.completed / load.seconds
+  const cpuAfter = await cpuMsOf([pid])
+  const perSecond = load.completed / load.seconds
+  if (cpuBefore === undefined || cpuAfter === undefined) return { perSecond }
+  return { perSecond, cpuMicroseconds: ((cpuAfter - cpuBefore) * 1_000) / load.completed }
 }
 
 /** Creates with the build's embedded library, in a new process for each round. */

@@ -87,7 +87,7 @@ How
 
 Compare two builds
   --against PATH       measure this checkout and another built one in turns (A B B A …), and print
-                       the ratios; saves nothing
+                       the ratios of rates and of CPU time; saves nothing
   --rounds N           how often each build is measured with --against; default 5
 
 Other

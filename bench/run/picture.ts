@@ -47,7 +47,7 @@ function specOf(
   const series = [...new Set(values.map((bar) => bar.series))]
   // A logarithmic axis has no zero, so its bars begin at a power of ten below all values.
   const start = 10 ** Math.floor(Math.log10(Math.min(...values.map(({ value }) => value))))
-  const y = { field: 'label', type: 'nominal', sort: null, title: null, axis: { labelLimit: 320 } } as const
+  const y = { field: 'label', type: 'nominal', sort: null, title: null, axis: { labelLimit: 480 } } as const
   const legend = series.length === 1 ? null : ({ orient: 'bottom', columns: 3, labelLimit: 320 } as const)
   const color = { field: 'series', type: 'nominal', sort: series, title: null, legend } as const
   const scale = isLogarithmic ? ({ type: 'log', domainMin: start } as const) : { zero: true }
