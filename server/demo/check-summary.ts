@@ -1,23 +1,29 @@
-/** Failures of one kind that are told. */
-const TOLD = 3
+/** Failures of one kind that are listed. */
+const LISTED_FAILURES = 3
 
-/** Counts of what was checked, by kind, in the order in which the kinds came. */
+interface Row {
+  ok: number
+  failed: number
+  failures: number
+}
+
+/** Counts checks by kind, in the order in which the kinds first appeared. */
 export class CheckSummary {
-  readonly #rows = new Map<string, { ok: number; failed: number; failures: number }>()
-  readonly #told: string[] = []
+  readonly #rows = new Map<string, Row>()
+  readonly #failures: string[] = []
 
-  /** So many checks more. `reason` is why they failed. */
+  /** Counts checks. `reason` is why they failed. */
   note(kind: string, subject: string, reason?: string, count = 1): void {
     const row = this.#rows.get(kind) ?? { ok: 0, failed: 0, failures: 0 }
     this.#rows.set(kind, row)
     if (reason === undefined) row.ok += count
     else {
       row.failed += count
-      if (row.failures++ < TOLD) this.#told.push(`${kind}: ${subject}: ${reason}`)
+      if (row.failures++ < LISTED_FAILURES) this.#failures.push(`${kind}: ${subject}: ${reason}`)
     }
   }
 
-  /** Runs a check that throws where it fails; answers what it answers, `undefined` where it failed. */
+  /** Runs a check, which throws if it fails. Returns its result, or `undefined` if it failed. */
   run<T>(kind: string, subject: string, check: () => T): T | undefined {
     try {
       const value = check()
@@ -29,9 +35,9 @@ export class CheckSummary {
     }
   }
 
-  /** The first failures of each kind, a line each. */
-  get told(): readonly string[] {
-    return this.#told
+  /** The first failures of each kind, one line each. */
+  get failures(): readonly string[] {
+    return this.#failures
   }
 
   get rows(): readonly (readonly [kind: string, ok: number, failed: number])[] {
@@ -39,7 +45,7 @@ export class CheckSummary {
   }
 }
 
-/** A table with its numbers on the right. */
+/** Formats a table. All columns except the first are aligned to the right. */
 export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const cells = [
     head,

@@ -1,49 +1,48 @@
-const TERMINAL_MS = 100
-const PLAIN_MS = 2_000
+const TERMINAL_INTERVAL_MS = 100
+const INTERVAL_MS = 2_000
 
-/** One line on stderr that is written over on a terminal; elsewhere a line every two seconds. */
+/** Progress on stderr: on a terminal one line that is overwritten, elsewhere a new line every two seconds. */
 export class Progress {
   readonly #isTerminal = process.stderr.isTTY
   #shownAt = 0
 
   show(text: string): void {
     const now = performance.now()
-    if (now - this.#shownAt < (this.#isTerminal ? TERMINAL_MS : PLAIN_MS)) return
+    if (now - this.#shownAt < (this.#isTerminal ? TERMINAL_INTERVAL_MS : INTERVAL_MS)) return
     this.#shownAt = now
     process.stderr.write(this.#isTerminal ? `\r\x1b[K${text}` : `${text}\n`)
   }
 
-  /** A line that stays. */
-  say(text: string): void {
+  /** Prints a line that stays. */
+  print(text: string): void {
     process.stderr.write(`${this.#isTerminal ? '\r\x1b[K' : ''}${text}\n`)
     this.#shownAt = performance.now()
   }
 }
 
-/** Does `work` for each item, so many at a time, and says how far it is. The first error ends it, once what is under way is done. */
+/** Items that are processed at the same time. */
+const CONCURRENCY = 16
+
+/** Runs `work` for each item and shows progress. After the first error it starts no further item, and throws that error. */
 export async function forEach<T>(
   items: readonly T[],
+  { name, progress }: { readonly name: string; readonly progress: Progress },
   work: (item: T, index: number) => Promise<void>,
-  {
-    name,
-    progress,
-    concurrency = 16,
-  }: { readonly name: string; readonly progress: Progress; readonly concurrency?: number },
 ): Promise<void> {
-  let next = 0
+  const queue = items.entries()
   let done = 0
   let failure: { readonly error: unknown } | undefined
   const worker = async (): Promise<void> => {
-    while (next < items.length && failure === undefined) {
-      const index = next++
+    for (const [index, item] of queue) {
+      if (failure !== undefined) return
       try {
-        await work(items[index] as T, index)
+        await work(item, index)
       } catch (error) {
         failure ??= { error }
       }
       progress.show(`${name}: ${++done} of ${items.length}`)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker))
+  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, items.length) }, worker))
   if (failure !== undefined) throw failure.error
 }

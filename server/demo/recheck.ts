@@ -1,9 +1,5 @@
 import { createHash } from 'node:crypto'
-import { fromHex, toHex } from '../../core/bytes.ts'
-import { slotHash } from '../../core/commitment/event-format.ts'
-import { parseCheckpoint } from '../../core/log/checkpoint.ts'
-import { kindOf } from '../../core/commitment/log-entry.ts'
-import type { EvidenceEvent, EvidenceList, EvidencePage } from '../../core/registry/schemas.ts'
+import { parseCheckpoint, TILE_WIDTH } from '../../core/log/index.ts'
 import {
   verifierKeysOf,
   verifyFile,
@@ -13,133 +9,147 @@ import {
   type ProofStepName,
   type VerifiedHistory,
 } from '../../core/verify/index.ts'
+import type { CheckSummary } from './check-summary.ts'
 import type { Client } from './client.ts'
 import { forEach, type Progress } from './progress.ts'
 import { COMPANY, evidencePath, type Receipt } from './register.ts'
-import type { CheckSummary } from './check-summary.ts'
+import type { EventOnPage, EvidenceList, EvidencePage } from './responses.ts'
 
 /**
- * Re-checks everything from the answers alone, with the offline verifiers of core, the receipts of the registering side, and the certificate
- * of the timestamp authority. Nothing here is told by the server what to believe.
+ * Checks everything again from the responses of the service, with the offline verifiers of the core. It trusts only the
+ * receipts of the registering side and the certificate of the timestamp authority.
  */
 export interface Recheck {
   readonly client: Client
   readonly receipts: readonly Receipt[]
   /** DER. */
   readonly trustAnchors: readonly Uint8Array[]
-  readonly tally: CheckSummary
+  readonly summary: CheckSummary
   readonly progress: Progress
 }
 
 /** An evidence whose history verified. */
-interface Checked {
+interface CheckedEvidence {
   readonly receipt: Receipt
   readonly id: string
-  readonly events: readonly EvidenceEvent[]
+  readonly events: readonly EventOnPage[]
 }
 
-const TILE = 256
-
-/** What is known of the log; where it did not verify, at least who may sign for it. */
 interface CheckedLog {
   readonly origin: string
   readonly verifierKeys: readonly string[]
+  /** `undefined` if the log did not verify. */
   readonly slots: ReadonlySet<string> | undefined
 }
 
-/** The whole log: its keys, every entry from its opening, the root, the signature. */
-export async function recheckLog({ client, tally, progress }: Recheck): Promise<CheckedLog> {
+/** Checks the whole log: its keys, every entry from its opening, the root, and the signature. */
+export async function recheckLog({ client, summary, progress }: Recheck): Promise<CheckedLog> {
   const checkpoint = await client.text('/log/checkpoint')
   const { origin, size } = parseCheckpoint(checkpoint)
   const openings: Uint8Array[] = []
-  for (let at = 0; at < size; at += TILE) {
-    const width = Math.min(TILE, size - at)
-    const lines = await client.text(`/log/tile/openings/${tilePath(at / TILE)}${width < TILE ? `.p/${width}` : ''}`)
-    openings.push(
-      ...lines
-        .trimEnd()
-        .split('\n')
-        .map((line) => fromHex(line) ?? new Uint8Array()),
-    )
+  for (let at = 0; at < size; at += TILE_WIDTH) {
+    openings.push(...(await readOpenings(client, at, Math.min(TILE_WIDTH, size - at))))
     progress.show(`log: ${openings.length} of ${size} entries`)
   }
-  const keys = openings.filter((opening) => kindOf(opening) === 'key')
-  const verifierKeys = tally.run('log keys follow from the origin', origin, () => verifierKeysOf(origin, keys))
-  const log = tally.run('log rebuilt to its signed root', origin, () => verifyLog(openings, { checkpoint }))
-  tally.note('log entries opened', origin, log === undefined ? 'The log did not verify' : undefined, openings.length)
+  const keys = openings.filter(isKeyOpening)
+  const verifierKeys = summary.run('log keys follow from the origin', origin, () => verifierKeysOf(origin, keys))
+  const log = summary.run('log rebuilt to its signed root', origin, () => verifyLog(openings, { checkpoint }))
+  summary.note('log entries opened', origin, log === undefined ? 'The log did not verify' : undefined, openings.length)
   return { origin, verifierKeys: verifierKeys ?? [], slots: log?.slots }
 }
 
-/** A tile's number as C2SP tlog-tiles writes it: groups of three digits, all but the last behind an x. */
+async function readOpenings(client: Client, position: number, width: number): Promise<readonly Uint8Array[]> {
+  const suffix = width < TILE_WIDTH ? `.p/${width}` : ''
+  const lines = await client.text(`/log/tile/openings/${tilePath(position / TILE_WIDTH)}${suffix}`)
+  return lines
+    .trimEnd()
+    .split('\n')
+    .map((line) => new Uint8Array(Buffer.from(line, 'hex')))
+}
+
+/** A tile's index as in C2SP tlog-tiles: groups of three digits, all except the last with the prefix `x`. */
 function tilePath(index: number): string {
   const digits = String(index).padStart(Math.ceil(String(index).length / 3) * 3, '0')
   const groups = digits.match(/\d{3}/g) ?? []
   return groups.map((group, i) => (i < groups.length - 1 ? `x${group}` : group)).join('/')
 }
 
-/** Each evidence's whole history: values, salts, txIds, chain, slots, receipts. */
-export async function recheckHistories(recheck: Recheck, log: CheckedLog): Promise<readonly Checked[]> {
-  const { client, receipts, tally, progress } = recheck
-  const ids = await listedIds(client)
-  tally.run('evidences listed', 'the list', () => {
+/** The first 16 bytes of an opening name its kind. */
+const TAG_BYTES = 16
+const tag = (name: string): Buffer => Buffer.from(name.padEnd(TAG_BYTES, '\0'))
+const isKeyOpening = (opening: Uint8Array): boolean => tag('er1.key').equals(opening.subarray(0, TAG_BYTES))
+
+/** Checks the history of each evidence: values, salts, txIds, chain, slots, and receipts. */
+export async function recheckHistories(recheck: Recheck, log: CheckedLog): Promise<readonly CheckedEvidence[]> {
+  const { client, receipts, summary, progress } = recheck
+  const ids = await listIds(client)
+  summary.run('evidences listed', 'the list', () => {
     if (ids.size !== receipts.length) throw new Error(`${ids.size} are listed, ${receipts.length} were registered`)
   })
-  const checked: Checked[] = []
-  await forEach(
-    receipts,
-    async (receipt, i) => {
-      const { externalId } = receipt
-      const id = ids.get(externalId)
-      if (id === undefined) return tally.note('evidences listed', externalId, 'It is not in the list')
-      const events = await historyOf(client, externalId)
-      const history = tally.run('histories: txIds recomputed, chained, in their slots', externalId, () => {
-        const verified = verifyHistory(events, { origin: log.origin })
-        assertReceipts(verified, receipt)
-        return verified
-      })
-      if (history === undefined) return
-      for (const { txId } of history.events) tally.note('events: every value and salt leads to the txId', txId)
-      const { slots } = log
-      if (slots !== undefined) tally.run('histories not cut short', externalId, () => assertNoLaterSlot(history, slots))
-      checked[i] = { receipt, id, events }
-    },
-    { name: 'histories', progress },
-  )
-  return checked.filter((value) => value !== undefined)
+  const checked: CheckedEvidence[] = []
+  await forEach(receipts, { name: 'histories', progress }, async (receipt) => {
+    const id = ids.get(receipt.externalId)
+    if (id === undefined) return summary.note('evidences listed', receipt.externalId, 'It is not in the list')
+    const events = await readEvents(client, receipt.externalId)
+    if (recheckHistory(recheck, log, receipt, events)) checked.push({ receipt, id, events })
+  })
+  return checked
 }
 
-async function listedIds(client: Client): Promise<ReadonlyMap<string, string>> {
+/** Returns whether the history verified. */
+function recheckHistory(
+  { summary }: Recheck,
+  { origin, slots }: CheckedLog,
+  receipt: Receipt,
+  events: readonly EventOnPage[],
+): boolean {
+  const { externalId } = receipt
+  const history = summary.run('histories: txIds recomputed, chained, in their slots', externalId, () => {
+    const verified = verifyHistory(events, { origin })
+    assertReceipt(verified, receipt)
+    return verified
+  })
+  if (history === undefined) return false
+  for (const { txId } of history.events) summary.note('events: every value and salt leads to the txId', txId)
+  if (slots !== undefined) summary.run('histories are complete', externalId, () => assertNoLaterSlot(history, slots))
+  return true
+}
+
+async function listIds(client: Client): Promise<ReadonlyMap<string, string>> {
   const ids = new Map<string, string>()
   for (let last = ''; ;) {
-    const page = (await client.get(
-      `/evidences/${COMPANY}/evidences?len=1000${last === '' ? '' : `&last=${last}`}`,
-    )) as EvidenceList
+    const start = last === '' ? '' : `&last=${last}`
+    const page = await client.get<EvidenceList>(`/evidences/${COMPANY}/evidences?len=1000${start}`)
     for (const { id, externalId } of page.dts) ids.set(externalId, id)
     last = page.dts.at(-1)?.id ?? ''
     if (!page.isMore) return ids
   }
 }
 
-async function historyOf(client: Client, externalId: string): Promise<readonly EvidenceEvent[]> {
-  const events: EvidenceEvent[] = []
+async function readEvents(client: Client, externalId: string): Promise<readonly EventOnPage[]> {
+  const events: EventOnPage[] = []
   for (;;) {
     const path = `${evidencePath(externalId)}?disclose=1&len=500&last=${events.length}`
-    const page = (await client.get(path)) as EvidencePage
+    const page = await client.get<EvidencePage>(path)
     events.push(...page.events)
     if (!page.isMore || page.events.length === 0) return events
   }
 }
 
-function assertReceipts({ events }: VerifiedHistory, { txIds }: Receipt): void {
-  const same = events.length === txIds.length && events.every(({ txId }, i) => txId === txIds[i])
-  if (!same) throw new Error('The txIds are not those of the receipts')
+function assertReceipt({ events }: VerifiedHistory, { txIds }: Receipt): void {
+  const isSame = events.length === txIds.length && events.every(({ txId }, i) => txId === txIds[i])
+  if (!isSame) throw new Error('The txIds are not those of the receipts')
 }
 
+/** Each version has a slot, which follows from the slot key of the history. */
 function assertNoLaterSlot({ events, slotKey }: VerifiedHistory, slots: ReadonlySet<string>): void {
-  if (slots.has(toHex(slotHash(slotKey, events.length + 1)))) throw new Error('The log holds a later version')
+  const version = Buffer.alloc(8)
+  version.writeBigUInt64BE(BigInt(events.length + 1))
+  const slot = createHash('sha256').update(tag('er1.slot')).update(slotKey).update(version).digest('hex')
+  if (slots.has(slot)) throw new Error('The log contains a later version')
 }
 
-/** Names of the proofs' steps in the table. */
+/** Names of the steps of a proof in the table. */
 const STEPS: Readonly<Record<ProofStepName, string>> = {
   opening: 'proofs: opening to txId, time',
   files: 'proofs: file in the event',
@@ -151,45 +161,56 @@ const STEPS: Readonly<Record<ProofStepName, string>> = {
   anchor: 'proofs: transaction on the chain',
 }
 
-/** The path of each event, and the whole proof of each evidence and each file. */
-export async function recheckProofs(recheck: Recheck, checked: readonly Checked[], log: CheckedLog): Promise<void> {
-  const { progress } = recheck
-  const paths = checked.flatMap(({ events }) => events.map(({ txId }) => `/merkle/proof/${txId}`))
-  await forEach(paths, (path) => recheckProof(recheck, log, path, []), { name: 'event proofs', progress })
-  const whole = ['opening', 'stamped checkpoint', 'timestamp', 'anchored checkpoint'] as const
-  const evidences = checked.map(({ id }) => `/merkle/verify/${id}`)
-  await forEach(evidences, (path) => recheckProof(recheck, log, path, whole), { name: 'evidence proofs', progress })
-  const files = checked.flatMap(({ id, events }) =>
-    attachedIn(events).map(({ fileId }) => `/merkle/verify/${id}/${fileId}`),
+/** Steps that the proof of an evidence must have. */
+const EVIDENCE_STEPS: readonly ProofStepName[] = ['opening', 'stamped checkpoint', 'timestamp', 'anchored checkpoint']
+
+/** Checks the proof of each event, each evidence and each file. */
+export async function recheckProofs(
+  recheck: Recheck,
+  evidences: readonly CheckedEvidence[],
+  log: CheckedLog,
+): Promise<void> {
+  const check = (name: string, paths: readonly string[], required: readonly ProofStepName[]): Promise<void> =>
+    forEach(paths, { name, progress: recheck.progress }, (path) => recheckProof(recheck, log, path, required))
+  const events = evidences.flatMap((evidence) => evidence.events)
+  const files = evidences.flatMap(({ id, events: own }) =>
+    attachedFiles(own).map(({ fileId }) => `/merkle/verify/${id}/${fileId}`),
   )
-  await forEach(files, (path) => recheckProof(recheck, log, path, [...whole, 'files']), {
-    name: 'file proofs',
-    progress,
-  })
+  await check(
+    'event proofs',
+    events.map(({ txId }) => `/merkle/proof/${txId}`),
+    [],
+  )
+  await check(
+    'evidence proofs',
+    evidences.map(({ id }) => `/merkle/verify/${id}`),
+    EVIDENCE_STEPS,
+  )
+  await check('file proofs', files, [...EVIDENCE_STEPS, 'files'])
 }
 
 async function recheckProof(
-  { client, tally, trustAnchors }: Recheck,
+  { client, summary, trustAnchors }: Recheck,
   { verifierKeys }: CheckedLog,
   path: string,
-  require: readonly ProofStepName[],
+  required: readonly ProofStepName[],
 ): Promise<void> {
-  const { steps } = verifyProof(await client.get(path), { verifierKeys, trustAnchors, require })
+  const { steps } = verifyProof(await client.get(path), { verifierKeys, trustAnchors, require: required })
   for (const { name, of, state, reason } of steps) {
-    // A deletion's answer has no opening: its event was recomputed from its own disclosure.
-    const isMissed = of === 'event' || name !== 'opening'
-    if (state === 'ok' || (state === 'failed' && isMissed))
-      tally.note(STEPS[name], path, state === 'ok' ? undefined : reason)
+    // The proof of a deletion has no opening: its event was recomputed from its own disclosure.
+    const isExpected = of === 'event' || name !== 'opening'
+    if (state === 'ok' || (state === 'failed' && isExpected))
+      summary.note(STEPS[name], path, state === 'ok' ? undefined : reason)
   }
 }
 
-interface Attached {
-  readonly event: EvidenceEvent
+interface AttachedFile {
+  readonly event: EventOnPage
   readonly fileId: string
 }
 
-/** The files that events attached, also those that were deleted later. */
-function attachedIn(events: readonly EvidenceEvent[]): readonly Attached[] {
+/** Returns the files that events attached, also those that were deleted later. */
+function attachedFiles(events: readonly EventOnPage[]): readonly AttachedFile[] {
   return events
     .filter(({ updateType }) => updateType !== 'deletefile')
     .flatMap((event) =>
@@ -197,32 +218,32 @@ function attachedIn(events: readonly EvidenceEvent[]): readonly Attached[] {
     )
 }
 
-/** The bytes of each file: as they were sent, and as the event says. A deleted one is gone. */
-export async function recheckFiles({ client, tally, progress }: Recheck, checked: readonly Checked[]): Promise<void> {
-  const all = checked.flatMap(({ receipt, events }) => attachedIn(events).map((file) => ({ receipt, ...file })))
-  await forEach(
-    all,
-    async ({ receipt, event, fileId }) => {
-      const path = `/evidences/${COMPANY}/file?fileId=${fileId}`
-      if (receipt.isDeleted) {
-        const status = await client.statusOf(path)
-        return tally.note('files deleted are gone', fileId, status === 404 ? undefined : `It answered ${status}`)
-      }
-      const digest = await digestOf(client.bytes(path))
-      tally.run('file bytes: as sent, and as the event says', receipt.externalId, () => {
-        const { disclosure, txId } = event
-        const file = verifyFile(digest, disclosure?.files[fileId], {
-          fileId,
-          txId,
-          opening: disclosure?.opening,
-          filesText: disclosure?.filesText,
-          filesSalt: disclosure?.filesSalt,
-        })
-        if (file.sha256 !== toHex(receipt.sent.sha256)) throw new Error('It is not the file that was sent')
-      })
-    },
-    { name: 'files', progress },
-  )
+/** Checks that the bytes of each file are those that were sent and that the event commits to. A deleted file is missing. */
+export async function recheckFiles(recheck: Recheck, evidences: readonly CheckedEvidence[]): Promise<void> {
+  const files = evidences.flatMap(({ receipt, events }) => attachedFiles(events).map((file) => ({ receipt, ...file })))
+  await forEach(files, { name: 'files', progress: recheck.progress }, (file) => recheckFile(recheck, file))
+}
+
+async function recheckFile(
+  { client, summary }: Recheck,
+  { receipt, event: { disclosure, txId }, fileId }: AttachedFile & { readonly receipt: Receipt },
+): Promise<void> {
+  const path = `/evidences/${COMPANY}/file?fileId=${fileId}`
+  if (receipt.isDeleted) {
+    const status = await client.statusOf(path)
+    return summary.note('deleted files are gone', fileId, status === 404 ? undefined : `The status is ${status}`)
+  }
+  const digest = await digestOf(client.bytes(path))
+  summary.run('file bytes: as sent, and as the event says', receipt.externalId, () => {
+    verifyFile(digest, disclosure?.files[fileId], {
+      fileId,
+      txId,
+      opening: disclosure?.opening,
+      filesText: disclosure?.filesText,
+      filesSalt: disclosure?.filesSalt,
+    })
+    if (!Buffer.from(receipt.sent.sha256).equals(digest.sha256)) throw new Error('It is not the file that was sent')
+  })
 }
 
 async function digestOf(

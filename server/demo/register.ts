@@ -1,15 +1,15 @@
-import type { CreatedEvidence, EvidencePage, FileListing, RecordedEvent } from '../../core/registry/schemas.ts'
 import type { Client } from './client.ts'
 import { forEach, type Progress } from './progress.ts'
-import { sending, type SourceFile } from './source.ts'
+import type { EvidencePage, FileList, RecordedEvents } from './responses.ts'
+import { hashingStream, type SourceFile } from './source.ts'
 
-/** What the registering side holds after it: the receipts, and what it sent. Nothing of it comes from the re-check's answers. */
+/** What the registering side keeps about an evidence. The checks compare it with the responses of the service. */
 export interface Receipt {
   readonly externalId: string
-  /** txIds by version, from 1. */
+  /** txIds by version, from version 1. */
   readonly txIds: string[]
   readonly sent: { readonly size: number; readonly sha256: Uint8Array }
-  /** The file was deleted afterwards. */
+  /** Set if the file was deleted afterwards. */
   isDeleted: boolean
 }
 
@@ -18,47 +18,41 @@ export interface Registered {
   readonly updates: number
   readonly transfers: number
   readonly deletions: number
-  /** Of the last event that was written. */
+  /** Of the last event. */
   readonly lastTxId: string
 }
 
 export const COMPANY = 'demo'
-const EVERY_UPDATE = 5
-const EVERY_TRANSFER = 7
+const UPDATE_EVERY = 5
+const TRANSFER_EVERY = 7
 
 export const evidencePath = (externalId: string): string =>
   `/evidences/${COMPANY}/evidence/${encodeURIComponent(externalId)}`
 
-/** Makes an evidence of each file, with the file attached; updates every 5th, transfers every 7th, deletes the file of the first. */
+/**
+ * Creates an evidence for each file, with the file attached. Then updates every 5th, transfers every 7th, and deletes the
+ * file of the first one. Requires at least one file.
+ */
 export async function register(client: Client, files: readonly SourceFile[], progress: Progress): Promise<Registered> {
   const receipts: Receipt[] = []
-  await forEach(
-    files,
-    async (file, i) => {
-      receipts[i] = await create(client, file)
-    },
-    { name: 'registering', progress },
+  await forEach(files, { name: 'registering', progress }, async (file, i) => {
+    receipts[i] = await create(client, file)
+  })
+  const updates = receipts.filter((_, i) => i % UPDATE_EVERY === 0)
+  const transfers = receipts.filter((_, i) => i % TRANSFER_EVERY === 0)
+  await forEach(updates, { name: 'updating', progress }, (receipt) =>
+    update(client, receipt, { description: 'Reviewed by the demo', updateActionPersona: 'Demo' }),
   )
-  const changes = receipts.flatMap((receipt, i) => [
-    ...(i % EVERY_UPDATE === 0
-      ? [{ receipt, change: { description: 'Looked at by the demo', updateActionPersona: 'Demo' } }]
-      : []),
-    ...(i % EVERY_TRANSFER === 0 ? [{ receipt, change: { owner: 'Grace' } }] : []),
-  ])
-  await forEach(changes, ({ receipt, change }) => update(client, receipt, change), { name: 'updating', progress })
-  const lastTxId = await deleteFileOf(client, receipts[0] as Receipt)
-  return {
-    receipts,
-    updates: Math.ceil(files.length / EVERY_UPDATE),
-    transfers: Math.ceil(files.length / EVERY_TRANSFER),
-    deletions: 1,
-    lastTxId,
-  }
+  await forEach(transfers, { name: 'transferring', progress }, (receipt) => update(client, receipt, { owner: 'Grace' }))
+  const [first] = receipts
+  if (first === undefined) throw new Error('There is no file to register')
+  const lastTxId = await deleteFileOf(client, first)
+  return { receipts, updates: updates.length, transfers: transfers.length, deletions: 1, lastTxId }
 }
 
 async function create(client: Client, file: SourceFile): Promise<Receipt> {
-  const { stream, digest } = sending(file.path)
-  const answer = (await client.form(
+  const { stream, digest } = hashingStream(file.path)
+  const { events } = await client.form<RecordedEvents>(
     `/evidences/${COMPANY}/evidence`,
     {
       categoryName: file.category,
@@ -69,24 +63,22 @@ async function create(client: Client, file: SourceFile): Promise<Receipt> {
       meta: JSON.stringify({ bytes: file.size }),
     },
     { field: 'images.items', name: file.name, mimeType: file.mimeType, stream },
-  )) as CreatedEvidence
-  return { externalId: file.externalId, txIds: answer.events.map(({ txId }) => txId), sent: digest(), isDeleted: false }
+  )
+  return { externalId: file.externalId, txIds: events.map(({ txId }) => txId), sent: digest(), isDeleted: false }
 }
 
 async function update(client: Client, receipt: Receipt, change: object): Promise<void> {
-  const { events } = (await client.json('PUT', evidencePath(receipt.externalId), change)) as {
-    readonly events: readonly RecordedEvent[]
-  }
+  const { events } = await client.json<RecordedEvents>('PUT', evidencePath(receipt.externalId), change)
   for (const { txId, version } of events) receipt.txIds[version - 1] = txId
 }
 
-/** Answers the txId of the deletion. */
+/** Returns the txId of the deletion. */
 async function deleteFileOf(client: Client, receipt: Receipt): Promise<string> {
   const path = evidencePath(receipt.externalId)
-  const { dt } = (await client.get(`${path}/files`)) as FileListing
+  const { dt } = await client.get<FileList>(`${path}/files`)
   await client.json('DELETE', `/evidences/${COMPANY}/file?fileId=${dt[0]?.overlayId}`)
   receipt.isDeleted = true
-  const { events } = (await client.get(`${path}?last=${receipt.txIds.length}`)) as EvidencePage
+  const { events } = await client.get<EvidencePage>(`${path}?last=${receipt.txIds.length}`)
   const txId = events[0]?.txId
   if (txId === undefined) throw new Error('The deletion was not recorded')
   receipt.txIds.push(txId)

@@ -4,24 +4,22 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** The real server, as a process of its own. */
+/** The server in a process of its own. */
 export interface Service {
   readonly baseUrl: string
   readonly operatorKey: string
   stop(): Promise<void>
 }
 
-const START_MS = 30_000
-const STOP_MS = 60_000
-const LAST_LINES = 20
+const START_TIMEOUT_MS = 30_000
+const STOP_TIMEOUT_MS = 60_000
+/** Lines of output that are shown if the start fails. */
+const SHOWN_LINES = 20
 
-/** Starts the server with its data in `dataDir` on a free port of this machine, and waits for its ready line. */
+/** Starts the server with its data in `dataDir`, on a free port of this machine, and waits until it is ready. */
 export async function startService(dataDir: string, signal: AbortSignal): Promise<Service> {
   const operatorKey = randomBytes(32).toString('base64url')
-  // Under tsx there is no main.js: a child runs as its parent does.
-  const isBuilt = import.meta.url.endsWith('.js')
-  const main = fileURLToPath(new URL(isBuilt ? '../main.js' : '../main.ts', import.meta.url))
-  const child = spawn(process.execPath, [...(isBuilt ? [] : process.execArgv), main], {
+  const child = spawn(process.execPath, serverArguments(), {
     env: {
       ...withoutSettings(),
       EVIDENCE_PORT: '0',
@@ -32,13 +30,13 @@ export async function startService(dataDir: string, signal: AbortSignal): Promis
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const lines: string[] = []
-  const keep = (line: string): void => {
+  const keepLine = (line: string): void => {
     lines.push(line)
-    if (lines.length > LAST_LINES) lines.shift()
+    if (lines.length > SHOWN_LINES) lines.shift()
   }
-  createInterface({ input: child.stderr }).on('line', keep)
+  createInterface({ input: child.stderr }).on('line', keepLine)
   try {
-    const url = await readyUrl(child, keep, signal)
+    const url = await readyUrl(child, keepLine, signal)
     return { baseUrl: `${url}/api/v1`, operatorKey, stop: () => stop(child) }
   } catch (error) {
     await stop(child)
@@ -47,24 +45,31 @@ export async function startService(dataDir: string, signal: AbortSignal): Promis
   }
 }
 
-/** The user's own settings are not the demo's. */
+/** From sources, the server runs with the same loader as this process. */
+function serverArguments(): readonly string[] {
+  const isBuilt = import.meta.url.endsWith('.js')
+  const main = fileURLToPath(new URL(isBuilt ? '../main.js' : '../main.ts', import.meta.url))
+  return isBuilt ? [main] : [...process.execArgv, main]
+}
+
+/** The settings of the user must not reach the demo's server. */
 const withoutSettings = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('EVIDENCE_')))
 
-function readyUrl(child: ChildProcess, keep: (line: string) => void, signal: AbortSignal): Promise<string> {
+function readyUrl(child: ChildProcess, keepLine: (line: string) => void, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-    const timer = setTimeout(() => reject(new Error(`Not ready after ${START_MS} ms`)), START_MS)
+    const timer = setTimeout(() => reject(new Error(`Not ready after ${START_TIMEOUT_MS} ms`)), START_TIMEOUT_MS)
     child.once('error', reject)
     child.once('exit', (code, killedBy) => {
       clearTimeout(timer)
       reject(new Error(`It ended with ${killedBy ?? code}`))
     })
-    // Read on after the ready line too: a full pipe would stop the server.
+    // Reads on after the ready line, because a full pipe would block the server.
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
-      keep(line)
-      const url = urlIn(line)
+      keepLine(line)
+      const url = urlInReadyLine(line)
       if (url === undefined) return
       clearTimeout(timer)
       resolve(url)
@@ -72,7 +77,7 @@ function readyUrl(child: ChildProcess, keep: (line: string) => void, signal: Abo
   })
 }
 
-function urlIn(line: string): string | undefined {
+function urlInReadyLine(line: string): string | undefined {
   try {
     const { url, msg } = JSON.parse(line) as { readonly url?: unknown; readonly msg?: unknown }
     return msg === 'ready' && typeof url === 'string' ? url : undefined
@@ -85,7 +90,7 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
   child.kill('SIGTERM')
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
   await exited
   clearTimeout(timer)
 }

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { opendir, stat } from 'node:fs/promises'
 import { basename, extname, join, relative, sep } from 'node:path'
 
-/** A file of the directory, and the evidence that it becomes. */
+/** A file of the directory, and the evidence that is created for it. */
 export interface SourceFile {
   readonly path: string
   readonly name: string
@@ -14,16 +14,16 @@ export interface SourceFile {
   readonly subcategory: string
 }
 
-export interface Found {
+export interface SourceFiles {
   readonly files: readonly SourceFile[]
-  /** Paths that are left out, and why. */
-  readonly leftOut: readonly string[]
+  /** Paths that are not registered, with the reason. */
+  readonly skipped: readonly string[]
 }
 
-/** What the service takes by default. */
+/** The default limits of the service. */
 const MAX_BYTES = 100 * 1024 * 1024
-const MAX_EXTERNAL_ID = 128
-const MAX_NAME = 256
+const MAX_EXTERNAL_ID_LENGTH = 128
+const MAX_NAME_LENGTH = 256
 
 const MIME_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
@@ -38,24 +38,24 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain',
 }
 
-/** Every regular file below a directory, in the order of its path; folders of these names are passed over. */
-export async function findFiles(directory: string, passOver: ReadonlySet<string>): Promise<Found> {
+/** Returns every regular file below a directory, ordered by path. Does not enter folders with one of the excluded names. */
+export async function findFiles(directory: string, excluded: ReadonlySet<string>): Promise<SourceFiles> {
   const files: SourceFile[] = []
-  const leftOut: string[] = []
+  const skipped: string[] = []
   const walk = async (folder: string): Promise<void> => {
     for await (const entry of await opendir(folder)) {
       const path = join(folder, entry.name)
       if (entry.isDirectory()) {
-        if (!passOver.has(entry.name)) await walk(path)
+        if (!excluded.has(entry.name)) await walk(path)
       } else if (entry.isFile()) {
         const { size } = await stat(path)
-        if (size > MAX_BYTES) leftOut.push(`${path}: larger than 100 MiB`)
+        if (size > MAX_BYTES) skipped.push(`${path}: larger than 100 MiB`)
         else files.push(sourceFile(directory, path, size))
-      } else leftOut.push(`${path}: no regular file`)
+      } else skipped.push(`${path}: not a regular file`)
     }
   }
   await walk(directory)
-  return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), leftOut }
+  return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), skipped }
 }
 
 function sourceFile(directory: string, path: string, size: number): SourceFile {
@@ -63,34 +63,36 @@ function sourceFile(directory: string, path: string, size: number): SourceFile {
   const extension = extname(path).toLowerCase()
   return {
     path,
-    name: line(basename(path)) || 'file',
+    name: toLine(basename(path)) || 'file',
     size,
     mimeType: MIME_TYPES[extension] ?? 'application/octet-stream',
     externalId: externalIdOf(parts.join('/')),
-    category: parts.length > 1 ? line(parts[0] ?? '') || '(unnamed)' : '(top)',
-    subcategory: line(extension.slice(1)) || '(none)',
+    category: parts.length > 1 ? toLine(parts[0] ?? '') || '(unnamed)' : '(top)',
+    subcategory: toLine(extension.slice(1)) || '(none)',
   }
 }
 
-/** The path itself where it can be one, else a hash of it. */
+/** Returns the path itself if the service accepts it as an external id, else a hash of it. */
 function externalIdOf(path: string): string {
-  const isPlain = Array.from(path).length <= MAX_EXTERNAL_ID && line(path) === path && path !== '.' && path !== '..'
+  const isShort = Array.from(path).length <= MAX_EXTERNAL_ID_LENGTH
+  const isPlain = isShort && toLine(path) === path && path !== '.' && path !== '..'
   return isPlain ? path : `sha256:${createHash('sha256').update(path).digest('hex')}`
 }
 
-/** One line as the service takes it. */
-const line = (text: string): string =>
+/** Removes what the service does not accept in a line of text. */
+const toLine = (text: string): string =>
   Array.from(text.toWellFormed().replaceAll(/\p{Cc}/gu, ''))
-    .slice(0, MAX_NAME)
+    .slice(0, MAX_NAME_LENGTH)
     .join('')
 
-/** The SHA-256 of a file as it is sent, filled in as its stream is read to its end. */
-export interface Sending {
+/** A file that is hashed while it is sent. */
+export interface HashingStream {
   readonly stream: AsyncIterable<Uint8Array>
+  /** Call it when the stream has been read to its end. */
   readonly digest: () => { readonly size: number; readonly sha256: Uint8Array }
 }
 
-export function sending(path: string): Sending {
+export function hashingStream(path: string): HashingStream {
   const hash = createHash('sha256')
   let size = 0
   async function* read(): AsyncGenerator<Uint8Array, void, undefined> {
