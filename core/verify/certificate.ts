@@ -119,7 +119,10 @@ export function keyUsage(certificate: Certificate): number | undefined {
   return value.valueBlock.valueHexView[0] ?? 0
 }
 
-/** The purposes (OIDs) of ExtendedKeyUsage (RFC 5280 § 4.2.1.12), or `undefined` if the extension is absent. */
+/**
+ * The purposes (OIDs) of ExtendedKeyUsage (RFC 5280 § 4.2.1.12), or `undefined` if the extension is absent. Empty if it is
+ * malformed.
+ */
 export function extendedKeyUsage(certificate: Certificate): readonly string[] | undefined {
   const extension = certificate.extensions.get(OID_EXTENDED_KEY_USAGE)
   if (!extension) return undefined

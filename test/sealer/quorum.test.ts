@@ -15,10 +15,10 @@ import { certificate, derOf, keyPair } from '../support/test-authority.ts'
 import { FaultyRecords } from '../support/faulty-records.ts'
 import { settle, until } from '../support/manual-clock.ts'
 import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
-import { openAuthorities, type LocalAuthorityTerms } from '../support/local-authorities.ts'
+import { openAuthorities, type LocalAuthorityOptions } from '../support/local-authorities.ts'
 import type { ScriptedAuthority } from '../support/scripted-authority.ts'
 
-const three: readonly LocalAuthorityTerms[] = [
+const three: readonly LocalAuthorityOptions[] = [
   { name: 'a' },
   { name: 'b', skewMs: 2_000 },
   { name: 'c', skewMs: -3_000 },
@@ -265,7 +265,7 @@ describe('a quorum of timestamp authorities', () => {
   })
 
   it('is independent only where all of its members are', async () => {
-    const assuranceOf = async (...all: readonly LocalAuthorityTerms[]) => {
+    const assuranceOf = async (...all: readonly LocalAuthorityOptions[]) => {
       const timestampAuthorities = await openAuthorities(directory, { now: () => Date.UTC(2026, 0, 1) }, all)
       return createSealer({ engine: new InlineEngine(), timestampAuthorities }).assurance.time
     }

@@ -8,9 +8,9 @@ import {
   keyPair,
   OID,
   response,
-  type CertificateTerms,
+  type CertificateOptions,
   type Issuer,
-  type ResponseTerms,
+  type ResponseOptions,
 } from './test-authority.ts'
 
 /** What a request asks for, and who could answer it rightly. */
@@ -54,7 +54,7 @@ export class FaultyAuthority {
   }
 
   /** A token that is right but for what is told. */
-  token({ nonce, imprint, signer }: Asked, terms: Partial<ResponseTerms> = {}): Promise<Uint8Array> {
+  token({ nonce, imprint, signer }: Asked, terms: Partial<ResponseOptions> = {}): Promise<Uint8Array> {
     const genTime = new Date(this.now())
     return response({ signer, data: new Uint8Array(), imprint, nonce, genTime, ...terms })
   }
@@ -92,7 +92,7 @@ export async function rootOf(name: string): Promise<Issuer> {
   return { keys, certificate: await certificate({ name, keys, authority: {}, keyUsage: 0x06 }) }
 }
 
-export async function signerUnder(issuer: Issuer, terms: Partial<CertificateTerms> = {}): Promise<Issuer> {
+export async function signerUnder(issuer: Issuer, terms: Partial<CertificateOptions> = {}): Promise<Issuer> {
   const keys = await keyPair('P-256', 'signer')
   const extendedKeyUsage = { critical: true, purposes: [OID.timeStamping] }
   return {

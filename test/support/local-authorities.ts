@@ -3,7 +3,7 @@ import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
 import type { Assurance, Clock } from '../../core/ports.ts'
 import { ScriptedAuthority } from './scripted-authority.ts'
 
-export interface LocalAuthorityTerms {
+export interface LocalAuthorityOptions {
   readonly name: string
   readonly assurance?: Assurance
   /** Its clock is so far from the given one, ms. */
@@ -14,7 +14,7 @@ export interface LocalAuthorityTerms {
 export const openAuthorities = (
   directory: string,
   clock: Pick<Clock, 'now'>,
-  terms: readonly LocalAuthorityTerms[],
+  terms: readonly LocalAuthorityOptions[],
 ): Promise<readonly ScriptedAuthority[]> =>
   Promise.all(
     terms.map(async ({ name, assurance = 'operator', skewMs = 0 }) => {

@@ -49,12 +49,12 @@ export const buffer = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).
 export const integer = (bytes: Uint8Array): asn1js.Integer =>
   new asn1js.Integer({ valueHex: buffer(Uint8Array.of(0, ...bytes)) }).convertToDER()
 
-export interface Extended {
+export interface ExtendedKeyUsage {
   readonly critical: boolean
   readonly purposes: readonly string[]
 }
 
-export interface CertificateTerms {
+export interface CertificateOptions {
   readonly name: string
   readonly keys: webcrypto.CryptoKeyPair
   /** Default: itself. */
@@ -66,7 +66,7 @@ export interface CertificateTerms {
   readonly authority?: { readonly pathLength?: number } | undefined
   /** First byte of the bits. */
   readonly keyUsage?: number
-  readonly extendedKeyUsage?: Extended | undefined
+  readonly extendedKeyUsage?: ExtendedKeyUsage | undefined
   readonly extensions?: readonly pkijs.Extension[]
 }
 
@@ -85,7 +85,7 @@ const distinguishedName = (name: string): pkijs.RelativeDistinguishedNames =>
 export const extension = (extnID: string, critical: boolean, value: asn1js.BaseBlock): pkijs.Extension =>
   new pkijs.Extension({ extnID, critical, extnValue: value.toBER() })
 
-export async function certificate(terms: CertificateTerms): Promise<pkijs.Certificate> {
+export async function certificate(terms: CertificateOptions): Promise<pkijs.Certificate> {
   const made = new pkijs.Certificate()
   made.version = 2
   made.serialNumber = integer(Uint8Array.of(0x5a, ...randomBytes(8)))
@@ -109,7 +109,7 @@ function keyIdentifier(made: pkijs.Certificate): pkijs.Extension {
   )
 }
 
-function extensionsOf(terms: CertificateTerms): readonly pkijs.Extension[] {
+function extensionsOf(terms: CertificateOptions): readonly pkijs.Extension[] {
   const { authority, keyUsage, extendedKeyUsage } = terms
   const found: pkijs.Extension[] = []
   if (authority) {
@@ -132,7 +132,7 @@ function extensionsOf(terms: CertificateTerms): readonly pkijs.Extension[] {
 
 export const derOf = (made: pkijs.Certificate): Uint8Array => new Uint8Array(made.toSchema().toBER())
 
-export interface ResponseTerms {
+export interface ResponseOptions {
   readonly signer: Issuer
   /** Default: the signer's alone. */
   readonly certificates?: readonly pkijs.Certificate[]
@@ -162,14 +162,14 @@ export const DEFAULT_GEN_TIME = new Date('2026-06-01T12:00:00.250Z')
 export const DEFAULT_POLICY = '1.3.6.1.4.1.99999.1'
 
 /** A whole DER TimeStampResp. */
-export async function response(terms: ResponseTerms): Promise<Uint8Array> {
+export async function response(terms: ResponseOptions): Promise<Uint8Array> {
   const signed = await signedData(terms)
   const token = new pkijs.ContentInfo({ contentType: OID.signedData, content: signed.toSchema(true) })
   const status = terms.status ?? new pkijs.PKIStatusInfo({ status: pkijs.PKIStatus.granted })
   return new Uint8Array(new pkijs.TimeStampResp({ status, timeStampToken: token }).toSchema().toBER())
 }
 
-async function signedData(terms: ResponseTerms): Promise<pkijs.SignedData> {
+async function signedData(terms: ResponseOptions): Promise<pkijs.SignedData> {
   const { certificate: own, keys } = terms.signer
   const content = (terms.content ?? ((der) => der))(tstInfo(terms))
   const hash = terms.signatureHash ?? 'sha256'
@@ -205,7 +205,7 @@ async function signedData(terms: ResponseTerms): Promise<pkijs.SignedData> {
   return signed
 }
 
-function tstInfo(terms: ResponseTerms): Uint8Array {
+function tstInfo(terms: ResponseOptions): Uint8Array {
   const { hash = 'sha256', nonce, accuracy, tstExtensions } = terms
   const imprint = terms.imprint ?? new Uint8Array(createHash(hash).update(terms.data).digest())
   const tst = new pkijs.TSTInfo({

@@ -26,14 +26,14 @@ import {
   response,
   signingCertificateV1,
   signingCertificateV2,
-  type Extended,
+  type ExtendedKeyUsage,
   type Issuer,
   type KeyKind,
-  type ResponseTerms,
+  type ResponseOptions,
 } from '../../support/test-authority.ts'
 
 const data = new TextEncoder().encode('some data')
-const timeStamping: Extended = { critical: true, purposes: [OID.timeStamping] }
+const timeStamping: ExtendedKeyUsage = { critical: true, purposes: [OID.timeStamping] }
 
 async function authority(kind: KeyKind = 'P-256', name = 'root'): Promise<Issuer> {
   const keys = await keyPair(kind, name)
@@ -51,7 +51,7 @@ async function signerUnder(issuer: Issuer, terms: SignerTerms = {}, kind: KeyKin
 const root = await authority()
 const signer = await signerUnder(root)
 const anchors = [derOf(root.certificate)]
-const reply = (terms: Partial<ResponseTerms> = {}): Promise<Uint8Array> => response({ signer, data, ...terms })
+const reply = (terms: Partial<ResponseOptions> = {}): Promise<Uint8Array> => response({ signer, data, ...terms })
 
 const verify = (der: Uint8Array, options: Partial<VerifyTimestampOptions> = {}): ReturnType<typeof verifyTimestamp> =>
   verifyTimestamp(der, { data, trustAnchors: anchors, ...options })
@@ -95,7 +95,7 @@ describe('verifyTimestamp accepts', () => {
       test(`${kind} with ${hash} in imprint, signature, ESSCertIDv2 and certificates`, async () => {
         const issuer = await authority(kind)
         const own = await signerUnder(issuer, { hash }, kind)
-        const attributes: ResponseTerms['attributes'] = (all, made) => [
+        const attributes: ResponseOptions['attributes'] = (all, made) => [
           ...all.slice(0, 2),
           signingCertificateV2(derOf(made), hash),
         ]
@@ -118,9 +118,9 @@ describe('verifyTimestamp accepts', () => {
   })
 
   test('ESSCertID with SHA-1, alone or together with ESSCertIDv2', async () => {
-    const alone: ResponseTerms['attributes'] = (all, own) => [...all.slice(0, 2), signingCertificateV1(derOf(own))]
+    const alone: ResponseOptions['attributes'] = (all, own) => [...all.slice(0, 2), signingCertificateV1(derOf(own))]
     assert.ok(verify(await reply({ attributes: alone })))
-    const both: ResponseTerms['attributes'] = (all, own) => [...all, signingCertificateV1(derOf(own))]
+    const both: ResponseOptions['attributes'] = (all, own) => [...all, signingCertificateV1(derOf(own))]
     assert.ok(verify(await reply({ attributes: both })))
   })
 
@@ -244,7 +244,7 @@ describe('verifyTimestamp rejects', () => {
   })
 
   test('signed attributes that are wrong, missing or duplicated', async () => {
-    const cases: readonly [RegExp, NonNullable<ResponseTerms['attributes']>][] = [
+    const cases: readonly [RegExp, NonNullable<ResponseOptions['attributes']>][] = [
       [
         /content-type/,
         (all) => [attribute(OID.contentType, new asn1js.ObjectIdentifier({ value: OID.data })), ...all.slice(1)],
@@ -278,7 +278,7 @@ describe('verifyTimestamp rejects', () => {
   })
 
   test('content that is not a TSTInfo, and an unsupported TSTInfo', async () => {
-    const cases: readonly [RegExp, Partial<ResponseTerms>][] = [
+    const cases: readonly [RegExp, Partial<ResponseOptions>][] = [
       [/not a TSTInfo/, { eContentType: OID.data }],
       [/malformed/, { content: () => Uint8Array.of(4, 1, 0) }],
       [/TSTInfo is followed by 1 more bytes/, { content: (der) => concatBytes(der, Uint8Array.of(0)) }],

@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict'
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { describe, test } from 'node:test'
+import * as asn1js from 'asn1js'
+import { concatBytes } from '../../../core/bytes.ts'
+import {
+  buildPath,
+  certificateProblem,
+  extendedKeyUsage,
+  keyProblem,
+  keyUsage,
+  parseCertificate,
+  subjectKeyIdentifier,
+  timestampingProblem,
+  type Certificate,
+} from '../../../core/verify/certificate.ts'
+import {
+  certificate,
+  derOf,
+  extension,
+  keyPair,
+  OID,
+  type CertificateOptions,
+  type Issuer,
+} from '../../support/test-authority.ts'
+
+const notBefore = new Date('2026-01-01T00:00:00Z')
+const notAfter = new Date('2027-01-01T00:00:00Z')
+const time = Date.UTC(2026, 5, 1)
+const timeStamping = { critical: true, purposes: [OID.timeStamping] }
+
+type Options = Partial<CertificateOptions>
+
+/** A CA, or with other options any certificate. Keys are made once for each name. */
+async function issuerNamed(name: string, options: Options = {}): Promise<Issuer> {
+  const keys = options.keys ?? (await keyPair('P-256', name))
+  const made = await certificate({ name, keys, notBefore, notAfter, authority: {}, keyUsage: 0x06, ...options })
+  return { keys, certificate: made }
+}
+
+const signerUnder = (issuer: Issuer, options: Options = {}): Promise<Issuer> =>
+  issuerNamed('signer', { issuer, authority: undefined, keyUsage: 0x80, extendedKeyUsage: timeStamping, ...options })
+
+const parsed = (made: Issuer): Certificate => parseCertificate(derOf(made.certificate))
+const parsedWith = async (options: Options): Promise<Certificate> => parsed(await issuerNamed('any', options))
+
+const root = await issuerNamed('root')
+const signer = await signerUnder(root)
+
+describe('parseCertificate', () => {
+  test('returns the exact bytes, the validity period and the extensions', () => {
+    const der = derOf(root.certificate)
+    const { der: bytes, notBefore: from, notAfter: to, extensions, x509 } = parseCertificate(der)
+    assert.deepEqual(bytes, der)
+    assert.deepEqual([from, to, x509.subject], [notBefore.getTime(), notAfter.getTime(), 'CN=root'])
+    assert.deepEqual([...extensions.keys()].toSorted(), ['2.5.29.14', '2.5.29.15', '2.5.29.19'])
+  })
+
+  test('rejects other bytes: VERIFICATION_FAILED', () => {
+    const der = derOf(root.certificate)
+    const pem = Buffer.from(
+      `-----BEGIN CERTIFICATE-----\n${Buffer.from(der).toString('base64')}\n-----END CERTIFICATE-----`,
+    )
+    for (const bytes of [
+      new Uint8Array(),
+      der.subarray(0, -1),
+      concatBytes(der, Uint8Array.of(0)),
+      new Uint8Array(pem),
+    ])
+      assert.throws(() => parseCertificate(bytes), { code: 'VERIFICATION_FAILED' })
+    const notACertificate = new Uint8Array(new asn1js.Sequence({ value: [new asn1js.Null()] }).toBER())
+    assert.throws(() => parseCertificate(notACertificate), { code: 'VERIFICATION_FAILED', message: /not X\.509/ })
+  })
+
+  test('rejects an extension that occurs twice', async () => {
+    const extensions = [1, 2].map(() => extension('1.2.3', false, new asn1js.Null()))
+    await assert.rejects(parsedWith({ extensions }), { code: 'VERIFICATION_FAILED', message: /1\.2\.3 occurs twice/ })
+  })
+})
+
+describe('extensions', () => {
+  test('keyUsage is the first byte of its bits, undefined without the extension', async () => {
+    assert.equal(keyUsage(parsed(root)), 0x06)
+    const { keyUsage: _, ...without } = { keyUsage: 0, name: 'none', keys: root.keys }
+    assert.equal(keyUsage(parseCertificate(derOf(await certificate(without)))), undefined)
+  })
+
+  test('extendedKeyUsage lists the purposes, undefined without the extension', () => {
+    assert.deepEqual(extendedKeyUsage(parsed(signer)), [OID.timeStamping])
+    assert.equal(extendedKeyUsage(parsed(root)), undefined)
+  })
+
+  test('that are malformed allow nothing', async () => {
+    const octets = new asn1js.OctetString({ valueHex: Uint8Array.of(1).buffer })
+    const keys = root.keys
+    const badUsage = await certificate({ name: 'bad', keys, extensions: [extension('2.5.29.15', true, octets)] })
+    const badPurposes = await certificate({ name: 'bad', keys, extensions: [extension('2.5.29.37', true, octets)] })
+    assert.throws(() => keyUsage(parseCertificate(derOf(badUsage))), { code: 'VERIFICATION_FAILED' })
+    assert.deepEqual(extendedKeyUsage(parseCertificate(derOf(badPurposes))), [])
+    assert.match(timestampingProblem(parseCertificate(derOf(badPurposes))) ?? '', /not timeStamping alone/)
+  })
+
+  test('subjectKeyIdentifier is that of the key: SHA-1 in these certificates', () => {
+    assert.equal(subjectKeyIdentifier(parsed(signer))?.length, 20)
+    assert.notDeepEqual(subjectKeyIdentifier(parsed(signer)), subjectKeyIdentifier(parsed(root)))
+  })
+})
+
+describe('keyProblem', () => {
+  const ec = (namedCurve: string): KeyObject => generateKeyPairSync('ec', { namedCurve }).publicKey
+  /** A modulus of this size, not a product of primes: only its length matters here. */
+  const rsa = (bits: number): KeyObject => {
+    const modulus = Buffer.alloc(bits / 8, 0xff).toString('base64url')
+    return createPublicKey({ key: { kty: 'RSA', n: modulus, e: 'AQAB' }, format: 'jwk' })
+  }
+
+  test('accepts RSA from 2048 to 8192 bits', () => {
+    for (const bits of [2048, 3072, 8192]) assert.equal(keyProblem(rsa(bits)), undefined)
+    for (const bits of [1024, 2040, 8200, 16_384])
+      assert.match(keyProblem(rsa(bits)) ?? '', new RegExp(`of ${bits} bits`))
+  })
+
+  test('accepts P-256, P-384 and P-521 only', () => {
+    for (const curve of ['prime256v1', 'secp384r1', 'secp521r1']) assert.equal(keyProblem(ec(curve)), undefined)
+    for (const curve of ['secp256k1', 'secp224r1']) assert.match(keyProblem(ec(curve)) ?? '', new RegExp(curve))
+  })
+
+  test('rejects other types', () => {
+    assert.match(keyProblem(generateKeyPairSync('ed25519').publicKey) ?? '', /ed25519/)
+    assert.match(keyProblem(generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).publicKey) ?? '', /rsa-pss/)
+  })
+})
+
+describe('certificateProblem', () => {
+  test('is about validity: both ends are inclusive', () => {
+    const any = parsed(root)
+    for (const at of [notBefore.getTime(), time, notAfter.getTime()])
+      assert.equal(certificateProblem(any, at), undefined)
+    for (const at of [notBefore.getTime() - 1, notAfter.getTime() + 1, Number.NaN])
+      assert.match(certificateProblem(any, at) ?? '', /not valid at that time/)
+  })
+
+  test('is about unknown critical extensions, not about others', async () => {
+    const withExtension = (critical: boolean): Promise<Certificate> =>
+      parsedWith({ extensions: [extension('1.2.3', critical, new asn1js.Null())] })
+    assert.match(certificateProblem(await withExtension(true), time) ?? '', /1\.2\.3 is not supported/)
+    assert.equal(certificateProblem(await withExtension(false), time), undefined)
+  })
+
+  test('is about weak keys', async () => {
+    const weak = await parsedWith({ keys: await keyPair('RSA-1024', 'weak') })
+    assert.match(certificateProblem(weak, time) ?? '', /RSA key of 1024 bits/)
+  })
+})
+
+describe('timestampingProblem', () => {
+  const problemOf = async (options: Options): Promise<string | undefined> =>
+    timestampingProblem(parsed(await signerUnder(root, options)))
+
+  test('accepts a critical extended key usage of timeStamping alone', async () => {
+    assert.equal(await problemOf({}), undefined)
+    assert.equal(await problemOf({ keyUsage: 0x40 }), undefined, 'nonRepudiation')
+  })
+
+  test('rejects every other usage', async () => {
+    const purposes = [OID.timeStamping, OID.codeSigning]
+    assert.match((await problemOf({ extendedKeyUsage: undefined })) ?? '', /no extended key usage/)
+    assert.match((await problemOf({ extendedKeyUsage: { ...timeStamping, critical: false } })) ?? '', /not critical/)
+    assert.match((await problemOf({ extendedKeyUsage: { critical: true, purposes } })) ?? '', /timeStamping alone/)
+    assert.match((await problemOf({ keyUsage: 0x20 })) ?? '', /allows no signature/)
+  })
+})
+
+describe('buildPath', () => {
+  const path = (certificates: {
+    readonly signer?: Issuer
+    readonly candidates?: readonly Issuer[]
+    readonly anchors?: readonly Issuer[]
+    readonly at?: number
+  }): readonly string[] => {
+    const { candidates = [], anchors = [root], at = time } = certificates
+    return buildPath({
+      signer: parsed(certificates.signer ?? signer),
+      candidates: candidates.map(parsed),
+      anchors: anchors.map(parsed),
+      time: at,
+    }).map(({ x509 }) => x509.subject.replace('CN=', ''))
+  }
+  const assertNoPath = (certificates: Parameters<typeof path>[0], message: RegExp): void =>
+    assert.throws(() => path(certificates), { code: 'VERIFICATION_FAILED', message })
+
+  test('is the signer alone if it is an anchor', () => {
+    assert.deepEqual(path({ anchors: [signer] }), ['signer'])
+  })
+
+  test('goes from the signer to the anchor, through candidates in any order', async () => {
+    const middle = await issuerNamed('middle', { issuer: root })
+    const lower = await issuerNamed('lower', { issuer: middle })
+    const below = await signerUnder(lower)
+    for (const candidates of [
+      [middle, lower],
+      [lower, middle],
+    ])
+      assert.deepEqual(path({ signer: below, candidates }), ['signer', 'lower', 'middle', 'root'])
+    assertNoPath({ signer: below, candidates: [middle] }, /no known certificate issued it/)
+    assertNoPath({ signer: below, candidates: [middle, lower], anchors: [] }, /no known certificate issued it/)
+  })
+
+  test('is the shortest path', async () => {
+    const middle = await issuerNamed('middle', { issuer: root })
+    const below = await signerUnder(middle)
+    assert.deepEqual(path({ signer: below, candidates: [middle], anchors: [root, middle] }), ['signer', 'middle'])
+  })
+
+  test('finds another issuer of the same name if the first one does not fit', async () => {
+    const otherKeys = await keyPair('P-256', 'another root')
+    const namesake = await issuerNamed('root', { keys: otherKeys })
+    const below = await signerUnder(namesake)
+    assert.deepEqual(path({ signer: below, anchors: [root, namesake] }), ['signer', 'root'])
+  })
+
+  test('requires that all certificates are valid at the time', async () => {
+    const expired = await issuerNamed('root', { notAfter: new Date(time - 1000) })
+    assertNoPath({ at: notAfter.getTime() + 1000 }, /of the signer: it was not valid/)
+    assertNoPath({ anchors: [expired] }, /of an issuer: it was not valid/)
+  })
+
+  test('requires issuers that may issue', async () => {
+    const cases: readonly (readonly [RegExp, Options])[] = [
+      [/is not a CA/, { authority: undefined }],
+      [/does not include timeStamping/, { extendedKeyUsage: { critical: false, purposes: [OID.codeSigning] } }],
+      [/1\.2\.3 is not supported/, { extensions: [extension('1.2.3', true, new asn1js.Null())] }],
+      [/RSA key of 1024 bits/, { keys: await keyPair('RSA-1024', 'weak') }],
+    ]
+    for (const [message, options] of cases) {
+      const middle = await issuerNamed('middle', { issuer: root, ...options })
+      assertNoPath({ signer: await signerUnder(middle), candidates: [middle] }, message)
+    }
+    const noCertSign = await issuerNamed('no keyCertSign', { issuer: root, keyUsage: 0x02 })
+    const below = await signerUnder(noCertSign)
+    assertNoPath(
+      { signer: below, candidates: [noCertSign] },
+      /no known certificate issued it|may not sign certificates/,
+    )
+  })
+
+  test('accepts issuers for any purpose or for timestamps', async () => {
+    for (const purpose of [OID.timeStamping, '2.5.29.37.0']) {
+      const middle = await issuerNamed('middle', {
+        issuer: root,
+        extendedKeyUsage: { critical: false, purposes: [purpose] },
+      })
+      assert.equal(path({ signer: await signerUnder(middle), candidates: [middle] }).length, 3)
+    }
+  })
+
+  test('checks path lengths, without certificates that a CA issued to itself', async () => {
+    const limited = (pathLength: number): Promise<Issuer> => issuerNamed('root', { authority: { pathLength } })
+    const middle = await issuerNamed('middle', { issuer: root })
+    const below = await signerUnder(middle)
+    assert.equal(path({ signer: below, candidates: [middle], anchors: [await limited(1)] }).length, 3)
+    const zero = await limited(0)
+    assertNoPath({ signer: below, candidates: [middle], anchors: [zero] }, /path length constraint is exceeded/)
+    // The root's new key, signed by its old key: issuer and subject have the same name.
+    const newKeys = await keyPair('P-256', 'new root key')
+    const rollover = await issuerNamed('root', { keys: newKeys, issuer: root })
+    const afterRollover = await signerUnder(rollover)
+    assert.equal(path({ signer: afterRollover, candidates: [rollover], anchors: [zero] }).length, 3)
+  })
+
+  test('requires strong signatures by the issuer', async () => {
+    assertNoPath({ signer: await signerUnder(root, { hash: 'sha1' }) }, /signature algorithm 1\.2\.840\.10045\.4\.1/)
+    const impostor = { keys: await keyPair('P-256', 'impostor'), certificate: root.certificate }
+    assertNoPath({ signer: await signerUnder(impostor) }, /did not sign the certificate below it/)
+  })
+
+  test('has at most eight certificates', async () => {
+    const chainOf = async (issuers: number): Promise<readonly Issuer[]> => {
+      const chain = [root]
+      for (let i = 1; i <= issuers; i++) chain.push(await issuerNamed(`issuer ${i}`, { issuer: chain.at(-1) ?? root }))
+      return chain
+    }
+    const lengthOf = async (issuers: number): Promise<number> => {
+      const chain = await chainOf(issuers)
+      return path({ signer: await signerUnder(chain.at(-1) ?? root), candidates: chain.slice(1) }).length
+    }
+    assert.equal(await lengthOf(6), 8)
+    await assert.rejects(lengthOf(7), { code: 'VERIFICATION_FAILED' })
+  })
+
+  test('checks a bounded number of issuers', async () => {
+    const namesakes: Issuer[] = []
+    for (let i = 0; i < 31; i++) {
+      const issuer = namesakes.at(-1)
+      const keys = await keyPair('P-256', `namesake ${i}`)
+      namesakes.push(await issuerNamed('namesake', { keys, ...(issuer && { issuer }) }))
+    }
+    const below = await signerUnder(namesakes.at(-1) ?? root)
+    assertNoPath({ signer: below, candidates: namesakes }, /more than 64 possible issuers/)
+  })
+})

@@ -1,0 +1,335 @@
+import assert from 'node:assert/strict'
+import { createHash, X509Certificate } from 'node:crypto'
+import { describe, test } from 'node:test'
+import * as asn1js from 'asn1js'
+import type { ValidationData } from '../../../core/ports.ts'
+import {
+  MAX_VALIDATION_DATA_BYTES,
+  revocationAddresses,
+  revocationStatus,
+  verifyTimestamp,
+  voidsTimestamp,
+  type RevocationStatus,
+} from '../../../core/verify/index.ts'
+import {
+  certificate,
+  DEFAULT_GEN_TIME,
+  derOf,
+  extension,
+  keyPair,
+  OID,
+  response,
+  type Issuer,
+} from '../../support/test-authority.ts'
+import { crl, DEFAULT_THIS_UPDATE, ocspResponse, REASON, type OcspOptions } from '../../support/test-revocation.ts'
+
+const OCSP_SIGNING = '1.3.6.1.5.5.7.3.9'
+const CRITICAL = [extension('1.2.3', true, new asn1js.Null())]
+const asOf = DEFAULT_THIS_UPDATE.getTime()
+const later = new Date(asOf + 3_600_000)
+const revokedAt = new Date('2026-05-01T00:00:00Z')
+
+async function issuerNamed(name: string, keyUsage = 0x06): Promise<Issuer> {
+  const keys = await keyPair('P-256', name)
+  return { keys, certificate: await certificate({ name, keys, authority: {}, keyUsage }) }
+}
+
+async function signerUnder(issuer: Issuer, name = 'signer'): Promise<Issuer> {
+  const keys = await keyPair('P-256', name)
+  const extendedKeyUsage = { critical: true, purposes: [OID.timeStamping] }
+  return { keys, certificate: await certificate({ name, keys, issuer, keyUsage: 0x80, extendedKeyUsage }) }
+}
+
+const root = await issuerNamed('root')
+const signer = await signerUnder(root)
+const other = await signerUnder(root, 'other')
+const stranger = await issuerNamed('stranger')
+
+const asCrl = (der: Uint8Array): ValidationData => ({ type: 'crl', der })
+const asOcsp = (der: Uint8Array): ValidationData => ({ type: 'ocsp', der })
+const statusIn = (...pieces: readonly ValidationData[]): RevocationStatus =>
+  revocationStatus(derOf(signer.certificate), derOf(root.certificate), pieces)
+
+/** The signature is at the end. */
+const withBrokenEnd = (der: Uint8Array): Uint8Array => der.with(der.length - 1, (der.at(-1) ?? 0) ^ 1)
+
+const unknown: RevocationStatus = { state: 'unknown' }
+
+describe('revocationStatus by CRL', () => {
+  test('is good if the issuer does not list the certificate', async () => {
+    const empty = await crl({ issuer: root })
+    const listed = await crl({ issuer: root, revoked: [{ certificate: other.certificate, at: revokedAt }] })
+    for (const der of [empty, listed]) assert.deepEqual(statusIn(asCrl(der)), { state: 'good', by: 'crl', asOf })
+  })
+
+  test('is revoked if the issuer lists it, with time and reason', async () => {
+    const entry = { certificate: signer.certificate, at: revokedAt }
+    const revoked = { state: 'revoked', by: 'crl', asOf, revokedAt: revokedAt.getTime() }
+    const without = await crl({ issuer: root, revoked: [entry] })
+    assert.deepEqual(statusIn(asCrl(without)), revoked)
+    const withReason = await crl({ issuer: root, revoked: [{ ...entry, reason: REASON.superseded }] })
+    assert.deepEqual(statusIn(asCrl(withReason)), { ...revoked, reason: REASON.superseded })
+  })
+
+  test('ignores a list of another issuer, also under the same name', async () => {
+    const impostor = { keys: stranger.keys, certificate: root.certificate }
+    for (const issuer of [stranger, impostor])
+      for (const revoked of [[], [{ certificate: signer.certificate, at: revokedAt }]])
+        assert.deepEqual(statusIn(asCrl(await crl({ issuer, revoked }))), unknown)
+  })
+
+  test('ignores a list with a broken or weak signature', async () => {
+    const der = await crl({ issuer: root })
+    assert.deepEqual(statusIn(asCrl(withBrokenEnd(der))), unknown)
+    assert.deepEqual(statusIn(asCrl(await crl({ issuer: root, hash: 'SHA-1' }))), unknown)
+  })
+
+  test('ignores a list of an issuer whose key may not sign lists', async () => {
+    const noCrlSign = await issuerNamed('root without cRLSign', 0x04)
+    const below = await signerUnder(noCrlSign)
+    const list = await crl({ issuer: noCrlSign, revoked: [{ certificate: below.certificate, at: revokedAt }] })
+    assert.deepEqual(revocationStatus(derOf(below.certificate), derOf(noCrlSign.certificate), [asCrl(list)]), unknown)
+  })
+
+  test('ignores a list or an entry with an unknown critical extension', async () => {
+    const list = await crl({ issuer: root, extensions: CRITICAL })
+    assert.deepEqual(statusIn(asCrl(list)), unknown)
+    const entry = { certificate: signer.certificate, at: revokedAt, extensions: CRITICAL }
+    assert.deepEqual(statusIn(asCrl(await crl({ issuer: root, revoked: [entry] }))), unknown)
+  })
+})
+
+describe('revocationStatus by OCSP', () => {
+  const about = (options: Partial<OcspOptions> = {}): Promise<Uint8Array> =>
+    ocspResponse({ issuer: root, certificate: signer.certificate, state: 'good', ...options })
+
+  test('is good or revoked as the issuer states, with time and reason', async () => {
+    assert.deepEqual(statusIn(asOcsp(await about())), { state: 'good', by: 'ocsp', asOf })
+    const revoked = { state: 'revoked', by: 'ocsp', asOf, revokedAt: revokedAt.getTime() }
+    assert.deepEqual(statusIn(asOcsp(await about({ state: { revokedAt } }))), revoked)
+    const reason = REASON.keyCompromise
+    assert.deepEqual(statusIn(asOcsp(await about({ state: { revokedAt, reason } }))), { ...revoked, reason })
+  })
+
+  test('accepts a CertID with SHA-1 and SHA-256 only', async () => {
+    assert.equal(statusIn(asOcsp(await about({ certIdHash: 'SHA-256' }))).state, 'good')
+    assert.deepEqual(statusIn(asOcsp(await about({ certIdHash: 'SHA-512' }))), unknown)
+  })
+
+  test('is unknown if the responder does not know the certificate', async () => {
+    assert.deepEqual(statusIn(asOcsp(await about({ state: 'unknown' }))), unknown)
+  })
+
+  test('ignores a response about another certificate or under another issuer', async () => {
+    assert.deepEqual(statusIn(asOcsp(await about({ certificate: other.certificate }))), unknown)
+    assert.deepEqual(statusIn(asOcsp(await about({ issuer: stranger, responder: root }))), unknown)
+  })
+
+  test('ignores a response with a broken signature, or signed by a stranger', async () => {
+    const der = await about()
+    assert.deepEqual(statusIn(asOcsp(withBrokenEnd(der))), unknown)
+    const state = { revokedAt }
+    assert.deepEqual(statusIn(asOcsp(await about({ state, responder: stranger, certificates: [] }))), unknown)
+    assert.deepEqual(statusIn(asOcsp(await about({ state, responder: stranger }))), unknown)
+  })
+
+  test('ignores a response with an error status or an unknown critical extension', async () => {
+    assert.deepEqual(statusIn(asOcsp(await about({ status: 6 }))), unknown)
+    assert.deepEqual(statusIn(asOcsp(await about({ extensions: CRITICAL }))), unknown)
+    assert.deepEqual(statusIn(asOcsp(await about({ singleExtensions: CRITICAL }))), unknown)
+  })
+
+  test('accepts a responder only if the issuer authorised it, and it was valid then', async () => {
+    const keys = await keyPair('P-256', 'responder')
+    const authorised = { critical: false, purposes: [OCSP_SIGNING] }
+    const cases = [
+      ['good', { issuer: root, extendedKeyUsage: authorised }],
+      ['unknown', { issuer: root }],
+      ['unknown', { issuer: root, extendedKeyUsage: { critical: false, purposes: [OID.codeSigning] } }],
+      ['unknown', { issuer: stranger, extendedKeyUsage: authorised }],
+      // Named as a certificate of the issuer, but signed by another key.
+      ['unknown', { issuer: { ...root, keys: stranger.keys }, extendedKeyUsage: authorised }],
+      ['unknown', { issuer: root, extendedKeyUsage: authorised, notAfter: new Date(asOf - 1000) }],
+      ['unknown', { issuer: root, extendedKeyUsage: authorised, hash: 'sha1' }],
+    ] as const
+    for (const [state, { issuer, ...options }] of cases) {
+      const responder = { keys, certificate: await certificate({ name: 'responder', keys, issuer, ...options }) }
+      assert.equal(statusIn(asOcsp(await about({ responder }))).state, state, JSON.stringify(options))
+    }
+  })
+
+  test('reads at most four responder certificates', async () => {
+    const keys = await keyPair('P-256', 'responder')
+    const extendedKeyUsage = { critical: false, purposes: [OCSP_SIGNING] }
+    const responder = {
+      keys,
+      certificate: await certificate({ name: 'responder', keys, issuer: root, extendedKeyUsage }),
+    }
+    const stateWith = async (before: number): Promise<string> => {
+      const certificates = [...Array.from({ length: before }, () => other.certificate), responder.certificate]
+      return statusIn(asOcsp(await about({ responder, certificates }))).state
+    }
+    assert.deepEqual([await stateWith(3), await stateWith(4)], ['good', 'unknown'])
+  })
+})
+
+describe('revocationStatus of several pieces', () => {
+  const revoked = [{ certificate: signer.certificate, at: revokedAt }]
+
+  test('is unknown without any piece', () => {
+    assert.deepEqual(statusIn(), unknown)
+    assert.deepEqual(statusIn({ type: 'certificate', der: derOf(root.certificate) }), unknown)
+  })
+
+  test('takes the newest good piece, in any order', async () => {
+    const stale = asCrl(await crl({ issuer: root }))
+    const newest = asCrl(await crl({ issuer: root, thisUpdate: later }))
+    const good = { state: 'good', by: 'crl', asOf: later.getTime() }
+    assert.deepEqual(statusIn(stale, newest), good)
+    assert.deepEqual(statusIn(newest, stale), good)
+  })
+
+  test('is revoked if any piece says so, also an older one', async () => {
+    const old = asCrl(await crl({ issuer: root, revoked }))
+    const newest = asOcsp(
+      await ocspResponse({ issuer: root, certificate: signer.certificate, state: 'good', thisUpdate: later }),
+    )
+    for (const pieces of [
+      [old, newest],
+      [newest, old],
+    ])
+      assert.deepEqual([statusIn(...pieces).state, statusIn(...pieces)], ['revoked', statusIn(old)])
+  })
+
+  test('ignores malformed and mislabelled pieces', async () => {
+    const list = await crl({ issuer: root })
+    for (const der of [new Uint8Array(), Uint8Array.of(0x30, 0), list.subarray(0, -1), new Uint8Array([...list, 0])])
+      for (const piece of [asCrl(der), asOcsp(der)]) assert.deepEqual(statusIn(piece), unknown)
+    assert.deepEqual(statusIn(asOcsp(list)), unknown)
+  })
+
+  test('ignores a piece that is too large, however correct', async () => {
+    const text = new asn1js.Utf8String({ value: 'x'.repeat(MAX_VALIDATION_DATA_BYTES) })
+    const large = await crl({ issuer: root, revoked, extensions: [extension('1.2.3', false, text)] })
+    assert.ok(large.length > MAX_VALIDATION_DATA_BYTES)
+    assert.deepEqual(statusIn(asCrl(large)), unknown)
+    const small = await crl({ issuer: root, revoked, extensions: [extension('1.2.3', false, new asn1js.Null())] })
+    assert.equal(statusIn(asCrl(small)).state, 'revoked')
+  })
+
+  test('throws VERIFICATION_FAILED if certificate or issuer is not a certificate', () => {
+    const der = derOf(signer.certificate)
+    const bytes = new Uint8Array(3)
+    for (const [subject, issuer] of [
+      [bytes, der],
+      [der, bytes],
+    ] as const) {
+      assert.throws(() => revocationStatus(subject, issuer, []), { code: 'VERIFICATION_FAILED' })
+      assert.throws(() => revocationAddresses(subject, issuer), { code: 'VERIFICATION_FAILED' })
+    }
+  })
+})
+
+describe('voidsTimestamp', () => {
+  const genTime = Date.UTC(2026, 5, 1)
+  const status = (at: number, reason?: number): RevocationStatus => ({
+    state: 'revoked',
+    by: 'crl',
+    asOf,
+    revokedAt: at,
+    ...(reason !== undefined && { reason }),
+  })
+
+  test('accepts unknown and good certificates', () => {
+    assert.equal(voidsTimestamp(unknown, genTime), false)
+    assert.equal(voidsTimestamp({ state: 'good', by: 'crl', asOf }, genTime), false)
+  })
+
+  test('accepts a token from before the revocation only for reasons without a compromise', () => {
+    const accepted = Array.from({ length: 11 }, (_, reason) => reason).filter(
+      (reason) => !voidsTimestamp(status(genTime + 1, reason), genTime),
+    )
+    // unspecified, affiliationChanged, superseded, cessationOfOperation (RFC 3161 § 4).
+    assert.deepEqual(accepted, [0, 3, 4, 5])
+    assert.equal(voidsTimestamp(status(genTime + 1), genTime), true)
+  })
+
+  test('rejects a token from the time of the revocation on, for every reason', () => {
+    for (const reason of [0, 1, 3, 4, 5]) assert.equal(voidsTimestamp(status(genTime, reason), genTime), true)
+  })
+
+  test('makes verifyTimestamp reject a token of a revoked signer', async () => {
+    const data = Uint8Array.of(1, 2, 3)
+    const token = await response({ signer, data })
+    const trustAnchors = [derOf(root.certificate)]
+    const after = new Date(DEFAULT_GEN_TIME.getTime() + 86_400_000)
+    const verifyWith = async (at: Date, reason: number) => {
+      const list = await crl({ issuer: root, revoked: [{ certificate: signer.certificate, at, reason }] })
+      return () => verifyTimestamp(token, { data, trustAnchors, validationData: [asCrl(list)] })
+    }
+    const superseded = (await verifyWith(after, REASON.superseded))().revocation
+    assert.deepEqual(
+      [superseded?.length, superseded?.[0]?.state, superseded?.[0]?.subject],
+      [1, 'revoked', 'CN=signer'],
+    )
+    for (const [at, reason] of [
+      [after, REASON.keyCompromise],
+      [revokedAt, REASON.superseded],
+    ] as const)
+      assert.throws(await verifyWith(at, reason), { code: 'VERIFICATION_FAILED', message: /CN=signer was revoked/ })
+  })
+})
+
+describe('revocationAddresses', () => {
+  const uri = (value: string): asn1js.Primitive =>
+    new asn1js.Primitive({ idBlock: { tagClass: 3, tagNumber: 6 }, valueHex: new TextEncoder().encode(value).buffer })
+  const sequence = (...value: asn1js.BaseBlock[]): asn1js.Sequence => new asn1js.Sequence({ value })
+  const tagged = (...value: asn1js.BaseBlock[]): asn1js.Constructed =>
+    new asn1js.Constructed({ idBlock: { tagClass: 3, tagNumber: 0 }, value })
+  const access = (method: string, address: string): asn1js.Sequence =>
+    sequence(new asn1js.ObjectIdentifier({ value: method }), uri(address))
+
+  test('reads http addresses of OCSP and CRLs, and identifies the issuer by SHA-1', async () => {
+    const keys = await keyPair('P-256', 'named')
+    const named = await certificate({
+      name: 'named',
+      keys,
+      issuer: root,
+      extensions: [
+        extension(
+          '1.3.6.1.5.5.7.1.1',
+          false,
+          sequence(
+            access('1.3.6.1.5.5.7.48.1', 'http://ocsp.example/a'),
+            // caIssuers, which is not a responder.
+            access('1.3.6.1.5.5.7.48.2', 'http://ca.example/root.der'),
+            access('1.3.6.1.5.5.7.48.1', 'ldap://ocsp.example/b'),
+          ),
+        ),
+        extension(
+          '2.5.29.31',
+          false,
+          sequence(
+            sequence(tagged(tagged(uri('https://crl.example/1'), uri('file:///etc/passwd')))),
+            sequence(tagged(tagged(uri('http://crl.example/2')))),
+          ),
+        ),
+      ],
+    })
+    const { ocsp, crl: lists, certId } = revocationAddresses(derOf(named), derOf(root.certificate))
+    assert.deepEqual(ocsp, ['http://ocsp.example/a'])
+    assert.deepEqual(lists, ['https://crl.example/1', 'http://crl.example/2'])
+    const serial = new X509Certificate(derOf(named)).serialNumber.toLowerCase()
+    assert.match(Buffer.from(certId.serialNumber).toString('hex'), new RegExp(`^(00)?${serial}$`))
+    const sha1 = (bytes: ArrayBuffer | Uint8Array): Uint8Array =>
+      new Uint8Array(createHash('sha1').update(new Uint8Array(bytes)).digest())
+    assert.deepEqual(certId.nameHash, sha1(root.certificate.subject.toSchema().toBER()))
+    const key = root.certificate.subjectPublicKeyInfo.subjectPublicKey.valueBlock.valueHexView
+    assert.deepEqual(certId.keyHash, sha1(key))
+  })
+
+  test('are empty if the certificate names none', () => {
+    const { ocsp, crl: lists } = revocationAddresses(derOf(signer.certificate), derOf(root.certificate))
+    assert.deepEqual([ocsp, lists], [[], []])
+  })
+})
