@@ -7,6 +7,13 @@ import { ObjectBody } from './object-body.ts'
 import { partBytesFor } from './parts.ts'
 import { Upload } from './upload.ts'
 
+/** The arguments of one `get`. */
+interface BlobRequest {
+  readonly key: string
+  readonly range: BlobRange | undefined
+  readonly signal: AbortSignal | undefined
+}
+
 /**
  * A BlobStore with one object per blob, in one bucket and below one prefix. Open it with `openS3Blobs`.
  *
@@ -34,7 +41,7 @@ export class S3Blobs implements BlobStore {
   }
 
   get(key: string, range?: BlobRange, signal?: AbortSignal): Promise<BlobBody | undefined> {
-    return this.#calls.run(key, () => this.#get(key, range, signal))
+    return this.#calls.run(key, () => this.#get({ key, range, signal }))
   }
 
   delete(key: string): Promise<void> {
@@ -68,29 +75,22 @@ export class S3Blobs implements BlobStore {
     }
   }
 
-  async #get(
-    key: string,
-    range: BlobRange | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<BlobBody | undefined> {
+  async #get(request: BlobRequest): Promise<BlobBody | undefined> {
+    const { key, range, signal } = request
     signal?.throwIfAborted()
     try {
-      if (range !== undefined && !isValidRange(range)) return await this.#rejectRange(key, range, signal)
+      if (range !== undefined && !isValidRange(range)) return await this.#rejectRange(request, range)
       const object = await this.#bucket.open(key, range, signal)
-      return object && this.#bodyOf(key, object, range, signal)
+      return object && this.#bodyOf(request, object)
     } catch (error) {
       signal?.throwIfAborted()
-      if (range !== undefined && statusOf(error) === 416) return this.#rejectRange(key, range, signal)
+      if (range !== undefined && statusOf(error) === 416) return this.#rejectRange(request, range)
       throw toRegistryError(error, `Blob ${key} could not be opened`)
     }
   }
 
-  #bodyOf(
-    key: string,
-    object: OpenedObject,
-    range: BlobRange | undefined,
-    signal: AbortSignal | undefined,
-  ): BlobBody | undefined {
+  #bodyOf(request: BlobRequest, object: OpenedObject): BlobBody | undefined {
+    const { key, range, signal } = request
     const { body: stream, size, claim, etag } = object
     try {
       if (claim !== undefined) return discardBody(object)
@@ -102,7 +102,7 @@ export class S3Blobs implements BlobStore {
         stream,
         range: range ?? { start: 0, end: size },
         signal,
-        reopen: (rest) => this.#reopen(key, rest, etag, signal),
+        reopen: (rest) => this.#reopen({ ...request, range: rest }, etag),
         onRelease: () => this.#onBodyRelease(),
       })
       return { size, body }
@@ -112,12 +112,8 @@ export class S3Blobs implements BlobStore {
     }
   }
 
-  async #reopen(
-    key: string,
-    range: BlobRange,
-    etag: string | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<OpenedObject['body']> {
+  /** Opens the rest of the object that has this ETag. */
+  async #reopen({ key, range, signal }: BlobRequest, etag: string | undefined): Promise<OpenedObject['body']> {
     const failed = `Reading blob ${key} could not be resumed`
     const object = await this.#bucket.open(key, range, signal).catch((error: unknown) => {
       throw toRegistryError(error, failed)
@@ -132,7 +128,7 @@ export class S3Blobs implements BlobStore {
    * Throws the error for an invalid range, which needs the size of the blob. Returns `undefined` if the blob does not
    * exist.
    */
-  async #rejectRange(key: string, range: BlobRange, signal: AbortSignal | undefined): Promise<undefined> {
+  async #rejectRange({ key, signal }: BlobRequest, range: BlobRange): Promise<undefined> {
     const object = await this.#bucket.open(key, undefined, signal).catch((error: unknown) => {
       signal?.throwIfAborted()
       throw toRegistryError(error, `Blob ${key} could not be opened`)
@@ -150,7 +146,7 @@ export class S3Blobs implements BlobStore {
   }
 
   #destroyIfUnused(): void {
-    if (!this.#calls.isOver || this.#isDestroyed || this.#openBodies > 0) return
+    if (!this.#calls.isFinished || this.#isDestroyed || this.#openBodies > 0) return
     this.#isDestroyed = true
     this.#bucket.destroy()
   }

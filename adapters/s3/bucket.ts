@@ -21,6 +21,14 @@ import { DEFAULTS, folderOf, type S3Settings } from './settings.ts'
  */
 export type WriteTag = { readonly put: string } | { readonly claim: string }
 
+/** What `put` writes. */
+export interface NewObject {
+  readonly bytes: Uint8Array
+  readonly tag: WriteTag
+  /** Fail with status 412 if the key exists. */
+  readonly mustBeNew: boolean
+}
+
 export interface ObjectInfo {
   /** The id of the put that wrote it; `undefined` if another program wrote it. */
   readonly put: string | undefined
@@ -73,15 +81,10 @@ export class BlobBucket {
   }
 
   /**
-   * Writes an object with one request. With `mustBeNew` it fails with status 412 if the key exists. Returns the id of
+   * Writes an object with one request. Returns the id of
    * the version if the bucket keeps versions.
    */
-  async put(
-    key: string,
-    bytes: Uint8Array,
-    tag: WriteTag,
-    { mustBeNew }: { readonly mustBeNew: boolean },
-  ): Promise<string | undefined> {
+  async put(key: string, { bytes, tag, mustBeNew }: NewObject): Promise<string | undefined> {
     const { VersionId } = await this.#client.send(
       new PutObjectCommand({
         ...this.#locate(key),

@@ -28,11 +28,25 @@ export async function connectBlobs(settings: S3Settings): Promise<S3Blobs> {
 async function probe(bucket: BlobBucket, name: string): Promise<{ isConditional: boolean; now: Date }> {
   // The keys of blobs contain no dot.
   const key = `probe.${randomUUID()}`
-  const tag = { put: key }
-  const isConditional = await supportsConditionalPut(bucket, name, key)
+  const put = (mustBeNew: boolean) => bucket.put(key, { bytes: new Uint8Array(), tag: { put: key }, mustBeNew })
+  /**
+   * Rejects a bucket with versioning: a deletion there keeps the bytes, but the registry promises that they are gone.
+   */
+  const putUnversioned = async (mustBeNew: boolean): Promise<void> => {
+    const version = await put(mustBeNew)
+    if (version === undefined || version === 'null') return
+    await bucket.delete(key, version)
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `The S3 bucket ${name} keeps versions, so deleted files would stay readable: use a bucket without versioning`,
+    )
+  }
+  const isConditional = await supportsConditionalPut(
+    () => putUnversioned(true),
+    () => put(true),
+  )
   try {
-    if (!isConditional)
-      await putUnversioned(() => bucket.put(key, new Uint8Array(), tag, { mustBeNew: false }), bucket, name, key)
+    if (!isConditional) await putUnversioned(false)
     const now = (await bucket.head(key))?.lastModified
     if (now === undefined)
       throw new RegistryError('CONFIG_ERROR', `The S3 bucket ${name} does not return what was just written to it`)
@@ -49,12 +63,14 @@ async function probe(bucket: BlobBucket, name: string): Promise<{ isConditional:
  * Whether a second put to a key is rejected. Some services ignore the condition, others reject every request that has
  * one.
  */
-async function supportsConditionalPut(bucket: BlobBucket, name: string, key: string): Promise<boolean> {
-  const put = () => bucket.put(key, new Uint8Array(), { put: key }, { mustBeNew: true })
+async function supportsConditionalPut(
+  putFirst: () => Promise<unknown>,
+  putSecond: () => Promise<unknown>,
+): Promise<boolean> {
   try {
     // The first put fails as well if its response was lost and the SDK sent it again.
-    await putUnversioned(put, bucket, name, key).catch(ignoreFailedCondition)
-    await put()
+    await putFirst().catch(ignoreFailedCondition)
+    await putSecond()
     return false
   } catch (error) {
     if (isFailedCondition(error)) return true
@@ -65,22 +81,6 @@ async function supportsConditionalPut(bucket: BlobBucket, name: string, key: str
 
 function ignoreFailedCondition(error: unknown): void {
   if (statusOf(error) !== 412) throw error
-}
-
-/** Rejects a bucket with versioning: a deletion there keeps the bytes, but the registry promises that they are gone. */
-async function putUnversioned(
-  put: () => Promise<string | undefined>,
-  bucket: BlobBucket,
-  name: string,
-  key: string,
-): Promise<void> {
-  const version = await put()
-  if (version === undefined || version === 'null') return
-  await bucket.delete(key, version)
-  throw new RegistryError(
-    'CONFIG_ERROR',
-    `The S3 bucket ${name} keeps versions, so deleted files would stay readable: use a bucket without versioning`,
-  )
 }
 
 /** Aborts unfinished uploads. It only saves storage, so a service that cannot list uploads is accepted. */

@@ -101,7 +101,7 @@ export class Upload {
     if (!isConditional && (await this.#bucket.head(this.#key)) !== undefined) throw blobExists(this.#key)
     for (let tries = 1; ; tries += 1) {
       try {
-        await this.#bucket.put(this.#key, bytes, tag, { mustBeNew: isConditional })
+        await this.#bucket.put(this.#key, { bytes, tag, mustBeNew: isConditional })
         return
       } catch (error) {
         if (!mayBeApplied(error)) throw error

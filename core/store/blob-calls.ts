@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { untilAborted } from '../clock.ts'
 import { RegistryError } from '../errors.ts'
 import type { BlobDigest, BlobRange, PutOptions } from '../ports.ts'
 
@@ -31,7 +32,7 @@ export class BlobCalls {
   #closed = false
 
   /** True if the store is closed and no call is in progress. */
-  get isOver(): boolean {
+  get isFinished(): boolean {
     return this.#closed && this.#running.size === 0
   }
 
@@ -113,17 +114,7 @@ export class HashingBody implements AsyncIterable<Uint8Array> {
   async #next(): Promise<IteratorResult<Uint8Array>> {
     const { signal } = this.#options
     signal?.throwIfAborted()
-    if (signal === undefined) return this.#body.next()
-    let abort = (): void => undefined
-    const aborted = new Promise<never>((_, reject) => {
-      abort = () => reject(signal.reason)
-    })
-    signal.addEventListener('abort', abort, { once: true })
-    try {
-      return await Promise.race([this.#body.next(), aborted])
-    } finally {
-      signal.removeEventListener('abort', abort)
-    }
+    return untilAborted(this.#body.next(), signal)
   }
 
   #addChunk(chunk: Uint8Array): void {
