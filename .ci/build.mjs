@@ -1,5 +1,5 @@
-// Builds dist/: compiles with tsc, removes files whose source is gone, assembles the hashing kernel, and copies the API viewer.
-// `--if-stale`: does nothing if no source is newer than the last build.
+// Builds dist/: compiles with tsc, removes files whose source is gone, assembles the hashing kernel, and copies the API
+// viewer. `--if-stale`: does nothing if no source is newer than the last build.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import type { CommandInput } from './commands/command.ts'
 
-/** The package's command: `evidence-registry COMMAND [flags]` runs one of these, `evidence-registry [flags]` the server. */
+/**
+ * The package's command: `evidence-registry COMMAND [flags]` runs one of these, `evidence-registry [flags]` the server.
+ */
 const COMMANDS: Readonly<Record<string, () => Promise<(input: CommandInput) => Promise<number>>>> = {
   fsck: async () => (await import('./commands/fsck.ts')).fsckCommand,
   migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,

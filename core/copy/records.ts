@@ -36,7 +36,8 @@ const COMMIT_WRITES = 2_048
  * versions are new.
  *
  * The copy can be interrupted and run again. A marker in the target says that it is being filled. A later run compares
- * what is there, and copies what is missing or has changed in the source. The marker is removed when everything is equal.
+ * what is there, and copies what is missing or has changed in the source. The marker is removed when everything is
+ * equal.
  *
  * The source is only read. No other program may write to either store. Throws `CONFIG_ERROR` for a source that is empty
  * or an unfinished copy itself, and for a target that holds something else, which is not changed. Otherwise throws what

@@ -15,9 +15,9 @@ import { findFiles, type SourceFile } from './source.ts'
 import { Tamper } from './tamper.ts'
 
 /**
- * `npm run demo [-- DIR]`: registers every file below a directory with a real server, changes some evidences, waits until
- * everything is sealed and confirmed, and checks everything again from the responses alone. It imports nothing of the
- * server, only the verifiers of the core.
+ * `npm run demo [-- DIR]`: registers every file below a directory with a real server, changes some evidences, waits
+ * until everything is sealed and confirmed, and checks everything again from the responses alone. It imports nothing of
+ * the server, only the verifiers of the core.
  */
 const CONFIRM_TIMEOUT_MS = 120_000
 const POLL_MS = 200

@@ -23,7 +23,9 @@ export class Progress {
 /** Items that are processed at the same time. */
 const CONCURRENCY = 16
 
-/** Runs `work` for each item and shows progress. After the first error it starts no further item, and throws that error. */
+/**
+ * Runs `work` for each item and shows progress. After the first error it starts no further item, and throws that error.
+ */
 export async function forEach<T>(
   items: readonly T[],
   { name, progress }: { readonly name: string; readonly progress: Progress },

@@ -218,7 +218,9 @@ function attachedFiles(events: readonly EventOnPage[]): readonly AttachedFile[] 
     )
 }
 
-/** Checks that the bytes of each file are those that were sent and that the event commits to. A deleted file is missing. */
+/**
+ * Checks that the bytes of each file are those that were sent and that the event commits to. A deleted file is missing.
+ */
 export async function recheckFiles(recheck: Recheck, evidences: readonly CheckedEvidence[]): Promise<void> {
   const files = evidences.flatMap(({ receipt, events }) => attachedFiles(events).map((file) => ({ receipt, ...file })))
   await forEach(files, { name: 'files', progress: recheck.progress }, (file) => recheckFile(recheck, file))

@@ -30,8 +30,8 @@ export const evidencePath = (externalId: string): string =>
   `/evidences/${COMPANY}/evidence/${encodeURIComponent(externalId)}`
 
 /**
- * Creates an evidence for each file, with the file attached. Then updates every 5th, transfers every 7th, and deletes the
- * file of the first one. Requires at least one file.
+ * Creates an evidence for each file, with the file attached. Then updates every 5th, transfers every 7th, and deletes
+ * the file of the first one. Requires at least one file.
  */
 export async function register(client: Client, files: readonly SourceFile[], progress: Progress): Promise<Registered> {
   const receipts: Receipt[] = []

@@ -38,7 +38,9 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain',
 }
 
-/** Returns every regular file below a directory, ordered by path. Does not enter folders with one of the excluded names. */
+/**
+ * Returns every regular file below a directory, ordered by path. Does not enter folders with one of the excluded names.
+ */
 export async function findFiles(directory: string, excluded: ReadonlySet<string>): Promise<SourceFiles> {
   const files: SourceFile[] = []
   const skipped: string[] = []

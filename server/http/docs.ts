@@ -33,7 +33,10 @@ const page = (specUrl: string): string => `<!doctype html>
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** Routes for `/docs` and its script. `/` redirects to `/docs`. `specPath` is the path of the OpenAPI document, without a leading slash. */
+/**
+ * Routes for `/docs` and its script. `/` redirects to `/docs`. `specPath` is the path of the OpenAPI document, without
+ * a leading slash.
+ */
 export function docsRouter(specPath: string): Router {
   const router = new Router({ strict: true, sensitive: true })
   router.get('/', (ctx) => {

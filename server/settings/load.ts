@@ -36,9 +36,9 @@ interface SettingText {
 type SettingTexts = Partial<Record<SettingName, SettingText>>
 
 /**
- * Loads the configuration. A flag overrides a variable, a variable overrides the file, and the file overrides the default.
- * Throws `CONFIG_ERROR` with one line for an unknown flag, an unknown `EVIDENCE_…` variable, an unknown key of the file,
- * and a value that its setting does not accept.
+ * Loads the configuration. A flag overrides a variable, a variable overrides the file, and the file overrides the
+ * default. Throws `CONFIG_ERROR` with one line for an unknown flag, an unknown `EVIDENCE_…` variable, an unknown key of
+ * the file, and a value that its setting does not accept.
  */
 export function loadConfig({ args, env, readFile = (path) => readFileSync(path) }: ConfigSources): Config {
   const flags = parseFlags(args)

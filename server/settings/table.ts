@@ -7,7 +7,9 @@ import { server } from './topics/server.ts'
 import { files, records } from './topics/storage.ts'
 import { timestamps } from './topics/timestamps.ts'
 
-/** All settings by name. `fooBar` is the flag `--foo-bar`, the variable `EVIDENCE_FOO_BAR` and the file's key `fooBar`. */
+/**
+ * All settings by name. `fooBar` is the flag `--foo-bar`, the variable `EVIDENCE_FOO_BAR` and the file's key `fooBar`.
+ */
 export const SETTINGS = { ...server, ...records, ...files, ...log, ...timestamps, ...anchors, ...requests } as const
 
 /** The settings by topic, in the order of `--help` and the README. */

@@ -11,7 +11,9 @@ export const openBlobs = (config: Config, directory: string): Promise<BlobStore>
 /** Opens the files in a data directory. */
 export const openFileBlobs = (directory: string): Promise<BlobStore> => openLocalBlobs(join(directory, 'blobs'))
 
-/** Opens the files in the bucket of the settings. Loads the AWS SDK only now. Throws `CONFIG_ERROR` and `UNAVAILABLE`. */
+/**
+ * Opens the files in the bucket of the settings. Loads the AWS SDK only now. Throws `CONFIG_ERROR` and `UNAVAILABLE`.
+ */
 export async function openBucketBlobs(config: Config): Promise<BlobStore> {
   const { s3Bucket, s3Endpoint, s3PathStyle } = config
   if (s3Bucket === undefined)

@@ -12,8 +12,8 @@ export interface ShutdownOptions {
 }
 
 /**
- * Closes after SIGINT or SIGTERM, and after an error that was not caught. A second signal ends the process at once, which
- * loses nothing that was acknowledged.
+ * Closes after SIGINT or SIGTERM, and after an error that was not caught. A second signal ends the process at once,
+ * which loses nothing that was acknowledged.
  */
 export function closeOnSignal({ logger, timeoutMs, close }: ShutdownOptions): void {
   const onTimeout = (delayMs: number): void => logger.error({ delayMs }, 'closing took too long; the process ends now')
