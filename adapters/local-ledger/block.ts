@@ -28,9 +28,9 @@ import {
  * integers in decimal, hashes and nonces in lowercase hex, inputs and signatures in padded base64):
  *
  *     {"version":1,"genesis":G,"blockTimeMs":B,"publicKey":"…","hash":"…","signature":"…"}
- *     {"height":N,"time":M,"previous":"…","transactions":[{"hash":"…","nonce":"…","input":"…"},…],"hash":"…","signature":"…"}
+ *     {"height":N,"time":M,"previous":"…","transactions":[T,…],"hash":"…","signature":"…"}
  *
- * The first line opens the ledger and counts as height 0. `previous` in a block is the hash of the line before it. The
+ * T is `{"hash":"…","nonce":"…","input":"…"}`. The first line opens the ledger and counts as height 0. `previous` in a block is the hash of the line before it. The
  * hashes and signatures cover raw bytes, not their hex or base64. T(x) is ASCII x padded with zeros to 16 bytes, u64 is
  * 8 bytes big-endian, times are ms since 1970:
  *

@@ -9,16 +9,25 @@ import { errnoOf, nodeFiles, type FileOperations } from '../files/durable.ts'
 import { needsRenewal, openAuthority, openSigner, type Authority, type CurrentSigner } from './identity.ts'
 import { LOCAL_POLICY, timeStampResponse } from './response.ts'
 
+/** Settings of a local timestamp authority. */
 export interface LocalTsaOptions {
-  /** genTime is its `now()`, as it is. Default: the system's. */
+  /** Its `now()` is the genTime of tokens. Default: the system's clock. */
   readonly clock?: Clock
+  /** File operations, which tests replace to inject faults. Default: those of Node. */
   readonly files?: FileOperations
 }
 
 /**
- * Opens the timestamp authority of a directory, and makes its CA (`ca.pem`) and its keys at the first start. It stamps with the
- * operator's own clock and keys, so it proves nothing against the operator. The directory belongs to one process.
- * Throws `CONFIG_ERROR` where it cannot be used, `CORRUPT` where its files do not fit together.
+ * Opens the timestamp authority in a directory, and creates its CA (`ca.pem`) and its keys at the first start. It
+ * stamps with the operator's own clock and keys, so it proves nothing against the operator.
+ *
+ * @param directory must belong to one process; it is created (0700) if it is missing
+ * @param options the clock
+ * @returns the authority; close it at the end
+ * @throws `CONFIG_ERROR` if the directory cannot be used or a key is missing
+ * @throws `CORRUPT` if its files are damaged or do not belong together
+ * @example
+ * const timestampAuthority = await openLocalTsa('data/tsa')
  */
 export async function openLocalTsa(
   directory: string,
@@ -27,8 +36,8 @@ export async function openLocalTsa(
   const root = resolve(directory)
   try {
     const authority = await openAuthority(files, root, clock.now())
-    const signer = await openSigner(files, root, authority, clock.now())
-    return new LocalTsa(files, root, clock, authority, signer)
+    const signer = await openSigner(files, root, { authority, now: clock.now() })
+    return new LocalTsa({ files, directory: root, clock, authority, signer })
   } catch (error) {
     if (isRegistryError(error)) throw error
     const reason = errnoOf(error) ?? String(error)
@@ -42,7 +51,15 @@ export async function openLocalTsa(
   }
 }
 
-/** RFC 3161 tokens of the operator's own: P-256, SHA-256. Open it with `openLocalTsa`. */
+interface OpenedFiles {
+  readonly files: FileOperations
+  readonly directory: string
+  readonly clock: Clock
+  readonly authority: Authority
+  readonly signer: CurrentSigner
+}
+
+/** Makes RFC 3161 tokens with the operator's own P-256 keys and SHA-256. Opened by `openLocalTsa`. */
 export class LocalTsa implements TimestampAuthority {
   readonly info: TimestampAuthorityInfo
   /** DER of the CA certificate: the trust anchor of every token. */
@@ -55,7 +72,7 @@ export class LocalTsa implements TimestampAuthority {
   #renewal: Promise<CurrentSigner> | undefined
   #closed = false
 
-  constructor(files: FileOperations, directory: string, clock: Clock, authority: Authority, signer: CurrentSigner) {
+  constructor({ files, directory, clock, authority, signer }: OpenedFiles) {
     this.#files = files
     this.#directory = directory
     this.#clock = clock
@@ -65,6 +82,10 @@ export class LocalTsa implements TimestampAuthority {
     this.info = { name: 'local', assurance: 'operator', trustAnchors: [this.trustAnchor] }
   }
 
+  /**
+   * Returns the whole TimeStampResp (DER) for `bytes`. Throws `AUTHORITY_FAILED` if the clock is outside the validity
+   * of the certificates, or if a certificate has ended and a new one cannot be written.
+   */
   async stamp(bytes: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
     if (this.#closed) throw new RegistryError('CLOSED', 'The local timestamp authority is closed')
     signal?.throwIfAborted()
@@ -75,7 +96,7 @@ export class LocalTsa implements TimestampAuthority {
     const response = timeStampResponse(signer, {
       digest,
       genTime: this.#clock.now(),
-      // 128 random bits: unique without a counter that a restored backup would set back.
+      // 128 random bits are unique without a counter, which a restored backup would set back.
       serialNumber: randomBytes(16),
       nonce,
     })
@@ -84,14 +105,14 @@ export class LocalTsa implements TimestampAuthority {
     } catch (cause) {
       throw new RegistryError(
         'AUTHORITY_FAILED',
-        'The local timestamp authority made a token that does not verify: look at the clock and the dates in ca.pem and tsa.pem',
+        'The local timestamp authority made a token that does not verify: check the clock and the dates in ca.pem and tsa.pem',
         { cause },
       )
     }
     return response
   }
 
-  /** Nothing: its only other certificate is the trust anchor, and it revokes none. */
+  /** Returns nothing: the only other certificate is the trust anchor, and none is ever revoked. */
   async validationDataOf(_response: Uint8Array, signal?: AbortSignal): Promise<readonly ValidationData[]> {
     if (this.#closed) throw new RegistryError('CLOSED', 'The local timestamp authority is closed')
     signal?.throwIfAborted()
@@ -103,20 +124,23 @@ export class LocalTsa implements TimestampAuthority {
     await this.#renewal?.catch(() => undefined)
   }
 
-  /** Renews where the certificate is near its end. Of stamps at one time, one renews and all wait. */
+  /** Renews the certificate in its last year. Concurrent stamps share one renewal. */
   async #currentSigner(): Promise<CurrentSigner> {
     if (!needsRenewal(this.#signer, this.#authority, this.#clock.now())) return this.#signer
-    this.#renewal ??= openSigner(this.#files, this.#directory, this.#authority, this.#clock.now()).finally(() => {
+    this.#renewal ??= openSigner(this.#files, this.#directory, {
+      authority: this.#authority,
+      now: this.#clock.now(),
+    }).finally(() => {
       this.#renewal = undefined
     })
     try {
       this.#signer = await this.#renewal
     } catch (cause) {
-      // The old one may have a year left: stamping goes on, and the next stamp tries again.
+      // The old certificate may be valid for a year: stamping continues, and the next stamp tries again.
       if (this.#clock.now() < this.#signer.notAfter) return this.#signer
       throw new RegistryError(
         'AUTHORITY_FAILED',
-        'The timestamp certificate has ended and a new one could not be written; check the disk',
+        'The timestamp certificate has expired and a new one could not be written: check the disk',
         {
           cause,
         },

@@ -14,15 +14,15 @@ import {
   utf8String,
 } from '../../core/verify/der.ts'
 
-/** Every certificate says what it is, so that nobody takes one for an independent authority's. */
+/** Part of every subject, so that no certificate can be mistaken for one of an independent authority. */
 const NOTICE = 'LOCAL TEST - NOT A TRUSTED AUTHORITY'
 
 const DAY_MS = 86_400_000
 const CA_LIFE_MS = 30 * 365 * DAY_MS
 const SIGNER_LIFE_MS = 10 * 365 * DAY_MS
-/** A new signer's certificate is issued when the old one has less left. */
+/** A certificate that is valid for less than this is replaced. */
 export const RENEWAL_MS = 365 * DAY_MS
-/** Certificates begin a day early: a clock that is set back a little must not make them invalid. */
+/** Certificates are valid from a day earlier, so that a clock that is set back slightly does not invalidate them. */
 const EARLY_MS = DAY_MS
 
 /** ecdsa-with-SHA256 (RFC 5758 § 3.2): no parameters. */
@@ -34,7 +34,7 @@ const spki = (publicKey: KeyObject): Uint8Array => publicKey.export({ type: 'spk
 const keyIdentifier = (publicKey: KeyObject): Buffer =>
   createHash('sha256').update(spki(publicKey)).digest().subarray(0, 20)
 
-/** The name holds digits of the key, so that the certificates of two registries are told apart. */
+/** The name contains digits of the key, so that the certificates of two registries differ. */
 function distinguishedName(role: 'CA' | 'TSA', publicKey: KeyObject): Uint8Array {
   const commonName = `${NOTICE} (${role} ${keyIdentifier(publicKey).toString('hex', 0, 4)})`
   return sequence(setOf(sequence(objectIdentifier('2.5.4.3'), utf8String(commonName))))
@@ -60,7 +60,7 @@ export function issueAuthority(authorityKey: KeyObject, now: number): Uint8Array
     now,
     notAfter: now + CA_LIFE_MS,
     extensions: [
-      // It issues signers only: path length 0.
+      // Path length 0, because it issues signers only.
       extension('2.5.29.19', true, sequence(boolean(true), smallInteger(0))),
       // keyCertSign and cRLSign.
       extension('2.5.29.15', true, bitString(Uint8Array.of(0x06), 1)),
@@ -69,10 +69,9 @@ export function issueAuthority(authorityKey: KeyObject, now: number): Uint8Array
   })
 }
 
-/** A timestamping certificate (RFC 3161 § 2.3), valid no longer than the CA's `authorityNotAfter` (ms since 1970). DER. */
+/** A timestamping certificate (RFC 3161 § 2.3), valid no longer than its CA. Times in ms since 1970. DER. */
 export function issueSigner(
-  authorityKey: KeyObject,
-  authorityNotAfter: number,
+  { key: authorityKey, notAfter }: { readonly key: KeyObject; readonly notAfter: number },
   publicKey: KeyObject,
   now: number,
 ): Uint8Array {
@@ -80,11 +79,11 @@ export function issueSigner(
     subject: distinguishedName('TSA', publicKey),
     publicKey,
     now,
-    notAfter: Math.min(now + SIGNER_LIFE_MS, authorityNotAfter),
+    notAfter: Math.min(now + SIGNER_LIFE_MS, notAfter),
     extensions: [
       // digitalSignature.
       extension('2.5.29.15', true, bitString(Uint8Array.of(0x80), 7)),
-      // timeStamping: critical and alone.
+      // timeStamping, critical and as the only purpose.
       extension('2.5.29.37', true, sequence(objectIdentifier('1.3.6.1.5.5.7.3.8'))),
       subjectKeyIdentifier(publicKey),
       extension('2.5.29.35', false, sequence(implicit(0, keyIdentifier(createPublicKey(authorityKey))))),
@@ -95,8 +94,9 @@ export function issueSigner(
 interface Terms {
   readonly subject: Uint8Array
   readonly publicKey: KeyObject
-  /** ms since 1970, both. */
+  /** ms since 1970. */
   readonly now: number
+  /** ms since 1970. */
   readonly notAfter: number
   readonly extensions: readonly Uint8Array[]
 }

@@ -15,25 +15,29 @@ import type { Signer } from './response.ts'
 
 /**
  * The authority's files: `ca.key` (0600), `ca.pem`, and `tsa.pem` (0600), which holds the signer's key and certificate
- * together, so that a renewal replaces both at once. They are made in this order, each whole and durable before the next; a start
- * that was cut short is finished by the next one, and nothing was stamped before all three were there.
+ * together, so that a renewal replaces both at once. They are created in this order, each whole and durable before the
+ * next, and nothing is stamped before all three exist. If a first start is interrupted, the next start completes it.
  */
 
 export interface Authority {
   readonly key: KeyObject
   readonly certificate: X509Certificate
-  /** ms since 1970, both. */
+  /** ms since 1970. */
   readonly notBefore: number
+  /** ms since 1970. */
   readonly notAfter: number
 }
 
 export interface CurrentSigner extends Signer {
-  /** ms since 1970, both. */
+  /** ms since 1970. */
   readonly notBefore: number
   readonly notAfter: number
 }
 
-/** Reads the CA, or makes it at the first start. Throws `CONFIG_ERROR` where a file is missing or unusable, `CORRUPT` where they do not fit together. */
+/**
+ * Reads the CA, or creates it at the first start. `now` is in ms since 1970. Throws `CONFIG_ERROR` if the key is
+ * missing, `CORRUPT` if a file is damaged or the files do not belong together.
+ */
 export async function openAuthority(files: FileOperations, directory: string, now: number): Promise<Authority> {
   await makeDirectory(files, directory)
   await discardStaged(files, directory)
@@ -43,7 +47,7 @@ export async function openAuthority(files: FileOperations, directory: string, no
   if (oldCertificate !== undefined && (await readText(files, keyPath)) === undefined)
     throw new RegistryError(
       'CONFIG_ERROR',
-      `${keyPath} is missing, but ${certificatePath} is there: restore the key from a backup, or move the directory away to begin a new authority`,
+      `${keyPath} is missing, but ${certificatePath} exists: restore the key from a backup, or move the directory away to create a new authority`,
     )
   const key = readKey(keyPath, await readOrCreate(files, keyPath, () => newKeyPem()))
   const pem = await readOrCreate(files, certificatePath, () => certificateToPem(issueAuthority(key, now)))
@@ -56,12 +60,11 @@ export async function openAuthority(files: FileOperations, directory: string, no
   return { key, certificate, ...validity(certificate) }
 }
 
-/** Reads the signer, or makes it where there is none, or a new one where the old one ends within a year. */
+/** Reads the signer. Creates it if there is none, and replaces one that expires within a year. */
 export async function openSigner(
   files: FileOperations,
   directory: string,
-  authority: Authority,
-  now: number,
+  { authority, now }: { readonly authority: Authority; readonly now: number },
 ): Promise<CurrentSigner> {
   const path = join(directory, 'tsa.pem')
   const signer = readSigner(path, await readOrCreate(files, path, () => newSignerPem(authority, now)), authority)
@@ -72,8 +75,8 @@ export async function openSigner(
 }
 
 /**
- * In its last year, unless the CA ends as soon; and before its first day, which is where it was issued by a clock that had run
- * ahead. Never where the CA itself is not valid: nothing that it issues would be.
+ * True in the certificate's last year, unless the CA expires as soon, and before its first day, if the clock was ahead
+ * when it was issued. Never true while the CA itself is not valid, because a new certificate would not be valid either.
  */
 export function needsRenewal(signer: CurrentSigner, authority: Authority, now: number): boolean {
   if (now < authority.notBefore || now > authority.notAfter) return false
@@ -82,11 +85,11 @@ export function needsRenewal(signer: CurrentSigner, authority: Authority, now: n
 
 const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 
-const newKeyPem = (key = newKey()): string => key.export({ type: 'pkcs8', format: 'pem' }) as string
+const newKeyPem = (key = newKey()): string => key.export({ type: 'pkcs8', format: 'pem' }).toString()
 
 function newSignerPem(authority: Authority, now: number): string {
   const key = newKey()
-  const der = issueSigner(authority.key, authority.notAfter, createPublicKey(key), now)
+  const der = issueSigner(authority, createPublicKey(key), now)
   return newKeyPem(key) + certificateToPem(der)
 }
 
@@ -96,7 +99,7 @@ function readSigner(path: string, pem: string, authority: Authority): CurrentSig
   if (!certificate.checkPrivateKey(key) || !certificate.verify(authority.certificate.publicKey))
     throw new RegistryError(
       'CORRUPT',
-      `${path} does not hold a key and its certificate under ca.pem: restore it, or remove it to get new ones`,
+      `${path} must contain a key and its certificate, issued by ca.pem: restore it, or remove it to get new ones`,
     )
   return {
     key,
@@ -119,8 +122,8 @@ function readKey(path: string, pem: string): KeyObject {
   try {
     return createPrivateKey(pem)
   } catch {
-    // Without the cause: an error about key material must not carry any of it.
-    throw new RegistryError('CORRUPT', `${path} holds no readable private key: restore it from a backup`)
+    // Without the cause, which may contain key material.
+    throw new RegistryError('CORRUPT', `${path} contains no readable private key: restore it from a backup`)
   }
 }
 
@@ -128,7 +131,7 @@ function readCertificate(path: string, pem: string): X509Certificate {
   try {
     return new X509Certificate(pem)
   } catch (cause) {
-    throw new RegistryError('CORRUPT', `${path} holds no readable certificate: restore it from a backup`, { cause })
+    throw new RegistryError('CORRUPT', `${path} contains no readable certificate: restore it from a backup`, { cause })
   }
 }
 
@@ -141,10 +144,10 @@ async function readText(files: FileOperations, path: string): Promise<string | u
   }
 }
 
-/** What the file holds; where there is none, what `make` gives, durably. Of processes that race, all answer the same. */
+/** Reads a file, or creates it durably with the text of `make`. Processes that race all return the same text. */
 async function readOrCreate(files: FileOperations, path: string, make: () => string): Promise<string> {
-  const found = await readText(files, path)
-  if (found !== undefined) return found
+  const existing = await readText(files, path)
+  if (existing !== undefined) return existing
   const made = make()
   if (await createFile(files, path, encodeUtf8(made))) return made
   return (await readText(files, path)) ?? made

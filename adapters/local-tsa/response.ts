@@ -13,7 +13,7 @@ import {
   smallInteger,
 } from '../../core/verify/der.ts'
 
-/** Below 2.999, the arc for examples (X.660 § 7.3 note): a policy that promises nothing, as befits a test authority. */
+/** Under 2.999, the arc for examples (X.660 § 7.3 note): a policy without any promises. */
 export const LOCAL_POLICY = '2.999.3161.1'
 
 const OID_SIGNED_DATA = objectIdentifier('1.2.840.113549.1.7.2')
@@ -24,33 +24,36 @@ const OID_SIGNING_CERTIFICATE_V2 = objectIdentifier('1.2.840.113549.1.9.16.2.47'
 /** No parameters (RFC 5754 § 2). */
 const SHA256 = sequence(objectIdentifier('2.16.840.1.101.3.4.2.1'))
 
-/** Whose signature it is. */
+/** The key and certificate that sign a token. */
 export interface Signer {
   readonly key: KeyObject
   /** DER. */
   readonly certificate: Uint8Array
-  /** DER of the issuer's name, and the serial number's bytes, both as the certificate has them. */
+  /** DER of the issuer's name, as in the certificate. */
   readonly issuerName: Uint8Array
+  /** The certificate's serial number, unsigned, big-endian. */
   readonly serialNumber: Uint8Array
 }
 
+/** The content of a token. */
 export interface Claim {
-  /** SHA-256 of what is stamped. */
+  /** SHA-256 of the stamped bytes. */
   readonly digest: Uint8Array
   /** ms since 1970. */
   readonly genTime: number
-  /** Unsigned, big-endian, both. */
+  /** Unsigned, big-endian. */
   readonly serialNumber: Uint8Array
+  /** Unsigned, big-endian. */
   readonly nonce: Uint8Array
 }
 
-/** A whole DER TimeStampResp, granted (RFC 3161 § 2.4.2), with the signer's certificate and ESSCertIDv2 in it. */
+/** DER of a granted TimeStampResp (RFC 3161 § 2.4.2), which contains the signer's certificate and an ESSCertIDv2. */
 export function timeStampResponse(signer: Signer, claim: Claim): Uint8Array {
   const granted = sequence(smallInteger(0))
   return sequence(granted, sequence(OID_SIGNED_DATA, constructed(0, signedData(signer, tstInfo(claim)))))
 }
 
-/** No accuracy: a promise about the operator's clock is not ours to make. */
+/** Without an accuracy, because nothing can be promised about the operator's clock. */
 function tstInfo({ digest, genTime, serialNumber, nonce }: Claim): Uint8Array {
   return sequence(
     smallInteger(1),
@@ -74,7 +77,7 @@ function signedData(signer: Signer, content: Uint8Array): Uint8Array {
 }
 
 function signerInfo(signer: Signer, content: Uint8Array): Uint8Array {
-  // SHA-256 is the default of ESSCertIDv2, so only the hash stands there (RFC 5035 § 4).
+  // SHA-256 is the default of ESSCertIDv2, so it contains only the hash (RFC 5035 § 4).
   const certificateId = sequence(octetString(sha256(signer.certificate)))
   const attributes = [
     attribute(OID_CONTENT_TYPE, OID_TST_INFO),
@@ -87,7 +90,7 @@ function signerInfo(signer: Signer, content: Uint8Array): Uint8Array {
     SHA256,
     implicitSetOf(0, ...attributes),
     ECDSA_WITH_SHA256,
-    // Signed under the tag of a SET, not under the [0] that stands in the structure (RFC 5652 § 5.4).
+    // The signature covers the tag of a SET, not the [0] of the structure (RFC 5652 § 5.4).
     octetString(sign('sha256', setOf(...attributes), signer.key)),
   )
 }

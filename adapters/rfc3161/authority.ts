@@ -1,9 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { encodeUtf8, equalBytes, toBase64 } from '../../core/bytes.ts'
 import { systemClock, untilAborted } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import type { Clock, Logger, TimestampAuthority, TimestampAuthorityInfo, ValidationData } from '../../core/ports.ts'
 import { parseCertificate } from '../../core/verify/certificate.ts'
+import { certificatesFromPem } from '../../core/verify/pem.ts'
 import { voidsTimestamp } from '../../core/verify/revocation-status.ts'
 import { revocationStatus } from '../../core/verify/revocation.ts'
 import { MAX_TIMESTAMP_BYTES } from '../../core/verify/timestamp-info.ts'
@@ -13,45 +15,62 @@ import {
   timestampCertificates,
   verifyTimestamp,
 } from '../../core/verify/timestamp.ts'
-import { exchange, failed } from './exchange.ts'
+import { errnoOf } from '../files/durable.ts'
+import { authorityError, exchange } from './exchange.ts'
 import { timestampQuery, type ImprintHash } from './queries.ts'
 import { RevocationSource, type RevocationReach } from './revocation.ts'
 
+/** Settings of a timestamp authority. */
 export interface Rfc3161Options {
-  /** http or https. A name and password in it are sent as Basic authentication, over https only, and never shown. */
+  /**
+   * http or https. A name and password in it are sent as Basic authentication, over https only, and appear in no
+   * message.
+   */
   readonly url: string
-  /** DER certificates (`readTrustAnchors`) that the authority's tokens must lead to. */
+  /** DER certificates (`readTrustAnchors`) to which the authority's tokens must lead, at least one. */
   readonly trustAnchors: readonly Uint8Array[]
-  /** Default: host and path of the address. */
+  /** Name in errors and responses. Default: host and path of the URL. */
   readonly name?: string
-  /** Dotted OID: asked for, and then the token must have it. Default: what the authority chooses. */
+  /** Dotted OID of the policy to request; tokens of another policy are rejected. Default: the authority chooses. */
   readonly policy?: string
-  /** Hash of the imprint. Default `sha256`. */
+  /** Hash algorithm of the imprint. Default: `sha256`. */
   readonly hash?: ImprintHash
-  /** From the request to the last byte of the answer. Default 10,000. */
+  /** Time limit from the request to the last byte of the response, in ms, from 1 to 600,000. Default: 10,000. */
   readonly timeoutMs?: number
-  /** genTime may be so far from this machine's clock, ms. Default five minutes. */
+  /** Largest accepted difference between genTime and this machine's clock, in ms. Default: 300,000 (five minutes). */
   readonly maxSkewMs?: number
-  /** Whom to ask for CRLs and OCSP answers. Default `public`. */
+  /** From which addresses CRLs and OCSP responses are fetched. Default: `public`. */
   readonly revocation?: RevocationReach
-  /** PEM of the CAs of an https address. Default: those of Node. */
+  /** PEM of the CA certificates for an https URL. Default: those of Node. */
   readonly tlsCa?: string
+  /** Default: the system's clock. */
   readonly clock?: Clock
+  /** Receives a warning if revocation data cannot be fetched. Default: none. */
   readonly logger?: Logger
 }
 
-/** Revocation is asked for after each token: it may not keep the token waiting for long. */
+/** Revocation data is fetched after each token and must not delay it for long. */
 const MAX_REVOCATION_MS = 10_000
-/** RFC 3161 § 2.4.1 names 64 bits; some authorities take no more. */
+/** RFC 3161 § 2.4.1 suggests 64 bits; some authorities reject more. */
 const NONCE_BYTES = 8
 const MAX_TIMEOUT_MS = 600_000
 
-/** A timestamp authority behind an address. Asks it for nothing yet. Throws `CONFIG_ERROR` for options that cannot be used. */
+/**
+ * Creates a client for a timestamp authority (RFC 3161 over HTTP). Sends no request yet.
+ *
+ * @param options URL, trust anchors, policy and limits
+ * @returns the client; close it at the end
+ * @throws `CONFIG_ERROR` for invalid options
+ * @example
+ * const trustAnchors = await readTrustAnchors('/etc/evidence/tsa-ca.pem')
+ * const timestampAuthority = createRfc3161Authority({ url: 'https://tsa.example/tsr', trustAnchors })
+ */
 export const createRfc3161Authority = (options: Rfc3161Options): Rfc3161Authority => new Rfc3161Authority(options)
 
 /**
- * RFC 3161 over HTTP (§ 3.4). A token is given only once everything about it is checked: status, imprint, nonce, policy, signature, purpose and path
- * to a trust anchor at genTime (`verifyTimestamp`), and that genTime is the present. Make it with `createRfc3161Authority`.
+ * A client for RFC 3161 over HTTP (§ 3.4). Returns a token only after it was verified (`verifyTimestamp`): status,
+ * imprint, nonce, policy, signature, purpose, and path to a trust anchor at genTime. genTime must also be close to this
+ * machine's clock. Made by `createRfc3161Authority`.
  */
 export class Rfc3161Authority implements TimestampAuthority {
   readonly info: TimestampAuthorityInfo
@@ -67,16 +86,16 @@ export class Rfc3161Authority implements TimestampAuthority {
   readonly #closing = new AbortController()
 
   constructor(options: Rfc3161Options) {
-    const { url, authorization } = addressOf(options.url)
+    const { url, authorization } = parseUrl(options.url)
     const name = options.name ?? `${url.host}${url.pathname.replace(/\/$/, '')}`
-    this.info = { name, assurance: 'independent', trustAnchors: anchorsOf(name, options.trustAnchors) }
+    this.info = { name, assurance: 'independent', trustAnchors: parseTrustAnchors(name, options.trustAnchors) }
     this.#url = url
     this.#headers = authorization === undefined ? {} : { Authorization: authorization }
-    this.#policy = policyOf(name, options.policy)
+    this.#policy = parsePolicy(name, options.policy)
     this.#hash = options.hash ?? 'sha256'
     this.#timeoutMs = options.timeoutMs ?? 10_000
     if (!Number.isSafeInteger(this.#timeoutMs) || this.#timeoutMs < 1 || this.#timeoutMs > MAX_TIMEOUT_MS)
-      throw refuse(`${name}: timeoutMs takes a whole number from 1 to ${MAX_TIMEOUT_MS}, not ${this.#timeoutMs}`)
+      throw configError(`${name}: timeoutMs must be an integer from 1 to ${MAX_TIMEOUT_MS}, got ${this.#timeoutMs}`)
     this.#maxSkewMs = options.maxSkewMs ?? MAX_CLOCK_SKEW_MS
     this.#tlsCa = options.tlsCa
     this.#clock = options.clock ?? systemClock
@@ -91,6 +110,7 @@ export class Rfc3161Authority implements TimestampAuthority {
     )
   }
 
+  /** Returns the whole TimeStampResp (DER) for `bytes`. Throws `AUTHORITY_FAILED`; a later call may succeed. */
   async stamp(bytes: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
     this.#assertOpen()
     signal?.throwIfAborted()
@@ -105,7 +125,7 @@ export class Rfc3161Authority implements TimestampAuthority {
         type: 'application/timestamp-query',
         bytes: timestampQuery({ hash: this.#hash, digest, nonce, policy: this.#policy }),
       },
-      answerType: 'application/timestamp-reply',
+      responseType: 'application/timestamp-reply',
       maxBytes: MAX_TIMESTAMP_BYTES,
       timeoutMs: this.#timeoutMs,
       tlsCa: this.#tlsCa,
@@ -115,27 +135,31 @@ export class Rfc3161Authority implements TimestampAuthority {
     return response
   }
 
+  /**
+   * Returns what a later check of the token needs and may no longer find online: the trust anchor, and OCSP responses
+   * or CRLs for its certificates. Throws `AUTHORITY_FAILED` if one of the certificates is revoked.
+   */
   async validationDataOf(response: Uint8Array, signal?: AbortSignal): Promise<readonly ValidationData[]> {
     this.#assertOpen()
     signal?.throwIfAborted()
     const { trustAnchors } = this.info
     const { imprint, genTime } = parseTimestampResponse(response)
     const path = timestampCertificates(response, { digest: imprint, trustAnchors })
-    const links = path.slice(0, -1).map((certificate, i) => ({ certificate, issuer: path[i + 1] as Uint8Array }))
+    const links = linksOf(path)
     // If the caller aborts, the requests go on: their results are cached for the next token.
-    const pieces = await untilAborted(
-      Promise.all(links.map(({ certificate, issuer }) => this.#revocation.piecesOn(certificate, issuer))),
+    const perLink = await untilAborted(
+      Promise.all(links.map(({ certificate, issuer }) => this.#revocation.validationDataFor(certificate, issuer))),
       signal,
     )
     for (const [i, { certificate, issuer }] of links.entries())
-      if (voidsTimestamp(revocationStatus(certificate, issuer, pieces[i] ?? []), genTime))
-        throw failed(this.info.name, 'a certificate of its token is revoked')
-    // The other certificates of the path came in the token.
+      if (voidsTimestamp(revocationStatus(certificate, issuer, perLink[i] ?? []), genTime))
+        throw authorityError(this.info.name, 'a certificate of its token is revoked')
+    // The token itself contains the other certificates of the path.
     const anchors = path.filter((certificate) => trustAnchors.some((anchor) => equalBytes(anchor, certificate)))
-    return [...anchors.map((der) => ({ type: 'certificate', der }) as const), ...withoutDoubles(pieces.flat())]
+    return [...anchors.map((der) => ({ type: 'certificate', der }) as const), ...withoutDuplicates(perLink.flat())]
   }
 
-  /** Calls under way are given up. */
+  /** Aborts calls that are running. */
   async close(): Promise<void> {
     if (!this.#closing.signal.aborted) this.#closing.abort(closed(this.info.name))
   }
@@ -154,56 +178,95 @@ export class Rfc3161Authority implements TimestampAuthority {
       const policy = this.#policy === undefined ? {} : { policy: this.#policy }
       genTime = verifyTimestamp(response, { digest, nonce, trustAnchors, ...policy }).genTime
     } catch (error) {
-      if (isRegistryError(error, 'VERIFICATION_FAILED')) throw failed(name, error.message, error)
+      if (isRegistryError(error, 'VERIFICATION_FAILED')) throw authorityError(name, error.message, error)
       throw error
     }
     const now = this.#clock.now()
     if (genTime < sentAt - this.#maxSkewMs || genTime > now + this.#maxSkewMs)
-      throw failed(
+      throw authorityError(
         name,
         `its genTime is ${Math.round((genTime - now) / 1000)} s from this machine's clock: one of the two is wrong`,
       )
   }
 }
 
-const refuse = (message: string, cause?: unknown): RegistryError =>
+interface Link {
+  readonly certificate: Uint8Array
+  readonly issuer: Uint8Array
+}
+
+const configError = (message: string, cause?: unknown): RegistryError =>
   new RegistryError('CONFIG_ERROR', message, { cause })
 
 const closed = (name: string): RegistryError =>
   new RegistryError('CLOSED', `The client of the timestamp authority ${name} is closed`)
 
-/** Errors never quote the address: it may hold a password. */
-function addressOf(text: string): { readonly url: URL; readonly authorization: string | undefined } {
+/** Errors never quote the URL, because it may contain a password. */
+function parseUrl(text: string): { readonly url: URL; readonly authorization: string | undefined } {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw refuse('The address of a timestamp authority is an http or https URL')
+    throw configError('The URL of a timestamp authority must be http or https')
   const { username, password } = url
   url.username = url.password = url.hash = ''
   if (username === '' && password === '') return { url, authorization: undefined }
   if (url.protocol !== 'https:')
-    throw refuse(`The password for ${url.host} would be sent for anybody to read: use https, or leave it out`)
+    throw configError(`The password for ${url.host} would be sent unencrypted: use https, or leave it out`)
   try {
     const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
     return { url, authorization: `Basic ${toBase64(encodeUtf8(credentials))}` }
   } catch {
-    // Without the cause: it quotes the password.
-    throw refuse(`The name or password for ${url.host} is not percent-encoded UTF-8`)
+    // Without the cause, which quotes the password.
+    throw configError(`The name or password for ${url.host} must be percent-encoded UTF-8`)
   }
 }
 
-function anchorsOf(name: string, anchors: readonly Uint8Array[]): readonly Uint8Array[] {
-  if (anchors.length === 0) throw refuse(`${name} needs a trust anchor: the CA certificate that its tokens lead to`)
+function parseTrustAnchors(name: string, anchors: readonly Uint8Array[]): readonly Uint8Array[] {
+  if (anchors.length === 0)
+    throw configError(`${name} needs a trust anchor: the CA certificate to which its tokens lead`)
   try {
     return anchors.map((anchor) => parseCertificate(anchor).der)
   } catch (cause) {
-    throw refuse(`A trust anchor of ${name} cannot be used: ${(cause as Error).message}`, cause)
+    throw configError(`A trust anchor of ${name} cannot be used: ${messageOf(cause)}`, cause)
   }
 }
 
-function policyOf(name: string, policy: string | undefined): string | undefined {
+function parsePolicy(name: string, policy: string | undefined): string | undefined {
   if (policy === undefined || /^[0-2](\.(0|[1-9]\d{0,9})){1,31}$/.test(policy)) return policy
-  throw refuse(`The policy of ${name} is a dotted object identifier, not ${policy.slice(0, 60)}`)
+  throw configError(`The policy of ${name} must be a dotted object identifier, got ${policy.slice(0, 60)}`)
 }
 
-const withoutDoubles = (pieces: readonly ValidationData[]): readonly ValidationData[] =>
-  pieces.filter((piece, i) => pieces.findIndex(({ der }) => equalBytes(der, piece.der)) === i)
+/** Each certificate of a path with the one that issued it. */
+function linksOf(path: readonly Uint8Array[]): readonly Link[] {
+  const links: Link[] = []
+  let certificate: Uint8Array | undefined
+  for (const issuer of path) {
+    if (certificate !== undefined) links.push({ certificate, issuer })
+    certificate = issuer
+  }
+  return links
+}
+
+const withoutDuplicates = (items: readonly ValidationData[]): readonly ValidationData[] =>
+  items.filter((item, i) => items.findIndex(({ der }) => equalBytes(der, item.der)) === i)
+
+/**
+ * Reads the trust anchors of an authority from a file.
+ *
+ * @param path a PEM file with one or more certificates
+ * @returns the DER of each certificate
+ * @throws `CONFIG_ERROR`, which names the file, if it cannot be read or contains no certificate
+ * @example
+ * const trustAnchors = await readTrustAnchors('/etc/evidence/tsa-ca.pem')
+ */
+export async function readTrustAnchors(path: string): Promise<readonly Uint8Array[]> {
+  try {
+    return certificatesFromPem(await readFile(path, 'latin1'))
+  } catch (cause) {
+    throw configError(`The file of trust anchors ${path} cannot be used: ${messageOf(cause)}`, cause)
+  }
+}
+
+/** The message of a registry error, the errno code of a file system error. */
+function messageOf(error: unknown): string {
+  return isRegistryError(error) ? error.message : (errnoOf(error) ?? String(error))
+}

@@ -4,62 +4,66 @@ import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { concatBytes } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
+import { errnoOf } from '../files/durable.ts'
 
 export interface ExchangeOptions {
-  /** Who is asked, as errors name it: the address itself may hold a secret. */
+  /** Name of the other side in errors. The URL may contain a secret, so errors do not show it. */
   readonly name: string
   readonly url: URL
-  /** Sent by POST; without one it is a GET. */
+  /** Sent with POST. Without a body the request is a GET. */
   readonly body?: { readonly type: string; readonly bytes: Uint8Array }
-  /** Default: any. */
-  readonly answerType?: string
+  /** Required content type of the response. Default: any. */
+  readonly responseType?: string
+  /** Upper bound of the response's size. */
   readonly maxBytes: number
-  /** From the first step to the last byte. */
+  /** Time limit from the look-up of the name to the last byte. */
   readonly timeoutMs: number
   readonly headers?: Readonly<Record<string, string>>
-  /** PEM of the CAs of https. Default: those of Node. */
+  /** PEM of the CA certificates for https. Default: those of Node. */
   readonly tlsCa?: string | undefined
   readonly lookup?: LookupFunction
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * One request and its whole answer: HTTP 200, of the type that was asked for, no larger than told, in time. Nothing is followed, decoded or
- * tried again. Throws `AUTHORITY_FAILED` that says what was wrong, or the signal's reason.
+ * Sends one request and returns the response's body. The response must be HTTP 200, of the required type and size, and
+ * arrive in time. Does not follow redirects, decode, or retry. Throws `AUTHORITY_FAILED` with the reason, or the
+ * signal's reason.
  */
 export async function exchange(options: ExchangeOptions): Promise<Uint8Array> {
   const { name, signal, timeoutMs } = options
   signal?.throwIfAborted()
   const timeout = AbortSignal.timeout(timeoutMs)
   try {
-    return await answerOf(options, signal === undefined ? timeout : AbortSignal.any([signal, timeout]))
+    return await respond(options, signal === undefined ? timeout : AbortSignal.any([signal, timeout]))
   } catch (error) {
     if (signal?.aborted === true) throw signal.reason
-    if (error instanceof Refusal) throw failed(name, error.message)
-    if (timeout.aborted) throw failed(name, `no whole answer came within ${timeoutMs} ms`, error)
-    throw failed(name, `it cannot be reached, or broke off (${reasonOf(error)})`, error)
+    if (error instanceof ResponseError) throw authorityError(name, error.message)
+    if (timeout.aborted) throw authorityError(name, `no complete response within ${timeoutMs} ms`, error)
+    throw authorityError(
+      name,
+      `it cannot be reached, or the connection was lost (${errnoOf(error) ?? 'unknown'})`,
+      error,
+    )
   }
 }
 
-/** What the answer itself is refused for. */
-class Refusal extends Error {}
+/** The response was received and is not acceptable. */
+class ResponseError extends Error {}
 
-export const failed = (name: string, reason: string, cause?: unknown): RegistryError =>
+export const authorityError = (name: string, reason: string, cause?: unknown): RegistryError =>
   new RegistryError('AUTHORITY_FAILED', `${name}: ${reason}`, { cause })
 
-/** Codes only: a message may quote what was sent. */
-const reasonOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown'
-
-async function answerOf(options: ExchangeOptions, signal: AbortSignal): Promise<Uint8Array> {
+async function respond(options: ExchangeOptions, signal: AbortSignal): Promise<Uint8Array> {
   const { url, body, headers, lookup, tlsCa } = options
   const requestOptions: RequestOptions & { readonly ca?: string } = {
     method: body === undefined ? 'GET' : 'POST',
     headers: {
       ...headers,
-      Accept: options.answerType ?? '*/*',
+      Accept: options.responseType ?? '*/*',
       ...(body && { 'Content-Type': body.type, 'Content-Length': body.bytes.length }),
     },
-    // A connection of its own: nothing of it outlives the answer.
+    // No shared agent, so that no connection outlives the response.
     agent: false,
     signal,
     ...(lookup && { lookup }),
@@ -67,39 +71,47 @@ async function answerOf(options: ExchangeOptions, signal: AbortSignal): Promise<
   }
   const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, requestOptions)
   try {
-    const responding = once(request, 'response') as Promise<[IncomingMessage]>
+    const responded: Promise<IncomingMessage> = once(request, 'response').then(([response]) => response)
     request.end(body?.bytes)
-    const [response] = await responding
-    // Once there is a response, what breaks shows there.
+    const response = await responded
+    // After the response has begun, errors are reported by the response itself.
     request.on('error', () => undefined)
-    assertAnswer(response, options)
+    assertAcceptable(response, options)
     return await bodyOf(response, options.maxBytes)
   } finally {
     request.destroy()
   }
 }
 
-function assertAnswer({ statusCode = 0, headers }: IncomingMessage, { answerType, maxBytes }: ExchangeOptions): void {
+function assertAcceptable(
+  { statusCode = 0, headers }: IncomingMessage,
+  { responseType, maxBytes }: ExchangeOptions,
+): void {
   if (statusCode >= 300 && statusCode < 400)
-    throw new Refusal(`it redirects (HTTP ${statusCode}), which is not followed: set the address that it redirects to`)
-  if (statusCode !== 200) throw new Refusal(`it answered HTTP ${statusCode}`)
+    throw new ResponseError(
+      `it redirects (HTTP ${statusCode}), which is not followed: configure the URL that it redirects to`,
+    )
+  if (statusCode !== 200) throw new ResponseError(`it responded with HTTP ${statusCode}`)
   const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-  if (answerType !== undefined && type !== answerType)
-    throw new Refusal(`its answer is ${type === '' ? 'of no content type' : quoted(type)}, not ${answerType}`)
+  if (responseType !== undefined && type !== responseType)
+    throw new ResponseError(
+      `its response must be ${responseType}, got ${type === '' ? 'no content type' : quoted(type)}`,
+    )
   const encoding = headers['content-encoding'] ?? 'identity'
-  if (encoding !== 'identity') throw new Refusal(`its answer is encoded (${quoted(encoding)})`)
+  if (encoding !== 'identity') throw new ResponseError(`its response is encoded (${quoted(encoding)})`)
   if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
 }
 
-const tooLarge = (maxBytes: number): Refusal => new Refusal(`its answer has more than ${maxBytes} bytes`)
+const tooLarge = (maxBytes: number): ResponseError => new ResponseError(`its response has more than ${maxBytes} bytes`)
 
-/** The other side's words, short and printable. */
+/** Shortens text of the other side and makes it printable. */
 const quoted = (text: string): string => JSON.stringify(text.replace(/[^\x20-\x7e]/g, '?').slice(0, 60))
 
 async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of response as AsyncIterable<Uint8Array>) {
+  const body: AsyncIterable<Uint8Array> = response
+  for await (const chunk of body) {
     size += chunk.length
     if (size > maxBytes) throw tooLarge(maxBytes)
     chunks.push(chunk)

@@ -1,3 +1,3 @@
-export { createRfc3161Authority, Rfc3161Authority, type Rfc3161Options } from './authority.ts'
+export { createRfc3161Authority, readTrustAnchors, type Rfc3161Authority, type Rfc3161Options } from './authority.ts'
+export type { ImprintHash } from './queries.ts'
 export type { RevocationReach } from './revocation.ts'
-export { readTrustAnchors } from './trust-anchors.ts'

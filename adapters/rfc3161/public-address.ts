@@ -2,8 +2,8 @@ import { lookup as dnsLookup, type LookupAddress } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /**
- * Addresses that only this machine or its own network reaches, or that belong to nobody (IANA special-purpose registries, RFC 6890).
- * IPv6 addresses that carry an IPv4 address are checked as that by the list.
+ * Addresses that are reachable only from this machine or its network, or that are not assigned (IANA special-purpose
+ * registries, RFC 6890). `BlockList` checks IPv6 addresses that contain an IPv4 address as that address.
  */
 const SPECIAL = new BlockList()
 for (const [address, bits] of [
@@ -24,7 +24,7 @@ for (const [address, bits] of [
 ] as const)
   SPECIAL.addSubnet(address, bits, 'ipv4')
 
-/** Global unicast is 2000::/3, less the transition, documentation and benchmark ranges in it. */
+/** Global unicast is 2000::/3 without the transition, documentation and benchmark ranges in it. */
 const GLOBAL = new BlockList()
 GLOBAL.addSubnet('2000::', 3, 'ipv6')
 for (const [address, bits] of [
@@ -41,16 +41,19 @@ export function isPublicAddress(address: string): boolean {
   return family === 6 && GLOBAL.check(address, 'ipv6') && !SPECIAL.check(address, 'ipv6')
 }
 
-const refused = (): NodeJS.ErrnoException =>
-  Object.assign(new Error('The name leads to no public address'), { code: 'NOT_A_PUBLIC_ADDRESS' })
+const notPublicError = (): NodeJS.ErrnoException =>
+  Object.assign(new Error('The name resolves to no public address'), { code: 'NOT_A_PUBLIC_ADDRESS' })
 
-/** As `dns.lookup`, but only public addresses: the connection goes to what was checked, whatever the name says a moment later. */
+/**
+ * `dns.lookup` restricted to public addresses. The connection uses the address that was checked, so a later change of
+ * the name has no effect.
+ */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
-  dnsLookup(hostname, { ...options, all: true }, (error, found) => {
+  dnsLookup(hostname, { ...options, all: true }, (error, resolved) => {
     if (error) return callback(error, [])
-    const addresses: readonly LookupAddress[] = found.filter(({ address }) => isPublicAddress(address))
+    const addresses: readonly LookupAddress[] = resolved.filter(({ address }) => isPublicAddress(address))
     const [first] = addresses
-    if (first === undefined) return callback(refused(), [])
+    if (first === undefined) return callback(notPublicError(), [])
     if (options.all === true) callback(null, [...addresses])
     else callback(null, first.address, first.family)
   })

@@ -4,20 +4,43 @@ import { describe, test } from 'node:test'
 import { isRegistryError } from '../../core/errors.ts'
 import type { Anchor, BlockInclusion, AnchorStatus, PreparedAnchor } from '../../core/ports.ts'
 
+/** An anchor under test and what the suite needs to control. */
 export interface AnchorUnderTest {
   readonly anchor: Anchor
-  /** Lets the chain make a block (or lets the time of one pass), so that confirmations grow. */
+  /** Makes the chain produce a block (or lets the time of a block pass), so that confirmations grow. */
   readonly mine: () => Promise<void>
-  /** Closes `anchor` and opens another on the same state. Every chain can: its state is outside the process. */
+  /** Closes `anchor` and opens another one on the same state, as after a restart of the process. */
   readonly reopen: () => Promise<Anchor>
-  /** Closes whichever is open, and removes what was made. */
+  /** Closes the anchor that is open, and removes what `open` created. */
   readonly dispose: () => Promise<void>
 }
 
-/** The most blocks that an anchor under test may need for a confirmation. */
+/** An anchor under test must confirm within this many blocks. */
 const MAX_BLOCKS = 100
 
-/** What every Anchor must do, as node:test tests. `open` gives a new one each time it is called. */
+/**
+ * Registers node:test tests for everything that an `Anchor` must do.
+ *
+ * @param name appears in the names of the tests
+ * @param open opens an anchor on fresh state; the suite calls it for each test and then `dispose`
+ * @example
+ * anchorContract('mine', async () => {
+ *   const chain = await startTestChain()
+ *   let anchor = await openMyAnchor(chain)
+ *   return {
+ *     anchor,
+ *     mine: () => chain.mine(),
+ *     reopen: async () => {
+ *       await anchor.close()
+ *       return (anchor = await openMyAnchor(chain))
+ *     },
+ *     dispose: async () => {
+ *       await anchor.close()
+ *       await chain.stop()
+ *     },
+ *   }
+ * })
+ */
 export function anchorContract(name: string, open: () => Promise<AnchorUnderTest>): void {
   const withAnchor = async (run: (subject: AnchorUnderTest) => Promise<void>): Promise<void> => {
     const subject = await open()
@@ -29,7 +52,7 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
   }
 
   describe(`Anchor contract: ${name}`, () => {
-    test('says what it is', () =>
+    test('describes itself', () =>
       withAnchor(async ({ anchor }) => {
         assert.match(anchor.info.type, /^[a-z0-9-]+$/)
         assert.notEqual(anchor.info.network, '')
@@ -37,35 +60,35 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
         assert.ok(['operator', 'independent'].includes(anchor.info.assurance))
       }))
 
-    test('knows nothing of what was prepared and not broadcast', () =>
+    test('reports a prepared transaction that was not broadcast as unknown', () =>
       withAnchor(async ({ anchor, mine }) => {
         const unsent = await anchor.prepare({ checkpoint: checkpoint() })
         for (let block = 0; block < 5; block += 1) await mine()
         assert.deepEqual(await anchor.status([unsent]), [{ state: 'unknown' }])
       }))
 
-    test('knows nothing of a ref that never was', () =>
+    test('reports a ref that does not exist as unknown', () =>
       withAnchor(async ({ anchor }) => {
         const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
         const other = ref.slice(0, -1) + (ref.endsWith('0') ? '1' : '0')
         assert.deepEqual(await anchor.status([{ ref: other, raw }]), [{ state: 'unknown' }])
       }))
 
-    test('brings what was broadcast into a block and confirms it, confirmations never falling', () =>
+    test('includes a broadcast transaction in a block and confirms it, with confirmations that never decrease', () =>
       withAnchor(async ({ anchor, mine }) => {
         const sent = await send(anchor)
-        const seen = await untilConfirmed(anchor, mine, sent)
-        const last = seen.at(-1)
+        const statuses = await untilConfirmed(anchor, mine, sent)
+        const last = statuses.at(-1)
         assert.ok(last?.state === 'confirmed')
         assert.ok(last.proof.length > 0)
         await mine()
         const [later] = await anchor.status([sent])
         assert.ok(later?.state === 'confirmed')
         assert.ok(later.confirmations > last.confirmations)
-        assert.deepEqual(placeOf(later), placeOf(last))
+        assert.deepEqual(blockOf(later), blockOf(last))
       }))
 
-    test('answers one status per ref, in order, also for one that is asked twice', () =>
+    test('returns one status per ref, in order, also for duplicates', () =>
       withAnchor(async ({ anchor, mine }) => {
         const sent = await send(anchor)
         const unsent = await anchor.prepare({ checkpoint: checkpoint() })
@@ -75,7 +98,7 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
         assert.deepEqual(await anchor.status([]), [])
       }))
 
-    test('takes the same bytes any number of times, at once and later, and puts them in one block', () =>
+    test('accepts the same bytes any number of times, and includes them in one block', () =>
       withAnchor(async ({ anchor, mine }) => {
         const prepared = await anchor.prepare({ checkpoint: checkpoint() })
         const { raw } = prepared
@@ -85,10 +108,10 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
         await mine()
         const [again] = await anchor.status([prepared])
         assert.ok(last?.state === 'confirmed' && again?.state === 'confirmed')
-        assert.deepEqual(placeOf(again), placeOf(last))
+        assert.deepEqual(blockOf(again), blockOf(last))
       }))
 
-    test('prepares another transaction each time, also for the same checkpoint', () =>
+    test('prepares a different transaction each time, also for the same checkpoint', () =>
       withAnchor(async ({ anchor, mine }) => {
         const bytes = checkpoint()
         const first = await send(anchor, bytes)
@@ -98,25 +121,25 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
         await untilConfirmed(anchor, mine, second)
       }))
 
-    test('gives places that follow one another', () =>
+    test('includes later transactions in later blocks', () =>
       withAnchor(async ({ anchor, mine }) => {
-        let before: BlockInclusion | undefined
+        let earlier: BlockInclusion | undefined
         for (let round = 0; round < 3; round += 1) {
-          const place = (await untilConfirmed(anchor, mine, await send(anchor))).at(-1)
-          assert.ok(place?.state === 'confirmed')
-          assert.ok(before === undefined || place.blockNumber > before.blockNumber)
-          assert.ok(before === undefined || place.blockTime >= before.blockTime)
-          before = place
+          const inclusion = (await untilConfirmed(anchor, mine, await send(anchor))).at(-1)
+          assert.ok(inclusion?.state === 'confirmed')
+          assert.ok(earlier === undefined || inclusion.blockNumber > earlier.blockNumber)
+          assert.ok(earlier === undefined || inclusion.blockTime >= earlier.blockTime)
+          earlier = inclusion
         }
       }))
 
-    test('takes a replacement for transactions that are stuck, and at least one of them is confirmed', () =>
+    test('accepts a replacement for stuck transactions, and confirms at least one of them', () =>
       withAnchor(async ({ anchor, mine }) => {
         const bytes = checkpoint()
         const first = await send(anchor, bytes)
         const second = await anchor.prepare({ checkpoint: bytes, replaces: [first] })
         assert.notEqual(second.ref, first.ref)
-        // Where the first was mined meanwhile a chain may refuse the second, for ever: its status tells.
+        // If the first was mined in the meantime, the chain may reject the second.
         await anchor.broadcast(second.raw).catch((error: unknown) => assert.ok(isRegistryError(error, 'ANCHOR_FAILED')))
         const isConfirmed = async (): Promise<boolean> =>
           (await anchor.status([first, second])).some(({ state }) => state === 'confirmed')
@@ -124,7 +147,7 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
         assert.ok(await isConfirmed())
       }))
 
-    test('sends stored bytes after a crash between prepare and broadcast', () =>
+    test('broadcasts stored bytes after a crash between prepare and broadcast', () =>
       withAnchor(async ({ anchor, mine, reopen }) => {
         const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
         const stored = { ref, raw: raw.slice() }
@@ -134,7 +157,7 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
         await untilConfirmed(reopened, mine, stored)
       }))
 
-    test('knows after a restart what was confirmed before, and takes its bytes again', () =>
+    test('reports earlier confirmations after a restart, and accepts their bytes again', () =>
       withAnchor(async ({ anchor, mine, reopen }) => {
         const sent = await send(anchor)
         const last = (await untilConfirmed(anchor, mine, sent)).at(-1)
@@ -142,12 +165,12 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
         await reopened.broadcast(sent.raw)
         const [again] = await reopened.status([sent])
         assert.ok(last?.state === 'confirmed' && again?.state === 'confirmed')
-        assert.deepEqual(placeOf(again), placeOf(last))
+        assert.deepEqual(blockOf(again), blockOf(last))
         assert.ok(again.confirmations >= last.confirmations)
         assert.deepEqual(again.proof, last.proof)
       }))
 
-    test('confirms many that are broadcast before the first is in a block', () =>
+    test('confirms several transactions that are broadcast before the first is in a block', () =>
       withAnchor(async ({ anchor, mine }) => {
         const sent: PreparedAnchor[] = []
         for (let i = 0; i < 8; i += 1) sent.push(await send(anchor))
@@ -155,13 +178,13 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
         for (const each of sent) await untilConfirmed(anchor, mine, each)
       }))
 
-    test('goes on after one that was prepared and never sent', () =>
+    test('continues after transactions that were prepared and never broadcast', () =>
       withAnchor(async ({ anchor, mine }) => {
         for (let i = 0; i < 3; i += 1) await anchor.prepare({ checkpoint: checkpoint() })
         await untilConfirmed(anchor, mine, await send(anchor))
       }))
 
-    test('does nothing for a signal that is aborted, and rejects with its reason', () =>
+    test('rejects with the reason of an aborted signal, without any effect', () =>
       withAnchor(async ({ anchor, mine }) => {
         const prepared = await anchor.prepare({ checkpoint: checkpoint() })
         const reason = new Error('stop')
@@ -186,7 +209,7 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
   })
 }
 
-/** As long as a signed note is; different each time. */
+/** Random bytes of the length of a signed note. */
 const checkpoint = (): Uint8Array => new Uint8Array(randomBytes(300))
 
 async function send(anchor: Anchor, bytes = checkpoint()): Promise<PreparedAnchor> {
@@ -195,34 +218,34 @@ async function send(anchor: Anchor, bytes = checkpoint()): Promise<PreparedAncho
   return prepared
 }
 
-const placeOf = ({ blockNumber, blockHash, blockTime }: BlockInclusion): Omit<BlockInclusion, 'confirmations'> => ({
+const blockOf = ({ blockNumber, blockHash, blockTime }: BlockInclusion): Omit<BlockInclusion, 'confirmations'> => ({
   blockNumber,
   blockHash,
   blockTime,
 })
 
-/** Mines until the transaction is confirmed; the statuses met on the way, each checked against the one before. */
+/** Mines until the transaction is confirmed. Returns all statuses, each checked against the one before it. */
 async function untilConfirmed(
   anchor: Anchor,
   mine: () => Promise<void>,
   transaction: PreparedAnchor,
 ): Promise<readonly AnchorStatus[]> {
-  const seen: AnchorStatus[] = []
+  const statuses: AnchorStatus[] = []
   for (let block = 0; block < MAX_BLOCKS; block += 1) {
     const [status] = await anchor.status([transaction])
     assert.ok(status)
-    checkStep(seen.at(-1), status)
-    seen.push(status)
-    if (status.state === 'confirmed') return seen
+    assertFollows(statuses.at(-1), status)
+    statuses.push(status)
+    if (status.state === 'confirmed') return statuses
     await mine()
   }
-  return assert.fail(`Not confirmed after ${MAX_BLOCKS} blocks, but ${seen.at(-1)?.state}`)
+  return assert.fail(`Not confirmed after ${MAX_BLOCKS} blocks: the state is ${statuses.at(-1)?.state}`)
 }
 
-function checkStep(before: AnchorStatus | undefined, status: AnchorStatus): void {
+function assertFollows(before: AnchorStatus | undefined, status: AnchorStatus): void {
   if (status.state !== 'included' && status.state !== 'confirmed') {
-    assert.equal(status.state, 'pending', 'what was broadcast is pending or in a block')
-    assert.ok(before === undefined || before.state === 'pending', 'what was in a block stays there')
+    assert.equal(status.state, 'pending', 'a broadcast transaction is pending or in a block')
+    assert.ok(before === undefined || before.state === 'pending', 'a transaction in a block stays there')
     return
   }
   assert.ok(Number.isSafeInteger(status.blockNumber) && status.blockNumber >= 0)
@@ -230,6 +253,6 @@ function checkStep(before: AnchorStatus | undefined, status: AnchorStatus): void
   assert.ok(Number.isSafeInteger(status.blockTime) && status.blockTime > 0)
   assert.ok(Number.isSafeInteger(status.confirmations) && status.confirmations >= 1)
   if (before?.state !== 'included') return
-  assert.deepEqual(placeOf(status), placeOf(before))
+  assert.deepEqual(blockOf(status), blockOf(before))
   assert.ok(status.confirmations >= before.confirmations)
 }

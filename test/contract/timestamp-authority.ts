@@ -1,24 +1,37 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes, X509Certificate } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { isRegistryError } from '../../core/errors.ts'
 import type { TimestampAuthority } from '../../core/ports.ts'
 import { MAX_VALIDATION_DATA_BYTES } from '../../core/verify/revocation-status.ts'
 import type { TimestampInfo } from '../../core/verify/timestamp-info.ts'
 import { parseTimestampResponse, verifyTimestamp } from '../../core/verify/timestamp.ts'
 
+/** An authority under test and what the suite needs to know about it. */
 export interface TimestampAuthorityUnderTest {
   readonly authority: TimestampAuthority
-  /** DER certificates that its tokens lead to. */
+  /** DER certificates to which its tokens lead. */
   readonly trustAnchors: readonly Uint8Array[]
-  /** The authority's present, ms since 1970. Default: the machine's. */
+  /** The authority's current time, ms since 1970. Default: the machine's clock. */
   readonly now?: () => number
+  /** Removes what `open` created. Called after the authority was closed. */
   readonly dispose?: () => Promise<void>
 }
 
-/** How far an authority's clock may be from `now`. */
+/** Largest accepted difference between an authority's clock and `now`. */
 const MAX_DIFFERENCE_MS = 120_000
 
-/** What every TimestampAuthority must do, as node:test tests. `open` gives a new one each time it is called. */
+/**
+ * Registers node:test tests for everything that a `TimestampAuthority` must do.
+ *
+ * @param name appears in the names of the tests
+ * @param open opens an authority; the suite calls it for each test and closes what it returns
+ * @example
+ * timestampAuthorityContract('mine', async () => {
+ *   const authority = await openMyAuthority()
+ *   return { authority, trustAnchors: authority.info.trustAnchors }
+ * })
+ */
 export function timestampAuthorityContract(name: string, open: () => Promise<TimestampAuthorityUnderTest>): void {
   const withAuthority = async (run: (subject: TimestampAuthorityUnderTest) => Promise<void>): Promise<void> => {
     const subject = await open()
@@ -31,38 +44,38 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
   }
 
   describe(`TimestampAuthority contract: ${name}`, () => {
-    test('says who it is', () =>
+    test('describes itself', () =>
       withAuthority(async ({ authority }) => {
         assert.notEqual(authority.info.name, '')
         assert.ok(['operator', 'independent'].includes(authority.info.assurance))
       }))
 
-    test('names the trust anchors that its tokens lead to', () =>
+    test('names the trust anchors to which its tokens lead', () =>
       withAuthority(async ({ authority }) => {
         const data = new Uint8Array(randomBytes(300))
         const { trustAnchors } = authority.info
         assert.ok(trustAnchors.length > 0)
-        assert.doesNotThrow(() => new X509Certificate(trustAnchors[0] as Uint8Array))
+        for (const anchor of trustAnchors) assert.doesNotThrow(() => new X509Certificate(anchor))
         const token = await authority.stamp(data)
         assert.deepEqual(verifyTimestamp(token, { data, trustAnchors }), parseTimestampResponse(token))
       }))
 
-    test('what it keeps with a token is DER, and does not make the token void', () =>
+    test('returns validation data that is DER and does not void the token', () =>
       withAuthority(async ({ authority, trustAnchors }) => {
         const data = new Uint8Array(randomBytes(300))
         const token = await authority.stamp(data)
-        const evidence = await authority.validationDataOf(token)
-        for (const { type, der } of evidence) {
+        const validationData = await authority.validationDataOf(token)
+        for (const { type, der } of validationData) {
           assert.ok(['certificate', 'crl', 'ocsp'].includes(type))
           assert.equal(der[0], 0x30)
           assert.ok(der.length > 4 && der.length <= MAX_VALIDATION_DATA_BYTES)
         }
-        const { revocation, ...info } = verifyTimestamp(token, { data, trustAnchors, validationData: evidence })
+        const { revocation, ...info } = verifyTimestamp(token, { data, trustAnchors, validationData })
         assert.deepEqual(info, parseTimestampResponse(token))
         assert.ok(revocation?.every(({ state }) => state !== 'revoked'))
       }))
 
-    test('stamps the SHA-256 of the bytes, whatever their length, with a nonce', () =>
+    test('stamps the SHA-256 of bytes of any length, with a nonce', () =>
       withAuthority(async ({ authority, trustAnchors }) => {
         for (const length of [0, 1, 300, 100_000]) {
           const data = new Uint8Array(randomBytes(length))
@@ -75,7 +88,7 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
         }
       }))
 
-    test('gives a token that is none over other bytes, nor for other trust anchors', () =>
+    test('returns a token that does not verify for other bytes or other trust anchors', () =>
       withAuthority(async ({ authority, trustAnchors }) => {
         const data = new Uint8Array(randomBytes(300))
         const token = await authority.stamp(data)
@@ -84,17 +97,17 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
         assert.throws(() => verifyTimestamp(token, { data, trustAnchors: [] }), { code: 'VERIFICATION_FAILED' })
       }))
 
-    test('says the time at which it stamps', () =>
+    test('stamps with the current time', () =>
       withAuthority(async ({ authority, trustAnchors, now = Date.now }) => {
         const data = new Uint8Array(randomBytes(32))
         const before = now()
         const token = await authority.stamp(data)
         const { genTime } = verifyTimestamp(token, { data, trustAnchors, at: now() })
-        assert.ok(genTime >= before - MAX_DIFFERENCE_MS, `${genTime} is long before ${before}`)
-        assert.ok(genTime <= now() + MAX_DIFFERENCE_MS, `${genTime} is long after ${now()}`)
+        assert.ok(genTime >= before - MAX_DIFFERENCE_MS, `${genTime} is too long before ${before}`)
+        assert.ok(genTime <= now() + MAX_DIFFERENCE_MS, `${genTime} is too long after ${now()}`)
       }))
 
-    test('numbers and nonces differ, also of stamps at one time over the same bytes', () =>
+    test('uses different serial numbers and nonces, also for concurrent stamps of the same bytes', () =>
       withAuthority(async ({ authority, trustAnchors }) => {
         const data = new Uint8Array(randomBytes(300))
         const tokens = await Promise.all(Array.from({ length: 8 }, () => authority.stamp(data)))
@@ -103,7 +116,7 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
         assert.equal(new Set(infos.map(({ nonce }) => nonce?.join())).size, tokens.length)
       }))
 
-    test('gives what can be checked when it is closed', () =>
+    test('returns tokens that can be verified after it is closed', () =>
       withAuthority(async ({ authority, trustAnchors }) => {
         const data = new Uint8Array(randomBytes(300))
         const token = await authority.stamp(data)
@@ -111,21 +124,21 @@ export function timestampAuthorityContract(name: string, open: () => Promise<Tim
         assert.deepEqual(verifyTimestamp(token, { data, trustAnchors }), parseTimestampResponse(token))
       }))
 
-    test('any bit of a token that flips is refused, or leaves the claim as it was', () =>
+    test('returns tokens of which a flipped bit is rejected or does not change the claim', () =>
       withAuthority(async ({ authority, trustAnchors }) => {
         const data = new Uint8Array(randomBytes(300))
         const token = await authority.stamp(data)
         const claim = verifyTimestamp(token, { data, trustAnchors })
-        let refused = 0
+        let rejected = 0
         for (const position of samples(token.length)) {
           const flipped = token.with(position, (token[position] ?? 0) ^ (1 << (position % 8)))
-          if (claimOf(flipped, { data, trustAnchors }, claim) === 'refused') refused += 1
+          if (verifyChanged(flipped, { data, trustAnchors }, claim) === 'rejected') rejected += 1
         }
-        // Most bits are signed, hashed or structure.
-        assert.ok(refused > samples(token.length).length / 2, `only ${refused} flips were refused`)
+        // Most bits are signed, hashed, or part of the structure.
+        assert.ok(rejected > samples(token.length).length / 2, `only ${rejected} flips were rejected`)
       }))
 
-    test('does nothing for a signal that is aborted, and rejects with its reason', () =>
+    test('rejects with the reason of an aborted signal', () =>
       withAuthority(async ({ authority }) => {
         const reason = new Error('stop')
         const token = await authority.stamp(new Uint8Array(1))
@@ -151,17 +164,18 @@ function samples(length: number): readonly number[] {
   return Array.from({ length: Math.ceil(length / step) }, (_, index) => index * step)
 }
 
-function claimOf(
+/** Verifies a token that was changed: it must be rejected or have the same claim. */
+function verifyChanged(
   token: Uint8Array,
   options: { readonly data: Uint8Array; readonly trustAnchors: readonly Uint8Array[] },
   claim: TimestampInfo,
-): 'refused' | 'same' {
+): 'rejected' | 'same' {
   let info: TimestampInfo
   try {
     info = verifyTimestamp(token, options)
   } catch (error) {
-    assert.equal((error as { code?: string }).code, 'VERIFICATION_FAILED')
-    return 'refused'
+    assert.ok(isRegistryError(error, 'VERIFICATION_FAILED'))
+    return 'rejected'
   }
   assert.deepEqual(info, claim)
   return 'same'

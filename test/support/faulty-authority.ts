@@ -13,24 +13,28 @@ import {
   type ResponseOptions,
 } from './test-authority.ts'
 
-/** What a request asks for, and who could answer it rightly. */
-export interface Asked {
+/** A request's content, and the key that signs correct responses to it. */
+export interface StampRequest {
   readonly nonce: Uint8Array
   readonly imprint: Uint8Array
   readonly signer: Issuer
 }
 
-export type Misbehaviour = (asked: Asked, reply: ServerResponse, authority: FaultyAuthority) => Promise<void> | void
+export type Misbehaviour = (
+  request: StampRequest,
+  reply: ServerResponse,
+  authority: FaultyAuthority,
+) => Promise<void> | void
 
-/** An authority behind HTTP that answers rightly until it is told how not to; with real keys. */
+/** A timestamp authority over HTTP with real keys. It responds correctly unless `misbehaviour` is set. */
 export class FaultyAuthority {
   readonly root: Issuer
   readonly signer: Issuer
   readonly url: string
-  /** genTime of right answers. */
+  /** genTime of correct tokens. */
   now: () => number = Date.now
   misbehaviour: Misbehaviour | undefined
-  asked = 0
+  requestCount = 0
   readonly #server: Server
 
   private constructor(root: Issuer, signer: Issuer, server: Server) {
@@ -38,7 +42,7 @@ export class FaultyAuthority {
     this.signer = signer
     this.#server = server
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/tsa`
-    server.on('request', (request, reply) => void this.#answer(request, reply))
+    server.on('request', (request, reply) => void this.#respond(request, reply))
   }
 
   static async open(name = 'root'): Promise<FaultyAuthority> {
@@ -53,10 +57,10 @@ export class FaultyAuthority {
     return derOf(this.root.certificate)
   }
 
-  /** A token that is right but for what is told. */
-  token({ nonce, imprint, signer }: Asked, terms: Partial<ResponseOptions> = {}): Promise<Uint8Array> {
+  /** Makes a token that is correct except for `options`. */
+  token({ nonce, imprint, signer }: StampRequest, options: Partial<ResponseOptions> = {}): Promise<Uint8Array> {
     const genTime = new Date(this.now())
-    return response({ signer, data: new Uint8Array(), imprint, nonce, genTime, ...terms })
+    return response({ signer, data: new Uint8Array(), imprint, nonce, genTime, ...options })
   }
 
   async close(): Promise<void> {
@@ -64,19 +68,19 @@ export class FaultyAuthority {
     if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  async #answer(request: IncomingMessage, reply: ServerResponse): Promise<void> {
-    this.asked++
+  async #respond(request: IncomingMessage, reply: ServerResponse): Promise<void> {
+    this.requestCount++
     try {
       const chunks: Uint8Array[] = []
       for await (const chunk of request as AsyncIterable<Uint8Array>) chunks.push(chunk)
       const { nonce, messageImprint } = TimeStampReq.fromBER(new Uint8Array(Buffer.concat(chunks)))
-      const asked = {
+      const stampRequest = {
         nonce: nonce?.valueBlock.valueHexView.slice() ?? new Uint8Array(),
         imprint: messageImprint.hashedMessage.valueBlock.valueHexView.slice(),
         signer: this.signer,
       }
-      if (this.misbehaviour) await this.misbehaviour(asked, reply, this)
-      else send(reply, await this.token(asked))
+      if (this.misbehaviour) await this.misbehaviour(stampRequest, reply, this)
+      else send(reply, await this.token(stampRequest))
     } catch (error) {
       reply.destroy(error as Error)
     }

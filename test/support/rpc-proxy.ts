@@ -14,8 +14,8 @@ export interface Reply {
 }
 
 /**
- * Replaces the node's response. `hang`: never responds. `drop`: closes the connection. A function may return `undefined`
- * to leave a call to the node.
+ * Replaces the node's response. `hang`: never responds. `drop`: closes the connection. A function may return
+ * `undefined` to leave a call to the node.
  */
 export type Fault = 'hang' | 'drop' | Reply | ((call: Call) => Reply | undefined)
 

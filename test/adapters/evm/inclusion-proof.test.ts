@@ -30,7 +30,7 @@ describe('the trie of transactions', () => {
         const proof = trie.proof(index)
         assert.equal(transactionByProof(trie.root, index, proof), raws[index])
         const other = (index + 1) % (raws.length + 1)
-        // Nodes below 32 bytes are embedded in their parents, so a proof may show a tiny neighbour too, never a wrong one.
+        // Nodes below 32 bytes are embedded in their parents, so a proof may also show a tiny neighbour.
         assert.ok([undefined, raws[other]].includes(transactionByProof(trie.root, other, proof)))
         assert.equal(transactionByProof(trie.root, index, [...proof, proof.at(-1) as string]), undefined)
         assert.equal(transactionByProof(trie.root, index, proof.slice(0, -1)), undefined)

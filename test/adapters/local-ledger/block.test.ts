@@ -9,7 +9,7 @@ import { TransactionIndex } from '../../../adapters/local-ledger/transaction-ind
 import { encodeUtf8, toHex } from '../../../core/bytes.ts'
 import { input, ledgerDirectory, send } from '../../support/ledger-directory.ts'
 
-/** SHA-256 of the parts as block.ts documents it: a text is a tag padded with zeros to 16 bytes, a number is 8 bytes. */
+/** SHA-256 of the parts as documented: a text is a tag padded with zeros to 16 bytes, a number is 8 bytes. */
 function hashOf(...parts: readonly (string | number | Uint8Array)[]): Buffer {
   const hash = createHash('sha256')
   for (const part of parts) {

@@ -31,14 +31,14 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
     createRfc3161Authority({ url: server.url, trustAnchors: [server.trustAnchor], revocation: 'any', ...options })
 
   for (const hash of ['sha256', 'sha384', 'sha512'] as const)
-    it(`stamps a ${hash}, by ECDSA`, async () => {
+    it(`stamps a ${hash} with ECDSA`, async () => {
       const token = await clientOf(openssl, { hash }).stamp(data)
       const info = verifyTimestamp(token, { data, trustAnchors: [openssl.trustAnchor] })
       assert.equal(info.hashAlgorithm, hash)
       assert.equal(info.policy, openssl.policy)
     })
 
-  it('stamps by RSA, and openssl verifies what was kept', async (t) => {
+  it('stamps with RSA, and openssl verifies the token', async (t) => {
     const rsa = await OpensslAuthority.open({ kind: 'rsa' })
     t.after(() => rsa.close())
     const token = await clientOf(rsa).stamp(data)
@@ -56,7 +56,7 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
     })
   })
 
-  it('asks for a policy, and gets that or nothing', async () => {
+  it('requests a policy and rejects any other', async () => {
     const token = await clientOf(openssl, { policy: openssl.otherPolicy }).stamp(data)
     assert.equal(parseTimestampResponse(token).policy, openssl.otherPolicy)
     await assert.rejects(clientOf(openssl, { policy: '1.2.3.4.9' }).stamp(data), {
@@ -65,7 +65,7 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
     })
   })
 
-  it('is named by its host and path, and is independent', () => {
+  it('is named after its host and path, and is independent', () => {
     const { info } = clientOf(openssl, { url: `${openssl.url}/tsr/?key=secret` })
     assert.deepEqual(info, {
       name: `${new URL(openssl.url).host}/tsr`,
@@ -74,7 +74,7 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
     })
   })
 
-  it('reads trust anchors from a PEM file, or says which one cannot be used', async () => {
+  it('reads trust anchors from a PEM file, or names the file that cannot be used', async () => {
     assert.deepEqual(await readTrustAnchors(openssl.caFile), [openssl.trustAnchor])
     for (const name of ['missing.pem', 'tsa.key'])
       await assert.rejects(readTrustAnchors(join(openssl.directory, name)), (error: Error & { code?: string }) => {
@@ -85,7 +85,7 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
       })
   })
 
-  it('refuses options that cannot be used', () => {
+  it('rejects invalid options', () => {
     for (const options of [
       { url: 'ftp://tsa.example/' },
       { url: 'nonsense' },
@@ -106,21 +106,21 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
       )
   })
 
-  it('asks over https, with name and password, and shows them to nobody else', async (t) => {
+  it('sends name and password over https only to a trusted server, and shows them in no error', async (t) => {
     const directory = await temporaryFor(t)
     const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')]
     const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
     const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
     execFileSync('openssl', ['req', '-x509', ...curve, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' })
     const tlsCa = await readFile(cert, 'latin1')
-    // In front of the real one, as a proxy would be.
+    // A proxy in front of the real authority.
     const tls = createServer({ key: await readFile(key), cert: tlsCa }, (incoming, answer) => {
       const { method, headers } = incoming
-      const onward = request(openssl.url, { method, headers }, (reply) => {
+      const forwarded = request(openssl.url, { method, headers }, (reply) => {
         answer.writeHead(reply.statusCode ?? 500, reply.headers)
         reply.pipe(answer)
       })
-      incoming.pipe(onward)
+      incoming.pipe(forwarded)
     }).listen(0, '127.0.0.1')
     await once(tls, 'listening')
     t.after(() => tls.close())
@@ -128,9 +128,9 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
     const url = `https://me:hunter%32@127.0.0.1:${port}/`
     assert.ok(await clientOf(openssl, { url, tlsCa }).stamp(data))
     assert.equal(openssl.lastHeaders.authorization, `Basic ${btoa('me:hunter2')}`)
-    const stranger = clientOf(openssl, { url })
-    assert.equal(stranger.info.name, `127.0.0.1:${port}`)
-    await assert.rejects(stranger.stamp(data), (error: Error & { code?: string }) => {
+    const untrusting = clientOf(openssl, { url })
+    assert.equal(untrusting.info.name, `127.0.0.1:${port}`)
+    await assert.rejects(untrusting.stamp(data), (error: Error & { code?: string }) => {
       assert.equal(error.code, 'AUTHORITY_FAILED')
       assert.match(error.message, /SELF_SIGNED/)
       assert.doesNotMatch(`${error.message} ${String(error.cause)}`, /hunter/)
@@ -139,7 +139,7 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
   })
 })
 
-describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
+describe('the validation data of a token', { skip: skipWithoutOpenssl() }, () => {
   async function openFor(
     t: { after(fn: () => Promise<void>): void },
     names: readonly ('ocsp' | 'crl')[],
@@ -155,51 +155,48 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
     const authority = createRfc3161Authority({ url, trustAnchors, revocation: 'any', logger, ...options })
     return { openssl, authority, lines, trustAnchors }
   }
-  const typesOf = (evidence: readonly ValidationData[]): string[] => evidence.map(({ type }) => type)
+  const typesOf = (validationData: readonly ValidationData[]): string[] => validationData.map(({ type }) => type)
 
-  it('is the trust anchor and the OCSP answer, asked for once an hour', async (t) => {
+  it('is the trust anchor and the OCSP response, fetched once an hour', async (t) => {
     const { openssl, authority, trustAnchors } = await openFor(t, ['ocsp', 'crl'])
     const token = await authority.stamp(data)
-    const evidence = await authority.validationDataOf(token)
-    assert.deepEqual(typesOf(evidence), ['certificate', 'ocsp'])
-    assert.deepEqual(evidence[0]?.der, openssl.trustAnchor)
-    const { revocation } = verifyTimestamp(token, { data, trustAnchors, validationData: evidence })
+    const validationData = await authority.validationDataOf(token)
+    assert.deepEqual(typesOf(validationData), ['certificate', 'ocsp'])
+    assert.deepEqual(validationData[0]?.der, openssl.trustAnchor)
+    const { revocation } = verifyTimestamp(token, { data, trustAnchors, validationData })
     assert.equal(revocation?.length, 1)
     assert.deepEqual([revocation[0]?.state, revocation[0]?.subject], ['good', 'CN=signer'])
     await authority.validationDataOf(await authority.stamp(data))
     assert.deepEqual(openssl.requestCounts, { stamp: 2, ocsp: 1, crl: 0 })
   })
 
-  it('is a CRL where there is no OCSP', async (t) => {
+  it('is a CRL if there is no OCSP', async (t) => {
     const { openssl, authority, trustAnchors } = await openFor(t, ['crl'])
     const token = await authority.stamp(data)
-    const evidence = await authority.validationDataOf(token)
-    assert.deepEqual(typesOf(evidence), ['certificate', 'crl'])
-    assert.equal(
-      verifyTimestamp(token, { data, trustAnchors, validationData: evidence }).revocation?.[0]?.state,
-      'good',
-    )
+    const validationData = await authority.validationDataOf(token)
+    assert.deepEqual(typesOf(validationData), ['certificate', 'crl'])
+    assert.equal(verifyTimestamp(token, { data, trustAnchors, validationData }).revocation?.[0]?.state, 'good')
     assert.deepEqual(openssl.requestCounts, { stamp: 1, ocsp: 0, crl: 1 })
   })
 
-  it('is the trust anchor alone where the certificate names nothing, or nobody may be asked', async (t) => {
+  it('is the trust anchor alone if the certificate names no addresses, or none may be used', async (t) => {
     const { authority } = await openFor(t, [])
     assert.deepEqual(typesOf(await authority.validationDataOf(await authority.stamp(data))), ['certificate'])
-    const silent = await openFor(t, ['ocsp'], { revocation: 'none' })
-    assert.deepEqual(typesOf(await silent.authority.validationDataOf(await silent.authority.stamp(data))), [
+    const offline = await openFor(t, ['ocsp'], { revocation: 'none' })
+    assert.deepEqual(typesOf(await offline.authority.validationDataOf(await offline.authority.stamp(data))), [
       'certificate',
     ])
-    assert.equal(silent.openssl.requestCounts.ocsp, 0)
+    assert.equal(offline.openssl.requestCounts.ocsp, 0)
   })
 
-  it('is not asked for at addresses of this machine or its network, unless that is set', async (t) => {
+  it('is not fetched from addresses of this machine or its network by default', async (t) => {
     const { openssl, authority, lines } = await openFor(t, ['ocsp', 'crl'], { revocation: 'public' })
     assert.deepEqual(typesOf(await authority.validationDataOf(await authority.stamp(data))), ['certificate'])
     assert.deepEqual(openssl.requestCounts, { stamp: 1, ocsp: 0, crl: 0 })
     assert.equal(lines.length, 2)
   })
 
-  it('shows a revoked certificate, and then the token is not given', async (t) => {
+  it('rejects a token whose certificate is revoked', async (t) => {
     for (const names of [['ocsp'], ['crl']] as const) {
       const { openssl, authority } = await openFor(t, names)
       await openssl.revoke(new Date(Date.now() - 60_000), 'superseded')
@@ -208,7 +205,7 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
     }
   })
 
-  it('voids tokens from after a revocation; those from before only where the key is compromised or no reason is told', async (t) => {
+  it('voids tokens from after a revocation, and earlier ones only for a compromised key or no reason', async (t) => {
     const { openssl, authority, trustAnchors } = await openFor(t, [])
     const token = await authority.stamp(data)
     const [signer, root] = timestampCertificates(token, { data, trustAnchors })
@@ -223,15 +220,15 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
       [past, 'superseded', true],
     ] as const) {
       await openssl.revoke(at, reason)
-      const evidence = [{ type: 'crl', der: await openssl.crl() } as const]
-      assert.equal(revocationStatus(signer, root, evidence).state, 'revoked')
-      const verify = () => verifyTimestamp(token, { data, trustAnchors, validationData: evidence })
+      const validationData = [{ type: 'crl', der: await openssl.crl() } as const]
+      assert.equal(revocationStatus(signer, root, validationData).state, 'revoked')
+      const verify = () => verifyTimestamp(token, { data, trustAnchors, validationData })
       if (isVoid) assert.throws(verify, { code: 'VERIFICATION_FAILED', message: /revoked/ })
       else assert.equal(verify().revocation?.[0]?.state, 'revoked')
     }
   })
 
-  it('says nothing where it is damaged, of another CA, or about another certificate', async (t) => {
+  it('is ignored if it is damaged, of another CA, or about another certificate', async (t) => {
     const { openssl, authority, trustAnchors } = await openFor(t, ['ocsp'])
     const other = await openFor(t, ['ocsp'])
     const token = await authority.stamp(data)
@@ -241,19 +238,19 @@ describe('what is kept with a token', { skip: skipWithoutOpenssl() }, () => {
     const [, foreign] = await other.authority.validationDataOf(await other.authority.stamp(data))
     assert.ok(ocsp && foreign)
     const crl = { type: 'crl', der: await openssl.crl() } as const
-    const state = (...evidence: readonly ValidationData[]): string => revocationStatus(signer, root, evidence).state
+    const state = (...items: readonly ValidationData[]): string => revocationStatus(signer, root, items).state
     assert.deepEqual([state(), state(ocsp), state(crl), state(crl, ocsp)], ['unknown', 'good', 'good', 'good'])
     assert.equal(state(foreign, { type: 'crl', der: await other.openssl.crl() }), 'unknown')
     assert.equal(state({ type: 'crl', der: ocsp.der }, { type: 'ocsp', der: crl.der }), 'unknown')
     for (const piece of [ocsp, crl]) {
       let unknown = 0
       for (let at = 0; at < piece.der.length; at++) {
-        const said = state({ ...piece, der: piece.der.with(at, (piece.der[at] ?? 0) ^ (1 << (at % 8))) })
-        // Bits that are not signed can change; what is said cannot.
-        assert.notEqual(said, 'revoked')
-        if (said === 'unknown') unknown += 1
+        const flipped = state({ ...piece, der: piece.der.with(at, (piece.der[at] ?? 0) ^ (1 << (at % 8))) })
+        // Bits that are not signed can change, but never the status.
+        assert.notEqual(flipped, 'revoked')
+        if (flipped === 'unknown') unknown += 1
       }
-      assert.ok(unknown > piece.der.length / 2, `${unknown} of ${piece.der.length} flips were noticed`)
+      assert.ok(unknown > piece.der.length / 2, `${unknown} of ${piece.der.length} flips were detected`)
     }
   })
 })
