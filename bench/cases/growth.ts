@@ -1,6 +1,6 @@
 import { formatFinding, median, roundFigure, type BenchCase } from '../run/case.ts'
 import { barsOf } from '../run/picture.ts'
-import { secondsInFlight } from '../workload/concurrency.ts'
+import { itemAt, secondsInFlight } from '../workload/concurrency.ts'
 import {
   createCategories,
   EvidenceCreator,
@@ -21,7 +21,7 @@ const PAGES = 100
  * What a create, a read and a page of the list cost in a small and in a large registry, in one run.
  *
  * Fair because all sizes are measured in one process and one store, each after everything has been sealed. Reads are
- * random over the whole registry, so a large one cannot be served from caches.
+ * random over the whole registry.
  */
 export const growth: BenchCase = {
   name: 'growth',
@@ -81,7 +81,7 @@ interface GrowingRegistry {
 
 async function fillTo(size: number, { creator, categories, progress }: GrowingRegistry): Promise<void> {
   while (creator.count < size) {
-    const category = categories[Math.floor(creator.count / BATCH) % categories.length] as CategoryIds
+    const category = itemAt(categories, Math.floor(creator.count / BATCH))
     await creator.createBatch(category, Math.min(BATCH, size - creator.count))
     if (creator.count % 10_000 === 0) progress(`${creator.count} evidences`)
   }

@@ -78,6 +78,14 @@ interface Load {
   readonly request: (index: number) => ServiceRequest
 }
 
+/** The figures of all rounds. */
+interface MeasuredLoad {
+  readonly load: Load
+  readonly requestsPerSecond: number[]
+  readonly p50: number[]
+  readonly p99: number[]
+}
+
 const loadsOf = (service: Service, bareUrl: string): readonly Load[] => [
   { name: BARE_KOA, base: bareUrl, request: service.getOne },
   { name: LIVEZ, base: new URL(service.base).origin, request: () => ({ method: 'GET', path: '/livez' }) },
@@ -91,12 +99,7 @@ const loadsOf = (service: Service, bareUrl: string): readonly Load[] => [
 async function measure(loads: readonly Load[], { quick, progress }: BenchContext) {
   const rounds = quick ? 1 : ROUNDS
   const seconds = quick ? 1 : SECONDS
-  const measured = loads.map((load) => ({
-    load,
-    requestsPerSecond: [] as number[],
-    p50: [] as number[],
-    p99: [] as number[],
-  }))
+  const measured = loads.map((load): MeasuredLoad => ({ load, requestsPerSecond: [], p50: [], p99: [] }))
   for (let round = 0; round < rounds; round++)
     for (const { load, requestsPerSecond, p50, p99 } of measured) {
       const { requests, latency } = await sendLoad(load, seconds)

@@ -29,8 +29,14 @@ const RECORDED_CREATES = 64
 /** Before the measurement, so that all code is compiled and the first compactions of the store are over. */
 const WARM_UP = 5_000
 
+interface BareLoop {
+  readonly variant: BareVariant
+  readonly column: string
+  readonly finding: string
+}
+
 /** The bare loops, with the name of their column and of their ratio. */
-const BARE_LOOPS: readonly { readonly variant: BareVariant; readonly column: string; readonly finding: string }[] = [
+const BARE_LOOPS: readonly BareLoop[] = [
   { variant: 'lookups', column: 'bareWithLookupsPerSecond', finding: 'ofBareWithLookups' },
   { variant: 'records', column: 'bareLoopPerSecond', finding: 'ofBareLoop' },
   { variant: 'bytes', column: 'bareBytesPerSecond', finding: 'ofBareBytes' },
@@ -117,7 +123,7 @@ async function measure(measurement: Measurement) {
 /** Seconds for each create, of single creates and of the bare loops, in turns. */
 async function measureWidth({ creator, bare, rounds, progress }: Measurement, width: number, count: number) {
   const creates: number[] = []
-  const loops = BARE_LOOPS.map((loop) => ({ ...loop, seconds: [] as number[] }))
+  const loops = BARE_LOOPS.map((loop): BareLoop & { readonly seconds: number[] } => ({ ...loop, seconds: [] }))
   for (let round = 0; round < rounds; round++) {
     creates.push((await secondsInFlight(count, width, () => creator.createOne())) / count)
     for (const { variant, seconds } of loops) seconds.push((await bare.run(count, width, variant)) / count)
@@ -128,15 +134,16 @@ async function measureWidth({ creator, bare, rounds, progress }: Measurement, wi
     createsPerSecond: roundFigure(1 / median(creates)),
     ...Object.fromEntries(loops.map(({ column, seconds }) => [column, roundFigure(1 / median(seconds))])),
   }
-  const ratios = loops.map(({ finding, seconds }) => [
-    `${finding}At${width}`,
-    roundFigure(median(seconds) / median(creates)),
-  ])
-  return { row, findings: Object.fromEntries(ratios) as Record<string, number> }
+  const ratios = loops.map(
+    ({ finding, seconds }) => [`${finding}At${width}`, roundFigure(median(seconds) / median(creates))] as const,
+  )
+  return { row, findings: Object.fromEntries(ratios) }
 }
 
 async function measureBatches({ creator, category, rounds, scale, progress }: Measurement) {
-  const [single, one, two] = [[] as number[], [] as number[], [] as number[]]
+  const single: number[] = []
+  const one: number[] = []
+  const two: number[] = []
   const count = WIDEST.count * scale
   const createBatches = async (width: number): Promise<number> =>
     (await secondsInFlight(BATCHES, width, () => creator.createBatch(category, BATCH))) / (BATCHES * BATCH)

@@ -4,7 +4,7 @@ import { LogReader } from '../../core/log/reader.ts'
 import { PostgresServer } from '../../test/support/postgres-server.ts'
 import { formatFinding, roundFigure, type BenchCase, type BenchContext, type BenchResult } from '../run/case.ts'
 import { BATCH_SIZE } from '../workload/backlog.ts'
-import { secondsInFlight } from '../workload/concurrency.ts'
+import { itemAt, secondsInFlight } from '../workload/concurrency.ts'
 import { openBenchRegistry, type BenchRegistry } from '../workload/registry.ts'
 
 const WIDTHS = [1, 16, 256] as const
@@ -142,7 +142,7 @@ async function* measureReads(
   sizes: Sizes,
   ids: readonly string[],
 ): AsyncGenerator<Operation> {
-  const read = (i: number): Promise<unknown> => registry.evidences.get(scope, ids[(i * 7919) % ids.length] as string)
+  const read = (i: number): Promise<unknown> => registry.evidences.get(scope, itemAt(ids, i * 7919))
   for (const width of WIDTHS) {
     const count = Math.min(sizes.createsPerWidth, ids.length)
     const value = count / (await secondsInFlight(count, width, read))

@@ -6,6 +6,7 @@ import { PostgresServer } from '../../test/support/postgres-server.ts'
 import { formatFinding, median, roundFigure, type BenchCase } from '../run/case.ts'
 import { startServer, stopChild, type ServerProcess } from '../run/child.ts'
 import { cpuMsOf } from '../run/cpu-time.ts'
+import { itemAt } from '../workload/concurrency.ts'
 import { runHttpLoad, type HttpRequest } from '../workload/http-load.ts'
 
 const OPERATOR_KEY = 'operator-key-of-the-benchmark'
@@ -159,7 +160,7 @@ class Cluster {
 
   #readOf(known: number): () => HttpRequest {
     return () => {
-      const externalId = this.#externalIds[Math.floor(Math.random() * known)] as string
+      const externalId = itemAt(this.#externalIds, Math.floor(Math.random() * known))
       return { method: 'GET', path: `${EVIDENCE}/${encodeURIComponent(externalId)}` }
     }
   }
@@ -167,7 +168,7 @@ class Cluster {
   async #cpuMs() {
     const { user, system } = process.cpuUsage()
     const [ofServers, ofDatabase] = await Promise.all([
-      cpuMsOf(this.#servers.map(({ child }) => child.pid as number)),
+      cpuMsOf(this.#servers.map(({ child }) => child.pid ?? 0)),
       cpuMsOf([this.#database.pid]),
     ])
     return { servers: ofServers ?? NaN, database: ofDatabase ?? NaN, client: (user + system) / 1_000 }

@@ -3,6 +3,7 @@ import { Level } from 'level'
 import { concatBytes, decodeUtf8, encodeUtf8, sha256, sha256HexOfText, toHex, u64 } from '../../core/bytes.ts'
 import { keysToRead } from '../../core/store/commit-plan.ts'
 import type { Commit, Key } from '../../core/ports.ts'
+import { itemAt } from '../workload/concurrency.ts'
 
 /**
  * A bare loop of what creates do to the disk and the processor: the same reads, the same hashes of the same texts, the
@@ -131,7 +132,7 @@ export class BareCreates {
 
   #prepare(): PreparedCreate {
     const index = this.#prepared++
-    const recorded = this.#recorded[index % this.#recorded.length] as RecordedCreate
+    const recorded = itemAt(this.#recorded, index)
     const entry = randomBytes(32)
     const names = [`bare ${index}`, idAt(Date.now()), toHex(entry)]
     const renamed = (key: Key): Key =>

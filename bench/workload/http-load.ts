@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { itemAt } from './concurrency.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST'
@@ -32,7 +33,7 @@ export interface HttpLoadResult {
 export async function runHttpLoad({ urls, connections, seconds, headers, next }: HttpLoad): Promise<HttpLoadResult> {
   const sockets = await Promise.all(
     Array.from({ length: connections }, async (_, i) => {
-      const url = new URL(urls[i % urls.length] as string)
+      const url = new URL(itemAt(urls, i))
       const socket = connect({ host: url.hostname, port: Number(url.port), noDelay: true })
       await once(socket, 'connect')
       return { socket, head: headOf(url, headers) }

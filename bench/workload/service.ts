@@ -45,14 +45,15 @@ export class Service {
     this.base = `${url}/api/v1`
   }
 
-  async requestJson(path: string, init: { method?: string; key?: string; body?: object } = {}): Promise<unknown> {
+  /** Returns the JSON of a response, which the caller says is a `T`. Throws if it is not 2xx. */
+  async requestJson<T>(path: string, init: { method?: string; key?: string; body?: object } = {}): Promise<T> {
     const response = await fetch(this.base + path, {
       method: init.method ?? 'GET',
       headers: { 'x-api-key': init.key ?? API_KEY, 'content-type': 'application/json' },
       ...(init.body !== undefined && { body: JSON.stringify(init.body) }),
     })
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
-    return response.json()
+    return (await response.json()) as T
   }
 
   /** Creates a company with `size` evidences and waits until they are sealed and stamped. */
@@ -62,12 +63,12 @@ export class Service {
     // The first ten also create the categories.
     for (let i = 0; i < 10; i++)
       await this.requestJson(this.#evidencePath, { method: 'POST', body: { ...categoryOf(i), ...evidenceOf(i) } })
-    const { object } = (await this.requestJson(this.getFirst().path)) as { object: CategoryOfObject }
+    const { object } = await this.requestJson<{ object: CategoryOfObject }>(this.getFirst().path)
     const path = `/evidences/${COMPANY}/category/${object.categoryId}/subcategory/${object.subcategoryId}/evidences`
     const ids: string[] = []
     for (let from = 10; from < size; from += BATCH) {
       const evidences = Array.from({ length: Math.min(BATCH, size - from) }, (_, i) => evidenceOf(from + i))
-      const created = (await this.requestJson(path, { method: 'POST', body: { evidences } })) as { ids: string[] }
+      const created = await this.requestJson<{ ids: string[] }>(path, { method: 'POST', body: { evidences } })
       ids.push(...created.ids)
       if (from % 10_000 === 10) progress(`${from} evidences`)
     }
@@ -78,7 +79,7 @@ export class Service {
 
   async #waitUntilSealed(id: string): Promise<void> {
     for (;;) {
-      const proof = (await this.requestJson(`/merkle/verify/${id}`)) as { merkle?: unknown; tsa?: unknown }
+      const proof = await this.requestJson<{ merkle?: unknown; tsa?: unknown }>(`/merkle/verify/${id}`)
       if (proof.merkle !== undefined && proof.tsa !== undefined) return
       await delay(POLL_MS)
     }
