@@ -28,8 +28,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const child of children.splice(0)) {
     if (child.exitCode !== null || child.signalCode !== null) continue
-    child.kill('SIGKILL')
-    await once(child, 'exit')
+    await kill(child)
   }
   await rm(root, { recursive: true })
 })
@@ -43,6 +42,13 @@ function run(mode: string, before: readonly string[] = []): { child: ChildProces
   children.push(child)
   assert.ok(child.stdout)
   return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
+}
+
+/** Kills the process and waits until it has ended, because until then it owns its directory. */
+async function kill(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
 }
 
 const nextLine = async (lines: AsyncIterator<string>): Promise<string> => String((await lines.next()).value)
@@ -145,7 +151,7 @@ describe('the owner of a store directory', () => {
   it('is one of the processes that race for the directory of a dead owner', async () => {
     const dead = run('open')
     assert.equal(await nextLine(dead.lines), 'open')
-    dead.child.kill('SIGKILL')
+    await kill(dead.child)
     const replies = await Promise.all(Array.from({ length: 4 }, () => nextLine(run('open').lines)))
     assert.equal(replies.filter((line) => line === 'open').length, 1, replies.join('\n'))
     assert.equal(replies.filter((line) => line.startsWith('STORE_LOCKED')).length, 3, replies.join('\n'))
@@ -230,9 +236,10 @@ describe('a killed process', () => {
     const acknowledged: number[][] = []
     const { child, lines } = run('write')
     while (acknowledged.length < 1500) acknowledged.push((await nextLine(lines)).split(' ').map(Number))
-    child.kill('SIGKILL')
+    const exited = kill(child)
     for (let line = await lines.next(); line.done !== true; line = await lines.next())
       acknowledged.push(line.value.split(' ').map(Number))
+    await exited
 
     const store = await openLevelRecords(directory)
     for (const [n = 0, version, position = 0, count = 0] of acknowledged) {
