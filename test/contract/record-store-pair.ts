@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import type { Commit, CommitResult, Entry, Key, Range, RecordStore, Version } from '../../core/ports.ts'
+
+/** The store under test. */
+export interface OpenedRecordStore {
+  /** An empty store. The suite closes it. */
+  readonly store: RecordStore
+  /** A second store over the same data, if the adapter supports that: races then use both. The suite closes it. */
+  readonly peer?: RecordStore
+  /**
+   * Opens the same data again, after the suite has closed `store` and `peer`. Required unless the store is volatile.
+   */
+  readonly reopen?: () => Promise<OpenedRecordStore>
+}
+
+/** Returns the text as UTF-8. */
+export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+/** Returns the value of an entry as text. */
+export const text = (entry: Entry | undefined): string | undefined => entry && new TextDecoder().decode(entry.value)
+/** Returns the value of an entry as a counter. */
+export const counter = (entry: Entry | undefined): bigint | undefined =>
+  entry && Buffer.from(entry.value).readBigInt64BE()
+/** A version that no store assigns. */
+export const UNKNOWN_VERSION = 'none' as Version
+
+/** Returns `count` log entries, packed. Entries of different positions differ. */
+export function logEntries(from: number, count: number): Uint8Array {
+  const out = Buffer.alloc(count * 32)
+  for (let i = 0; i < count; i += 1) {
+    out.writeBigUInt64BE(BigInt(from + i), i * 32)
+    out.fill(`entry ${from + i}`, i * 32 + 8, i * 32 + 32)
+  }
+  return new Uint8Array(out)
+}
+
+/** Returns all entries of a range. */
+export async function listAll(store: RecordStore, range: Range): Promise<Entry[]> {
+  const entries: Entry[] = []
+  for await (const entry of store.list(range)) entries.push(entry)
+  return entries
+}
+
+/** The store under test and its peer, which is the store itself if the adapter has none. */
+export class RecordStorePair {
+  #opened: OpenedRecordStore | undefined
+
+  /** Sets the store to test. */
+  use(opened: OpenedRecordStore): void {
+    this.#opened = opened
+  }
+
+  get opened(): OpenedRecordStore {
+    assert.ok(this.#opened, 'the store was not opened')
+    return this.#opened
+  }
+
+  get store(): RecordStore {
+    return this.opened.store
+  }
+
+  get peer(): RecordStore {
+    return this.opened.peer ?? this.store
+  }
+
+  async close(): Promise<void> {
+    await this.store.close()
+    if (this.peer !== this.store) await this.peer.close()
+  }
+
+  /** Runs a commit that must be applied. */
+  async commitOk(commit: Commit): Promise<{ readonly version: Version; readonly firstPosition: number }> {
+    const result = await this.store.commit(commit)
+    assert.ok(result.ok, `conflict: ${JSON.stringify(result)}`)
+    return result
+  }
+
+  /** Commits all at the same time, alternating between the store and its peer. */
+  commitAll(commits: readonly Commit[]): Promise<CommitResult[]> {
+    return Promise.all(commits.map((commit, i) => (i % 2 === 0 ? this.store : this.peer).commit(commit)))
+  }
+
+  async getOne(key: Key): Promise<Entry | undefined> {
+    const [entry] = await this.store.get([key])
+    return entry
+  }
+
+  listAll(range: Range): Promise<Entry[]> {
+    return listAll(this.store, range)
+  }
+}
