@@ -1,18 +1,32 @@
 /**
- * Every way in which the registry refuses or fails. Codes are stable and promised; messages are for people and may change.
- * The HTTP status and body of each code live in `server/http/errors.ts`.
+ * Every way in which the registry rejects a call or fails. Codes are stable, and part of the compatibility promise. Messages are
+ * written for people and may change. The HTTP status and body of each code are in `server/http/errors.ts`.
  */
 export const ERROR_CODES = [
-  // The caller's input.
+  // -- The caller's input is not valid. Correct it; the same call fails again.
+
+  /** A value breaks a rule. The message names the value and the rule. */
   'VALIDATION_ERROR',
+  /** A text is not JSON, or a request body is not what its content type says. */
   'MALFORMED_BODY',
+  /** A file or body is larger than allowed. The message names the limit. */
   'PAYLOAD_TOO_LARGE',
+  /** A request body has a content type that the endpoint does not accept. HTTP only. */
   'UNSUPPORTED_MEDIA_TYPE',
+  /** A requested byte range lies outside the file. Request one within its size. */
   'RANGE_NOT_SATISFIABLE',
+  /** Too many requests from one client. Wait as long as `Retry-After` says. HTTP only. */
   'RATE_LIMITED',
+
+  // -- The caller may not do this.
+
+  /** No valid API key or file token was given. */
   'UNAUTHORIZED',
+  /** The key is valid, but its level or company does not permit this operation. Use a key that does. */
   'FORBIDDEN',
-  // What it names does not exist (or belongs to somebody else, which is the same to the caller).
+
+  // -- A named thing does not exist, or belongs to another company, which a caller cannot tell apart.
+
   'COMPANY_NOT_FOUND',
   'CATEGORY_NOT_FOUND',
   'SUBCATEGORY_NOT_FOUND',
@@ -20,47 +34,76 @@ export const ERROR_CODES = [
   'FILE_NOT_FOUND',
   'SOURCE_SYSTEM_NOT_FOUND',
   'BATCH_NOT_FOUND',
+  /** Anything else that does not exist: a proof, a tile, a checkpoint, a path. */
   'NOT_FOUND',
+  /** The path exists, but not with this HTTP method. HTTP only. */
   'METHOD_NOT_ALLOWED',
-  // It clashes with what is there.
+
+  // -- The call is valid, but conflicts with what is stored.
+
+  /** The company already has an evidence with this external id. Use another one, or update that evidence. */
   'EXTERNAL_ID_EXISTS',
+  /** The name is in use by another category, subcategory or source system. Choose another one. */
   'NAME_EXISTS',
+  /** The API key is in use by another source system of the company. Choose another one. */
   'KEY_EXISTS',
+  /** The category or subcategory still has subcategories or evidences. Remove or move them first. */
   'CATEGORY_NOT_EMPTY',
+  /** The category or subcategory is inactive and accepts no new evidences. Activate it, or choose another one. */
   'CATEGORY_INACTIVE',
+  /** The id and name of a category do not belong together, or the subcategory is not in the category. */
   'CATEGORY_MISMATCH',
+  /** This idempotency key was already used for a different call. Use a new key for a new call. */
   'IDEMPOTENCY_KEY_REUSED',
+  /** The record has a newer version than the caller expects. Read it again, then decide again. */
   'VERSION_CONFLICT',
-  // Ours.
+
+  // -- The registry, a store or an outside service failed.
+
+  /** A defect of the registry. Report it, with the log of the process. */
   'INTERNAL',
+  /** Cannot be done now: a store cannot be reached, the clock is wrong, or too many calls are waiting. Try again later. */
   'UNAVAILABLE',
-  /** A write whose outcome could not be learnt: it may or may not have been applied. */
+  /** The outcome of a write could not be determined: it may have been applied. Read, or try again with the same idempotency key. */
   'UNKNOWN_OUTCOME',
-  /** The store refused a write and takes no more until it is reopened and checked. */
+  /** A write of the store failed, so it accepts no more writes. Reads still work. Fix the cause (a full disk), then restart. */
   'STORE_POISONED',
-  /** Somebody else owns the store's directory. */
+  /** Another process uses the directory of the store. Stop that process, or use another directory. */
   'STORE_LOCKED',
-  /** Stored bytes are not what they must be (a hash, a chain, a format). */
+  /** Stored bytes are damaged: a hash, a chain or a format does not match. Run `fsck`, and restore the store from a backup. */
   'CORRUPT',
-  /** The store holds less than was signed: a restore that lost entries. */
+  /** The store has fewer entries than were signed, or other ones: it was set back. Restore the newest store or a later backup. */
   'LOG_BEHIND_SIGNED',
-  /** The configuration cannot be used; the message names the setting. */
+  /** A setting or option cannot be used. The message names it and says what it must be. */
   'CONFIG_ERROR',
-  /** The checkpoint key does not belong to this log. */
+  /** The root secret does not belong to this log. Start with the secret with which the log was created. */
   'LOG_KEY_MISMATCH',
-  /** A proof, signature, token or block that does not verify. */
+  /** A proof, signature, token, checkpoint or block does not verify. Do not trust it. */
   'VERIFICATION_FAILED',
-  /** A worker of the sealing pool died or was refused; the work can be done again. */
+  /** A worker of the sealing pool failed. The sealer does the work again by itself. */
   'ENGINE_FAILED',
-  /** A timestamp authority or chain did not do what was asked; it is tried again. */
+  /** A timestamp authority did not return a valid token. The sealer requests one again by itself. */
   'AUTHORITY_FAILED',
+  /** A chain did not accept or confirm an anchor, or its endpoint failed. The sealer tries again by itself. */
   'ANCHOR_FAILED',
+  /** The object was closed, or not started. Open a new one. */
   'CLOSED',
 ] as const
 
+/** The code of a `RegistryError`. `ERROR_CODES` explains each of them. */
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
-/** The one error class of the registry. Catch it by `code`; `cause` keeps what was underneath. */
+/**
+ * The only error class of the registry. Distinguish errors by their `code`; `cause` is the underlying error.
+ *
+ * @example
+ * try {
+ *   verifyCheckpoint(note, verifierKey)
+ * } catch (error) {
+ *   if (!isRegistryError(error, 'VERIFICATION_FAILED')) throw error
+ *   console.error(error.message)
+ * }
+ */
 export class RegistryError extends Error {
   override readonly name = 'RegistryError'
   readonly code: ErrorCode
@@ -71,11 +114,11 @@ export class RegistryError extends Error {
   }
 }
 
-/** True for a `RegistryError` (of that code, where one is named), also one from another copy of this module. */
+/**
+ * Whether a value is a `RegistryError`, and has this code if one is given. Unlike `instanceof`, it also recognizes errors of
+ * another copy of this module.
+ */
 export function isRegistryError(error: unknown, code?: ErrorCode): error is RegistryError {
-  return (
-    error instanceof Error &&
-    error.name === 'RegistryError' &&
-    (code === undefined || (error as RegistryError).code === code)
-  )
+  if (!(error instanceof Error) || error.name !== 'RegistryError' || !('code' in error)) return false
+  return code === undefined || error.code === code
 }

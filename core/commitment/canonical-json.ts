@@ -1,26 +1,30 @@
 import { RegistryError } from '../errors.ts'
 
 /**
- * RFC 8785 canonical JSON, strict: what does not survive it is refused, not mended. Keys sort by UTF-16 code unit, also
- * those that look like integers.
+ * Canonical JSON (RFC 8785), strictly: a value that it cannot represent exactly is rejected, not changed. Keys are sorted by
+ * UTF-16 code unit, also keys that look like integers.
  */
 
 /** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
-/** Deepest nesting of arrays and objects anywhere; a scalar has depth 0. */
+/** The deepest allowed nesting of arrays and objects. A value that is neither has depth 0. */
 export const MAX_DEPTH = 64
 
 export interface JsonLimits {
-  /** Deepest nesting of arrays and objects. Default `MAX_DEPTH`. */
+  /** The deepest allowed nesting of arrays and objects. Default: `MAX_DEPTH`. */
   readonly maxDepth?: number
 }
 
-const refuse = (why: string): RegistryError => new RegistryError('VALIDATION_ERROR', why)
+const validationError = (why: string): RegistryError => new RegistryError('VALIDATION_ERROR', why)
 
 /**
- * The canonical text of a value. Throws `VALIDATION_ERROR` for lone surrogates, unsafe integers, -0, NaN and infinities,
- * `undefined`, what is no plain JSON value, the key `__proto__`, and nesting beyond the cap.
+ * Writes a value as canonical JSON.
+ *
+ * @throws `VALIDATION_ERROR` for lone surrogates, integers beyond 2^53 - 1, -0, NaN and infinities, `undefined`, values that
+ * are not plain JSON values, the key `__proto__`, and nesting that is too deep.
+ * @example
+ * canonicalJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */
 export const canonicalJson = (value: unknown, { maxDepth = MAX_DEPTH }: JsonLimits = {}): string =>
   textOf(value, maxDepth)
@@ -36,20 +40,20 @@ function textOf(value: unknown, maxDepth: number): string {
       return value ? 'true' : 'false'
     case 'object':
       if (value === null) return 'null'
-      if (maxDepth === 0) throw refuse('A value is nested too deep')
+      if (maxDepth === 0) throw validationError('A value is nested too deeply')
       return Array.isArray(value) ? arrayText(value, maxDepth - 1) : objectText(value, maxDepth - 1)
     default:
-      throw refuse(`A value of type ${typeof value} has no JSON form`)
+      throw validationError(`A value of type ${typeof value} cannot be written as JSON`)
   }
 }
 
-/** Printable ASCII without quote and backslash: it stands for itself. */
+/** Printable ASCII without quote and backslash, which is written as it is. */
 const plain = /^[ !#-[\]-~]*$/
 
-/** The test first takes half the time of `isWellFormed` and `JSON.stringify`, and most texts and all names pass it. */
+/** The first test takes half the time of `isWellFormed` and `JSON.stringify`. Most texts and all names pass it. */
 function quoted(text: string): string {
   if (plain.test(text)) return `"${text}"`
-  if (!text.isWellFormed()) throw refuse('A text holds a lone surrogate, which has no UTF-8 form')
+  if (!text.isWellFormed()) throw validationError('A text contains a lone surrogate, which cannot be written in UTF-8')
   return JSON.stringify(text)
 }
 
@@ -61,11 +65,12 @@ function arrayText(array: readonly unknown[], maxDepth: number): string {
 
 function objectText(object: object, maxDepth: number): string {
   const prototype: unknown = Object.getPrototypeOf(object)
-  if (prototype !== Object.prototype && prototype !== null) throw refuse('Only plain objects have a JSON form')
+  if (prototype !== Object.prototype && prototype !== null)
+    throw validationError('Only plain objects can be written as JSON')
   let out = '{'
-  // The default sort is by UTF-16 code unit, which is what RFC 8785 § 3.2.3 asks for.
+  // The default sort order is by UTF-16 code unit, as RFC 8785 § 3.2.3 requires.
   for (const name of Object.keys(object).sort()) {
-    if (name === '__proto__') throw refuse('The key __proto__ is refused')
+    if (name === '__proto__') throw validationError('The key __proto__ is not allowed')
     const text = textOf((object as Record<string, unknown>)[name], maxDepth)
     out += `${out === '{' ? '' : ','}${quoted(name)}:${text}`
   }
@@ -73,17 +78,19 @@ function objectText(object: object, maxDepth: number): string {
 }
 
 function checkNumber(value: number): void {
-  if (!Number.isFinite(value)) throw refuse('NaN and infinities have no JSON form')
-  if (Object.is(value, -0)) throw refuse('-0 does not survive canonical JSON')
+  if (!Number.isFinite(value)) throw validationError('NaN and infinities cannot be written as JSON')
+  if (Object.is(value, -0)) throw validationError('-0 is not allowed, because canonical JSON changes it to 0')
   if (Number.isInteger(value) && !Number.isSafeInteger(value))
-    throw refuse('An integer is beyond the safe ones (2^53 - 1)')
+    throw validationError('An integer must not exceed 2^53 - 1: send it as a text')
 }
 
 /**
- * Parses JSON text from outside. The text is scanned before it is parsed, because `JSON.parse` silently merges duplicate
- * keys and rounds numbers. Throws `MALFORMED_BODY` where it is no JSON, `VALIDATION_ERROR` where it would not survive
- * canonical JSON: duplicate keys, integers beyond the safe ones, decimals that do not round-trip, -0, lone surrogates,
- * the key `__proto__`, nesting beyond the cap.
+ * Parses JSON that may come from an attacker. The text is also scanned token by token, because `JSON.parse` silently merges
+ * duplicate keys and rounds numbers.
+ *
+ * @throws `MALFORMED_BODY` if the text is not JSON. `VALIDATION_ERROR` if canonical JSON cannot represent it exactly: duplicate
+ * keys, integers beyond 2^53 - 1, decimals that do not round-trip, -0, lone surrogates, the key `__proto__`, nesting that is too
+ * deep.
  */
 export function parseStrictJson(text: string, { maxDepth = MAX_DEPTH }: JsonLimits = {}): Json {
   checkDepth(text, maxDepth)
@@ -93,23 +100,23 @@ export function parseStrictJson(text: string, { maxDepth = MAX_DEPTH }: JsonLimi
   } catch (cause) {
     throw new RegistryError('MALFORMED_BODY', 'The text is not JSON', { cause })
   }
-  scan(text)
+  scanTokens(text)
   return value
 }
 
-/** Depth first, so that nothing deep is ever handed to a parser. Strings are skipped; broken text is left to the parser. */
+/** Runs before the parser, so that it never gets deeply nested text. Skips strings. The parser finds malformed text. */
 function checkDepth(text: string, maxDepth: number): void {
   let depth = 0
   for (let i = 0; i < text.length; i++) {
     const char = text[i]
     if (char === '"') i = endOfString(text, i)
     else if (char === '{' || char === '[') {
-      if (++depth > maxDepth) throw refuse(`JSON is nested more than ${maxDepth} deep`)
+      if (++depth > maxDepth) throw validationError(`JSON must not be nested deeper than ${maxDepth}`)
     } else if (char === '}' || char === ']') depth--
   }
 }
 
-/** The index of the closing quote of the string that opens at `start`; the text's length where it is not closed. */
+/** The index of the closing quote of the string that begins at `start`; the text's length if it is not closed. */
 function endOfString(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i++) {
     if (text[i] === '\\') i++
@@ -120,63 +127,66 @@ function endOfString(text: string, start: number): number {
 
 const numberToken = /-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 
-/** Walks the tokens of text that is known to be JSON. An object's names so far are on the stack; an array's place is null. */
-function scan(text: string): void {
+/** Checks the tokens of a text that is known to be JSON. */
+function scanTokens(text: string): void {
+  /** For each open object the names so far, for each open array `null`. */
   const open: (Set<string> | null)[] = []
-  let nameNext = false
+  let isNameNext = false
   for (let i = 0; i < text.length; i++) {
-    const char = text[i] as string
+    const char = text[i] ?? ''
     if (char === '"') {
       const end = endOfString(text, i)
-      const string = JSON.parse(text.slice(i, end + 1)) as string
-      if (!string.isWellFormed()) throw refuse('A text holds a lone surrogate, which has no UTF-8 form')
-      if (nameNext) addName(open.at(-1) as Set<string>, string)
-      nameNext = false
+      const string = String(JSON.parse(text.slice(i, end + 1)))
+      if (!string.isWellFormed())
+        throw validationError('A text contains a lone surrogate, which cannot be written in UTF-8')
+      if (isNameNext) addName(open.at(-1), string)
+      isNameNext = false
       i = end
     } else if (char === '{') {
       open.push(new Set())
-      nameNext = true
+      isNameNext = true
     } else if (char === '[') {
       open.push(null)
-      nameNext = false
+      isNameNext = false
     } else if (char === '}' || char === ']') {
       open.pop()
-      nameNext = false
-    } else if (char === ',') nameNext = open.at(-1) !== null
+      isNameNext = false
+    } else if (char === ',') isNameNext = open.at(-1) !== null
     else if (char === '-' || (char >= '0' && char <= '9')) {
       numberToken.lastIndex = i
-      const token = (numberToken.exec(text) as RegExpExecArray)[0]
+      const token = numberToken.exec(text)?.[0] ?? char
       checkNumberToken(token)
       i += token.length - 1
     }
   }
 }
 
-function addName(names: Set<string>, name: string): void {
-  if (name === '__proto__') throw refuse('The key __proto__ is refused')
-  if (names.has(name)) throw refuse(`The key ${JSON.stringify(name.slice(0, 64))} stands twice in one object`)
-  names.add(name)
+function addName(names: Set<string> | null | undefined, name: string): void {
+  if (name === '__proto__') throw validationError('The key __proto__ is not allowed')
+  if (names?.has(name) === true)
+    throw validationError(`The key ${JSON.stringify(name.slice(0, 64))} occurs twice in one object`)
+  names?.add(name)
 }
 
 function checkNumberToken(token: string): void {
   const value = Number(token)
   checkNumber(value)
   if (decimal(token) !== decimal(String(value)))
-    throw refuse(`The number ${token.slice(0, 64)} does not round-trip; send it as a text`)
+    throw validationError(`The number ${token.slice(0, 64)} has too many digits for a double: send it as a text`)
 }
 
-/** One spelling per decimal value: sign, digits without outer zeros, exponent of the last digit. */
+const numberParts = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/
+
+/** The same text for equal decimal values: sign, digits without outer zeros, exponent of the last digit. */
 function decimal(token: string): string {
-  const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/.exec(
-    token,
-  ) as RegExpExecArray
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = numberParts.exec(token) ?? []
   const digits = (whole + fraction).replace(/^0+/, '')
   const significant = withoutTrailingZeros(digits)
   if (significant === '') return '0'
   return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`
 }
 
-/** By a loop, because `/0+$/` takes quadratic time where zeros do not stand at the end (80,000 digits: 2 s). */
+/** Uses a loop, because `/0+$/` takes quadratic time if the zeros are not at the end (80,000 digits: 2 s). */
 function withoutTrailingZeros(digits: string): string {
   let end = digits.length
   while (end > 0 && digits[end - 1] === '0') end--

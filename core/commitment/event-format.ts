@@ -1,9 +1,9 @@
 import { canonicalJson, MAX_DEPTH, type Json } from './canonical-json.ts'
-import { concatBytes, encodeUtf8, sha256, sha256Of, sha256HexOfText, sha256OfText, toHex, u64 } from '../bytes.ts'
+import { concatBytes, encodeUtf8, equalBytes, sha256, sha256HexOfText, sha256Of, sha256OfText, u64 } from '../bytes.ts'
 
 /**
- * What an event commits to, format `v: 1`. H = SHA-256, ‖ joins, u64 = 8 bytes big-endian, T(x) = ASCII x padded with
- * zeros to 16 bytes, J(v) = canonical JSON of v in UTF-8. Hashes are raw 32 bytes, inside J lowercase hex.
+ * What an event commits to, in format `v: 1`. H = SHA-256, ‖ joins bytes, u64 = 8 bytes big-endian, T(x) = ASCII x padded with
+ * zeros to 16 bytes, J(v) = canonical JSON of v in UTF-8. Hashes are 32 bytes, and lowercase hex inside J.
  *
  *     field   = H(T("er1.field")  ‖ salt ‖ J([name, value]))
  *     file    = H(T("er1.file")   ‖ salt ‖ J({id, mimeType, name, sha256, size}))
@@ -13,18 +13,21 @@ import { concatBytes, encodeUtf8, sha256, sha256Of, sha256HexOfText, sha256OfTex
  *     opening = T("er1.event") ‖ slot ‖ u64(time) ‖ header ‖ files     120 bytes
  *     txId    = H(opening)
  *
- * Every function here that hashes a J takes its exact text: a verifier hashes the bytes it receives and then parses
- * them; it never canonicalises.
+ * Every function here that hashes a J takes its exact text. A verifier hashes the bytes that it received, and then parses
+ * them. It never writes them again as canonical JSON.
  */
 
+/** Bytes of a tag, T(x). */
 export const TAG_BYTES = 16
+/** Bytes of a salt. */
 export const SALT_BYTES = 32
+/** Bytes of an event's opening. */
 export const OPENING_BYTES = 120
 
-/** T(x): ASCII, padded with zeros to 16 bytes. */
+/** T(x): ASCII, padded with zeros to 16 bytes. Throws a `RangeError` for more than 16 characters. */
 export function tag(name: string): Uint8Array {
   const bytes = encodeUtf8(name)
-  if (bytes.length > TAG_BYTES) throw new RangeError(`A tag has at most ${TAG_BYTES} bytes: ${name}`)
+  if (bytes.length > TAG_BYTES) throw new RangeError(`A tag must have at most ${TAG_BYTES} bytes: ${name}`)
   const out = new Uint8Array(TAG_BYTES)
   out.set(bytes)
   return out
@@ -37,81 +40,101 @@ const HEADER = tag('er1.header')
 const SLOT = tag('er1.slot')
 const EVENT = tag('er1.event')
 
-/** Of a value that lies in an array or object. */
+/** For a value inside an array or object. */
 const INNER = { maxDepth: MAX_DEPTH - 1 }
 
-/** J([name, value]), the text that a field's hash binds. */
+/** J([name, value]): the text of a field. Throws `VALIDATION_ERROR` as `canonicalJson`. */
 export const fieldText = (name: string, value: Json): string =>
   `[${canonicalJson(name)},${canonicalJson(value, INNER)}]`
 
-/** The field's hash as the header holds it: lowercase hex. */
+/** The hash of a field with its salt (32 bytes), as lowercase hex, which is its form in the header. */
 export const fieldHashHex = (salt: Uint8Array, text: string): string => sha256HexOfText(text, FIELD, salt)
 
+/** The hash of a field with its salt (32 bytes), 32 bytes. */
 export const fieldHash = (salt: Uint8Array, text: string): Uint8Array => sha256OfText(text, FIELD, salt)
 
+/** What an event commits to of a file that it attaches. */
 export interface AttachedFile {
   readonly id: string
   readonly mimeType: string
   readonly name: string
-  /** Lowercase hex of the content's SHA-256. */
+  /** SHA-256 of the content, lowercase hex. */
   readonly sha256: string
   /** Bytes. */
   readonly size: number
 }
 
-/** J of a file that an event attaches. */
+/** J of a file that an event attaches. Ignores other members. */
 export const attachedFileText = ({ id, mimeType, name, sha256: hash, size }: AttachedFile): string =>
   canonicalJson({ id, mimeType, name, sha256: hash, size })
 
-/** J of a file that a deletefile event deletes; `deleted` is the txId of the event that attached it. */
+/** J of a file that an event deletes. `deleted` is the txId (hex) of the event that attached it. */
 export const deletedFileText = (id: string, deleted: string): string => canonicalJson({ deleted, id })
 
+/** The hash of a file with its salt (32 bytes), 32 bytes. */
 export const fileHash = (salt: Uint8Array, text: string): Uint8Array => sha256OfText(text, FILE, salt)
 
-/** J({file id: file, …}); `{}` where an event has no files. */
+/** J({file id: file hash in hex, …}): the text of an event's files, `{}` without files. */
 export const filesText = (files: Readonly<Record<string, string>>): string => canonicalJson(files)
 
+/** The hash of the files' text with its salt (32 bytes), 32 bytes. */
 export const filesHash = (salt: Uint8Array, text: string): Uint8Array => sha256OfText(text, FILES, salt)
 
+/** What the header of an event contains. */
 export interface Header {
-  /** Field name → field hash, hex. The map is whole, so a name's absence is proven. */
+  /** Field name → field hash, hex. It contains every field of the event, so a name that is missing is proven absent. */
   readonly fields: Readonly<Record<string, string>>
   /** txId (hex) of version 1; null in version 1. */
   readonly first: string | null
-  /** The log's origin. */
+  /** The origin of the log. */
   readonly log: string
-  /** txId (hex) of the version before; null in version 1. */
+  /** txId (hex) of the previous version; null in version 1. */
   readonly prev: string | null
   readonly version: number
 }
 
+/** J of a header. */
 export const headerText = ({ fields, first, log, prev, version }: Header): string =>
   `{"fields":${canonicalJson(fields, INNER)},"first":${canonicalJson(first)},"log":${canonicalJson(log)},"prev":${canonicalJson(prev)},"v":1,"version":${canonicalJson(version)}}`
 
+/** The hash of a header's text, 32 bytes. */
 export const headerHash = (text: string): Uint8Array => sha256OfText(text, HEADER)
 
-/** Two entries with one slot are a fork of a history that anyone can see. */
+/**
+ * The slot of a version of an evidence, 32 bytes. Two log entries with the same slot are a forked history, which anyone can
+ * detect.
+ *
+ * @param slotKey The evidence's 32 random bytes.
+ * @throws a `RangeError` unless `version` is a safe integer >= 0.
+ */
 export const slotHash = (slotKey: Uint8Array, version: number): Uint8Array => sha256Of(SLOT, slotKey, u64(version))
 
+/** The parts of an event's opening. */
 export interface Opening {
-  /** 32 bytes each. */
+  /** 32 bytes. */
   readonly slot: Uint8Array
+  /** Hash of the header, 32 bytes. */
   readonly header: Uint8Array
+  /** Hash of the files, 32 bytes. */
   readonly files: Uint8Array
   /** ms since 1970. */
   readonly time: number
 }
 
-/** The 120 bytes whose hash is the txId. */
+/** The 120 bytes of an opening. Its hash is the txId. Throws a `RangeError` unless `time` is a safe integer >= 0. */
 export const openingBytes = ({ slot, time, header, files }: Opening): Uint8Array =>
   concatBytes(EVENT, slot, u64(time), header, files)
 
-/** The txId of an opening: 32 bytes, the log entry. */
+/** The txId of an opening: 32 bytes, which are also the log entry. */
 export const txIdOf = (opening: Uint8Array): Uint8Array => sha256(opening)
 
-/** The parts of an event's opening; `undefined` where the bytes are no event opening (a key or token entry, or anything else). */
+/**
+ * Parses the opening of an event. The bytes may come from an attacker.
+ *
+ * @returns `undefined` if the bytes are not an event's opening, for example the opening of a key or a token.
+ */
 export function parseOpening(bytes: Uint8Array): Opening | undefined {
-  if (bytes.length !== OPENING_BYTES || toHex(bytes.subarray(0, TAG_BYTES)) !== toHex(EVENT)) return undefined
+  if (bytes.length !== OPENING_BYTES || !equalBytes(bytes.subarray(0, TAG_BYTES), EVENT)) return undefined
   const time = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(48)
   if (time > BigInt(Number.MAX_SAFE_INTEGER)) return undefined
   return { slot: bytes.slice(16, 48), time: Number(time), header: bytes.slice(56, 88), files: bytes.slice(88, 120) }

@@ -1,33 +1,34 @@
 import { fromHex, toHex } from '../bytes.ts'
+import { assertLogName, entryOf, keyHandover, keyOpening, originOf } from '../commitment/log-entry.ts'
 import { RegistryError, isRegistryError } from '../errors.ts'
-import { logKeys } from './keys.ts'
 import type { CheckpointSigner, Clock, Commit, RecordStore, Version } from '../ports.ts'
 import { deriveSecret } from '../secrets.ts'
-import { checkpointText } from './checkpoint.ts'
-import { assertLogName, entryOf, keyHandover, keyOpening, originOf } from '../commitment/log-entry.ts'
-import { createNoteSigner, publicKeyOfSeed, type NoteSigner } from './note.ts'
 import { decodeRecord, encodeRecord } from '../store/record-codec.ts'
-import type { LogIdentityRecord } from './records.ts'
+import { checkpointText } from './checkpoint.ts'
+import { logKeys } from './keys.ts'
+import { createNoteSigner, publicKeyOfSeed, type NoteSigner } from './note.ts'
+import type { LogIdentityRecord, LogKeyRecord } from './records.ts'
+import { HASH_BYTES } from './tree/hasher.ts'
 
 /** The log's origin and all its checkpoint keys. */
 export interface LogIdentity extends CheckpointSigner {
   /** The C2SP verifier key of the newest checkpoint key: `origin+hash+base64`. */
   readonly verifierKey: string
-  /** Every checkpoint key there was, in the order of their entries. */
+  /** Every checkpoint key, in the order of their entries. */
   readonly keys: readonly LogKey[]
   /**
-   * Adds the next key to the log, signed by the one before, and answers it. Checkpoints that hold its entry are signed by it.
-   * Processes that rotate at the same time make the same key, once: key, signature and so the entry are deterministic.
+   * Adds the next key to the log, signed by the current one, and returns it. It signs the checkpoints whose tree contains its
+   * entry. Processes that rotate at the same time add the same key once, because key, signature and entry are deterministic.
    */
   rotateCheckpointKey(): Promise<LogKey>
 }
 
 export interface LogKey {
-  /** Numbers the keys from 0, for their derivation. */
+  /** The number from which the key is derived, from 0. */
   readonly generation: number
-  /** Hex of its log entry. */
+  /** The key's log entry, hex. */
   readonly entry: string
-  /** Where that entry is in the log. */
+  /** The position of that entry in the log. */
   readonly position: number
   readonly verifierKey: string
 }
@@ -36,7 +37,7 @@ export interface LogIdentityOptions {
   readonly records: RecordStore
   /** The root secret; the checkpoint keys are derived from it. */
   readonly secret: Uint8Array
-  /** `NAME` of the origin, fixed at the first start. Default: the stored one, at the first start `evidence-registry`. */
+  /** The `NAME` of the origin, fixed at the first start. Default: the stored name, at the first start `evidence-registry`. */
   readonly logName?: string
   readonly clock: Clock
 }
@@ -44,11 +45,11 @@ export interface LogIdentityOptions {
 export const DEFAULT_LOG_NAME = 'evidence-registry'
 
 /**
- * Opens the log's identity; at the first start makes it, with the first key as entry 0 of the log. Of first starts that race,
- * all take the one that came first.
+ * Opens the log's identity. The first start creates it, with the first key as entry 0 of the log. If several processes start
+ * for the first time together, all use the identity that was stored first.
  *
- * Throws `LOG_KEY_MISMATCH` where the secret is not the one of this log, `CONFIG_ERROR` for a name that cannot be one or is
- * not the stored one, `CORRUPT` where the log lacks a key's entry.
+ * Throws `LOG_KEY_MISMATCH` if the secret is not the secret of this log, `CONFIG_ERROR` if the name is not valid or not the
+ * stored one, `CORRUPT` if the entry of a key is missing in the log.
  */
 export async function openLogIdentity(options: LogIdentityOptions): Promise<LogIdentity> {
   const { records, secret, logName } = options
@@ -59,7 +60,7 @@ export async function openLogIdentity(options: LogIdentityOptions): Promise<LogI
   if (logName !== undefined && logName !== storedName)
     throw new RegistryError(
       'CONFIG_ERROR',
-      `This log was named ${storedName} at its first start, and its origin is in every checkpoint: set the log's name to that, not to ${logName}`,
+      `This log was named ${storedName} at its first start, and every checkpoint contains that name: set the log's name to ${storedName}, not to ${logName}`,
     )
   return identity
 }
@@ -82,12 +83,12 @@ async function createIdentity({
   clock,
 }: LogIdentityOptions): Promise<StoredIdentity> {
   if ((await records.logSize()) > 0) {
-    // Another process may have come first since this one looked.
+    // Another process may have created it meanwhile.
     const other = await readIdentity(records)
     if (other !== undefined) return other
     throw new RegistryError(
       'CORRUPT',
-      "The log has entries, but its identity's record is missing: restore the store from a backup",
+      'The log has entries, but the record of its identity is missing: restore the store from a backup',
     )
   }
   const origin = originOf(logName, publicKeyOfSeed(deriveSecret(secret, 'checkpoint-key/0')))
@@ -99,7 +100,7 @@ async function createIdentity({
     keys: [{ generation: 0, entry: toHex(entry), vkey: verifierKey }],
     createdAt: clock.now(),
   }
-  await commitOnce(records, {
+  await tryCommit(records, {
     checks: [{ key: logKeys.identity(), version: null }],
     writes: identityWrites(record, toHex(entry), opening),
     append: entry,
@@ -119,8 +120,8 @@ const identityWrites = (
   { key: logKeys.controlOpening(entry), value: opening },
 ]
 
-/** Commits, and leaves it to the caller to read what is there after a conflict or an unknown outcome. */
-async function commitOnce(records: RecordStore, commit: Commit): Promise<void> {
+/** Commits. After a conflict or an unknown outcome, the caller must read what is stored. */
+async function tryCommit(records: RecordStore, commit: Commit): Promise<void> {
   try {
     await records.commit(commit)
   } catch (error) {
@@ -131,32 +132,50 @@ async function commitOnce(records: RecordStore, commit: Commit): Promise<void> {
 const signerOf = (secret: Uint8Array, origin: string, generation: number): NoteSigner =>
   createNoteSigner(origin, deriveSecret(secret, `checkpoint-key/${generation}`))
 
-/** What is known of a stored identity once its keys are derived again and found in the log. */
+interface SigningKey {
+  readonly key: LogKey
+  readonly signer: NoteSigner
+}
+
+/** A stored identity whose keys were derived again and found in the log. */
 interface KeyRing {
   readonly stored: StoredIdentity
-  readonly keys: readonly LogKey[]
-  readonly signers: readonly NoteSigner[]
+  /** Oldest first. */
+  readonly signingKeys: readonly SigningKey[]
+  readonly current: SigningKey
 }
 
 async function openKeyRing(records: RecordStore, secret: Uint8Array, stored: StoredIdentity): Promise<KeyRing> {
-  const { origin, keys: keyRecords } = stored.record
-  const signers = keyRecords.map(({ generation }) => signerOf(secret, origin, generation))
-  if (keyRecords.some(({ vkey }, i) => signers[i]?.verifierKey !== vkey))
+  const { origin, keys } = stored.record
+  const positions = await records.positionsOf(keys.map(({ entry }) => fromHex(entry) ?? new Uint8Array(HASH_BYTES)))
+  const signingKeys = keys.map((record, i) => ({
+    signer: openSigner(secret, origin, record),
+    key: logKeyOf(record, positions[i], i === 0),
+  }))
+  const current = signingKeys.at(-1)
+  if (current === undefined)
+    throw new RegistryError('CORRUPT', "The log's identity has no key: restore the store from a backup")
+  return { stored, signingKeys, current }
+}
+
+function openSigner(secret: Uint8Array, origin: string, { generation, vkey }: LogKeyRecord): NoteSigner {
+  const signer = signerOf(secret, origin, generation)
+  if (signer.verifierKey !== vkey)
     throw new RegistryError(
       'LOG_KEY_MISMATCH',
-      `The root secret is not the one that the log ${origin} was begun with: start with that secret, or begin another log with an empty store`,
+      `The root secret is not the secret with which the log ${origin} was created: start with that secret, or create a ` +
+        'new log in an empty store',
     )
-  const positions = await records.positionsOf(keyRecords.map(({ entry }) => fromHex(entry) as Uint8Array))
-  const checkpointKeys = keyRecords.map(({ generation, entry, vkey }, i) => {
-    const position = positions[i]
-    if (position === undefined || (i === 0 && position !== 0))
-      throw new RegistryError(
-        'CORRUPT',
-        `The entry of checkpoint key ${generation} is not in its place in the log: restore the store from a backup`,
-      )
-    return { generation, entry, position, verifierKey: vkey }
-  })
-  return { stored, keys: checkpointKeys, signers }
+  return signer
+}
+
+function logKeyOf({ generation, entry, vkey }: LogKeyRecord, position: number | undefined, isFirst: boolean): LogKey {
+  if (position === undefined || (isFirst && position !== 0))
+    throw new RegistryError(
+      'CORRUPT',
+      `The entry of checkpoint key ${generation} is missing in the log: restore the store from a backup`,
+    )
+  return { generation, entry, position, verifierKey: vkey }
 }
 
 class StoredLogIdentity implements LogIdentity {
@@ -175,54 +194,50 @@ class StoredLogIdentity implements LogIdentity {
   }
 
   get verifierKey(): string {
-    return this.#newest.verifierKey
+    return this.#ring.current.key.verifierKey
   }
 
   get keys(): readonly LogKey[] {
-    return this.#ring.keys
+    return this.#ring.signingKeys.map(({ key }) => key)
   }
 
   signCheckpoint(size: number, root: Uint8Array): string {
-    const signer = this.#ring.signers[this.#ring.keys.findLastIndex(({ position }) => position < size)]
-    if (signer === undefined) throw new RangeError(`A tree of ${size} holds no checkpoint key`)
-    return signer.signNote(checkpointText({ origin: this.origin, size, root }))
+    const signingKey = this.#ring.signingKeys.findLast(({ key }) => key.position < size)
+    if (signingKey === undefined) throw new RangeError(`A tree of ${size} entries contains no checkpoint key`)
+    return signingKey.signer.signNote(checkpointText({ origin: this.origin, size, root }))
   }
 
   async refresh(): Promise<void> {
     const stored = await readIdentity(this.#records)
     if (stored === undefined)
-      throw new RegistryError('CORRUPT', "The record of the log's identity is gone: restore the store from a backup")
+      throw new RegistryError('CORRUPT', "The record of the log's identity is missing: restore the store from a backup")
     if (stored.version !== this.#ring.stored.version)
       this.#ring = await openKeyRing(this.#records, this.#secret, stored)
   }
 
   async rotateCheckpointKey(): Promise<LogKey> {
     await this.refresh()
-    const { stored, signers } = this.#ring
-    const before = this.#newest
-    const generation = before.generation + 1
-    const { verifierKey } = signerOf(this.#secret, this.origin, generation)
-    const handover = { log: this.origin, prev: before.entry, vkey: verifierKey }
-    const sig = toHex((signers.at(-1) as NoteSigner).sign(keyHandover(handover)))
-    const opening = keyOpening({ ...handover, sig })
-    const entry = toHex(entryOf(opening))
-    await commitOnce(this.#records, {
-      checks: [{ key: logKeys.identity(), version: stored.version }],
-      writes: identityWrites(
-        { ...stored.record, keys: [...stored.record.keys, { generation, entry, vkey: verifierKey }] },
-        entry,
-        opening,
-      ),
+    const { record, version } = this.#ring.stored
+    const { opening, keyRecord } = this.#nextKey()
+    await tryCommit(this.#records, {
+      checks: [{ key: logKeys.identity(), version }],
+      writes: identityWrites({ ...record, keys: [...record.keys, keyRecord] }, keyRecord.entry, opening),
       append: entryOf(opening),
     })
     await this.refresh()
-    const added = this.keys.find((key) => key.entry === entry)
+    const added = this.keys.find(({ entry }) => entry === keyRecord.entry)
     if (added === undefined)
       throw new RegistryError('UNAVAILABLE', 'The new checkpoint key could not be stored: rotate again')
     return added
   }
 
-  get #newest(): LogKey {
-    return this.#ring.keys.at(-1) as LogKey
+  /** The opening and the record of the next key, signed by the current one. */
+  #nextKey(): { readonly opening: Uint8Array; readonly keyRecord: LogKeyRecord } {
+    const { key, signer } = this.#ring.current
+    const generation = key.generation + 1
+    const { verifierKey: vkey } = signerOf(this.#secret, this.origin, generation)
+    const handover = { log: this.origin, prev: key.entry, vkey }
+    const opening = keyOpening({ ...handover, sig: toHex(signer.sign(keyHandover(handover))) })
+    return { opening, keyRecord: { generation, entry: toHex(entryOf(opening)), vkey } }
   }
 }

@@ -1,44 +1,54 @@
 import type { AnchorInfo, Assurance, ValidationData } from '../ports.ts'
 
 /**
- * What the log keeps beside its entries: the identity, the tree's head, batches, checkpoints, stamps, anchors. Stored as
- * JSON (tiles as bytes). Hashes are lowercase hex here, 64 digits.
+ * The records that the log keeps beside its entries: identity, tree head, batches, checkpoints, stamps, anchors. They are
+ * stored as JSON. Hashes in them are 64 lowercase hex digits, times are ms since 1970. Their keys are in `core/log/keys.ts`.
  */
 
 export interface LogIdentityRecord {
   /** `NAME/ID`, fixed at the first start. */
   readonly origin: string
-  /** Each checkpoint key there was: its number (for the derivation), its log entry (hex), its verifier key (C2SP vkey). */
-  readonly keys: readonly { readonly generation: number; readonly entry: string; readonly vkey: string }[]
+  /** Every checkpoint key, oldest first. */
+  readonly keys: readonly LogKeyRecord[]
   readonly createdAt: number
+}
+
+export interface LogKeyRecord {
+  /** The number from which the key is derived. */
+  readonly generation: number
+  /** The key's log entry, hex. */
+  readonly entry: string
+  /** The C2SP verifier key. */
+  readonly vkey: string
 }
 
 export interface TreeHeadRecord {
   readonly size: number
   readonly root: string
-  /** The last batch, `null` before the first. */
+  /** The last batch, `null` before the first one. */
   readonly batchId: string | null
-  /** Its time, ms since 1970. */
+  /** The time of the last batch. */
   readonly time: number
 }
 
-/** Which of several sealers works; each renewal changes the record's version. */
+/** Which of several sealers is active. Each renewal changes the version of the record. */
 export interface SealerLeaseRecord {
   readonly holder: string
 }
 
-/** Entries `start` to `end` (exclusive); `root` is the root of the whole log at `end`. A batch stores no state. */
+/** A batch of the entries `start` to `end` (exclusive). It stores no state, so it never changes. */
 export interface BatchRecord {
   readonly id: string
   readonly start: number
   readonly end: number
+  /** The root of the whole log at `end`. */
   readonly root: string
   readonly createdAt: number
-  /** Id of the batch before, `null` for the first. */
+  /** The id of the previous batch, `null` for the first one. */
   readonly previous: string | null
 }
 
-/** Under the batch's id: where it is. */
+/** Stored by id and by root: the end of the batch, which is the batch's own key. */
 export interface BatchIndexRecord {
   readonly end: number
 }
@@ -51,15 +61,16 @@ export interface CheckpointRecord {
 }
 
 /**
- * The tokens over one checkpoint, in the order in which they came. It is a stamp once a quorum of distinct authorities is in it, and stands
- * under `keys.partialStamp` until then.
+ * The tokens over one checkpoint, in the order in which they arrived. It is a stamp when it has tokens of a quorum of distinct
+ * authorities. Until then it is stored under `logKeys.partialStamp`.
  */
 export interface StampRecord {
-  /** Size and note of the checkpoint that was stamped. */
+  /** The size of the checkpoint that was stamped. */
   readonly size: number
+  /** Its whole signed note. */
   readonly checkpoint: string
   readonly tokens: readonly StampToken[]
-  /** By the registry's clock, ms since 1970: when the first token came. */
+  /** When the first token arrived, by the registry's clock. */
   readonly beganAt: number
   /** How many distinct authorities were the quorum when it was reached. Absent until then. */
   readonly quorum?: number
@@ -68,24 +79,28 @@ export interface StampRecord {
 export interface StampToken {
   readonly authority: string
   readonly assurance: Assurance
-  /** ms since 1970. */
+  /** The time that the authority claims. */
   readonly genTime: number
   /** Hex. */
   readonly serialNumber: string
   /** Dotted OID. */
   readonly policy: string
-  /** `sha256`, … */
+  /** For example `sha256`. */
   readonly hashAlgorithm: string
-  /** Hex of the hash that was stamped: that of the checkpoint's bytes. */
+  /** The hash that was stamped, hex: the hash of the checkpoint's bytes. */
   readonly imprint: string
   /** Base64 of the whole TimeStampResp. */
   readonly token: string
-  /** SHA-256 (hex) of the public key of each certificate that its authority was trusted by: what it shares one of with is not distinct from it. */
+  /**
+   * SHA-256 (hex) of the public key of each certificate by which the authority was trusted. Two authorities that share one
+   * are not distinct.
+   */
   readonly trustAnchors: readonly string[]
-  /** What was kept to check it by later, by the SHA-256 (hex) of its DER. */
+  /** The validation data with which the token can be verified later. */
   readonly evidence: readonly ValidationDataRef[]
 }
 
+/** Refers to validation data by the SHA-256 (hex) of its DER. */
 export interface ValidationDataRef {
   readonly type: ValidationData['type']
   readonly sha256: string
@@ -101,12 +116,17 @@ export interface AnchorTransaction {
 export interface AnchorRecord {
   readonly size: number
   readonly root: string
-  /** The whole signed note, the bytes that were anchored. */
+  /** The whole signed note: the bytes that were anchored. */
   readonly checkpoint: string
   readonly info: AnchorInfo
-  /** Every transaction ever prepared for it: a replacement must not hide an original that was mined. */
+  /** Every transaction that was prepared for it. A replacement must not hide an earlier one, which may be mined after all. */
   readonly transactions: readonly AnchorTransaction[]
-  /** `prepared`: stored, perhaps not sent. `lost`: the chain dropped it or reorged it away, and a later one covers it. */
+  /**
+   * - `prepared`: stored, and perhaps sent.
+   * - `sent`: accepted by the chain's endpoint.
+   * - `confirmed`: deep enough in the chain.
+   * - `lost`: dropped or reorganized away by the chain, and covered by a later anchor.
+   */
   readonly state: 'prepared' | 'sent' | 'confirmed' | 'lost'
   readonly confirmation?: AnchorConfirmation
 }
@@ -115,30 +135,29 @@ export interface AnchorConfirmation {
   readonly ref: string
   readonly blockNumber: number
   readonly blockHash: string
-  /** ms since 1970. */
   readonly blockTime: number
   readonly confirmations: number
-  /** Base64 of what the adapter wants kept. */
+  /** Base64 of the inclusion proof that the adapter returned. */
   readonly evidence: string
 }
 
-/** Before the first anchor. */
-export const NO_ANCHORS: AnchorHeadRecord = { confirmedSize: 0, sentSize: 0, outstanding: null, unsettled: [] }
-
 export interface AnchorHeadRecord {
-  /** Largest size of a confirmed anchor, 0 where there is none. */
+  /** The largest size of a confirmed anchor, 0 without one. */
   readonly confirmedSize: number
-  /** Largest size of a live sent or confirmed anchor. */
+  /** The largest size of an anchor that was sent and not lost, or is confirmed. */
   readonly sentSize: number
-  /** Size of the one outstanding anchor, `null` where there is none. */
+  /** The size of the one outstanding anchor, `null` without one. */
   readonly outstanding: number | null
-  /** Sizes of confirmed anchors that a reorganisation of the chain may still reach, ascending. */
+  /** Sizes of confirmed anchors that a reorganization of the chain can still remove, ascending. */
   readonly unsettled: readonly number[]
 }
 
+/** The head before the first anchor. */
+export const NO_ANCHORS: AnchorHeadRecord = { confirmedSize: 0, sentSize: 0, outstanding: null, unsettled: [] }
+
 /**
- * One step of the staircase of confirmed anchors: sizes rise with blocks, because one that a larger anchor in the same or a lower
- * block covers is left out. So the first step at or beyond a size is in the lowest block that covers it.
+ * One anchor of the frontier of confirmed anchors. In the frontier, sizes and blocks both ascend: an anchor is left out if a
+ * larger one is in the same or a lower block. So the first anchor of a size or a larger one is in the lowest block that covers it.
  */
 export interface ConfirmedAnchorRecord {
   readonly size: number
