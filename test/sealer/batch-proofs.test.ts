@@ -10,29 +10,30 @@ import { SealerFixture } from '../support/sealer-fixture.ts'
 
 const formats: readonly ProofFormat[] = ['packed', 'ndjson']
 
-let bench: SealerFixture
+let fixture: SealerFixture
 let batches: readonly BatchRecord[]
 
 before(async () => {
-  bench = await SealerFixture.open()
-  const sealer = await bench.start()
-  const found: (BatchRecord | undefined)[] = []
-  // One event beside the key's entry; up to and over tiles' edges; more than is asked of the engine at once; one alone.
+  fixture = await SealerFixture.open()
+  const sealer = await fixture.start()
+  const sealed: (BatchRecord | undefined)[] = []
+  // One event beside the key's entry, up to and across the edges of tiles, more than one engine call, and a single
+  // event.
   for (const count of [1, 254, 1, 700, 12_345, 1]) {
-    await bench.append(count)
+    await fixture.append(count)
     await sealer.sealNow()
-    found.push(await bench.reader.batchById((await bench.reader.treeHead()).batchId ?? ''))
+    sealed.push(await fixture.reader.batchById((await fixture.reader.treeHead()).batchId ?? ''))
   }
-  batches = found.map((batch) => batch as BatchRecord)
+  batches = sealed.filter((batch) => batch !== undefined)
 })
 
 after(async () => {
-  await bench.close()
+  await fixture.close()
 })
 
-/** In both ways, which are to give the same pieces. */
+/** Makes the proofs in both ways, which must return the same pieces. */
 async function all(batch: BatchRecord, format: ProofFormat): Promise<readonly BatchProofs[]> {
-  const request = { log: bench.reader, batchId: batch.id, format }
+  const request = { log: fixture.reader, batchId: batch.id, format }
   const pieces: BatchProofs[] = []
   let next = batch.start
   for await (const piece of batchProofs(request)) {
@@ -47,9 +48,9 @@ async function all(batch: BatchRecord, format: ProofFormat): Promise<readonly Ba
   return pieces
 }
 
-describe('proofs of a batch', () => {
-  it('are packed those made one at a time', async () => {
-    const { reader } = bench
+describe('the proofs of a batch', () => {
+  it('are equal to those made one at a time, in the packed format', async () => {
+    const { reader } = fixture
     for (const batch of batches)
       for (const { first, end, items, bytes } of await all(batch, 'packed')) {
         const want: Uint8Array[] = []
@@ -62,9 +63,9 @@ describe('proofs of a batch', () => {
       }
   })
 
-  it('are lines of JSON with each leaf’s entry', async () => {
+  it('are lines of JSON with the entry of each leaf, in the ndjson format', async () => {
     for (const batch of batches) {
-      const entries = await bench.records.readLog(batch.start, batch.end - batch.start)
+      const entries = await fixture.records.readLog(batch.start, batch.end - batch.start)
       const pieces = await all(batch, 'ndjson')
       const lines = Buffer.from(concatBytes(...pieces.map(({ bytes }) => bytes)))
         .toString('latin1')
@@ -72,45 +73,45 @@ describe('proofs of a batch', () => {
       assert.equal(lines.pop(), '')
       assert.equal(lines.length, batch.end - batch.start)
       for (const [i, line] of lines.entries()) {
-        // Some of a large batch; the packed ones were compared whole.
+        // A sample of a large batch: the packed proofs were compared completely.
         if (i % 97 !== 0 && i < lines.length - 300) continue
-        const proof = await bench.reader.inclusionProof(batch.start + i, batch.end)
+        const proof = await fixture.reader.inclusionProof(batch.start + i, batch.end)
         const entry = entries.subarray(i * 32, i * 32 + 32)
         assert.equal(line, JSON.stringify({ leafIndex: batch.start + i, entry: toHex(entry), proof: proof.map(toHex) }))
       }
     }
   })
 
-  it('are lent until what takes them is done, and not asked for before', async () => {
+  it('are borrowed until write has settled, and not made before', async () => {
     const { id, start, end } = batches[4] as BatchRecord
     for (const format of formats) {
       const [want, views]: [Uint8Array[], Uint8Array[]] = [[], []]
-      for await (const { bytes } of batchProofs({ log: bench.reader, batchId: id, format })) want.push(bytes)
-      let busy = false
+      for await (const { bytes } of batchProofs({ log: fixture.reader, batchId: id, format })) want.push(bytes)
+      let isBusy = false
       let leaves = 0
       await writeBatchProofs({
-        log: bench.reader,
+        log: fixture.reader,
         batchId: id,
         format,
         write: async (piece) => {
-          assert.equal(busy, false)
-          busy = true
+          assert.equal(isBusy, false)
+          isBusy = true
           await new Promise(setImmediate)
           assert.deepEqual(piece.bytes, want[views.length])
           views.push(piece.bytes)
           leaves += piece.end - piece.first
-          busy = false
+          isBusy = false
         },
       })
       assert.equal(leaves, end - start)
-      // One piece of memory for all of them; what the stream gave is the reader's.
+      // All pieces use the same memory. Those of the stream belong to the reader.
       assert.equal(new Set(views.map(({ buffer }) => buffer)).size, 1)
       assert.notDeepEqual(views[0], want[0])
       assert.equal(new Set(want.map(({ buffer }) => buffer)).size, want.length)
     }
   })
 
-  it('can be written for several at a time', async () => {
+  it('can be written by several calls at the same time', async () => {
     const batch = batches[4] as BatchRecord
     const sums = await Promise.all(
       [...formats, ...formats].map(async (format) => {
@@ -119,7 +120,7 @@ describe('proofs of a batch', () => {
           await new Promise(setImmediate)
           hash.update(bytes)
         }
-        await writeBatchProofs({ log: bench.reader, batchId: batch.id, format, write })
+        await writeBatchProofs({ log: fixture.reader, batchId: batch.id, format, write })
         return [format, hash.digest('hex')] as const
       }),
     )
@@ -130,10 +131,10 @@ describe('proofs of a batch', () => {
     }
   })
 
-  it('are read ahead of a slow reader by a bounded number of tiles', async () => {
+  it('read a bounded number of tiles ahead of a slow reader', async () => {
     const leafTiles = new Set(Array.from({ length: 100 }, (_, i) => logKeys.tile(0, i)))
     let [read, taken, most, open] = [0, 0, 0, 0]
-    const counting = new Proxy(bench.records, {
+    const counting = new Proxy(fixture.records, {
       get(records, name) {
         if (name !== 'get') {
           const value: unknown = Reflect.get(records, name)
@@ -156,13 +157,13 @@ describe('proofs of a batch', () => {
     }
     assert.ok(read >= 49, `${read} tiles`)
     assert.ok(most <= 36, `${most} ahead`)
-    // Who leaves may close the store.
+    // A reader that stops may close the store: no read is open.
     for await (const _ of batchProofs(request)) break
     assert.equal(open, 0)
   })
 
-  it('end where the reader leaves, gives up or fails', async () => {
-    const request = { log: bench.reader, batchId: (batches[4] as BatchRecord).id, format: 'packed' } as const
+  it('end if the reader stops, aborts or fails', async () => {
+    const request = { log: fixture.reader, batchId: (batches[4] as BatchRecord).id, format: 'packed' } as const
     for await (const { bytes } of batchProofs(request)) {
       assert.ok(bytes.length > 0)
       break
@@ -189,20 +190,20 @@ describe('proofs of a batch', () => {
     await assert.rejects(writeBatchProofs({ ...request, write: abort, signal: other.signal }), { name: 'AbortError' })
   })
 
-  it('throw BATCH_NOT_FOUND for no batch, and CORRUPT where a tile is gone', async () => {
-    const of = (batchId: string) => batchProofs({ log: bench.reader, batchId, format: 'ndjson' }).next()
+  it('throw BATCH_NOT_FOUND for an unknown batch, and CORRUPT if a tile is missing', async () => {
+    const of = (batchId: string) => batchProofs({ log: fixture.reader, batchId, format: 'ndjson' }).next()
     await assert.rejects(of('0'), { code: 'BATCH_NOT_FOUND' })
     const key = logKeys.tile(0, 2)
-    const [tile] = await bench.records.get([key])
+    const [tile] = await fixture.records.get([key])
     assert.ok(tile)
     for (const [value, code] of [
       [null, 'CORRUPT'],
       [new Uint8Array(33), 'CORRUPT'],
     ] as const) {
-      await bench.records.commit({ writes: [{ key, value }] })
+      await fixture.records.commit({ writes: [{ key, value }] })
       await assert.rejects(of((batches[3] as BatchRecord).id), { code })
     }
-    await bench.records.commit({ writes: [{ key, value: tile.value }] })
+    await fixture.records.commit({ writes: [{ key, value: tile.value }] })
     assert.equal((await of((batches[3] as BatchRecord).id)).done, false)
   })
 })

@@ -16,51 +16,51 @@ import { FIXTURE_SECRET } from '../support/sealer-fixture.ts'
 const LEASE_MS = 5_000
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
-// Compiled once a process, in real time, which no manual clock waits for.
+// Compiled once in a process, in real time, which the manual clock does not wait for.
 before(compileKernel)
 
 describe('the lease', () => {
-  it('is held by one, renewed by it, and taken over when it has not changed for so long', async () => {
+  it('is held and renewed by one sealer, and taken over when it has not changed for the lease time', async () => {
     const records = new MemoryRecords()
     const clock = new ManualClock()
-    const [one, two] = [new SealerLease(records, clock, LEASE_MS), new SealerLease(records, clock, LEASE_MS)]
-    assert.deepEqual([await one.acquire(), await two.acquire()], [true, false])
+    const [first, second] = [new SealerLease(records, clock, LEASE_MS), new SealerLease(records, clock, LEASE_MS)]
+    assert.deepEqual([await first.acquire(), await second.acquire()], [true, false])
     for (let i = 0; i < 5; i += 1) {
       await clock.advance(LEASE_MS / 2)
-      assert.deepEqual([await one.acquire(), await two.acquire()], [true, false])
+      assert.deepEqual([await first.acquire(), await second.acquire()], [true, false])
     }
-    // The first is heard of no more.
+    // The first sealer stops renewing.
     await clock.advance(LEASE_MS - 1)
-    assert.equal(await two.acquire(), false)
+    assert.equal(await second.acquire(), false)
     await clock.advance(1)
-    assert.equal(await two.acquire(), true)
-    assert.equal(await one.acquire(), false)
+    assert.equal(await second.acquire(), true)
+    assert.equal(await first.acquire(), false)
   })
 
-  it('goes over at once where it is released, and only by its holder', async () => {
+  it('is free at once after its holder released it, and only the holder can release it', async () => {
     const records = new MemoryRecords()
     const clock = new ManualClock()
-    const [one, two] = [new SealerLease(records, clock, LEASE_MS), new SealerLease(records, clock, LEASE_MS)]
-    assert.equal(await one.acquire(), true)
-    await two.release()
-    assert.equal(await two.acquire(), false)
-    await one.release()
-    assert.equal(await two.acquire(), true)
+    const [first, second] = [new SealerLease(records, clock, LEASE_MS), new SealerLease(records, clock, LEASE_MS)]
+    assert.equal(await first.acquire(), true)
+    await second.release()
+    assert.equal(await second.acquire(), false)
+    await first.release()
+    assert.equal(await second.acquire(), true)
   })
 
-  it('compares no clock with another: one that is a day ahead, or is set back, changes nothing', async () => {
+  it('compares no clocks: one that is a day ahead or set back changes nothing', async () => {
     const records = new MemoryRecords()
     const [clock, ahead] = [new ManualClock(), new ManualClock()]
     ahead.set(ahead.now() + 86_400_000)
-    const [one, two] = [new SealerLease(records, ahead, LEASE_MS), new SealerLease(records, clock, LEASE_MS)]
-    assert.deepEqual([await one.acquire(), await two.acquire()], [true, false])
+    const [first, second] = [new SealerLease(records, ahead, LEASE_MS), new SealerLease(records, clock, LEASE_MS)]
+    assert.deepEqual([await first.acquire(), await second.acquire()], [true, false])
     clock.set(clock.now() - 3_600_000)
-    assert.equal(await two.acquire(), false)
+    assert.equal(await second.acquire(), false)
     await clock.advance(LEASE_MS)
-    assert.equal(await two.acquire(), true)
+    assert.equal(await second.acquire(), true)
   })
 
-  it('is held by nobody where a commit fails, and by its writer where only the answer was lost', async () => {
+  it('is not held if a commit fails, and held by its writer if only the result was lost', async () => {
     for (const fault of ['before', 'after'] as const) {
       const records = new FaultyRecords(new MemoryRecords())
       const lease = new SealerLease(records, new ManualClock(), LEASE_MS)
@@ -86,7 +86,7 @@ describe('several sealers', () => {
     return sealer
   }
 
-  it('seal one at a time; the others remember what was signed and go on where it stops', async (t) => {
+  it('seal one at a time; the others remember the signed head and continue when the first one stops', async (t) => {
     const records = new MemoryRecords()
     const clock = new ManualClock()
     const heads = [new MemorySignedHead(), new MemorySignedHead()]
@@ -103,34 +103,34 @@ describe('several sealers', () => {
     }
     await append()
     assert.equal(await sealedAfter(3_000), 2)
-    // Both know: the one that sealed, and the one that watched.
+    // Both know it: the sealer that sealed, and the one that observed.
     for (const head of heads) assert.equal((await head.read())?.size, 2)
     for (const sealer of sealers) assert.equal(sealer.status().sealedSize, 2)
     const [lease] = await records.get([logKeys.sealerLease()])
-    const first = Buffer.from(lease?.value ?? []).toString()
+    const firstLease = Buffer.from(lease?.value ?? []).toString()
 
     await sealers[0]?.close()
     await append()
     assert.equal(await sealedAfter(3_000), 3)
     const [taken] = await records.get([logKeys.sealerLease()])
-    assert.notEqual(Buffer.from(taken?.value ?? []).toString(), first)
+    assert.notEqual(Buffer.from(taken?.value ?? []).toString(), firstLease)
     assert.equal((await heads[1]?.read())?.size, 3)
   })
 
-  it('refuse where a watcher’s memory is not what the store holds', async (t) => {
+  it('stop if the signed head of an observer does not match the store', async (t) => {
     const records = new MemoryRecords()
     const clock = new ManualClock()
     await start(t, records, clock, new MemorySignedHead())
     const head = new MemorySignedHead()
-    const watcher = await start(t, records, clock, head)
+    const observer = await start(t, records, clock, head)
     await head.write({ size: 1, root: new Uint8Array(32).fill(9) })
     await records.commit({ append: sha256Of(u64(1)) })
     await until(async () => {
       await clock.advance(250)
       await settle()
-      return watcher.status().failures.seal.lastCode !== null
+      return observer.status().failures.seal.lastCode !== null
     })
-    assert.equal(watcher.status().failures.seal.lastCode, 'LOG_BEHIND_SIGNED')
+    assert.equal(observer.status().failures.seal.lastCode, 'LOG_BEHIND_SIGNED')
     assert.equal((await head.read())?.size, 1)
   })
 })

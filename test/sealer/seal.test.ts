@@ -19,12 +19,12 @@ import { FaultyRecords } from '../support/faulty-records.ts'
 import { settle, until } from '../support/manual-clock.ts'
 import { FIXTURE_SECRET, recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
 
-const benches: SealerFixture[] = []
+const fixtures: SealerFixture[] = []
 
-async function openBench(records?: RecordStore, signedHead?: MemorySignedHead): Promise<SealerFixture> {
-  const bench = await SealerFixture.open(records, signedHead)
-  benches.push(bench)
-  return bench
+async function openFixture(records?: RecordStore, signedHead?: MemorySignedHead): Promise<SealerFixture> {
+  const fixture = await SealerFixture.open(records, signedHead)
+  fixtures.push(fixture)
+  return fixture
 }
 
 async function entriesOf(records: RecordStore): Promise<readonly Uint8Array[]> {
@@ -38,9 +38,9 @@ async function batchesOf(records: RecordStore): Promise<readonly BatchRecord[]> 
   return batches
 }
 
-/** What must hold of every log, whatever happened to it: one chain of batches, a true root and a signed checkpoint for each. */
-async function assertWhole(bench: SealerFixture): Promise<void> {
-  const { records, identity, reader } = bench
+/** Checks what must be true of every log: one chain of batches, each with the correct root and a signed checkpoint. */
+async function assertConsistentLog(fixture: SealerFixture): Promise<void> {
+  const { records, identity, reader } = fixture
   const entries = await entriesOf(records)
   const source = nodeTable(entries)
   let before: BatchRecord | undefined
@@ -62,33 +62,33 @@ async function assertWhole(bench: SealerFixture): Promise<void> {
   const head = await reader.treeHead()
   assert.deepEqual([head.size, head.batchId, head.time], [before?.end ?? 0, before?.id ?? null, before?.createdAt ?? 0])
   assert.equal(toHex(await reader.rootAt(head.size)), head.root)
-  const signed = await bench.signedHead.read()
+  const signed = await fixture.signedHead.read()
   assert.equal(signed?.size ?? 0, head.size)
 }
 
 describe('sealing', () => {
   afterEach(async () => {
-    await Promise.all(benches.splice(0).map((bench) => bench.close()))
+    await Promise.all(fixtures.splice(0).map((fixture) => fixture.close()))
   })
 
-  it('seals what the log holds: one batch, its tiles, its checkpoint, the signed head', async () => {
-    const bench = await openBench()
-    const sealer = await bench.start()
-    await bench.append(9)
+  it('seals the log: one batch, its tiles, its checkpoint and the signed head', async () => {
+    const fixture = await openFixture()
+    const sealer = await fixture.start()
+    await fixture.append(9)
     await sealer.sealNow()
     assert.deepEqual(
-      (await batchesOf(bench.records)).map(({ start, end }) => [start, end]),
+      (await batchesOf(fixture.records)).map(({ start, end }) => [start, end]),
       [[0, 10]],
     )
-    await assertWhole(bench)
+    await assertConsistentLog(fixture)
     const { sealedSize, logSize, lastBatchAt, failures } = sealer.status()
-    assert.deepEqual([sealedSize, logSize, lastBatchAt], [10, 10, bench.clock.now()])
+    assert.deepEqual([sealedSize, logSize, lastBatchAt], [10, 10, fixture.clock.now()])
     assert.deepEqual(failures.seal, { count: 0, lastCode: null })
   })
 
-  it('gives the same tiles and roots, however the log is cut into batches', async () => {
+  it('makes the same tiles and roots for every partition of the log into batches', async () => {
     for (const size of [255, 256, 257, 511, 512, 513, 1_000]) {
-      const whole = await openBench()
+      const whole = await openFixture()
       const sealer = await whole.start()
       await whole.append(size - 1)
       await sealer.sealNow()
@@ -105,7 +105,7 @@ describe('sealing', () => {
           assert.deepEqual(await recordsOf(cut.records, 'ti'), await recordsOf(whole.records, 'ti'))
           assert.equal((await cut.reader.treeHead()).root, (await whole.reader.treeHead()).root)
           assert.equal((await batchesOf(cut.records)).length, cuts.length + 1)
-          await assertWhole(cut)
+          await assertConsistentLog(cut)
           await cut.close()
         }),
         { numRuns: 4 },
@@ -113,121 +113,121 @@ describe('sealing', () => {
     }
   })
 
-  it('goes over the edge of the third tile level: 65,535, 65,536, 65,537 leaves and one batch of all', async () => {
-    const bench = await openBench()
-    const sealer = await bench.start({ maxLeaves: 100_000 })
+  it('crosses the edge of the third tile level: 65,535, 65,536 and 65,537 leaves, and one batch of all', async () => {
+    const fixture = await openFixture()
+    const sealer = await fixture.start({ maxLeaves: 100_000 })
     for (const add of [65_534, 1, 1]) {
-      await bench.append(add)
+      await fixture.append(add)
       await sealer.sealNow()
     }
-    const once = await openBench()
+    const once = await openFixture()
     const other = await once.start({ maxLeaves: 100_000 })
     await once.append(65_536)
     await other.sealNow()
-    assert.deepEqual(await recordsOf(bench.records, 'ti'), await recordsOf(once.records, 'ti'))
+    assert.deepEqual(await recordsOf(fixture.records, 'ti'), await recordsOf(once.records, 'ti'))
     assert.equal((await recordsOf(once.records, 'ti')).size, 257 + 1 + 1)
-    await assertWhole(bench)
+    await assertConsistentLog(fixture)
     // Proofs from tiles across all three levels.
-    const entries = await entriesOf(bench.records)
+    const entries = await entriesOf(fixture.records)
     for (const size of [65_535, 65_536, 65_537])
       for (const position of [0, 255, 256, 65_279, 65_534]) {
-        const proof = await bench.reader.inclusionProof(position, size)
+        const proof = await fixture.reader.inclusionProof(position, size)
         const leaf = leafHash(entries[position] as Uint8Array)
-        const root = await bench.reader.rootAt(size)
+        const root = await fixture.reader.rootAt(size)
         assert.ok(verifyInclusion({ leafHash: leaf, leafIndex: position, treeSize: size, proof, root }))
       }
     const [fromSize, toSize] = [65_535, 65_537]
-    const [fromRoot, toRoot] = [await bench.reader.rootAt(fromSize), await bench.reader.rootAt(toSize)]
-    const proof = await bench.reader.consistencyProof(fromSize, toSize)
+    const [fromRoot, toRoot] = [await fixture.reader.rootAt(fromSize), await fixture.reader.rootAt(toSize)]
+    const proof = await fixture.reader.consistencyProof(fromSize, toSize)
     assert.ok(verifyConsistency({ fromSize, fromRoot, toSize, toRoot, proof }))
   })
 
-  it('reads a bounded number of entries and records, however large the tree is', async () => {
-    const bench = await openBench()
-    const sealer = await bench.start()
-    await bench.append(20_000)
+  it('reads a bounded number of entries and records, also in a large tree', async () => {
+    const fixture = await openFixture()
+    const sealer = await fixture.start()
+    await fixture.append(20_000)
     await sealer.sealNow()
     let entries = 0
     let tiles = 0
-    const counting: RecordStore = Object.assign(Object.create(bench.records) as RecordStore, {
-      readLog: (from: number, count: number) => ((entries += count), bench.records.readLog(from, count)),
+    const counting: RecordStore = Object.assign(Object.create(fixture.records) as RecordStore, {
+      readLog: (from: number, count: number) => ((entries += count), fixture.records.readLog(from, count)),
       get: (wanted: readonly string[]) => (
         (tiles += wanted.filter((key) => key.startsWith('ti/')).length),
-        bench.records.get(wanted)
+        fixture.records.get(wanted)
       ),
-      logSize: () => bench.records.logSize(),
-      list: (range: Parameters<RecordStore['list']>[0]) => bench.records.list(range),
-      commit: (commit: Parameters<RecordStore['commit']>[0]) => bench.records.commit(commit),
+      logSize: () => fixture.records.logSize(),
+      list: (range: Parameters<RecordStore['list']>[0]) => fixture.records.list(range),
+      commit: (commit: Parameters<RecordStore['commit']>[0]) => fixture.records.commit(commit),
     })
-    const second = await bench.start({}, counting)
+    const second = await fixture.start({}, counting)
     ;[entries, tiles] = [0, 0]
-    await bench.append(3)
+    await fixture.append(3)
     await second.sealNow()
     assert.ok(entries <= 255 + 3 + 16, `${entries} entries`)
     assert.ok(tiles <= 16, `${tiles} tiles`)
-    await assertWhole(bench)
+    await assertConsistentLog(fixture)
   })
 
-  it('begins no batch for key and token entries, and takes them along with the next event', async () => {
-    const bench = await openBench()
-    const sealer = await bench.start({ maxWaitMs: 1_000 })
-    await bench.clock.advance(10_000)
+  it('starts no batch for key and token entries, and seals them with the next event', async () => {
+    const fixture = await openFixture()
+    const sealer = await fixture.start({ maxWaitMs: 1_000 })
+    await fixture.clock.advance(10_000)
     await sealer.sealNow()
-    assert.equal((await bench.reader.treeHead()).size, 0)
-    for (let i = 0; i < 20; i++) await bench.identity.rotateCheckpointKey()
-    await bench.clock.advance(10_000)
+    assert.equal((await fixture.reader.treeHead()).size, 0)
+    for (let i = 0; i < 20; i++) await fixture.identity.rotateCheckpointKey()
+    await fixture.clock.advance(10_000)
     await sealer.sealNow()
-    assert.equal((await bench.reader.treeHead()).size, 0)
-    await bench.append(1)
+    assert.equal((await fixture.reader.treeHead()).size, 0)
+    await fixture.append(1)
     sealer.notify()
-    await bench.clock.advance(1_001)
-    assert.equal((await bench.reader.treeHead()).size, 22)
-    await assertWhole(bench)
+    await fixture.clock.advance(1_001)
+    assert.equal((await fixture.reader.treeHead()).size, 22)
+    await assertConsistentLog(fixture)
   })
 
-  it('closes a batch when its oldest event is maxWait old, not later for those that follow', async () => {
-    const bench = await openBench()
-    const sealer = await bench.start({ maxWaitMs: 5_000 })
-    await bench.append(1)
+  it('closes a batch when its oldest event is maxWait old, also if events follow', async () => {
+    const fixture = await openFixture()
+    const sealer = await fixture.start({ maxWaitMs: 5_000 })
+    await fixture.append(1)
     sealer.notify()
     for (let second = 1; second <= 4; second++) {
-      await bench.clock.advance(1_000)
-      await bench.append(1)
+      await fixture.clock.advance(1_000)
+      await fixture.append(1)
       sealer.notify()
     }
-    await bench.clock.advance(998)
-    assert.equal((await bench.reader.treeHead()).size, 0)
-    await bench.clock.advance(2)
-    assert.equal((await bench.reader.treeHead()).size, 6)
-    await bench.append(1)
+    await fixture.clock.advance(998)
+    assert.equal((await fixture.reader.treeHead()).size, 0)
+    await fixture.clock.advance(2)
+    assert.equal((await fixture.reader.treeHead()).size, 6)
+    await fixture.append(1)
     sealer.notify()
-    await bench.clock.advance(4_998)
-    assert.equal((await bench.reader.treeHead()).size, 6)
-    await bench.clock.advance(2)
-    assert.equal((await bench.reader.treeHead()).size, 7)
-    await assertWhole(bench)
+    await fixture.clock.advance(4_998)
+    assert.equal((await fixture.reader.treeHead()).size, 6)
+    await fixture.clock.advance(2)
+    assert.equal((await fixture.reader.treeHead()).size, 7)
+    await assertConsistentLog(fixture)
   })
 
-  it('closes a batch when it is full, and seals a backlog back to back', async () => {
-    const bench = await openBench()
-    const sealer = await bench.start({ maxLeaves: 100 })
-    await bench.append(350)
+  it('closes a batch when it is full, and seals a backlog without pauses', async () => {
+    const fixture = await openFixture()
+    const sealer = await fixture.start({ maxLeaves: 100 })
+    await fixture.append(350)
     sealer.notify()
-    await bench.clock.advance(300)
+    await fixture.clock.advance(300)
     assert.deepEqual(
-      (await batchesOf(bench.records)).map(({ end }) => end),
+      (await batchesOf(fixture.records)).map(({ end }) => end),
       [100, 200, 300],
     )
     await sealer.sealNow()
     assert.deepEqual(
-      (await batchesOf(bench.records)).map(({ end }) => end),
+      (await batchesOf(fixture.records)).map(({ end }) => end),
       [100, 200, 300, 351],
     )
-    await assertWhole(bench)
+    await assertConsistentLog(fixture)
   })
 
-  it('hashes the next batch of a backlog ahead, and again where that failed or another sealer came first', async () => {
-    const bench = await openBench()
+  it('hashes the next batch of a backlog in advance, and again if that failed or another sealer was first', async () => {
+    const fixture = await openFixture()
     const inline = new InlineEngine()
     const rows: number[] = []
     let failing: 'ENGINE_FAILED' | 'UNAVAILABLE' | undefined
@@ -239,148 +239,148 @@ describe('sealing', () => {
       },
       close: () => inline.close(),
     }
-    const sealer = await bench.start({ maxLeaves: 256, engine })
-    await bench.append(4 * 256 - 1)
+    const sealer = await fixture.start({ maxLeaves: 256, engine })
+    await fixture.append(4 * 256 - 1)
     await sealer.sealNow()
-    // Each row once: what was made ahead is used.
+    // Each row once: the tiles hashed in advance are used.
     assert.deepEqual(rows, [256, 256, 256, 256])
     for (failing of ['ENGINE_FAILED', 'UNAVAILABLE'] as const) {
       rows.length = 0
-      await bench.append(3 * 256)
+      await fixture.append(3 * 256)
       await (failing === 'UNAVAILABLE' ? assert.rejects(sealer.sealNow(), { code: failing }) : sealer.sealNow())
       assert.equal(rows.length, failing === 'UNAVAILABLE' ? 2 : 3)
     }
     failing = undefined
     await sealer.sealNow()
     rows.length = 0
-    const other = await bench.start({ maxLeaves: 100 })
-    await bench.append(1000)
+    const other = await fixture.start({ maxLeaves: 100 })
+    await fixture.append(1000)
     await Promise.all([sealer.sealNow(), other.sealNow()])
-    assert.equal((await bench.reader.treeHead()).size, await bench.records.logSize())
-    await assertWhole(bench)
+    assert.equal((await fixture.reader.treeHead()).size, await fixture.records.logSize())
+    await assertConsistentLog(fixture)
   })
 
-  it('sees events of other processes without being told', async () => {
-    const bench = await openBench()
-    await bench.start({ maxWaitMs: 0, pollIntervalMs: 1_000 })
+  it('polls for events of other processes', async () => {
+    const fixture = await openFixture()
+    await fixture.start({ maxWaitMs: 0, pollIntervalMs: 1_000 })
     await settle()
-    await bench.append(4)
-    await bench.clock.advance(1_000)
-    assert.equal((await bench.reader.treeHead()).size, 5)
+    await fixture.append(4)
+    await fixture.clock.advance(1_000)
+    assert.equal((await fixture.reader.treeHead()).size, 5)
   })
 
-  it('keeps a batch open no longer where the clock is set back, and its time does not fall', async () => {
-    const bench = await openBench()
-    const sealer = await bench.start({ maxWaitMs: 5_000 })
-    await bench.append(1)
+  it('keeps a batch open no longer if the clock is set back, and batch times never decrease', async () => {
+    const fixture = await openFixture()
+    const sealer = await fixture.start({ maxWaitMs: 5_000 })
+    await fixture.append(1)
     await sealer.sealNow()
-    await bench.append(1)
+    await fixture.append(1)
     sealer.notify()
     await settle()
-    bench.clock.set(bench.clock.now() - 3_600_000)
-    await bench.clock.advance(5_250)
-    assert.equal((await bench.reader.treeHead()).size, 3)
-    await assertWhole(bench)
+    fixture.clock.set(fixture.clock.now() - 3_600_000)
+    await fixture.clock.advance(5_250)
+    assert.equal((await fixture.reader.treeHead()).size, 3)
+    await assertConsistentLog(fixture)
   })
 
-  it('signs with a new key from the batch that holds its entry', async () => {
-    const bench = await openBench()
-    const sealer = await bench.start()
-    await bench.append(2)
+  it('signs with a new key from the batch on that holds its entry', async () => {
+    const fixture = await openFixture()
+    const sealer = await fixture.start()
+    await fixture.append(2)
     await sealer.sealNow()
-    await bench.identity.rotateCheckpointKey()
-    await bench.append(2)
+    await fixture.identity.rotateCheckpointKey()
+    await fixture.append(2)
     await sealer.sealNow()
-    await assertWhole(bench)
-    const [oldKey, newKey] = bench.identity.keys.map(({ verifierKey }) => verifierKey) as [string, string]
-    verifyCheckpoint((await bench.reader.checkpoint(3))?.note ?? '', oldKey)
-    verifyCheckpoint((await bench.reader.checkpoint(6))?.note ?? '', newKey)
+    await assertConsistentLog(fixture)
+    const [oldKey, newKey] = fixture.identity.keys.map(({ verifierKey }) => verifierKey) as [string, string]
+    verifyCheckpoint((await fixture.reader.checkpoint(3))?.note ?? '', oldKey)
+    verifyCheckpoint((await fixture.reader.checkpoint(6))?.note ?? '', newKey)
   })
 })
 
-describe('sealing beside others', () => {
+describe('sealing beside other processes', () => {
   afterEach(async () => {
-    await Promise.all(benches.splice(0).map((bench) => bench.close()))
+    await Promise.all(fixtures.splice(0).map((fixture) => fixture.close()))
   })
 
   it('signs with a key that another process added', async () => {
-    const bench = await openBench()
-    const sealer = await bench.start()
-    const { records, clock } = bench
+    const fixture = await openFixture()
+    const sealer = await fixture.start()
+    const { records, clock } = fixture
     const other = await openLogIdentity({ records, clock, secret: FIXTURE_SECRET })
     const added = await other.rotateCheckpointKey()
-    await bench.append(1)
+    await fixture.append(1)
     await sealer.sealNow()
-    assert.equal(verifyCheckpoint((await bench.reader.checkpoint(3))?.note ?? '', added.verifierKey).size, 3)
-    await assertWhole(bench)
+    assert.equal(verifyCheckpoint((await fixture.reader.checkpoint(3))?.note ?? '', added.verifierKey).size, 3)
+    await assertConsistentLog(fixture)
   })
 
-  it('asks the store no more often the more often it is told', async () => {
-    const bench = await openBench()
-    let asked = 0
-    const counting: RecordStore = Object.assign(Object.create(bench.records) as RecordStore, {
-      logSize: () => (asked++, bench.records.logSize()),
-      get: (wanted: readonly string[]) => bench.records.get(wanted),
-      readLog: (from: number, count: number) => bench.records.readLog(from, count),
-      list: (range: Parameters<RecordStore['list']>[0]) => bench.records.list(range),
+  it('does not read the store for each notify', async () => {
+    const fixture = await openFixture()
+    let reads = 0
+    const counting: RecordStore = Object.assign(Object.create(fixture.records) as RecordStore, {
+      logSize: () => (reads++, fixture.records.logSize()),
+      get: (wanted: readonly string[]) => fixture.records.get(wanted),
+      readLog: (from: number, count: number) => fixture.records.readLog(from, count),
+      list: (range: Parameters<RecordStore['list']>[0]) => fixture.records.list(range),
     })
-    const sealer = await bench.start({ maxWaitMs: 5_000 }, counting)
+    const sealer = await fixture.start({ maxWaitMs: 5_000 }, counting)
     for (let i = 0; i < 1_000; i++) {
-      await bench.append(1)
+      await fixture.append(1)
       sealer.notify()
       await new Promise((resolve) => setImmediate(resolve))
     }
-    assert.ok(asked < 10, `${asked} times`)
+    assert.ok(reads < 10, `${reads} reads`)
   })
 })
 
-describe('sealing where things fail', () => {
+describe('sealing with faults', () => {
   afterEach(async () => {
-    await Promise.all(benches.splice(0).map((bench) => bench.close()))
+    await Promise.all(fixtures.splice(0).map((fixture) => fixture.close()))
   })
 
-  it('comes through a restart at every commit, failed or applied with its answer lost', async () => {
+  it('recovers by a restart after any commit that failed, or was applied with its result lost', async () => {
     for (const fault of ['before', 'after'] as const)
       for (let nth = 1; nth <= 4; nth++) {
-        const bench = await openBench()
-        const faulty = new FaultyRecords(bench.records)
-        const sealer = await bench.start({}, faulty)
-        // Two batches are two commits each: the batch, then its checkpoint.
+        const fixture = await openFixture()
+        const faulty = new FaultyRecords(fixture.records)
+        const sealer = await fixture.start({}, faulty)
+        // Each of the two batches is two commits: the batch, then its checkpoint.
         faulty.failCommit(nth, fault)
         const run = async (): Promise<void> => {
-          await bench.append(3)
+          await fixture.append(3)
           await sealer.sealNow()
-          await bench.append(300)
+          await fixture.append(300)
           await sealer.sealNow()
         }
         await assert.rejects(run(), { code: fault === 'before' ? 'UNAVAILABLE' : 'UNKNOWN_OUTCOME' })
         await sealer.close()
-        const missing = 304 - (await bench.records.logSize())
-        if (missing > 0) await bench.append(missing)
-        const next = await bench.start()
+        const missing = 304 - (await fixture.records.logSize())
+        if (missing > 0) await fixture.append(missing)
+        const next = await fixture.start()
         await next.sealNow()
-        assert.equal((await bench.reader.treeHead()).size, 304)
-        await assertWhole(bench)
+        assert.equal((await fixture.reader.treeHead()).size, 304)
+        await assertConsistentLog(fixture)
       }
   })
 
-  it('goes on by itself after a failure, counted and logged by its code', async () => {
-    const bench = await openBench()
-    const faulty = new FaultyRecords(bench.records)
-    const sealer = await bench.start({ maxWaitMs: 0 }, faulty)
+  it('continues by itself after a failure, which is counted and logged with its code', async () => {
+    const fixture = await openFixture()
+    const faulty = new FaultyRecords(fixture.records)
+    const sealer = await fixture.start({ maxWaitMs: 0 }, faulty)
     await settle()
     faulty.failCommit(1, 'before')
     faulty.failCommit(2, 'after')
-    await bench.append(3)
+    await fixture.append(3)
     sealer.notify()
-    await bench.clock.advance(10_000)
+    await fixture.clock.advance(10_000)
     assert.deepEqual(sealer.status().failures.seal, { count: 2, lastCode: 'UNKNOWN_OUTCOME' })
-    assert.equal(bench.lines.filter(({ level }) => level === 'warn').length, 2)
-    await assertWhole(bench)
-    assert.equal((await bench.reader.treeHead()).size, 4)
+    assert.equal(fixture.lines.filter(({ level }) => level === 'warn').length, 2)
+    await assertConsistentLog(fixture)
+    assert.equal((await fixture.reader.treeHead()).size, 4)
   })
 
-  it('does not show a checkpoint before the signed head is durable', async () => {
+  it('stores no checkpoint before the signed head is durable', async () => {
     class FailingHead extends MemorySignedHead {
       fault: 'before' | 'after' | undefined
       override async write(head: SignedHead): Promise<void> {
@@ -393,29 +393,29 @@ describe('sealing where things fail', () => {
     }
     for (const fault of ['before', 'after'] as const) {
       const signedHead = new FailingHead()
-      const bench = await openBench(new MemoryRecords(), signedHead)
-      const sealer = await bench.start()
-      await bench.append(3)
+      const fixture = await openFixture(new MemoryRecords(), signedHead)
+      const sealer = await fixture.start()
+      await fixture.append(3)
       signedHead.fault = fault
       await assert.rejects(sealer.sealNow())
-      assert.equal((await bench.reader.treeHead()).size, 4)
-      assert.equal(await bench.reader.checkpoint(4), undefined)
-      await bench.start()
-      await assertWhole(bench)
+      assert.equal((await fixture.reader.treeHead()).size, 4)
+      assert.equal(await fixture.reader.checkpoint(4), undefined)
+      await fixture.start()
+      await assertConsistentLog(fixture)
     }
   })
 
-  it('never signs two trees of one size, nor a smaller one: LOG_BEHIND_SIGNED', async () => {
-    const bench = await openBench()
-    const sealer = await bench.start()
-    await bench.append(10)
+  it('never signs two trees of one size or a smaller tree: LOG_BEHIND_SIGNED', async () => {
+    const fixture = await openFixture()
+    const sealer = await fixture.start()
+    await fixture.append(10)
     await sealer.sealNow()
-    const signed = (await bench.signedHead.read()) as SignedHead
+    const signed = (await fixture.signedHead.read()) as SignedHead
     // A store that was set back to before the batch.
-    const older = await openBench(new MemoryRecords(), bench.signedHead as MemorySignedHead)
+    const older = await openFixture(new MemoryRecords(), fixture.signedHead as MemorySignedHead)
     await assert.rejects(older.start(), { code: 'LOG_BEHIND_SIGNED', message: /set back/ })
     // A store with another history at that size.
-    const other = await openBench(new MemoryRecords(), new MemorySignedHead())
+    const other = await openFixture(new MemoryRecords(), new MemorySignedHead())
     const otherSealer = await other.start()
     await other.append(4)
     await other.append(8)
@@ -424,79 +424,79 @@ describe('sealing where things fail', () => {
     await assert.doesNotReject(assertSigned(other), 'the same entries in other commits are the same tree')
     await other.signedHead.write({ size: 11, root: new Uint8Array(32) })
     await assert.rejects(other.start(), { code: 'LOG_BEHIND_SIGNED' })
-    // And while it runs: the next checkpoint is not signed.
+    // Also while the sealer runs: the next checkpoint is not signed.
     await other.append(1)
     await assert.rejects(otherSealer.sealNow(), { code: 'LOG_BEHIND_SIGNED' })
     assert.equal(await other.reader.checkpoint(14), undefined)
   })
 
-  async function assertSigned(bench: SealerFixture): Promise<void> {
-    await (await bench.start()).close()
+  async function assertSigned(fixture: SealerFixture): Promise<void> {
+    await (await fixture.start()).close()
   }
 
-  it('refuses a log whose last entries are not those that were sealed, and tiles that do not fit the head', async () => {
-    const bench = await openBench()
-    const sealer = await bench.start()
-    await bench.append(10)
+  it('rejects a log whose last entries are not the sealed ones, and tiles that do not match the head', async () => {
+    const fixture = await openFixture()
+    const sealer = await fixture.start()
+    await fixture.append(10)
     await sealer.sealNow()
-    await bench.append(1)
-    const flipped: RecordStore = Object.assign(Object.create(bench.records) as RecordStore, {
+    await fixture.append(1)
+    const flipped: RecordStore = Object.assign(Object.create(fixture.records) as RecordStore, {
       readLog: async (from: number, count: number) => {
-        const packed = await bench.records.readLog(from, count)
+        const packed = await fixture.records.readLog(from, count)
         if (from === 0) packed[5 * 32] = (packed[5 * 32] as number) ^ 1
         return packed
       },
-      get: (wanted: readonly string[]) => bench.records.get(wanted),
-      logSize: () => bench.records.logSize(),
-      list: (range: Parameters<RecordStore['list']>[0]) => bench.records.list(range),
-      commit: (commit: Parameters<RecordStore['commit']>[0]) => bench.records.commit(commit),
+      get: (wanted: readonly string[]) => fixture.records.get(wanted),
+      logSize: () => fixture.records.logSize(),
+      list: (range: Parameters<RecordStore['list']>[0]) => fixture.records.list(range),
+      commit: (commit: Parameters<RecordStore['commit']>[0]) => fixture.records.commit(commit),
     })
-    const misled = await bench.start({}, flipped)
-    await assert.rejects(misled.sealNow(), { code: 'CORRUPT' })
-    assert.equal((await bench.reader.treeHead()).size, 11)
-    await misled.close()
-    const [tile] = await bench.records.get([logKeys.tile(0, 0)])
-    const shorter: RecordStore = Object.assign(Object.create(bench.records) as RecordStore, {
+    const sealerOfFlipped = await fixture.start({}, flipped)
+    await assert.rejects(sealerOfFlipped.sealNow(), { code: 'CORRUPT' })
+    assert.equal((await fixture.reader.treeHead()).size, 11)
+    await sealerOfFlipped.close()
+    const [tile] = await fixture.records.get([logKeys.tile(0, 0)])
+    const shorter: RecordStore = Object.assign(Object.create(fixture.records) as RecordStore, {
       logSize: async () => 10,
-      get: (wanted: readonly string[]) => bench.records.get(wanted),
+      get: (wanted: readonly string[]) => fixture.records.get(wanted),
     })
-    await assert.rejects(bench.start({}, shorter), { code: 'CORRUPT', message: /fewer than the 11/ })
+    await assert.rejects(fixture.start({}, shorter), { code: 'CORRUPT', message: /fewer than the 11/ })
     assert.ok(tile)
     const broken = tile.value.map((byte) => byte ^ 1)
-    await bench.records.commit({ writes: [{ key: logKeys.tile(0, 0), value: broken }] })
-    await assert.rejects(bench.start(), { code: 'CORRUPT' })
-    await bench.records.commit({ writes: [{ key: logKeys.tile(0, 0), value: null }] })
-    await assert.rejects(bench.start(), { code: 'CORRUPT' })
+    await fixture.records.commit({ writes: [{ key: logKeys.tile(0, 0), value: broken }] })
+    await assert.rejects(fixture.start(), { code: 'CORRUPT' })
+    await fixture.records.commit({ writes: [{ key: logKeys.tile(0, 0), value: null }] })
+    await assert.rejects(fixture.start(), { code: 'CORRUPT' })
   })
 
-  it('seals once where two sealers race, and each goes on from the other’s batch', async () => {
-    const bench = await openBench()
+  it('seals once if sealers race, and each continues from the batch of another', async () => {
+    const fixture = await openFixture()
     const heads = [new MemorySignedHead(), new MemorySignedHead(), new MemorySignedHead()]
     const sealers: Sealer[] = []
     for (const signedHead of heads) {
       const sealer = createSealer({ engine: new InlineEngine(), maxWaitMs: 3_600_000, maxLeaves: 40 })
       await sealer.start({
-        records: bench.records,
+        records: fixture.records,
         signedHead,
-        identity: bench.identity,
-        clock: bench.clock,
-        logger: bench.logger,
+        identity: fixture.identity,
+        clock: fixture.clock,
+        logger: fixture.logger,
       })
       sealers.push(sealer)
     }
     for (let round = 0; round < 6; round++) {
-      await bench.append(57)
+      await fixture.append(57)
       await Promise.all(sealers.map((sealer) => sealer.sealNow()))
     }
     await Promise.all(sealers.map((sealer) => sealer.close()))
-    await bench.signedHead.write((await heads[0]?.read()) as SignedHead)
-    assert.equal((await bench.reader.treeHead()).size, 343)
-    await assertWhole(bench)
-    assert.equal((await recordsOf(bench.records, 'bx')).size, (await batchesOf(bench.records)).length)
+    await fixture.signedHead.write((await heads[0]?.read()) as SignedHead)
+    assert.equal((await fixture.reader.treeHead()).size, 343)
+    await assertConsistentLog(fixture)
+    assert.equal((await recordsOf(fixture.records, 'bx')).size, (await batchesOf(fixture.records)).length)
     assert.ok(sealers.every((sealer) => sealer.status().failures.seal.count === 0))
   })
 
-  it('hashes in its own thread where the engine fails', async () => {
+  it('hashes in its own thread if the engine fails', async () => {
     const fail = async (): Promise<never> => {
       throw new RegistryError('ENGINE_FAILED', 'Injected')
     }
@@ -504,25 +504,25 @@ describe('sealing where things fail', () => {
       tiles: fail,
       close: async () => {},
     }
-    const bench = await openBench()
-    const sealer = await bench.start({ engine: failing })
-    await bench.append(700)
+    const fixture = await openFixture()
+    const sealer = await fixture.start({ engine: failing })
+    await fixture.append(700)
     await sealer.sealNow()
-    await assertWhole(bench)
-    assert.equal(bench.lines.filter(({ level }) => level === 'warn').length, 1)
+    await assertConsistentLog(fixture)
+    assert.equal(fixture.lines.filter(({ level }) => level === 'warn').length, 1)
   })
 })
 
-describe('a sealer’s life', () => {
+describe('start and close of a sealer', () => {
   afterEach(async () => {
-    await Promise.all(benches.splice(0).map((bench) => bench.close()))
+    await Promise.all(fixtures.splice(0).map((fixture) => fixture.close()))
   })
 
-  it('closes what it was given, once, and refuses work afterwards', async () => {
-    const bench = await openBench()
+  it('closes its parts once, and rejects calls afterwards', async () => {
+    const fixture = await openFixture()
     const closed: string[] = []
     const engine = new InlineEngine()
-    const sealer = await bench.start({
+    const sealer = await fixture.start({
       engine: {
         tiles: (...args) => engine.tiles(...args),
         close: async () => void closed.push('engine'),
@@ -532,26 +532,26 @@ describe('a sealer’s life', () => {
     assert.deepEqual(closed, ['engine'])
     await assert.rejects(sealer.sealNow(), { code: 'CLOSED' })
     sealer.notify()
-    assert.equal(bench.clock.sleeping, 0)
+    assert.equal(fixture.clock.sleeping, 0)
     await assert.rejects(
       sealer.start({
-        records: bench.records,
-        signedHead: bench.signedHead,
-        identity: bench.identity,
-        clock: bench.clock,
-        logger: bench.logger,
+        records: fixture.records,
+        signedHead: fixture.signedHead,
+        identity: fixture.identity,
+        clock: fixture.clock,
+        logger: fixture.logger,
       }),
       { code: 'CLOSED' },
     )
   })
 
-  it('finishes the batch under way when it is closed, and leaves the rest of a backlog', async () => {
-    const bench = await openBench()
+  it('finishes the current batch at a close, and leaves the rest of a backlog', async () => {
+    const fixture = await openFixture()
     let open = (): void => {}
     const gate = new Promise<void>((resolve) => (open = resolve))
     const engine = new InlineEngine()
     let calls = 0
-    const sealer = await bench.start({
+    const sealer = await fixture.start({
       maxLeaves: 10,
       engine: {
         tiles: async (row, kind) => {
@@ -562,39 +562,39 @@ describe('a sealer’s life', () => {
         close: () => engine.close(),
       },
     })
-    // The loop has looked and sleeps: the pass that is waited for is the caller's.
+    // The loop sleeps now, so the step that waits at the gate is the caller's.
     await settle()
-    await bench.append(100)
+    await fixture.append(100)
     const sealing = sealer.sealNow()
-    const refused = assert.rejects(sealing, { code: 'CLOSED' })
+    const rejected = assert.rejects(sealing, { code: 'CLOSED' })
     await until(() => calls === 1)
     let isClosed = false
     const closing = sealer.close().then(() => (isClosed = true))
     await settle()
-    assert.ok(!isClosed, 'it waits for the batch')
+    assert.ok(!isClosed, 'the close waits for the batch')
     open()
-    await Promise.all([closing, refused])
+    await Promise.all([closing, rejected])
     assert.deepEqual(
-      (await batchesOf(bench.records)).map(({ end }) => end),
+      (await batchesOf(fixture.records)).map(({ end }) => end),
       [10],
     )
-    await assertWhole(bench)
+    await assertConsistentLog(fixture)
   })
 
-  it('lets a caller give up waiting, and seals all the same', async () => {
-    const bench = await openBench()
-    const sealer = await bench.start()
-    await bench.append(5)
+  it('seals although the caller aborted', async () => {
+    const fixture = await openFixture()
+    const sealer = await fixture.start()
+    await fixture.append(5)
     await assert.rejects(sealer.sealNow(AbortSignal.abort()), { name: 'AbortError' })
     const controller = new AbortController()
     const sealing = sealer.sealNow(controller.signal)
     controller.abort()
     await assert.rejects(sealing, { name: 'AbortError' })
-    await until(async () => (await new LogReader(bench.records).treeHead()).size === 6)
+    await until(async () => (await new LogReader(fixture.records).treeHead()).size === 6)
     assert.deepEqual(sealer.status().failures.seal.count, 0)
   })
 
-  it('takes only rules that can be', () => {
+  it('rejects options that are out of range', () => {
     for (const options of [
       { maxLeaves: 0 },
       { maxWaitMs: -1 },

@@ -21,7 +21,7 @@ const keyHash = (der: Uint8Array): string =>
 describe('stamping', () => {
   let directory: string
   let local: LocalTsa
-  const benches: SealerFixture[] = []
+  const fixtures: SealerFixture[] = []
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'stamp-'))
@@ -32,20 +32,20 @@ describe('stamping', () => {
     await rm(directory, { recursive: true })
   })
   afterEach(async () => {
-    await Promise.all(benches.splice(0).map((bench) => bench.close()))
+    await Promise.all(fixtures.splice(0).map((fixture) => fixture.close()))
   })
 
-  async function openBench(): Promise<{ bench: SealerFixture; authority: ScriptedAuthority }> {
-    const bench = await SealerFixture.open()
-    benches.push(bench)
-    return { bench, authority: new ScriptedAuthority(local) }
+  async function openFixture(): Promise<{ fixture: SealerFixture; authority: ScriptedAuthority }> {
+    const fixture = await SealerFixture.open()
+    fixtures.push(fixture)
+    return { fixture, authority: new ScriptedAuthority(local) }
   }
 
-  /** The stamp of a size, checked as anybody would: over the checkpoint's bytes, its token in the log. */
-  async function assertStamped(bench: SealerFixture, size: number): Promise<StampRecord> {
-    const stamp = await bench.reader.stampCovering(size)
+  /** Verifies the stamp of a size: its token covers the checkpoint's bytes and is in the log. */
+  async function assertStamped(fixture: SealerFixture, size: number): Promise<StampRecord> {
+    const stamp = await fixture.reader.stampCovering(size)
     assert.equal(stamp?.size, size)
-    assert.equal(stamp.checkpoint, (await bench.reader.checkpoint(size))?.note)
+    assert.equal(stamp.checkpoint, (await fixture.reader.checkpoint(size))?.note)
     const [token] = stamp.tokens
     const response = fromBase64(token?.token ?? '') as Uint8Array
     const info = verifyTimestamp(response, { data: encodeUtf8(stamp.checkpoint), trustAnchors: [local.trustAnchor] })
@@ -65,140 +65,140 @@ describe('stamping', () => {
       },
     )
     const opening = tokenOpening(response)
-    assert.deepEqual(await bench.reader.controlOpening(entryOf(opening)), opening)
-    assert.notEqual((await bench.records.positionsOf([entryOf(opening)]))[0], undefined)
+    assert.deepEqual(await fixture.reader.controlOpening(entryOf(opening)), opening)
+    assert.notEqual((await fixture.records.positionsOf([entryOf(opening)]))[0], undefined)
     return stamp
   }
 
-  it('stamps every checkpoint that is the newest, and each token rides in the log', async () => {
-    const { bench, authority } = await openBench()
-    const sealer = await bench.start({ timestampAuthority: authority })
+  it('stamps each newest checkpoint, and logs each token', async () => {
+    const { fixture, authority } = await openFixture()
+    const sealer = await fixture.start({ timestampAuthority: authority })
     for (const size of [3, 5, 7]) {
-      await bench.append(size === 3 ? 2 : 1)
+      await fixture.append(size === 3 ? 2 : 1)
       await sealer.sealNow()
       await until(() => sealer.status().stampedSize === size)
-      await assertStamped(bench, size)
+      await assertStamped(fixture, size)
     }
     assert.equal(authority.stamped, 3)
-    // A token waits in the log, and that alone makes no batch and no further stamp.
-    await bench.clock.advance(60_000)
+    // The last token is an unsealed entry. It alone causes no batch and no further stamp.
+    await fixture.clock.advance(60_000)
     await sealer.sealNow()
-    assert.equal((await bench.reader.treeHead()).size, 7)
-    assert.equal(await bench.records.logSize(), 8)
+    assert.equal((await fixture.reader.treeHead()).size, 7)
+    assert.equal(await fixture.records.logSize(), 8)
     assert.equal(authority.stamped, 3)
     assert.deepEqual(sealer.assurance, { time: 'operator', anchor: 'none' })
   })
 
-  it('stamps no more often than its interval', async () => {
-    const { bench, authority } = await openBench()
-    const sealer = await bench.start({ timestampAuthority: authority, tsaIntervalMs: 60_000 })
-    await bench.append(1)
+  it('waits for the interval between two stamps', async () => {
+    const { fixture, authority } = await openFixture()
+    const sealer = await fixture.start({ timestampAuthority: authority, tsaIntervalMs: 60_000 })
+    await fixture.append(1)
     await sealer.sealNow()
     await until(() => sealer.status().stampedSize === 2)
-    await bench.append(1)
+    await fixture.append(1)
     await sealer.sealNow()
-    await bench.append(1)
+    await fixture.append(1)
     await sealer.sealNow()
-    await bench.clock.advance(59_000)
+    await fixture.clock.advance(59_000)
     assert.equal(authority.stamped, 1)
-    await bench.clock.advance(1_001)
+    await fixture.clock.advance(1_001)
     await until(() => sealer.status().stampedSize === 5)
     assert.equal(authority.stamped, 2)
-    assert.equal((await recordsOf(bench.records, 'st')).size, 2)
-    await assertStamped(bench, 5)
-    assert.equal((await bench.reader.stampCovering(3))?.size, 5, 'the later stamp covers the checkpoint between')
+    assert.equal((await recordsOf(fixture.records, 'st')).size, 2)
+    await assertStamped(fixture, 5)
+    assert.equal((await fixture.reader.stampCovering(3))?.size, 5, 'the later stamp covers the checkpoint in between')
   })
 
-  it('holds up nothing while the authority is down, tries again ever less often, and stamps the newest in the end', async () => {
-    const { bench, authority } = await openBench()
+  it('delays nothing while the authority is down, backs off, and stamps the newest checkpoint in the end', async () => {
+    const { fixture, authority } = await openFixture()
     authority.isDown = true
-    const sealer = await bench.start({ timestampAuthority: authority, maxWaitMs: 0 })
+    const sealer = await fixture.start({ timestampAuthority: authority, maxWaitMs: 0 })
     for (let i = 0; i < 10; i++) {
-      await bench.append(1)
+      await fixture.append(1)
       sealer.notify()
-      await bench.clock.advance(60_000)
+      await fixture.clock.advance(60_000)
     }
-    assert.equal((await bench.reader.treeHead()).size, 11)
+    assert.equal((await fixture.reader.treeHead()).size, 11)
     const { count, lastCode } = sealer.status().failures.stamp
     assert.equal(lastCode, 'AUTHORITY_FAILED')
     assert.equal(count, authority.calls)
     assert.ok(count >= 8 && count <= 40, `${count} calls in ten minutes`)
     authority.isDown = false
-    await bench.clock.advance(120_000)
+    await fixture.clock.advance(120_000)
     await until(() => sealer.status().stampedSize === 11)
     assert.equal(authority.stamped, 1)
-    await assertStamped(bench, 11)
+    await assertStamped(fixture, 11)
     assert.equal(sealer.status().failures.seal.count, 0)
   })
 
-  it('stamps again where a token was lost on its way', async () => {
-    const { bench, authority } = await openBench()
+  it('stamps again if a token was lost', async () => {
+    const { fixture, authority } = await openFixture()
     authority.faults.push('after', 'before')
-    const sealer = await bench.start({ timestampAuthority: authority })
-    await bench.append(1)
+    const sealer = await fixture.start({ timestampAuthority: authority })
+    await fixture.append(1)
     await sealer.sealNow()
     await until(async () => {
-      await bench.clock.advance(1_000)
+      await fixture.clock.advance(1_000)
       return sealer.status().stampedSize === 2
     })
     assert.deepEqual([authority.calls, authority.stamped], [3, 2])
-    await assertStamped(bench, 2)
-    assert.equal(await bench.records.logSize(), 3, 'one token in the log')
+    await assertStamped(fixture, 2)
+    assert.equal(await fixture.records.logSize(), 3, 'one token in the log')
   })
 
-  it('keeps one token a stamp, whether its commit failed or only its answer was lost', async () => {
+  it('keeps one token per stamp if its commit failed or only the result was lost', async () => {
     for (const fault of ['before', 'after'] as const) {
-      const { bench, authority } = await openBench()
-      const faulty = new FaultyRecords(bench.records)
-      const sealer = await bench.start({ timestampAuthority: authority }, faulty)
-      await bench.append(1)
-      // The batch, its checkpoint, the stamp.
+      const { fixture, authority } = await openFixture()
+      const faulty = new FaultyRecords(fixture.records)
+      const sealer = await fixture.start({ timestampAuthority: authority }, faulty)
+      await fixture.append(1)
+      // Commit 1 is the batch, 2 its checkpoint, 3 the stamp.
       faulty.failCommit(3, fault)
       await sealer.sealNow()
       await until(async () => {
-        await bench.clock.advance(1_000)
+        await fixture.clock.advance(1_000)
         return sealer.status().stampedSize === 2
       })
       assert.equal(sealer.status().failures.stamp.count, 1)
       assert.equal(authority.stamped, fault === 'before' ? 2 : 1)
-      assert.equal(await bench.records.logSize(), 3)
-      await assertStamped(bench, 2)
+      assert.equal(await fixture.records.logSize(), 3)
+      await assertStamped(fixture, 2)
     }
   })
 
-  it('keeps one token where two sealers stamp the same checkpoint', async () => {
-    const { bench, authority } = await openBench()
-    await (await bench.start()).close()
-    await bench.append(1)
-    const sealer = await bench.start()
+  it('keeps one token if two sealers stamp the same checkpoint', async () => {
+    const { fixture, authority } = await openFixture()
+    await (await fixture.start()).close()
+    await fixture.append(1)
+    const sealer = await fixture.start()
     await sealer.sealNow()
     await sealer.close()
     const both = await Promise.all([
-      bench.start({ timestampAuthority: authority }),
-      bench.start({ timestampAuthority: authority }),
+      fixture.start({ timestampAuthority: authority }),
+      fixture.start({ timestampAuthority: authority }),
     ])
     await until(() => both.every((each) => each.status().stampedSize === 2))
     await settle()
-    assert.equal(await bench.records.logSize(), 3)
-    await assertStamped(bench, 2)
+    assert.equal(await fixture.records.logSize(), 3)
+    await assertStamped(fixture, 2)
     assert.ok(both.every((each) => each.status().failures.stamp.count === 0))
   })
 
-  it('refuses an answer that stamps something else, or is none', async () => {
-    const { bench, authority } = await openBench()
-    const answers = [await local.stamp(encodeUtf8('other')), encodeUtf8('no DER')]
-    authority.stamp = async (bytes) => answers.shift() ?? local.stamp(bytes)
-    const sealer = await bench.start({ timestampAuthority: authority })
-    await bench.append(1)
+  it('rejects a response that stamps other data, and one that is not DER', async () => {
+    const { fixture, authority } = await openFixture()
+    const responses = [await local.stamp(encodeUtf8('other')), encodeUtf8('not DER')]
+    authority.stamp = async (bytes) => responses.shift() ?? local.stamp(bytes)
+    const sealer = await fixture.start({ timestampAuthority: authority })
+    await fixture.append(1)
     await sealer.sealNow()
     await until(() => sealer.status().failures.stamp.lastCode === 'AUTHORITY_FAILED')
     await until(async () => {
-      await bench.clock.advance(1_000)
+      await fixture.clock.advance(1_000)
       return sealer.status().stampedSize === 2
     })
     assert.deepEqual(sealer.status().failures.stamp, { count: 2, lastCode: 'VERIFICATION_FAILED' })
-    await assertStamped(bench, 2)
-    await bench.close()
+    await assertStamped(fixture, 2)
+    await fixture.close()
     assert.ok(authority.isClosed)
   })
 })

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { compileKernel, openKernel, type Kernel } from '../../sealer/kernel/kernel.ts'
 import { PAGE_BYTES, WORKSPACE_AT, SCRATCH_AT } from '../../sealer/kernel/layout.ts'
 
-/** A kernel whose room is full of random bytes; what it writes can be told from what it may not touch. */
+/** A kernel whose workspace is filled with random bytes, so that every unexpected write is detected. */
 export class TestMemory {
   readonly kernel: Kernel
   readonly bytes: Uint8Array
@@ -21,7 +21,10 @@ export class TestMemory {
     return new TestMemory(kernel, bytes)
   }
 
-  /** Runs `write`, and asserts that outside of the `length` bytes at `at` and of the scratch it changed nothing. Answers these bytes. */
+  /**
+   * Runs `write`, and asserts that it changed nothing outside the `length` bytes at `at` and the scratch memory.
+   * Returns these bytes.
+   */
   writtenBy(write: () => void, at: number, length: number): Uint8Array {
     const before = this.bytes.slice()
     write()

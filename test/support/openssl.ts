@@ -11,32 +11,35 @@ import { certificatesFromPem } from '../../core/verify/index.ts'
 
 const run = promisify(execFile)
 
-/** Why the tests with openssl are skipped, `false` where they are not. Fails where the machine is meant to be complete. */
+/**
+ * Returns why the tests with openssl are skipped, or `false` if they run. Throws on CI, where every program must be
+ * present.
+ */
 export function skipWithoutOpenssl(): string | false {
   if (spawnSync('openssl', ['version']).status === 0) return false
   assert.equal(process.env['CI'] ?? '', '', 'openssl is missing: apt-get install openssl')
-  return 'SKIPPED: openssl is missing, so no real timestamp authority is asked: apt-get install openssl'
+  return 'SKIPPED: openssl is missing, so there is no real timestamp authority: apt-get install openssl'
 }
 
 export interface OpensslAuthorityOptions {
   readonly kind?: 'ec' | 'rsa'
-  /** Names in the signer's certificate where its revocation is to be had. Default: none. */
+  /** Which revocation addresses the signer's certificate contains. Default: none. */
   readonly names?: readonly ('ocsp' | 'crl')[]
 }
 
-/** A real timestamp authority: `openssl ts` behind HTTP, with a CA that also answers OCSP and gives a CRL. */
+/** A real timestamp authority: `openssl ts` behind HTTP, with a CA that also serves OCSP and a CRL. */
 export class OpensslAuthority {
   readonly url: string
   readonly directory: string
   readonly trustAnchor: Uint8Array
   readonly policy = '1.2.3.4.1'
   readonly otherPolicy = '1.2.3.4.5'
-  /** Requests by what was asked for. */
+  /** The number of requests of each kind. */
   readonly requestCounts = { stamp: 0, ocsp: 0, crl: 0 }
-  /** Headers of the last request for a stamp. */
+  /** Headers of the last timestamp request. */
   lastHeaders: IncomingMessage['headers'] = {}
   readonly #server: Server
-  /** One after the other: `openssl ts` rewrites the file of its serial numbers. */
+  /** Stamps run one after the other, because `openssl ts` rewrites its file of serial numbers. */
   #stamps: Promise<unknown> = Promise.resolve()
 
   private constructor(directory: string, server: Server, trustAnchor: Uint8Array) {
@@ -53,7 +56,7 @@ export class OpensslAuthority {
     try {
       const pem = await makeAuthority(directory, kind, names, originOf(server))
       const authority = new OpensslAuthority(directory, server, certificatesFromPem(pem)[0] as Uint8Array)
-      server.on('request', (request, response) => void authority.#answer(request, response))
+      server.on('request', (request, response) => void authority.#respond(request, response))
       return authority
     } catch (error) {
       server.close()
@@ -66,13 +69,13 @@ export class OpensslAuthority {
     return join(this.directory, 'ca.pem')
   }
 
-  /** Revokes the signer's certificate; `reason` as openssl names it, none: no reason is told. */
+  /** Revokes the signer's certificate. `reason` has openssl's spelling. Without it the CRL entry has no reason. */
   async revoke(at: Date, reason?: string): Promise<void> {
     const entry = `R\t350101000000Z\t${utcTime(at)}${reason === undefined ? '' : `,${reason}`}\t${SERIAL}\tunknown\t/CN=signer\n`
     await writeFile(join(this.directory, 'index.txt'), entry)
   }
 
-  /** The list of revoked certificates as it is now, DER. */
+  /** The current CRL, DER. */
   async crl(): Promise<Uint8Array> {
     const path = join(this.directory, `crl-${this.requestCounts.crl++}`)
     await this.#openssl('ca', '-gencrl', '-config', 'ca.cnf', '-out', `${path}.pem`)
@@ -87,7 +90,7 @@ export class OpensslAuthority {
     await rm(this.directory, { recursive: true, force: true })
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const chunks: Uint8Array[] = []
       for await (const chunk of request as AsyncIterable<Uint8Array>) chunks.push(chunk)
@@ -116,8 +119,8 @@ export class OpensslAuthority {
   async #ocsp(query: Uint8Array): Promise<Uint8Array> {
     const [input, output] = [`ocsp-${this.requestCounts.ocsp}.req`, `ocsp-${this.requestCounts.ocsp++}.resp`]
     await writeFile(join(this.directory, input), query)
-    const by = ['-index', 'index.txt', '-CA', 'ca.pem', '-rsigner', 'ca.pem', '-rkey', 'ca.key', '-ndays', '1']
-    await this.#openssl('ocsp', ...by, '-reqin', input, '-respout', output)
+    const signing = ['-index', 'index.txt', '-CA', 'ca.pem', '-rsigner', 'ca.pem', '-rkey', 'ca.key', '-ndays', '1']
+    await this.#openssl('ocsp', ...signing, '-reqin', input, '-respout', output)
     return readFile(join(this.directory, output))
   }
 
@@ -130,10 +133,10 @@ const originOf = (server: Server): string => `http://127.0.0.1:${(server.address
 
 const SERIAL = '1000'
 
-/** `YYMMDDHHMMSSZ`, as the index has it. */
+/** `YYMMDDHHMMSSZ`, as in openssl's index. */
 const utcTime = (date: Date): string => `${date.toISOString().slice(2, 19).replace(/[-T:]/g, '')}Z`
 
-/** Makes CA, signer, index and settings; answers the CA's PEM. */
+/** Creates CA, signer, index and configuration. Returns the CA's PEM. */
 async function makeAuthority(
   directory: string,
   kind: 'ec' | 'rsa',

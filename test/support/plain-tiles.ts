@@ -2,7 +2,7 @@ import { concatBytes } from '../../core/bytes.ts'
 import { leafHash, nodeHash } from '../../core/log/tree/hasher.ts'
 import type { RowKind } from '../../sealer/kernel/tiles.ts'
 
-/** The tiles over a row as core/log/tree/tile.ts lays them out, hash by hash with node:crypto: what the kernel is held against. */
+/** The slow reference for the kernel: the tiles over a row in the layout of core/log/tree/tile.ts, by node:crypto. */
 export function plainTiles(row: Uint8Array, kind: RowKind): Uint8Array {
   const hashes = Array.from({ length: row.length / 32 }, (_, i) => row.subarray(i * 32, i * 32 + 32))
   const tiles: Uint8Array[] = []

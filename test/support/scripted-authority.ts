@@ -3,14 +3,14 @@ import type { TimestampAuthority, ValidationData } from '../../core/ports.ts'
 
 export type CallFault = 'before' | 'after'
 
-/** A real timestamp authority that can be down: it fails before it stamps, or after, so that its token is lost. */
+/** A real timestamp authority that can fail: before it stamps, or after it stamped, so that the token is lost. */
 export class ScriptedAuthority implements TimestampAuthority {
   readonly info: TimestampAuthority['info']
-  /** The next calls fail so; then it works again. */
+  /** How the next calls fail. Afterwards it works again. */
   readonly faults: CallFault[] = []
   /** While true, every call fails before it stamps. */
   isDown = false
-  /** What is kept with each token. */
+  /** Returned for each token. */
   validationData: readonly ValidationData[] = []
   calls = 0
   stamped = 0
@@ -28,7 +28,7 @@ export class ScriptedAuthority implements TimestampAuthority {
     if (this.isDown || fault === 'before') throw new RegistryError('AUTHORITY_FAILED', 'Injected: it is down')
     const response = await this.#authority.stamp(bytes)
     this.stamped++
-    if (fault === 'after') throw new RegistryError('AUTHORITY_FAILED', 'Injected: its answer was lost')
+    if (fault === 'after') throw new RegistryError('AUTHORITY_FAILED', 'Injected: its response was lost')
     return response
   }
 
@@ -36,7 +36,7 @@ export class ScriptedAuthority implements TimestampAuthority {
     return this.validationData
   }
 
-  /** The real one outlives a sealer here. */
+  /** Does not close the real authority, which several sealers use. */
   async close(): Promise<void> {
     this.isClosed = true
   }

@@ -14,7 +14,7 @@ interface Transaction {
 const CONFIRMATIONS = 3
 const SETTLED_CONFIRMATIONS = 20
 
-/** A chain that does what a test says: mines, drops, reorganises, refuses, and loses its answers. */
+/** A chain that a test controls: it mines, drops, reorganises and rejects transactions, and loses results. */
 export class ScriptedChain implements Anchor {
   readonly info: AnchorInfo
   readonly #known = new Map<string, Transaction>()
@@ -24,14 +24,14 @@ export class ScriptedChain implements Anchor {
   readonly prepared: { readonly checkpoint: string; readonly replaces: readonly string[] }[] = []
   readonly broadcasts: string[] = []
   height = 0
-  /** While true it takes no transaction twice, as some nodes do. */
+  /** While true it rejects a transaction that it already has, as some nodes do. */
   rejectsKnown = false
   /** While true every call fails. */
   isDown = false
   isClosed = false
-  /** While true what waits is passed over: `stuck`, and in no block. */
+  /** While true pending transactions are `stuck` and not mined. */
   isStuck = false
-  /** While true it takes no transaction at all. */
+  /** While true it rejects every transaction. */
   rejectsAll = false
   #nonce = 0
 
@@ -39,7 +39,7 @@ export class ScriptedChain implements Anchor {
     this.info = { type: 'scripted', network, chainId: 0, assurance: 'independent' }
   }
 
-  /** The next call of a step fails: with nothing done, or done and its answer lost. */
+  /** The next call of a step fails: before it took effect, or after it, with its result lost. */
   fail(step: Step, fault: 'before' | 'after'): void {
     const faults = this.#faults.get(step) ?? []
     this.#faults.set(step, [...faults, fault])
@@ -71,7 +71,7 @@ export class ScriptedChain implements Anchor {
     this.isClosed = true
   }
 
-  /** Blocks follow; what is pending goes into the first of them. */
+  /** Adds blocks. The first one includes the pending transactions. */
   mine(blocks = 1): void {
     for (const transaction of this.#known.values())
       if (transaction.state === 'pending' && !this.isStuck)
@@ -79,7 +79,7 @@ export class ScriptedChain implements Anchor {
     this.height += blocks
   }
 
-  /** The last blocks are gone, and what was in them is forgotten. */
+  /** Removes the last blocks, and forgets their transactions. */
   reorganise(blocks: number): void {
     this.height -= blocks
     this.#branches.push(this.height + 1)
@@ -87,23 +87,23 @@ export class ScriptedChain implements Anchor {
       if (transaction.state === 'mined' && transaction.block > this.height) this.#known.delete(ref)
   }
 
-  /** The mempool forgets. */
+  /** Forgets a transaction, as a full mempool does. */
   drop(ref: string): void {
     this.#known.delete(ref)
   }
 
-  /** This transaction can never be included. */
+  /** Makes a transaction fail: it can never be included. */
   kill(ref: string): void {
     const transaction = this.#known.get(ref)
     if (transaction !== undefined) Object.assign(transaction, { state: 'failed', reason: 'nonce too low' })
   }
 
-  /** How many reorganisations replaced this block or one before it: its hash tells. */
+  /** How many reorganisations replaced this block or one before it. Part of its hash. */
   #branchAt(block: number): number {
     return this.#branches.filter((first) => first <= block).length
   }
 
-  /** How many transactions are in blocks. */
+  /** The number of transactions in blocks. */
   get mined(): number {
     return [...this.#known.values()].filter(({ state }) => state === 'mined').length
   }
@@ -113,7 +113,7 @@ export class ScriptedChain implements Anchor {
     if (transaction.state === 'pending') return { state: 'pending', stuck: this.isStuck }
     if (transaction.state === 'failed') return { state: 'failed', reason: transaction.reason }
     const confirmations = this.height - transaction.block + 1
-    const place = {
+    const inclusion = {
       blockNumber: transaction.block,
       blockHash: `0x${toHex(sha256Of(u64(this.#branchAt(transaction.block)), u64(transaction.block)))}`,
       blockTime: transaction.block * 1000,
@@ -124,17 +124,17 @@ export class ScriptedChain implements Anchor {
           state: 'confirmed',
           proof: Uint8Array.of(transaction.block),
           settled: confirmations >= SETTLED_CONFIRMATIONS,
-          ...place,
+          ...inclusion,
         }
-      : { state: 'included', ...place }
+      : { state: 'included', ...inclusion }
   }
 
   #attempt<T>(step: Step, act: () => T): T {
     const fault = this.isDown ? 'before' : this.#faults.get(step)?.shift()
-    if (fault === 'before') throw new RegistryError('ANCHOR_FAILED', `Injected: ${step} did nothing`)
-    const answer = act()
-    if (fault === 'after') throw new RegistryError('ANCHOR_FAILED', `Injected: the answer of ${step} was lost`)
-    return answer
+    if (fault === 'before') throw new RegistryError('ANCHOR_FAILED', `Injected: ${step} failed before it took effect`)
+    const result = act()
+    if (fault === 'after') throw new RegistryError('ANCHOR_FAILED', `Injected: the result of ${step} was lost`)
+    return result
   }
 }
 

@@ -4,6 +4,7 @@ import { openLogIdentity, type LogIdentity } from '../../core/log/identity.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import type { Logger, RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
+import { compileKernel } from '../../sealer/kernel/kernel.ts'
 import { ManualClock } from './manual-clock.ts'
 
 export const FIXTURE_SECRET = new Uint8Array(32).fill(3)
@@ -14,7 +15,7 @@ export interface LogLine {
   readonly message: string
 }
 
-/** A log and its sealers, in memory, with time that stands. Close it; that closes every sealer made here. */
+/** A log and its sealers, in memory, with a manual clock. `close` also closes every sealer that was started here. */
 export class SealerFixture {
   readonly clock = new ManualClock()
   readonly lines: LogLine[] = []
@@ -34,6 +35,8 @@ export class SealerFixture {
     records: RecordStore = new MemoryRecords(),
     signedHead: SignedHeadKeeper = new MemorySignedHead(),
   ): Promise<SealerFixture> {
+    // Compiled in real time, which the manual clock does not wait for.
+    await compileKernel()
     const clock = new ManualClock()
     const identity = await openLogIdentity({ records, secret: FIXTURE_SECRET, clock })
     return new SealerFixture(records, signedHead, identity)
@@ -45,19 +48,19 @@ export class SealerFixture {
     return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   }
 
-  /** A new reader, with nothing in its cache. */
+  /** A new reader with empty caches. */
   get reader(): LogReader {
     return new LogReader(this.records)
   }
 
-  /** Appends events, as one commit, and answers their entries. */
+  /** Appends events in one commit, and returns their entries. */
   async append(count: number): Promise<readonly Uint8Array[]> {
     const entries = Array.from({ length: count }, () => sha256Of(u64(this.#events++)))
     await this.records.commit({ append: concatBytes(...entries) })
     return entries
   }
 
-  /** Makes and starts a sealer. Its batches close by hand (`sealNow`), unless the options say otherwise. */
+  /** Creates and starts a sealer. By default its batches close only by `sealNow`. */
   async start(options: SealerOptions = {}, records = this.records): Promise<Sealer> {
     const sealer = createSealer({ engine: new InlineEngine(), maxWaitMs: 3_600_000, ...options })
     this.#sealers.push(sealer)
@@ -71,9 +74,9 @@ export class SealerFixture {
   }
 }
 
-/** Every stored record of a family, by key. */
+/** All stored records of a family, by key. */
 export async function recordsOf(records: RecordStore, family: string): Promise<ReadonlyMap<string, Uint8Array>> {
-  const found = new Map<string, Uint8Array>()
-  for await (const { key, value } of records.list({ gte: `${family}/`, lt: `${family}0` })) found.set(key, value)
-  return found
+  const values = new Map<string, Uint8Array>()
+  for await (const { key, value } of records.list({ gte: `${family}/`, lt: `${family}0` })) values.set(key, value)
+  return values
 }

@@ -3,8 +3,8 @@ import * as asn1js from 'asn1js'
 import * as pkijs from 'pkijs'
 
 /**
- * A timestamp authority that does what it is told, right or wrong: with pkijs, so that it shares no code with the local authority, and
- * with real keys, so that what is refused is refused for the fault alone.
+ * A timestamp authority that makes correct or wrong responses. Uses pkijs, so that it shares no code with the local
+ * authority, and real keys, so that a response is rejected only for its intended fault.
  */
 
 export const OID = {
@@ -30,7 +30,7 @@ export type KeyKind = 'P-256' | 'P-384' | 'P-521' | 'RSA' | 'RSA-1024'
 
 const keyPairs = new Map<string, Promise<webcrypto.CryptoKeyPair>>()
 
-/** One pair for each name: RSA keys take long to make. */
+/** Returns the same key pair for the same name, because RSA keys take long to generate. */
 export function keyPair(kind: KeyKind, name: string): Promise<webcrypto.CryptoKeyPair> {
   const id = `${kind} ${name}`
   const made = keyPairs.get(id) ?? webcrypto.subtle.generateKey(algorithmOf(kind), true, ['sign', 'verify'])
@@ -57,14 +57,14 @@ export interface ExtendedKeyUsage {
 export interface CertificateOptions {
   readonly name: string
   readonly keys: webcrypto.CryptoKeyPair
-  /** Default: itself. */
+  /** Default: self-signed. */
   readonly issuer?: Issuer
   readonly hash?: Hash | 'sha1'
   readonly notBefore?: Date
   readonly notAfter?: Date
   /** `undefined`: no basic constraints. */
   readonly authority?: { readonly pathLength?: number } | undefined
-  /** First byte of the bits. */
+  /** First byte of the KeyUsage bits. */
   readonly keyUsage?: number
   readonly extendedKeyUsage?: ExtendedKeyUsage | undefined
   readonly extensions?: readonly pkijs.Extension[]
@@ -111,30 +111,30 @@ function keyIdentifier(made: pkijs.Certificate): pkijs.Extension {
 
 function extensionsOf(terms: CertificateOptions): readonly pkijs.Extension[] {
   const { authority, keyUsage, extendedKeyUsage } = terms
-  const found: pkijs.Extension[] = []
+  const extensions: pkijs.Extension[] = []
   if (authority) {
     const { pathLength } = authority
     const limit = pathLength === undefined ? {} : { pathLenConstraint: pathLength }
-    found.push(extension('2.5.29.19', true, new pkijs.BasicConstraints({ cA: true, ...limit }).toSchema()))
+    extensions.push(extension('2.5.29.19', true, new pkijs.BasicConstraints({ cA: true, ...limit }).toSchema()))
   }
   if (keyUsage !== undefined)
-    found.push(extension('2.5.29.15', true, new asn1js.BitString({ valueHex: buffer(Uint8Array.of(keyUsage)) })))
+    extensions.push(extension('2.5.29.15', true, new asn1js.BitString({ valueHex: buffer(Uint8Array.of(keyUsage)) })))
   if (extendedKeyUsage)
-    found.push(
+    extensions.push(
       extension(
         '2.5.29.37',
         extendedKeyUsage.critical,
         new pkijs.ExtKeyUsage({ keyPurposes: [...extendedKeyUsage.purposes] }).toSchema(),
       ),
     )
-  return [...found, ...(terms.extensions ?? [])]
+  return [...extensions, ...(terms.extensions ?? [])]
 }
 
 export const derOf = (made: pkijs.Certificate): Uint8Array => new Uint8Array(made.toSchema().toBER())
 
 export interface ResponseOptions {
   readonly signer: Issuer
-  /** Default: the signer's alone. */
+  /** Default: only the signer's. */
   readonly certificates?: readonly pkijs.Certificate[]
   readonly data: Uint8Array
   readonly hash?: Hash | 'sha1'
@@ -151,9 +151,9 @@ export interface ResponseOptions {
   readonly content?: (der: Uint8Array) => Uint8Array
   /** Changes the signed attributes before they are signed. */
   readonly attributes?: (attributes: pkijs.Attribute[], signer: pkijs.Certificate) => pkijs.Attribute[]
-  /** Changes the structure once it is signed. */
+  /** Changes the structure after it is signed. */
   readonly after?: (signed: pkijs.SignedData) => void
-  /** Named by subject key identifier instead of issuer and serial number. */
+  /** The signer is named by its subject key identifier instead of issuer and serial number. */
   readonly byKeyIdentifier?: boolean
   readonly status?: pkijs.PKIStatusInfo
 }
@@ -161,7 +161,7 @@ export interface ResponseOptions {
 export const DEFAULT_GEN_TIME = new Date('2026-06-01T12:00:00.250Z')
 export const DEFAULT_POLICY = '1.3.6.1.4.1.99999.1'
 
-/** A whole DER TimeStampResp. */
+/** A DER TimeStampResp. */
 export async function response(terms: ResponseOptions): Promise<Uint8Array> {
   const signed = await signedData(terms)
   const token = new pkijs.ContentInfo({ contentType: OID.signedData, content: signed.toSchema(true) })
@@ -186,7 +186,7 @@ async function signedData(terms: ResponseOptions): Promise<pkijs.SignedData> {
     Buffer.compare(Buffer.from(a.toSchema().toBER()), Buffer.from(b.toSchema().toBER())),
   )
   const info = new pkijs.EncapsulatedContentInfo({ eContentType: terms.eContentType ?? OID.tstInfo })
-  // Set afterwards: the constructor would cut it into a constructed OCTET STRING.
+  // Set afterwards, because the constructor would split it into a constructed OCTET STRING.
   info.eContent = octets(content)
   const signed = new pkijs.SignedData({
     version: 3,

@@ -7,7 +7,7 @@ import { verifyEvent, verifyFile, verifyHistory, verifyLog } from '../../../core
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 
-const REFUSED = { code: 'VERIFICATION_FAILED' }
+const REJECTED = { code: 'VERIFICATION_FAILED' }
 
 type Disclosure = NonNullable<EvidenceEvent['disclosure']>
 type Disclosed = EvidenceEvent & { disclosure: Disclosure }
@@ -22,7 +22,7 @@ before(async () => {
   sealed = await openSealedRegistry(directory)
   filled = await fillRegistry(sealed)
   const page = await sealed.registry.evidences.get(sealed.scope, filled.drill, { disclose: true })
-  // As it comes over HTTP: nothing but JSON.
+  // As over HTTP: only JSON values.
   events = JSON.parse(JSON.stringify(page.events)) as Disclosed[]
 })
 after(async () => {
@@ -30,7 +30,7 @@ after(async () => {
   await removeTemporary(directory)
 })
 
-/** Event `index`, changed. */
+/** A copy of the history with event `index` changed. */
 function edited(index: number, edit: (event: Disclosed) => void): Disclosed[] {
   const copy = structuredClone(events)
   edit(copy[index] as Disclosed)
@@ -41,7 +41,7 @@ const flip = (text: string, at = Math.floor(text.length / 2)): string =>
   text.slice(0, at) + (text[at] === '1' ? '2' : '1') + text.slice(at + 1)
 
 describe('verifyEvent', () => {
-  it('answers what was disclosed, and names what was erased', () => {
+  it('returns what was disclosed, and names what was erased', () => {
     const [first] = events as [Disclosed]
     const event = verifyEvent(first.disclosure, { txId: first.txId, origin: sealed.registry.origin })
     assert.equal(event.version, 1)
@@ -54,7 +54,7 @@ describe('verifyEvent', () => {
     assert.deepEqual([...event.files.keys()].toSorted(), [filled.imageFile, filled.keptFile].toSorted())
   })
 
-  it('verifies with any field or file left out, and names it', () => {
+  it('accepts a disclosure without any field or file, and names what is missing', () => {
     const [first] = events as [Disclosed]
     for (const name of Object.keys(first.disclosure.fields)) {
       const { [name]: _, ...fields } = first.disclosure.fields
@@ -67,49 +67,49 @@ describe('verifyEvent', () => {
     assert.equal(bare.erasedFiles.length, 3)
   })
 
-  it('refuses every text, salt, opening and txId that is changed', () => {
+  it('rejects every changed text, salt, opening and txId', () => {
     for (const { txId, disclosure } of events) {
-      const refused = (change: (copy: Disclosure) => void): void => {
+      const assertRejected = (change: (copy: Disclosure) => void): void => {
         const copy = structuredClone(disclosure)
         change(copy)
-        assert.throws(() => verifyEvent(copy, { txId }), REFUSED)
+        assert.throws(() => verifyEvent(copy, { txId }), REJECTED)
       }
       for (const name of ['opening', 'header', 'filesText', 'filesSalt'] as const) {
-        refused((copy) => (copy[name] = flip(copy[name])))
-        refused((copy) => (copy[name] = 7 as never))
-        refused((copy) => delete (copy as Partial<Disclosure>)[name])
-        // The same value in another spelling: what is hashed is the text as it came.
-        refused((copy) => (copy[name] += ' '))
+        assertRejected((copy) => (copy[name] = flip(copy[name])))
+        assertRejected((copy) => (copy[name] = 7 as never))
+        assertRejected((copy) => delete (copy as Partial<Disclosure>)[name])
+        // The same value in another spelling: the text is hashed as received.
+        assertRejected((copy) => (copy[name] += ' '))
       }
       for (const kind of ['fields', 'files'] as const) {
         for (const name of Object.keys(disclosure[kind])) {
           const at = (copy: Disclosure) => copy[kind][name] as { text: string; salt: string }
-          refused((copy) => (at(copy).text = flip(at(copy).text)))
-          refused((copy) => (at(copy).text += ' '))
-          refused((copy) => (at(copy).salt = flip(at(copy).salt)))
-          refused((copy) => (copy[kind]['another'] = at(copy)))
-          refused((copy) => (copy[kind] = { ...copy[kind], [name]: null as never }))
+          assertRejected((copy) => (at(copy).text = flip(at(copy).text)))
+          assertRejected((copy) => (at(copy).text += ' '))
+          assertRejected((copy) => (at(copy).salt = flip(at(copy).salt)))
+          assertRejected((copy) => (copy[kind]['another'] = at(copy)))
+          assertRejected((copy) => (copy[kind] = { ...copy[kind], [name]: null as never }))
         }
-        refused((copy) => (copy[kind] = [] as never))
+        assertRejected((copy) => (copy[kind] = [] as never))
       }
-      assert.throws(() => verifyEvent(disclosure, { txId: flip(txId) }), REFUSED)
-      assert.throws(() => verifyEvent(disclosure, { txId, origin: 'another/log' }), REFUSED)
+      assert.throws(() => verifyEvent(disclosure, { txId: flip(txId) }), REJECTED)
+      assert.throws(() => verifyEvent(disclosure, { txId, origin: 'another/log' }), REJECTED)
     }
     const [first, second] = events as [Disclosed, Disclosed]
-    assert.throws(() => verifyEvent(second.disclosure, { txId: first.txId }), REFUSED)
-    assert.throws(() => verifyEvent(null, { txId: first.txId }), REFUSED)
+    assert.throws(() => verifyEvent(second.disclosure, { txId: first.txId }), REJECTED)
+    assert.throws(() => verifyEvent(null, { txId: first.txId }), REJECTED)
   })
 
-  it('refuses a value that stands under another name', () => {
+  it('rejects a value under the name of another field', () => {
     const [first] = events as [Disclosed]
     const copy = structuredClone(first.disclosure)
     copy.fields['name'] = copy.fields['owner'] as { text: string; salt: string }
-    assert.throws(() => verifyEvent(copy, { txId: first.txId }), REFUSED)
+    assert.throws(() => verifyEvent(copy, { txId: first.txId }), REJECTED)
   })
 })
 
 describe('verifyHistory', () => {
-  it('follows a whole history', () => {
+  it('accepts a whole history', () => {
     const history = verifyHistory(events, { origin: sealed.registry.origin })
     assert.equal(history.txId, events[0]?.txId)
     assert.deepEqual(
@@ -126,7 +126,7 @@ describe('verifyHistory', () => {
     })
   })
 
-  it('refuses versions that are missing, swapped, doubled or of another history', async () => {
+  it('rejects versions that are missing, swapped, duplicated or of another history', async () => {
     const other = await sealed.registry.evidences.get(sealed.scope, filled.plain, { disclose: true })
     const [a, b, c, d, e] = events as [Disclosed, Disclosed, Disclosed, Disclosed, Disclosed]
     const broken = [
@@ -139,11 +139,11 @@ describe('verifyHistory', () => {
       [a, ...other.events.slice(1)],
       other.events.slice(1),
     ]
-    for (const history of broken) assert.throws(() => verifyHistory(history), REFUSED)
+    for (const history of broken) assert.throws(() => verifyHistory(history), REJECTED)
     assert.equal(verifyHistory(other.events).events.length, 2)
   })
 
-  it('refuses everything that an event shows beside its disclosure and does not commit to', () => {
+  it('rejects every shown member that the event does not commit to', () => {
     const changes: ((event: Disclosed) => void)[] = [
       (event) => (event.timestamp = new Date(Date.parse(event.timestamp) + 1).toISOString()),
       (event) => (event.version += 1),
@@ -158,14 +158,14 @@ describe('verifyHistory', () => {
       (event) => delete (event as Partial<Disclosed>).disclosure,
     ]
     for (let index = 0; index < events.length; index++)
-      for (const change of changes) assert.throws(() => verifyHistory(edited(index, change)), REFUSED, String(change))
+      for (const change of changes) assert.throws(() => verifyHistory(edited(index, change)), REJECTED, String(change))
     const shown = ['personaName', 'eventDescription', 'updateDescription', 'meta'] as const
-    for (const name of shown) assert.throws(() => verifyHistory(edited(1, (event) => delete event[name])), REFUSED)
+    for (const name of shown) assert.throws(() => verifyHistory(edited(1, (event) => delete event[name])), REJECTED)
   })
 
-  it('needs the slot key of version 1', () => {
+  it('requires the slot key of version 1', () => {
     const hidden = edited(0, ({ disclosure }) => delete disclosure.fields['slotKey'])
-    assert.throws(() => verifyHistory(hidden), REFUSED)
+    assert.throws(() => verifyHistory(hidden), REJECTED)
   })
 })
 
@@ -178,7 +178,7 @@ describe('verifyFile', () => {
   }
   const disclosed = () => (events[0] as Disclosed).disclosure.files[filled.keptFile]
 
-  it('leads from the bytes, or from their digest, to the txId', () => {
+  it('accepts the bytes or their digest', () => {
     const file = verifyFile(content, disclosed(), commitment())
     assert.deepEqual(file, {
       id: filled.keptFile,
@@ -190,21 +190,21 @@ describe('verifyFile', () => {
     assert.deepEqual(verifyFile({ size: content.length, sha256: sha256(content) }, disclosed(), commitment()), file)
   })
 
-  it('refuses other bytes, another file, another event and a disclosure of something else', () => {
+  it('rejects other bytes, another file, another event and another disclosure', () => {
     const [first, , , fourth, fifth] = events as [Disclosed, Disclosed, Disclosed, Disclosed, Disclosed]
     for (const bytes of [encodeUtf8('Read this first!'), encodeUtf8('Read this first. '), new Uint8Array()])
-      assert.throws(() => verifyFile(bytes, disclosed(), commitment()), REFUSED)
+      assert.throws(() => verifyFile(bytes, disclosed(), commitment()), REJECTED)
     assert.throws(
       () => verifyFile({ size: content.length + 1, sha256: sha256(content) }, disclosed(), commitment()),
-      REFUSED,
+      REJECTED,
     )
-    assert.throws(() => verifyFile(content, disclosed(), { ...commitment(), fileId: filled.imageFile }), REFUSED)
-    assert.throws(() => verifyFile(content, first.disclosure.files[filled.imageFile], commitment()), REFUSED)
-    assert.throws(() => verifyFile(content, disclosed(), { ...commitment(), txId: fourth.txId }), REFUSED)
-    assert.throws(() => verifyFile(content, undefined, commitment()), REFUSED)
+    assert.throws(() => verifyFile(content, disclosed(), { ...commitment(), fileId: filled.imageFile }), REJECTED)
+    assert.throws(() => verifyFile(content, first.disclosure.files[filled.imageFile], commitment()), REJECTED)
+    assert.throws(() => verifyFile(content, disclosed(), { ...commitment(), txId: fourth.txId }), REJECTED)
+    assert.throws(() => verifyFile(content, undefined, commitment()), REJECTED)
     const { opening, filesText, filesSalt } = fifth.disclosure
     const deletion = { fileId: filled.deletedFile, txId: fifth.txId, opening, filesText, filesSalt }
-    assert.throws(() => verifyFile(content, fifth.disclosure.files[filled.deletedFile], deletion), REFUSED)
+    assert.throws(() => verifyFile(content, fifth.disclosure.files[filled.deletedFile], deletion), REJECTED)
   })
 })
 
@@ -212,7 +212,7 @@ describe('verifyLog', () => {
   const openingsOf = async (size: number): Promise<Uint8Array[]> =>
     ((await sealed.registry.proofs.openings(0, size)) ?? []).map((opening) => fromHex(opening) as Uint8Array)
 
-  it('rebuilds the signed root from the openings of all entries, and knows every slot', async () => {
+  it('computes the signed root from the openings of all entries, and collects every slot', async () => {
     const { note, size, root } = (await sealed.registry.log.latestCheckpoint())!
     const log = verifyLog(await openingsOf(size), { checkpoint: note, origin: sealed.registry.origin })
     assert.deepEqual([log.size, log.root], [size, root])
@@ -221,12 +221,12 @@ describe('verifyLog', () => {
     const { slotKey } = verifyHistory(events)
     const isIn = (version: number): boolean => log.slots.has(toHex(slotHash(slotKey, version)))
     assert.deepEqual([1, 2, 3, 4, 5, 6].map(isIn), [true, true, true, true, true, false])
-    // A history that was cut short verifies by itself, and shows here.
+    // A truncated history is accepted by itself, but its next slot is in the log.
     assert.equal(verifyHistory(events.slice(0, 4)).events.length, 4)
     assert.equal(isIn(5), true)
   })
 
-  it('refuses entries that are missing, swapped, changed or forked, and another origin', async () => {
+  it('rejects entries that are missing, swapped, changed or forked, and another origin', async () => {
     const { note: checkpoint, size } = (await sealed.registry.log.latestCheckpoint())!
     const openings = await openingsOf(size)
     const [key, first, second, ...rest] = openings as [Uint8Array, Uint8Array, Uint8Array, ...Uint8Array[]]
@@ -242,8 +242,8 @@ describe('verifyLog', () => {
       [key, first, new Uint8Array(120), ...rest],
       [],
     ]
-    for (const log of broken) assert.throws(() => verifyLog(log, { checkpoint }), REFUSED)
-    assert.throws(() => verifyLog(openings, { checkpoint, origin: 'another/log' }), REFUSED)
-    assert.throws(() => verifyLog(openings, { checkpoint: flip(checkpoint) }), REFUSED)
+    for (const log of broken) assert.throws(() => verifyLog(log, { checkpoint }), REJECTED)
+    assert.throws(() => verifyLog(openings, { checkpoint, origin: 'another/log' }), REJECTED)
+    assert.throws(() => verifyLog(openings, { checkpoint: flip(checkpoint) }), REJECTED)
   })
 })

@@ -13,8 +13,8 @@ import {
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 
-/** As it comes over HTTP: nothing but JSON. */
-const overTheWire = (answer: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(answer)) as never
+/** As over HTTP: only JSON values. */
+const overTheWire = (proof: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(proof)) as never
 
 const failed = ({ steps }: ProofResult): string[] =>
   steps.filter(({ state }) => state === 'failed').map(({ name, of }) => `${of}: ${name}`)
@@ -24,7 +24,7 @@ describe('verifyProof', () => {
   let sealed: SealedRegistry
   let filled: Filled
   let options: VerifyProofOptions
-  let answers: Record<string, Record<string, unknown>>
+  let proofs: Record<string, Record<string, unknown>>
 
   before(async () => {
     directory = await makeTemporary()
@@ -32,55 +32,55 @@ describe('verifyProof', () => {
     filled = await fillRegistry(sealed)
     const { registry, trustAnchor, scope } = sealed
     const { events } = await registry.evidences.get(scope, filled.drill)
-    answers = {
+    proofs = {
       evidence: overTheWire(await registry.proofs.evidence(filled.drill)),
       file: overTheWire(await registry.proofs.file(filled.drill, filled.keptFile)),
       later: overTheWire(await registry.proofs.file(filled.drill, filled.billFile)),
       deleted: overTheWire(await registry.proofs.file(filled.drill, filled.deletedFile)),
       path: overTheWire(await registry.proofs.proof(events[1]?.txId as string)),
     }
-    const chain = chainOf(Object.values(answers))
-    const anchored: VerifyProofOptions['findTransaction'] = (anchor) => chain.get(anchor['txHash'])
-    options = { verifierKeys: [registry.verifierKey], trustAnchors: [trustAnchor], findTransaction: anchored }
+    const chain = chainOf(Object.values(proofs))
+    const findTransaction: VerifyProofOptions['findTransaction'] = (anchor) => chain.get(anchor['txHash'])
+    options = { verifierKeys: [registry.verifierKey], trustAnchors: [trustAnchor], findTransaction }
   })
   after(async () => {
     await sealed.registry.close()
     await removeTemporary(directory)
   })
 
-  const answerOf = (kind: string): Record<string, unknown> => structuredClone(answers[kind] as Record<string, unknown>)
+  const proofOf = (kind: string): Record<string, unknown> => structuredClone(proofs[kind] as Record<string, unknown>)
 
-  it('follows each answer from the opening to the token and the chain', () => {
-    const states = (kind: string): string[] => verifyProof(answers[kind], options).steps.map(({ state }) => state)
+  it('verifies each document from the opening to the token and the chain', () => {
+    const states = (kind: string): string[] => verifyProof(proofs[kind], options).steps.map(({ state }) => state)
     assert.deepEqual(states('evidence'), Array(7).fill('ok'))
     assert.deepEqual(states('file'), Array(8).fill('ok'))
-    // A deletion's answer holds no opening.
+    // The proof of a deletion has no opening.
     assert.deepEqual(states('deleted'), [...Array(8).fill('ok'), 'skipped', ...Array(6).fill('ok')])
     assert.deepEqual(states('path'), ['ok', 'ok', 'ok', ...Array(4).fill('skipped')])
-    for (const kind of Object.keys(answers)) assert.equal(verifyProof(answers[kind], options).ok, true)
+    for (const kind of Object.keys(proofs)) assert.equal(verifyProof(proofs[kind], options).ok, true)
   })
 
-  it('follows a stamp and an anchor that are later than the batch', () => {
-    const { merkle, tsa } = answers['later'] as FileProof
+  it('verifies a stamp and an anchor that are later than the batch', () => {
+    const { merkle, tsa } = proofs['later'] as FileProof
     for (const later of [tsa, merkle?.anchor]) {
       assert.ok(later !== undefined && merkle !== undefined && later.treeSize > merkle.treeSize)
       assert.ok(later.consistency.length > 0)
     }
     assert.deepEqual(
-      verifyProof(answers['later'], options).steps.map(({ state }) => state),
+      verifyProof(proofs['later'], options).steps.map(({ state }) => state),
       Array(8).fill('ok'),
     )
   })
 
-  it('skips what it cannot check, unless that is required', async () => {
+  it('skips steps that it cannot run, unless they are required', async () => {
     const { registry, scope } = sealed
     const bare = { verifierKeys: [registry.verifierKey] }
-    const states = verifyProof(answers['evidence'], bare).steps.filter(({ state }) => state === 'skipped')
+    const states = verifyProof(proofs['evidence'], bare).steps.filter(({ state }) => state === 'skipped')
     assert.deepEqual(
       states.map(({ name }) => name),
       ['timestamp', 'anchor'],
     )
-    assert.deepEqual(failed(verifyProof(answers['path'], { ...bare, require: ['timestamp'] })), ['event: timestamp'])
+    assert.deepEqual(failed(verifyProof(proofs['path'], { ...bare, require: ['timestamp'] })), ['event: timestamp'])
     const { events } = await registry.evidences.create(scope, {
       categoryName: 'Tools & Gärten',
       subcategoryName: 'Drills',
@@ -92,7 +92,7 @@ describe('verifyProof', () => {
     assert.deepEqual(failed(verifyProof(pending, options)), ['event: inclusion', 'event: checkpoint'])
   })
 
-  /** What an answer says that no cryptography covers (see the comment on `verifyProof`). */
+  /** What a document states that no cryptography covers (see the comment on `verifyProof`). */
   const UNPROVEN = new Set([
     'status',
     'evidenceId',
@@ -109,17 +109,17 @@ describe('verifyProof', () => {
   const isUnproven = (path: string): boolean =>
     UNPROVEN.has(path) ||
     UNPROVEN.has(path.replace(/^deletion\./, '')) ||
-    // Without its opening, a deletion's time is a claim.
+    // Without its opening, the time of a deletion cannot be verified.
     path === 'deletion.eventTimestamp'
 
   for (const kind of ['evidence', 'file', 'later', 'deleted', 'path']) {
-    it(`notices every change to a member of an answer: ${kind}`, () => {
+    it(`rejects every change of a member: ${kind}`, () => {
       let changes = 0
-      for (const path of leavesOf(answers[kind])) {
+      for (const path of leavesOf(proofs[kind])) {
         for (const change of [other, wrongKind]) {
-          const answer = answerOf(kind)
-          edit(answer, path, change)
-          const { ok } = verifyProof(answer, options)
+          const proof = proofOf(kind)
+          edit(proof, path, change)
+          const { ok } = verifyProof(proof, options)
           assert.equal(ok, isUnproven(nameOf(path)), `${nameOf(path)} changed by ${change.name}`)
           if (!ok) changes += 1
         }
@@ -127,29 +127,30 @@ describe('verifyProof', () => {
       assert.ok(changes > 15, `${changes} changes were noticed`)
     })
 
-    it(`notices every member that is taken away: ${kind}`, () => {
-      for (const path of leavesOf(answers[kind])) {
-        const answer = answerOf(kind)
-        edit(answer, path, () => undefined)
+    it(`rejects every missing member: ${kind}`, () => {
+      for (const path of leavesOf(proofs[kind])) {
+        const proof = proofOf(kind)
+        edit(proof, path, () => undefined)
         const name = nameOf(path).replace(/^deletion\./, '')
-        // Times stand beside the opening, and an anchor's root beside its checkpoint; a time that is not shown is no lie.
+        // The opening holds the time, and an anchor's checkpoint its root. A document without these members is still
+        // correct.
         const optional = ['opening', 'createdAt', 'eventTimestamp', 'blockNumber', 'merkle.anchor.merkleRoot', 'fileId']
-        const { ok } = verifyProof(JSON.parse(JSON.stringify(answer)), options)
-        if (!optional.includes(name)) assert.equal(ok, isUnproven(nameOf(path)), `${nameOf(path)} taken away`)
+        const { ok } = verifyProof(JSON.parse(JSON.stringify(proof)), options)
+        if (!optional.includes(name)) assert.equal(ok, isUnproven(nameOf(path)), `${nameOf(path)} removed`)
       }
     })
   }
 
-  it('notices each proof hash left out, doubled or swapped', () => {
+  it('rejects a path with a missing, duplicated or swapped hash', () => {
     for (const edits of [
-      (proof: unknown[]) => proof.slice(1),
-      (proof: unknown[]) => [...proof, proof[0]],
-      (proof: unknown[]) => proof.toReversed(),
+      (path: unknown[]) => path.slice(1),
+      (path: unknown[]) => [...path, path[0]],
+      (path: unknown[]) => path.toReversed(),
     ]) {
-      const answer = answerOf('evidence') as { merkle: { proof: unknown[] } }
-      assert.ok(answer.merkle.proof.length > 1)
-      answer.merkle.proof = edits(answer.merkle.proof)
-      assert.deepEqual(failed(verifyProof(answer, options)), ['event: inclusion'])
+      const proof = proofOf('evidence') as { merkle: { proof: unknown[] } }
+      assert.ok(proof.merkle.proof.length > 1)
+      proof.merkle.proof = edits(proof.merkle.proof)
+      assert.deepEqual(failed(verifyProof(proof, options)), ['event: inclusion'])
     }
   })
 
@@ -159,7 +160,7 @@ describe('verifyProof', () => {
     const keys = [stranger.registry.verifierKey]
     await stranger.registry.close()
     const steps = (some: Partial<VerifyProofOptions>): string[] =>
-      failed(verifyProof(answers['evidence'], { ...options, ...some }))
+      failed(verifyProof(proofs['evidence'], { ...options, ...some }))
     const checkpoints = ['event: checkpoint', 'event: stamped checkpoint', 'event: anchored checkpoint']
     assert.deepEqual(steps({ verifierKeys: keys }), checkpoints)
     assert.deepEqual(steps({ verifierKeys: [] }), checkpoints)
@@ -167,11 +168,11 @@ describe('verifyProof', () => {
     assert.deepEqual(steps({ trustAnchors: [stranger.trustAnchor] }), ['event: timestamp'])
     assert.deepEqual(steps({ trustAnchors: [stranger.trustAnchor, trustAnchor] }), [])
     assert.deepEqual(steps({ findTransaction: () => undefined }), ['event: anchor'])
-    const found = { input: encodeUtf8('x'), blockNumber: 1, blockHash: '', blockTime: 0 }
-    assert.deepEqual(steps({ findTransaction: () => found }), ['event: anchor'])
+    const transaction = { input: encodeUtf8('x'), blockNumber: 1, blockHash: '', blockTime: 0 }
+    assert.deepEqual(steps({ findTransaction: () => transaction }), ['event: anchor'])
   })
 
-  it('never throws, whatever it is given', () => {
+  it('returns a result for every input', () => {
     const nonsense = [
       null,
       'x',
@@ -181,10 +182,10 @@ describe('verifyProof', () => {
       { merkle: 'x', tsa: 7 },
       { merkle: { anchor: [] }, tsa: [], deletion: null },
     ]
-    for (const answer of nonsense) assert.equal(verifyProof(answer, options).ok, false)
+    for (const proof of nonsense) assert.equal(verifyProof(proof, options).ok, false)
   })
 
-  it('follows a rotated key by the keys in the log', async () => {
+  it('verifies under a rotated key, derived from the keys in the log', async () => {
     const { registry, records, secret, clock, scope, settle, trustAnchor } = sealed
     const identity = await openLogIdentity({ records, secret, clock })
     await identity.rotateCheckpointKey()
@@ -195,7 +196,7 @@ describe('verifyProof', () => {
       name: 'Rotated',
     })
     await settle()
-    const answer = overTheWire(await registry.proofs.evidence('after the rotation'))
+    const proof = overTheWire(await registry.proofs.evidence('after the rotation'))
     const openings = await Promise.all(
       identity.keys.map(
         async ({ entry }) => (await registry.log.controlOpening(fromHex(entry) as Uint8Array)) as Uint8Array,
@@ -203,23 +204,23 @@ describe('verifyProof', () => {
     )
     const verifierKeys = verifierKeysOf(registry.origin, openings)
     assert.equal(verifierKeys.length, 2)
-    assert.deepEqual(failed(verifyProof(answer, { verifierKeys, trustAnchors: [trustAnchor] })), [])
-    assert.deepEqual(failed(verifyProof(answer, { verifierKeys: verifierKeys.slice(0, 1) })), [
+    assert.deepEqual(failed(verifyProof(proof, { verifierKeys, trustAnchors: [trustAnchor] })), [])
+    assert.deepEqual(failed(verifyProof(proof, { verifierKeys: verifierKeys.slice(0, 1) })), [
       'event: checkpoint',
       'event: stamped checkpoint',
       'event: anchored checkpoint',
     ])
-    // What was sealed before still holds under the first key.
-    assert.equal(verifyProof(answers['evidence'], { ...options, verifierKeys }).ok, true)
+    // Entries that were sealed before still verify under the first key.
+    assert.equal(verifyProof(proofs['evidence'], { ...options, verifierKeys }).ok, true)
     assert.throws(() => verifierKeysOf(registry.origin, openings.toReversed()), { code: 'VERIFICATION_FAILED' })
     assert.throws(() => verifierKeysOf(`${registry.origin}0`, openings), { code: 'VERIFICATION_FAILED' })
   })
 })
 
-/** What the chain holds, as far as these answers know of it. */
-function chainOf(answersOfAll: readonly Record<string, unknown>[]): ReadonlyMap<unknown, AnchoredTransaction> {
-  const anchors = answersOfAll.flatMap((answer) => {
-    const { merkle, deletion } = answer as Partial<FileProof>
+/** The chain's transactions, taken from the proofs. */
+function chainOf(allProofs: readonly Record<string, unknown>[]): ReadonlyMap<unknown, AnchoredTransaction> {
+  const anchors = allProofs.flatMap((proof) => {
+    const { merkle, deletion } = proof as Partial<FileProof>
     return [merkle?.anchor, deletion?.merkle?.anchor]
   })
   return new Map(
@@ -236,7 +237,7 @@ type Path = readonly (string | number)[]
 
 const nameOf = (path: Path): string => path.filter((part) => typeof part === 'string').join('.')
 
-/** Every path to a member that is no object or list. */
+/** The path to every member that is not an object or array. */
 function leavesOf(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [path]
   return Object.entries(value).flatMap(([name, member]) =>
@@ -244,21 +245,21 @@ function leavesOf(value: unknown, path: Path = []): Path[] {
   )
 }
 
-function edit(answer: unknown, path: Path, change: (value: unknown) => unknown): void {
-  const parent = path.slice(0, -1).reduce((value, name) => (value as Record<string, unknown>)[name], answer)
+function edit(proof: unknown, path: Path, change: (value: unknown) => unknown): void {
+  const parent = path.slice(0, -1).reduce((value, name) => (value as Record<string, unknown>)[name], proof)
   const last = path.at(-1) as string
   const members = parent as Record<string, unknown>
   members[last] = change(members[last])
 }
 
-/** Something else of the same kind. */
+/** Another value of the same type. */
 function other(value: unknown): unknown {
   if (typeof value === 'number') return value + 1
   if (typeof value === 'boolean') return !value
   const text = value as string
   if (text === 'left' || text === 'right') return text === 'left' ? 'right' : 'left'
   if (/^\d{4}-\d\d-\d\dT/.test(text)) return new Date(Date.parse(text) + 1).toISOString()
-  // One character in the middle, by one that the same alphabets have.
+  // Replaces a character in the middle by one that hex and base64 contain.
   const at = Math.floor(text.length / 2)
   return text.slice(0, at) + (text[at] === '1' ? '2' : '1') + text.slice(at + 1)
 }

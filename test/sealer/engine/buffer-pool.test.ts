@@ -2,31 +2,31 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { BufferPool } from '../../../sealer/engine/buffer-pool.ts'
 
-describe('slots', () => {
-  it('are so many and no more, shared, each one person’s at a time, and go round in the order of asking', async () => {
-    const slots = new BufferPool(2, 64)
-    const [a, b] = [await slots.acquire(), await slots.acquire()]
+describe('BufferPool', () => {
+  it('hands out a fixed number of shared buffers, each to one caller, in the order of the calls', async () => {
+    const pool = new BufferPool(2, 64)
+    const [a, b] = [await pool.acquire(), await pool.acquire()]
     assert.notEqual(a.buffer, b.buffer)
-    for (const slot of [a, b]) assert.ok(slot.buffer instanceof SharedArrayBuffer && slot.length === 64)
-    const got: (readonly [string, Uint8Array])[] = []
+    for (const buffer of [a, b]) assert.ok(buffer.buffer instanceof SharedArrayBuffer && buffer.length === 64)
+    const acquired: (readonly [string, Uint8Array])[] = []
     const waiting = ['first', 'second', 'third'].map(async (name) => {
-      const slot = await slots.acquire()
-      got.push([name, slot])
-      return slot
+      const buffer = await pool.acquire()
+      acquired.push([name, buffer])
+      return buffer
     })
     await new Promise(setImmediate)
-    assert.deepEqual(got, [])
-    slots.release(b)
+    assert.deepEqual(acquired, [])
+    pool.release(b)
     await waiting[0]
-    assert.deepEqual(got, [['first', b]])
-    slots.release(a)
-    slots.release(b)
+    assert.deepEqual(acquired, [['first', b]])
+    pool.release(a)
+    pool.release(b)
     await Promise.all(waiting)
-    assert.deepEqual(got.slice(1), [
+    assert.deepEqual(acquired.slice(1), [
       ['second', a],
       ['third', b],
     ])
-    slots.release(a)
-    assert.equal(await slots.acquire(), a)
+    pool.release(a)
+    assert.equal(await pool.acquire(), a)
   })
 })

@@ -15,9 +15,9 @@ const all = sampleEntries(10_000)
 const packed = concatBytes(...all)
 const row = (count: number): Uint8Array => packed.subarray(0, count * 32)
 const closed = { code: 'CLOSED' }
-const dyingWorker = moduleUrl(import.meta.url, '../../support/crashing-worker.ts')
+const crashingWorker = moduleUrl(import.meta.url, '../../support/crashing-worker.ts')
 
-/** Each node of each tile, one by one against a table made node by node. */
+/** Compares each node of each tile with a table that is made node by node. */
 function assertTiles(tiles: readonly Uint8Array[], count: number): void {
   const source = nodeTable(all.slice(0, count))
   assert.equal(tiles.length, Math.ceil(count / TILE_WIDTH))
@@ -41,42 +41,42 @@ for (const [name, engine] of Object.entries(engines))
   describe(`${name} engine`, () => {
     after(() => engine.close())
 
-    it('builds tiles node by node right, at every edge', async () => {
+    it('builds correct tiles at every edge', async () => {
       for (const count of [0, 1, 2, 3, 255, 256, 257, 511, 512, 513, 2047, 2048, 2049, 5000])
         assertTiles(await engine.tiles(row(count), 'entries'), count)
     })
 
-    it('takes nodes as they are', async () => {
+    it('does not hash nodes before it builds tiles', async () => {
       const leaves = concatBytes(...all.slice(0, 700).map(leafHash))
       assert.deepEqual(await engine.tiles(leaves, 'nodes'), await engine.tiles(row(700), 'entries'))
     })
 
-    it('leaves its input as it is, and answers memory of its own', async () => {
+    it('does not change its input, and returns its own memory', async () => {
       const input = row(600).slice()
       const out = await engine.tiles(input, 'entries')
       assert.deepEqual(input, row(600))
       for (const tile of out) assert.ok(tile.buffer instanceof ArrayBuffer)
     })
 
-    it('refuses a row of broken pieces, and one whose caller gave up', async () => {
+    it('rejects a row of broken length, and an aborted call', async () => {
       await assert.rejects(engine.tiles(new Uint8Array(33), 'nodes'), RangeError)
       await assert.rejects(engine.tiles(row(300), 'entries', AbortSignal.abort()), { name: 'AbortError' })
       const controller = new AbortController()
       // More than the inline engine hashes in one turn.
-      const answer = engine.tiles(row(10_000), 'entries', controller.signal)
+      const aborted = engine.tiles(row(10_000), 'entries', controller.signal)
       controller.abort()
-      await assert.rejects(answer, { name: 'AbortError' })
+      await assert.rejects(aborted, { name: 'AbortError' })
       assertTiles(await engine.tiles(row(257), 'entries'), 257)
     })
   })
 
-describe('an engine that is closed', () => {
-  it('refuses work, also work under way, and can be closed twice', async () => {
+describe('a closed engine', () => {
+  it('rejects calls, also those under way, and can be closed twice', async () => {
     for (const engine of [new InlineEngine(), new PoolEngine({ inlineHashes: 0 }), new PoolEngine()]) {
       const underWay = engine.tiles(row(5000), 'entries')
-      const refused = assert.rejects(underWay, closed)
+      const rejected = assert.rejects(underWay, closed)
       await engine.close()
-      await refused
+      await rejected
       await assert.rejects(engine.tiles(row(3000), 'entries'), closed)
       await engine.close()
     }
@@ -84,8 +84,8 @@ describe('an engine that is closed', () => {
 })
 
 describe('the pool', () => {
-  it('fails a row whose worker dies with ENGINE_FAILED, and goes on', async () => {
-    const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 256, worker: dyingWorker })
+  it('throws ENGINE_FAILED for a row whose worker crashes, and continues with the next row', async () => {
+    const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 256, worker: crashingWorker })
     try {
       await assert.rejects(engine.tiles(row(2000), 'entries'), { code: 'ENGINE_FAILED' })
       await assert.rejects(engine.tiles(row(2000), 'nodes'), { code: 'ENGINE_FAILED' })
@@ -95,8 +95,8 @@ describe('the pool', () => {
     }
   })
 
-  it('lets nothing wait behind a dead worker', async () => {
-    const engine = new PoolEngine({ maxThreads: 1, inlineHashes: 0, worker: dyingWorker })
+  it('fails all rows that wait for a crashed worker', async () => {
+    const engine = new PoolEngine({ maxThreads: 1, inlineHashes: 0, worker: crashingWorker })
     try {
       const calls = [2000, 600, 5000, 300].map((count) => engine.tiles(row(count), 'entries'))
       await Promise.all(calls.map((call) => assert.rejects(call, { code: 'ENGINE_FAILED' })))
@@ -105,32 +105,32 @@ describe('the pool', () => {
     }
   })
 
-  it('works on several rows at once, and what it answered stays', async () => {
+  it('hashes several rows at the same time, and never changes returned tiles', async () => {
     const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 0 })
     try {
       const counts = [300, 5000, 1, 777, 4096, 2, 3]
       const rounds = [counts, counts.toReversed(), [4999]]
-      const answers: (readonly [number, readonly Uint8Array[]])[] = []
+      const results: (readonly [number, readonly Uint8Array[]])[] = []
       for (const round of rounds)
-        answers.push(
+        results.push(
           ...(await Promise.all(round.map(async (n) => [n, await engine.tiles(row(n), 'entries')] as const))),
         )
-      for (const [count, tiles] of answers) assertTiles(tiles, count)
+      for (const [count, tiles] of results) assertTiles(tiles, count)
     } finally {
       await engine.close()
     }
   })
 
-  it('is right after rows that were given up in the middle', async () => {
+  it('is correct after aborted rows', async () => {
     const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 0 })
     try {
       assertTiles(await engine.tiles(row(5000), 'entries'), 5000)
       for (let i = 0; i < 8; i++) {
         const controller = new AbortController()
-        const given = engine.tiles(row(5000), 'entries', controller.signal)
+        const abortable = engine.tiles(row(5000), 'entries', controller.signal)
         const other = engine.tiles(row(4000 + i), 'entries')
         setTimeout(() => controller.abort(), i / 4)
-        const outcome = await given.then(
+        const outcome = await abortable.then(
           (tiles) => assertTiles(tiles, 5000),
           (error: unknown) => assert.equal((error as Error).name, 'AbortError'),
         )
@@ -142,27 +142,27 @@ describe('the pool', () => {
     }
   })
 
-  it('uses no memory again that somebody still works on, whichever rows are given up when', async () => {
+  it('never reuses memory that a worker still uses, for rows aborted at any time', async () => {
     const engine = new PoolEngine({ maxThreads: 3, inlineHashes: 0 })
-    const plain = new Map<number, Uint8Array>()
-    const want = (count: number): Uint8Array => {
-      const known = plain.get(count) ?? plainTiles(row(count), 'entries')
-      plain.set(count, known)
-      return known
+    const expected = new Map<number, Uint8Array>()
+    const expectedTiles = (count: number): Uint8Array => {
+      const tiles = expected.get(count) ?? plainTiles(row(count), 'entries')
+      expected.set(count, tiles)
+      return tiles
     }
-    const one = async (count: number, afterMs: number | null): Promise<void> => {
+    const hashRow = async (count: number, afterMs: number | null): Promise<void> => {
       const controller = new AbortController()
       const input = row(count).slice()
-      const given = engine.tiles(input, 'entries', controller.signal)
+      const abortable = engine.tiles(input, 'entries', controller.signal)
       if (afterMs !== null) setTimeout(() => controller.abort(), afterMs)
-      const outcome = await given.then(
+      const outcome = await abortable.then(
         (tiles) => concatBytes(...tiles),
         (error: unknown) => assert.equal((error as Error).name, 'AbortError'),
       )
-      // The caller's again.
+      // The input belongs to the caller again.
       input.fill(0xff)
       if (outcome === undefined) return assert.notEqual(afterMs, null)
-      assert.equal(Buffer.compare(outcome, want(count)), 0, `${count} entries`)
+      assert.equal(Buffer.compare(outcome, expectedTiles(count)), 0, `${count} entries`)
     }
     const calls = fc.array(
       fc.tuple(fc.integer({ min: 1, max: all.length }), fc.option(fc.double({ min: 0, max: 4, noNaN: true }))),
@@ -171,7 +171,7 @@ describe('the pool', () => {
     try {
       await fc.assert(
         fc.asyncProperty(calls, async (rows) => {
-          await Promise.all(rows.map(([count, afterMs]) => one(count, afterMs)))
+          await Promise.all(rows.map(([count, afterMs]) => hashRow(count, afterMs)))
         }),
         { numRuns: 25 },
       )
@@ -180,12 +180,12 @@ describe('the pool', () => {
     }
   })
 
-  it('takes no more rows than it may: UNAVAILABLE', async () => {
+  it('throws UNAVAILABLE for more rows than maxRows', async () => {
     const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 0, maxRows: 2 })
     try {
-      const taken = [engine.tiles(row(600), 'entries'), engine.tiles(row(6000), 'entries')]
+      const accepted = [engine.tiles(row(600), 'entries'), engine.tiles(row(6000), 'entries')]
       await assert.rejects(engine.tiles(row(600), 'entries'), { code: 'UNAVAILABLE' })
-      await Promise.all(taken)
+      await Promise.all(accepted)
       assertTiles(await engine.tiles(row(600), 'entries'), 600)
     } finally {
       await engine.close()

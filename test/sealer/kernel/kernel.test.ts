@@ -10,7 +10,7 @@ const HASH_BYTES = 32
 /** Every remainder of a group of four, and the edges of tiles and of larger rows. */
 const counts = [0, ...Array.from({ length: 17 }, (_, i) => i + 1), 255, 256, 257, 1023, 1024, 1025]
 
-/** Hashes of `count` inputs, one at a time by node:crypto. */
+/** The hashes of the inputs, one at a time by node:crypto. */
 function expected(prefix: number, inputs: Uint8Array, inputBytes: number): Uint8Array {
   const out = new Uint8Array((inputs.length / inputBytes) * HASH_BYTES)
   for (let i = 0; i * inputBytes < inputs.length; i++)
@@ -27,7 +27,7 @@ for (const { name, prefix, inputBytes } of functions)
   describe(name, async () => {
     const memory = await TestMemory.create(5)
 
-    /** Random inputs at `inputAt`, hashed to `outAt`: exactly the hashes are written, and the inputs stay. */
+    /** Hashes random inputs from `inputAt` to `outAt`: exactly the hashes are written, and the inputs do not change. */
     function check(inputAt: number, outAt: number, count: number): void {
       const inputs = new Uint8Array(randomBytes(count * inputBytes))
       memory.bytes.set(inputs, inputAt)
@@ -35,11 +35,11 @@ for (const { name, prefix, inputBytes } of functions)
       assert.deepEqual(written, expected(prefix, inputs, inputBytes), `${count} at ${inputAt} to ${outAt}`)
     }
 
-    it('gives the hashes of node:crypto, and writes nothing else, at every edge', () => {
+    it('writes the hashes of node:crypto, and nothing else, at every edge', () => {
       for (const count of counts) check(WORKSPACE_AT + 1024, WORKSPACE_AT + 1024 + count * inputBytes, count)
     })
 
-    it('does so for any count at any alignment, with the output before or after the input', () => {
+    it('does so for any count and alignment, with the output before or after the input', () => {
       fc.assert(
         fc.property(
           fc.integer({ min: 0, max: 600 }),
@@ -56,7 +56,7 @@ for (const { name, prefix, inputBytes } of functions)
       )
     })
 
-    it('works up to the last byte of the memory, and traps beyond', () => {
+    it('works up to the last byte of the memory, and throws beyond', () => {
       for (const count of [1, 2, 3, 4, 5, 8]) {
         check(memory.bytes.length - count * inputBytes, WORKSPACE_AT, count)
         check(WORKSPACE_AT + 1, memory.bytes.length - count * HASH_BYTES, count)
@@ -73,7 +73,7 @@ describe('the kernel', async () => {
   const inputAt = WORKSPACE_AT + 1
   const outAt = inputAt + 256 * 64
 
-  it('takes each value of the byte that a node keeps for its second block', () => {
+  it('is correct for each value of the last byte, which is in the second block of a node', () => {
     const pairs = new Uint8Array(randomBytes(256 * 64))
     for (let byte = 0; byte < 256; byte++) pairs[byte * 64 + 63] = byte
     memory.bytes.set(pairs, inputAt)
@@ -81,7 +81,7 @@ describe('the kernel', async () => {
     assert.deepEqual(memory.bytes.slice(outAt, outAt + 256 * 32), expected(0x01, pairs, 64))
   })
 
-  it('takes inputs of the extreme bytes', () => {
+  it('is correct for the extreme byte values', () => {
     for (const byte of [0x00, 0x7f, 0x80, 0xff]) {
       const pairs = new Uint8Array(5 * 64).fill(byte)
       memory.bytes.set(pairs, inputAt)
@@ -99,7 +99,7 @@ describe('the kernel', async () => {
       memory.kernel.hashNodes(inputAt, outAt + 4 * 32, 2)
       return memory.bytes.slice(outAt, outAt + 6 * 32)
     }
-    const want = hashed(0)
-    for (const before of [1, 0x80, 0xff]) assert.deepEqual(hashed(before), want)
+    const expectedHashes = hashed(0)
+    for (const before of [1, 0x80, 0xff]) assert.deepEqual(hashed(before), expectedHashes)
   })
 })

@@ -34,10 +34,10 @@ function* blocksOf(from: number, to: number, size: number, stored: number): Gene
     }
 }
 
-describe('proofs written from a tile', async () => {
+describe('ProofWriter', async () => {
   const writer = new ProofWriter(await compileKernel())
 
-  /** Leaf by leaf against the proofs made one at a time, in both formats, at their places moved on by `offset`. */
+  /** Compares the proofs of each leaf with one made alone, in both formats. */
   function check(block: ProofBlock, size: number): void {
     const proofs = []
     for (let leaf = block.first; leaf < block.end; leaf++) proofs.push(inclusionProof(leaf, size, source))
@@ -57,12 +57,12 @@ describe('proofs written from a tile', async () => {
     for (const block of blocksOf(from, to, size, stored)) check(block, size)
   }
 
-  it('are those made one at a time, for whole trees around the edges of subtrees and tiles', () => {
+  it('writes the proofs of the slow reference, for whole trees around the edges of subtrees and tiles', () => {
     for (const size of [1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 31, 33, 99, 100, 101, 255, 256, 257, 300, 511, 512, 513, 1025])
       checkRange(0, size, size, size)
   })
 
-  it('are so for any range of any tree, also where its last tile has grown since', () => {
+  it('does so for any range of any tree, also if its last tile has grown since', () => {
     const size = fc.integer({ min: 1, max: LEAVES })
     fc.assert(
       fc.property(size, size, fc.nat(), fc.nat(), (a, b, x, y) => {
@@ -74,11 +74,11 @@ describe('proofs written from a tile', async () => {
     )
   })
 
-  it('have leaf indexes of any length, also of more than 32 bits and where they become longer', () => {
+  it('writes leaf indexes of any length, also of more than 32 bits and if they become longer', () => {
     const [block] = blocksOf(0, 256, 256, 256)
     assert.ok(block)
-    const ends = [10 ** 6, 10 ** 9, 2 ** 32, 10 ** 10, 10 ** 15, Number.MAX_SAFE_INTEGER]
-    for (const near of ends) {
+    const limits = [10 ** 6, 10 ** 9, 2 ** 32, 10 ** 10, 10 ** 15, Number.MAX_SAFE_INTEGER]
+    for (const near of limits) {
       const moved = near - (near % 256)
       const written = writer.write({ ...block, first: moved, end: moved + 256 }, 'ndjson')
       const lines = Buffer.from(written).toString('latin1').trimEnd().split('\n')
@@ -90,7 +90,7 @@ describe('proofs written from a tile', async () => {
     }
   })
 
-  it('are as long as a proof can be', () => {
+  it('writes the longest proofs', () => {
     const [block] = blocksOf(0, 256, 256, 256)
     assert.ok(block)
     const above = concatBytes(...entries.slice(0, 64))
@@ -102,7 +102,7 @@ describe('proofs written from a tile', async () => {
       assert.deepEqual((JSON.parse(line) as { proof: string[] }).proof.slice(8), entries.slice(0, 64).map(toHex))
   })
 
-  it('are refused from a tile that does not hold them, of parts that do not fit, and as lines without entries', () => {
+  it('rejects a tile that does not hold the proofs, parts of wrong lengths, and ndjson without entries', () => {
     const [block] = blocksOf(0, 200, 300, 300)
     const [narrow] = blocksOf(0, 100, 100, 100)
     assert.ok(block && narrow)
@@ -121,7 +121,7 @@ describe('proofs written from a tile', async () => {
     for (const part of wrong)
       for (const format of ['packed', 'ndjson'] as const)
         assert.throws(() => writer.write({ ...block, ...part }, format), RangeError, JSON.stringify(part))
-    // A partial tile of 44 leaves holds no whole subtree of 64.
+    // A partial tile of 44 leaves holds no complete subtree of 64.
     const [last] = blocksOf(256, 257, 300, 300)
     assert.ok(last)
     assert.throws(() => writer.write({ ...last, levels: 6 }, 'packed'), RangeError)
@@ -131,18 +131,18 @@ describe('proofs written from a tile', async () => {
   })
 })
 
-describe('hashes as items of JSON', () => {
-  it('are their hexadecimal digits, and nothing beyond is written', async () => {
+describe('writeItems', () => {
+  it('writes hashes as JSON items in hex, and nothing else', async () => {
     const memory = await TestMemory.create(4)
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 600 }), fc.nat({ max: 70 }), (count, shift) => {
         const [from, to] = [WORKSPACE_AT + shift, WORKSPACE_AT + 2 * PAGE_BYTES - 33 * shift]
         memory.bytes.set(randomBytes(count * 32), from)
         const hashes = Buffer.from(memory.bytes.slice(from, from + count * 32))
-        const got = memory.writtenBy(() => memory.kernel.writeItems(from, count, to), to, count * 67)
-        let want = ''
-        for (let i = 0; i < count; i++) want += `"${hashes.toString('hex', i * 32, i * 32 + 32)}",`
-        assert.equal(Buffer.from(got).toString('latin1'), want)
+        const written = memory.writtenBy(() => memory.kernel.writeItems(from, count, to), to, count * 67)
+        let expected = ''
+        for (let i = 0; i < count; i++) expected += `"${hashes.toString('hex', i * 32, i * 32 + 32)}",`
+        assert.equal(Buffer.from(written).toString('latin1'), expected)
       }),
       { numRuns: 30 },
     )

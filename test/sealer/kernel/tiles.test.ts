@@ -11,31 +11,31 @@ const edges = [127, 128, 129, 255, 256, 257, 511, 512, 1023, 1024, 1025]
 const counts = [...Array.from({ length: 18 }, (_, i) => i), ...edges]
 const kinds: readonly RowKind[] = ['entries', 'nodes']
 
-describe('tiles by the kernel', async () => {
+describe('TileHasher', async () => {
   const hasher = new TileHasher(await compileKernel())
 
-  /** With bytes of another around the output. */
+  /** Checks also that the bytes around the output do not change. */
   function check(count: number, kind: RowKind): void {
     const row = new Uint8Array(randomBytes(count * 32))
     const guarded = new Uint8Array(tilesBytesFor(count) + 128).fill(0xa5)
     hasher.tiles(row.slice(), kind, guarded.subarray(64, guarded.length - 64))
-    const want = new Uint8Array(guarded.length).fill(0xa5)
-    want.set(plainTiles(row, kind), 64)
-    assert.deepEqual(guarded, want, `${count} ${kind}`)
+    const expected = new Uint8Array(guarded.length).fill(0xa5)
+    expected.set(plainTiles(row, kind), 64)
+    assert.deepEqual(guarded, expected, `${count} ${kind}`)
   }
 
-  it('are the tiles that plain hashing makes, and nothing beyond, at every edge', () => {
+  it('writes the tiles of the slow reference, and nothing else, at every edge', () => {
     for (const count of counts) for (const kind of kinds) check(count, kind)
   })
 
-  it('are so for any width', () => {
+  it('does so for any width', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 900 }), fc.constantFrom(...kinds), (count, kind) => check(count, kind)),
       { numRuns: 40 },
     )
   })
 
-  it('are so from and to shared memory', () => {
+  it('does so from and to shared memory', () => {
     const row = new Uint8Array(new SharedArrayBuffer(700 * 32))
     row.set(randomBytes(row.length))
     const out = new Uint8Array(new SharedArrayBuffer(tilesBytesFor(700)))
