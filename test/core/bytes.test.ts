@@ -25,7 +25,7 @@ const wellFormed = fc.string({ unit: 'grapheme', maxLength: 3_000 })
 const someBytes = fc.uint8Array({ maxLength: 200 })
 
 describe('SHA-256', () => {
-  it('is that of node:crypto, of bytes, of parts and of a text behind parts', () => {
+  it('equals node:crypto for bytes, parts, and a text after parts', () => {
     fc.assert(
       fc.property(someBytes, someBytes, wellFormed, (a, b, text) => {
         assert.equal(toHex(sha256(a)), reference(a))
@@ -36,7 +36,7 @@ describe('SHA-256', () => {
     )
   })
 
-  it('takes texts of any length, up to and beyond the reused memory', () => {
+  it('hashes texts of any length, up to and beyond the reused buffer', () => {
     const before = new Uint8Array(48).fill(1)
     for (const unit of ['a', 'é', '水', '💡'])
       for (const count of [0, 1, 674, 675, 676, 1_348, 1_349, 1_350, 1_351, 5_000]) {
@@ -47,7 +47,7 @@ describe('SHA-256', () => {
     assert.equal(toHex(sha256OfText('x', large)), reference(large, 'x'))
   })
 
-  it('gives each digest memory of its own', () => {
+  it('returns each digest in new memory', () => {
     const first = sha256(new Uint8Array(1))
     const copy = first.slice()
     sha256OfText('another')
@@ -56,7 +56,7 @@ describe('SHA-256', () => {
 })
 
 describe('HMAC-SHA-256', () => {
-  it('is that of node:crypto, for keys below, at and beyond a block', () => {
+  it('equals node:crypto, for keys shorter than, as long as, and longer than a block', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), wellFormed, (key, text) => {
         assert.equal(hmacSha256(key)(text), createHmac('sha256', key).update(text).digest('hex'))
@@ -70,8 +70,8 @@ describe('HMAC-SHA-256', () => {
   })
 })
 
-describe('numbers in eight bytes', () => {
-  it('are those of a DataView, there and back', () => {
+describe('u64', () => {
+  it('writes and reads numbers like a DataView', () => {
     fc.assert(
       fc.property(fc.nat({ max: Number.MAX_SAFE_INTEGER }), someBytes, (value, before) => {
         const view = new DataView(new ArrayBuffer(8))
@@ -82,15 +82,15 @@ describe('numbers in eight bytes', () => {
     )
   })
 
-  it('are refused outside the safe integers, and where bytes are missing', () => {
+  it('throws for numbers outside the safe integers, and for missing bytes', () => {
     for (const value of [-1, 1.5, 2 ** 53, Number.NaN]) assert.throws(() => u64(value), RangeError)
     assert.throws(() => readU64(Uint8Array.of(0, 0x20, 0, 0, 0, 0, 0, 0)), RangeError)
     assert.throws(() => readU64(new Uint8Array(8), 1), RangeError)
   })
 })
 
-describe('texts as bytes', () => {
-  it('are plain Uint8Arrays, the same as TextEncoder makes', () => {
+describe('encodeUtf8', () => {
+  it('returns plain Uint8Arrays, the same as TextEncoder', () => {
     fc.assert(
       fc.property(wellFormed, (text) => {
         assert.deepEqual(encodeUtf8(text), new TextEncoder().encode(text))

@@ -236,11 +236,11 @@ describe('fsck', () => {
 const failOnDifference = ({ kind, key, message }: Difference): never => assert.fail(`${kind} ${key}: ${message}`)
 
 /** The same object with some methods replaced. */
-function withMethods<T extends object>(base: T, some: Partial<T>): T {
+function withMethods<T extends object>(base: T, methods: Partial<T>): T {
   return new Proxy(base, {
     get(target, name) {
-      const value: unknown = Reflect.get(some, name) ?? Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(Reflect.has(some, name) ? some : target) : value
+      const value: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(Reflect.has(methods, name) ? methods : target) : value
     },
   })
 }

@@ -5,13 +5,13 @@ import { createIdSource, isId } from '../../core/ids.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 
 const timeOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
-const assertRising = (ids: readonly string[]): void => {
+const assertAscending = (ids: readonly string[]): void => {
   for (let i = 1; i < ids.length; i++)
     assert.ok((ids[i - 1] as string) < (ids[i] as string), `${ids[i - 1]}, ${ids[i]}`)
 }
 
-describe('ids', () => {
-  it('are UUIDs of version 7 and variant 10 that begin with the time', () => {
+describe('createIdSource', () => {
+  it('makes UUIDs of version 7 and variant 10 that begin with the time', () => {
     const clock = new ManualClock()
     const ids = createIdSource(clock)
     for (let i = 0; i < 100; i++) {
@@ -22,16 +22,16 @@ describe('ids', () => {
     }
   })
 
-  it('rise beyond 4,096 in one millisecond, and never by more than the ids need', () => {
+  it('makes ascending ids, also more than 4,096 in one millisecond, with the time hardly ahead of the clock', () => {
     const clock = new ManualClock()
     const ids = createIdSource(clock)
     const drawn = Array.from({ length: 10_000 }, () => ids.next())
-    assertRising(drawn)
+    assertAscending(drawn)
     assert.equal(new Set(drawn).size, drawn.length)
     assert.ok(timeOf(drawn.at(-1) as string) <= clock.now() + 3)
   })
 
-  it('rise whatever the clock does', () => {
+  it('makes ascending ids, whatever the clock does', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -100_000, max: 100_000 }), { maxLength: 200 }), (jumps) => {
         const clock = new ManualClock()
@@ -41,12 +41,12 @@ describe('ids', () => {
           clock.set(clock.now() + jump)
           drawn.push(ids.next())
         }
-        assertRising(drawn)
+        assertAscending(drawn)
       }),
     )
   })
 
-  it('follow the clock again once it has caught up', () => {
+  it('follows the clock again after the clock has caught up', () => {
     const clock = new ManualClock()
     const ids = createIdSource(clock)
     ids.next()
@@ -56,7 +56,7 @@ describe('ids', () => {
     assert.equal(timeOf(ids.next()), clock.now())
   })
 
-  it('are told from anything else', () => {
+  it('makes ids that isId distinguishes from any other text', () => {
     const id = createIdSource(new ManualClock()).next()
     for (const other of ['', id.toUpperCase(), `${id} `, `${id}\n`, id.slice(1), id.replaceAll('-', ''), `x${id}`])
       assert.equal(isId(other), other === id, JSON.stringify(other))

@@ -4,13 +4,13 @@ import fc from 'fast-check'
 import { toHex } from '../../core/bytes.ts'
 import { randomBytes } from '../../core/random.ts'
 
-describe('random bytes', () => {
-  it('are never given twice, over many refills of the pool', () => {
+describe('randomBytes', () => {
+  it('never returns the same bytes twice, over many refills of the pool', () => {
     const seen = new Set(Array.from({ length: 10_000 }, () => toHex(randomBytes(32))))
     assert.equal(seen.size, 10_000)
   })
 
-  it('have the length that was asked for, and memory of their own', () => {
+  it('returns as many bytes as requested, in new memory', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4096 }), (count) => {
         const bytes = randomBytes(count)
@@ -20,11 +20,11 @@ describe('random bytes', () => {
     )
   })
 
-  it('are not the zeros of a part of the pool that was used', () => {
+  it('never returns the zeros of an erased part of the pool', () => {
     for (const count of [4096, 32, 4064, 32, 1000, 4096]) assert.notDeepEqual(randomBytes(count), new Uint8Array(count))
   })
 
-  it('are refused in numbers that the pool does not hold', () => {
+  it('throws for a number that is not valid or larger than the pool', () => {
     for (const count of [-1, 1.5, 4097, Number.NaN]) assert.throws(() => randomBytes(count), RangeError)
   })
 })

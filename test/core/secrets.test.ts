@@ -11,17 +11,17 @@ const hmac = (key: Uint8Array, ...parts: readonly (Uint8Array | string)[]): Buff
   return mac.digest()
 }
 
-describe('derived secrets', () => {
-  it('are HKDF-SHA-256 without salt, the purpose as info', () => {
-    // RFC 5869 § 2.2 and § 2.3, written out: one block of output.
-    const byHand = (purpose: string): string =>
+describe('deriveSecret', () => {
+  it('is HKDF-SHA-256 without salt, with the purpose as info', () => {
+    // RFC 5869 § 2.2 and § 2.3 for one block of output.
+    const reference = (purpose: string): string =>
       hmac(hmac(new Uint8Array(32), root), `evidence-registry/1/${purpose}`, Uint8Array.of(1)).toString('hex')
     const purposes: readonly SecretPurpose[] = ['api-key', 'file-token', 'checkpoint-key/0', 'checkpoint-key/1']
-    for (const purpose of purposes) assert.equal(toHex(deriveSecret(root, purpose)), byHand(purpose))
+    for (const purpose of purposes) assert.equal(toHex(deriveSecret(root, purpose)), reference(purpose))
     assert.equal(new Set(purposes.map((purpose) => toHex(deriveSecret(root, purpose)))).size, purposes.length)
   })
 
-  it('need a root of at least 32 bytes, and the error does not show it', () => {
+  it('needs a root secret of at least 32 bytes, and does not show it in the error', () => {
     assert.equal(deriveSecret(root.subarray(0, MIN_SECRET_BYTES), 'api-key').length, 32)
     const short = new TextEncoder().encode('a-secret-that-is-too-short')
     assert.throws(

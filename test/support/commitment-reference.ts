@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The commitment of an event, format `v: 1`, written a second time from its definition and with nothing of core: slow, and
- * only for testing the fast one.
+ * The commitment of an event in format `v: 1`, implemented a second time from its definition, without code of core. Slow, only
+ * for tests.
  */
 
 export const H = (...parts: readonly Buffer[]): Buffer =>
@@ -14,7 +14,7 @@ export const T = (name: string): Buffer => Buffer.from(name.padEnd(16, '\0'), 'a
 
 export const u64 = (value: number): Buffer => Buffer.from(value.toString(16).padStart(16, '0'), 'hex')
 
-/** For values whose texts and numbers are known to be plain. `sort` is by UTF-16 code unit. */
+/** Canonical JSON, only for plain texts and numbers. `sort` compares UTF-16 code units. */
 export function J(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(J).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -47,7 +47,7 @@ export interface Disclosed {
   readonly files: Readonly<Record<string, Salted>>
 }
 
-/** What a disclosure comes to: whatever it holds must be in the header and in the files, under its own name. */
+/** Computes the txId of a disclosure. Throws unless every disclosed field and file is in the header or the files. */
 export function recompute({ opening, header, filesText, filesSalt, fields, files }: Disclosed) {
   const headerJson = JSON.parse(header) as {
     fields: Record<string, string>
@@ -60,11 +60,11 @@ export function recompute({ opening, header, filesText, filesSalt, fields, files
   const filesJson = JSON.parse(filesText) as Record<string, string>
   for (const [name, field] of Object.entries(fields)) {
     if (saltedHash('er1.field', field) !== headerJson.fields[name]) throw new Error(`field ${name} is not committed`)
-    if ((JSON.parse(field.text) as unknown[])[0] !== name) throw new Error(`field ${name} names another`)
+    if ((JSON.parse(field.text) as unknown[])[0] !== name) throw new Error(`field ${name} has another name`)
   }
   for (const [id, file] of Object.entries(files)) {
     if (saltedHash('er1.file', file) !== filesJson[id]) throw new Error(`file ${id} is not committed`)
-    if ((JSON.parse(file.text) as { id: string }).id !== id) throw new Error(`file ${id} names another`)
+    if ((JSON.parse(file.text) as { id: string }).id !== id) throw new Error(`file ${id} has another name`)
   }
   const slot = opening.slice(32, 96)
   const time = Number(BigInt(`0x${opening.slice(96, 112)}`))
@@ -75,7 +75,7 @@ export function recompute({ opening, header, filesText, filesSalt, fields, files
     hex(headerHash(header)),
     hex(saltedHash('er1.files', { salt: filesSalt, text: filesText })),
   ])
-  if (made.toString('hex') !== opening) throw new Error('the opening is not that of the header and files')
+  if (made.toString('hex') !== opening) throw new Error('the opening does not result from the header and files')
   return {
     txId: H(made).toString('hex'),
     slot,

@@ -50,7 +50,7 @@ interface ExampleEvent {
   readonly txId: string
 }
 
-// From the sources also where this runs compiled: it is data, and not compiled.
+// Read from the sources, also if this test runs compiled: it is data, which is not compiled.
 const path = new URL(
   import.meta.url.endsWith('.ts') ? './worked-example.json' : '../../../../test/core/commitment/worked-example.json',
   import.meta.url,
@@ -61,7 +61,7 @@ const bytes = (hex: string): Uint8Array => fromHex(hex) as Uint8Array
 const hashes = (of: ExampleEvent['fields']): Record<string, string> =>
   Object.fromEntries(Object.entries(of).map(([name, { hash }]) => [name, hash]))
 
-describe('the commitment of an event, by the worked example', () => {
+describe('the commitment of an event equals the worked example', () => {
   for (const event of example.events)
     describe(`version ${event.version}`, () => {
       it('binds each field', () => {
@@ -82,7 +82,7 @@ describe('the commitment of an event, by the worked example', () => {
         assert.equal(toHex(filesHash(bytes(event.filesSalt), event.filesText)), event.filesHash)
       })
 
-      it('binds the header, the slot, and all of it to the txId', () => {
+      it('binds the header and the slot, and all of them to the txId', () => {
         const { version, first, prev, log, time } = event
         assert.equal(headerText({ fields: hashes(event.fields), first, prev, log, version }), event.headerText)
         assert.equal(toHex(headerHash(event.headerText)), event.headerHash)
@@ -98,7 +98,7 @@ describe('the commitment of an event, by the worked example', () => {
         assert.deepEqual(parseOpening(opening), { slot, time, header, files })
       })
 
-      it('is what the slow reference says, which the tests of the registry use', () => {
+      it('equals the slow reference, which the tests of the registry use', () => {
         const { txId, slot, header } = recompute({ ...event, header: event.headerText })
         assert.equal(txId, event.txId)
         assert.equal(slot, slotOf(example.slotKey, event.version))
@@ -109,7 +109,7 @@ describe('the commitment of an event, by the worked example', () => {
       })
     })
 
-  it('chains each version to the first and to the one before', () => {
+  it('chains each version to the first and to the previous one', () => {
     const [one, two, three] = example.events as [ExampleEvent, ExampleEvent, ExampleEvent]
     assert.deepEqual([one.first, one.prev], [null, null])
     assert.deepEqual([two.first, two.prev], [one.txId, one.txId])
@@ -117,20 +117,20 @@ describe('the commitment of an event, by the worked example', () => {
   })
 })
 
-describe('the commitment of an event, against the slow reference', () => {
+describe('the commitment of an event equals the slow reference', () => {
   const salt = fc.uint8Array({ minLength: 32, maxLength: 32 })
   const text = fc.string({ unit: 'grapheme' }).filter((value) => value.isWellFormed())
   const value = fc.oneof(text, fc.maxSafeInteger(), fc.dictionary(fc.stringMatching(/^[a-z0-9]{1,8}$/), text))
   const hash = salt.map((drawn) => toHex(drawn))
 
-  it('agrees on fields and files', () => {
+  it('for fields and files', () => {
     fc.assert(
       fc.property(salt, text, value, (drawn, name, set) => {
         const written = fieldText(name, set)
         assert.equal(written, J([name, set]))
         assert.equal(toHex(fieldHash(drawn, written)), saltedHash('er1.field', { salt: toHex(drawn), text: written }))
         const file = { id: name, mimeType: name, name, sha256: 'ab', size: 7 }
-        const titled = { ...file, title: 'not bound' }
+        const titled = { ...file, title: 'not committed to' }
         assert.equal(attachedFileText(titled), J(file))
         assert.equal(toHex(fileHash(drawn, J(file))), saltedHash('er1.file', { salt: toHex(drawn), text: J(file) }))
         assert.equal(toHex(filesHash(drawn, '{}')), saltedHash('er1.files', { salt: toHex(drawn), text: '{}' }))
@@ -138,7 +138,7 @@ describe('the commitment of an event, against the slow reference', () => {
     )
   })
 
-  it('agrees on headers and openings', () => {
+  it('for headers and openings', () => {
     const names = fc.dictionary(fc.stringMatching(/^[a-zA-Z]{1,12}$/), hash)
     fc.assert(
       fc.property(names, fc.option(hash), fc.option(hash), fc.maxSafeNat(), salt, (fields, first, prev, n, slotKey) => {
@@ -158,19 +158,19 @@ describe('the commitment of an event, against the slow reference', () => {
 })
 
 describe('parts of the commitment', () => {
-  it('has tags of 16 bytes, and refuses longer ones', () => {
+  it('have tags of 16 bytes, and throw for longer ones', () => {
     assert.deepEqual(Buffer.from(tag('er1.field')), T('er1.field'))
     assert.throws(() => tag('x'.repeat(17)), RangeError)
   })
 
-  it('refuses times and versions that are no u64 of a safe integer', () => {
+  it('throw for times and versions that are not safe integers >= 0', () => {
     const part = new Uint8Array(32)
     for (const time of [-1, 0.5, 2 ** 53, Number.NaN])
       assert.throws(() => openingBytes({ slot: part, header: part, files: part, time }), RangeError)
     assert.throws(() => slotHash(part, -1), RangeError)
   })
 
-  it('parses openings of events only', () => {
+  it('parse only openings of events', () => {
     const part = new Uint8Array(32)
     const opening = openingBytes({ slot: part, header: part, files: part, time: 1 })
     assert.ok(parseOpening(opening))
@@ -181,7 +181,7 @@ describe('parts of the commitment', () => {
     assert.equal(parseOpening(other), undefined)
     late[48] = 0xff
     assert.equal(parseOpening(late), undefined, 'a time beyond the safe integers')
-    // A view into a larger buffer, as stores give them.
+    // A view into a larger buffer, as stores return it.
     const shifted = new Uint8Array(200)
     shifted.set(opening, 33)
     assert.deepEqual(parseOpening(shifted.subarray(33, 153)), parseOpening(opening))

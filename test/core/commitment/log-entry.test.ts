@@ -16,19 +16,19 @@ import {
 } from '../../../core/commitment/log-entry.ts'
 import { createNoteSigner, publicKeyOfSeed } from '../../../core/log/note.ts'
 
-const refused = { name: 'RegistryError', code: 'VERIFICATION_FAILED' }
+const verificationFailed = { name: 'RegistryError', code: 'VERIFICATION_FAILED' }
 const seed = (fill: number): Uint8Array => new Uint8Array(32).fill(fill)
 const origin = originOf('log', publicKeyOfSeed(seed(1)))
 const signer = (fill: number, name = origin) => createNoteSigner(name, seed(fill))
 const first = keyOpening({ log: origin, prev: null, sig: null, vkey: signer(1).verifierKey })
 
-function next(before: Uint8Array, by: number, to: number): Uint8Array {
+function nextOpening(before: Uint8Array, by: number, to: number): Uint8Array {
   const handover = { log: origin, prev: toHex(entryOf(before)), vkey: signer(to).verifierKey }
   return keyOpening({ ...handover, sig: toHex(signer(by).sign(keyHandover(handover))) })
 }
 
-describe('openings of the log’s own entries', () => {
-  it('have the bytes that the format says', () => {
+describe('openings of key and token entries', () => {
+  it('have the bytes that the format specifies', () => {
     const vkey = signer(1).verifierKey
     assert.deepEqual(
       first,
@@ -47,7 +47,7 @@ describe('openings of the log’s own entries', () => {
     assert.deepEqual(entryOf(first), sha256(first))
   })
 
-  it('tell their kind', () => {
+  it('have a kind', () => {
     assert.equal(kindOf(first), 'key')
     assert.equal(kindOf(tokenOpening(new Uint8Array())), 'token')
     assert.equal(kindOf(openingBytes({ slot: seed(1), time: 1, header: seed(2), files: seed(3) })), 'event')
@@ -55,33 +55,37 @@ describe('openings of the log’s own entries', () => {
       assert.equal(kindOf(bytes), undefined)
   })
 
-  it('are a chain of keys, each signed by the one before', () => {
-    const second = next(first, 1, 2)
-    const third = next(second, 2, 3)
+  it('form a chain of keys, each signed by the previous one', () => {
+    const second = nextOpening(first, 1, 2)
+    const third = nextOpening(second, 2, 3)
     assert.deepEqual(
       verifyKeyChain([first, second, third]).map(({ vkey }) => vkey),
       [1, 2, 3].map((fill) => signer(fill).verifierKey),
     )
-    assert.throws(() => verifyKeyChain([first, third]), refused)
-    assert.throws(() => verifyKeyChain([second]), refused)
-    assert.throws(() => verifyKeyChain([first, first]), refused)
-    assert.throws(() => verifyKeyChain([first, next(first, 2, 2)]), refused, 'signed by itself')
-    assert.throws(() => verifyKeyChain([first, second, next(second, 1, 3)]), refused, 'signed by the first again')
+    assert.throws(() => verifyKeyChain([first, third]), verificationFailed)
+    assert.throws(() => verifyKeyChain([second]), verificationFailed)
+    assert.throws(() => verifyKeyChain([first, first]), verificationFailed)
+    assert.throws(() => verifyKeyChain([first, nextOpening(first, 2, 2)]), verificationFailed, 'signed by itself')
+    assert.throws(
+      () => verifyKeyChain([first, second, nextOpening(second, 1, 3)]),
+      verificationFailed,
+      'signed by the first one again',
+    )
   })
 
-  it('are of one log, whose first key makes the origin', () => {
+  it('belong to one log, whose first key determines the origin', () => {
     const foreign = originOf('log', publicKeyOfSeed(seed(4)))
     assert.throws(
       () => verifyKeyChain([keyOpening({ log: foreign, prev: null, sig: null, vkey: signer(1, foreign).verifierKey })]),
-      refused,
+      verificationFailed,
     )
     assert.throws(
       () => verifyKeyChain([keyOpening({ log: origin, prev: null, sig: null, vkey: signer(1, 'log').verifierKey })]),
-      refused,
+      verificationFailed,
     )
   })
 
-  it('are refused in any other form', () => {
+  it('are rejected in any other form', () => {
     const members = { log: origin, prev: null, sig: null, v: 1, vkey: signer(1).verifierKey }
     const opening = (value: unknown): Uint8Array =>
       concatBytes(tag('er1.key'), encodeUtf8(typeof value === 'string' ? value : canonicalJson(value)))
@@ -99,13 +103,13 @@ describe('openings of the log’s own entries', () => {
       { ...members, sig: toHex(new Uint8Array(64)) },
       JSON.stringify(members).replace('{', '{"v":1,'),
     ])
-      assert.throws(() => parseKeyOpening(opening(bad)), refused, JSON.stringify(bad))
-    assert.throws(() => parseKeyOpening(concatBytes(opening(members), new Uint8Array(5000))), refused)
-    assert.throws(() => parseKeyOpening(concatBytes(tag('er1.key'), Uint8Array.of(0xff))), refused)
-    assert.throws(() => parseKeyOpening(tokenOpening(new Uint8Array())), refused)
+      assert.throws(() => parseKeyOpening(opening(bad)), verificationFailed, JSON.stringify(bad))
+    assert.throws(() => parseKeyOpening(concatBytes(opening(members), new Uint8Array(5000))), verificationFailed)
+    assert.throws(() => parseKeyOpening(concatBytes(tag('er1.key'), Uint8Array.of(0xff))), verificationFailed)
+    assert.throws(() => parseKeyOpening(tokenOpening(new Uint8Array())), verificationFailed)
   })
 
-  it('take only names that fit an origin of 200 characters', () => {
+  it('accept only names that fit in an origin of 200 characters', () => {
     for (const name of ['evidence-registry', 'a/b.c_D-9', 'x'.repeat(167)]) assertLogName(name)
     for (const name of ['', 'x'.repeat(168), 'a b', 'a+b', 'é', 'a\n'])
       assert.throws(() => assertLogName(name), { code: 'CONFIG_ERROR' }, name)

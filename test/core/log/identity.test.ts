@@ -22,7 +22,7 @@ async function openingsOf(records: RecordStore, identity: LogIdentity): Promise<
 }
 
 describe('the log identity', () => {
-  it('makes the first key entry 0 of the log, at the first start only', async () => {
+  it('adds the first key as entry 0 of the log, at the first start only', async () => {
     const records = new MemoryRecords()
     const identity = await open(records, { logName: 'example.org/log' })
     assert.match(identity.origin, /^example\.org\/log\/[0-9a-f]{32}$/)
@@ -38,7 +38,7 @@ describe('the log identity', () => {
     assert.equal(await records.logSize(), 1)
   })
 
-  it('is one for all that start at the same time', async () => {
+  it('is the same for all that start at the same time', async () => {
     const records = new MemoryRecords()
     const secrets = Array.from({ length: 8 }, () => secret)
     const identities = await Promise.all(secrets.map((own) => open(records, { secret: own })))
@@ -46,7 +46,7 @@ describe('the log identity', () => {
     assert.equal(await records.logSize(), 1)
   })
 
-  it('refuses another secret and another name, and says which name it has', async () => {
+  it('rejects another secret and another name, and says which name the log has', async () => {
     const records = new MemoryRecords()
     await open(records)
     await assert.rejects(open(records, { secret: new Uint8Array(32).fill(9) }), { code: 'LOG_KEY_MISMATCH' })
@@ -56,7 +56,7 @@ describe('the log identity', () => {
     await open(records, { logName: 'evidence-registry' })
   })
 
-  it('refuses a log whose identity, or whose key, is gone', async () => {
+  it('rejects a log whose identity or key is missing', async () => {
     const records = new MemoryRecords()
     await open(records)
     const [entry] = await records.get([logKeys.identity()])
@@ -79,7 +79,7 @@ describe('the log identity', () => {
     }
   })
 
-  it('signs with the newest key that a tree holds', async () => {
+  it('signs with the newest key that the tree contains', async () => {
     const records = new MemoryRecords()
     const identity = await open(records)
     const oldKey = identity.verifierKey
@@ -96,7 +96,7 @@ describe('the log identity', () => {
     assert.equal(again.signCheckpoint(3, root), identity.signCheckpoint(3, root))
   })
 
-  it('learns of a key that another process added, and adds one key where two rotate at once', async () => {
+  it('finds a key that another process added, and adds one key if two processes rotate at once', async () => {
     const records = new MemoryRecords()
     const [a, b] = [await open(records), await open(records)]
     const [fromA, fromB] = await Promise.all([a.rotateCheckpointKey(), b.rotateCheckpointKey()])
@@ -108,7 +108,7 @@ describe('the log identity', () => {
     assert.equal(b.keys.length, 3)
   })
 
-  it('rotates once where the outcome was unknown, and not where nothing was applied', async () => {
+  it('rotates once if the outcome was unknown, and not if nothing was applied', async () => {
     const records = new MemoryRecords()
     const faulty = new FaultyRecords(records)
     const identity = await open(faulty)

@@ -14,7 +14,7 @@ import {
 } from '../../../core/log/note.ts'
 import { checkpointText } from '../../../core/log/checkpoint.ts'
 
-const refused = { name: 'RegistryError', code: 'VERIFICATION_FAILED' }
+const verificationFailed = { name: 'RegistryError', code: 'VERIFICATION_FAILED' }
 const seed = (fill: number): Uint8Array => new Uint8Array(32).fill(fill)
 
 describe('signed notes', () => {
@@ -23,14 +23,14 @@ describe('signed notes', () => {
   const goText = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
   const goNote = `${goText}\n— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n`
 
-  it("opens the note and key of Go's documentation, and knows the key of sum.golang.org", () => {
+  it("are opened as in Go's documentation, and the key of sum.golang.org is parsed", () => {
     assert.equal(openNote(goNote, goKey), goText)
     const key = parseVerifierKey('sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8')
     assert.equal(key.name, 'sum.golang.org')
     assert.equal(toHex(key.keyId), '033de0ae')
   })
 
-  it('signs as RFC 8032 § 7.1, test 1', () => {
+  it('are signed as in RFC 8032 § 7.1, test 1', () => {
     const secret = fromHex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60') as Uint8Array
     const signer = createNoteSigner('n', secret)
     assert.equal(toHex(publicKeyOfSeed(secret)), 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a')
@@ -42,7 +42,7 @@ describe('signed notes', () => {
     assert.ok(!verifySignature(signer.publicKey, new Uint8Array(), new Uint8Array(63)))
   })
 
-  it('opens what it signs, and the same text gives the same note', () => {
+  it('are opened after signing, and the same text results in the same note', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('a', 'é', '\n', '—', ' ', '+') }), (line) => {
         const signer = createNoteSigner('example.org/log', seed(7))
@@ -54,32 +54,31 @@ describe('signed notes', () => {
     assert.throws(() => createNoteSigner('n', seed(1)).signNote('no newline'), RangeError)
   })
 
-  it('passes over signatures of others, also under its own name, and refuses a bad one of its own', () => {
+  it('may have signatures by other keys, also with the same name, but not a wrong one by the own key', () => {
     const text = 'text\n'
-    const mine = createNoteSigner('n', seed(1))
+    const own = createNoteSigner('n', seed(1))
     const line = (note: string): string => note.slice(text.length + 1)
     const other = createNoteSigner('m', seed(2)).signNote(text)
     const namesake = createNoteSigner('n', seed(3)).signNote(text)
-    assert.equal(openNote(other + line(namesake) + line(mine.signNote(text)), mine.verifierKey), text)
-    assert.throws(() => openNote(other + line(namesake), mine.verifierKey), refused)
+    assert.equal(openNote(other + line(namesake) + line(own.signNote(text)), own.verifierKey), text)
+    assert.throws(() => openNote(other + line(namesake), own.verifierKey), verificationFailed)
     assert.throws(
-      () =>
-        openNote(mine.signNote(text) + line(mine.signNote('other\n').replace('other\n', 'text\n')), mine.verifierKey),
-      refused,
+      () => openNote(own.signNote(text) + line(own.signNote('other\n').replace('other\n', 'text\n')), own.verifierKey),
+      verificationFailed,
     )
   })
 
-  it('refuses any change of any character', () => {
+  it('are rejected after any change of a character', () => {
     fc.assert(
       fc.property(fc.nat(goNote.length - 1), fc.constantFrom('x', '\n', ' ', 'é', '\0', '+', '='), (at, char) => {
         const changed = goNote.slice(0, at) + char + goNote.slice(at + 1)
-        if (changed !== goNote) assert.throws(() => openNote(changed, goKey), refused)
+        if (changed !== goNote) assert.throws(() => openNote(changed, goKey), verificationFailed)
       }),
       { numRuns: 1000 },
     )
   })
 
-  it('refuses what is no note', () => {
+  it('are rejected in any other form', () => {
     const line = goNote.slice(goText.length + 1)
     for (const bad of [
       '',
@@ -99,11 +98,11 @@ describe('signed notes', () => {
       'x'.repeat(70_000) + goNote,
       `${goText}\n— PeterNeumann AAAA\n`,
     ])
-      assert.throws(() => openNote(bad, goKey), refused, JSON.stringify(bad.slice(0, 200)))
+      assert.throws(() => openNote(bad, goKey), verificationFailed, JSON.stringify(bad.slice(0, 200)))
     assert.equal(parseNote(goNote).signatures.length, 1)
   })
 
-  it('refuses what is no verifier key', () => {
+  it('need a valid verifier key', () => {
     for (const bad of [
       '',
       'n',
@@ -115,7 +114,7 @@ describe('signed notes', () => {
       goKey.replace('c74f20a3', 'C74F20A3'),
       '+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW',
     ])
-      assert.throws(() => parseVerifierKey(bad), refused, bad)
+      assert.throws(() => parseVerifierKey(bad), verificationFailed, bad)
     assert.throws(() => formatVerifierKey('a b', seed(1)), RangeError)
     assert.throws(() => formatVerifierKey('a', new Uint8Array(31)), RangeError)
   })
@@ -128,13 +127,13 @@ describe('checkpoints', () => {
   const root = seed(5)
   const good = sign(checkpointText({ origin, size: 1234, root }))
 
-  it('are three lines and one signature', () => {
+  it('have three lines and one signature', () => {
     assert.deepEqual(good.split('\n').slice(0, 4), [origin, '1234', 'BQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQU=', ''])
     assert.deepEqual(verifyCheckpoint(good, signer.verifierKey), { origin, size: 1234, root })
     assert.deepEqual(parseCheckpoint(good), { origin, size: 1234, root })
   })
 
-  it('are refused in any other form, also when it is signed', () => {
+  it('are rejected in any other form, also if they are signed', () => {
     const rootText = 'BQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQU='
     for (const text of [
       `${origin}\n1234\n`,
@@ -149,9 +148,9 @@ describe('checkpoints', () => {
       `\n1234\n${rootText}\n`,
       `other.org/log\n1234\n${rootText}\n`,
     ])
-      assert.throws(() => verifyCheckpoint(sign(text), signer.verifierKey), refused, text)
-    assert.throws(() => parseCheckpoint(good + good.split('\n\n')[1]), refused)
-    assert.throws(() => verifyCheckpoint(good, createNoteSigner(origin, seed(8)).verifierKey), refused)
-    assert.throws(() => verifyCheckpoint(good, createNoteSigner('other', seed(9)).verifierKey), refused)
+      assert.throws(() => verifyCheckpoint(sign(text), signer.verifierKey), verificationFailed, text)
+    assert.throws(() => parseCheckpoint(good + good.split('\n\n')[1]), verificationFailed)
+    assert.throws(() => verifyCheckpoint(good, createNoteSigner(origin, seed(8)).verifierKey), verificationFailed)
+    assert.throws(() => verifyCheckpoint(good, createNoteSigner('other', seed(9)).verifierKey), verificationFailed)
   })
 })

@@ -17,9 +17,9 @@ const open = ({ records }: StoredTree, range: ProofRange): AsyncGenerator<readon
   readProofBlocks(records, new StoredTiles(records, 100), range)
 
 async function blocksOf(tree: StoredTree, range: ProofRange): Promise<readonly ProofBlock[]> {
-  const blocks: ProofBlock[] = []
-  for await (const some of open(tree, range)) blocks.push(...some)
-  return blocks
+  const all: ProofBlock[] = []
+  for await (const blocks of open(tree, range)) all.push(...blocks)
+  return all
 }
 
 /** The inclusion proof of a leaf, put together from its block. */
@@ -124,8 +124,8 @@ describe('readProofBlocks', () => {
     await tree.records.commit({ writes: [{ key: logKeys.tile(0, 20), value: null }] })
     const ends: number[] = []
     await assert.rejects(async () => {
-      for await (const some of open(tree, { from: 0, to: 40 * 256, treeSize: 40 * 256, withEntries: false }))
-        ends.push(some.at(-1)?.end ?? 0)
+      for await (const blocks of open(tree, { from: 0, to: 40 * 256, treeSize: 40 * 256, withEntries: false }))
+        ends.push(blocks.at(-1)?.end ?? 0)
     }, corrupt)
     assert.deepEqual(ends, [16 * 256])
   })

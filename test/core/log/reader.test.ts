@@ -12,15 +12,15 @@ import { addToFrontierWrites } from '../../../sealer/anchor-frontier.ts'
 import { SealerFixture } from '../../support/sealer-fixture.ts'
 import { nodeTable } from '../../support/node-table.ts'
 
-/** Counts what is asked of the store. */
+/** Records that count what is read from them. */
 function counting(records: RecordStore): RecordStore & { gets: Key[][]; lists: number; positions: number } {
   const counter = Object.assign(Object.create(records) as RecordStore, {
     gets: [] as Key[][],
     lists: 0,
     positions: 0,
-    get: (wanted: readonly Key[]) => {
-      counter.gets.push([...wanted])
-      return records.get(wanted)
+    get: (requested: readonly Key[]) => {
+      counter.gets.push([...requested])
+      return records.get(requested)
     },
     list: (range: Range) => {
       counter.lists++
@@ -56,7 +56,7 @@ describe('the log reader', () => {
     return { bench, entries }
   }
 
-  it('answers for a log in which nothing is sealed', async () => {
+  it('returns empty results for a log in which nothing is sealed', async () => {
     const reader = new LogReader(new MemoryRecords())
     assert.deepEqual(await reader.treeHead(), { size: 0, root: toHex(emptyRoot()), batchId: null, time: 0 })
     assert.deepEqual(await reader.anchorHead(), {
@@ -68,7 +68,7 @@ describe('the log reader', () => {
     assert.deepEqual(await reader.rootAt(0), emptyRoot())
     assert.deepEqual(await reader.entryStatuses([new Uint8Array(32)]), [undefined])
     assert.deepEqual(await reader.entryStatuses([]), [])
-    for (const answer of [
+    for (const result of [
       reader.batchOf(0),
       reader.batchById('x'),
       reader.latestCheckpoint(),
@@ -78,10 +78,10 @@ describe('the log reader', () => {
       reader.entries(0, 1),
       reader.controlOpening(new Uint8Array(32)),
     ])
-      assert.equal(await answer, undefined)
+      assert.equal(await result, undefined)
   })
 
-  it('proves every entry at every sealed size, and any two sizes, as the reference does', async () => {
+  it('returns the proofs of the reference, for entries at every sealed size, and between any two sizes', async () => {
     const sizes = [2, 3, 7, 255, 256, 257, 300, 512, 513]
     const { bench, entries } = await sealedAt(...sizes)
     const source = nodeTable(entries)
@@ -106,22 +106,22 @@ describe('the log reader', () => {
     await assert.rejects(reader.inclusionProof(0, 700), { code: 'CORRUPT' })
   })
 
-  it('reads a proof’s tiles at once, three at most here, and full ones never again', async () => {
+  it('reads the tiles of a proof together, and full tiles only once', async () => {
     const { bench } = await sealedAt(1_000)
     const records = counting(bench.records)
     const reader = new LogReader(records)
     await reader.inclusionProof(10, 1_000)
     assert.deepEqual(
-      records.gets.map((wanted) => wanted.length),
+      records.gets.map((requested) => requested.length),
       [3],
     )
     await reader.inclusionProof(11, 1_000)
-    assert.equal(records.gets.length, 1, 'all in memory')
+    assert.equal(records.gets.length, 1, 'all tiles are cached')
     await reader.inclusionProof(300, 1_000)
     assert.deepEqual(records.gets.at(-1), [logKeys.tile(0, 1)])
   })
 
-  it('reads a partial tile again where it needs more of it than it has', async () => {
+  it('reads a partial tile again if it needs more nodes than are cached', async () => {
     const { bench, entries } = await sealedAt(10)
     const { reader } = bench
     await reader.rootAt(10)
@@ -133,7 +133,7 @@ describe('the log reader', () => {
     assert.equal((await reader.tile(0, 0, 256))?.length, 8_192)
   })
 
-  it('keeps no more tiles than it may, and hands out nothing that reaches them', async () => {
+  it('keeps a bounded number of tiles, and returns copies', async () => {
     const { bench } = await sealedAt(3_000)
     const records = counting(bench.records)
     const reader = new LogReader(records, { maxCachedTiles: 2 })
@@ -150,31 +150,32 @@ describe('the log reader', () => {
     assert.deepEqual(await unbounded.inclusionProof(5, 3_000), before)
   })
 
-  it('finds the places of many txIds by one look-up of positions and few of batches', async () => {
+  it('finds the status of many entries with one look-up of positions and few of batches', async () => {
     const sizes = Array.from({ length: 50 }, (_, i) => 20 * (i + 1))
     const { bench, entries } = await sealedAt(...sizes)
     const pending = await bench.append(3)
     const records = counting(bench.records)
     const reader = new LogReader(records)
-    const wanted = [...entries.toReversed(), new Uint8Array(32), ...pending, entries[5] as Uint8Array]
-    const places = await reader.entryStatuses(wanted)
-    for (const [i, entry] of wanted.entries()) {
+    const requested = [...entries.toReversed(), new Uint8Array(32), ...pending, entries[5] as Uint8Array]
+    const statuses = await reader.entryStatuses(requested)
+    for (const [i, entry] of requested.entries()) {
       const position = entries.indexOf(entry)
-      const place = places[i]
+      const status = statuses[i]
       if (position >= 0) {
-        assert.equal(place?.position, position)
+        assert.equal(status?.position, position)
         assert.equal(
-          place?.batch?.end,
+          status?.batch?.end,
           sizes.find((size) => size > position),
         )
-        assert.equal(place?.sendStatus, 'P')
+        assert.equal(status?.sendStatus, 'P')
       }
     }
-    assert.equal(places[1_000], undefined)
-    for (const place of places.slice(1_001, 1_004)) assert.deepEqual([place?.batch, place?.sendStatus], [null, null])
+    assert.equal(statuses[1_000], undefined)
+    for (const status of statuses.slice(1_001, 1_004))
+      assert.deepEqual([status?.batch, status?.sendStatus], [null, null])
     assert.equal(records.positions, 1)
     assert.ok(records.gets.length + records.lists <= 12, `${records.gets.length} gets, ${records.lists} lists`)
-    // One txId costs one batch, and one whose batch is known none.
+    // One entry needs one look-up of its batch, and none if the batch is cached.
     const fresh = new LogReader(records)
     for (const [entry, lists] of [
       [7, 1],
@@ -187,29 +188,29 @@ describe('the log reader', () => {
     }
   })
 
-  it('answers P, S and C by the anchors that cover a batch', async () => {
+  it('returns P, S and C by the anchors that cover a batch', async () => {
     const { bench, entries } = await sealedAt(10, 20, 30)
     await bench.records.commit({
       writes: [
         { key: logKeys.anchorHead(), value: encodeRecord({ confirmedSize: 10, sentSize: 20, outstanding: 20 }) },
       ],
     })
-    const places = await bench.reader.entryStatuses([5, 15, 25].map((position) => entries[position] as Uint8Array))
+    const statuses = await bench.reader.entryStatuses([5, 15, 25].map((position) => entries[position] as Uint8Array))
     assert.deepEqual(
-      places.map((place) => place?.sendStatus),
+      statuses.map((status) => status?.sendStatus),
       ['C', 'S', 'P'],
     )
     const batches = await Promise.all([5, 15, 25].map((position) => bench.reader.batchOf(position)))
     for (const [i, batch] of batches.entries()) {
-      assert.deepEqual(batch, places[i]?.batch)
+      assert.deepEqual(batch, statuses[i]?.batch)
       assert.ok(batch)
-      assert.equal(await bench.reader.sendStatusOf(batch), places[i]?.sendStatus)
+      assert.equal(await bench.reader.sendStatusOf(batch), statuses[i]?.sendStatus)
       assert.deepEqual(await bench.reader.batchById(batch.id), batch)
     }
     assert.equal(await bench.reader.batchOf(30), undefined)
   })
 
-  it('finds the blocks of positions that lie far apart or close, each in few reads', async () => {
+  it('finds the blocks of positions in few reads, whether they are far apart or close together', async () => {
     const records = new MemoryRecords()
     for (let i = 1; i <= 500; i++)
       await records.commit({ writes: await addToFrontierWrites(records, { size: 10 * i, blockNumber: i }) })
@@ -233,7 +234,7 @@ describe('the log reader', () => {
     assert.ok(counter.lists <= 6)
   })
 
-  it('serves tiles and entry bundles as C2SP tlog-tiles has them, of what is sealed only', async () => {
+  it('returns tiles and entry bundles as C2SP tlog-tiles defines them, only of sealed entries', async () => {
     const { bench, entries } = await sealedAt(300)
     await bench.append(10)
     const { reader } = bench
@@ -250,7 +251,7 @@ describe('the log reader', () => {
     assert.equal(await reader.controlOpening(entries[1] as Uint8Array), undefined)
   })
 
-  it('takes no broken record for none', async () => {
+  it('throws for a damaged record instead of treating it as missing', async () => {
     const records = new MemoryRecords()
     for (const bytes of ['{', 'null', '"x"'].map(encodeUtf8)) {
       await records.commit({

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import type { StampToken } from '../../../core/log/records.ts'
 import { claimOf, distinctTokens } from '../../../core/log/stamp-claim.ts'
 
-const tokenOf = (some: Partial<StampToken>): StampToken => ({
+const tokenOf = (changes: Partial<StampToken>): StampToken => ({
   authority: 'a',
   assurance: 'operator',
   genTime: 0,
@@ -15,36 +15,36 @@ const tokenOf = (some: Partial<StampToken>): StampToken => ({
   token: '',
   trustAnchors: [],
   evidence: [],
-  ...some,
+  ...changes,
 })
 
 const tokens = fc
   .array(fc.record({ genTime: fc.nat(50), assurance: fc.constantFrom('operator', 'independent') }), { minLength: 1 })
   .map((all) => all.map((each, i) => tokenOf({ ...each, authority: `a${i}`, trustAnchors: [`${i}`] })))
 
-describe('what a stamp claims', () => {
-  it('is nothing without a quorum', () => {
+describe('claimOf', () => {
+  it('returns nothing without a quorum', () => {
     assert.equal(claimOf({ tokens: [tokenOf({})] }), undefined)
     assert.equal(claimOf({ tokens: [tokenOf({})], quorum: 2 }), undefined)
   })
 
-  it('is a time that exactly k of those asked do not contradict, and that no smaller one has', () => {
+  it('returns the earliest time by which k of the eligible authorities say that the checkpoint existed', () => {
     fc.assert(
       fc.property(tokens, fc.nat(), (all, n) => {
         const quorum = 1 + (n % all.length)
         const claim = claimOf({ tokens: all, quorum })
         assert.ok(claim)
         const independent = all.filter(({ assurance }) => assurance === 'independent')
-        const asked = claim.assurance === 'independent' ? independent : all
+        const eligible = claim.assurance === 'independent' ? independent : all
         assert.equal(claim.assurance === 'independent', independent.length >= quorum)
-        assert.ok(asked.filter(({ genTime }) => genTime <= claim.token.genTime).length >= quorum)
-        assert.ok(asked.filter(({ genTime }) => genTime < claim.token.genTime).length < quorum)
-        assert.ok(asked.includes(claim.token))
+        assert.ok(eligible.filter(({ genTime }) => genTime <= claim.token.genTime).length >= quorum)
+        assert.ok(eligible.filter(({ genTime }) => genTime < claim.token.genTime).length < quorum)
+        assert.ok(eligible.includes(claim.token))
       }),
     )
   })
 
-  it('counts authorities that share an anchor, or have none and one name, once', () => {
+  it('counts authorities once that share a trust anchor, or have none and the same name', () => {
     const [a, b, c] = [['1', '2'], ['2', '3'], ['3']].map((trustAnchors, i) => tokenOf({ trustAnchors, genTime: i }))
     assert.ok(a && b && c)
     assert.deepEqual(distinctTokens([a, b, c]), [a, c])
