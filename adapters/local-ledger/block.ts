@@ -28,16 +28,20 @@ import {
  * integers in decimal, hashes and nonces in lowercase hex, inputs and signatures in padded base64):
  *
  *     {"version":1,"genesis":G,"blockTimeMs":B,"publicKey":"…","hash":"…","signature":"…"}
- *     {"height":N,"time":M,"previous":"…","transactions":[T,…],"hash":"…","signature":"…"}
+ *     {"height":N,"time":M,"previous":"…","transactions":[TRANSACTION,…],"hash":"…","signature":"…"}
  *
- * T is `{"hash":"…","nonce":"…","input":"…"}`. The first line opens the ledger and counts as height 0. `previous` in a block is the hash of the line before it. The
+ * with each TRANSACTION as
+ *
+ *     {"hash":"…","nonce":"…","input":"…"}
+ *
+ * The first line opens the ledger and counts as height 0. `previous` in a block is the hash of the line before it. The
  * hashes and signatures cover raw bytes, not their hex or base64. T(x) is ASCII x padded with zeros to 16 bytes, u64 is
  * 8 bytes big-endian, times are ms since 1970:
  *
  *     raw transaction  = T("er1.ledger.tx") ‖ nonce ‖ input
  *     transaction hash = SHA-256(raw transaction)
  *     opening hash     = SHA-256(T("er1.ledger.open") ‖ u64(genesis) ‖ u64(blockTimeMs) ‖ publicKey)
- *     block hash       = SHA-256(T("er1.ledger.block") ‖ u64(height) ‖ u64(time) ‖ previous ‖ hash of each transaction)
+ *     block hash       = SHA-256(T("er1.ledger.block") ‖ u64(height) ‖ u64(time) ‖ previous ‖ transaction hashes)
  *     signature        = Ed25519(T("er1.ledger.sign") ‖ opening hash or block hash)
  *
  * `publicKey` is the 32 bytes of the Ed25519 key. The last block's hash and signature cover all lines before it.

@@ -48,7 +48,7 @@ export async function openLocalLedger(directory: string, options: LocalLedgerOpt
       throw new RegistryError('CONFIG_ERROR', `${name} of the local ledger must be an integer from 1, got ${value}`)
   const root = resolve(directory)
   const ledgerFiles = await openLedgerFiles(files, root, { blockTimeMs, genesis: clock.now() }).catch(
-    rethrowAs('CONFIG_ERROR', (reason) => `The ledger directory ${root} must be writable (${reason})`),
+    rethrowAs('CONFIG_ERROR', `The ledger's ${root} must be a writable directory`),
   )
   const { blockTimeMs: actualMs } = ledgerFiles.chain.opening
   if (actualMs === blockTimeMs) return new LocalLedger(ledgerFiles, clock, confirmations)
@@ -161,7 +161,10 @@ export class LocalLedger implements Anchor {
     const transactions: Transaction[] = []
     for (const transaction of candidates.values())
       if ((await this.#findBlock(transaction.hash)) === undefined) transactions.push(transaction)
-    if (transactions.length > 0) await this.#writeBlock(transactions).catch(rethrowDiskError('written'))
+    if (transactions.length > 0)
+      await this.#writeBlock(transactions).catch(
+        rethrowAs('ANCHOR_FAILED', 'The local ledger cannot be written: check the disk'),
+      )
   }
 
   async #writeBlock(transactions: readonly Transaction[]): Promise<void> {
@@ -200,7 +203,9 @@ export class LocalLedger implements Anchor {
   async #findBlock(ref: string): Promise<{ readonly block: LedgerBlock; readonly line: Uint8Array } | undefined> {
     const { file, index } = this.#files
     for (const offset of index.find(ref)) {
-      const { bytes: line } = await file.lineAt(offset).catch(rethrowDiskError('read'))
+      const { bytes: line } = await file
+        .lineAt(offset)
+        .catch(rethrowAs('ANCHOR_FAILED', 'The local ledger cannot be read: check the disk'))
       const block = parseStoredBlock(line)
       if (block.transactions.some(({ hash }) => hash === ref)) return { block, line }
     }
@@ -216,13 +221,10 @@ function parseStoredBlock(line: Uint8Array): LedgerBlock {
   }
 }
 
-/** For `catch`: passes registry errors through, and gives errors of the file system a code. */
+/** For `catch`: gives an error of the file system a code and says what failed. Passes registry errors through. */
 const rethrowAs =
-  (code: 'CONFIG_ERROR' | 'ANCHOR_FAILED', describe: (reason: string) => string) =>
+  (code: 'CONFIG_ERROR' | 'ANCHOR_FAILED', problem: string) =>
   (cause: unknown): never => {
     if (isRegistryError(cause)) throw cause
-    throw new RegistryError(code, describe(errnoOf(cause) ?? String(cause)), { cause })
+    throw new RegistryError(code, `${problem} (${errnoOf(cause) ?? String(cause)})`, { cause })
   }
-
-const rethrowDiskError = (action: 'read' | 'written') =>
-  rethrowAs('ANCHOR_FAILED', (reason) => `The local ledger could not be ${action} (${reason}): check the disk`)
