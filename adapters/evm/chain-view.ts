@@ -3,7 +3,7 @@ import type { RpcSession } from './endpoints.ts'
 import type { FeeMarket } from './fees.ts'
 import { hash, hexOf, object, quantity, safeQuantity, type JsonObject } from './quantity.ts'
 
-export interface BlockHead {
+interface BlockHead {
   readonly number: number
   readonly hash: string
   /** ms since 1970. */

@@ -143,7 +143,7 @@ function reasonOf({ code, message }: JsonObject): string {
   return `${typeof message === 'string' ? message : 'rejected'} (${typeof code === 'number' ? code : 'no code'})`
 }
 
-/** The code of fetch's cause; its message if there is no code. */
+/** Returns the code of fetch's cause, or its message if there is no code. */
 function describe(error: unknown): string {
   const { cause, message } = error as Error & {
     readonly cause?: { readonly code?: unknown; readonly message?: unknown }

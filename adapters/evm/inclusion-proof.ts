@@ -24,7 +24,7 @@ interface ConfirmedTransaction {
  *
  * `raw` is the signed transaction. `header` is the RLP of the block's header, which hashes to the block's hash. `proof`
  * is the RLP of each trie node from the header's transactionsRoot to the transaction at `index`. All bytes are `0x`
- * hex. `inclusion` is null for a chain whose headers or transactions differ from Ethereum's, where it cannot be made.
+ * hex. `inclusion` is null if it cannot be made: the chain's headers or transactions differ from Ethereum's.
  */
 export async function makeInclusionProof(
   { chainId, raw, index, block }: ConfirmedTransaction,

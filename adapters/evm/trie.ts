@@ -23,7 +23,7 @@ const EMPTY = '0x'
 /** A node with shorter RLP is embedded in its parent instead of its hash: 32 bytes, as `0x` hex. */
 const HASHED_FROM = 66
 
-export interface TransactionTrie {
+interface TransactionTrie {
   readonly root: string
   /** Returns the RLP of each node from the root to the transaction. Requires 0 <= index < count. */
   proof(index: number): readonly string[]

@@ -185,9 +185,9 @@ export class LocalLedger implements Anchor {
   }
 
   async #statusOf(ref: string): Promise<AnchorStatus> {
-    const found = await this.#findBlock(ref)
-    if (found === undefined) return { state: 'unknown' }
-    const { block, line } = found
+    const stored = await this.#findBlock(ref)
+    if (stored === undefined) return { state: 'unknown' }
+    const { block, line } = stored
     const inclusion: BlockInclusion = {
       blockNumber: block.height,
       blockHash: block.hash,

@@ -36,7 +36,7 @@ export interface Signer {
 }
 
 /** The content of a token. */
-export interface Claim {
+interface Claim {
   /** SHA-256 of the stamped bytes. */
   readonly digest: Uint8Array
   /** ms since 1970. */

@@ -6,7 +6,7 @@ import { concatBytes } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { errnoOf } from '../files/durable.ts'
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** Name of the other side in errors. The URL may contain a secret, so errors do not show it. */
   readonly name: string
   readonly url: URL

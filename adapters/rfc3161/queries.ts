@@ -15,7 +15,7 @@ const HASH_OIDS: Readonly<Record<ImprintHash | 'sha1', string>> = {
 const hashIdentifier = (name: keyof typeof HASH_OIDS): Uint8Array =>
   sequence(objectIdentifier(HASH_OIDS[name]), Uint8Array.of(0x05, 0x00))
 
-export interface TimestampQuery {
+interface TimestampQuery {
   readonly hash: ImprintHash
   readonly digest: Uint8Array
   /** Unsigned, big-endian. */

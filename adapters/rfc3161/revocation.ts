@@ -20,7 +20,7 @@ const RETRY_MS = 600_000
 const MAX_ADDRESSES = 2
 const MAX_CERTIFICATES = 64
 
-export interface RevocationOptions {
+interface RevocationOptions {
   readonly reach: RevocationReach
   readonly timeoutMs: number
   readonly clock: Clock
@@ -50,7 +50,7 @@ export class RevocationSource {
 
   /**
    * Returns an OCSP response about the certificate (DER) of this issuer, or else a CRL, or nothing. Requires
-   * certificates that lead to a trust anchor: nobody else may choose the addresses of these requests.
+   * certificates that lead to a trust anchor, because their issuers choose the addresses of these requests.
    */
   async validationDataFor(certificate: Uint8Array, issuer: Uint8Array): Promise<readonly ValidationData[]> {
     if (this.#options.reach === 'none') return []

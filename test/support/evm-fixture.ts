@@ -196,7 +196,8 @@ export class EvmFixture {
 
   /**
    * Asserts what must hold after any fault: every batch is covered by a confirmed anchor, whose proof verifies and
-   * whose block is in the chain. Each nonce has one mined transaction, none offers more than the cap, and none is pending.
+   * whose block is in the chain. Each nonce has one mined transaction, none of which offers more than the cap. No
+   * transaction is pending.
    */
   async assertSound(): Promise<void> {
     for (const step of await this.assertCovered()) await this.#assertInChain(step)

@@ -48,7 +48,7 @@ export class Proxy {
   }
 
   /** Returns this result for a method instead of the node's. */
-  answer(method: string, result: unknown): void {
+  replaceResult(method: string, result: unknown): void {
     this.change(method, () => result)
   }
 
@@ -94,7 +94,7 @@ export class Proxy {
     const text = await response.text()
     const change = this.#changes.get(call.method)
     if (change === undefined) return { body: text }
-    const answer = JSON.parse(text) as { readonly result: unknown }
-    return { body: JSON.stringify({ ...answer, result: change(answer.result) }) }
+    const envelope = JSON.parse(text) as { readonly result: unknown }
+    return { body: JSON.stringify({ ...envelope, result: change(envelope.result) }) }
   }
 }

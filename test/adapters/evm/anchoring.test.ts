@@ -150,7 +150,7 @@ describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
     const fixture = await EvmFixture.open(t, { isProxied: true })
     await fixture.seal()
     const first = parsed(await fixture.send())
-    fixture.proxy.answer('eth_maxPriorityFeePerGas', `0x${(4n * GWEI).toString(16)}`)
+    fixture.proxy.replaceResult('eth_maxPriorityFeePerGas', `0x${(4n * GWEI).toString(16)}`)
     await fixture.step()
     await fixture.bench.clock.advance(REPLACE_AFTER_MS)
     await fixture.stepUntil(async () => (await fixture.latest()).transactions.length === 2)
@@ -166,7 +166,7 @@ describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
 
   test('never offers more than the cap for a tip, and reports if a replacement would have to', async (t) => {
     const fixture = await EvmFixture.open(t, { isProxied: true })
-    fixture.proxy.answer('eth_maxPriorityFeePerGas', `0x${(700n * GWEI).toString(16)}`)
+    fixture.proxy.replaceResult('eth_maxPriorityFeePerGas', `0x${(700n * GWEI).toString(16)}`)
     await fixture.seal()
     const first = parsed(await fixture.send())
     assert.deepEqual([first.maxFeePerGas, first.maxPriorityFeePerGas], [CAP, CAP])

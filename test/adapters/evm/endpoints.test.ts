@@ -82,7 +82,7 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
   })
 
   test('cannot be opened on another chain, not even if only the second node belongs to it', async () => {
-    second.answer('eth_chainId', '0x1')
+    second.replaceResult('eth_chainId', '0x1')
     for (const [urls, number] of [
       [[second.url], 1],
       [[first.url, second.url], 2],
@@ -98,15 +98,15 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
     first.fault = 'drop'
     await anchorOnce(anchor)
     first.heal()
-    first.answer('eth_chainId', '0x1')
-    first.answer('eth_getTransactionReceipt', null)
+    first.replaceResult('eth_chainId', '0x1')
+    first.replaceResult('eth_getTransactionReceipt', null)
     for (let i = 0; i < 20; i++) await anchorOnce(anchor)
     assert.ok(!first.calls.includes('eth_getTransactionReceipt'))
   })
 
   test('uses the view of the node with the most blocks', async () => {
     await anvil.mine(5)
-    first.answer('eth_blockNumber', '0x2')
+    first.replaceResult('eth_blockNumber', '0x2')
     const anchor = await open([first.url, second.url])
     await anchorOnce(anchor)
     assert.ok(!first.calls.includes('eth_getTransactionReceipt'))
@@ -199,12 +199,12 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
       ['eth_estimateGas', []],
       ['eth_maxPriorityFeePerGas', {}],
     ] as const) {
-      first.answer(method, result)
+      first.replaceResult(method, result)
       assert.match(await failureOf(anchor.prepare({ checkpoint })), /The node's .* malformed/)
       first.heal()
     }
     const { number, hash, timestamp } = await anvil.block('latest')
-    first.answer('eth_getBlockByNumber', { number, hash, timestamp })
+    first.replaceResult('eth_getBlockByNumber', { number, hash, timestamp })
     assert.match(await failureOf(anchor.prepare({ checkpoint })), /does not support EIP-1559/)
   })
 })

@@ -40,7 +40,7 @@ describe('the trie of transactions', () => {
     )
   })
 
-  test('gives another root for another transaction', () => {
+  test('has another root for another transaction', () => {
     const raws = Array.from({ length: 20 }, (_, i) => `0x${(i + 1).toString(16).padStart(80, '0')}`)
     const changed = raws.with(7, `0x${'ff'.repeat(40)}`)
     assert.notEqual(buildTransactionTrie(changed).root, buildTransactionTrie(raws).root)

@@ -114,11 +114,11 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
     execFileSync('openssl', ['req', '-x509', ...curve, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' })
     const tlsCa = await readFile(cert, 'latin1')
     // A proxy in front of the real authority.
-    const tls = createServer({ key: await readFile(key), cert: tlsCa }, (incoming, answer) => {
+    const tls = createServer({ key: await readFile(key), cert: tlsCa }, (incoming, outgoing) => {
       const { method, headers } = incoming
       const forwarded = request(openssl.url, { method, headers }, (reply) => {
-        answer.writeHead(reply.statusCode ?? 500, reply.headers)
-        reply.pipe(answer)
+        outgoing.writeHead(reply.statusCode ?? 500, reply.headers)
+        reply.pipe(outgoing)
       })
       incoming.pipe(forwarded)
     }).listen(0, '127.0.0.1')
