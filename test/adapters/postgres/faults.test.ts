@@ -210,7 +210,7 @@ it('a transaction that is rolled back after a deadlock is repeated', async (t) =
   await other.connect()
   t.after(() => other.end())
   // The store detects the deadlock first, because its deadlock_timeout is shorter.
-  await other.query(`set deadlock_timeout = '10s'; begin; update ${store.schema}.record set version = version`)
+  await other.query(`set deadlock_timeout = '600s'; begin; update ${store.schema}.record set version = version`)
   const committing = store.commit({ writes: [{ key: 'knot', value: new Uint8Array(2) }] })
   const waiting = `select 1 from pg_stat_activity where application_name = 'evidence-registry' and wait_event_type = 'Lock'`
   await until(async () => (await server.query(waiting)).length > 0, DEADLINE_MS)
