@@ -4,8 +4,6 @@ import type { FileHandle } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { errnoOf } from './errors.ts'
 
-export { errnoOf }
-
 /**
  * Writes files that are complete or absent, also after a power cut. A file is written under a temporary name and
  * synced, gets its name in one step, and then the folder is synced, because a name is not durable until its folder is

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { concatBytes, encodeUtf8 } from '../../core/bytes.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import * as durable from '../files/durable.ts'
+import { errnoOf } from '../files/errors.ts'
 import { readOrCreateSecret, readSecret } from '../files/private-files.ts'
 import { formatOpening, isJson, publicKeyBytes, signOpening, type LedgerOpening } from './block.ts'
 import { readChain, type Chain } from './chain.ts'
@@ -95,7 +96,7 @@ async function exists(files: durable.FileOperations, path: string): Promise<bool
     await files.stat(path)
     return true
   } catch (error) {
-    if (durable.errnoOf(error) === 'ENOENT') return false
+    if (errnoOf(error) === 'ENOENT') return false
     throw error
   }
 }

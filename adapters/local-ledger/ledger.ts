@@ -2,7 +2,8 @@ import { resolve } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import type { Anchor, AnchorInfo, AnchorStatus, BlockInclusion, Clock, PreparedAnchor } from '../../core/ports.ts'
-import { errnoOf, nodeFiles, type FileOperations } from '../files/durable.ts'
+import { nodeFiles, type FileOperations } from '../files/durable.ts'
+import { reasonOf } from '../files/errors.ts'
 import {
   decodeTransaction,
   encodeTransaction,
@@ -226,5 +227,5 @@ const rethrowAs =
   (code: 'CONFIG_ERROR' | 'ANCHOR_FAILED', problem: string) =>
   (cause: unknown): never => {
     if (isRegistryError(cause)) throw cause
-    throw new RegistryError(code, `${problem} (${errnoOf(cause) ?? String(cause)})`, { cause })
+    throw new RegistryError(code, `${problem} (${reasonOf(cause)})`, { cause })
   }

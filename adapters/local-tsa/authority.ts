@@ -5,7 +5,8 @@ import { systemClock } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import type { Clock, TimestampAuthority, TimestampAuthorityInfo, ValidationData } from '../../core/ports.ts'
 import { verifyTimestamp } from '../../core/verify/timestamp.ts'
-import { errnoOf, nodeFiles, type FileOperations } from '../files/durable.ts'
+import { nodeFiles, type FileOperations } from '../files/durable.ts'
+import { reasonOf } from '../files/errors.ts'
 import { needsRenewal, openAuthority, openSigner, type Authority, type CurrentSigner } from './identity.ts'
 import { LOCAL_POLICY, timeStampResponse } from './response.ts'
 
@@ -40,10 +41,9 @@ export async function openLocalTsa(
     return new LocalTsa({ files, directory: root, clock, authority, signer })
   } catch (error) {
     if (isRegistryError(error)) throw error
-    const reason = errnoOf(error) ?? String(error)
     throw new RegistryError(
       'CONFIG_ERROR',
-      `The timestamp directory ${root} cannot be used (${reason}): it must be a writable directory`,
+      `The timestamp directory ${root} cannot be used (${reasonOf(error)}): it must be a writable directory`,
       {
         cause: error,
       },

@@ -2,14 +2,8 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate
 import { join } from 'node:path'
 import { encodeUtf8, decodeUtf8 } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
-import {
-  createFile,
-  discardStaged,
-  errnoOf,
-  makeDirectory,
-  replaceFile,
-  type FileOperations,
-} from '../files/durable.ts'
+import { createFile, discardStaged, makeDirectory, replaceFile, type FileOperations } from '../files/durable.ts'
+import { errnoOf } from '../files/errors.ts'
 import { authorityName, certificateToPem, issueAuthority, issueSigner, RENEWAL_MS } from './certificates.ts'
 import type { Signer } from './response.ts'
 

@@ -15,7 +15,7 @@ import {
   timestampCertificates,
   verifyTimestamp,
 } from '../../core/verify/timestamp.ts'
-import { errnoOf } from '../files/durable.ts'
+import { errnoOf } from '../files/errors.ts'
 import { authorityError, exchange } from './exchange.ts'
 import { timestampQuery, type ImprintHash } from './queries.ts'
 import { RevocationSource, type RevocationReach } from './revocation.ts'

@@ -4,7 +4,7 @@ import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { concatBytes } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
-import { errnoOf } from '../files/durable.ts'
+import { errnoOf } from '../files/errors.ts'
 
 interface ExchangeOptions {
   /** Name of the other side in errors. The URL may contain a secret, so errors do not show it. */
