@@ -13,6 +13,7 @@ import { rebuildFrontierWrites, addToFrontierWrites } from '../../sealer/anchor-
 import { FaultyRecords } from '../support/faulty-records.ts'
 import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
 import { ScriptedChain, type Step } from '../support/scripted-chain.ts'
+import { present } from '../support/present.ts'
 
 const sealerFixtures: SealerFixture[] = []
 
@@ -59,8 +60,7 @@ describe('anchoring', () => {
     const fixture = await openAnchorFixture()
     const { sealing, chain, sealer } = fixture
     const [txId] = await sealing.append(1)
-    const statusOf = async (): Promise<unknown> =>
-      (await sealing.reader.entryStatuses([txId as Uint8Array]))[0]?.sendStatus
+    const statusOf = async (): Promise<unknown> => (await sealing.reader.entryStatuses([present(txId)]))[0]?.sendStatus
     assert.equal(await statusOf(), null)
     chain.isDown = true
     await sealer.sealNow()
@@ -181,7 +181,7 @@ describe('anchoring', () => {
     const fixture = await openAnchorFixture()
     const { sealing, chain } = fixture
     await fixture.seal()
-    const ref = chain.broadcasts[0] as string
+    const ref = present(chain.broadcasts[0])
     chain.drop(ref)
     await sealing.clock.advance(2_000)
     assert.deepEqual(new Set(chain.broadcasts), new Set([ref]))
@@ -209,7 +209,7 @@ describe('anchoring', () => {
     const fixture = await openAnchorFixture()
     const { sealing, chain } = fixture
     await fixture.seal()
-    const first = chain.broadcasts[0] as string
+    const first = present(chain.broadcasts[0])
     chain.kill(first)
     await confirm(fixture)
     assert.deepEqual(
@@ -226,10 +226,10 @@ describe('anchoring', () => {
     const fixture = await openAnchorFixture()
     const { sealing, chain } = fixture
     await fixture.seal()
-    const first = chain.broadcasts[0] as string
+    const first = present(chain.broadcasts[0])
     chain.kill(first)
     await sealing.clock.advance(2_000)
-    const second = chain.broadcasts.at(-1) as string
+    const second = present(chain.broadcasts.at(-1))
     chain.drop(first)
     chain.drop(second)
     await confirm(fixture)
@@ -253,10 +253,10 @@ describe('anchoring', () => {
     const fixture = await openAnchorFixture()
     const { sealing, chain } = fixture
     await fixture.seal()
-    const first = chain.broadcasts[0] as string
+    const first = present(chain.broadcasts[0])
     chain.kill(first)
     await sealing.clock.advance(2_000)
-    const second = chain.broadcasts.at(-1) as string
+    const second = present(chain.broadcasts.at(-1))
     assert.notEqual(second, first)
     // Now the second can never be included, and the first is forgotten, so it can be sent again.
     chain.kill(second)
@@ -270,7 +270,7 @@ describe('anchoring', () => {
     const { sealing, chain } = fixture
     await fixture.seal()
     await fixture.seal()
-    chain.kill(chain.broadcasts[0] as string)
+    chain.kill(present(chain.broadcasts[0]))
     await confirm(fixture)
     assert.equal((await sealing.reader.anchor(2))?.state, 'lost')
     assert.equal((await sealing.reader.anchorCovering(2))?.size, 3)
@@ -364,7 +364,7 @@ describe('anchoring', () => {
     // Only the second one is in the new branch.
     chain.reorganise(chain.height)
     chain.height = 5
-    await chain.broadcast((await rawOf(sealing, 3)) as Uint8Array)
+    await chain.broadcast(present(await rawOf(sealing, 3)))
     chain.mine(4)
     await sealing.clock.advance(20_000)
     const [lost, moved] = [await sealing.reader.anchor(2), await sealing.reader.anchor(3)]

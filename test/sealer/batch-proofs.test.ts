@@ -7,6 +7,7 @@ import { logKeys } from '../../core/log/keys.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { batchProofs, writeBatchProofs, type BatchProofs, type ProofFormat } from '../../sealer/index.ts'
 import { SealerFixture } from '../support/sealer-fixture.ts'
+import { present } from '../support/present.ts'
 
 const formats: readonly ProofFormat[] = ['packed', 'ndjson']
 
@@ -83,7 +84,7 @@ describe('the proofs of a batch', () => {
   })
 
   it('are borrowed until write has settled, and not made before', async () => {
-    const { id, start, end } = batches[4] as BatchRecord
+    const { id, start, end } = present(batches[4])
     for (const format of formats) {
       const [want, views]: [Uint8Array[], Uint8Array[]] = [[], []]
       for await (const { bytes } of batchProofs({ log: fixture.reader, batchId: id, format })) want.push(bytes)
@@ -112,7 +113,7 @@ describe('the proofs of a batch', () => {
   })
 
   it('can be written by several calls at the same time', async () => {
-    const batch = batches[4] as BatchRecord
+    const batch = present(batches[4])
     const sums = await Promise.all(
       [...formats, ...formats].map(async (format) => {
         const hash = createHash('sha256')
@@ -149,7 +150,7 @@ describe('the proofs of a batch', () => {
         }
       },
     })
-    const batch = batches[4] as BatchRecord
+    const batch = present(batches[4])
     const request = { log: new LogReader(counting), batchId: batch.id, format: 'packed' } as const
     for await (const _ of batchProofs(request)) {
       await new Promise(setImmediate)
@@ -163,7 +164,7 @@ describe('the proofs of a batch', () => {
   })
 
   it('end if the reader stops, aborts or fails', async () => {
-    const request = { log: fixture.reader, batchId: (batches[4] as BatchRecord).id, format: 'packed' } as const
+    const request = { log: fixture.reader, batchId: present(batches[4]).id, format: 'packed' } as const
     for await (const { bytes } of batchProofs(request)) {
       assert.ok(bytes.length > 0)
       break
@@ -201,9 +202,9 @@ describe('the proofs of a batch', () => {
       [new Uint8Array(33), 'CORRUPT'],
     ] as const) {
       await fixture.records.commit({ writes: [{ key, value }] })
-      await assert.rejects(of((batches[3] as BatchRecord).id), { code })
+      await assert.rejects(of(present(batches[3]).id), { code })
     }
     await fixture.records.commit({ writes: [{ key, value: tile.value }] })
-    assert.equal((await of((batches[3] as BatchRecord).id)).done, false)
+    assert.equal((await of(present(batches[3]).id)).done, false)
   })
 })

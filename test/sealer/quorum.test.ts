@@ -17,6 +17,11 @@ import { settle, until } from '../support/manual-clock.ts'
 import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
 import { openAuthorities, type LocalAuthorityOptions } from '../support/local-authorities.ts'
 import type { ScriptedAuthority } from '../support/scripted-authority.ts'
+import { present } from '../support/present.ts'
+
+/** The same authority with another description. */
+const withInfo = (authority: ScriptedAuthority, info: Partial<ScriptedAuthority['info']>): ScriptedAuthority =>
+  Object.assign(Object.create(authority) as ScriptedAuthority, { info: { ...authority.info, ...info } })
 
 const three: readonly LocalAuthorityOptions[] = [
   { name: 'a' },
@@ -52,7 +57,7 @@ describe('a quorum of timestamp authorities', () => {
   /** Verifies each token: it covers the checkpoint, belongs to its authority, and is in the log with its opening. */
   async function assertTokens(fixture: SealerFixture, stamp: StampRecord, authorities: readonly ScriptedAuthority[]) {
     for (const token of stamp.tokens) {
-      const response = fromBase64(token.token) as Uint8Array
+      const response = present(fromBase64(token.token))
       const trustAnchors = authorities.find(({ info }) => info.name === token.authority)?.info.trustAnchors ?? []
       const info = verifyTimestamp(response, { data: encodeUtf8(stamp.checkpoint), trustAnchors })
       assert.equal(info.genTime, token.genTime)
@@ -156,7 +161,7 @@ describe('a quorum of timestamp authorities', () => {
     assert.deepEqual([stamp?.size, namesIn(stamp)], [newest, ['a', 'b']])
     const kept = await recordAt(fixture, logKeys.partialStamp(2))
     assert.deepEqual(namesIn(kept), ['a'], 'the token for the earlier checkpoint')
-    await assertTokens(fixture, kept as StampRecord, authorities)
+    await assertTokens(fixture, present(kept), authorities)
     assert.deepEqual([a.stamped, b.stamped], [2, 1])
   })
 
@@ -198,8 +203,8 @@ describe('a quorum of timestamp authorities', () => {
     await until(async () => namesIn(await recordAt(fixture, logKeys.partialStamp(2))).join() === 'a')
     await first.close()
     const [renamed] = await openAuthorities(directory, fixture.clock, [{ name: 'a' }])
-    Object.assign(renamed as ScriptedAuthority, { info: { ...renamed?.info, name: 'renamed' } })
-    const second = await fixture.start({ timestampAuthorities: [renamed as ScriptedAuthority, b], quorum: 2 })
+    Object.assign(present(renamed), { info: { ...renamed?.info, name: 'renamed' } })
+    const second = await fixture.start({ timestampAuthorities: [present(renamed), b], quorum: 2 })
     await fixture.clock.advance(30_000)
     assert.equal(renamed?.calls, 0)
     assert.equal(second.status().stampedSize, 0)
@@ -223,7 +228,7 @@ describe('a quorum of timestamp authorities', () => {
         assert.deepEqual(namesIn(stamp), ['a', 'b'])
         assert.equal(await fixture.records.logSize(), 4)
         assert.equal((await recordsOf(fixture.records, 'sp')).size, 0)
-        await assertTokens(fixture, stamp as StampRecord, authorities)
+        await assertTokens(fixture, present(stamp), authorities)
       }
   })
 
@@ -259,7 +264,7 @@ describe('a quorum of timestamp authorities', () => {
     }
     const hashes = [shared, own].map(({ der }) => toHex(sha256(der))).toSorted()
     assert.deepEqual([...(await recordsOf(fixture.records, 'te')).keys()], hashes.map(logKeys.validationData))
-    const { tokens } = (await fixture.reader.stampCovering(5)) as StampRecord
+    const { tokens } = present(await fixture.reader.stampCovering(5))
     for (const { authority, evidence } of tokens)
       assert.deepEqual(await fixture.reader.validationData(evidence), authority === 'a' ? [shared, own] : [shared])
   })
@@ -280,18 +285,16 @@ describe('a quorum of timestamp authorities', () => {
 
   it('accepts only distinct authorities and a quorum that can be reached', async () => {
     const { authorities, a, b } = await openFixture()
-    const otherName = Object.assign(Object.create(a) as ScriptedAuthority, { info: { ...a.info, name: 'z' } })
-    const sameName = Object.assign(Object.create(b) as ScriptedAuthority, { info: { ...b.info, name: 'a' } })
-    const bare = Object.assign(Object.create(b) as ScriptedAuthority, { info: { ...b.info, trustAnchors: [] } })
-    const broken = Object.assign(Object.create(b) as ScriptedAuthority, {
-      info: { ...b.info, trustAnchors: [new Uint8Array(3)] },
-    })
+    const otherName = withInfo(a, { name: 'z' })
+    const sameName = withInfo(b, { name: 'a' })
+    const bare = withInfo(b, { trustAnchors: [] })
+    const broken = withInfo(b, { trustAnchors: [new Uint8Array(3)] })
     const root = { keys: await keyPair('P-256', 'root'), name: 'root', authority: {}, keyUsage: 0x06 }
     const issuer = { keys: root.keys, certificate: await certificate(root) }
     const below = await certificate({ ...root, name: 'below', keys: await keyPair('P-256', 'below'), issuer })
     const renewed = await certificate({ ...root, notAfter: new Date('2041-01-01T00:00:00Z') })
     const anchoredIn = (name: string, made: Parameters<typeof derOf>[0]) =>
-      Object.assign(Object.create(a) as ScriptedAuthority, { info: { ...a.info, name, trustAnchors: [derOf(made)] } })
+      withInfo(a, { name, trustAnchors: [derOf(made)] })
     const rejected: readonly SealerOptions[] = [
       { timestampAuthorities: [a, otherName] },
       { timestampAuthorities: [a, sameName] },

@@ -18,6 +18,7 @@ import { nodeTable } from '../support/node-table.ts'
 import { FaultyRecords } from '../support/faulty-records.ts'
 import { settle, until } from '../support/manual-clock.ts'
 import { FIXTURE_SECRET, recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
+import { present } from '../support/present.ts'
 
 const fixtures: SealerFixture[] = []
 
@@ -132,7 +133,7 @@ describe('sealing', () => {
     for (const size of [65_535, 65_536, 65_537])
       for (const position of [0, 255, 256, 65_279, 65_534]) {
         const proof = await fixture.reader.inclusionProof(position, size)
-        const leaf = leafHash(entries[position] as Uint8Array)
+        const leaf = leafHash(present(entries[position]))
         const root = await fixture.reader.rootAt(size)
         assert.ok(verifyInclusion({ leafHash: leaf, leafIndex: position, treeSize: size, proof, root }))
       }
@@ -410,7 +411,7 @@ describe('sealing with faults', () => {
     const sealer = await fixture.start()
     await fixture.append(10)
     await sealer.sealNow()
-    const signed = (await fixture.signedHead.read()) as SignedHead
+    const signed = present(await fixture.signedHead.read())
     // A store that was set back to before the batch.
     const older = await openFixture(new MemoryRecords(), fixture.signedHead as MemorySignedHead)
     await assert.rejects(older.start(), { code: 'LOG_BEHIND_SIGNED', message: /set back/ })
@@ -443,7 +444,7 @@ describe('sealing with faults', () => {
     const flipped: RecordStore = Object.assign(Object.create(fixture.records) as RecordStore, {
       readLog: async (from: number, count: number) => {
         const packed = await fixture.records.readLog(from, count)
-        if (from === 0) packed[5 * 32] = (packed[5 * 32] as number) ^ 1
+        if (from === 0) packed[5 * 32] = present(packed[5 * 32]) ^ 1
         return packed
       },
       get: (wanted: readonly string[]) => fixture.records.get(wanted),
@@ -489,7 +490,7 @@ describe('sealing with faults', () => {
       await Promise.all(sealers.map((sealer) => sealer.sealNow()))
     }
     await Promise.all(sealers.map((sealer) => sealer.close()))
-    await fixture.signedHead.write((await heads[0]?.read()) as SignedHead)
+    await fixture.signedHead.write(present(await heads[0]?.read()))
     assert.equal((await fixture.reader.treeHead()).size, 343)
     await assertConsistentLog(fixture)
     assert.equal((await recordsOf(fixture.records, 'bx')).size, (await batchesOf(fixture.records)).length)

@@ -13,6 +13,7 @@ import { FaultyRecords } from '../support/faulty-records.ts'
 import { settle, until } from '../support/manual-clock.ts'
 import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
 import { ScriptedAuthority } from '../support/scripted-authority.ts'
+import { present } from '../support/present.ts'
 
 /** SHA-256 (hex) of a certificate's public key. */
 const keyHash = (der: Uint8Array): string =>
@@ -47,7 +48,7 @@ describe('stamping', () => {
     assert.equal(stamp?.size, size)
     assert.equal(stamp.checkpoint, (await fixture.reader.checkpoint(size))?.note)
     const [token] = stamp.tokens
-    const response = fromBase64(token?.token ?? '') as Uint8Array
+    const response = present(fromBase64(token?.token ?? ''))
     const info = verifyTimestamp(response, { data: encodeUtf8(stamp.checkpoint), trustAnchors: [local.trustAnchor] })
     assert.deepEqual(
       { ...token, token: '' },

@@ -77,8 +77,11 @@ export async function settle(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Waits, in real time, until it is true; for what a worker or a file does. Throws after `timeoutMs`. */
-export async function until(isTrue: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
+/**
+ * Polls in real time until the condition is true, for work of threads and files. The timeout only ends a test that hangs: it
+ * is long, because a slow machine must not fail a test.
+ */
+export async function until(isTrue: () => boolean | Promise<boolean>, timeoutMs = 120_000): Promise<void> {
   const end = Date.now() + timeoutMs
   while (!(await isTrue())) {
     if (Date.now() > end) throw new Error(`Not true after ${timeoutMs} ms: ${isTrue.toString()}`)

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { certificatesFromPem } from '../../core/verify/index.ts'
+import { present } from './present.ts'
 
 const run = promisify(execFile)
 
@@ -55,7 +56,7 @@ export class OpensslAuthority {
     await once(server, 'listening')
     try {
       const pem = await makeAuthority(directory, kind, names, originOf(server))
-      const authority = new OpensslAuthority(directory, server, certificatesFromPem(pem)[0] as Uint8Array)
+      const authority = new OpensslAuthority(directory, server, present(certificatesFromPem(pem)[0]))
       server.on('request', (request, response) => void authority.#respond(request, response))
       return authority
     } catch (error) {

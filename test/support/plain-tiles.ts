@@ -1,6 +1,7 @@
 import { concatBytes } from '../../core/bytes.ts'
 import { leafHash, nodeHash } from '../../core/log/tree/hasher.ts'
 import type { RowKind } from '../../sealer/kernel/tiles.ts'
+import { present } from './present.ts'
 
 /** The slow reference for the kernel: the tiles over a row in the layout of core/log/tree/tile.ts, by node:crypto. */
 export function plainTiles(row: Uint8Array, kind: RowKind): Uint8Array {
@@ -15,6 +16,4 @@ export function plainTiles(row: Uint8Array, kind: RowKind): Uint8Array {
 }
 
 const pairsOf = (hashes: readonly Uint8Array[]): Uint8Array[] =>
-  Array.from({ length: hashes.length >> 1 }, (_, i) =>
-    nodeHash(hashes[2 * i] as Uint8Array, hashes[2 * i + 1] as Uint8Array),
-  )
+  Array.from({ length: hashes.length >> 1 }, (_, i) => nodeHash(present(hashes[2 * i]), present(hashes[2 * i + 1])))

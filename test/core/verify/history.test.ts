@@ -6,6 +6,7 @@ import type { EvidenceEvent } from '../../../core/registry/schemas.ts'
 import { verifyEvent, verifyFile, verifyHistory, verifyLog } from '../../../core/verify/index.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { present } from '../../support/present.ts'
 
 const REJECTED = { code: 'VERIFICATION_FAILED' }
 
@@ -33,7 +34,7 @@ after(async () => {
 /** A copy of the history with event `index` changed. */
 function edited(index: number, edit: (event: Disclosed) => void): Disclosed[] {
   const copy = structuredClone(events)
-  edit(copy[index] as Disclosed)
+  edit(present(copy[index]))
   return copy
 }
 
@@ -83,7 +84,7 @@ describe('verifyEvent', () => {
       }
       for (const kind of ['fields', 'files'] as const) {
         for (const name of Object.keys(disclosure[kind])) {
-          const at = (copy: Disclosure) => copy[kind][name] as { text: string; salt: string }
+          const at = (copy: Disclosure) => present(copy[kind][name])
           assertRejected((copy) => (at(copy).text = flip(at(copy).text)))
           assertRejected((copy) => (at(copy).text += ' '))
           assertRejected((copy) => (at(copy).salt = flip(at(copy).salt)))
@@ -103,7 +104,7 @@ describe('verifyEvent', () => {
   it('rejects a value under the name of another field', () => {
     const [first] = events as [Disclosed]
     const copy = structuredClone(first.disclosure)
-    copy.fields['name'] = copy.fields['owner'] as { text: string; salt: string }
+    copy.fields['name'] = present(copy.fields['owner'])
     assert.throws(() => verifyEvent(copy, { txId: first.txId }), REJECTED)
   })
 })
@@ -176,7 +177,7 @@ describe('verifyFile', () => {
     const { opening, filesText, filesSalt } = disclosure
     return { fileId: filled.keptFile, txId, opening, filesText, filesSalt }
   }
-  const disclosed = () => (events[0] as Disclosed).disclosure.files[filled.keptFile]
+  const disclosed = () => present(events[0]).disclosure.files[filled.keptFile]
 
   it('accepts the bytes or their digest', () => {
     const file = verifyFile(content, disclosed(), commitment())
@@ -210,7 +211,7 @@ describe('verifyFile', () => {
 
 describe('verifyLog', () => {
   const openingsOf = async (size: number): Promise<Uint8Array[]> =>
-    ((await sealed.registry.proofs.openings(0, size)) ?? []).map((opening) => fromHex(opening) as Uint8Array)
+    ((await sealed.registry.proofs.openings(0, size)) ?? []).map((opening) => present(fromHex(opening)))
 
   it('computes the signed root from the openings of all entries, and collects every slot', async () => {
     const { note, size, root } = (await sealed.registry.log.latestCheckpoint())!

@@ -12,6 +12,7 @@ import {
 } from '../../../core/verify/index.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { present } from '../../support/present.ts'
 
 /** As over HTTP: only JSON values. */
 const overTheWire = (proof: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(proof)) as never
@@ -37,7 +38,7 @@ describe('verifyProof', () => {
       file: overTheWire(await registry.proofs.file(filled.drill, filled.keptFile)),
       later: overTheWire(await registry.proofs.file(filled.drill, filled.billFile)),
       deleted: overTheWire(await registry.proofs.file(filled.drill, filled.deletedFile)),
-      path: overTheWire(await registry.proofs.proof(events[1]?.txId as string)),
+      path: overTheWire(await registry.proofs.proof(present(events[1]).txId)),
     }
     const chain = chainOf(Object.values(proofs))
     const findTransaction: VerifyProofOptions['findTransaction'] = (anchor) => chain.get(anchor['txHash'])
@@ -48,7 +49,7 @@ describe('verifyProof', () => {
     await removeTemporary(directory)
   })
 
-  const proofOf = (kind: string): Record<string, unknown> => structuredClone(proofs[kind] as Record<string, unknown>)
+  const proofOf = (kind: string): Record<string, unknown> => structuredClone(present(proofs[kind]))
 
   it('verifies each document from the opening to the token and the chain', () => {
     const states = (kind: string): string[] => verifyProof(proofs[kind], options).steps.map(({ state }) => state)
@@ -198,9 +199,7 @@ describe('verifyProof', () => {
     await settle()
     const proof = overTheWire(await registry.proofs.evidence('after the rotation'))
     const openings = await Promise.all(
-      identity.keys.map(
-        async ({ entry }) => (await registry.log.controlOpening(fromHex(entry) as Uint8Array)) as Uint8Array,
-      ),
+      identity.keys.map(async ({ entry }) => present(await registry.log.controlOpening(present(fromHex(entry))))),
     )
     const verifierKeys = verifierKeysOf(registry.origin, openings)
     assert.equal(verifierKeys.length, 2)

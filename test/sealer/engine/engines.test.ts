@@ -10,6 +10,7 @@ import { PoolEngine } from '../../../sealer/engine/pool.ts'
 import { nodeTable, sampleEntries } from '../../support/node-table.ts'
 import { moduleUrl } from '../../support/program.ts'
 import { plainTiles } from '../../support/plain-tiles.ts'
+import { present } from '../../support/present.ts'
 
 const all = sampleEntries(10_000)
 const packed = concatBytes(...all)
@@ -22,12 +23,12 @@ function assertTiles(tiles: readonly Uint8Array[], count: number): void {
   const source = nodeTable(all.slice(0, count))
   assert.equal(tiles.length, Math.ceil(count / TILE_WIDTH))
   for (const [index, tile] of tiles.entries()) {
-    const width = widthOf(tile) as number
+    const width = present(widthOf(tile))
     assert.equal(width, Math.min(TILE_WIDTH, count - index * TILE_WIDTH))
     for (let level = 0; level <= 8; level++)
       for (let i = 0; i < width >> level; i++)
         assert.ok(
-          equalBytes(nodeAt(tile, level, i) as Uint8Array, source({ level, index: index * (TILE_WIDTH >> level) + i })),
+          equalBytes(present(nodeAt(tile, level, i)), source({ level, index: index * (TILE_WIDTH >> level) + i })),
         )
   }
 }

@@ -14,6 +14,7 @@ import { nodeTable, sampleEntries } from '../../support/node-table.ts'
 import { PAGE_BYTES, WORKSPACE_AT } from '../../../sealer/kernel/layout.ts'
 import { TestMemory } from '../../support/kernel-memory.ts'
 import { plainTiles } from '../../support/plain-tiles.ts'
+import { present } from '../../support/present.ts'
 
 const LEAVES = 2100
 const entries = sampleEntries(LEAVES)
@@ -28,7 +29,7 @@ function* blocksOf(from: number, to: number, size: number, stored: number): Gene
       first,
       end,
       entries: packed.subarray(first * 32, end * 32),
-      tile: tiles[Math.floor(first / 256)] as Uint8Array,
+      tile: present(tiles[Math.floor(first / 256)]),
       levels,
       above: concatBytes(...above.map((range) => rangeHash(range, source))),
     }
@@ -46,7 +47,7 @@ describe('ProofWriter', async () => {
     const lines = proofs.map((proof, i) =>
       JSON.stringify({
         leafIndex: block.first + i,
-        entry: toHex(entries[block.first + i] as Uint8Array),
+        entry: toHex(present(entries[block.first + i])),
         proof: proof.map(toHex),
       }),
     )
