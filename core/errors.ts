@@ -1,6 +1,6 @@
 /**
- * Every way in which the registry rejects a call or fails. Codes are stable, and part of the compatibility promise. Messages are
- * written for people and may change. The HTTP status and body of each code are in `server/http/errors.ts`.
+ * Every way in which the registry rejects a call or fails. Codes are stable, and part of the compatibility promise.
+ * Messages are written for people and may change. The HTTP status and body of each code are in `server/http/errors.ts`.
  */
 export const ERROR_CODES = [
   // -- The caller's input is not valid. Correct it; the same call fails again.
@@ -62,17 +62,31 @@ export const ERROR_CODES = [
 
   /** A defect of the registry. Report it, with the log of the process. */
   'INTERNAL',
-  /** Cannot be done now: a store cannot be reached, the clock is wrong, or too many calls are waiting. Try again later. */
+  /**
+   * Cannot be done now: a store cannot be reached, the clock is wrong, or too many calls are waiting. Try again later.
+   */
   'UNAVAILABLE',
-  /** The outcome of a write could not be determined: it may have been applied. Read, or try again with the same idempotency key. */
+  /**
+   * The outcome of a write could not be determined: it may have been applied. Read, or try again with the same
+   * idempotency key.
+   */
   'UNKNOWN_OUTCOME',
-  /** A write of the store failed, so it accepts no more writes. Reads still work. Fix the cause (a full disk), then restart. */
+  /**
+   * A write of the store failed, so it accepts no more writes. Reads still work. Fix the cause (a full disk), then
+   * restart.
+   */
   'STORE_POISONED',
   /** Another process uses the directory of the store. Stop that process, or use another directory. */
   'STORE_LOCKED',
-  /** Stored bytes are damaged: a hash, a chain or a format does not match. Run `fsck`, and restore the store from a backup. */
+  /**
+   * Stored bytes are damaged: a hash, a chain or a format does not match. Run `fsck`, and restore the store from a
+   * backup.
+   */
   'CORRUPT',
-  /** The store has fewer entries than were signed, or other ones: it was set back. Restore the newest store or a later backup. */
+  /**
+   * The store has fewer entries than were signed, or other ones: it was set back. Restore the newest store or a later
+   * backup.
+   */
   'LOG_BEHIND_SIGNED',
   /** A setting or option cannot be used. The message names it and says what it must be. */
   'CONFIG_ERROR',
@@ -115,8 +129,8 @@ export class RegistryError extends Error {
 }
 
 /**
- * Whether a value is a `RegistryError`, and has this code if one is given. Unlike `instanceof`, it also recognizes errors of
- * another copy of this module.
+ * Whether a value is a `RegistryError`, and has this code if one is given. Unlike `instanceof`, it also recognizes
+ * errors of another copy of this module.
  */
 export function isRegistryError(error: unknown, code?: ErrorCode): error is RegistryError {
   if (!(error instanceof Error) || error.name !== 'RegistryError' || !('code' in error)) return false

@@ -6,8 +6,8 @@ const pool = new Uint8Array(POOL_BYTES)
 let used = POOL_BYTES
 
 /**
- * Unpredictable bytes from the system's generator, for salts, seeds and keys. Each byte of the pool is returned once, as a
- * copy, and then erased from the pool, so that it can never be returned again.
+ * Unpredictable bytes from the system's generator, for salts, seeds and keys. Each byte of the pool is returned once,
+ * as a copy, and then erased from the pool, so that it can never be returned again.
  *
  * @param count 0 to 4,096. Throws a `RangeError` for any other number.
  */

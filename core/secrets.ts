@@ -8,8 +8,8 @@ export type SecretPurpose = 'api-key' | 'file-token' | 'idempotency' | `checkpoi
 export const MIN_SECRET_BYTES = 32
 
 /**
- * Derives a secret of 32 bytes from the root secret: HKDF-SHA-256 (RFC 5869) without salt, with the purpose as info. Throws
- * `CONFIG_ERROR` if the root secret is shorter than 32 bytes.
+ * Derives a secret of 32 bytes from the root secret: HKDF-SHA-256 (RFC 5869) without salt, with the purpose as info.
+ * Throws `CONFIG_ERROR` if the root secret is shorter than 32 bytes.
  */
 export function deriveSecret(root: Uint8Array, purpose: SecretPurpose): Uint8Array {
   if (root.length < MIN_SECRET_BYTES)

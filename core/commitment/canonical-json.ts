@@ -1,8 +1,8 @@
 import { RegistryError } from '../errors.ts'
 
 /**
- * Canonical JSON (RFC 8785), strictly: a value that it cannot represent exactly is rejected, not changed. Keys are sorted by
- * UTF-16 code unit, also keys that look like integers.
+ * Canonical JSON (RFC 8785), strictly: a value that it cannot represent exactly is rejected, not changed. Keys are
+ * sorted by UTF-16 code unit, also keys that look like integers.
  */
 
 /** A JSON value. */
@@ -21,8 +21,8 @@ const validationError = (why: string): RegistryError => new RegistryError('VALID
 /**
  * Writes a value as canonical JSON.
  *
- * @throws `VALIDATION_ERROR` for lone surrogates, integers beyond 2^53 - 1, -0, NaN and infinities, `undefined`, values that
- * are not plain JSON values, the key `__proto__`, and nesting that is too deep.
+ * @throws `VALIDATION_ERROR` for lone surrogates, integers beyond 2^53 - 1, -0, NaN and infinities, `undefined`, values
+ * that are not plain JSON values, the key `__proto__`, and nesting that is too deep.
  * @example
  * canonicalJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */
@@ -85,12 +85,12 @@ function checkNumber(value: number): void {
 }
 
 /**
- * Parses JSON that may come from an attacker. The text is also scanned token by token, because `JSON.parse` silently merges
- * duplicate keys and rounds numbers.
+ * Parses JSON that may come from an attacker. The text is also scanned token by token, because `JSON.parse` silently
+ * merges duplicate keys and rounds numbers.
  *
- * @throws `MALFORMED_BODY` if the text is not JSON. `VALIDATION_ERROR` if canonical JSON cannot represent it exactly: duplicate
- * keys, integers beyond 2^53 - 1, decimals that do not round-trip, -0, lone surrogates, the key `__proto__`, nesting that is too
- * deep.
+ * @throws `MALFORMED_BODY` if the text is not JSON. `VALIDATION_ERROR` if canonical JSON cannot represent it exactly:
+ * duplicate keys, integers beyond 2^53 - 1, decimals that do not round-trip, -0, lone surrogates, the key `__proto__`,
+ * nesting that is too deep.
  */
 export function parseStrictJson(text: string, { maxDepth = MAX_DEPTH }: JsonLimits = {}): Json {
   checkDepth(text, maxDepth)

@@ -2,8 +2,8 @@ import { canonicalJson, MAX_DEPTH, type Json } from './canonical-json.ts'
 import { concatBytes, encodeUtf8, equalBytes, sha256, sha256HexOfText, sha256Of, sha256OfText, u64 } from '../bytes.ts'
 
 /**
- * What an event commits to, in format `v: 1`. H = SHA-256, ‖ joins bytes, u64 = 8 bytes big-endian, T(x) = ASCII x padded with
- * zeros to 16 bytes, J(v) = canonical JSON of v in UTF-8. Hashes are 32 bytes, and lowercase hex inside J.
+ * What an event commits to, in format `v: 1`. H = SHA-256, ‖ joins bytes, u64 = 8 bytes big-endian, T(x) = ASCII x
+ * padded with zeros to 16 bytes, J(v) = canonical JSON of v in UTF-8. Hashes are 32 bytes, and lowercase hex inside J.
  *
  *     field   = H(T("er1.field")  ‖ salt ‖ J([name, value]))
  *     file    = H(T("er1.file")   ‖ salt ‖ J({id, mimeType, name, sha256, size}))
@@ -13,8 +13,8 @@ import { concatBytes, encodeUtf8, equalBytes, sha256, sha256HexOfText, sha256Of,
  *     opening = T("er1.event") ‖ slot ‖ u64(time) ‖ header ‖ files     120 bytes
  *     txId    = H(opening)
  *
- * Every function here that hashes a J takes its exact text. A verifier hashes the bytes that it received, and then parses
- * them. It never writes them again as canonical JSON.
+ * Every function here that hashes a J takes its exact text. A verifier hashes the bytes that it received, and then
+ * parses them. It never writes them again as canonical JSON.
  */
 
 /** Bytes of a tag, T(x). */
@@ -101,8 +101,8 @@ export const headerText = ({ fields, first, log, prev, version }: Header): strin
 export const headerHash = (text: string): Uint8Array => sha256OfText(text, HEADER)
 
 /**
- * The slot of a version of an evidence, 32 bytes. Two log entries with the same slot are a forked history, which anyone can
- * detect.
+ * The slot of a version of an evidence, 32 bytes. Two log entries with the same slot are a forked history, which anyone
+ * can detect.
  *
  * @param slotKey The evidence's 32 random bytes.
  * @throws a `RangeError` unless `version` is a safe integer >= 0.

@@ -5,14 +5,14 @@ import { canonicalJson, parseStrictJson } from './canonical-json.ts'
 import { OPENING_BYTES, tag, TAG_BYTES } from './event-format.ts'
 
 /**
- * The openings of log entries. An entry is the SHA-256 of its opening, 32 bytes. The first 16 bytes of the opening name its
- * kind. Openings of events are in `core/commitment/event-format.ts`, those of keys and tokens are here:
+ * The openings of log entries. An entry is the SHA-256 of its opening, 32 bytes. The first 16 bytes of the opening name
+ * its kind. Openings of events are in `core/commitment/event-format.ts`, those of keys and tokens are here:
  *
  *     key    = T("er1.key")   ‖ J({log, prev, sig, v: 1, vkey})
  *     token  = T("er1.token") ‖ H(TimeStampResp)
  *
- * Entry 0 is the log's first key, with `prev` and `sig` null. Each later key names the entry of the previous key (hex), and
- * contains its Ed25519 signature (hex) of `T("er1.key") ‖ J(the same without sig)`.
+ * Entry 0 is the log's first key, with `prev` and `sig` null. Each later key names the entry of the previous key (hex),
+ * and contains its Ed25519 signature (hex) of `T("er1.key") ‖ J(the same without sig)`.
  */
 
 const KEY = tag('er1.key')
@@ -118,7 +118,8 @@ const isHex = (value: unknown, bytes: number): value is string =>
   typeof value === 'string' && fromHex(value)?.length === bytes
 
 /**
- * Verifies the chain of a log's keys: the first key determines the origin, and each later key is signed by the previous one.
+ * Verifies the chain of a log's keys: the first key determines the origin, and each later key is signed by the previous
+ * one.
  *
  * @param openings The openings of all key entries, in the order of the log. They may come from an attacker.
  * @returns What the openings say, in the same order.

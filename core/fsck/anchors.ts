@@ -9,7 +9,9 @@ import {
 import type { Entry } from '../ports.ts'
 import type { Check } from './check.ts'
 
-/** Checks every anchor against its checkpoint, then the frontier of confirmed anchors and the head against the anchors. */
+/**
+ * Checks every anchor against its checkpoint, then the frontier of confirmed anchors and the head against the anchors.
+ */
 export async function checkAnchors(check: Check): Promise<void> {
   const anchors = new AnchorCheck(check)
   for await (const page of check.pages({ ...logKeys.anchorsFrom(0), reverse: true }))
@@ -17,7 +19,9 @@ export async function checkAnchors(check: Check): Promise<void> {
   await anchors.finish()
 }
 
-/** Takes the anchors from the largest size down, so that it can compute the frontier of confirmed anchors on the way. */
+/**
+ * Takes the anchors from the largest size down, so that it can compute the frontier of confirmed anchors on the way.
+ */
 class AnchorCheck {
   readonly #check: Check
   readonly #frontier: AsyncIterator<Entry>

@@ -84,7 +84,9 @@ export class Check {
     if (!holds) this.report(kind, key, message)
   }
 
-  /** Runs `read`, and reports anything that it throws as a difference of this record. Returns `undefined` in that case. */
+  /**
+   * Runs `read`, and reports anything that it throws as a difference of this record. Returns `undefined` in that case.
+   */
   guard<T>(kind: DifferenceKind, key: string, read: () => T): T | undefined {
     try {
       return read()

@@ -12,8 +12,8 @@ import { addEvent, checkOpening, emptyHistory, type History } from './history.ts
 import { listingKeysOf } from './listings.ts'
 
 /**
- * Reads evidences and their events side by side, both in the order of the evidences' ids. Each event's txId is computed again
- * from its values and salts. Each evidence's record must be the result of its history.
+ * Reads evidences and their events side by side, both in the order of the evidences' ids. Each event's txId is computed
+ * again from its values and salts. Each evidence's record must be the result of its history.
  */
 export async function checkEvidences(check: Check, origin: string): Promise<void> {
   const events = new EventWalk(check)

@@ -27,8 +27,8 @@ export interface FsckReport {
 }
 
 /**
- * Checks a store: computes everything that can be computed again from the records, and reports every record that differs.
- * It checks:
+ * Checks a store: computes everything that can be computed again from the records, and reports every record that
+ * differs. It checks:
  *
  * - each txId against the values and salts of its event,
  * - each leaf, tile and root against the entries of the log,
@@ -37,8 +37,8 @@ export interface FsckReport {
  * - every index, listing and counter,
  * - with `blobs`, the bytes of every file.
  *
- * It only reads, in bounded memory, except that it holds the ids of all categories and source systems. The store must not
- * be written to at the same time, or correct records may be reported. It does not verify the tokens of stamps: use
+ * It only reads, in bounded memory, except that it holds the ids of all categories and source systems. The store must
+ * not be written to at the same time, or correct records may be reported. It does not verify the tokens of stamps: use
  * `verifyTimestamp` for that.
  *
  * @param handlers Called for each difference and for progress. Their `signal` stops the check.

@@ -5,7 +5,9 @@ import { keys, type EvidenceScope } from '../store/keys.ts'
 import type { EvidenceRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 
-/** Checks that every listed evidence is in the scope that lists it, and that each scope's counter has the right value. */
+/**
+ * Checks that every listed evidence is in the scope that lists it, and that each scope's counter has the right value.
+ */
 export async function checkEvidenceListings(check: Check): Promise<void> {
   const counts = new ListingCounts(check)
   for await (const page of check.pages(keys.allEvidenceListings())) {

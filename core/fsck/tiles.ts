@@ -17,8 +17,8 @@ interface OpenTile {
 }
 
 /**
- * Builds every tile of a growing tree again, without the sealing engine, and compares it with the stored tile. Holds one row
- * for each level.
+ * Builds every tile of a growing tree again, without the sealing engine, and compares it with the stored tile. Holds
+ * one row for each level.
  */
 export class TileCheck {
   readonly #check: Check
@@ -47,7 +47,9 @@ export class TileCheck {
     }
   }
 
-  /** Compares the partial tiles at the right edge, and reports stored tiles that the tree of this size does not have. */
+  /**
+   * Compares the partial tiles at the right edge, and reports stored tiles that the tree of this size does not have.
+   */
   async finish(size: number): Promise<void> {
     for (const [level, { row }] of this.#levels.entries()) if (row.length > 0) this.#complete(level)
     await this.compare()

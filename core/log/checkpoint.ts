@@ -4,9 +4,9 @@ import { openNote, parseNote } from './note.ts'
 import { HASH_BYTES } from './tree/hasher.ts'
 
 /**
- * A checkpoint (https://c2sp.org/tlog-checkpoint): the size and root of a log's tree. It is published as a signed note with the
- * text `ORIGIN\nSIZE\nBASE64(root)\n`. The notes here have exactly one signature, by a key that is named like the origin, and no
- * extension lines.
+ * A checkpoint (https://c2sp.org/tlog-checkpoint): the size and root of a log's tree. It is published as a signed note
+ * with the text `ORIGIN\nSIZE\nBASE64(root)\n`. The notes here have exactly one signature, by a key that is named like
+ * the origin, and no extension lines.
  */
 export interface Checkpoint {
   /** Names the log, for example `example.org/log`. */

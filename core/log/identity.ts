@@ -17,8 +17,9 @@ export interface LogIdentity extends CheckpointSigner {
   /** Every checkpoint key, in the order of their entries. */
   readonly keys: readonly LogKey[]
   /**
-   * Adds the next key to the log, signed by the current one, and returns it. It signs the checkpoints whose tree contains its
-   * entry. Processes that rotate at the same time add the same key once, because key, signature and entry are deterministic.
+   * Adds the next key to the log, signed by the current one, and returns it. It signs the checkpoints whose tree
+   * contains its entry. Processes that rotate at the same time add the same key once, because key, signature and entry
+   * are deterministic.
    */
   rotateCheckpointKey(): Promise<LogKey>
 }
@@ -37,7 +38,10 @@ export interface LogIdentityOptions {
   readonly records: RecordStore
   /** The root secret; the checkpoint keys are derived from it. */
   readonly secret: Uint8Array
-  /** The `NAME` of the origin, fixed at the first start. Default: the stored name, at the first start `evidence-registry`. */
+  /**
+   * The `NAME` of the origin, fixed at the first start. Default: the stored name, at the first start
+   * `evidence-registry`.
+   */
   readonly logName?: string
   readonly clock: Clock
 }
@@ -45,11 +49,11 @@ export interface LogIdentityOptions {
 export const DEFAULT_LOG_NAME = 'evidence-registry'
 
 /**
- * Opens the log's identity. The first start creates it, with the first key as entry 0 of the log. If several processes start
- * for the first time together, all use the identity that was stored first.
+ * Opens the log's identity. The first start creates it, with the first key as entry 0 of the log. If several processes
+ * start for the first time together, all use the identity that was stored first.
  *
- * Throws `LOG_KEY_MISMATCH` if the secret is not the secret of this log, `CONFIG_ERROR` if the name is not valid or not the
- * stored one, `CORRUPT` if the entry of a key is missing in the log.
+ * Throws `LOG_KEY_MISMATCH` if the secret is not the secret of this log, `CONFIG_ERROR` if the name is not valid or not
+ * the stored one, `CORRUPT` if the entry of a key is missing in the log.
  */
 export async function openLogIdentity(options: LogIdentityOptions): Promise<LogIdentity> {
   const { records, secret, logName } = options

@@ -1,6 +1,7 @@
 /**
- * `evidence-registry/log`: the Merkle log by itself, for other applications. It contains the tree of RFC 9162 with inclusion
- * and consistency proofs, the tiles of C2SP tlog-tiles, and C2SP signed notes and checkpoints. It needs only `node:crypto`.
+ * `evidence-registry/log`: the Merkle log by itself, for other applications. It contains the tree of RFC 9162 with
+ * inclusion and consistency proofs, the tiles of C2SP tlog-tiles, and C2SP signed notes and checkpoints. It needs only
+ * `node:crypto`.
  *
  * The log keeps a tree of entries and publishes signed checkpoints. A verifier who knows the log's verifier key checks
  * that an entry is in the log, and that a later checkpoint only added entries:
@@ -57,9 +58,9 @@
  * )
  * ```
  *
- * For a tree that is stored elsewhere (in tiles, in a database), use `inclusionProof`, `consistencyProof` and `rootFromNodes`
- * with a `NodeSource` that returns stored nodes. `inclusionRanges`, `consistencyRanges` and `nodesOfRange` tell which nodes to
- * read, `tileOfNode` and `nodeAt` where they are in tiles.
+ * For a tree that is stored elsewhere (in tiles, in a database), use `inclusionProof`, `consistencyProof` and
+ * `rootFromNodes` with a `NodeSource` that returns stored nodes. `inclusionRanges`, `consistencyRanges` and
+ * `nodesOfRange` tell which nodes to read, `tileOfNode` and `nodeAt` where they are in tiles.
  *
  * @module
  */

@@ -13,7 +13,9 @@ export const logKeys = {
   sealerLease: (): Key => 'sl',
   tile: (level: number, index: number): Key => recordKey('ti', level, index),
   tiles: (): Range => keysUnder('ti'),
-  /** Batches are keyed by the tree size at their end. The first one at or after `position + 1` contains the position. */
+  /**
+   * Batches are keyed by the tree size at their end. The first one at or after `position + 1` contains the position.
+   */
   batch: (treeSize: number): Key => recordKey('ba', treeSize),
   batchesFrom: (treeSize: number): Range => keysFrom('ba', treeSize),
   batchById: (id: string): Key => recordKey('bx', id),

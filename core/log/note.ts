@@ -3,8 +3,8 @@ import { concatBytes, encodeUtf8, equalBytes, fromBase64, sha256Of, toBase64, to
 import { RegistryError } from '../errors.ts'
 
 /**
- * Signed notes (https://c2sp.org/signed-note) with Ed25519 keys: a text that ends in a newline, an empty line, and signature
- * lines `— NAME BASE64(key id ‖ signature)`.
+ * Signed notes (https://c2sp.org/signed-note) with Ed25519 keys: a text that ends in a newline, an empty line, and
+ * signature lines `— NAME BASE64(key id ‖ signature)`.
  */
 
 const ED25519 = 0x01
@@ -14,7 +14,10 @@ const SIGNATURE_BYTES = 64
 const SEED_BYTES = 32
 const SIGNATURE_MARK = '— '
 
-/** The longest note that is parsed, in UTF-16 code units. A checkpoint has less than 1,000, so there is room for cosignatures. */
+/**
+ * The longest note that is parsed, in UTF-16 code units. A checkpoint has less than 1,000, so there is room for
+ * cosignatures.
+ */
 export const MAX_NOTE_LENGTH = 64 * 1024
 const MAX_SIGNATURES = 100
 
@@ -125,7 +128,8 @@ function parseSignatureLine(line: string): NoteSignature {
 }
 
 /**
- * Verifies that a key signed a note, and returns the signed text. Signatures by other keys are ignored, as C2SP specifies.
+ * Verifies that a key signed a note, and returns the signed text. Signatures by other keys are ignored, as C2SP
+ * specifies.
  *
  * @param note The whole note. It may come from an attacker.
  * @param verifierKey The C2SP verifier key, `NAME+HASH+BASE64`.
@@ -142,7 +146,9 @@ export function openNote(note: string, verifierKey: string): string {
   return text
 }
 
-/** Whether an Ed25519 signature (64 bytes) of these bytes verifies with this raw public key (32 bytes). Never throws. */
+/**
+ * Whether an Ed25519 signature (64 bytes) of these bytes verifies with this raw public key (32 bytes). Never throws.
+ */
 export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
   if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return false
   return verify(null, bytes, publicKeyObject(publicKey), signature)

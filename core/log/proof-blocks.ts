@@ -13,7 +13,10 @@ export interface ProofBlock {
   readonly end: number
   /** Their entries, packed (32 bytes each), if they were requested. */
   readonly entries?: Uint8Array
-  /** The stored tile (core/log/tree/tile.ts) with the lower part of each proof: the siblings in its rows 0 to `levels` - 1. */
+  /**
+   * The stored tile (core/log/tree/tile.ts) with the lower part of each proof: the siblings in its rows 0 to `levels` -
+   * 1.
+   */
   readonly tile: Uint8Array
   readonly levels: number
   /** The upper part, which is the same for all of them: packed hashes, from bottom to top. */
@@ -33,8 +36,9 @@ export interface ProofRange {
 const TILES_PER_READ = 16
 
 /**
- * Yields everything that the inclusion proofs of a range consist of, several blocks at a time, and reads the next blocks
- * meanwhile. After the generator has ended, nothing is read any more. Throws `CORRUPT` if a tile or an entry is missing.
+ * Yields everything that the inclusion proofs of a range consist of, several blocks at a time, and reads the next
+ * blocks meanwhile. After the generator has ended, nothing is read any more. Throws `CORRUPT` if a tile or an entry is
+ * missing.
  */
 export async function* readProofBlocks(
   records: RecordStore,
@@ -72,8 +76,8 @@ class BlockReader {
   }
 
   /**
-   * The blocks from leaf `first` to the end of the tiles that are read together; none at the end of the range. Must not be
-   * called again before it has finished.
+   * The blocks from leaf `first` to the end of the tiles that are read together; none at the end of the range. Must not
+   * be called again before it has finished.
    */
   async read(first: number): Promise<readonly ProofBlock[]> {
     const { to, treeSize, withEntries } = this.#range
@@ -131,7 +135,9 @@ class UpperHashes {
   }
 }
 
-/** How many items from the bottom differ from the previous span. Where the paths have met, all items above are the same. */
+/**
+ * How many items from the bottom differ from the previous span. Where the paths have met, all items above are the same.
+ */
 function countChanged(above: readonly LeafRange[], previous: readonly LeafRange[]): number {
   let items = above.length
   let other = previous.length

@@ -24,7 +24,10 @@ import { consistencyRanges, inclusionRanges } from './tree/proof.ts'
 import { nodesOfRange, rangeHash, type LeafRange } from './tree/range.ts'
 import { rowPrefix, TILE_WIDTH } from './tree/tile.ts'
 
-/** `P`: in a batch. `S`: covered by an anchor that was sent. `C`: covered by a confirmed anchor. `null`: in no batch yet. */
+/**
+ * `P`: in a batch. `S`: covered by an anchor that was sent. `C`: covered by a confirmed anchor. `null`: in no batch
+ * yet.
+ */
 export type SendStatus = 'P' | 'S' | 'C' | null
 
 export interface EntryStatus {
@@ -46,8 +49,8 @@ const MAX_CACHED_BATCHES = 4_096
 const MAX_CACHED_HEADS = 2
 
 /**
- * Reads the log: positions, batches, checkpoints, proofs, stamps, anchors. Everything comes from stored records, nothing is
- * computed from the entries. A tree size that is passed in must be sealed.
+ * Reads the log: positions, batches, checkpoints, proofs, stamps, anchors. Everything comes from stored records,
+ * nothing is computed from the entries. A tree size that is passed in must be sealed.
  */
 export class LogReader {
   readonly #records: RecordStore
@@ -73,8 +76,8 @@ export class LogReader {
   }
 
   /**
-   * The status of each entry (32 bytes), `undefined` if it is not in the log. Reads positions, the head of the anchors and
-   * each batch once, for any number of entries. An anchor that is sent at the same time may not be visible yet.
+   * The status of each entry (32 bytes), `undefined` if it is not in the log. Reads positions, the head of the anchors
+   * and each batch once, for any number of entries. An anchor that is sent at the same time may not be visible yet.
    */
   async entryStatuses(entries: readonly Uint8Array[]): Promise<readonly (EntryStatus | undefined)[]> {
     const [positions, head] = await Promise.all([this.#records.positionsOf(entries), this.anchorHead()])
@@ -173,8 +176,8 @@ export class LogReader {
   }
 
   /**
-   * What the inclusion proofs of leaves `from` to `to` (exclusive) are copied from, in order, each block within one tile.
-   * Reads a bounded number of tiles ahead. Requires from <= to <= treeSize.
+   * What the inclusion proofs of leaves `from` to `to` (exclusive) are copied from, in order, each block within one
+   * tile. Reads a bounded number of tiles ahead. Requires from <= to <= treeSize.
    */
   proofBlocks(range: ProofRange): AsyncGenerator<readonly ProofBlock[], void, undefined> {
     return readProofBlocks(this.#records, this.#tiles, range)
@@ -197,7 +200,9 @@ export class LogReader {
     return tile && rowPrefix(tile, width)?.slice()
   }
 
-  /** The first `width` entries under tile `index`, packed (32 bytes each); `undefined` if not all of them are sealed. */
+  /**
+   * The first `width` entries under tile `index`, packed (32 bytes each); `undefined` if not all of them are sealed.
+   */
   async packedEntries(index: number, width: number): Promise<Uint8Array | undefined> {
     const start = index * TILE_WIDTH
     const { size } = await this.treeHead()
@@ -257,8 +262,9 @@ export class LogReader {
   }
 
   /**
-   * For each size, the first record of this size or a larger one. Goes through the range once, in pages. If the requested
-   * records lie far apart, it reads pages of one record and jumps. If they lie close together, the pages grow.
+   * For each size, the first record of this size or a larger one. Goes through the range once, in pages. If the
+   * requested records lie far apart, it reads pages of one record and jumps. If they lie close together, the pages
+   * grow.
    */
   async #firstCovering<T extends object>(
     sizes: readonly number[],

@@ -1,8 +1,9 @@
 import type { AnchorInfo, Assurance, ValidationData } from '../ports.ts'
 
 /**
- * The records that the log keeps beside its entries: identity, tree head, batches, checkpoints, stamps, anchors. They are
- * stored as JSON. Hashes in them are 64 lowercase hex digits, times are ms since 1970. Their keys are in `core/log/keys.ts`.
+ * The records that the log keeps beside its entries: identity, tree head, batches, checkpoints, stamps, anchors. They
+ * are stored as JSON. Hashes in them are 64 lowercase hex digits, times are ms since 1970. Their keys are in
+ * `core/log/keys.ts`.
  */
 
 export interface LogIdentityRecord {
@@ -61,8 +62,8 @@ export interface CheckpointRecord {
 }
 
 /**
- * The tokens over one checkpoint, in the order in which they arrived. It is a stamp when it has tokens of a quorum of distinct
- * authorities. Until then it is stored under `logKeys.partialStamp`.
+ * The tokens over one checkpoint, in the order in which they arrived. It is a stamp when it has tokens of a quorum of
+ * distinct authorities. Until then it is stored under `logKeys.partialStamp`.
  */
 export interface StampRecord {
   /** The size of the checkpoint that was stamped. */
@@ -92,8 +93,8 @@ export interface StampToken {
   /** Base64 of the whole TimeStampResp. */
   readonly token: string
   /**
-   * SHA-256 (hex) of the public key of each certificate by which the authority was trusted. Two authorities that share one
-   * are not distinct.
+   * SHA-256 (hex) of the public key of each certificate by which the authority was trusted. Two authorities that share
+   * one are not distinct.
    */
   readonly trustAnchors: readonly string[]
   /** The validation data with which the token can be verified later. */
@@ -119,7 +120,10 @@ export interface AnchorRecord {
   /** The whole signed note: the bytes that were anchored. */
   readonly checkpoint: string
   readonly info: AnchorInfo
-  /** Every transaction that was prepared for it. A replacement must not hide an earlier one, which may be mined after all. */
+  /**
+   * Every transaction that was prepared for it. A replacement must not hide an earlier one, which may be mined after
+   * all.
+   */
   readonly transactions: readonly AnchorTransaction[]
   /**
    * - `prepared`: stored, and perhaps sent.
@@ -156,8 +160,9 @@ export interface AnchorHeadRecord {
 export const NO_ANCHORS: AnchorHeadRecord = { confirmedSize: 0, sentSize: 0, outstanding: null, unsettled: [] }
 
 /**
- * One anchor of the frontier of confirmed anchors. In the frontier, sizes and blocks both ascend: an anchor is left out if a
- * larger one is in the same or a lower block. So the first anchor of a size or a larger one is in the lowest block that covers it.
+ * One anchor of the frontier of confirmed anchors. In the frontier, sizes and blocks both ascend: an anchor is left out
+ * if a larger one is in the same or a lower block. So the first anchor of a size or a larger one is in the lowest block
+ * that covers it.
  */
 export interface ConfirmedAnchorRecord {
   readonly size: number

@@ -7,10 +7,11 @@ import type { TreeHeadRecord } from './records.ts'
 /**
  * Checks at a start that the store still holds what was signed. Reads only the tiles at the right edge of the tree.
  *
- * `signed` must be read before this is called. In the other order, a batch that another sealer signs in between would look
- * like a tree that was set back.
+ * `signed` must be read before this is called. In the other order, a batch that another sealer signs in between would
+ * look like a tree that was set back.
  *
- * Throws `LOG_BEHIND_SIGNED` and `CORRUPT` as `assertTreeHoldsSigned`, and `CORRUPT` if the log is shorter than the tree.
+ * Throws `LOG_BEHIND_SIGNED` and `CORRUPT` as `assertTreeHoldsSigned`, and `CORRUPT` if the log is shorter than the
+ * tree.
  */
 export async function assertHoldsSigned(
   records: RecordStore,
@@ -26,8 +27,8 @@ export async function assertHoldsSigned(
 /**
  * Checks that the tree contains the one that was signed last, and returns the root of the head, 32 bytes.
  *
- * Throws `LOG_BEHIND_SIGNED` if the tree is smaller than the signed one or has a different root at its size, `CORRUPT` if the
- * tiles do not produce the root of the head.
+ * Throws `LOG_BEHIND_SIGNED` if the tree is smaller than the signed one or has a different root at its size, `CORRUPT`
+ * if the tiles do not produce the root of the head.
  */
 export async function assertTreeHoldsSigned(
   reader: LogReader,

@@ -22,8 +22,8 @@ export class StoredTiles {
   }
 
   /**
-   * A tile with at least `width` hashes in row 0; `undefined` if it is not stored or narrower. The bytes are those of the
-   * cache and must not be changed.
+   * A tile with at least `width` hashes in row 0; `undefined` if it is not stored or narrower. The bytes are those of
+   * the cache and must not be changed.
    */
   async tile(level: number, index: number, width: number): Promise<Uint8Array | undefined> {
     const key = logKeys.tile(level, index)
@@ -78,7 +78,9 @@ export class StoredTiles {
     }
   }
 
-  /** The key of a node's tile. Nodes that are requested together are often in one tile, and making the key is expensive. */
+  /**
+   * The key of a node's tile. Nodes that are requested together are often in one tile, and making the key is expensive.
+   */
   #keyOf(id: NodeId): Key {
     const { tileLevel, tileIndex } = tileOfNode(id)
     if (tileLevel !== this.#last.level || tileIndex !== this.#last.index)

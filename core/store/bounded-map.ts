@@ -1,8 +1,8 @@
 /**
- * A map of bounded size that drops the entries that were not used for the longest time. It keeps two generations: entries
- * that were read or written recently, and those of the generation before. When the recent generation is full, it becomes
- * the previous one, and the old previous one is dropped. So reading a recent entry is one `Map` look-up, without the
- * bookkeeping of an exact least-recently-used list.
+ * A map of bounded size that drops the entries that were not used for the longest time. It keeps two generations:
+ * entries that were read or written recently, and those of the generation before. When the recent generation is full,
+ * it becomes the previous one, and the old previous one is dropped. So reading a recent entry is one `Map` look-up,
+ * without the bookkeeping of an exact least-recently-used list.
  */
 export class BoundedMap<K, V extends object | number> {
   readonly #maxRecent: number

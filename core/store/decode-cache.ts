@@ -2,8 +2,8 @@ import type { Entry, Key, Version } from '../ports.ts'
 import { BoundedMap } from './bounded-map.ts'
 
 /**
- * Decodes each version of a record once, for records that are read again and again. It does not read the store: the caller
- * passes the entry that it has just read. A version is never used twice, so a decoded record stays correct.
+ * Decodes each version of a record once, for records that are read again and again. It does not read the store: the
+ * caller passes the entry that it has just read. A version is never used twice, so a decoded record stays correct.
  */
 export class DecodeCache<T> {
   readonly #decode: (entry: Entry) => T

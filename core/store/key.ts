@@ -4,12 +4,12 @@ import type { Key, Range } from '../ports.ts'
 /**
  * How record keys are written. A key is a tuple of parts joined by `/`, and its first part names the record's family.
  *
- * - Text is percent-encoded over its UTF-8 bytes, except `A-Z a-z 0-9 . _ -`. So no part contains a `/`, and no part can
- *   run into the next one.
+ * - Text is percent-encoded over its UTF-8 bytes, except `A-Z a-z 0-9 . _ -`. So no part contains a `/`, and no part
+ *   can run into the next one.
  * - A number is written as 14 hex digits, so that keys sort by their numbers.
- * - A text part that would be longer than `MAX_PART` is replaced by `~` and its SHA-256. A name of 256 characters can take
- *   3,072 bytes when encoded, and a store accepts keys of 2,048. With the hash every text has a valid key, also text from
- *   a query that was never validated.
+ * - A text part that would be longer than `MAX_PART` is replaced by `~` and its SHA-256. A name of 256 characters can
+ *   take 3,072 bytes when encoded, and a store accepts keys of 2,048. With the hash every text has a valid key, also
+ *   text from a query that was never validated.
  */
 const MAX_PART = 400
 const plain = /^[A-Za-z0-9._-]*$/

@@ -3,7 +3,9 @@ import { keysUnder, onlyKey, recordKey } from './key.ts'
 
 export type EvidenceScope = 'company' | 'category' | 'subcategory'
 
-/** Keys of the registry's own records. Those of the log are in `core/log/keys.ts`, the encoding in `core/store/key.ts`. */
+/**
+ * Keys of the registry's own records. Those of the log are in `core/log/keys.ts`, the encoding in `core/store/key.ts`.
+ */
 export const keys = {
   // -- the registry itself
   operator: (): Key => 'op',

@@ -6,8 +6,8 @@ import type { Entry } from '../ports.ts'
 export const encodeRecord = (record: object): Uint8Array => encodeUtf8(JSON.stringify(record))
 
 /**
- * The record in a stored entry; `undefined` without an entry. Only checks that the bytes are a JSON object, and trusts that
- * the object has the members that were written. Throws `CORRUPT` otherwise.
+ * The record in a stored entry; `undefined` without an entry. Only checks that the bytes are a JSON object, and trusts
+ * that the object has the members that were written. Throws `CORRUPT` otherwise.
  */
 export function decodeRecord<T extends object>(entry: Entry): T
 export function decodeRecord<T extends object>(entry: Entry | undefined): T | undefined

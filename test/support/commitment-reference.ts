@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The commitment of an event in format `v: 1`, implemented a second time from its definition, without code of core. Slow, only
- * for tests.
+ * The commitment of an event in format `v: 1`, implemented a second time from its definition, without code of core.
+ * Slow, only for tests.
  */
 
 export const H = (...parts: readonly Buffer[]): Buffer =>

@@ -1,8 +1,8 @@
 import { emptyRoot, nodeHash } from './hasher.ts'
 
 /**
- * Computes the root of a tree leaf by leaf, in bounded memory. It keeps only the complete subtrees at the right edge, at most
- * one for each level, so it cannot make proofs. Use it to read a whole log once.
+ * Computes the root of a tree leaf by leaf, in bounded memory. It keeps only the complete subtrees at the right edge,
+ * at most one for each level, so it cannot make proofs. Use it to read a whole log once.
  */
 export class TreeAccumulator {
   /** Complete subtrees from left to right, from large to small: one for each bit that is set in the size. */
@@ -17,7 +17,8 @@ export class TreeAccumulator {
   /** Adds one leaf hash, 32 bytes. */
   add(leaf: Uint8Array): void {
     let hash = leaf
-    // Like adding 1 to a binary number: the new subtree is joined with each complete one of its size. Sizes exceed 32 bits.
+    // Like adding 1 to a binary number: the new subtree is joined with each complete one of its size. Sizes exceed 32
+    // bits.
     for (let left = this.#size; left % 2 === 1; left = (left - 1) / 2)
       hash = nodeHash(this.#subtrees.pop() as Uint8Array, hash)
     this.#subtrees.push(hash)

@@ -1,8 +1,8 @@
 import { sha256 } from '../../bytes.ts'
 
 /**
- * The hashes of RFC 9162 § 2.1.1 (the same as RFC 6962 § 2.1). Leaves and inner nodes are hashed under different first bytes,
- * so that a node cannot be presented as a leaf, or a leaf as a node.
+ * The hashes of RFC 9162 § 2.1.1 (the same as RFC 6962 § 2.1). Leaves and inner nodes are hashed under different first
+ * bytes, so that a node cannot be presented as a leaf, or a leaf as a node.
  */
 
 /** Bytes of every hash. */

@@ -3,9 +3,9 @@ import { consistencyProof, inclusionProof, rootFromNodes } from './proof.ts'
 import type { NodeId } from './range.ts'
 
 /**
- * An append-only Merkle tree (RFC 9162 § 2.1) that keeps every node in memory: 64 bytes of hashes for each leaf. It has the
- * root and makes the proofs of every size that it ever had. For a tree that is stored elsewhere, use the functions in
- * `core/log/tree/proof.ts` with a `NodeSource` of your own.
+ * An append-only Merkle tree (RFC 9162 § 2.1) that keeps every node in memory: 64 bytes of hashes for each leaf. It has
+ * the root and makes the proofs of every size that it ever had. For a tree that is stored elsewhere, use the functions
+ * in `core/log/tree/proof.ts` with a `NodeSource` of your own.
  */
 export class MerkleTree {
   /** Complete nodes by level, from the leaves up. */
@@ -46,16 +46,16 @@ export class MerkleTree {
   }
 
   /**
-   * The inclusion proof of a leaf in the tree of the first `treeSize` leaves, by default of all: its sibling hashes, from the
-   * leaf to the root. Throws a `RangeError` unless 0 <= leafIndex < treeSize <= size.
+   * The inclusion proof of a leaf in the tree of the first `treeSize` leaves, by default of all: its sibling hashes,
+   * from the leaf to the root. Throws a `RangeError` unless 0 <= leafIndex < treeSize <= size.
    */
   inclusionProof(leafIndex: number, treeSize = this.size): readonly Uint8Array[] {
     return inclusionProof(leafIndex, treeSize, (id) => this.node(id))
   }
 
   /**
-   * The proof that the tree of the first `to` leaves, by default of all, begins with the tree of the first `from` leaves.
-   * Throws a `RangeError` unless 0 <= from <= to <= size.
+   * The proof that the tree of the first `to` leaves, by default of all, begins with the tree of the first `from`
+   * leaves. Throws a `RangeError` unless 0 <= from <= to <= size.
    */
   consistencyProof(from: number, to = this.size): readonly Uint8Array[] {
     return consistencyProof(from, to, (id) => this.node(id))

@@ -3,8 +3,9 @@ import type { LeafRange } from './range.ts'
 import { TILE_HEIGHT, TILE_WIDTH } from './tile.ts'
 
 /**
- * Inclusion proofs in bulk (RFC 9162 § 2.1.3.1). The proofs of the leaves of one tile differ only in their lowest siblings,
- * which are all in that tile. The siblings above are the same for all of them, so they are computed once for each tile.
+ * Inclusion proofs in bulk (RFC 9162 § 2.1.3.1). The proofs of the leaves of one tile differ only in their lowest
+ * siblings, which are all in that tile. The siblings above are the same for all of them, so they are computed once for
+ * each tile.
  */
 
 /** Consecutive leaves whose proofs have the same length and the same upper part. */
@@ -19,8 +20,8 @@ export interface ProofSpan {
 }
 
 /**
- * The spans of leaves `from` to `to` (exclusive), in order. A span is a full tile, or a complete subtree of the last, partial
- * tile, cut to the requested leaves. Requires 0 <= from <= to <= treeSize.
+ * The spans of leaves `from` to `to` (exclusive), in order. A span is a full tile, or a complete subtree of the last,
+ * partial tile, cut to the requested leaves. Requires 0 <= from <= to <= treeSize.
  */
 export function* proofSpans(from: number, to: number, treeSize: number): Generator<ProofSpan> {
   for (let first = from; first < to;) {
@@ -31,7 +32,9 @@ export function* proofSpans(from: number, to: number, treeSize: number): Generat
   }
 }
 
-/** The largest complete subtree within one tile that contains a leaf. Sizes exceed 32 bits, widths within a tile do not. */
+/**
+ * The largest complete subtree within one tile that contains a leaf. Sizes exceed 32 bits, widths within a tile do not.
+ */
 function subtreeOf(leaf: number, treeSize: number): { readonly levels: number; readonly end: number } {
   const tileStart = leaf - (leaf % TILE_WIDTH)
   let start = tileStart

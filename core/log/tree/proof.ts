@@ -15,8 +15,8 @@ function assertSize(size: number, what: string): void {
 }
 
 /**
- * The ranges whose hashes are the inclusion proof of a leaf, from leaf to root (RFC 9162 § 2.1.3.1). Throws a `RangeError`
- * unless 0 <= leafIndex < treeSize.
+ * The ranges whose hashes are the inclusion proof of a leaf, from leaf to root (RFC 9162 § 2.1.3.1). Throws a
+ * `RangeError` unless 0 <= leafIndex < treeSize.
  */
 export function inclusionRanges(leafIndex: number, treeSize: number): readonly LeafRange[] {
   assertSize(leafIndex, 'A leaf index')
@@ -38,8 +38,8 @@ export function inclusionRanges(leafIndex: number, treeSize: number): readonly L
 }
 
 /**
- * The ranges whose hashes are the consistency proof between two sizes (RFC 9162 § 2.1.4.1). Empty if `from` is 0 or equals
- * `to`. Throws a `RangeError` unless 0 <= from <= to.
+ * The ranges whose hashes are the consistency proof between two sizes (RFC 9162 § 2.1.4.1). Empty if `from` is 0 or
+ * equals `to`. Throws a `RangeError` unless 0 <= from <= to.
  */
 export function consistencyRanges(from: number, to: number): readonly LeafRange[] {
   assertSize(from, 'A tree size')
@@ -63,7 +63,9 @@ export function consistencyRanges(from: number, to: number): readonly LeafRange[
   return ranges.reverse()
 }
 
-/** The inclusion proof of a leaf: its sibling hashes, from leaf to root. Throws as `inclusionRanges`, and as the source. */
+/**
+ * The inclusion proof of a leaf: its sibling hashes, from leaf to root. Throws as `inclusionRanges`, and as the source.
+ */
 export const inclusionProof = (leafIndex: number, treeSize: number, source: NodeSource): readonly Uint8Array[] =>
   inclusionRanges(leafIndex, treeSize).map((range) => rangeHash(range, source))
 
@@ -71,7 +73,10 @@ export const inclusionProof = (leafIndex: number, treeSize: number, source: Node
 export const consistencyProof = (from: number, to: number, source: NodeSource): readonly Uint8Array[] =>
   consistencyRanges(from, to).map((range) => rangeHash(range, source))
 
-/** The root of the tree of `size` leaves, from its complete nodes. Throws a `RangeError` unless `size` is a safe integer >= 0. */
+/**
+ * The root of the tree of `size` leaves, from its complete nodes. Throws a `RangeError` unless `size` is a safe integer
+ * >= 0.
+ */
 export function rootFromNodes(size: number, source: NodeSource): Uint8Array {
   assertSize(size, 'A tree size')
   return size === 0 ? emptyRoot() : rangeHash({ start: 0, end: size }, source)
@@ -102,8 +107,8 @@ export interface InclusionProof {
 }
 
 /**
- * The root that an inclusion proof produces (RFC 9162 § 2.1.3.2). `undefined` if it cannot be a proof for this leaf and size: a
- * wrong number of items, or items that are not hashes.
+ * The root that an inclusion proof produces (RFC 9162 § 2.1.3.2). `undefined` if it cannot be a proof for this leaf and
+ * size: a wrong number of items, or items that are not hashes.
  */
 export function rootFromInclusionProof({
   leafHash,
@@ -149,8 +154,8 @@ export interface ConsistencyProof {
 }
 
 /**
- * Verifies that the tree of size `toSize` begins with the whole tree of size `fromSize` (RFC 9162 § 2.1.4.2). Equal sizes
- * need equal roots and an empty proof. Every tree begins with the empty tree, with an empty proof.
+ * Verifies that the tree of size `toSize` begins with the whole tree of size `fromSize` (RFC 9162 § 2.1.4.2). Equal
+ * sizes need equal roots and an empty proof. Every tree begins with the empty tree, with an empty proof.
  *
  * @returns `false` for any proof that does not hold. Never throws.
  */

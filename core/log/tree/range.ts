@@ -1,9 +1,9 @@
 import { nodeHash } from './hasher.ts'
 
 /**
- * Every hash in a root or a proof is the hash of a range of leaves, and every such range consists of complete subtrees that
- * get smaller from left to right. So a reader first plans the ranges, then learns which nodes it needs, fetches them
- * together and combines them. Sizes are safe integers beyond 32 bits, so there are no bit operators here.
+ * Every hash in a root or a proof is the hash of a range of leaves, and every such range consists of complete subtrees
+ * that get smaller from left to right. So a reader first plans the ranges, then learns which nodes it needs, fetches
+ * them together and combines them. Sizes are safe integers beyond 32 bits, so there are no bit operators here.
  */
 
 /** The node over leaves `index · 2^level` to `(index + 1) · 2^level` (exclusive). Level 0 is the leaves. */

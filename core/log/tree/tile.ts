@@ -3,16 +3,17 @@ import { HASH_BYTES, nodeHash } from './hasher.ts'
 import type { NodeId } from './range.ts'
 
 /**
- * Tiles: how the nodes of the tree are stored. Tile (L, N) covers the 256 nodes of tree level 8·L from index 256·N, like a
- * tile of height 8 in C2SP tlog-tiles. Its bytes are:
+ * Tiles: how the nodes of the tree are stored. Tile (L, N) covers the 256 nodes of tree level 8·L from index 256·N,
+ * like a tile of height 8 in C2SP tlog-tiles. Its bytes are:
  *
  * - row 0: `w` hashes, 1 <= w <= 256,
  * - row r, up to 8: the complete nodes above, floor(w / 2^r) hashes. Row 8 is one hash and exists only in a full tile.
  *
- * `w` follows from the number of bytes. A tile at the right edge of the tree is partial. It is stored under the same key and
- * overwritten as it grows. A full tile never changes, and a node that is in a tile never changes either.
+ * `w` follows from the number of bytes. A tile at the right edge of the tree is partial. It is stored under the same
+ * key and overwritten as it grows. A full tile never changes, and a node that is in a tile never changes either.
  *
- * The inner rows double the size (64 bytes for each leaf) and make a proof nine times cheaper than hashing row 0 each time.
+ * The inner rows double the size (64 bytes for each leaf) and make a proof nine times cheaper than hashing row 0 each
+ * time.
  */
 
 /** Nodes in row 0 of a full tile. */
@@ -98,7 +99,9 @@ function rowAbove(row: readonly Uint8Array[]): readonly Uint8Array[] {
 export const tilesBytesFor = (count: number): number =>
   Math.floor(count / TILE_WIDTH) * FULL_TILE_BYTES + tileBytesFor(count % TILE_WIDTH)
 
-/** Splits joined tiles over a row of `count` hashes, as views. Throws a `RangeError` if the number of bytes is wrong. */
+/**
+ * Splits joined tiles over a row of `count` hashes, as views. Throws a `RangeError` if the number of bytes is wrong.
+ */
 export function splitTiles(tiles: Uint8Array, count: number): readonly Uint8Array[] {
   if (tiles.length !== tilesBytesFor(count))
     throw new RangeError(`The tiles of ${count} hashes have ${tilesBytesFor(count)} bytes, got ${tiles.length}`)

@@ -4,7 +4,9 @@ import fc from 'fast-check'
 import { inclusionRanges } from '../../../../core/log/tree/proof.ts'
 import { proofSpans } from '../../../../core/log/tree/proof-span.ts'
 
-/** Checks that the spans cover the range in order, none crosses a tile, and all leaves of a span have its upper part. */
+/**
+ * Checks that the spans cover the range in order, none crosses a tile, and all leaves of a span have its upper part.
+ */
 function assertSpans(from: number, to: number, size: number): void {
   let next = from
   for (const { first, end, levels, above } of proofSpans(from, to, size)) {
