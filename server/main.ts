@@ -15,6 +15,9 @@ const [EXIT_FAILURE, EXIT_CONFIG] = [1, 2]
 /** Time for the registry to close, after the time for running requests. */
 const CLOSE_MS = 30_000
 
+/** Hosts that stand for all addresses of the machine: a browser needs one of them. */
+const WILDCARD_HOST = /\/\/(?:0\.0\.0\.0|\[::\])/
+
 type Log = ReturnType<typeof createLogger>
 
 async function start(config: Config, logger: Log): Promise<void> {
@@ -32,12 +35,10 @@ async function start(config: Config, logger: Log): Promise<void> {
       await registry.close()
     },
   })
-  await introduceOperator({ registry, logger, dataDir: config.dataDir, url: publicUrl() })
+  const shownUrl = publicUrl().replace(WILDCARD_HOST, '//localhost')
+  await introduceOperator({ registry, logger, dataDir: config.dataDir, url: shownUrl })
   const { origin, verifierKey } = registry
-  logger.info(
-    { docs: `${publicUrl()}/docs`, url, publicUrl: publicUrl(), origin, verifierKey, pid: process.pid },
-    'ready',
-  )
+  logger.info({ docs: `${shownUrl}/docs`, url, publicUrl: publicUrl(), origin, verifierKey, pid: process.pid }, 'ready')
 }
 
 /** Listens. Closes the registry if that fails. */
