@@ -59,6 +59,7 @@ async function openClaimed(
   release: ReleaseDirectory,
 ): Promise<LevelRecords> {
   await recoverLinks(paths)
+  // This file name is part of the format on disk.
   const markPath = join(paths.directory, 'witness')
   const minimum = readHighWaterMark(markPath)
   const mustExist = minimum !== undefined || (await hasData(paths.database))
