@@ -5,8 +5,9 @@ import type { AnchorRecord, AnchorTransaction } from '../core/log/records.ts'
 import type { AnchorInfo, AnchorStatus, PreparedAnchor, Write } from '../core/ports.ts'
 import { encodeRecord } from '../core/store/record-codec.ts'
 
-export type ConfirmedStatus = Extract<AnchorStatus, { readonly state: 'confirmed' }>
+type ConfirmedStatus = Extract<AnchorStatus, { readonly state: 'confirmed' }>
 
+/** The write that stores an anchor. */
 export const anchorWrite = (anchor: AnchorRecord): Write => ({
   key: logKeys.anchor(anchor.size),
   value: encodeRecord(anchor),
@@ -43,6 +44,7 @@ export function confirmedBy(anchor: AnchorRecord, statuses: readonly AnchorStatu
   return undefined
 }
 
+/** A confirmed transaction, and the anchor that it confirms. */
 export interface AnchorConfirmedBy {
   /** The anchor in its new state. */
   readonly anchor: ConfirmedAnchor

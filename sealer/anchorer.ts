@@ -23,6 +23,7 @@ import {
 import { reviewUnsettled } from './reorg.ts'
 import { msUntilDue, type Schedule } from './schedule.ts'
 
+/** When anchors are due, and when their transactions are replaced. */
 export interface AnchorSchedule extends Schedule {
   /** A stuck or rejected transaction is replaced when it is this old, ms. */
   readonly replaceAfterMs: number
@@ -37,7 +38,7 @@ interface AnchorHead {
   readonly version: Version | null
 }
 
-export interface AnchorerOptions {
+interface AnchorerOptions {
   readonly host: SealerHost
   readonly reader: LogReader
   readonly anchor: Anchor

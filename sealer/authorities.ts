@@ -2,9 +2,10 @@ import { X509Certificate } from 'node:crypto'
 import { sha256, toHex } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import type { Sealer, TimestampAuthority } from '../core/ports.ts'
+import type { SealerOptions } from './settings.ts'
 
 /** One of the authorities. */
-export interface AuthorityMember {
+interface AuthorityMember {
   readonly authority: TimestampAuthority
   /** SHA-256 (hex) of the public key of each of its trust anchors. */
   readonly trustAnchors: readonly string[]
@@ -18,11 +19,7 @@ export interface AuthorityRules {
   readonly assurance: Sealer['assurance']['time']
 }
 
-export interface AuthorityOptions {
-  readonly timestampAuthority?: TimestampAuthority
-  readonly timestampAuthorities?: readonly TimestampAuthority[]
-  readonly quorum?: number | undefined
-}
+type AuthorityOptions = Pick<SealerOptions, 'timestampAuthority' | 'timestampAuthorities' | 'quorum'>
 
 /**
  * Checks the authorities of `SealerOptions`. Throws `CONFIG_ERROR` if two are not distinct, or if they cannot reach the

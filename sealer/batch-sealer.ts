@@ -47,7 +47,7 @@ const CACHED_TILES = 16
 /** Entries that are read together in the search for an event. */
 const SCAN_ENTRIES = 16
 
-export interface BatchSealerOptions {
+interface BatchSealerOptions {
   readonly host: SealerHost
   readonly reader: LogReader
   readonly engine: TreeEngine

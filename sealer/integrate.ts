@@ -18,7 +18,8 @@ export interface Integration {
 /** The log index where the leaf tiles of `integrate` start: the start of the last tile of the old tree. */
 export const integrationStart = (oldSize: number): number => Math.floor(oldSize / TILE_WIDTH) * TILE_WIDTH
 
-export interface IntegrateRequest {
+/** The input of `integrate`. */
+interface IntegrateRequest {
   readonly oldSize: number
   /** 32 bytes. */
   readonly oldRoot: Uint8Array

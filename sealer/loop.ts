@@ -2,6 +2,7 @@ import { backoffMs } from '../core/clock.ts'
 import { isRegistryError } from '../core/errors.ts'
 import type { Clock, Logger } from '../core/ports.ts'
 
+/** What a loop repeats, and how. */
 export interface LoopOptions {
   readonly name: 'seal' | 'stamp' | 'anchor'
   /** Logged with each failure. */
@@ -15,7 +16,7 @@ export interface LoopOptions {
 }
 
 /** Failures since the start. */
-export interface LoopFailures {
+interface LoopFailures {
   readonly count: number
   readonly lastCode: string | null
   /** ms since 1970, 0 if there was no failure. */

@@ -13,7 +13,7 @@ import {
 } from './anchor-record.ts'
 
 /** What a review of the unsettled anchors changes. */
-export interface UnsettledReview {
+interface UnsettledReview {
   /** The new anchor head. */
   readonly head: AnchorHeadRecord
   /** Further writes of the same commit. */

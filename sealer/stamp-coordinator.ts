@@ -17,12 +17,13 @@ const MISSING_QUORUM_TIMEOUT_MS = 60_000
 const MAX_ATTEMPTS = 20
 
 /** The checkpoint that an authority must stamp now, or after how many ms it must look again. */
-export type StampTask = { readonly checkpoint: StampedCheckpoint } | { readonly dueInMs: number }
+type StampTask = { readonly checkpoint: StampedCheckpoint } | { readonly dueInMs: number }
 
+/** The checkpoint of a stamp. */
 export type StampedCheckpoint = Pick<CheckpointRecord, 'size' | 'note'>
 
 /** A token of an authority, and what is stored with it. */
-export interface NewToken {
+interface NewToken {
   readonly token: StampToken
   /** The whole DER TimeStampResp. */
   readonly response: Uint8Array
@@ -31,7 +32,7 @@ export interface NewToken {
 
 type AuthorityIdentity = Pick<StampToken, 'authority' | 'trustAnchors'>
 
-export interface StampCoordinatorOptions {
+interface StampCoordinatorOptions {
   readonly host: SealerHost
   readonly reader: LogReader
   /** How many authorities make a stamp. */

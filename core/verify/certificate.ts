@@ -201,7 +201,8 @@ function authorityProblem(issuer: Certificate, issuersBelow: number): string | u
   return undefined
 }
 
-export interface PathRequest {
+/** The input of `buildPath`. */
+interface PathRequest {
   readonly signer: Certificate
   /** Untrusted certificates that may be issuers. */
   readonly candidates: readonly Certificate[]

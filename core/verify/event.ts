@@ -47,6 +47,7 @@ export interface VerifiedEvent {
   readonly erasedFiles: readonly string[]
 }
 
+/** What an event is verified against. */
 export interface VerifyEventOptions {
   /** Hex. It must come from another source than the disclosure, for example a receipt or a proof. */
   readonly txId: string

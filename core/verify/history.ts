@@ -17,6 +17,7 @@ export interface VerifiedHistory {
 /** Fields that must have the same value in all versions. */
 const CONSTANT_FIELDS = ['company', 'evidence', 'externalId'] as const
 
+/** What `verifyHistory` additionally checks. */
 export interface VerifyHistoryOptions {
   /** The origin of the log that all events must belong to. Default: any. */
   readonly origin?: string

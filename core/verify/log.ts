@@ -61,6 +61,7 @@ export interface VerifiedLog {
   readonly tokens: ReadonlySet<string>
 }
 
+/** What a log is verified against. */
 export interface VerifyLogOptions {
   /** The signed checkpoint. Untrusted. */
   readonly checkpoint: string

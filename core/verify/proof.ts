@@ -36,6 +36,8 @@ export const PROOF_STEPS = [
   /** The chain holds the anchored checkpoint in the shown transaction. */
   'anchor',
 ] as const
+
+/** The name of one step. */
 export type ProofStepName = (typeof PROOF_STEPS)[number]
 
 /** The result of one step. */
@@ -48,6 +50,7 @@ export interface ProofStep {
   readonly reason?: string
 }
 
+/** The result of `verifyProof`. */
 export interface ProofResult {
   /** True if no step failed. Skipped steps prove nothing. */
   readonly ok: boolean

@@ -20,6 +20,7 @@ import { verificationError } from './untrusted.ts'
 export const MAX_CERTIFICATES = 32
 
 const OID_SIGNED_DATA = '1.2.840.113549.1.7.2'
+/** The content type of a token: id-ct-TSTInfo. */
 export const OID_TST_INFO = '1.2.840.113549.1.9.16.1.4'
 
 /** The accepted hash algorithms, by OID. */
@@ -51,6 +52,7 @@ export interface ParsedToken {
   readonly certificates: readonly Certificate[]
 }
 
+/** An error with the code `VERIFICATION_FAILED`, about a token. */
 export const timestampError = (reason: string, cause?: unknown): RegistryError =>
   verificationError(`The timestamp does not verify: ${reason}`, cause)
 
@@ -142,6 +144,7 @@ function positiveInteger(integer: Integer, what: string): Uint8Array {
   return withoutLeadingZeros(bytes)
 }
 
+/** The magnitude of an integer without leading zero bytes. One byte remains. */
 export function withoutLeadingZeros(bytes: Uint8Array): Uint8Array {
   const first = bytes.findIndex((byte) => byte !== 0)
   return bytes.slice(first === -1 ? bytes.length - 1 : first)

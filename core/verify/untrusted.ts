@@ -15,19 +15,23 @@ export type UntrustedObject = Readonly<Record<string, unknown>>
 export const verificationError = (reason: string, cause?: unknown): RegistryError =>
   new RegistryError('VERIFICATION_FAILED', reason, { cause })
 
+/** Whether a value is a JSON object: not null, and not an array. */
 export const isObject = (value: unknown): value is UntrustedObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** A JSON object, whose members are not checked yet. */
 export function asObject(value: unknown, what: string): UntrustedObject {
   if (isObject(value)) return value
   throw verificationError(`${what} must be an object`)
 }
 
+/** A JSON array, whose items are not checked yet. */
 export function asArray(value: unknown, what: string): readonly unknown[] {
   if (Array.isArray(value)) return value
   throw verificationError(`${what} must be an array`)
 }
 
+/** A string. */
 export function asString(value: unknown, what: string): string {
   if (typeof value === 'string') return value
   throw verificationError(`${what} must be a string`)

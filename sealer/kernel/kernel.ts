@@ -72,7 +72,7 @@ export function compileKernel(): Promise<Module> {
 }
 
 /** An instance of the kernel with its own memory. */
-export interface KernelWorkspace {
+interface KernelWorkspace {
   readonly kernel: Kernel
   /** The whole memory. Inputs and outputs are between `WORKSPACE_AT` and its end. */
   readonly bytes: Uint8Array

@@ -29,11 +29,13 @@ export const SCRATCH_INPUT_AT = 16
 export const SCRATCH_OUTPUT_AT = SCRATCH_INPUT_AT + LANES * 64
 const SCRATCH_BYTES = SCRATCH_OUTPUT_AT + LANES * 32
 
+/** Where the tables start. */
 export const TABLES_AT = 64
 export const SCRATCH_AT = TABLES_AT + TABLE_BYTES
 /** The workspace starts here. A multiple of 64. */
 export const WORKSPACE_AT = Math.ceil((SCRATCH_AT + SCRATCH_BYTES) / 64) * 64
 
+/** A page of WebAssembly memory. */
 export const PAGE_BYTES = 65_536
 /** The largest memory, 2 GiB. */
 export const MAX_PAGES = 32_768

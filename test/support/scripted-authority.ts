@@ -1,7 +1,7 @@
 import { RegistryError } from '../../core/errors.ts'
 import type { TimestampAuthority, ValidationData } from '../../core/ports.ts'
 
-export type CallFault = 'before' | 'after'
+type CallFault = 'before' | 'after'
 
 /** A real timestamp authority that can fail: before it stamps, or after it stamped, so that the token is lost. */
 export class ScriptedAuthority implements TimestampAuthority {

@@ -9,7 +9,7 @@ import { ManualClock } from './manual-clock.ts'
 
 export const FIXTURE_SECRET = new Uint8Array(32).fill(3)
 
-export interface LogLine {
+interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly fields: object
   readonly message: string

@@ -9,7 +9,7 @@ export const DEFAULT_THIS_UPDATE = new Date('2026-06-01T00:00:00Z')
 /** A CRLReason (RFC 5280 § 5.3.1). */
 export const REASON = { keyCompromise: 1, superseded: 4 } as const
 
-export interface CrlOptions {
+interface CrlOptions {
   readonly issuer: Issuer
   readonly revoked?: readonly RevokedOptions[]
   readonly thisUpdate?: Date
@@ -17,7 +17,7 @@ export interface CrlOptions {
   readonly extensions?: readonly pkijs.Extension[]
 }
 
-export interface RevokedOptions {
+interface RevokedOptions {
   readonly certificate: pkijs.Certificate
   readonly at: Date
   readonly reason?: number
@@ -50,7 +50,7 @@ function revokedEntry({ certificate, at, reason, extensions = [] }: RevokedOptio
   })
 }
 
-export type OcspState = 'good' | 'unknown' | { readonly revokedAt: Date; readonly reason?: number }
+type OcspState = 'good' | 'unknown' | { readonly revokedAt: Date; readonly reason?: number }
 
 export interface OcspOptions {
   readonly issuer: Issuer

@@ -26,8 +26,8 @@ import {
  * the words.
  */
 
-export const STATE = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] as const
-export const WORDS: readonly string[] = Array.from({ length: 16 }, (_, j) => `w${j}`)
+const STATE = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] as const
+const WORDS: readonly string[] = Array.from({ length: 16 }, (_, j) => `w${j}`)
 const VECTOR_BYTES = 16
 /** Rounds in one iteration of the loop over a looked-up block. 8 and 16 are equally fast, 4 is 5 % slower. */
 const LOOKED_UP_ROUNDS = 8
