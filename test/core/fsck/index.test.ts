@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { encodeUtf8, sha256 } from '../../core/bytes.ts'
-import { fsck, type Difference, type FsckStores } from '../../core/fsck/index.ts'
-import { logKeys } from '../../core/log/keys.ts'
-import type { Entry, RecordStore } from '../../core/ports.ts'
-import { makeTemporary, removeTemporary } from '../support/temporary.ts'
-import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../support/sealed-registry.ts'
+import { encodeUtf8, sha256 } from '../../../core/bytes.ts'
+import { fsck, type Difference, type FsckStores } from '../../../core/fsck/index.ts'
+import { logKeys } from '../../../core/log/keys.ts'
+import type { Entry, RecordStore } from '../../../core/ports.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 
 describe('fsck', () => {
   let directory: string
@@ -208,7 +208,7 @@ describe('fsck', () => {
   })
 
   it('reports nothing for an empty store', async () => {
-    const { MemoryRecords } = await import('../../adapters/memory/index.ts')
+    const { MemoryRecords } = await import('../../../adapters/memory/index.ts')
     const report = await fsck({ records: new MemoryRecords() }, { onDifference: failOnDifference })
     assert.equal(report.differences, 0)
   })

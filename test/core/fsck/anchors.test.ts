@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { MemoryRecords } from '../../../adapters/memory/index.ts'
+import { checkAnchors } from '../../../core/fsck/anchors.ts'
+import { Check, type Difference } from '../../../core/fsck/check.ts'
+import { logKeys } from '../../../core/log/keys.ts'
+import type { AnchorHeadRecord, AnchorRecord, CheckpointRecord } from '../../../core/log/records.ts'
+import type { RecordStore } from '../../../core/ports.ts'
+import { encodeRecord } from '../../../core/store/record-codec.ts'
+import { addToFrontierWrites } from '../../../sealer/anchor-frontier.ts'
+
+interface Confirmed {
+  readonly size: number
+  readonly blockNumber: number
+}
+
+/** Confirmed anchors with their checkpoints, the frontier as the sealer writes it, and the head. */
+async function storeAnchors(anchors: readonly Confirmed[]): Promise<RecordStore> {
+  const records = new MemoryRecords()
+  for (const { size, blockNumber } of anchors) {
+    const checkpoint: CheckpointRecord = { size, root: `root ${size}`, note: `note ${size}` }
+    const anchor: AnchorRecord = {
+      size,
+      root: checkpoint.root,
+      checkpoint: checkpoint.note,
+      info: { type: 'scripted', network: 'test', chainId: 1, assurance: 'operator' },
+      transactions: [],
+      state: 'confirmed',
+      confirmation: { ref: 'r', blockNumber, blockHash: 'h', blockTime: 0, confirmations: 3, evidence: '' },
+    }
+    await records.commit({
+      writes: [
+        { key: logKeys.checkpoint(size), value: encodeRecord(checkpoint) },
+        { key: logKeys.anchor(size), value: encodeRecord(anchor) },
+        ...(await addToFrontierWrites(records, { size, blockNumber })),
+      ],
+    })
+  }
+  const confirmedSize = Math.max(0, ...anchors.map(({ size }) => size))
+  const head: AnchorHeadRecord = { confirmedSize, sentSize: confirmedSize, outstanding: null, unsettled: [] }
+  await records.commit({ writes: [{ key: logKeys.anchorHead(), value: encodeRecord(head) }] })
+  return records
+}
+
+async function differencesOf(records: RecordStore): Promise<readonly Difference[]> {
+  const differences: Difference[] = []
+  await checkAnchors(new Check(records, { onDifference: (difference) => differences.push(difference) }))
+  return differences
+}
+
+const anchors = fc.uniqueArray(fc.record({ size: fc.integer({ min: 1, max: 50 }), blockNumber: fc.nat(12) }), {
+  minLength: 1,
+  maxLength: 12,
+  selector: ({ size }) => size,
+})
+
+describe('checkAnchors', () => {
+  it('reports nothing for the frontier that the sealer writes, in whatever order anchors are confirmed', () =>
+    fc.assert(
+      fc.asyncProperty(anchors, async (confirmed) => {
+        assert.deepEqual(await differencesOf(await storeAnchors(confirmed)), [])
+      }),
+      { numRuns: 50 },
+    ))
+
+  it('reports a frontier with a missing or an additional anchor', () =>
+    fc.assert(
+      fc.asyncProperty(anchors, async (confirmed) => {
+        for (const { size, blockNumber } of confirmed) {
+          const records = await storeAnchors(confirmed)
+          const key = logKeys.confirmedAnchor(size)
+          const [entry] = await records.get([key])
+          const value = entry === undefined ? encodeRecord({ size, blockNumber }) : null
+          await records.commit({ writes: [{ key, value }] })
+          assert.notDeepEqual(await differencesOf(records), [], `${size} in block ${blockNumber}`)
+        }
+      }),
+      { numRuns: 20 },
+    ))
+
+  it('reports a head, an anchor or a checkpoint that does not agree with the others', async () => {
+    const confirmed = [
+      { size: 3, blockNumber: 1 },
+      { size: 7, blockNumber: 4 },
+    ]
+    const head = { confirmedSize: 7, sentSize: 7, outstanding: null, unsettled: [] }
+    for (const [key, record] of [
+      [logKeys.anchorHead(), { ...head, confirmedSize: 3 }],
+      [logKeys.anchorHead(), { ...head, sentSize: 3 }],
+      [logKeys.anchorHead(), { ...head, outstanding: 7 }],
+      [logKeys.anchorHead(), { ...head, unsettled: [5] }],
+      [logKeys.checkpoint(7), { size: 7, root: 'root 7', note: 'another note' }],
+      [logKeys.checkpoint(3), { size: 3, root: 'another root', note: 'note 3' }],
+    ] as const) {
+      const records = await storeAnchors(confirmed)
+      await records.commit({ writes: [{ key, value: encodeRecord(record) }] })
+      assert.equal((await differencesOf(records)).length, 1, `${key} ${JSON.stringify(record)}`)
+    }
+  })
+})
