@@ -5,7 +5,6 @@ import { RegistryError, type Anchor, type Clock } from '../../core/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
 import type { Config } from '../settings/load.ts'
 import { variableOf, type SettingName } from '../settings/table.ts'
-import { assertInstalled } from './optional-packages.ts'
 
 /** A block takes seconds, and public nodes limit requests. */
 const EVM_POLL_MS = 4_000
@@ -46,7 +45,6 @@ export async function anchorOptions(
 }
 
 async function openEvm(config: AnchorSettings): Promise<Anchor> {
-  assertInstalled('ethers', 'EVIDENCE_ANCHOR=evm')
   const evm = await import('../../adapters/evm/index.ts')
   return evm.openEvmAnchor({
     rpcUrls: required(config, 'evmRpcUrl'),

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { openLocalBlobs } from '../../adapters/files/index.ts'
 import { RegistryError, type BlobStore } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
-import { assertInstalled } from './optional-packages.ts'
 
 /** Opens the store for files that the settings select. Throws `CONFIG_ERROR` and `UNAVAILABLE`. */
 export const openBlobs = (config: Config, directory: string): Promise<BlobStore> =>
@@ -19,7 +18,6 @@ export async function openBucketBlobs(config: Config): Promise<BlobStore> {
   if (s3Bucket === undefined)
     throw new RegistryError('CONFIG_ERROR', 'Set EVIDENCE_S3_BUCKET to the name of the bucket for files')
   const encryption = encryptionOf(config)
-  assertInstalled('@aws-sdk/client-s3', 'EVIDENCE_BLOBS=s3')
   const { openS3Blobs } = await import('../../adapters/s3/index.ts')
   return openS3Blobs({
     bucket: s3Bucket,

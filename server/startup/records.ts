@@ -4,7 +4,6 @@ import { claimDirectory } from '../../adapters/files/index.ts'
 import { isUnfinishedCopy, RegistryError, type Logger, type RecordStore } from '../../core/index.ts'
 import type { RequestCounter } from '../http/rate-limit.ts'
 import type { Config } from '../settings/load.ts'
-import { assertInstalled } from './optional-packages.ts'
 
 export interface OpenedRecords {
   readonly records: RecordStore
@@ -79,7 +78,6 @@ const WAITING_INTERVAL_MS = 2_000
 
 /** Opens the records in a database. Logs that it waits while the database cannot be reached. Loads `pg` only now. */
 export async function openPostgres(url: string, logger: Logger = stderrLogger) {
-  assertInstalled('pg', 'PostgreSQL')
   const { openPostgresRecords } = await import('../../adapters/postgres/index.ts')
   const database = databaseOf(url)
   const waiting = setInterval(

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { verifyHistory, verifyProof } from 'evidence-registry/verify'
 
-const { verifierKey, events, proofs } = JSON.parse(readFileSync('answers.json', 'utf8'))
+const { verifierKey, events, proofs } = JSON.parse(readFileSync('proofs.json', 'utf8'))
 const history = verifyHistory(events)
 if (history.events.length !== 2) throw new Error('The history has two events')
 for (const proof of proofs) {
