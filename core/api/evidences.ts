@@ -1,0 +1,228 @@
+import type { Json } from '../commitment/canonical-json.ts'
+import type { Disclosure } from '../commitment/disclosure.ts'
+import type { FileEntry, StagedFile } from './files.ts'
+import type { BatchId, CategoryId, EvidenceId, FileId, SubcategoryId, TxId } from './ids.ts'
+import type { Scope } from './principal.ts'
+import type { UpdateOptions, WriteOptions } from './writes.ts'
+
+/** A JSON object that survives canonical JSON (RFC 8785): at most 64 KiB and 32 levels deep. */
+export type Meta = { readonly [name: string]: Json }
+
+export type EvidenceStatus = 'active' | 'stolen'
+
+interface EvidenceCore {
+  readonly id: EvidenceId
+  /** Chosen by the caller, unique in its company. */
+  readonly externalId: string
+  readonly categoryId: CategoryId
+  readonly subcategoryId: SubcategoryId
+  readonly name: string
+  readonly status: EvidenceStatus
+  readonly owner?: string
+  readonly summary?: string
+  readonly image?: { readonly id: FileId; readonly mimeType: string }
+  readonly createdAt: Date
+  /** Of the `create` event. */
+  readonly txId: TxId
+}
+
+/** An evidence in its current state. */
+export interface Evidence extends EvidenceCore {
+  readonly description?: string
+  readonly meta?: Meta
+  /** Version of the newest event. */
+  readonly version: number
+}
+
+/** An evidence as a list shows it. */
+export interface EvidenceSummary extends EvidenceCore {
+  /** How many events of each type the history has. */
+  readonly eventCounts: { readonly create: number; readonly update: number; readonly transfer: number }
+  /** Block of the anchor that covers the creation; absent until it is confirmed. */
+  readonly blockNumber?: number
+  readonly lastEvent: { readonly recordedAt: Date; readonly txId: TxId; readonly blockNumber?: number }
+}
+
+export type EventType = 'create' | 'update' | 'transfer'
+export type UpdateType = 'stolen' | 'repair' | 'custom' | 'change' | 'addfile' | 'deletefile'
+
+/** One event of a history. */
+export interface HistoryEvent {
+  /** 1, 2, … without a gap. */
+  readonly version: number
+  readonly type: EventType
+  /** Present if `type` is `update`. */
+  readonly updateType?: UpdateType
+  /** The registry's clock when the event was recorded. Part of what the event commits to. */
+  readonly recordedAt: Date
+  /** Owner at that time; the empty text if there was none. */
+  readonly owner: string
+  readonly persona?: string
+  readonly eventDescription?: string
+  readonly updateDescription?: string
+  /** The meta that the request sent. */
+  readonly meta?: Meta
+  readonly txId: TxId
+  /** The batch that holds the event, `null` until it is sealed. `P`: sealed, `S`: its anchor was sent, `C`: confirmed. */
+  readonly batch: { readonly id: BatchId; readonly sendStatus: 'P' | 'S' | 'C' } | null
+  /** Everything it takes to recompute `txId`. Present if the caller asked for it. */
+  readonly disclosure?: Disclosure
+}
+
+export interface HistoryPage {
+  readonly evidence: Evidence
+  /** In ascending version. */
+  readonly events: readonly HistoryEvent[]
+  /** Version of the last event of this page. For a page without events: the smaller of `after` and the newest version. */
+  readonly lastVersion: number
+  readonly hasMore: boolean
+}
+
+export interface HistoryQuery {
+  /** Return events after this version. Default 0. */
+  readonly after?: number
+  /** 1 to 500. Default 50. */
+  readonly limit?: number
+  /** Adds `disclosure` to each event. Default false. */
+  readonly disclose?: boolean
+}
+
+export interface EvidenceQuery {
+  readonly categoryId?: string
+  readonly subcategoryId?: string
+  /** 1 to 1,000. Default 100. */
+  readonly limit?: number
+  /** Id of the last evidence that the caller has. */
+  readonly after?: string
+}
+
+export interface EvidencePage {
+  /** Newest first. */
+  readonly items: readonly EvidenceSummary[]
+  /** The number of all evidences that match, on all pages. */
+  readonly count: number
+  readonly hasMore: boolean
+}
+
+/** What describes an evidence, without its category. */
+export interface EvidenceInput {
+  /** 1 to 128 characters without control characters, but not `.` or `..`. Unique in the company; compared exactly. */
+  readonly externalId: string
+  /** 1 to 256 characters without control characters. */
+  readonly name: string
+  readonly owner?: string
+  readonly description?: string
+  readonly summary?: string
+  readonly meta?: Meta
+}
+
+/** A category or subcategory by id, or by a name that is created if it does not exist. If both are given they must agree. */
+export interface CategorySelector {
+  readonly id?: string
+  readonly name?: string
+}
+
+export interface NewEvidence extends EvidenceInput {
+  readonly category: CategorySelector
+  readonly subcategory: CategorySelector
+  /** Becomes the evidence's image and counts as a file. */
+  readonly image?: StagedFile
+  readonly files?: readonly StagedFile[]
+}
+
+export interface NewEvidences {
+  readonly categoryId: string
+  readonly subcategoryId: string
+  /** 1 to 1,000. */
+  readonly evidences: readonly EvidenceInput[]
+  /** Only if there is exactly one evidence. */
+  readonly image?: StagedFile
+  /** Only if there is exactly one evidence. */
+  readonly files?: readonly StagedFile[]
+}
+
+/** An event that a write recorded. Keep the txId: a registry cannot take it back. */
+export interface RecordedEvent {
+  readonly txId: TxId
+  readonly version: number
+}
+
+export interface CreatedEvidence extends RecordedEvent {
+  readonly id: EvidenceId
+}
+
+/** At least one value must differ from the current one, or a text or file must be given. */
+export interface EvidenceChange {
+  /** A value other than the current one records a `transfer` event. The empty text: no owner. */
+  readonly owner?: string
+  /** The empty text removes the description. */
+  readonly description?: string
+  readonly summary?: string
+  /** Replaces the previous value. `{}` removes it. */
+  readonly meta?: Meta
+  /** Recorded on every event of this update. */
+  readonly eventDescription?: string
+  readonly updateDescription?: string
+  readonly persona?: string
+  /** Attached by one `addfile` event. */
+  readonly files?: readonly StagedFile[]
+  /** Sets the `updateType` of the content event, and records that event even if nothing changed. */
+  readonly updateType?: 'stolen' | 'repair' | 'custom' | 'change'
+  /** Only with `updateType: 'stolen'`. False resets the status to `active`. Default true. */
+  readonly stolen?: boolean
+  /** Throws `VALIDATION_ERROR` if the update records no event of this type. */
+  readonly expectedType?: 'update' | 'transfer'
+}
+
+export interface EvidenceFileList {
+  readonly evidence: readonly FileEntry[]
+  readonly category: readonly FileEntry[]
+  readonly subcategory: readonly FileEntry[]
+}
+
+export interface Evidences {
+  /**
+   * Creates an evidence with its `create` event. Requires level `I`.
+   *
+   * @returns its id, and the txId and version of the event
+   * @throws `EXTERNAL_ID_EXISTS`, `CATEGORY_NOT_FOUND`, `SUBCATEGORY_NOT_FOUND`, `CATEGORY_INACTIVE`, `CATEGORY_MISMATCH`,
+   * `VALIDATION_ERROR`, `FILE_NOT_FOUND` if a staged file was used or discarded before
+   * @example
+   * const { txId } = await registry.evidences.create(scope, {
+   *   externalId: 'VIN-1',
+   *   name: 'Golf',
+   *   category: { name: 'Vehicles' },
+   *   subcategory: { name: 'Cars' },
+   * })
+   */
+  create(scope: Scope, input: NewEvidence, options?: WriteOptions): Promise<CreatedEvidence>
+  /** Creates 1 to 1,000 evidences in one step: all of them or none. Requires level `I`. Throws as `create`. */
+  createMany(scope: Scope, input: NewEvidences, options?: WriteOptions): Promise<readonly CreatedEvidence[]>
+  /**
+   * A page of evidences, newest first. An unknown category matches nothing. Requires level `R`.
+   *
+   * @throws `VALIDATION_ERROR` if `after` is not an evidence of this company
+   */
+  list(scope: Scope, query?: EvidenceQuery): Promise<EvidencePage>
+  /**
+   * An evidence and a page of its history. Requires level `R`.
+   *
+   * @throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`
+   */
+  get(scope: Scope, externalId: string, query?: HistoryQuery): Promise<HistoryPage>
+  /**
+   * Records up to three events in one step and in this order: the changed content, the transfer to another owner, the attached
+   * files. Requires level `U`.
+   *
+   * @returns the recorded events
+   * @throws `EVIDENCE_NOT_FOUND`, `VERSION_CONFLICT`, `VALIDATION_ERROR` if nothing would be recorded, `FILE_NOT_FOUND`
+   */
+  update(
+    scope: Scope,
+    externalId: string,
+    change: EvidenceChange,
+    options?: UpdateOptions,
+  ): Promise<readonly RecordedEvent[]>
+  /** The files of an evidence, of its category and of its subcategory. Requires level `R`. @throws `EVIDENCE_NOT_FOUND` */
+  files(scope: Scope, externalId: string): Promise<EvidenceFileList>
+}

@@ -1,0 +1,117 @@
+import type { BlobRange, Version } from '../ports.ts'
+import type { FileId } from './ids.ts'
+import type { Principal, Scope } from './principal.ts'
+
+/** A file as lists show it. */
+export interface FileEntry {
+  readonly id: FileId
+  /** The client's file name: its last path segment without control characters. For display only. */
+  readonly name: string
+  /** `name` without its extension, unless the client gave a title. */
+  readonly title: string
+  readonly mimeType: string
+  /** Version of the event that attached the file; 0 for files of categories. */
+  readonly eventVersion: number
+}
+
+/** A file to store. */
+export interface FileToStage {
+  /** As the client named it. The registry keeps the last path segment and strips control characters. */
+  readonly name: string
+  /** 1 to 255 printable ASCII characters. */
+  readonly mimeType: string
+  readonly title?: string
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+/** A file whose bytes are stored, but which no record uses yet. Pass it to one write, or discard it. */
+export interface StagedFile {
+  readonly id: FileId
+  readonly name: string
+  readonly mimeType: string
+  readonly title: string
+  /** Bytes. */
+  readonly size: number
+  /** SHA-256 of the content, lowercase hex. */
+  readonly sha256: string
+  /** Version of the upload-intent record that the write consumes. */
+  readonly intent: Version
+}
+
+export interface FileInfo {
+  readonly id: FileId
+  readonly name: string
+  readonly mimeType: string
+  /** Bytes. */
+  readonly size: number
+  /** SHA-256 of the content, lowercase hex. */
+  readonly sha256: string
+}
+
+/** Names a file, and optionally the entities that must own it. */
+export interface FileSelector {
+  readonly fileId: string
+  /** External id of the evidence that must own the file. */
+  readonly externalId?: string
+  readonly categoryId?: string
+  readonly subcategoryId?: string
+}
+
+export interface FileToken {
+  readonly token: string
+  readonly expiresAt: Date
+}
+
+export interface Files {
+  /**
+   * Stores the bytes of a file, so that a write can use it. A failed upload leaves nothing behind. Requires level `I`.
+   *
+   * @param options - `maxBytes`: the limit; `signal` aborts the upload
+   * @throws `PAYLOAD_TOO_LARGE` beyond `maxBytes`, `VALIDATION_ERROR`
+   * @example
+   * const photo = await registry.files.stage(
+   *   scope,
+   *   { name: 'front.jpg', mimeType: 'image/jpeg', body: createReadStream('front.jpg') },
+   *   { maxBytes: 10_000_000 },
+   * )
+   * await registry.evidences.update(scope, 'VIN-1', { files: [photo] })
+   */
+  stage(
+    scope: Scope,
+    file: FileToStage,
+    options: { readonly maxBytes: number; readonly signal?: AbortSignal },
+  ): Promise<StagedFile>
+  /** Destroys the bytes of staged files that no write has used. Idempotent. */
+  discard(files: readonly StagedFile[]): Promise<void>
+  /**
+   * Finds a file. Requires level `R`, or a file token for this file.
+   *
+   * @throws `FILE_NOT_FOUND` if it does not exist or one of the named entities does not own it
+   */
+  find(scope: Scope, selector: FileSelector): Promise<FileInfo>
+  /**
+   * The bytes of a file, or of one range of it. A whole file is hashed while it is read: if its bytes are not the recorded ones,
+   * the iteration throws `CORRUPT` before its last chunk.
+   *
+   * @param options - `range`: bytes from `start` to `end` (exclusive)
+   * @throws `FILE_NOT_FOUND`, `RANGE_NOT_SATISFIABLE`, `CORRUPT`
+   */
+  read(
+    file: FileInfo,
+    options?: { readonly range?: BlobRange; readonly signal?: AbortSignal },
+  ): Promise<AsyncIterable<Uint8Array>>
+  /**
+   * Records a `deletefile` event, then destroys the bytes. Deleting a category's file records no event. Requires level `U`.
+   *
+   * @throws `FILE_NOT_FOUND`
+   */
+  delete(scope: Scope, selector: FileSelector): Promise<void>
+  /**
+   * Makes a token that opens one file for five minutes without a key. Requires level `R`.
+   *
+   * @throws `FILE_NOT_FOUND`
+   */
+  createToken(scope: Scope, fileId: string): Promise<FileToken>
+  /** The principal of a valid file token of this company, `undefined` for any other text. */
+  authenticateToken(credentials: { readonly companyId: string; readonly token: string }): Principal | undefined
+}

@@ -1,0 +1,12 @@
+/** The public types of the registry. */
+export type * from './categories.ts'
+export type * from './evidences.ts'
+export type * from './files.ts'
+export type * from './ids.ts'
+export type * from './log.ts'
+export type * from './principal.ts'
+export type * from './proof-documents.ts'
+export type * from './proofs.ts'
+export type * from './registry.ts'
+export type * from './source-systems.ts'
+export type * from './writes.ts'

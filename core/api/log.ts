@@ -1,0 +1,30 @@
+/** The log as it is published: read-only, for anyone. Formats: C2SP tlog-tiles and tlog-checkpoint. */
+export interface PublishedLog {
+  /** `NAME/ID`: the name of the log in every checkpoint. */
+  readonly origin: string
+  /** C2SP verifier key of the newest checkpoint key. Publish it: verifiers pin it. */
+  readonly verifierKey: string
+  /** The newest signed checkpoint (the whole note), `undefined` before the first batch is sealed. */
+  latestCheckpoint(): Promise<string | undefined>
+  /** The signed checkpoint of a tree of exactly this size, `undefined` if no batch ended there. */
+  checkpoint(treeSize: number): Promise<string | undefined>
+  /**
+   * The first `width` hashes of a tile, packed (32 bytes each).
+   *
+   * @param tile - `level` L covers tree level 8·L; `index` counts tiles of 256; `width` 1 to 256
+   * @returns `undefined` if the sealed tree does not have so many
+   */
+  tile(tile: {
+    readonly level: number
+    readonly index: number
+    readonly width: number
+  }): Promise<Uint8Array | undefined>
+  /** The entries of a tile of level 0, each after its length in two bytes (big-endian); `undefined` if not all are sealed. */
+  entryBundle(tile: { readonly index: number; readonly width: number }): Promise<Uint8Array | undefined>
+  /** The openings (hex) of the entries of a tile of level 0, for monitors; `undefined` if not all are sealed. */
+  openings(tile: { readonly index: number; readonly width: number }): Promise<readonly string[] | undefined>
+  /** Hashes from the leaf's sibling to the root (RFC 9162 § 2.1.3). Requires 0 <= leafIndex < treeSize <= the sealed size. */
+  inclusionProof(path: { readonly leafIndex: number; readonly treeSize: number }): Promise<readonly Uint8Array[]>
+  /** Proof that a tree is the beginning of a larger one (RFC 9162 § 2.1.4). Requires 0 <= from <= to <= the sealed size. */
+  consistencyProof(sizes: { readonly from: number; readonly to: number }): Promise<readonly Uint8Array[]>
+}

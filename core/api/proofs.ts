@@ -1,0 +1,43 @@
+import type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from './proof-documents.ts'
+
+/** A caller's own path from a txId to a root. Hashes are 64 hex digits; `position` is the side of the sibling. */
+export interface MerkleValidationRequest {
+  readonly txId: string
+  readonly merkleRoot: string
+  readonly proof: readonly { readonly hash: string; readonly position?: 'left' | 'right' }[]
+}
+
+/**
+ * Proofs, for anyone. A result carries its own `status` and is a union by it. What does not exist is a result (`not_found`), not an
+ * exception.
+ */
+export interface Proofs {
+  /**
+   * Recomputes a root from a caller's path and says whether it is the expected one, and whether this log ever sealed that root.
+   *
+   * @throws `VALIDATION_ERROR` if the request is malformed
+   */
+  validate(request: MerkleValidationRequest): Promise<MerkleValidation>
+  /**
+   * Proof of an evidence's creation.
+   *
+   * @param evidence - `evidenceId`: the internal id (which takes precedence) or the external id; `companyId` decides if several
+   * companies use the external id
+   * @example
+   * const proof = await registry.proofs.evidence({ evidenceId: 'VIN-1' })
+   * if (proof.status === 'ok') console.log(proof.merkle.merkleRoot)
+   */
+  evidence(evidence: { readonly evidenceId: string; readonly companyId?: string }): Promise<EvidenceProof>
+  /** Proof of the event that attached a file, and of the event that deleted it if there is one. */
+  file(file: { readonly evidenceId: string; readonly fileId: string; readonly companyId?: string }): Promise<FileProof>
+  /** The path of a txId to the root of its batch. */
+  transaction(txId: string): Promise<MerkleProof>
+  /** The root of the batch of a txId, and its time stamp. */
+  root(txId: string): Promise<MerkleRoot>
+  /**
+   * The whole DER TimeStampResp (RFC 3161) that covers a batch.
+   *
+   * @throws `BATCH_NOT_FOUND` if there is no such batch, or no token for it yet
+   */
+  timestampToken(batchId: string): Promise<Uint8Array>
+}
