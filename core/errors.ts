@@ -121,11 +121,19 @@ export type ErrorCode = (typeof ERROR_CODES)[number]
 export class RegistryError extends Error {
   override readonly name = 'RegistryError'
   readonly code: ErrorCode
+  /** The member of the input that is wrong, as a dotted path such as `category.name`. The message begins with it. */
+  readonly field?: string
 
-  constructor(code: ErrorCode, message: string, options?: { readonly cause?: unknown }) {
+  constructor(code: ErrorCode, message: string, options: RegistryErrorOptions = {}) {
     super(message, options)
     this.code = code
+    if (options.field !== undefined) this.field = options.field
   }
+}
+
+export interface RegistryErrorOptions {
+  readonly cause?: unknown
+  readonly field?: string
 }
 
 /**

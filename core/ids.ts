@@ -5,7 +5,8 @@ import type { Clock } from './ports.ts'
  * Makes UUIDs of version 7 (RFC 9562 § 5.7). Ids of one source always ascend, also if the clock stops or is set back.
  */
 export interface IdSource {
-  next(): string
+  /** The next id, in lowercase, as the kind of id that the caller stores it as. */
+  next<Id extends string>(): Id
 }
 
 /** Bits of the counter that follows the time. */
@@ -17,7 +18,7 @@ export function createIdSource(clock: Clock): IdSource {
   let time = 0
   let counter = 0
   return {
-    next() {
+    next<Id extends string>() {
       const now = clock.now()
       if (now > time) {
         time = now
@@ -28,7 +29,7 @@ export function createIdSource(clock: Clock): IdSource {
       }
       const ms = time.toString(16).padStart(12, '0')
       // The end of a random UUID has the variant and 62 random bits. `randomUUID` is fast because it draws from a pool.
-      return `${ms.slice(0, 8)}-${ms.slice(8)}-7${counter.toString(16).padStart(3, '0')}${randomUUID().slice(18)}`
+      return `${ms.slice(0, 8)}-${ms.slice(8)}-7${counter.toString(16).padStart(3, '0')}${randomUUID().slice(18)}` as Id
     },
   }
 }

@@ -1,13 +1,13 @@
 /** The registry: what an evidence is, what an event commits to, what a proof says. */
-export { openRegistry, type RegistryOptions } from './registry/open.ts'
-export type * from './api/registry.ts'
+export { openRegistry } from './registry/open.ts'
+export type { RegistryOptions } from './registry/options.ts'
+export { OPERATOR, permits } from './registry/permissions.ts'
+export type * from './api/index.ts'
 export type * from './ports.ts'
-export type * from './registry/proof/schemas.ts'
-export type * from './registry/schemas.ts'
 export { ERROR_CODES, isRegistryError, RegistryError, type ErrorCode } from './errors.ts'
-export { actorOf, assertAllowed, OPERATOR, type PermissionLevel, type Principal } from './registry/permissions.ts'
 export { systemClock } from './clock.ts'
 export { canonicalJson, parseStrictJson, type Json } from './commitment/canonical-json.ts'
+export type { Disclosure, DisclosedText } from './commitment/disclosure.ts'
 export {
   fsck,
   type Difference,

@@ -1,10 +1,15 @@
 import Type, { type Static } from 'typebox'
-import { DateTime, Hash, Id, SendStatus, closed, opt } from '../schemas.ts'
+import { closed, DateTime, Hash, Id, opt, SendStatus } from '../registry/schemas.ts'
 
-/** The shapes of the public answers: proofs, and the stamps and anchors in them. All other shapes are in core/registry/schemas.ts. */
+/**
+ * The proofs, and the stamps and anchors in them: a format of its own, which the server sends unchanged. Each document is a union by
+ * `status`, so that a program that has checked the status can read the members without further checks. The schemas also describe
+ * the documents in the server's OpenAPI document.
+ */
 
 const Count = Type.Integer({ minimum: 0 })
 
+/** Every status of a proof document. */
 export const VerificationStatus = Type.Enum([
   'ok',
   'pending',
@@ -16,14 +21,14 @@ export const VerificationStatus = Type.Enum([
 ])
 export const ProofItem = closed({
   hash: Hash,
-  position: Type.Enum(['left', 'right'], { description: 'The side on which the sibling stands' }),
+  position: Type.Enum(['left', 'right'], { description: 'The side of the sibling' }),
 })
 export type ProofItem = Static<typeof ProofItem>
 
 export const AnchorProof = closed({
   type: Type.String(),
   network: Type.String(),
-  chainId: Type.Integer({ minimum: 0, description: '0 where the chain has none' }),
+  chainId: Type.Integer({ minimum: 0, description: '0 if the chain has none' }),
   txHash: Type.String(),
   blockNumber: Count,
   blockHash: Type.String(),
@@ -62,7 +67,7 @@ export const TsaProof = closed({
   evidence: opt(
     Type.Array(closed({ type: Type.Enum(['certificate', 'crl', 'ocsp']), data: Type.String() }), {
       description:
-        'In tsas: certificates, CRLs and OCSP answers (DER, base64) that were kept to check the token by later',
+        'Only in tsas: certificates, CRLs and OCSP responses (DER, base64), kept for later checks of the token',
     }),
   ),
 })
@@ -70,98 +75,122 @@ export type TsaProof = Static<typeof TsaProof>
 
 const Tsas = Type.Array(TsaProof, {
   description:
-    'Every token over the checkpoint of tsa, which is the one by which a quorum of authorities claims the time',
+    'Every token over the same checkpoint as tsa, which is the token by which a quorum of authorities vouches for the time',
 })
 
 export const AssuranceLevel = Type.Enum(['none', 'operator', 'independent'])
 export const AssuranceNote = closed({ time: AssuranceLevel, anchor: AssuranceLevel, note: Type.String() })
 export type AssuranceNote = Static<typeof AssuranceNote>
 
-const failure = { error: opt(Type.String()), code: opt(Type.String()) }
+/** What could not be proven, and why. `error` is for people and can change, `code` is stable. */
+const failure = { error: Type.String(), code: Type.String() }
+/** Of a proof: the event's opening (hex), and how far the proof reaches. */
+const opened = { opening: Type.String(), assurance: AssuranceNote }
+/** The stamp that covers the event, if there is one. */
+const stamps = { tsa: opt(TsaProof), tsas: opt(Tsas) }
+/** The event in the log. `blockNumber`: the block of the anchor that covers it, if one is confirmed. */
+const sealed = { merkle: EventMerkleProof, blockNumber: opt(Count), ...stamps }
 
-export const MerkleProof = closed({
-  status: VerificationStatus,
-  txId: Type.String(),
-  merkleRoot: opt(Hash),
-  leafIndex: opt(Count),
-  proof: opt(Type.Array(ProofItem)),
-  ...failure,
-  treeSize: opt(Count),
-  batchId: opt(Id),
-  sendStatus: opt(SendStatus),
-  checkpoint: opt(Type.String()),
-  opening: opt(Type.String()),
-  assurance: opt(AssuranceNote),
-})
+const transaction = { txId: Type.String() }
+
+export const MerkleProof = Type.Union([
+  closed({
+    status: Type.Literal('ok'),
+    ...transaction,
+    merkleRoot: Hash,
+    leafIndex: Count,
+    proof: Type.Array(ProofItem),
+    treeSize: Count,
+    batchId: Id,
+    sendStatus: SendStatus,
+    checkpoint: Type.String(),
+    ...opened,
+  }),
+  closed({ status: Type.Literal('pending'), ...transaction, ...opened }),
+  closed({ status: Type.Enum(['invalid', 'not_found']), ...transaction, ...failure }),
+])
 export type MerkleProof = Static<typeof MerkleProof>
 
-export const MerkleValidation = closed({
-  status: VerificationStatus,
-  valid: Type.Boolean(),
-  computedRoot: opt(Hash),
-  expectedRoot: opt(Type.String()),
-  ...failure,
-  txIdKnown: opt(Type.Boolean()),
-  rootKnown: opt(Type.Boolean()),
+/** What the log knows of the two hashes of a request. */
+const known = {
+  expectedRoot: Hash,
+  txIdKnown: Type.Boolean(),
+  rootKnown: Type.Boolean(),
   sendStatus: opt(SendStatus),
-})
+}
+
+export const MerkleValidation = Type.Union([
+  closed({ status: Type.Literal('ok'), valid: Type.Literal(true), computedRoot: Hash, ...known }),
+  closed({ status: Type.Literal('ok'), valid: Type.Literal(false), computedRoot: opt(Hash), ...known, ...failure }),
+  closed({
+    status: Type.Literal('unknown_root'),
+    valid: Type.Boolean({ description: 'The path leads to the root, but this log never sealed it' }),
+    computedRoot: opt(Hash),
+    ...known,
+    ...failure,
+  }),
+  closed({ status: Type.Enum(['pending', 'not_found']), valid: Type.Literal(false), ...known, ...failure }),
+])
 export type MerkleValidation = Static<typeof MerkleValidation>
 
-export const EvidenceProof = closed({
-  status: VerificationStatus,
-  evidenceId: Type.String(),
-  txId: opt(Hash),
-  blockNumber: opt(Count),
-  createdAt: opt(DateTime),
-  fileCount: opt(Count),
-  merkle: opt(EventMerkleProof),
-  tsa: opt(TsaProof),
-  tsas: opt(Tsas),
-  ...failure,
-  opening: opt(Type.String()),
-  assurance: opt(AssuranceNote),
-})
+const evidence = { evidenceId: Type.String() }
+const creation = { ...evidence, txId: Hash, createdAt: DateTime, fileCount: Count, ...opened }
+
+export const EvidenceProof = Type.Union([
+  closed({ status: Type.Literal('ok'), ...creation, ...sealed }),
+  closed({ status: Type.Literal('pending'), ...creation }),
+  closed({ status: Type.Enum(['invalid', 'not_found', 'ambiguous']), ...evidence, ...failure }),
+])
 export type EvidenceProof = Static<typeof EvidenceProof>
 
-export const FileProof = closed({
-  status: VerificationStatus,
-  fileId: Type.String(),
-  evidenceId: Type.String(),
-  txId: opt(Hash),
+const file = { fileId: Type.String(), evidenceId: Type.String() }
+const attachment = {
+  ...file,
+  txId: Hash,
+  eventTimestamp: DateTime,
+  filesText: Type.String(),
+  filesSalt: Hash,
+  ...opened,
+}
+
+/** The deletefile event of a deleted file. */
+export const FileDeletion = closed({
+  txId: Hash,
+  eventTimestamp: DateTime,
   blockNumber: opt(Count),
-  eventTimestamp: opt(DateTime),
   merkle: opt(EventMerkleProof),
-  tsa: opt(TsaProof),
-  tsas: opt(Tsas),
-  ...failure,
-  opening: opt(Type.String()),
-  filesText: opt(Type.String()),
-  filesSalt: opt(Hash),
-  deletion: opt(
-    closed({
-      txId: Hash,
-      eventTimestamp: DateTime,
-      blockNumber: opt(Count),
-      merkle: opt(EventMerkleProof),
-      tsa: opt(TsaProof),
-      tsas: opt(Tsas),
-    }),
-  ),
-  assurance: opt(AssuranceNote),
+  ...stamps,
 })
+export type FileDeletion = Static<typeof FileDeletion>
+
+export const FileProof = Type.Union([
+  closed({ status: Type.Literal('ok'), ...attachment, ...sealed }),
+  closed({ status: Type.Literal('pending'), ...attachment }),
+  closed({
+    status: Type.Literal('deleted'),
+    ...attachment,
+    ...sealed,
+    merkle: opt(EventMerkleProof),
+    deletion: FileDeletion,
+  }),
+  closed({ status: Type.Enum(['invalid', 'not_found', 'ambiguous']), ...file, ...failure }),
+])
 export type FileProof = Static<typeof FileProof>
 
-export const MerkleRoot = closed({
-  status: VerificationStatus,
-  merkleRoot: opt(Hash),
-  txidCount: opt(Count),
-  sendStatus: opt(SendStatus),
-  treeDepth: opt(Count),
-  createdAt: opt(DateTime),
-  tsaGenTime: opt(DateTime),
-  tsaSerial: opt(Type.String()),
-  tsaPolicy: opt(Type.String()),
-  batchId: opt(Id),
-  ...failure,
-})
+export const MerkleRoot = Type.Union([
+  closed({
+    status: Type.Literal('ok'),
+    merkleRoot: Hash,
+    txidCount: Count,
+    sendStatus: SendStatus,
+    treeDepth: Count,
+    createdAt: DateTime,
+    tsaGenTime: opt(DateTime),
+    tsaSerial: opt(Type.String()),
+    tsaPolicy: opt(Type.String()),
+    batchId: Id,
+  }),
+  closed({ status: Type.Literal('pending') }),
+  closed({ status: Type.Enum(['invalid', 'not_found']), ...failure }),
+])
 export type MerkleRoot = Static<typeof MerkleRoot>

@@ -1,28 +1,64 @@
+import type { CompanyId } from '../api/ids.ts'
+import type { PermissionLevel, Principal, Scope } from '../api/principal.ts'
 import { RegistryError } from '../errors.ts'
+import { CompanyId as CompanyIdSchema } from './schemas.ts'
+import { invalidInput, validate } from './validation.ts'
 
-/** Permission levels, each including those before it: R reads, I also creates, U also updates, A also keeps source systems. */
-const LEVELS = ['R', 'I', 'U', 'A'] as const
-export type PermissionLevel = (typeof LEVELS)[number]
+const LEVELS = ['R', 'I', 'U', 'A'] as const satisfies readonly PermissionLevel[]
 
-/** Who asks. The operator acts as A in every company and is no source system. */
-export type Principal =
-  | { readonly kind: 'operator' }
-  | { readonly kind: 'sourceSystem'; readonly id: string; readonly permissions: PermissionLevel }
-
-/** The operator as a principal: for programs that embed the registry and answer for themselves. */
+/** The operator: acts with level `A` in every company. For programs that embed the registry and decide themselves who may do what. */
 export const OPERATOR: Principal = { kind: 'operator' }
 
-export const levelOf = (principal: Principal): PermissionLevel =>
-  principal.kind === 'operator' ? 'A' : principal.permissions
-
-/** Whether `level` includes `needed`. */
-export const includes = (level: PermissionLevel, needed: PermissionLevel): boolean =>
-  LEVELS.indexOf(level) >= LEVELS.indexOf(needed)
-
-/** Throws `FORBIDDEN` where the principal's level does not include `needed`. */
-export function assertAllowed(principal: Principal, needed: PermissionLevel): void {
-  if (!includes(levelOf(principal), needed)) throw new RegistryError('FORBIDDEN', 'Forbidden resource')
+/** A scope whose principal may do what it asks for. Operations take it instead of a `Scope`, so none can forget the check. */
+export interface AuthorizedScope {
+  readonly companyId: CompanyId
+  readonly principal: Principal
+  /** The name under which events commit to who recorded them: the id of the source system, or `operator`. */
+  readonly actor: string
 }
 
-/** The name under which events commit to who wrote them: the source system's id, or `operator`. */
-export const actorOf = (principal: Principal): string => (principal.kind === 'operator' ? 'operator' : principal.id)
+/**
+ * Whether a principal has a level. The operations check this themselves; use it to reject a request early, for example before
+ * its files are read.
+ */
+export function permits(principal: Principal, level: PermissionLevel): boolean {
+  if (principal.kind === 'operator') return true
+  return principal.kind === 'sourceSystem' && includesLevel(principal.permissions, level)
+}
+
+/** Whether `granted` includes `needed`. */
+const includesLevel = (granted: PermissionLevel, needed: PermissionLevel): boolean =>
+  LEVELS.indexOf(granted) >= LEVELS.indexOf(needed)
+
+/**
+ * Checks that the principal belongs to the company and has the level.
+ *
+ * Throws `FORBIDDEN` if not, `VALIDATION_ERROR` if the scope is malformed.
+ */
+export function authorize(scope: Scope, level: PermissionLevel): AuthorizedScope {
+  const authorized = belongsToCompany(scope)
+  if (!permits(scope.principal, level)) throw forbidden(`This operation requires level ${level}`)
+  return authorized
+}
+
+/** As `authorize` with level `R`, and also accepts a token for this file. */
+export function authorizeFile(scope: Scope, fileId: string): AuthorizedScope {
+  if (scope?.principal?.kind !== 'fileToken') return authorize(scope, 'R')
+  const authorized = belongsToCompany(scope)
+  if (scope.principal.fileId !== fileId) throw forbidden('This token opens another file')
+  return authorized
+}
+
+function belongsToCompany(scope: Scope): AuthorizedScope {
+  if (typeof scope?.principal !== 'object' || scope.principal === null)
+    throw invalidInput('scope', 'must be an object of companyId and principal')
+  const { companyId, principal } = scope
+  validate(CompanyIdSchema, companyId, 'companyId')
+  if ('companyId' in principal && principal.companyId !== companyId)
+    throw forbidden('The principal belongs to another company')
+  return { companyId: companyId as CompanyId, principal, actor: actorOf(principal) }
+}
+
+const actorOf = (principal: Principal): string => (principal.kind === 'sourceSystem' ? principal.id : principal.kind)
+
+const forbidden = (message: string): RegistryError => new RegistryError('FORBIDDEN', message)

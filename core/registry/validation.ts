@@ -9,44 +9,79 @@ const dateTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0
 const ajv = new Ajv2020({ strict: true, verbose: true, formats: { 'date-time': dateTime } })
 const compiled = new WeakMap<TSchema, ValidateFunction>()
 
-/** The value as the schema's type. Throws `VALIDATION_ERROR` with a text that names the field and what it takes. */
-export function validate<T extends TSchema>(schema: T, value: unknown): Static<T> {
+/**
+ * Returns the value as the schema's type. Throws `VALIDATION_ERROR` for the first member that is wrong. The message begins with
+ * the member's dotted path, which is also the error's `field`, and says what the member must be.
+ *
+ * @param name - what the value itself is called if it has no members, such as `companyId`
+ */
+export function validate<T extends TSchema>(schema: T, value: unknown, name = ''): Static<T> {
+  const check = compiledCheck(schema)
+  if (check(value)) return value as Static<T>
+  throw validationError(name, mostUseful(check.errors ?? []))
+}
+
+function compiledCheck(schema: TSchema): ValidateFunction {
   let check = compiled.get(schema)
   if (check === undefined) compiled.set(schema, (check = ajv.compile(schema)))
-  if (check(value)) return value as Static<T>
-  throw new RegistryError('VALIDATION_ERROR', explain(check.errors ?? []))
+  return check
 }
 
-/** One line for the first error: the field, and what it takes. */
-function explain(errors: readonly ErrorObject[]): string {
-  const error = errors.find(({ keyword }) => keyword !== 'anyOf' && keyword !== 'const') ?? errors[0]
-  if (error === undefined) return 'The input is not valid'
-  const at = error.instancePath.slice(1).replaceAll('/', '.')
-  if (error.keyword === 'required') return `${path(at, String(error.params['missingProperty']))} is required`
-  if (error.keyword === 'additionalProperties')
-    return `${path(at, String(error.params['additionalProperty']))} is not a known field`
-  const takes = (error.parentSchema as { description?: string } | undefined)?.description
-  const field = at === '' ? 'The input' : at
-  if (error.keyword === 'enum')
-    return `${field} takes one of ${(error.params['allowedValues'] as unknown[]).map(String).join(', ')}`
-  return takes === undefined ? `${field} ${error.message ?? 'is not valid'}` : `${field} takes: ${takes}`
+/** A `VALIDATION_ERROR` for one member of the input. `text` continues the sentence that begins with the member's path. */
+export const invalidInput = (field: string, text: string, cause?: unknown): RegistryError =>
+  new RegistryError('VALIDATION_ERROR', `${field} ${text}`, { field, ...(cause !== undefined && { cause }) })
+
+/** The error of a branch of a union says more than that no branch fits. */
+const mostUseful = (errors: readonly ErrorObject[]): ErrorObject | undefined =>
+  errors.find(({ keyword }) => keyword !== 'anyOf' && keyword !== 'const') ?? errors[0]
+
+function validationError(name: string, error: ErrorObject | undefined): RegistryError {
+  const members = error?.instancePath.split('/').slice(1).map(unescapePointer) ?? []
+  const missing = memberNamedBy(error)
+  const field = [...(name === '' ? [] : [name]), ...members, ...(missing === undefined ? [] : [missing])]
+  const path = field.join('.').slice(0, 128)
+  return path === ''
+    ? new RegistryError('VALIDATION_ERROR', `The input ${problemOf(error)}`)
+    : invalidInput(path, problemOf(error))
 }
 
-const path = (at: string, name: string): string => (at === '' ? name : `${at}.${name}`).slice(0, 128)
+/** Reverses the escapes of JSON Pointer (RFC 6901 § 3). */
+const unescapePointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')
 
-/** The canonical text of a meta object. Throws `VALIDATION_ERROR` for what canonical JSON refuses, and beyond the limits. */
-export function metaText(meta: unknown): string {
+/** A missing or unknown member is named by the error's parameters, because the error belongs to its parent. */
+function memberNamedBy(error: ErrorObject | undefined): string | undefined {
+  if (error?.keyword === 'required') return String(error.params['missingProperty'])
+  if (error?.keyword === 'additionalProperties') return String(error.params['additionalProperty'])
+  return undefined
+}
+
+function problemOf(error: ErrorObject | undefined): string {
+  if (error === undefined) return 'is not valid'
+  if (error.keyword === 'required') return 'is required'
+  if (error.keyword === 'additionalProperties') return 'is not a known field'
+  if (error.keyword === 'enum') return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`
+  const { description } = (error.parentSchema ?? {}) as { readonly description?: string }
+  const expected = description === undefined ? (error.message ?? 'is not valid') : `must be ${description}`
+  return error.keyword === 'type' ? `${expected}, not ${kindOf(error.data)}` : expected
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (value === undefined) return 'undefined'
+  if (Array.isArray(value)) return 'an array'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+/** The canonical JSON of a meta object. Throws `VALIDATION_ERROR` for what canonical JSON cannot hold, and beyond the limits. */
+export function metaText(meta: unknown, field = 'meta'): string {
   let text: string
   try {
     text = canonicalJson(meta, { maxDepth: MAX_META_DEPTH })
   } catch (cause) {
-    throw new RegistryError(
-      'VALIDATION_ERROR',
-      `meta: ${cause instanceof Error ? cause.message : 'not a JSON object'}`,
-      { cause },
-    )
+    const reason = cause instanceof Error ? cause.message : 'not a JSON object'
+    throw invalidInput(field, `must be a JSON object that canonical JSON can hold: ${reason}`, cause)
   }
   if (Buffer.byteLength(text) > MAX_META_BYTES)
-    throw new RegistryError('VALIDATION_ERROR', `meta takes at most ${MAX_META_BYTES / 1024} KiB of JSON`)
+    throw invalidInput(field, `must have at most ${MAX_META_BYTES / 1024} KiB of JSON`)
   return text
 }

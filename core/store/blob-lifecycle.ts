@@ -1,95 +1,114 @@
 import { RegistryError } from '../errors.ts'
+import type { BlobStore, Check, Clock, Entry, Key, Logger, Range, RecordStore, Version, Write } from '../ports.ts'
+import { lastPartOfKey } from './key.ts'
 import { keys } from './keys.ts'
-import type { Range, Version, Write } from '../ports.ts'
-import type { StagedFile } from '../api/registry.ts'
-import { lastPart, listAll, put, type Context } from '../registry/context.ts'
-import { decodeRecord, type BlobRecord } from './records.ts'
+import { listEntries, readRecord } from './read.ts'
+import { decodeRecord, putRecord } from './record-codec.ts'
+import type { BlobRecord, IdempotencyExpiryRecord, IdempotencyRecord } from './records.ts'
 
 /**
- * The life of a blob's bytes. An intent precedes the put and goes in the commit that uses the blob; a doom is written by
- * the commit that stops using it and cleared after the bytes are gone. So a process may die anywhere: the sweep walks
- * only intents and dooms, and nothing is ever listed in the blob store. A blob's key is its file's id.
+ * The life cycle of a blob. An upload-intent record is written before the bytes. The commit that references the blob removes
+ * it. The commit that stops referencing a blob writes a pending-deletion record, which is cleared after the bytes are deleted.
+ * So the process may crash at any point: `sweep` finds every leftover in these two lists, and never lists the blob store.
+ * A blob's key is the id of its file.
  */
 
-/** Announces that a blob will be put; answers the intent's version, which the commit that uses it must check. */
-export async function beginUpload(context: Context, id: string): Promise<Version> {
-  const result = await context.records.commit({
-    checks: [{ key: keys.blobIntent(id), version: null }],
-    writes: [put(keys.blobIntent(id), { at: context.clock.now() } satisfies BlobRecord)],
+/** What the life cycle works with. */
+export interface BlobStores {
+  readonly records: RecordStore
+  readonly blobs: BlobStore
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** A blob that is stored and that no record uses yet. `intent`: the version of its upload-intent record. */
+export interface UnusedBlob {
+  readonly id: string
+  readonly intent: Version
+}
+
+/** Writes the upload-intent record of a new blob. Returns its version, which the commit that uses the blob must check. */
+export async function beginUpload({ records, clock }: BlobStores, id: string): Promise<Version> {
+  const key = keys.blobIntent(id)
+  const result = await records.commit({
+    checks: [{ key, version: null }],
+    writes: [putRecord(key, { at: clock.now() } satisfies BlobRecord)],
   })
-  if (!result.ok) throw new RegistryError('UNAVAILABLE', 'An id was drawn twice; try again')
+  if (!result.ok) throw new RegistryError('UNAVAILABLE', 'A new file id was not unique; try again')
   return result.version
 }
 
-/** What a commit needs that uses staged files: their intents are still there, and go. */
-export const consume = (files: readonly StagedFile[]) => ({
-  checks: files.map(({ id, intent }) => ({ key: keys.blobIntent(id), version: intent })),
-  writes: files.map(({ id }): Write => ({ key: keys.blobIntent(id), value: null })),
+/** The part of a commit that starts to use blobs: it requires their upload-intent records, and removes them. */
+export const consume = (
+  blobs: readonly UnusedBlob[],
+): { readonly checks: readonly Check[]; readonly writes: readonly Write[] } => ({
+  checks: blobs.map(({ id, intent }) => ({ key: keys.blobIntent(id), version: intent })),
+  writes: blobs.map(({ id }) => ({ key: keys.blobIntent(id), value: null })),
 })
 
-/** What a commit writes that stops using a blob. */
-export const pendingDeletion = (context: Context, id: string): Write =>
-  put(keys.pendingDeletion(id), { at: context.clock.now() } satisfies BlobRecord)
+/** The write of a commit that stops using a blob at `now` (ms since 1970). */
+export const pendingDeletion = (id: string, now: number): Write =>
+  putRecord(keys.pendingDeletion(id), { at: now } satisfies BlobRecord)
 
-/** Turns an intent that nobody used into a doom, then destroys the bytes. An intent that was used meanwhile stays used. */
-export async function cancelUpload(context: Context, id: string, intent: Version): Promise<void> {
-  const result = await context.records.commit({
+/** Deletes a blob that no record uses. A blob that was used in the meantime stays. */
+export async function cancelUpload(stores: BlobStores, { id, intent }: UnusedBlob): Promise<void> {
+  const result = await stores.records.commit({
     checks: [{ key: keys.blobIntent(id), version: intent }],
-    writes: [{ key: keys.blobIntent(id), value: null }, pendingDeletion(context, id)],
+    writes: [{ key: keys.blobIntent(id), value: null }, pendingDeletion(id, stores.clock.now())],
   })
-  if (result.ok) await destroy(context, id)
+  if (result.ok) await destroy(stores, id)
 }
 
-/** Destroys doomed bytes. Where that fails the doom stays, and the next sweep tries again. */
-export async function destroy(context: Context, id: string): Promise<void> {
+/** Deletes the bytes of a blob with a pending-deletion record. If that fails, the record stays and the next sweep tries again. */
+export async function destroy({ records, blobs, logger }: BlobStores, id: string): Promise<void> {
   try {
-    await context.blobs.delete(id)
-    await context.records.commit({ writes: [{ key: keys.pendingDeletion(id), value: null }] })
+    await blobs.delete(id)
+    await records.commit({ writes: [{ key: keys.pendingDeletion(id), value: null }] })
   } catch (err) {
-    context.logger.warn(
-      { err, file: id },
-      'the bytes of a deleted file could not be destroyed yet; the sweep tries again',
-    )
+    logger.warn({ err, file: id }, 'the bytes of a deleted file could not be destroyed yet; the sweep tries again')
   }
 }
 
-/** How many records of a kind one sweep takes before it looks again. */
-const SWEEP_PAGE = 100
-
-/** Abandons intents older than `before` (ms since 1970), destroys what is doomed, forgets expired idempotency keys. */
-export async function sweep(context: Context, before: number, signal?: AbortSignal): Promise<void> {
-  for await (const entry of paged(context, keys.blobIntents(), signal)) {
-    if (decodeRecord<BlobRecord>(entry.value).at < before)
-      await cancelUpload(context, lastPart(entry.key), entry.version)
+/**
+ * Cancels uploads that began before `before` (ms since 1970), deletes the blobs that are pending deletion, and removes expired
+ * idempotency keys.
+ */
+export async function sweep(stores: BlobStores, before: number, signal?: AbortSignal): Promise<void> {
+  const { records, clock } = stores
+  for await (const entry of entriesOf(records, keys.blobIntents(), signal)) {
+    const isAbandoned = decodeRecord<BlobRecord>(entry).at < before
+    if (isAbandoned) await cancelUpload(stores, { id: lastPartOfKey(entry.key), intent: entry.version })
   }
-  for await (const entry of paged(context, keys.pendingDeletions(), signal)) await destroy(context, lastPart(entry.key))
-  for await (const entry of paged(context, keys.idempotencyExpired(context.clock.now()), signal)) {
-    const { key } = decodeRecord<{ key: string }>(entry.value)
-    await forget(context, entry.key, key)
-  }
+  for await (const { key } of entriesOf(records, keys.pendingDeletions(), signal))
+    await destroy(stores, lastPartOfKey(key))
+  for await (const entry of entriesOf(records, keys.idempotencyExpired(clock.now()), signal))
+    await forgetIdempotencyKey(stores, entry)
 }
 
-/** An idempotency record that was used again since has a later expiry, and stays. */
-async function forget(context: Context, expiry: string, key: string): Promise<void> {
-  const [entry] = await context.records.get([key])
-  const expired = entry !== undefined && decodeRecord<{ expires: number }>(entry.value).expires <= context.clock.now()
-  await context.records.commit({
-    checks: entry !== undefined && expired ? [{ key, version: entry.version }] : [],
-    writes: [{ key: expiry, value: null }, ...(expired ? [{ key, value: null }] : [])],
+/** Removes an expiry entry, and its idempotency record unless that was written again with a later expiry. */
+async function forgetIdempotencyKey({ records, clock }: BlobStores, expiry: Entry): Promise<void> {
+  const { key } = decodeRecord<IdempotencyExpiryRecord>(expiry)
+  const read = await readRecord<IdempotencyRecord>(records, key)
+  const expired = read !== undefined && read.record.expires <= clock.now() ? [read.check] : []
+  await records.commit({
+    checks: expired,
+    writes: [{ key: expiry.key, value: null }, ...expired.map((check): Write => ({ key: check.key, value: null }))],
   })
 }
 
-/** Pages that are whole before they are worked on, so that what the work deletes does not move the listing. */
-async function* paged(context: Context, range: Range, signal: AbortSignal | undefined) {
-  let gte = range.gte
+const PAGE_LENGTH = 100
+
+/** The entries of a range. Reads whole pages, so that deleting what was yielded does not disturb the listing. */
+async function* entriesOf(records: RecordStore, range: Range, signal: AbortSignal | undefined) {
+  let gte: Key = range.gte
   for (;;) {
-    const page = await listAll(context, { gte, lt: range.lt, limit: SWEEP_PAGE })
+    const page = await listEntries(records, { gte, lt: range.lt, limit: PAGE_LENGTH })
     for (const entry of page) {
       if (signal?.aborted === true) return
       yield entry
     }
     const last = page.at(-1)
-    if (last === undefined || page.length < SWEEP_PAGE) return
+    if (last === undefined || page.length < PAGE_LENGTH) return
     gte = `${last.key}\0`
   }
 }

@@ -50,3 +50,6 @@ export const onlyKey = (key: Key): Range => ({ gte: key, lt: `${key}\0` })
 
 /** The parts of a key, family first. Text parts are still encoded. */
 export const partsOfKey = (key: Key): readonly string[] => key.split('/')
+
+/** The last part of a key, for keys that end with an id. */
+export const lastPartOfKey = (key: Key): string => key.slice(key.lastIndexOf('/') + 1)

@@ -1,9 +1,15 @@
 import { decodeUtf8, encodeUtf8 } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
-import type { Entry } from '../ports.ts'
+import type { Entry, Key, Write } from '../ports.ts'
 
 /** The bytes under which a record is stored: JSON in UTF-8. */
 export const encodeRecord = (record: object): Uint8Array => encodeUtf8(JSON.stringify(record))
+
+/** The write that stores a record. */
+export const putRecord = (key: Key, record: object): Write & { readonly value: Uint8Array } => ({
+  key,
+  value: encodeRecord(record),
+})
 
 /**
  * The record in a stored entry; `undefined` without an entry. Only checks that the bytes are a JSON object, and trusts

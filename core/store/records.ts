@@ -1,51 +1,61 @@
-import { decodeUtf8 } from '../bytes.ts'
+import type { CategoryId, CompanyId, EvidenceId, FileId, SourceSystemId, SubcategoryId, TxId } from '../api/ids.ts'
+import type { PermissionLevel } from '../api/principal.ts'
 import type { Json } from '../commitment/canonical-json.ts'
 import type { AttachedFile } from '../commitment/event-format.ts'
-import type { PermissionLevel } from '../registry/permissions.ts'
 
-/** What the registry stores, as JSON. Times are ms since 1970, hashes and keys lowercase hex. */
+/** The records that the registry stores as JSON. Times are ms since 1970, hashes are lowercase hex. */
 
-/** A record that this registry wrote. */
-export const decodeRecord = <T>(bytes: Uint8Array): T => JSON.parse(decodeUtf8(bytes)) as T
-
-export interface SourceSystemRecord {
-  readonly id: string
-  readonly name: string
-  readonly permissions: PermissionLevel
-  readonly active: boolean
+export interface CompanyRecord {
   readonly createdAt: number
-  /** HMAC of company and key: where the key's own record is. */
+}
+
+/** Under a unique name or external id: the id of the entity that has it. */
+export interface NameRecord<Id extends string = string> {
+  readonly id: Id
+}
+
+export interface OperatorRecord {
+  /** HMAC of the operator key, hex. */
   readonly mac: string
 }
 
-/** All that a look-up by key needs, so that it is one look-up. */
+export interface SourceSystemRecord {
+  readonly id: SourceSystemId
+  readonly name: string
+  readonly permissions: PermissionLevel
+  readonly active: boolean
+  readonly createdAt: number
+  /** HMAC of company and API key, hex. The key's `ApiKeyRecord` is stored under it. */
+  readonly mac: string
+}
+
+/** Everything that authentication needs, so that it takes a single look-up. */
 export interface ApiKeyRecord {
-  readonly systemId: string
+  readonly systemId: SourceSystemId
   readonly permissions: PermissionLevel
   readonly active: boolean
 }
 
-export type CategoryState = 'active' | 'inactive'
-
-export interface CategoryRecord {
-  readonly id: string
+export interface CategoryRecord<Id extends string = CategoryId | SubcategoryId> {
+  readonly id: Id
   readonly name: string
-  readonly status: CategoryState
+  readonly status: 'active' | 'inactive'
   readonly createdAt: number
   readonly description?: string
-  readonly imageId?: string
+  readonly imageId?: FileId
 }
 
-export interface SubcategoryRecord extends CategoryRecord {
-  readonly categoryId: string
+export interface SubcategoryRecord extends CategoryRecord<SubcategoryId> {
+  readonly categoryId: CategoryId
 }
 
+/** The current state of an evidence: what its events up to `lastVersion` lead to. */
 export interface EvidenceRecord {
-  readonly id: string
-  readonly company: string
+  readonly id: EvidenceId
+  readonly company: CompanyId
   readonly externalId: string
-  readonly categoryId: string
-  readonly subcategoryId: string
+  readonly categoryId: CategoryId
+  readonly subcategoryId: SubcategoryId
   readonly createdAt: number
   readonly name: string
   readonly stolen: boolean
@@ -53,27 +63,28 @@ export interface EvidenceRecord {
   readonly summary?: string
   readonly owner?: string
   readonly meta?: { readonly [name: string]: Json }
-  readonly image?: { readonly id: string; readonly mimeType: string }
+  readonly image?: { readonly id: FileId; readonly mimeType: string }
   /** Of the create event. */
-  readonly txId: string
+  readonly txId: TxId
   readonly lastVersion: number
-  readonly lastTxId: string
+  readonly lastTxId: TxId
   readonly lastAt: number
   readonly changes: { readonly create: number; readonly update: number; readonly transfer: number }
+  /** 32 random bytes, hex. From it and the version follow the slots of the evidence's events. */
   readonly slotKey: string
   readonly fileCount: number
 }
 
-/** A file in an event's commitment: attached, or by a deletefile event deleted. */
+/** A file in an event's commitment: attached by the event, or deleted by it. */
 export type EventFile = AttachedFile | DeletedFile
 
 export interface DeletedFile {
   readonly id: string
-  /** txId of the event that attached it. */
+  /** txId of the event that attached the file. */
   readonly deleted: string
 }
 
-/** What is left to open an event with: a seed from which all salts are cut, or, after an erasure, the salts that remain. */
+/** The salts of an event: a seed from which all of them derive or, after an erasure, the ones that are left. */
 export type EventSalts = { readonly seed: string } | RemainingSalts
 
 export interface RemainingSalts {
@@ -85,18 +96,18 @@ export interface RemainingSalts {
 export interface EventRecord {
   readonly version: number
   readonly time: number
-  readonly txId: string
+  readonly txId: TxId
   readonly first: string | null
   readonly prev: string | null
   readonly type: 'create' | 'update' | 'transfer'
-  readonly updateType?: string
-  /** The owner at that time; set by this event only where `fields` holds it. */
+  readonly updateType?: 'stolen' | 'repair' | 'custom' | 'change' | 'addfile' | 'deletefile'
+  /** The owner at that time. This event set it only if `fields` contains it. */
   readonly ownerName: string
   /** The values of the committed fields that are not erased. */
   readonly fields: Readonly<Record<string, Json>>
   readonly files: Readonly<Record<string, EventFile>>
   readonly salts: EventSalts
-  /** Hashes of what was erased, so that header and files still open. */
+  /** The hashes of erased fields and files, so that the header and the files text can still be recomputed. */
   readonly erased?: {
     readonly fields: Readonly<Record<string, string>>
     readonly files: Readonly<Record<string, string>>
@@ -106,18 +117,19 @@ export interface EventRecord {
 export type FileOwner = 'evidence' | 'category' | 'subcategory'
 
 export interface FileRecord extends AttachedFile {
-  readonly company: string
+  readonly id: FileId
+  readonly company: CompanyId
   readonly ownerKind: FileOwner
   readonly ownerId: string
-  /** Version of the event that attached it, 0 for files of categories. */
+  /** Version of the event that attached the file, 0 for files of categories. */
   readonly version: number
   readonly title: string
 }
 
-/** What stays of a deleted file of an evidence: that it was, and which events say so. */
+/** What is left of a deleted file of an evidence: which events attached and deleted it. */
 export interface DeletedFileRecord {
-  readonly id: string
-  readonly company: string
+  readonly id: FileId
+  readonly company: CompanyId
   readonly ownerKind: 'evidence'
   readonly ownerId: string
   readonly version: number
@@ -125,12 +137,19 @@ export interface DeletedFileRecord {
 }
 
 export interface IdempotencyRecord {
+  /** HMAC of the request's fingerprint, hex. */
   readonly fingerprint: string
+  /** What the first call returned. */
   readonly answer: Json
   readonly expires: number
 }
 
-/** Why a blob's bytes are, or are not yet, needed. */
+export interface IdempotencyExpiryRecord {
+  /** Key of the idempotency record that expires. */
+  readonly key: string
+}
+
+/** Of an upload intent or a pending deletion: when it was written. */
 export interface BlobRecord {
   readonly at: number
 }

@@ -1,44 +1,43 @@
-import type { Add, Check, Write } from '../../ports.ts'
+import type { CategorySelector } from '../../api/evidences.ts'
+import type { CompanyId } from '../../api/ids.ts'
 import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'
+import type { CategoryId } from '../../api/ids.ts'
+import type { CommitPart } from './creation.ts'
 
-/** Where a new evidence goes, and what its commit must check and write for that. */
-export interface CategoryRef {
-  readonly category: CategoryRecord
+/** The category and subcategory of a new evidence, and what the commit must check and write for them. */
+export interface CategoryRef extends CommitPart {
+  readonly category: CategoryRecord<CategoryId>
   readonly subcategory: SubcategoryRecord
-  readonly checks: readonly Check[]
-  readonly writes: readonly Write[]
-  readonly adds: readonly Add[]
 }
 
+/** How a request names the category and subcategory of a new evidence. */
 export interface CategoryNames {
-  readonly categoryId?: string | undefined
-  readonly categoryName?: string | undefined
-  readonly subcategoryId?: string | undefined
-  readonly subcategoryName?: string | undefined
+  readonly category: CategorySelector
+  readonly subcategory: CategorySelector
 }
 
-/** A place as it was last read: some 1 KiB each. */
-const MAX_KNOWN = 1_024
+/** About 1 KiB each. */
+const MAX_CACHED = 1_024
 
 /**
- * Places that evidences were put in, so that the next one needs no reading: its commit checks that both records still have
- * the versions they were read with, and where they have not, the write is decided anew from what the store holds. A name
- * stands in the record that it leads to, so a record that is unchanged still has it.
+ * Categories of recent evidences, so that the next evidence in them needs no reads. Its commit checks that both records still
+ * have the versions they were read with. If not, the write is decided again from the store. A name is a part of the record that
+ * it leads to, so an unchanged record still has the name.
  */
 export class CategoryCache {
-  #places = new Map<string, CategoryRef>()
+  #refs = new Map<string, CategoryRef>()
 
-  find(companyId: string, names: CategoryNames): CategoryRef | undefined {
-    return this.#places.get(keyOf(companyId, names))
+  find(companyId: CompanyId, names: CategoryNames): CategoryRef | undefined {
+    return this.#refs.get(keyOf(companyId, names))
   }
 
-  /** Requires a place whose both records are stored and active. Where it is full it begins anew. */
-  note(companyId: string, names: CategoryNames, place: CategoryRef): void {
-    if (this.#places.size >= MAX_KNOWN) this.#places = new Map()
-    this.#places.set(keyOf(companyId, names), place)
+  /** Requires that both records are stored and active. A full cache is emptied first. */
+  add(companyId: CompanyId, names: CategoryNames, ref: CategoryRef): void {
+    if (this.#refs.size >= MAX_CACHED) this.#refs = new Map()
+    this.#refs.set(keyOf(companyId, names), ref)
   }
 }
 
-/** No company, id or name holds a NUL. */
-const keyOf = (companyId: string, names: CategoryNames): string =>
-  `${companyId}\0${names.categoryId ?? ''}\0${names.categoryName ?? ''}\0${names.subcategoryId ?? ''}\0${names.subcategoryName ?? ''}`
+/** No company, id or name contains a NUL. */
+const keyOf = (companyId: CompanyId, { category, subcategory }: CategoryNames): string =>
+  [companyId, category.id, category.name, subcategory.id, subcategory.name].join('\0')

@@ -1,144 +1,170 @@
+import type { CategorySelector } from '../../api/evidences.ts'
+import type { CategoryId, CompanyId, SubcategoryId } from '../../api/ids.ts'
+import type { SubcategoryPath } from '../../api/categories.ts'
 import { RegistryError } from '../../errors.ts'
+import type { Key } from '../../ports.ts'
 import { keys } from '../../store/keys.ts'
-import type { Add, Check, Write } from '../../ports.ts'
-import type { Scope } from '../../api/registry.ts'
-import {
-  categoryNotFound,
-  createCategory,
-  createSubcategory,
-  newCategory,
-  subcategoryNotFound,
-} from './new-category.ts'
-import { mustRead, read, type Attempt, type Context, type Read } from '../context.ts'
-import type { CategoryRef, CategoryNames } from './category-cache.ts'
-import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'
+import { readRecord, requireRecord, type Read } from '../../store/read.ts'
+import type { CategoryRecord, NameRecord, SubcategoryRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import { invalidInput } from '../validation.ts'
+import type { Attempt } from '../write.ts'
+import type { CategoryNames, CategoryRef } from './category-cache.ts'
+import { decideCategory, decideSubcategory, newCategory, type CommitPart } from './creation.ts'
+import { readCategory, readSubcategory, subcategoryNotFound } from './stored-category.ts'
 
-/** A category and a subcategory by id, both active. */
-export const placeById = (
+/** The category and subcategory with these ids. Both must be active. */
+export const categoryById = (
   context: Context,
-  scope: Scope,
-  ids: { readonly categoryId: string; readonly subcategoryId: string },
+  companyId: CompanyId,
+  { categoryId, subcategoryId }: SubcategoryPath,
   attempt: Attempt,
-): Promise<CategoryRef> => knownOr(context, scope, ids, attempt, () => readPlace(context, scope, ids))
+): Promise<CategoryRef> =>
+  cachedOr(context, companyId, { names: namesOf(categoryId, subcategoryId), attempt }, async () => {
+    const category = await readCategory(context, companyId, categoryId)
+    return refOf(category, await readSubcategory(context, companyId, { categoryId, subcategoryId }))
+  })
+
+const namesOf = (categoryId: string, subcategoryId: string): CategoryNames => ({
+  category: { id: categoryId },
+  subcategory: { id: subcategoryId },
+})
 
 /**
- * An id wins over a name; an id and a name that disagree are refused; a name that does not exist yet is created in the
- * evidence's own commit, so that two creates that race on it share it.
+ * The category and subcategory that these ids or names select. A name that does not exist yet is created in the commit of the
+ * evidence, so that two simultaneous creates with the same new name share one category.
  */
-export const resolvePlace = (
+export const resolveCategory = (
   context: Context,
-  scope: Scope,
+  companyId: CompanyId,
   names: CategoryNames,
   attempt: Attempt,
-): Promise<CategoryRef> => knownOr(context, scope, names, attempt, () => findPlace(context, scope, names, attempt.now))
+): Promise<CategoryRef> =>
+  cachedOr(context, companyId, { names, attempt }, () => findOrCreate(context, companyId, names, attempt.now))
 
-/** As it is known, in a first try; else as it is found, which is then known. */
-async function knownOr(
-  { categoryCache: places }: Context,
-  { companyId }: Scope,
-  names: CategoryNames,
-  { isFirst }: Attempt,
+interface Lookup {
+  readonly names: CategoryNames
+  readonly attempt: Attempt
+}
+
+/** In the first attempt from the cache, if it is there. Otherwise as `find` says, which is then cached. */
+async function cachedOr(
+  { categoryCache }: Context,
+  companyId: CompanyId,
+  { names, attempt }: Lookup,
   find: () => Promise<CategoryRef>,
 ): Promise<CategoryRef> {
-  const known = isFirst ? places.find(companyId, names) : undefined
-  if (known !== undefined) return known
-  const place = await find()
-  // What the commit is to create has no version yet.
-  if (place.writes.length === 0) places.note(companyId, names, place)
-  return place
+  const cached = attempt.isFirst ? categoryCache.find(companyId, names) : undefined
+  if (cached !== undefined) return cached
+  const ref = await find()
+  // A category that the commit has yet to create has no version.
+  if (ref.writes.length === 0) categoryCache.add(companyId, names, ref)
+  return ref
 }
 
-async function readPlace(
+async function findOrCreate(
   context: Context,
-  scope: Scope,
-  { categoryId, subcategoryId }: { readonly categoryId: string; readonly subcategoryId: string },
+  companyId: CompanyId,
+  names: CategoryNames,
+  now: number,
 ): Promise<CategoryRef> {
-  const category = await mustRead<CategoryRecord>(context, keys.category(scope.companyId, categoryId), categoryNotFound)
-  const subcategory = await mustRead<SubcategoryRecord>(
-    context,
-    keys.subcategory(scope.companyId, subcategoryId),
-    subcategoryNotFound,
-  )
-  if (subcategory.record.categoryId !== categoryId) throw subcategoryNotFound()
-  return existing(category, subcategory)
-}
-
-async function findPlace(context: Context, scope: Scope, names: CategoryNames, now: number): Promise<CategoryRef> {
-  const [categoryId, categoryName] = [given(names.categoryId), given(names.categoryName)]
-  const [subcategoryId, subcategoryName] = [given(names.subcategoryId), given(names.subcategoryName)]
-  if (categoryId === undefined && categoryName === undefined)
-    throw new RegistryError('VALIDATION_ERROR', 'categoryId or categoryName is required')
-  if (subcategoryId === undefined && subcategoryName === undefined)
-    throw new RegistryError('VALIDATION_ERROR', 'subcategoryId or subcategoryName is required')
-
-  const category = await findCategory(context, scope, categoryId, categoryName)
-  if (category === undefined) {
-    // Nothing can be in a category that does not exist yet.
-    if (subcategoryId !== undefined) await refuseForeignSubcategory(context, scope, subcategoryId)
-    const record = newCategory(context, { name: categoryName as string, now })
-    const child: SubcategoryRecord = {
-      ...newCategory(context, { name: subcategoryName as string, now }),
-      categoryId: record.id,
-    }
-    return created(record, child, merge(createCategory(scope, record), createSubcategory(scope, undefined, child)))
-  }
-  const subcategory = await findSubcategory(context, scope, category.record, subcategoryId, subcategoryName)
-  if (subcategory !== undefined) return existing(category, subcategory)
+  assertSelected('category', names.category)
+  assertSelected('subcategory', names.subcategory)
+  const category = await findCategory(context, companyId, names.category)
+  if (category === undefined) return createBoth(context, companyId, names, now)
+  const subcategory = await findSubcategory(context, category.record, names.subcategory, companyId)
+  if (subcategory !== undefined) return refOf(category, subcategory)
   assertActive(category.record)
-  const child: SubcategoryRecord = {
-    ...newCategory(context, { name: subcategoryName as string, now }),
-    categoryId: category.record.id,
-  }
-  return created(category.record, child, merge(createSubcategory(scope, category.check, child)))
+  const record = newSubcategory(context, category.record.id, names.subcategory, now)
+  const part = decideSubcategory({ companyId, record, categoryCheck: category.check })
+  return { category: category.record, subcategory: record, ...part }
 }
 
-/** An empty form value is no value. */
-const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value)
+function assertSelected(field: string, { id, name }: CategorySelector): void {
+  if (id === undefined && name === undefined) throw invalidInput(field, 'is required: give its id or its name')
+}
 
+async function createBoth(
+  context: Context,
+  companyId: CompanyId,
+  names: CategoryNames,
+  now: number,
+): Promise<CategoryRef> {
+  // A subcategory with an id cannot be in a category that does not exist yet.
+  if (names.subcategory.id !== undefined) await rejectForeign(context, companyId, names.subcategory.id)
+  const category = newCategory<CategoryId>(context.ids, { name: nameOf(names.category) }, now)
+  const subcategory = newSubcategory(context, category.id, names.subcategory, now)
+  const parts = [decideCategory(companyId, category), decideSubcategory({ companyId, record: subcategory })]
+  return { category, subcategory, ...mergeParts(parts) }
+}
+
+async function rejectForeign({ records }: Context, companyId: CompanyId, subcategoryId: string): Promise<never> {
+  await requireRecord(records, keys.subcategory(companyId, subcategoryId), subcategoryNotFound)
+  throw foreignSubcategory()
+}
+
+const newSubcategory = (
+  { ids }: Context,
+  categoryId: CategoryId,
+  selector: CategorySelector,
+  now: number,
+): SubcategoryRecord => ({ ...newCategory<SubcategoryId>(ids, { name: nameOf(selector) }, now), categoryId })
+
+/** Of a selector without an id, which always has a name. */
+const nameOf = ({ name = '' }: CategorySelector): string => name
+
+/** `undefined` if no category has the name. An id takes precedence over a name. */
 async function findCategory(
   context: Context,
-  { companyId }: Scope,
-  id: string | undefined,
-  name: string | undefined,
-): Promise<Read<CategoryRecord> | undefined> {
-  if (id !== undefined) {
-    const found = await mustRead<CategoryRecord>(context, keys.category(companyId, id), categoryNotFound)
-    if (name !== undefined && name !== found.record.name)
-      throw mismatch('categoryId and categoryName name different categories')
-    return found
-  }
-  const index = await read<{ id: string }>(context, keys.categoryName(companyId, name as string))
-  const found = index && (await read<CategoryRecord>(context, keys.category(companyId, index.record.id)))
-  // Renamed between the two reads, it is not the one that was named.
-  return found?.record.name === name ? found : undefined
+  companyId: CompanyId,
+  selector: CategorySelector,
+): Promise<Read<CategoryRecord<CategoryId>> | undefined> {
+  if (selector.id !== undefined)
+    return assertSameName('category', await readCategory(context, companyId, selector.id), selector)
+  const name = nameOf(selector)
+  const id = await idByName(context, keys.categoryName(companyId, name))
+  return withName(id && (await readRecord(context.records, keys.category(companyId, id))), name)
 }
 
+/** `undefined` if no subcategory of the category has the name. An id takes precedence over a name. */
 async function findSubcategory(
-  context: Context,
-  { companyId }: Scope,
-  category: CategoryRecord,
-  id: string | undefined,
-  name: string | undefined,
+  { records }: Context,
+  category: CategoryRecord<CategoryId>,
+  selector: CategorySelector,
+  companyId: CompanyId,
 ): Promise<Read<SubcategoryRecord> | undefined> {
-  if (id !== undefined) {
-    const found = await mustRead<SubcategoryRecord>(context, keys.subcategory(companyId, id), subcategoryNotFound)
-    if (found.record.categoryId !== category.id) throw mismatch('subcategoryId is a subcategory of another category')
-    if (name !== undefined && name !== found.record.name)
-      throw mismatch('subcategoryId and subcategoryName name different subcategories')
-    return found
+  if (selector.id !== undefined) {
+    const key = keys.subcategory(companyId, selector.id)
+    const read = await requireRecord<SubcategoryRecord>(records, key, subcategoryNotFound)
+    if (read.record.categoryId !== category.id) throw foreignSubcategory()
+    return assertSameName('subcategory', read, selector)
   }
-  const index = await read<{ id: string }>(context, keys.subcategoryName(category.id, name as string))
-  const found = index && (await read<SubcategoryRecord>(context, keys.subcategory(companyId, index.record.id)))
-  return found?.record.name === name ? found : undefined
+  const name = nameOf(selector)
+  const id = await idByName({ records }, keys.subcategoryName(category.id, name))
+  return withName(id && (await readRecord(records, keys.subcategory(companyId, id))), name)
 }
 
-/** Where the category is new, a given subcategory id is another category's, or nobody's. */
-async function refuseForeignSubcategory(context: Context, { companyId }: Scope, id: string): Promise<never> {
-  await mustRead(context, keys.subcategory(companyId, id), subcategoryNotFound)
-  throw mismatch('subcategoryId is a subcategory of another category')
+async function idByName({ records }: Pick<Context, 'records'>, nameKey: Key): Promise<string | undefined> {
+  return (await readRecord<NameRecord>(records, nameKey))?.record.id
 }
 
-function existing(category: Read<CategoryRecord>, subcategory: Read<SubcategoryRecord>): CategoryRef {
+/** A record that was renamed between the two reads is not the one that was selected. */
+const withName = <T extends CategoryRecord>(read: Read<T> | '' | undefined, name: string): Read<T> | undefined =>
+  read && read.record.name === name ? read : undefined
+
+function assertSameName<T extends CategoryRecord>(
+  field: 'category' | 'subcategory',
+  read: Read<T>,
+  { name }: CategorySelector,
+): Read<T> {
+  if (name === undefined || name === read.record.name) return read
+  throw mismatch(
+    field,
+    `${field} has an id and a name of two different ${field === 'category' ? 'categories' : 'subcategories'}`,
+  )
+}
+
+function refOf(category: Read<CategoryRecord<CategoryId>>, subcategory: Read<SubcategoryRecord>): CategoryRef {
   assertActive(category.record)
   assertActive(subcategory.record)
   return {
@@ -150,31 +176,19 @@ function existing(category: Read<CategoryRecord>, subcategory: Read<SubcategoryR
   }
 }
 
-const created = (
-  category: CategoryRecord,
-  subcategory: SubcategoryRecord,
-  parts: Omit<CategoryRef, 'category' | 'subcategory'>,
-): CategoryRef => ({
-  category,
-  subcategory,
-  ...parts,
-})
-
-interface Parts {
-  readonly checks: readonly Check[]
-  readonly writes: readonly Write[]
-  readonly adds?: readonly Add[]
-}
-
-const merge = (...parts: readonly Parts[]) => ({
+const mergeParts = (parts: readonly CommitPart[]): CommitPart => ({
   checks: parts.flatMap(({ checks }) => checks),
   writes: parts.flatMap(({ writes }) => writes),
-  adds: parts.flatMap(({ adds = [] }) => adds),
+  adds: parts.flatMap(({ adds }) => adds),
 })
 
 function assertActive({ status, name }: CategoryRecord): void {
   if (status !== 'active')
-    throw new RegistryError('CATEGORY_INACTIVE', `${JSON.stringify(name)} is inactive and takes no new evidence`)
+    throw new RegistryError('CATEGORY_INACTIVE', `${JSON.stringify(name)} is inactive and accepts no new evidence`)
 }
 
-const mismatch = (what: string): RegistryError => new RegistryError('CATEGORY_MISMATCH', what)
+const foreignSubcategory = (): RegistryError =>
+  mismatch('subcategory.id', 'subcategory.id is a subcategory of another category')
+
+const mismatch = (field: string, message: string): RegistryError =>
+  new RegistryError('CATEGORY_MISMATCH', message, { field })

@@ -1,4 +1,4 @@
-import { concatBytes, fromHex, readU64, shake256, toHex, u64 } from '../../bytes.ts'
+import { fromHex, shake256, toHex } from '../../bytes.ts'
 import {
   attachedFileText,
   deletedFileText,
@@ -9,7 +9,6 @@ import {
   filesText,
   headerHash,
   headerText,
-  OPENING_BYTES,
   openingBytes,
   SALT_BYTES,
   slotHash,
@@ -17,27 +16,27 @@ import {
 } from '../../commitment/event-format.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import { RegistryError } from '../../errors.ts'
-import { keys } from '../../store/keys.ts'
-import type { Write } from '../../ports.ts'
+import type { TxId } from '../../api/ids.ts'
+import type { Disclosure } from '../../commitment/disclosure.ts'
 import { randomBytes } from '../../random.ts'
-import { encodeRecord } from '../../store/record-codec.ts'
-import type { StagedFile } from '../../api/registry.ts'
-import type { Disclosure } from '../schemas.ts'
 import type { EventFile, EventRecord, RemainingSalts } from '../../store/records.ts'
 
-/** An event of an evidence's history: made, written, opened again for whoever may see it, and partly erased. */
+/** One event of a history: how it is made, opened again for those who may see it, and partly erased. */
 
 export interface EventDraft {
+  /** The log's name. */
   readonly origin: string
-  readonly evidenceId: string
   /** 32 bytes, hex. */
   readonly slotKey: string
   readonly version: number
+  /** ms since 1970. */
   readonly time: number
+  /** txId of version 1, `null` in version 1. */
   readonly first: string | null
+  /** txId of the version before, `null` in version 1. */
   readonly prev: string | null
   readonly type: EventRecord['type']
-  readonly updateType?: string
+  readonly updateType?: NonNullable<EventRecord['updateType']>
   readonly ownerName: string
   readonly fields: Readonly<Record<string, Json>>
   readonly files: Readonly<Record<string, EventFile>>
@@ -45,62 +44,36 @@ export interface EventDraft {
 
 export interface MadeEvent {
   readonly record: EventRecord
+  /** 32 bytes. */
   readonly txId: Uint8Array
+  /** 120 bytes. */
   readonly opening: Uint8Array
 }
 
-/** Draws a new seed and commits to the draft. A retry makes it again, so a salt is used once. */
+/** Commits to a draft with salts from a new random seed. A retry calls this again, so that no salt is used twice. */
 export function makeEvent(draft: EventDraft): MadeEvent {
-  const { origin, slotKey, evidenceId: _, ...rest } = draft
+  const { origin, slotKey, ...rest } = draft
   const unhashed = { ...rest, salts: { seed: toHex(randomBytes(SALT_BYTES)) } }
   const { opening } = bindEvent(unhashed, { origin, slotKey })
   const txId = txIdOf(opening)
-  return { record: { ...unhashed, txId: toHex(txId) }, txId, opening }
+  return { record: { ...unhashed, txId: toHex(txId) as TxId }, txId, opening }
 }
 
-/** What an event commits to of the files it attaches. */
-export const committedFiles = (staged: readonly StagedFile[]) =>
-  Object.fromEntries(staged.map(({ id, mimeType, name, sha256, size }) => [id, { id, mimeType, name, sha256, size }]))
-
-/** The writes that put an event into the store: its record, and its place by txId with the opening. */
-export const eventWrites = (evidenceId: string, { record, opening }: MadeEvent): readonly Write[] => [
-  { key: keys.event(evidenceId, record.version), value: encodeRecord(record) },
-  { key: keys.transaction(record.txId), value: encodeTransaction({ opening, evidenceId, version: record.version }) },
-]
-
-export interface Transaction {
-  readonly opening: Uint8Array
-  readonly evidenceId: string
-  readonly version: number
-}
-
-/** opening (120) ‖ the evidence's UUID (16) ‖ u64(version). */
-const encodeTransaction = ({ opening, evidenceId, version }: Transaction): Uint8Array =>
-  concatBytes(opening, fromHex(evidenceId.replaceAll('-', '')) as Uint8Array, u64(version))
-
-export function decodeTransaction(bytes: Uint8Array): Transaction {
-  const id = toHex(bytes.subarray(OPENING_BYTES, OPENING_BYTES + 16))
-  return {
-    opening: bytes.slice(0, OPENING_BYTES),
-    evidenceId: `${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}`,
-    version: readU64(bytes, OPENING_BYTES + 16),
-  }
-}
-
-interface Whose {
+/** What an event commits to beside its own record. */
+interface EventOrigin {
   readonly origin: string
   readonly slotKey: string
 }
 
-/** A text that is hashed under its salt, by the name of its field or the id of its file. */
+/** A text with the salt it is hashed with. `name`: the name of its field, or the id of its file. */
 interface Salted {
   readonly name: string
   readonly text: string
   readonly salt: Uint8Array
 }
 
-/** Recomputes an event's opening from its record, with every text and salt on the way that is not erased. */
-function bindEvent(event: Omit<EventRecord, 'txId'>, { origin, slotKey }: Whose) {
+/** Recomputes an event's opening from its record, and every text and salt that is not erased. */
+function bindEvent(event: Omit<EventRecord, 'txId'>, { origin, slotKey }: EventOrigin) {
   const salts = saltsOf(event)
   const fields: Salted[] = []
   const fieldHashes: Record<string, string> = { ...event.erased?.fields }
@@ -128,12 +101,12 @@ function bindEvent(event: Omit<EventRecord, 'txId'>, { origin, slotKey }: Whose)
   return { opening, header, fields, files, filesText: text, filesSalt: salts.filesSalt }
 }
 
-/** An event's opening, and what may be disclosed of it: every text and salt that is not erased. */
+/** An event's opening, and its disclosure: every text and salt that is not erased. */
 export function openEvent(
   event: Omit<EventRecord, 'txId'>,
-  whose: Whose,
+  source: EventOrigin,
 ): { readonly opening: Uint8Array; readonly disclosure: Disclosure } {
-  const { opening, header, fields, files, filesText: text, filesSalt } = bindEvent(event, whose)
+  const { opening, header, fields, files, filesText: text, filesSalt } = bindEvent(event, source)
   return {
     opening,
     disclosure: {
@@ -153,14 +126,14 @@ const disclosed = (salted: readonly Salted[]): Disclosure['fields'] =>
 const eventFileText = (file: EventFile): string =>
   'deleted' in file ? deletedFileText(file.id, file.deleted) : attachedFileText(file)
 
-/** The salts of what an event still holds: names and ids in the order of UTF-16 code units. */
+/** The salts that an event still has. Names and ids are in the order of UTF-16 code units. */
 interface Salts {
   readonly filesSalt: Uint8Array
   readonly fields: readonly (readonly [name: string, salt: Uint8Array])[]
   readonly files: readonly (readonly [id: string, salt: Uint8Array])[]
 }
 
-/** Where there is a seed they are cut from SHAKE256(seed) in this order: files map, fields by name, files by id. */
+/** If the event has a seed, SHAKE256(seed) gives the salts in this order: files map, fields by name, files by id. */
 function saltsOf({ salts, fields, files }: Pick<EventRecord, 'salts' | 'fields' | 'files'>): Salts {
   const names = Object.keys(fields).sort()
   const ids = Object.keys(files).sort()
@@ -180,8 +153,8 @@ function saltsOf({ salts, fields, files }: Pick<EventRecord, 'salts' | 'fields' 
 }
 
 /**
- * The event without one attached file: its name, hash, size and salt are gone, its commitment stays. The seed would give
- * the salt back, so the salts that remain take its place.
+ * The event without one attached file: its name, hash, size and salt are removed, its commitment stays. The seed would give the
+ * salt again, so it is replaced by the salts that remain. Throws `CORRUPT` if the event does not hold the file.
  */
 export function eraseFile(event: EventRecord, fileId: string): EventRecord {
   const { filesSalt, fields, files } = saltsOf(event)
@@ -218,9 +191,9 @@ function saltOf(salts: Readonly<Record<string, string>>, name: string): string {
 
 function bytesOf(hex: string): Uint8Array {
   const bytes = fromHex(hex)
-  if (bytes === undefined) throw corrupt('not hex')
+  if (bytes === undefined) throw corrupt('a salt is not hex')
   return bytes
 }
 
 const corrupt = (what: string): RegistryError =>
-  new RegistryError('CORRUPT', `A stored event is not what it must be: ${what}`)
+  new RegistryError('CORRUPT', `A stored event is damaged: ${what}. Restore the store from a backup`)

@@ -1,163 +1,118 @@
+import type { CreatedEvidence, EvidenceInput } from '../../api/evidences.ts'
+import type { StagedFile } from '../../api/files.ts'
+import type { EvidenceId } from '../../api/ids.ts'
 import { concatBytes, toHex } from '../../bytes.ts'
-import type { Json } from '../../commitment/canonical-json.ts'
-import { RegistryError } from '../../errors.ts'
-import { keys } from '../../store/keys.ts'
-import { actorOf } from '../permissions.ts'
-import type { Check, Commit, Key, Write } from '../../ports.ts'
+import type { Commit, Write } from '../../ports.ts'
 import { randomBytes } from '../../random.ts'
-import type { EvidenceFiles, Scope, StagedFile } from '../../api/registry.ts'
-import type { EvidenceInput } from '../schemas.ts'
 import { consume } from '../../store/blob-lifecycle.ts'
-import { put, type Context } from '../context.ts'
-import { committedFiles, eventWrites, makeEvent } from '../event/event.ts'
-import { fileWrites } from '../file/files.ts'
+import { keys } from '../../store/keys.ts'
+import { putRecord } from '../../store/record-codec.ts'
+import type { NameRecord } from '../../store/records.ts'
 import type { CategoryRef } from '../category/category-cache.ts'
-import type { EvidenceRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import { appendEvents, attachedFiles, type AppendedEvents, type EvidenceState } from '../event/append.ts'
+import { attachFiles } from '../file/stored-file.ts'
+import type { AuthorizedScope } from '../permissions.ts'
+import { givenDetails } from './stored-evidence.ts'
 
-interface CreateRequest {
-  readonly evidences: readonly EvidenceInput[]
-  /** All of the first; only where it is one. */
-  readonly files: EvidenceFiles
-  readonly now: number
-  /** What the commit's checks would show is not looked up before: nearly all external ids are new. */
-  readonly isFirst: boolean
-}
-
-export interface Created {
-  readonly id: string
-  readonly txId: string
-  readonly version: number
-}
-
-/** The image first, then the files. */
-export const stagedOf = ({ image, files = [] }: EvidenceFiles): readonly StagedFile[] =>
-  image === undefined ? files : [image, ...files]
-
-/**
- * What creating these evidences at this place records, in one atomic step. Where an external id is in use the commit conflicts, and
- * the next try throws `EXTERNAL_ID_EXISTS`.
- */
-export async function decideCreate(
-  context: Context,
-  scope: Scope,
-  place: CategoryRef,
-  { evidences, files, now, isFirst }: CreateRequest,
-): Promise<{ readonly commit: Commit; readonly created: readonly Created[] }> {
-  context.assertClock()
-  const staged = stagedOf(files)
-  const nameKeys = evidences.map(({ externalId }) => keys.externalId(externalId, scope.companyId))
-  if (!isFirst) await assertFree(context, evidences, nameKeys)
-  const made = evidences.map((input) => newEvidence(context, scope, place, input, { image: files.image, staged, now }))
-  const { companyId } = scope
-  const scopes = [
-    ['company', companyId],
-    ['category', place.category.id],
-    ['subcategory', place.subcategory.id],
-  ] as const
-  const commit: Commit = {
-    checks: [...nameKeys.map((key): Check => ({ key, version: null })), ...place.checks, ...consume(staged).checks],
-    writes: [
-      ...place.writes,
-      ...made.flatMap(({ evidence, writes }, i): readonly Write[] => [
-        put(nameKeys[i] as string, { id: evidence.id }),
-        put(keys.evidence(evidence.id), evidence),
-        ...scopes.map(([kind, id]) => ({ key: keys.evidenceIn(kind, id, evidence.id), value: new Uint8Array() })),
-        ...writes,
-        ...fileWrites(staged, { company: companyId, ownerKind: 'evidence', ownerId: evidence.id, version: 1 }),
-      ]),
-      ...consume(staged).writes,
-    ],
-    adds: [...place.adds, ...scopes.map(([kind, id]) => ({ key: keys.evidenceCount(kind, id), delta: made.length }))],
-    append: concatBytes(...made.map(({ txId }) => txId)),
-  }
-  return { commit, created: made.map(({ evidence }) => ({ id: evidence.id, txId: evidence.txId, version: 1 })) }
-}
-
-async function assertFree(
-  context: Context,
-  evidences: readonly EvidenceInput[],
-  nameKeys: readonly Key[],
-): Promise<void> {
-  const taken = (await context.records.get(nameKeys)).findIndex((entry) => entry !== undefined)
-  if (taken !== -1)
-    throw new RegistryError(
-      'EXTERNAL_ID_EXISTS',
-      `externalId: ${JSON.stringify(evidences[taken]?.externalId)} is in use in this company`,
-    )
-}
-
-/** What a text or object field sets: nothing, where it was left out or is empty. */
-const set = <N extends string, T>(name: N, value: T | undefined): { [K in N]?: T } =>
-  value === undefined ||
-  value === '' ||
-  (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
-    ? {}
-    : ({ [name]: value } as { [K in N]?: T })
-
-interface CreateFiles {
+/** The files of a new evidence. The image counts as a file, and is the first one. */
+export interface EvidenceFiles {
   readonly image: StagedFile | undefined
-  readonly staged: readonly StagedFile[]
+  readonly files: readonly StagedFile[]
+}
+
+/** Where new evidences go, and the files that they take with them. */
+export interface CreateTarget {
+  readonly ref: CategoryRef
+  readonly files: EvidenceFiles
+}
+
+interface CreateSource {
+  readonly context: Pick<Context, 'ids' | 'origin'>
+  readonly scope: AuthorizedScope
+  /** ms since 1970. */
   readonly now: number
 }
 
-function newEvidence(
-  context: Context,
-  scope: Scope,
-  place: CategoryRef,
+/** A new evidence: what the caller learns of it, and what its commit contains. */
+export interface CreateDecision {
+  readonly created: CreatedEvidence
+  readonly appended: AppendedEvents
+}
+
+const SLOT_KEY_BYTES = 32
+
+/** A new evidence with its `create` event. */
+export function decideEvidence(
+  { context, scope, now }: CreateSource,
+  { ref, files }: CreateTarget,
   input: EvidenceInput,
-  { image, staged, now }: CreateFiles,
-) {
-  const id = context.ids.next()
-  const slotKey = toHex(randomBytes(32))
-  const stated = {
-    ...set('description', input.description),
-    ...set('summary', input.summary),
-    ...set('owner', input.owner),
-    ...set('meta', input.meta as Record<string, Json> | undefined),
-  }
-  const event = makeEvent({
-    origin: context.origin,
-    evidenceId: id,
+): CreateDecision {
+  const id = context.ids.next<EvidenceId>()
+  const staged = stagedFiles(files)
+  const slotKey = toHex(randomBytes(SLOT_KEY_BYTES))
+  const details = givenDetails(input)
+  const common = {
+    externalId: input.externalId,
+    categoryId: ref.category.id,
+    subcategoryId: ref.subcategory.id,
+    name: input.name,
     slotKey,
-    version: 1,
-    time: now,
-    first: null,
-    prev: null,
-    type: 'create',
-    ownerName: stated.owner ?? '',
-    fields: {
-      action: { type: 'create' },
-      actor: actorOf(scope.principal),
-      company: scope.companyId,
-      evidence: id,
-      externalId: input.externalId,
-      categoryId: place.category.id,
-      subcategoryId: place.subcategory.id,
-      name: input.name,
-      slotKey,
-      ...stated,
-      ...(image !== undefined && { imageId: image.id }),
-    },
-    files: committedFiles(staged),
-  })
-  const evidence: EvidenceRecord = {
+    ...details,
+  }
+  const { image } = files
+  const state: EvidenceState = {
     id,
     company: scope.companyId,
-    externalId: input.externalId,
-    categoryId: place.category.id,
-    subcategoryId: place.subcategory.id,
+    ...common,
     createdAt: now,
-    name: input.name,
     stolen: false,
-    ...stated,
     ...(image !== undefined && { image: { id: image.id, mimeType: image.mimeType } }),
-    txId: event.record.txId,
-    lastVersion: 1,
-    lastTxId: event.record.txId,
-    lastAt: now,
-    changes: { create: 1, update: 0, transfer: 0 },
-    slotKey,
     fileCount: staged.length,
   }
-  return { evidence, txId: event.txId, writes: eventWrites(id, event) }
+  const fields = { ...common, ...(image !== undefined && { imageId: image.id }) }
+  const author = { origin: context.origin, actor: scope.actor, now }
+  const step = { type: 'create', fields, files: attachedFiles(staged), state } as const
+  const appended = appendEvents(author, undefined, [step])
+  const { txId, lastVersion } = appended.evidence
+  return { created: { id, txId, version: lastVersion }, appended }
+}
+
+const stagedFiles = ({ image, files }: EvidenceFiles): readonly StagedFile[] =>
+  image === undefined ? files : [image, ...files]
+
+/** One commit for all evidences. It holds while the external ids are free, and the categories and staged files as they were. */
+export function decideCreate(
+  { companyId }: AuthorizedScope,
+  { ref, files }: CreateTarget,
+  decisions: readonly CreateDecision[],
+): Commit {
+  const staged = stagedFiles(files)
+  const used = consume(staged)
+  const scopes = [
+    ['company', companyId],
+    ['category', ref.category.id],
+    ['subcategory', ref.subcategory.id],
+  ] as const
+  const names = decisions.map(({ appended: { evidence } }) =>
+    putRecord(keys.externalId(evidence.externalId, companyId), { id: evidence.id } satisfies NameRecord),
+  )
+  const indexWrites = (id: EvidenceId): readonly Write[] => [
+    ...scopes.map(([kind, scopeId]) => ({ key: keys.evidenceIn(kind, scopeId, id), value: new Uint8Array() })),
+    ...attachFiles(staged, { company: companyId, ownerKind: 'evidence', ownerId: id, version: 1 }),
+  ]
+  return {
+    checks: [...names.map(({ key }) => ({ key, version: null })), ...ref.checks, ...used.checks],
+    writes: [
+      ...ref.writes,
+      ...names,
+      ...decisions.flatMap(({ created, appended }) => [...appended.writes, ...indexWrites(created.id)]),
+      ...used.writes,
+    ],
+    adds: [
+      ...ref.adds,
+      ...scopes.map(([kind, scopeId]) => ({ key: keys.evidenceCount(kind, scopeId), delta: decisions.length })),
+    ],
+    append: concatBytes(...decisions.map(({ appended }) => appended.append)),
+  }
 }

@@ -1,179 +1,132 @@
-import { concatBytes } from '../../bytes.ts'
-import { canonicalJson, type Json } from '../../commitment/canonical-json.ts'
+import type { EvidenceChange, RecordedEvent } from '../../api/evidences.ts'
+import type { StagedFile } from '../../api/files.ts'
+import { canonicalJson } from '../../commitment/canonical-json.ts'
 import { RegistryError } from '../../errors.ts'
-import { keys } from '../../store/keys.ts'
-import { actorOf } from '../permissions.ts'
-import type { Scope, StagedFile } from '../../api/registry.ts'
-import { EvidenceUpdate } from '../schemas.ts'
-import { metaText, validate } from '../validation.ts'
 import { consume } from '../../store/blob-lifecycle.ts'
-import { put, type Decision, type Read } from '../context.ts'
-import { committedFiles, eventWrites, makeEvent, type MadeEvent } from '../event/event.ts'
-import { fileWrites } from '../file/files.ts'
+import type { Read } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
-
-interface UpdateRequest {
-  readonly origin: string
-  readonly scope: Scope
-  readonly found: Read<EvidenceRecord>
-  readonly update: EvidenceUpdate
-  readonly files: readonly StagedFile[]
-  readonly now: number
-}
-
-/** One event of the up to three that an update records: what it sets beside the request's texts. */
-interface Step {
-  readonly type: 'update' | 'transfer'
-  readonly updateType?: string
-  readonly sets: Readonly<Record<string, Json>>
-  readonly files: readonly StagedFile[]
-}
+import { appendEvents, attachedFiles, type EventAuthor, type EventStep, type EvidenceState } from '../event/append.ts'
+import { attachFiles } from '../file/stored-file.ts'
+import { invalidInput } from '../validation.ts'
+import type { Decision } from '../write.ts'
+import { givenDetails } from './stored-evidence.ts'
 
 /**
- * What an update of an evidence records, in one atomic step and in this order: the content event, the transfer, the
- * files. Pure: reads nothing, so that a conflict is decided anew without a new upload.
+ * The events that an update records, in one commit and in this order: the content, the transfer, the files. Pure, so that it can
+ * be decided again after a conflict without another upload. Requires a validated change.
+ *
+ * Throws `VALIDATION_ERROR` if no event would be recorded, or none of the expected type.
  */
-export function decideUpdate({ origin, scope, found, update: input, files, now }: UpdateRequest): Decision<{
-  events: { txId: string; version: number }[]
-}> {
-  const update = checked(input)
-  const before = found.record
-  const steps = stepsOf(before, update, files)
-  const texts = textsOf(update)
-  let state: EvidenceRecord = before
-  const made: MadeEvent[] = []
-  for (const step of steps) {
-    state = applied(state, step)
-    const { type, updateType, sets } = step
-    const event = makeEvent({
-      origin,
-      evidenceId: before.id,
-      slotKey: before.slotKey,
-      version: before.lastVersion + made.length + 1,
-      time: Math.max(now, before.lastAt),
-      first: before.txId,
-      prev: made.at(-1)?.record.txId ?? before.lastTxId,
-      type,
-      ...(updateType !== undefined && { updateType }),
-      ownerName: state.owner ?? '',
-      fields: {
-        action: { type, ...(updateType !== undefined && { updateType }) },
-        actor: actorOf(scope.principal),
-        company: before.company,
-        evidence: before.id,
-        externalId: before.externalId,
-        ...texts,
-        ...sets,
-      },
-      files: committedFiles(step.files),
-    })
-    made.push(event)
-    const changes = { ...state.changes, [type]: state.changes[type] + 1 }
-    state = {
-      ...state,
-      changes,
-      lastVersion: event.record.version,
-      lastTxId: event.record.txId,
-      lastAt: event.record.time,
-    }
-  }
-  const owner = {
-    company: before.company,
-    ownerKind: 'evidence',
-    ownerId: before.id,
-    version: state.lastVersion,
-  } as const
+export function decideUpdate(
+  author: EventAuthor,
+  { record: before, check }: Read<EvidenceRecord>,
+  change: EvidenceChange,
+): Decision<{ txId: RecordedEvent['txId']; version: number }[]> {
+  const { files = [] } = change
+  const { evidence, events, writes, append } = appendEvents(author, before, stepsOf(before, change))
+  const { company, id } = before
+  const used = consume(files)
   return {
     commit: {
-      checks: [found.check, ...consume(files).checks],
+      checks: [check, ...used.checks],
       writes: [
-        put(keys.evidence(before.id), state),
-        ...made.flatMap((event) => eventWrites(before.id, event)),
-        // The files' event is the last one.
-        ...fileWrites(files, owner),
-        ...consume(files).writes,
+        ...writes,
+        // The event of the files is the last one.
+        ...attachFiles(files, { company, ownerKind: 'evidence', ownerId: id, version: evidence.lastVersion }),
+        ...used.writes,
       ],
-      append: concatBytes(...made.map(({ txId }) => txId)),
+      append,
     },
-    answer: { events: made.map(({ record: { txId, version } }) => ({ txId, version })) },
+    result: events.map(({ txId, version }) => ({ txId, version })),
   }
 }
 
-function checked(input: EvidenceUpdate): EvidenceUpdate {
-  const update = validate(EvidenceUpdate, input)
-  if (update.meta !== undefined) metaText(update.meta)
-  if (update.stolen !== undefined && update.actionType !== 'stolen')
-    throw new RegistryError('VALIDATION_ERROR', 'stolen goes with actionType stolen')
-  return update
+function stepsOf(before: EvidenceRecord, change: EvidenceChange): readonly [EventStep, ...EventStep[]] {
+  const texts = textsOf(change)
+  const steps: EventStep[] = []
+  const add = (step: UpdateStep | undefined): void => {
+    if (step === undefined) return
+    const { sets, files = [], ...type } = step
+    const state = stateAfter(steps.at(-1)?.state ?? before, step)
+    steps.push({ ...type, fields: { ...texts, ...sets }, files: attachedFiles(files), state })
+  }
+  add(contentStep(before, change))
+  add(transferStep(before, change))
+  add(filesStep(change))
+  const [first, ...others] = steps
+  if (first === undefined)
+    throw new RegistryError('VALIDATION_ERROR', 'This update would record nothing: every value equals the current one')
+  const { expectedType } = change
+  if (expectedType !== undefined && !steps.some(({ type }) => type === expectedType))
+    throw invalidInput('expectedType', `is ${expectedType}, but this update records no such event`)
+  return [first, ...others]
 }
 
-/** The texts that go on every event of the request, and the meta that it sent. */
-function textsOf({
-  updateActionDescription,
-  updateActionPersona,
-  eventDescription,
-  meta,
-}: EvidenceUpdate): Record<string, Json> {
+/** One event of an update: what it sets, beside the texts that every event of the update has. */
+interface UpdateStep {
+  readonly type: 'update' | 'transfer'
+  readonly updateType?: NonNullable<EventStep['updateType']>
+  readonly sets: ContentChanges & { readonly owner?: string; readonly status?: 'active' | 'stolen' }
+  readonly files?: readonly StagedFile[]
+}
+
+type ContentChanges = Pick<EvidenceChange, 'description' | 'summary' | 'meta'>
+
+/** Recorded if the content changes, if the caller names an update type, or if there are only texts. */
+function contentStep(before: EvidenceRecord, change: EvidenceChange): UpdateStep | undefined {
+  const { updateType, stolen = true } = change
+  const content = contentChanges(before, change)
+  const isChanged = Object.keys(content).length > 0
+  const hasOnlyTexts = hasTexts(change) && newOwner(before, change) === undefined && (change.files ?? []).length === 0
+  if (updateType === undefined && !isChanged && !hasOnlyTexts) return undefined
+  const status = updateType === 'stolen' ? ({ status: stolen ? 'stolen' : 'active' } as const) : {}
   return {
-    ...(isText(updateActionDescription) && { updateDescription: updateActionDescription }),
-    ...(isText(updateActionPersona) && { personaName: updateActionPersona }),
-    ...(isText(eventDescription) && { eventDescription }),
-    ...(meta !== undefined && { meta: meta as Record<string, Json> }),
+    type: 'update',
+    updateType: updateType ?? (isChanged ? 'change' : 'custom'),
+    sets: { ...content, ...status },
   }
 }
 
-const isText = (text: string | undefined): text is string => text !== undefined && text !== ''
+/** The owner, if the change really changes it. */
+const newOwner = (before: EvidenceRecord, { owner }: EvidenceChange): string | undefined =>
+  owner === (before.owner ?? '') ? undefined : owner
 
-function stepsOf(before: EvidenceRecord, update: EvidenceUpdate, files: readonly StagedFile[]): readonly Step[] {
-  const content = contentChanges(before, update)
-  const transfer = update.owner !== undefined && update.owner !== (before.owner ?? '')
-  const changed = Object.keys(content).length > 0
-  const texts = [update.updateActionDescription, update.updateActionPersona, update.eventDescription].some(isText)
-  const onlyTexts = texts && !transfer && files.length === 0
-
-  const steps: Step[] = []
-  if (update.actionType !== undefined || changed || onlyTexts) {
-    const updateType = update.actionType ?? (changed ? 'change' : 'custom')
-    const status = update.actionType === 'stolen' ? { status: update.stolen === false ? 'active' : 'stolen' } : {}
-    steps.push({ type: 'update', updateType, sets: { ...content, ...status }, files: [] })
-  }
-  if (transfer) steps.push({ type: 'transfer', sets: { owner: update.owner as string }, files: [] })
-  if (files.length > 0) steps.push({ type: 'update', updateType: 'addfile', sets: {}, files })
-
-  if (steps.length === 0)
-    throw new RegistryError('VALIDATION_ERROR', 'This request would record nothing: every value equals the current one')
-  if (update.action !== undefined && !steps.some(({ type }) => type === update.action))
-    throw new RegistryError('VALIDATION_ERROR', `action: this request records no ${update.action}`)
-  return steps
+function transferStep(before: EvidenceRecord, change: EvidenceChange): UpdateStep | undefined {
+  const owner = newOwner(before, change)
+  return owner === undefined ? undefined : { type: 'transfer', sets: { owner } }
 }
 
-/** What of description, summary and meta differs from the current values; an empty one clears. */
-function contentChanges(before: EvidenceRecord, update: EvidenceUpdate): Record<string, Json> {
-  const changes: Record<string, Json> = {}
-  for (const name of ['description', 'summary'] as const) {
-    const value = update[name]
-    if (value !== undefined && value !== (before[name] ?? '')) changes[name] = value
+const filesStep = ({ files = [] }: EvidenceChange): UpdateStep | undefined =>
+  files.length === 0 ? undefined : { type: 'update', updateType: 'addfile', sets: {}, files }
+
+const hasTexts = ({ updateDescription, persona, eventDescription }: EvidenceChange): boolean =>
+  [updateDescription, persona, eventDescription].some((text = '') => text !== '')
+
+/** What is committed on every event of the update: its texts, and the meta that it sent. */
+function textsOf({ updateDescription = '', persona = '', eventDescription = '', meta }: EvidenceChange) {
+  return {
+    ...(updateDescription !== '' && { updateDescription }),
+    ...(persona !== '' && { personaName: persona }),
+    ...(eventDescription !== '' && { eventDescription }),
+    ...(meta !== undefined && { meta }),
   }
-  const { meta } = update
-  if (meta !== undefined && canonicalJson(meta) !== canonicalJson(before.meta ?? {}))
-    changes['meta'] = meta as Record<string, Json>
-  return changes
 }
 
-/** The evidence after a step. */
-function applied(before: EvidenceRecord, { sets, updateType, files }: Step): EvidenceRecord {
-  const after: { -readonly [K in keyof EvidenceRecord]: EvidenceRecord[K] } = {
-    ...before,
+/** The values that differ from the current ones. An empty value removes the current one. */
+function contentChanges(before: EvidenceRecord, { description, summary, meta }: EvidenceChange): ContentChanges {
+  return {
+    ...(description !== undefined && description !== (before.description ?? '') && { description }),
+    ...(summary !== undefined && summary !== (before.summary ?? '') && { summary }),
+    ...(meta !== undefined && canonicalJson(meta) !== canonicalJson(before.meta ?? {}) && { meta }),
+  }
+}
+
+function stateAfter(before: EvidenceState, { sets, files = [] }: UpdateStep): EvidenceState {
+  const { description, summary, owner, meta, status, ...rest } = { ...before, ...sets }
+  return {
+    ...rest,
+    ...givenDetails({ description, summary, owner, meta }),
+    ...(status !== undefined && { stolen: status === 'stolen' }),
     fileCount: before.fileCount + files.length,
   }
-  for (const name of ['description', 'summary', 'owner'] as const) {
-    const value = sets[name]
-    if (value === '') delete after[name]
-    else if (typeof value === 'string') after[name] = value
-  }
-  const meta = sets['meta'] as EvidenceRecord['meta']
-  if (meta !== undefined) after.meta = meta
-  if (meta !== undefined && Object.keys(meta).length === 0) delete after.meta
-  if (updateType === 'stolen') after.stolen = sets['status'] === 'stolen'
-  return after
 }

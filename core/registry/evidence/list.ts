@@ -1,102 +1,102 @@
+import type { EvidencePage, EvidenceQuery, EvidenceSummary } from '../../api/evidences.ts'
+import type { CategoryId, CompanyId, TxId } from '../../api/ids.ts'
 import { fromHex } from '../../bytes.ts'
 import { countOf } from '../../store/counter.ts'
-import { RegistryError } from '../../errors.ts'
+import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'
-import type { Entry } from '../../ports.ts'
-import type { Scope } from '../../api/registry.ts'
-import { EvidenceListQuery, type EvidenceList, type EvidenceListItem } from '../schemas.ts'
-import { validate } from '../validation.ts'
-import { assertCompany, lastPart, listAll, read, rfc3339, type Context } from '../context.ts'
-import { decodeRecord, type CategoryRecord, type EvidenceRecord } from '../../store/records.ts'
+import { existing, listEntries, readRecord } from '../../store/read.ts'
+import { decodeRecord } from '../../store/record-codec.ts'
+import type { CategoryRecord, EvidenceRecord, SubcategoryRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import type { AuthorizedScope } from '../permissions.ts'
+import { invalidInput, validate } from '../validation.ts'
+import { evidenceQuerySchema } from './input.ts'
+import { evidenceCore } from './stored-evidence.ts'
 
-const DEFAULT_LIST_LENGTH = 100
+const DEFAULT_LIMIT = 100
 
-/** Evidences, newest first, by the narrowest index that the query allows. */
-export async function listEvidences(context: Context, scope: Scope, query: EvidenceListQuery): Promise<EvidenceList> {
-  const { categoryId, subcategoryId, len = DEFAULT_LIST_LENGTH, last } = validate(EvidenceListQuery, query)
-  await assertCompany(context, scope)
-  if (last !== undefined) await assertOwn(context, scope, last)
-  const index = await indexOf(context, scope, categoryId, subcategoryId)
-  if (index === undefined) return { dts: [], count: 0, isMore: false }
-  const range = keys.evidencesIn(...index)
-  const page = await listAll(context, {
-    gte: range.gte,
-    lt: last === undefined ? range.lt : keys.evidenceIn(...index, last),
-    reverse: true,
-    limit: len + 1,
-  })
-  const [[count], entries] = await Promise.all([
-    context.records.get([keys.evidenceCount(...index)]),
-    context.records.get(page.slice(0, len).map(({ key }) => keys.evidence(lastPart(key)))),
-  ])
-  const records = entries
-    .filter((entry): entry is Entry => entry !== undefined)
-    .map(({ value }) => decodeRecord<EvidenceRecord>(value))
-  return { dts: await listItems(context, records), count: countOf(count), isMore: page.length > len }
-}
-
-/** `last` is the id of an evidence of this company. */
-async function assertOwn(context: Context, { companyId }: Scope, id: string): Promise<void> {
-  const evidence = await read<EvidenceRecord>(context, keys.evidence(id))
-  if (evidence?.record.company !== companyId)
-    throw new RegistryError('VALIDATION_ERROR', 'last takes the id of the last evidence that you have of this company')
-}
-
-/** The narrowest listing for these filters; `undefined` where nothing can match. */
-async function indexOf(
+export async function listEvidences(
   context: Context,
-  { companyId }: Scope,
-  categoryId: string | undefined,
-  subcategoryId: string | undefined,
-): Promise<Parameters<typeof keys.evidencesIn> | undefined> {
-  if (categoryId === undefined && subcategoryId === undefined) return ['company', companyId]
-  const [category, subcategory] = await Promise.all([
-    categoryId === undefined ? undefined : read<CategoryRecord>(context, keys.category(companyId, categoryId)),
-    subcategoryId === undefined
-      ? undefined
-      : read<{ categoryId: string }>(context, keys.subcategory(companyId, subcategoryId)),
+  { companyId }: AuthorizedScope,
+  query: EvidenceQuery = {},
+): Promise<EvidencePage> {
+  const { records } = context
+  const { limit = DEFAULT_LIMIT, after, ...filter } = validate(evidenceQuerySchema, query)
+  if (after !== undefined) await assertOwnEvidence(context, companyId, after)
+  const listing = await narrowestListing(context, companyId, filter)
+  if (listing === undefined) return { items: [], count: 0, hasMore: false }
+  const { gte, lt } = keys.evidencesIn(...listing)
+  const end = after === undefined ? lt : keys.evidenceIn(...listing, after)
+  const page = await listEntries(records, { gte, lt: end, reverse: true, limit: limit + 1 })
+  const [[count], entries] = await Promise.all([
+    records.get([keys.evidenceCount(...listing)]),
+    records.get(page.slice(0, limit).map(({ key }) => keys.evidence(lastPartOfKey(key)))),
   ])
-  if (categoryId !== undefined && category === undefined) return undefined
-  if (subcategoryId === undefined) return ['category', categoryId as string]
-  if (subcategory === undefined || (categoryId !== undefined && subcategory.record.categoryId !== categoryId))
-    return undefined
-  return ['subcategory', subcategoryId]
+  const evidences = existing(entries).map((entry) => decodeRecord<EvidenceRecord>(entry))
+  return { items: await summarize(context, evidences), count: countOf(count), hasMore: page.length > limit }
 }
 
-async function listItems(context: Context, records: readonly EvidenceRecord[]): Promise<EvidenceListItem[]> {
+async function assertOwnEvidence({ records }: Context, companyId: CompanyId, id: string): Promise<void> {
+  const evidence = await readRecord<EvidenceRecord>(records, keys.evidence(id))
+  if (evidence?.record.company !== companyId)
+    throw invalidInput('after', 'must be the id of an evidence of this company')
+}
+
+type Filter = Pick<EvidenceQuery, 'categoryId' | 'subcategoryId'>
+
+/** Which listing contains all matches and nothing else, `undefined` if nothing can match. */
+async function narrowestListing(
+  context: Context,
+  companyId: CompanyId,
+  { categoryId, subcategoryId }: Filter,
+): Promise<Parameters<typeof keys.evidencesIn> | undefined> {
+  if (subcategoryId !== undefined) {
+    const parent = await categoryOfSubcategory(context, companyId, subcategoryId)
+    const matches = parent !== undefined && (categoryId === undefined || categoryId === parent)
+    return matches ? ['subcategory', subcategoryId] : undefined
+  }
+  if (categoryId === undefined) return ['company', companyId]
+  const category = await readRecord<CategoryRecord>(context.records, keys.category(companyId, categoryId))
+  return category && ['category', categoryId]
+}
+
+async function categoryOfSubcategory(
+  { records }: Context,
+  companyId: CompanyId,
+  subcategoryId: string,
+): Promise<CategoryId | undefined> {
+  const read = await readRecord<SubcategoryRecord>(records, keys.subcategory(companyId, subcategoryId))
+  return read?.record.categoryId
+}
+
+async function summarize(context: Context, records: readonly EvidenceRecord[]): Promise<readonly EvidenceSummary[]> {
   const blocks = await blocksOf(context, new Set(records.flatMap(({ txId, lastTxId }) => [txId, lastTxId])))
-  return records.map((record) => {
-    const [created, updated] = [blocks.get(record.txId), blocks.get(record.lastTxId)]
-    const { changes } = record
-    return {
-      id: record.id,
-      externalId: record.externalId,
-      name: record.name,
-      creationDate: rfc3339(record.createdAt),
-      owner: { name: record.owner ?? '' },
-      historyChanges: { ...changes, total: changes.create + changes.update + changes.transfer },
-      categoryId: record.categoryId,
-      subcategoryId: record.subcategoryId,
-      txId: record.txId,
-      ...(record.summary !== undefined && { summary: record.summary }),
-      lastUpdateDate: rfc3339(record.lastAt),
-      lastUpdateTxId: record.lastTxId,
-      iconId: record.image ?? null,
-      stolen: record.stolen,
-      ...(created !== undefined && { blockNumber: created }),
-      ...(updated !== undefined && { lastUpdateBlockNumber: updated }),
-    }
-  })
+  return records.map((record) => ({
+    ...evidenceCore(record),
+    eventCounts: record.changes,
+    ...blockMember(blocks.get(record.txId)),
+    lastEvent: {
+      recordedAt: new Date(record.lastAt),
+      txId: record.lastTxId,
+      ...blockMember(blocks.get(record.lastTxId)),
+    },
+  }))
 }
 
-/** The block that covers each txId, by txId, where one is confirmed. */
-async function blocksOf({ records, log }: Context, txIds: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
-  const names = [...txIds]
-  const positions = await records.positionsOf(names.map((txId) => fromHex(txId) as Uint8Array))
-  const known = await log.blockNumbersOf(positions.map((position) => position ?? Number.MAX_SAFE_INTEGER - 1))
-  const blocks = new Map<string, number>()
-  for (const [i, txId] of names.entries()) {
-    const block = positions[i] === undefined ? undefined : known[i]
+const blockMember = (blockNumber: number | undefined) => (blockNumber === undefined ? {} : { blockNumber })
+
+/** The block that covers each txId. A txId without a confirmed anchor is left out. */
+async function blocksOf({ records, log }: Context, txIds: ReadonlySet<TxId>): Promise<ReadonlyMap<TxId, number>> {
+  const ids = [...txIds]
+  const positions = await records.positionsOf(ids.map((txId) => fromHex(txId) as Uint8Array))
+  const inLog = ids.flatMap((txId, i) => {
+    const position = positions[i]
+    return position === undefined ? [] : [{ txId, position }]
+  })
+  const numbers = await log.blockNumbersOf(inLog.map(({ position }) => position))
+  const blocks = new Map<TxId, number>()
+  for (const [i, { txId }] of inLog.entries()) {
+    const block = numbers[i]
     if (block !== undefined) blocks.set(txId, block)
   }
   return blocks

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
+import type { FileInfo } from '../../api/files.ts'
 import { RegistryError } from '../../errors.ts'
-import type { FileInfo } from '../../api/registry.ts'
 
 /**
- * The bytes of a whole file, of which the last are held back until the whole is what was recorded: else it ends as `CORRUPT`,
- * and nobody has taken other bytes for the file. What is let go before it was read is let go below as well.
+ * Streams a file and verifies its SHA-256. Withholds the last chunk until the digest matches. On a mismatch throws `CORRUPT`, so
+ * no reader takes a damaged file for complete. Returning early also ends the underlying body.
  */
 export class VerifiedBody implements AsyncIterableIterator<Uint8Array> {
   readonly #file: FileInfo
   readonly #chunks: AsyncIterator<Uint8Array>
   readonly #hash = createHash('sha256')
-  #held: Uint8Array | undefined
+  #withheld: Uint8Array | undefined
   #isOver = false
 
   constructor(body: AsyncIterable<Uint8Array>, file: FileInfo) {
@@ -24,9 +24,9 @@ export class VerifiedBody implements AsyncIterableIterator<Uint8Array> {
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     while (!this.#isOver) {
-      const given = this.#held
-      this.#held = await this.#take()
-      if (given !== undefined) return { done: false, value: given }
+      const chunk = this.#withheld
+      this.#withheld = await this.#nextChunk()
+      if (chunk !== undefined) return { done: false, value: chunk }
     }
     return { done: true, value: undefined }
   }
@@ -37,15 +37,15 @@ export class VerifiedBody implements AsyncIterableIterator<Uint8Array> {
     return { done: true, value: undefined }
   }
 
-  /** The next chunk with bytes in it; `undefined` at a good end. */
-  async #take(): Promise<Uint8Array | undefined> {
+  /** The next chunk that is not empty, `undefined` at the end of a file with the recorded hash. */
+  async #nextChunk(): Promise<Uint8Array | undefined> {
     for (let step = await this.#chunks.next(); step.done !== true; step = await this.#chunks.next()) {
-      // Hashed before the reader has it, who may change what he is given.
+      // Hashed before the reader gets the chunk, because the reader may change it.
       this.#hash.update(step.value)
       if (step.value.length > 0) return step.value
     }
     this.#isOver = true
     if (this.#hash.digest('hex') === this.#file.sha256) return undefined
-    throw new RegistryError('CORRUPT', `The stored bytes of file ${this.#file.id} are not those that were recorded`)
+    throw new RegistryError('CORRUPT', `The stored bytes of file ${this.#file.id} do not have the recorded hash`)
   }
 }

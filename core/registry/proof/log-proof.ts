@@ -2,11 +2,10 @@ import { toBase64, toHex } from '../../bytes.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, BatchRecord, StampRecord, StampToken } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/stamp-claim.ts'
-import type { AnchorProof, AssuranceNote, EventMerkleProof, ProofItem, TsaProof } from './schemas.ts'
+import type { AnchorProof, AssuranceNote, EventMerkleProof, ProofItem, TsaProof } from '../../api/proof-documents.ts'
 import { sidesOf } from '../../log/tree/proof.ts'
-import { rfc3339 } from '../context.ts'
 
-/** What the log knows of a sealed entry, as answers show it. */
+/** The proof that an entry is in the log, with the stamp and the anchor that cover it. */
 export interface LogProof {
   readonly merkle: EventMerkleProof
   readonly stamp: StampProof | undefined
@@ -14,13 +13,14 @@ export interface LogProof {
   readonly assurance: Omit<AssuranceNote, 'note'>
 }
 
-/** The parts of an answer that say where its event is. */
-export const logProofParts = (sealed: LogProof | undefined) => ({
-  ...(sealed && { merkle: sealed.merkle }),
-  ...sealed?.stamp,
-})
+/** The members of a proof document for its event in the log. */
+export const logProofMembers = ({ merkle, stamp }: LogProof) => ({ merkle, ...stamp })
 
-/** What is known of a batched entry; `undefined` while its batch has no signed checkpoint yet. */
+export const blockMember = (blockNumber: number | undefined) => (blockNumber === undefined ? {} : { blockNumber })
+
+export const rfc3339 = (ms: number): string => new Date(ms).toISOString()
+
+/** Proves an entry. `undefined` while it is not in a batch, or its batch has no signed checkpoint yet. */
 export async function proveEntry(
   log: LogReader,
   { position, batch, sendStatus }: EntryStatus,
@@ -107,19 +107,15 @@ async function stampProof(
 }
 
 const NOTES = {
-  none: 'Neither time nor existence is vouched for outside this registry yet',
+  none: 'Time and existence are not yet confirmed by anyone outside this registry',
   operator:
-    'The time stamp or the ledger is the operator’s own, for one machine and for trying: nobody independent vouches for them',
-  independent: 'Vouched for by an authority or a chain that is independent of the operator',
+    "The time stamp or the ledger is the operator's own, for a single machine and for trying out: no independent party confirms it",
+  independent: 'Confirmed by an authority or a chain that is independent of the operator',
 } as const
 
-/** Only "not later than genTime or blockTime" is proven, and only as well as who says so. */
-export function assuranceOf(sealed: LogProof | undefined): AssuranceNote {
-  const { time, anchor } = sealed?.assurance ?? { time: 'none', anchor: 'none' }
-  const best = [time, anchor].includes('independent')
-    ? 'independent'
-    : [time, anchor].includes('operator')
-      ? 'operator'
-      : 'none'
+/** Proven is only "not later than genTime or blockTime", and only as far as their source is trusted. */
+export function assuranceOf(proof: LogProof | undefined): AssuranceNote {
+  const { time, anchor } = proof?.assurance ?? ({ time: 'none', anchor: 'none' } as const)
+  const best = (['independent', 'operator'] as const).find((level) => level === time || level === anchor) ?? 'none'
   return { time, anchor, note: NOTES[best] }
 }

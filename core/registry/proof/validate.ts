@@ -1,49 +1,61 @@
-import { fromHex, toHex } from '../../bytes.ts'
-import type { LogReader } from '../../log/reader.ts'
-import { MerkleValidationRequest } from '../schemas.ts'
-import { type MerkleValidation } from './schemas.ts'
+import type { MerkleValidation } from '../../api/proof-documents.ts'
+import type { MerkleValidationRequest } from '../../api/proofs.ts'
+import { toHex } from '../../bytes.ts'
+import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import { leafHash } from '../../log/tree/hasher.ts'
 import { rootFromInclusionProof, rootFromSides, sidesOf } from '../../log/tree/proof.ts'
 import { validate } from '../validation.ts'
+import { merkleValidationRequestSchema } from './input.ts'
 
-const bytesOf = (hash: string): Uint8Array => fromHex(hash) as Uint8Array
-
-/** Whether a caller's own hashes lead from a txId to a root, and whether this log knows the two. Throws `VALIDATION_ERROR`. */
+/** Whether a caller's own path leads from a txId to a root, and whether this log knows the two. Throws `VALIDATION_ERROR`. */
 export async function validatePath(log: LogReader, request: MerkleValidationRequest): Promise<MerkleValidation> {
-  const { txId, merkleRoot, proof } = validate(MerkleValidationRequest, request)
-  const [[place], rootSize] = await Promise.all([log.entryStatuses([bytesOf(txId)]), log.sizeOfRoot(merkleRoot)])
-  // A root that was sealed before the txId came cannot hold it: the path is then that of its own batch.
-  const treeSize =
-    place !== undefined && rootSize !== undefined && place.position < rootSize ? rootSize : place?.batch?.end
-  const computed = computeRoot({ txId, proof, leafIndex: place?.position, treeSize })
+  validate(merkleValidationRequestSchema, request)
+  const [[status], rootSize] = await Promise.all([
+    log.entryStatuses([bytesOf(request.txId)]),
+    log.sizeOfRoot(request.merkleRoot),
+  ])
+  return judge(request, status, rootSize)
+}
+
+/** `rootSize`: the size of the tree with the requested root, `undefined` if this log never sealed the root. */
+function judge(
+  { txId, merkleRoot, proof }: MerkleValidationRequest,
+  status: EntryStatus | undefined,
+  rootSize: number | undefined,
+): MerkleValidation {
+  const treeSize = treeSizeOf(status, rootSize)
+  const computed = computeRoot({ txId, proof, leafIndex: status?.position, treeSize })
   const known = {
     expectedRoot: merkleRoot,
-    txIdKnown: place !== undefined,
+    txIdKnown: status !== undefined,
     rootKnown: rootSize !== undefined,
-    ...(place?.sendStatus && { sendStatus: place.sendStatus }),
+    ...(status?.sendStatus && { sendStatus: status.sendStatus }),
   }
+  if (status === undefined && computed === undefined)
+    return { status: 'not_found', valid: false, ...known, ...NOT_FOUND }
   const computedRoot = computed && toHex(computed.root)
-  const valid = proof.length > 0 && computed?.sidesHold === true && computedRoot === merkleRoot
-  const base = { valid, ...(computedRoot !== undefined && { computedRoot }), ...known }
-  if (place === undefined && computed === undefined)
-    return {
-      status: 'not_found',
-      ...base,
-      error: 'This log does not hold the txId; without positions nothing can be computed',
-      code: 'NOT_FOUND',
-    }
-  if (rootSize === undefined)
-    return { status: 'unknown_root', ...base, error: 'This log never sealed that root', code: 'UNKNOWN_ROOT' }
-  if (computed === undefined && place?.batch === null)
-    return {
-      status: 'pending',
-      ...base,
-      error: 'This txId is not in a batch yet; without positions nothing can be computed',
-      code: 'PENDING',
-    }
-  if (valid) return { status: 'ok', ...base }
-  return { status: 'ok', ...base, error: whyNot(proof, computed), code: 'VERIFICATION_FAILED' }
+  const valid = proof.length > 0 && computed?.sidesMatch === true && computedRoot === merkleRoot
+  const computedMember = computedRoot === undefined ? {} : { computedRoot }
+  if (rootSize === undefined) return { status: 'unknown_root', valid, ...computedMember, ...known, ...UNKNOWN_ROOT }
+  if (computed === undefined && status?.batch === null) return { status: 'pending', valid: false, ...known, ...PENDING }
+  if (valid && computedRoot !== undefined) return { status: 'ok', valid: true, computedRoot, ...known }
+  const failure = { error: reasonOf(proof, computed), code: 'VERIFICATION_FAILED' }
+  return { status: 'ok', valid: false, ...computedMember, ...known, ...failure }
 }
+
+const NOT_FOUND = {
+  error: 'This log does not contain the txId, and without positions no root can be computed',
+  code: 'NOT_FOUND',
+}
+const UNKNOWN_ROOT = { error: 'This log never sealed that root', code: 'UNKNOWN_ROOT' }
+const PENDING = {
+  error: 'This txId is not in a batch yet, and without positions no root can be computed',
+  code: 'PENDING',
+}
+
+/** A root that was sealed before the txId was recorded cannot contain it: then the path can only be that of its own batch. */
+const treeSizeOf = (status: EntryStatus | undefined, rootSize: number | undefined): number | undefined =>
+  status !== undefined && rootSize !== undefined && status.position < rootSize ? rootSize : status?.batch?.end
 
 interface Path {
   readonly txId: string
@@ -52,39 +64,42 @@ interface Path {
   readonly treeSize: number | undefined
 }
 
-interface Computed {
+interface ComputedRoot {
   readonly root: Uint8Array
-  /** Where positions were sent for a known txId: they are those of its leaf index. */
-  readonly sidesHold: boolean
+  /** False if the txId is known and the request's positions are not those of its leaf index. */
+  readonly sidesMatch: boolean
 }
 
 /**
- * The root to which the caller's own hashes lead: by the positions they carry, or by the leaf's known place. Sides are
- * never guessed by trying. `undefined` where there is no way to tell them.
+ * The root to which the caller's hashes lead: by the positions in the request or, if some are missing, by the leaf index of the
+ * txId. Sides are never found by trial. `undefined` if the sides cannot be known.
  */
-function computeRoot({ txId, proof, leafIndex, treeSize }: Path): Computed | undefined {
+function computeRoot({ txId, proof, leafIndex, treeSize }: Path): ComputedRoot | undefined {
   const leaf = leafHash(bytesOf(txId))
-  const placed = leafIndex !== undefined && treeSize !== undefined && leafIndex < treeSize
-  const sides = proof.map(({ position }) => position)
-  if (proof.length > 0 && sides.every((side) => side !== undefined)) {
-    const root = rootFromSides(
-      leaf,
-      proof.map(({ hash }, i) => ({ hash: bytesOf(hash), side: sides[i] as 'left' | 'right' })),
-    )
-    return { root, sidesHold: !placed || sidesOf(leafIndex, treeSize).join() === sides.join() }
+  const expected =
+    leafIndex !== undefined && treeSize !== undefined && leafIndex < treeSize
+      ? { leafIndex, treeSize, sides: sidesOf(leafIndex, treeSize) }
+      : undefined
+  const matches = proof.every(({ position }, i) => position === undefined || position === expected?.sides[i])
+  const items = proof.flatMap(({ hash, position: side }) => (side === undefined ? [] : [{ hash: bytesOf(hash), side }]))
+  if (proof.length > 0 && items.length === proof.length) {
+    const sidesMatch = expected === undefined || (matches && proof.length === expected.sides.length)
+    return { root: rootFromSides(leaf, items), sidesMatch }
   }
-  if (!placed) return undefined
-  const siblings = proof.map(({ hash }) => bytesOf(hash))
-  const root = rootFromInclusionProof({ leafHash: leaf, leafIndex, treeSize, proof: siblings })
-  if (root === undefined) return undefined
-  const expected = sidesOf(leafIndex, treeSize)
-  return { root, sidesHold: sides.every((side, i) => side === undefined || side === expected[i]) }
+  if (expected === undefined) return undefined
+  const { leafIndex: index, treeSize: size } = expected
+  const hashes = proof.map(({ hash }) => bytesOf(hash))
+  const root = rootFromInclusionProof({ leafHash: leaf, leafIndex: index, treeSize: size, proof: hashes })
+  return root && { root, sidesMatch: matches }
 }
 
-function whyNot(proof: MerkleValidationRequest['proof'], computed: Computed | undefined): string {
+function reasonOf(proof: MerkleValidationRequest['proof'], computed: ComputedRoot | undefined): string {
   if (proof.length === 0) return 'An empty proof proves nothing'
   if (computed === undefined) return 'The proof does not have the length of a path of this txId in this tree'
-  return computed.sidesHold
+  return computed.sidesMatch
     ? 'The path leads to another root'
     : 'The positions are not those of the leaf index of this txId'
 }
+
+/** Requires lowercase hex. */
+const bytesOf = (hash: string): Uint8Array => Buffer.from(hash, 'hex')

@@ -1,0 +1,14 @@
+import Type from 'typebox'
+import { stagedFileSchema } from '../file/input.ts'
+import { CategoryName, closed, opt, Text } from '../schemas.ts'
+
+/** The same as the input types in core/api/categories.ts. */
+
+export const newCategorySchema = closed({ name: CategoryName, description: opt(Text), image: opt(stagedFileSchema) })
+
+export const categoryChangeSchema = closed({
+  name: opt(CategoryName),
+  description: opt(Text),
+  image: opt(stagedFileSchema),
+  status: opt(Type.Enum(['active', 'inactive'])),
+})

@@ -1,0 +1,83 @@
+import type { SubcategoryPath } from '../../api/categories.ts'
+import type { FileId } from '../../api/ids.ts'
+import type { WriteOptions } from '../../api/writes.ts'
+import { RegistryError } from '../../errors.ts'
+import type { Check, Commit } from '../../ports.ts'
+import { destroy } from '../../store/blob-lifecycle.ts'
+import { countOf } from '../../store/counter.ts'
+import type { Context } from '../context.ts'
+import { removeImage } from '../file/stored-file.ts'
+import { idempotentCall, type IdempotentCall } from '../idempotency.ts'
+import type { AuthorizedScope } from '../permissions.ts'
+import { write } from '../write.ts'
+import { loadCategory, loadSubcategory, type StoredCategory } from './stored-category.ts'
+
+/** Differs from the input of every update, so that one idempotency key for an update and a removal is a conflict. */
+const REMOVAL = { status: 'removed' } as const
+
+export async function removeCategory(
+  context: Context,
+  scope: AuthorizedScope,
+  categoryId: string,
+  options: WriteOptions = {},
+): Promise<void> {
+  const call = idempotentCall(context, scope, options, {
+    operation: 'updateCategory',
+    ids: [categoryId],
+    input: REMOVAL,
+  })
+  await remove(context, call, () => loadCategory(context, scope.companyId, categoryId))
+}
+
+export async function removeSubcategory(
+  context: Context,
+  scope: AuthorizedScope,
+  path: SubcategoryPath,
+  options: WriteOptions = {},
+): Promise<void> {
+  const call = idempotentCall(context, scope, options, {
+    operation: 'updateSubcategory',
+    ids: [path.categoryId, path.subcategoryId],
+    input: REMOVAL,
+  })
+  await remove(context, call, () => loadSubcategory(context, scope.companyId, path))
+}
+
+async function remove(
+  context: Context,
+  call: IdempotentCall | undefined,
+  load: () => Promise<StoredCategory>,
+): Promise<void> {
+  let removedImage: FileId | undefined
+  await write(context, call, async ({ now }) => {
+    const category = await load()
+    removedImage = category.record.imageId
+    return { commit: decideRemove(category, await emptyChecks(context, category), now), result: {} }
+  })
+  if (removedImage !== undefined) await destroy(context, removedImage)
+}
+
+/** Checks that hold while the category is empty. Throws `CATEGORY_NOT_EMPTY`. */
+async function emptyChecks({ records }: Context, { counters }: StoredCategory): Promise<readonly Check[]> {
+  const entries = await records.get(counters)
+  if (entries.some((entry) => countOf(entry) !== 0))
+    throw new RegistryError('CATEGORY_NOT_EMPTY', 'Only a category without evidences and subcategories can be removed')
+  return counters.map((key, i) => ({ key, version: entries[i]?.version ?? null }))
+}
+
+function decideRemove(
+  { record, check, key, nameKey, removal: { checks = [], writes = [], adds = [] } }: StoredCategory,
+  empty: readonly Check[],
+  now: number,
+): Commit {
+  return {
+    checks: [check, ...empty, ...checks],
+    writes: [
+      { key, value: null },
+      { key: nameKey(record.name), value: null },
+      ...writes,
+      ...(record.imageId === undefined ? [] : removeImage(record.id, record.imageId, now)),
+    ],
+    adds,
+  }
+}

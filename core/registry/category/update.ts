@@ -1,0 +1,116 @@
+import type { CategoryChange, ChangedCategory, SubcategoryPath } from '../../api/categories.ts'
+import type { FileId } from '../../api/ids.ts'
+import type { WriteOptions } from '../../api/writes.ts'
+import { consume, destroy } from '../../store/blob-lifecycle.ts'
+import { putRecord } from '../../store/record-codec.ts'
+import type { CategoryRecord, NameRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import { attachFiles, removeImage } from '../file/stored-file.ts'
+import { idempotentCall, type IdempotentCall } from '../idempotency.ts'
+import type { AuthorizedScope } from '../permissions.ts'
+import { validate } from '../validation.ts'
+import { write, type Decision } from '../write.ts'
+import { categoryChangeSchema } from './input.ts'
+import { assertNameFree, loadCategory, loadSubcategory, type StoredCategory } from './stored-category.ts'
+
+interface UpdateCategory {
+  readonly categoryId: string
+  readonly change: CategoryChange
+}
+
+export async function updateCategory(
+  context: Context,
+  scope: AuthorizedScope,
+  { categoryId, change }: UpdateCategory,
+  options: WriteOptions = {},
+): Promise<ChangedCategory> {
+  validate(categoryChangeSchema, change)
+  const call = idempotentCall(context, scope, options, {
+    operation: 'updateCategory',
+    ids: [categoryId],
+    input: change,
+  })
+  return update(context, call, change, () => loadCategory(context, scope.companyId, categoryId))
+}
+
+interface UpdateSubcategory {
+  readonly path: SubcategoryPath
+  readonly change: CategoryChange
+}
+
+export async function updateSubcategory(
+  context: Context,
+  scope: AuthorizedScope,
+  { path, change }: UpdateSubcategory,
+  options: WriteOptions = {},
+): Promise<ChangedCategory> {
+  validate(categoryChangeSchema, change)
+  const call = idempotentCall(context, scope, options, {
+    operation: 'updateSubcategory',
+    ids: [path.categoryId, path.subcategoryId],
+    input: change,
+  })
+  return update(context, call, change, () => loadSubcategory(context, scope.companyId, path))
+}
+
+async function update(
+  context: Context,
+  call: IdempotentCall | undefined,
+  change: CategoryChange,
+  load: () => Promise<StoredCategory>,
+): Promise<ChangedCategory> {
+  let replacedImage: FileId | undefined
+  const result = await write(context, call, async ({ now }) => {
+    const category = await load()
+    const name = newName(category, change)
+    if (name !== undefined) await assertNameFree(context, category.nameKey(name))
+    replacedImage = change.image && category.record.imageId
+    return decideUpdate(category, change, now)
+  })
+  if (replacedImage !== undefined) await destroy(context, replacedImage)
+  return result
+}
+
+/** The name, if the change really changes it. */
+const newName = ({ record }: StoredCategory, { name }: CategoryChange): string | undefined =>
+  name === record.name ? undefined : name
+
+/** Name, description, image and status change in one commit. */
+function decideUpdate(category: StoredCategory, change: CategoryChange, now: number): Decision<{ imageId?: FileId }> {
+  const { record: before, check, key, nameKey, fileOwner } = category
+  const after = changedRecord(before, change)
+  const images = change.image === undefined ? [] : [change.image]
+  const used = consume(images)
+  const replacesImage = change.image !== undefined && before.imageId !== undefined
+  const name = newName(category, change)
+  const renaming =
+    name === undefined
+      ? []
+      : [{ key: nameKey(before.name), value: null }, putRecord(nameKey(name), { id: before.id } satisfies NameRecord)]
+  return {
+    commit: {
+      checks: [check, ...used.checks, ...(name === undefined ? [] : [{ key: nameKey(name), version: null }])],
+      writes: [
+        putRecord(key, after),
+        ...used.writes,
+        ...attachFiles(images, fileOwner),
+        ...(replacesImage ? removeImage(before.id, before.imageId, now) : []),
+        ...renaming,
+      ],
+    },
+    result: after.imageId === undefined ? {} : { imageId: after.imageId },
+  }
+}
+
+/** The empty description removes the description. */
+function changedRecord(before: CategoryRecord, { name, description, image, status }: CategoryChange): CategoryRecord {
+  const { description: oldDescription = '', ...rest } = before
+  const newDescription = description ?? oldDescription
+  return {
+    ...rest,
+    ...(newDescription !== '' && { description: newDescription }),
+    ...(name !== undefined && { name }),
+    ...(status !== undefined && { status }),
+    ...(image !== undefined && { imageId: image.id }),
+  }
+}

@@ -1,0 +1,126 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { CompanyId } from '../../api/ids.ts'
+import type { Principal } from '../../api/principal.ts'
+import { fromHex, hmacSha256, toHex } from '../../bytes.ts'
+import { RegistryError } from '../../errors.ts'
+import type { Entry, RecordStore, Version } from '../../ports.ts'
+import { DecodeCache } from '../../store/decode-cache.ts'
+import { keys } from '../../store/keys.ts'
+import { decodeRecord, putRecord } from '../../store/record-codec.ts'
+import type { ApiKeyRecord, OperatorRecord } from '../../store/records.ts'
+import { invalidInput } from '../validation.ts'
+
+const MIN_OPERATOR_KEY_LENGTH = 16
+/** About 300 bytes each. */
+const MAX_CACHED_KEYS = 4_096
+
+/** API keys and the operator key. They are stored only as HMACs, and found by them. */
+export class ApiKeys {
+  readonly #records: RecordStore
+  readonly #hmac: (text: string) => string
+  readonly #decoded = new DecodeCache(MAX_CACHED_KEYS, (entry) => decodeRecord<ApiKeyRecord>(entry))
+  #operatorMac: Uint8Array | undefined
+  /** Version of the record that `#operatorMac` was read from. */
+  #operatorVersion: Version | undefined
+  /** Records whose keys were compared with the current operator key, and are different. */
+  #notOperators = new WeakSet<ApiKeyRecord>()
+
+  constructor(records: RecordStore, hmacKey: Uint8Array) {
+    this.#records = records
+    this.#hmac = hmacSha256(hmacKey)
+  }
+
+  /** Reads the HMAC of the operator key. Call it once, before anything else. */
+  async load(): Promise<void> {
+    const [operator] = await this.#records.get([keys.operator()])
+    this.#noteOperator(operator)
+  }
+
+  get hasOperatorKey(): boolean {
+    return this.#operatorMac !== undefined
+  }
+
+  /** See `SourceSystems.setOperatorKey`. */
+  async setOperatorKey(apiKey: string, onlyIfNone: boolean): Promise<boolean> {
+    if (typeof apiKey !== 'string' || apiKey.length < MIN_OPERATOR_KEY_LENGTH)
+      throw new RegistryError(
+        'CONFIG_ERROR',
+        `operatorKey must be a string of at least ${MIN_OPERATOR_KEY_LENGTH} characters`,
+        { field: 'operatorKey' },
+      )
+    const mac = this.#macOfOperatorKey(apiKey)
+    if (this.#operatorMac !== undefined && timingSafeEqual(mac, this.#operatorMac)) return true
+    const { ok } = await this.#records.commit({
+      checks: onlyIfNone ? [{ key: keys.operator(), version: null }] : [],
+      writes: [putRecord(keys.operator(), { mac: toHex(mac) } satisfies OperatorRecord)],
+    })
+    if (ok) this.#setOperatorMac(mac)
+    return ok
+  }
+
+  /** See `SourceSystems.authenticate`. */
+  async authenticate(companyId: string, apiKey: string): Promise<Principal | undefined> {
+    // Every case does the same single look-up, so that its duration reveals nothing. It includes the operator's record, because
+    // another process may have replaced the operator key.
+    const [entry, operator] = await this.#records.get([keys.apiKey(this.macOf(companyId, apiKey)), keys.operator()])
+    this.#noteOperator(operator)
+    const record = entry && this.#decoded.of(entry)
+    if (this.#isOperators(record, apiKey)) return { kind: 'operator' }
+    if (record === undefined || !record.active) return undefined
+    // The HMAC covers the company, so the key belongs to it.
+    return {
+      kind: 'sourceSystem',
+      id: record.systemId,
+      companyId: companyId as CompanyId,
+      permissions: record.permissions,
+    }
+  }
+
+  /** Throws `KEY_EXISTS` if the key is used in this company, or is the operator key. */
+  async assertUnused(companyId: CompanyId, apiKey: string): Promise<void> {
+    // A source system with the operator key would be the operator.
+    const [used] = this.#isOperatorKey(apiKey)
+      ? [true]
+      : await this.#records.get([keys.apiKey(this.macOf(companyId, apiKey))])
+    if (used !== undefined)
+      throw new RegistryError('KEY_EXISTS', 'apiKey is in use in this company: choose another key', { field: 'apiKey' })
+  }
+
+  /** HMAC of company and key, hex. A company id contains no NUL, so two different pairs never give the same text. */
+  macOf(companyId: string, apiKey: string): string {
+    return this.#hmac(`${companyId}\0${apiKey}`)
+  }
+
+  /** A record is found by its key, so the comparison of one record need not be repeated. */
+  #isOperators(record: ApiKeyRecord | undefined, apiKey: string): boolean {
+    if (record !== undefined && this.#notOperators.has(record)) return false
+    if (this.#isOperatorKey(apiKey)) return true
+    if (record !== undefined) this.#notOperators.add(record)
+    return false
+  }
+
+  #isOperatorKey(apiKey: string): boolean {
+    return this.#operatorMac !== undefined && timingSafeEqual(this.#macOfOperatorKey(apiKey), this.#operatorMac)
+  }
+
+  #macOfOperatorKey(apiKey: string): Uint8Array {
+    return Buffer.from(this.#hmac(`\0operator\0${apiKey}`), 'hex')
+  }
+
+  #noteOperator(entry: Entry | undefined): void {
+    if (entry !== undefined && entry.version === this.#operatorVersion) return
+    this.#setOperatorMac(entry && fromHex(decodeRecord<OperatorRecord>(entry).mac))
+    this.#operatorVersion = entry?.version
+  }
+
+  #setOperatorMac(mac: Uint8Array | undefined): void {
+    this.#operatorMac = mac
+    this.#notOperators = new WeakSet()
+  }
+}
+
+/** Credentials that are not strings are a mistake in the caller's program, not a wrong key. Throws `VALIDATION_ERROR`. */
+export function assertTexts(credentials: object, ...names: readonly string[]): void {
+  const values = new Map(Object.entries(credentials ?? {}))
+  for (const name of names) if (typeof values.get(name) !== 'string') throw invalidInput(name, 'must be a string')
+}

@@ -1,0 +1,137 @@
+import { concatBytes } from '../../bytes.ts'
+import type { StagedFile } from '../../api/files.ts'
+import type { RecordedEvent } from '../../api/evidences.ts'
+import type { Json } from '../../commitment/canonical-json.ts'
+import type { AttachedFile } from '../../commitment/event-format.ts'
+import type { Write } from '../../ports.ts'
+import { keys } from '../../store/keys.ts'
+import { putRecord } from '../../store/record-codec.ts'
+import type { EventFile, EventRecord, EvidenceRecord } from '../../store/records.ts'
+import { makeEvent } from './event.ts'
+import { encodeTransaction } from './transaction.ts'
+
+/** The part of an evidence's record that its events change at will. The rest follows from the events themselves. */
+export type EvidenceState = Omit<EvidenceRecord, 'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes'>
+
+/** One event to append. */
+export interface EventStep {
+  readonly type: EventRecord['type']
+  readonly updateType?: NonNullable<EventRecord['updateType']>
+  /** What the event commits to, without the fields of every event. */
+  readonly fields: Readonly<Record<string, Json>>
+  /** By file id. */
+  readonly files: Readonly<Record<string, EventFile>>
+  /** The evidence after the event. */
+  readonly state: EvidenceState
+}
+
+export interface EventAuthor {
+  /** The log's name. */
+  readonly origin: string
+  /** Source system, or `operator`. */
+  readonly actor: string
+  /** ms since 1970. An event is never earlier than the one before it. */
+  readonly now: number
+}
+
+/** The part of a commit that appends events, and what it records. */
+export interface AppendedEvents {
+  /** The evidence after the last event. */
+  readonly evidence: EvidenceRecord
+  readonly events: readonly RecordedEvent[]
+  /** The events, and the evidence's record. */
+  readonly writes: readonly Write[]
+  /** The log entries: 32 bytes for each event. */
+  readonly append: Uint8Array
+}
+
+/**
+ * Appends events to an evidence's history, in order. The only place where events are made.
+ *
+ * @param before - the evidence's record, `undefined` if the first event creates the evidence
+ * @param steps - at least one
+ */
+export function appendEvents(
+  author: EventAuthor,
+  before: EvidenceRecord | undefined,
+  steps: readonly [EventStep, ...EventStep[]],
+): AppendedEvents {
+  const [first, ...others] = steps
+  const made = [appendEvent(author, before, first)]
+  let { evidence } = made[0] as AppendedEvent
+  for (const step of others) {
+    const next = appendEvent(author, evidence, step)
+    made.push(next)
+    evidence = next.evidence
+  }
+  return {
+    evidence,
+    events: made.map(({ evidence: { lastTxId, lastVersion } }) => ({ txId: lastTxId, version: lastVersion })),
+    writes: [putRecord(keys.evidence(evidence.id), evidence), ...made.flatMap(({ writes }) => writes)],
+    append: concatBytes(...made.map(({ txId }) => txId)),
+  }
+}
+
+interface AppendedEvent {
+  readonly evidence: EvidenceRecord
+  readonly txId: Uint8Array
+  readonly writes: readonly Write[]
+}
+
+function appendEvent(
+  { origin, actor, now }: EventAuthor,
+  before: EvidenceRecord | undefined,
+  { type, updateType, fields, files, state }: EventStep,
+): AppendedEvent {
+  const action = { type, ...(updateType !== undefined && { updateType }) }
+  const { record, txId, opening } = makeEvent({
+    origin,
+    slotKey: state.slotKey,
+    version: (before?.lastVersion ?? 0) + 1,
+    time: Math.max(now, before?.lastAt ?? 0),
+    first: before?.txId ?? null,
+    prev: before?.lastTxId ?? null,
+    ...action,
+    ownerName: state.owner ?? '',
+    fields: {
+      action,
+      actor,
+      company: state.company,
+      evidence: state.id,
+      externalId: state.externalId,
+      ...fields,
+    },
+    files,
+  })
+  return {
+    evidence: evidenceAfter(state, before, record),
+    txId,
+    writes: [
+      putRecord(keys.event(state.id, record.version), record),
+      {
+        key: keys.transaction(record.txId),
+        value: encodeTransaction({ opening, evidenceId: state.id, version: record.version }),
+      },
+    ],
+  }
+}
+
+function evidenceAfter(
+  state: EvidenceState,
+  before: EvidenceRecord | undefined,
+  { type, txId, version, time }: EventRecord,
+): EvidenceRecord {
+  const changes = before?.changes ?? { create: 0, update: 0, transfer: 0 }
+  return {
+    ...state,
+    txId: before?.txId ?? txId,
+    lastVersion: version,
+    lastTxId: txId,
+    lastAt: time,
+    changes: { ...changes, [type]: changes[type] + 1 },
+  }
+}
+
+/** What an event commits to of the files that it attaches. */
+export const attachedFiles = (staged: readonly StagedFile[]): Readonly<Record<string, AttachedFile>> =>
+  Object.fromEntries(staged.map(({ id, mimeType, name, sha256, size }) => [id, { id, mimeType, name, sha256, size }]))

@@ -1,0 +1,84 @@
+import type { CreatedEvidence, EvidenceInput, NewEvidence, NewEvidences } from '../../api/evidences.ts'
+import type { WriteOptions } from '../../api/writes.ts'
+import { RegistryError } from '../../errors.ts'
+import { keys } from '../../store/keys.ts'
+import { categoryById, resolveCategory } from '../category/resolve.ts'
+import type { Context } from '../context.ts'
+import { idempotentCall } from '../idempotency.ts'
+import type { AuthorizedScope } from '../permissions.ts'
+import { invalidInput, metaText, validate } from '../validation.ts'
+import { write, type Attempt } from '../write.ts'
+import { decideCreate, decideEvidence, type EvidenceFiles } from './decide-create.ts'
+import { newEvidenceSchema, newEvidencesSchema } from './input.ts'
+
+export async function createEvidence(
+  context: Context,
+  scope: AuthorizedScope,
+  input: NewEvidence,
+  options: WriteOptions = {},
+): Promise<CreatedEvidence> {
+  validate(newEvidenceSchema, input)
+  const { category, subcategory, image, files = [], ...evidence } = input
+  if (evidence.meta !== undefined) metaText(evidence.meta)
+  const call = idempotentCall(context, scope, options, { operation: 'createEvidence', input })
+  return write(context, call, async (attempt) => {
+    const ref = await resolveCategory(context, scope.companyId, { category, subcategory }, attempt)
+    await prepare(context, scope, [evidence], attempt)
+    const target = { ref, files: { image, files } }
+    const decision = decideEvidence({ context, scope, now: attempt.now }, target, evidence)
+    return { commit: decideCreate(scope, target, [decision]), result: { ...decision.created } }
+  })
+}
+
+export async function createEvidences(
+  context: Context,
+  scope: AuthorizedScope,
+  input: NewEvidences,
+  options: WriteOptions = {},
+): Promise<readonly CreatedEvidence[]> {
+  validate(newEvidencesSchema, input)
+  const { categoryId, subcategoryId, image, files = [], evidences } = input
+  assertBatch(evidences, { image, files })
+  const ids = [categoryId, subcategoryId]
+  const call = idempotentCall(context, scope, options, { operation: 'createEvidences', ids, input })
+  return write(context, call, async (attempt) => {
+    const ref = await categoryById(context, scope.companyId, { categoryId, subcategoryId }, attempt)
+    await prepare(context, scope, evidences, attempt)
+    const target = { ref, files: { image, files } }
+    const decisions = evidences.map((each) => decideEvidence({ context, scope, now: attempt.now }, target, each))
+    return { commit: decideCreate(scope, target, decisions), result: decisions.map(({ created }) => ({ ...created })) }
+  })
+}
+
+function assertBatch(evidences: readonly EvidenceInput[], { image, files }: EvidenceFiles): void {
+  if (evidences.length > 1 && (image !== undefined || files.length > 0))
+    throw invalidInput('evidences', 'must be a single evidence if files are given')
+  const externalIds = new Set<string>()
+  for (const [i, { externalId, meta }] of evidences.entries()) {
+    if (meta !== undefined) metaText(meta, `evidences.${i}.meta`)
+    if (externalIds.has(externalId)) throw externalIdExists(externalId, 'is in this request twice')
+    externalIds.add(externalId)
+  }
+}
+
+/**
+ * The first attempt does not look the external ids up: nearly all of them are new, and if not, the commit fails on its checks.
+ * The attempt after that throws `EXTERNAL_ID_EXISTS` here.
+ */
+async function prepare(
+  context: Context,
+  { companyId }: AuthorizedScope,
+  evidences: readonly EvidenceInput[],
+  { isFirst }: Attempt,
+): Promise<void> {
+  context.assertClock()
+  if (isFirst) return
+  const entries = await context.records.get(evidences.map(({ externalId }) => keys.externalId(externalId, companyId)))
+  const used = evidences.find((_, i) => entries[i] !== undefined)
+  if (used !== undefined) throw externalIdExists(used.externalId, 'is in use in this company')
+}
+
+const externalIdExists = (externalId: string, problem: string): RegistryError =>
+  new RegistryError('EXTERNAL_ID_EXISTS', `externalId ${JSON.stringify(externalId)} ${problem}`, {
+    field: 'externalId',
+  })

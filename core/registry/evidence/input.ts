@@ -1,0 +1,73 @@
+import Type from 'typebox'
+import { stagedFileSchema } from '../file/input.ts'
+import { CategoryName, closed, ExternalId, IdToFind, Line, Meta, Name, opt, Text } from '../schemas.ts'
+
+/** The same as the input types in core/api/evidences.ts. */
+
+export const MAX_BATCH_EVIDENCES = 1_000
+const MAX_LIST_LENGTH = 1_000
+const MAX_HISTORY_LENGTH = 500
+
+const evidence = {
+  externalId: ExternalId,
+  name: Name,
+  owner: opt(Line),
+  description: opt(Text),
+  summary: opt(Text),
+  meta: opt(Meta),
+}
+
+const files = opt(Type.Array(stagedFileSchema, { description: 'an array of staged files' }))
+
+const categorySelector = closed({ id: opt(IdToFind), name: opt(CategoryName) })
+
+export const newEvidenceSchema = closed({
+  ...evidence,
+  category: categorySelector,
+  subcategory: categorySelector,
+  image: opt(stagedFileSchema),
+  files,
+})
+
+export const newEvidencesSchema = closed({
+  categoryId: IdToFind,
+  subcategoryId: IdToFind,
+  evidences: Type.Array(closed(evidence), {
+    minItems: 1,
+    maxItems: MAX_BATCH_EVIDENCES,
+    description: `an array of 1 to ${MAX_BATCH_EVIDENCES} evidences`,
+  }),
+  image: opt(stagedFileSchema),
+  files,
+})
+
+export const evidenceChangeSchema = closed({
+  owner: opt(Line),
+  description: opt(Text),
+  summary: opt(Text),
+  meta: opt(Meta),
+  eventDescription: opt(Text),
+  updateDescription: opt(Text),
+  persona: opt(Line),
+  files,
+  updateType: opt(Type.Enum(['stolen', 'repair', 'custom', 'change'])),
+  stolen: opt(Type.Boolean({ description: 'a boolean' })),
+  expectedType: opt(Type.Enum(['update', 'transfer'])),
+})
+
+export const evidenceQuerySchema = closed({
+  categoryId: opt(IdToFind),
+  subcategoryId: opt(IdToFind),
+  limit: opt(limitSchema(MAX_LIST_LENGTH)),
+  after: opt(IdToFind),
+})
+
+export const historyQuerySchema = closed({
+  after: opt(Type.Integer({ minimum: 0, description: 'an integer of at least 0' })),
+  limit: opt(limitSchema(MAX_HISTORY_LENGTH)),
+  disclose: opt(Type.Boolean({ description: 'a boolean' })),
+})
+
+function limitSchema(maximum: number) {
+  return Type.Integer({ minimum: 1, maximum, description: `an integer of 1 to ${maximum}` })
+}

@@ -1,0 +1,72 @@
+import type { Evidence } from '../../api/evidences.ts'
+import type { EvidenceId } from '../../api/ids.ts'
+import { RegistryError } from '../../errors.ts'
+import { keys } from '../../store/keys.ts'
+import { requireRecord, type Read } from '../../store/read.ts'
+import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import type { AuthorizedScope } from '../permissions.ts'
+import { ExternalId } from '../schemas.ts'
+import { validate } from '../validation.ts'
+
+export const evidenceNotFound = (): RegistryError =>
+  new RegistryError('EVIDENCE_NOT_FOUND', 'There is no such evidence in this company')
+
+/** The internal id of an evidence. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */
+export async function idOfEvidence(
+  { records }: Context,
+  { companyId }: AuthorizedScope,
+  externalId: string,
+): Promise<EvidenceId> {
+  validate(ExternalId, externalId, 'externalId')
+  const key = keys.externalId(externalId, companyId)
+  const { record } = await requireRecord<NameRecord<EvidenceId>>(records, key, evidenceNotFound)
+  return record.id
+}
+
+/** The record of an evidence. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */
+export async function readEvidence(
+  context: Context,
+  scope: AuthorizedScope,
+  externalId: string,
+): Promise<Read<EvidenceRecord>> {
+  const id = await idOfEvidence(context, scope, externalId)
+  return requireRecord(context.records, keys.evidence(id), evidenceNotFound)
+}
+
+/** The members that single evidences and lists have in common. */
+export const evidenceCore = (record: EvidenceRecord) => ({
+  id: record.id,
+  externalId: record.externalId,
+  categoryId: record.categoryId,
+  subcategoryId: record.subcategoryId,
+  name: record.name,
+  status: record.stolen ? ('stolen' as const) : ('active' as const),
+  ...(record.owner !== undefined && { owner: record.owner }),
+  ...(record.summary !== undefined && { summary: record.summary }),
+  ...(record.image !== undefined && { image: record.image }),
+  createdAt: new Date(record.createdAt),
+  txId: record.txId,
+})
+
+export const evidenceOf = (record: EvidenceRecord): Evidence => ({
+  ...evidenceCore(record),
+  ...(record.description !== undefined && { description: record.description }),
+  ...(record.meta !== undefined && { meta: record.meta }),
+  version: record.lastVersion,
+})
+
+type Details = Pick<EvidenceRecord, 'description' | 'summary' | 'owner' | 'meta'>
+
+/** The details that are set. An empty text or object means that there is none. */
+export const givenDetails = ({
+  description = '',
+  summary = '',
+  owner = '',
+  meta = {},
+}: { readonly [K in keyof Details]: Details[K] | undefined }): Details => ({
+  ...(description !== '' && { description }),
+  ...(summary !== '' && { summary }),
+  ...(owner !== '' && { owner }),
+  ...(Object.keys(meta).length > 0 && { meta }),
+})

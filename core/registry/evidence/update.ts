@@ -1,0 +1,49 @@
+import type { EvidenceChange, RecordedEvent } from '../../api/evidences.ts'
+import type { UpdateOptions } from '../../api/writes.ts'
+import { RegistryError } from '../../errors.ts'
+import type { Context } from '../context.ts'
+import { idempotentCall } from '../idempotency.ts'
+import type { AuthorizedScope } from '../permissions.ts'
+import { invalidInput, metaText, validate } from '../validation.ts'
+import { write } from '../write.ts'
+import { decideUpdate } from './decide-update.ts'
+import { evidenceChangeSchema } from './input.ts'
+import { readEvidence } from './stored-evidence.ts'
+
+interface UpdateRequest {
+  readonly externalId: string
+  readonly change: EvidenceChange
+}
+
+export async function updateEvidence(
+  context: Context,
+  scope: AuthorizedScope,
+  { externalId, change }: UpdateRequest,
+  options: UpdateOptions = {},
+): Promise<readonly RecordedEvent[]> {
+  assertChange(change)
+  const { ifVersion } = options
+  const call = idempotentCall(context, scope, options, {
+    operation: 'updateEvidence',
+    ids: [externalId],
+    input: change,
+  })
+  return write(context, call, async ({ now }) => {
+    context.assertClock()
+    const evidence = await readEvidence(context, scope, externalId)
+    const { lastVersion } = evidence.record
+    if (ifVersion !== undefined && ifVersion !== lastVersion)
+      throw new RegistryError(
+        'VERSION_CONFLICT',
+        `ifVersion is ${ifVersion}, but the last event has version ${lastVersion}: read the evidence again`,
+      )
+    return decideUpdate({ origin: context.origin, actor: scope.actor, now }, evidence, change)
+  })
+}
+
+function assertChange(change: EvidenceChange): void {
+  validate(evidenceChangeSchema, change)
+  if (change.meta !== undefined) metaText(change.meta)
+  if (change.stolen !== undefined && change.updateType !== 'stolen')
+    throw invalidInput('stolen', 'requires the update type stolen')
+}

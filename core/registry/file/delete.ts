@@ -1,0 +1,91 @@
+import type { FileSelector } from '../../api/files.ts'
+import type { Check, Commit } from '../../ports.ts'
+import { destroy, pendingDeletion } from '../../store/blob-lifecycle.ts'
+import { keys } from '../../store/keys.ts'
+import { requireRecord, type Read } from '../../store/read.ts'
+import { putRecord } from '../../store/record-codec.ts'
+import type { CategoryRecord, DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import { appendEvents, type EventAuthor } from '../event/append.ts'
+import { eraseFile } from '../event/event.ts'
+import type { AuthorizedScope } from '../permissions.ts'
+import { write } from '../write.ts'
+import { selectFile } from './find.ts'
+import { fileNotFound, removeImage } from './stored-file.ts'
+
+export async function deleteFile(context: Context, scope: AuthorizedScope, selector: FileSelector): Promise<void> {
+  const { fileId } = selector
+  await write(context, undefined, async ({ now }) => {
+    const file = await selectFile(context, scope.companyId, selector)
+    const commit =
+      file.record.ownerKind === 'evidence'
+        ? await deleteFromEvidence(context, file, { origin: context.origin, actor: scope.actor, now })
+        : await deleteImage(context, file, now)
+    return { commit, result: null }
+  })
+  await destroy(context, fileId)
+}
+
+async function deleteFromEvidence(context: Context, file: Read<FileRecord>, author: EventAuthor): Promise<Commit> {
+  context.assertClock()
+  const { records } = context
+  const { ownerId, version } = file.record
+  const evidence = await requireRecord<EvidenceRecord>(records, keys.evidence(ownerId), fileNotFound)
+  const attaching = await requireRecord<EventRecord>(records, keys.event(ownerId, version), fileNotFound)
+  return decideDelete(author, { file, evidence, attaching })
+}
+
+interface FileToDelete {
+  readonly file: Read<FileRecord>
+  readonly evidence: Read<EvidenceRecord>
+  /** The event that attached the file. */
+  readonly attaching: Read<EventRecord>
+}
+
+/** Appends the deletefile event, and removes name, hash, size and salt from the event that attached the file. */
+function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileToDelete): Commit {
+  const { id, company, version } = file.record
+  const { image, ...rest } = evidence.record
+  const state = { ...rest, ...(image !== undefined && image.id !== id && { image }), fileCount: rest.fileCount - 1 }
+  const {
+    writes,
+    append,
+    evidence: after,
+  } = appendEvents(author, evidence.record, [
+    {
+      type: 'update',
+      updateType: 'deletefile',
+      fields: {},
+      files: { [id]: { id, deleted: attaching.record.txId } },
+      state,
+    },
+  ])
+  const tombstone: DeletedFileRecord = {
+    id,
+    company,
+    ownerKind: 'evidence',
+    ownerId: after.id,
+    version,
+    deletion: { version: after.lastVersion },
+  }
+  return {
+    checks: [file.check, evidence.check, attaching.check],
+    writes: [
+      ...writes,
+      putRecord(keys.event(after.id, version), eraseFile(attaching.record, id)),
+      putRecord(keys.file(id), tombstone),
+      { key: keys.fileOf(after.id, id), value: null },
+      pendingDeletion(id, author.now),
+    ],
+    append,
+  }
+}
+
+async function deleteImage({ records }: Context, file: Read<FileRecord>, now: number): Promise<Commit> {
+  const { company, ownerKind, ownerId, id } = file.record
+  const ownerKey = ownerKind === 'category' ? keys.category(company, ownerId) : keys.subcategory(company, ownerId)
+  const owner = await requireRecord<CategoryRecord>(records, ownerKey, fileNotFound)
+  const { imageId: _, ...rest } = owner.record
+  const checks: readonly Check[] = [file.check, owner.check]
+  return { checks, writes: [putRecord(ownerKey, rest), ...removeImage(ownerId, id, now)] }
+}

@@ -1,0 +1,55 @@
+import type { FileInfo, FileSelector } from '../../api/files.ts'
+import type { CompanyId } from '../../api/ids.ts'
+import { isId } from '../../ids.ts'
+import { keys } from '../../store/keys.ts'
+import { requireRecord, type Read } from '../../store/read.ts'
+import type { DeletedFileRecord, EvidenceRecord, FileRecord, SubcategoryRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import type { AuthorizedScope } from '../permissions.ts'
+import { validate } from '../validation.ts'
+import { fileSelectorSchema } from './input.ts'
+import { fileNotFound } from './stored-file.ts'
+
+export async function findFile(
+  context: Context,
+  { companyId }: AuthorizedScope,
+  selector: FileSelector,
+): Promise<FileInfo> {
+  const { record } = await selectFile(context, companyId, selector)
+  const { id, name, mimeType, size, sha256 } = record
+  return { id, name, mimeType, size, sha256 }
+}
+
+/** The record of a file. Throws `FILE_NOT_FOUND` unless the file is in this company and every named entity owns it. */
+export async function selectFile(
+  context: Context,
+  companyId: CompanyId,
+  selector: FileSelector,
+): Promise<Read<FileRecord>> {
+  const { fileId, ...named } = validate(fileSelectorSchema, selector)
+  const { record, check } = await readFileRecord(context, fileId)
+  if (record.company !== companyId || 'deletion' in record) throw fileNotFound()
+  const owners = await ownersOf(context, record)
+  for (const name of ['externalId', 'categoryId', 'subcategoryId'] as const)
+    if (named[name] !== undefined && named[name] !== owners[name]) throw fileNotFound()
+  return { record, check }
+}
+
+async function readFileRecord({ records }: Context, fileId: string): Promise<Read<FileRecord | DeletedFileRecord>> {
+  if (!isId(fileId)) throw fileNotFound()
+  return requireRecord<FileRecord | DeletedFileRecord>(records, keys.file(fileId), fileNotFound)
+}
+
+/** The entities that a selector can name as owners of a file. */
+async function ownersOf(
+  { records }: Context,
+  { company, ownerKind, ownerId }: FileRecord,
+): Promise<Omit<FileSelector, 'fileId'>> {
+  if (ownerKind === 'category') return { categoryId: ownerId }
+  if (ownerKind === 'subcategory') {
+    const { record } = await requireRecord<SubcategoryRecord>(records, keys.subcategory(company, ownerId), fileNotFound)
+    return { categoryId: record.categoryId, subcategoryId: ownerId }
+  }
+  const { record } = await requireRecord<EvidenceRecord>(records, keys.evidence(ownerId), fileNotFound)
+  return { externalId: record.externalId, categoryId: record.categoryId, subcategoryId: record.subcategoryId }
+}

@@ -1,0 +1,57 @@
+import type { FileToStage, StagedFile } from '../../api/files.ts'
+import type { FileId } from '../../api/ids.ts'
+import { toHex } from '../../bytes.ts'
+import { beginUpload, cancelUpload, type UnusedBlob } from '../../store/blob-lifecycle.ts'
+import type { Context } from '../context.ts'
+import { invalidInput, validate } from '../validation.ts'
+import { fileToStageSchema } from './input.ts'
+
+export interface StageOptions {
+  readonly maxBytes: number
+  readonly signal?: AbortSignal
+}
+
+export async function stageFile(
+  context: Context,
+  { body, ...texts }: FileToStage,
+  { maxBytes, signal }: StageOptions,
+): Promise<StagedFile> {
+  validate(fileToStageSchema, texts)
+  if (!Number.isSafeInteger(maxBytes) || maxBytes < 0)
+    throw invalidInput('maxBytes', 'must be an integer of at least 0')
+  if (typeof body?.[Symbol.asyncIterator] !== 'function')
+    throw invalidInput('body', 'must be an async iterable of Uint8Array')
+  const id = context.ids.next<FileId>()
+  const intent = await beginUpload(context, id)
+  try {
+    const { size, sha256 } = await context.blobs.put(id, body, { maxBytes, ...(signal && { signal }) })
+    const name = displayName(texts.name)
+    const { mimeType, title = titleOf(name) } = texts
+    return { id, name, mimeType, title, size, sha256: toHex(sha256), intent }
+  } catch (error) {
+    await discardUpload(context, { id, intent })
+    throw error
+  }
+}
+
+/** Deletes the bytes of an upload that nothing uses. If that fails, the sweep does it later. */
+export async function discardUpload(context: Context, upload: UnusedBlob): Promise<void> {
+  try {
+    await cancelUpload(context, upload)
+  } catch (err) {
+    context.logger.warn({ err, file: upload.id }, 'an unused upload could not be deleted yet; the sweep tries again')
+  }
+}
+
+const MAX_NAME_LENGTH = 256
+
+/** The file name to show: the last path segment of the client's name without control characters, or `file` if none is left. */
+export function displayName(name: string): string {
+  const last = name.split(/[/\\]/).at(-1) ?? ''
+  const shown = last.toWellFormed().replace(/\p{Cc}/gu, '')
+  const cut = Array.from(shown).slice(0, MAX_NAME_LENGTH).join('')
+  return ['', '.', '..'].includes(cut) ? 'file' : cut
+}
+
+/** A name without its extension. */
+const titleOf = (name: string): string => name.replace(/(?<=.)\.[^.]*$/, '')

@@ -1,0 +1,83 @@
+import { RegistryError } from '../errors.ts'
+import type { BlobStore, Clock, Logger, RecordStore, Sealer, SignedHeadKeeper } from '../ports.ts'
+
+/** What `openRegistry` needs. The stores and the sealer belong to the registry from then on: it closes them. */
+export interface RegistryOptions {
+  readonly records: RecordStore
+  readonly blobs: BlobStore
+  /** Seals the log. Make it with `createSealer` of `evidence-registry/sealer`. */
+  readonly sealer: Sealer
+  /** Remembers the last signed size outside the record store, so that a store that was set back is noticed. */
+  readonly signedHead: SignedHeadKeeper
+  /**
+   * At least 32 random bytes, kept outside the record store. API keys, file tokens and the checkpoint key depend on it: a log can
+   * only be opened with the secret it was created with.
+   */
+  readonly secret: Uint8Array
+  /** Sets the operator key (at least 16 characters). Default: the key of an earlier start stays valid. */
+  readonly operatorKey?: string
+  /** The name of the log, fixed at the first start. Default `evidence-registry`. */
+  readonly logName?: string
+  /** Default: the system's clock. */
+  readonly clock?: Clock
+  /** Default: nothing is logged. A pino logger fits. */
+  readonly logger?: Logger
+  /** Confirms that the clock is right although it is behind the last batch. Default false: writes throw `UNAVAILABLE` then. */
+  readonly acceptClock?: boolean
+  /**
+   * Other processes use the same record store. Then one sealer is active at a time, and only uploads that began more than a day
+   * ago are cleaned up. Default false.
+   */
+  readonly sharedRecords?: boolean
+}
+
+/** The methods that each part must have. */
+const PARTS = {
+  records: ['get', 'list', 'commit', 'readLog', 'logSize', 'positionsOf', 'close'],
+  blobs: ['put', 'get', 'delete', 'close'],
+  sealer: ['start', 'notify', 'sealNow', 'status', 'close'],
+  signedHead: ['read', 'write'],
+} as const
+const OPTIONAL_PARTS = {
+  clock: ['now', 'sleep'],
+  logger: ['debug', 'info', 'warn', 'error'],
+} as const
+const OPTIONAL_VALUES = {
+  operatorKey: 'string',
+  logName: 'string',
+  acceptClock: 'boolean',
+  sharedRecords: 'boolean',
+} as const
+const KNOWN = new Set<string>([
+  'secret',
+  ...[PARTS, OPTIONAL_PARTS, OPTIONAL_VALUES].flatMap((each) => Object.keys(each)),
+])
+
+/** Throws `CONFIG_ERROR`, which names the option that is missing or wrong. */
+export function assertOptions(options: RegistryOptions): void {
+  if (!isObject(options)) throw wrong('options', `must be an object of ${[...KNOWN].join(', ')}`)
+  const values = new Map<string, unknown>(Object.entries(options))
+  for (const [name, methods] of Object.entries(PARTS)) assertPart(name, values.get(name), methods)
+  if (!(options.secret instanceof Uint8Array))
+    throw wrong('secret', 'must be a Uint8Array of at least 32 random bytes', options.secret)
+  for (const [name, methods] of Object.entries(OPTIONAL_PARTS))
+    if (values.get(name) !== undefined) assertPart(name, values.get(name), methods)
+  for (const [name, type] of Object.entries(OPTIONAL_VALUES)) {
+    const value = values.get(name)
+    if (value !== undefined && typeof value !== type) throw wrong(name, `must be a ${type}`, value)
+  }
+  for (const name of values.keys()) if (!KNOWN.has(name)) throw wrong(name, 'is not an option of openRegistry')
+}
+
+function assertPart(name: string, part: unknown, methods: readonly string[]): void {
+  if (!isObject(part)) throw wrong(name, `must be an object with the methods ${methods.join(', ')}`, part)
+  const missing = methods.find((method) => typeof part[method] !== 'function')
+  if (missing !== undefined) throw wrong(name, `must have the method ${missing}`)
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+function wrong(field: string, problem: string, ...given: readonly unknown[]): RegistryError {
+  const got = given.length === 0 ? '' : `, not ${given[0] === undefined ? 'undefined' : typeof given[0]}`
+  return new RegistryError('CONFIG_ERROR', `${field} ${problem}${got}`, { field })
+}

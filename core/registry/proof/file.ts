@@ -1,0 +1,93 @@
+import type { FileDeletion, FileProof } from '../../api/proof-documents.ts'
+import { isId } from '../../ids.ts'
+import { keys } from '../../store/keys.ts'
+import { readRecord } from '../../store/read.ts'
+import type { DeletedFileRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import { openEvent } from '../event/event.ts'
+import { proveEvent, readEvent } from './events.ts'
+import { findEvidence, invalid, type EvidenceSelector } from './find-evidence.ts'
+import { assuranceOf, blockMember, logProofMembers, rfc3339, type LogProof } from './log-proof.ts'
+
+export interface ProvenFile extends EvidenceSelector {
+  readonly fileId: string
+}
+
+/** Contains nothing of the file but its id, because the proof is for anyone. */
+export async function proveFile(context: Context, { fileId, ...selector }: ProvenFile): Promise<FileProof> {
+  const { evidenceId } = selector
+  if (!isId(fileId)) return { ...invalid('fileId must be the id of a file: a UUID in lowercase'), evidenceId, fileId }
+  const found = await findEvidence(context, selector)
+  if (!('record' in found)) return { ...found, evidenceId, fileId }
+  const file = await readFileOf(context, found.record, fileId)
+  if (file === undefined)
+    return {
+      status: 'not_found',
+      evidenceId,
+      fileId,
+      error: 'This evidence has no such file',
+      code: 'FILE_NOT_FOUND',
+    }
+  const members = await attachmentMembers(context, found.record, file)
+  const deletion = 'deletion' in file ? await proveDeletion(context, found.record, file) : undefined
+  return statusOf(members, deletion)
+}
+
+async function readFileOf(
+  { records }: Context,
+  { id }: EvidenceRecord,
+  fileId: string,
+): Promise<FileRecord | DeletedFileRecord | undefined> {
+  const file = await readRecord<FileRecord | DeletedFileRecord>(records, keys.file(fileId))
+  return file?.record.ownerKind === 'evidence' && file.record.ownerId === id ? file.record : undefined
+}
+
+type Attachment = Awaited<ReturnType<typeof attachmentMembers>>
+
+/** The event that attached the file: its members before, and after, its place in the log. */
+async function attachmentMembers(context: Context, evidence: EvidenceRecord, file: FileRecord | DeletedFileRecord) {
+  const event = await readEvent(context, evidence.id, file.version)
+  const { opening, filesText, filesSalt } = openEvent(event, {
+    origin: context.origin,
+    slotKey: evidence.slotKey,
+  }).disclosure
+  return {
+    head: { fileId: file.id, evidenceId: evidence.externalId, txId: event.txId },
+    eventTimestamp: rfc3339(event.time),
+    proof: await proveEvent(context, event),
+    tail: { opening, filesText, filesSalt },
+  }
+}
+
+function statusOf({ head, eventTimestamp, proof, tail }: Attachment, deletion: FileDeletion | undefined): FileProof {
+  const assurance = assuranceOf(proof)
+  if (deletion !== undefined)
+    return { status: 'deleted', ...head, ...sealedMembers(eventTimestamp, proof), ...tail, deletion, assurance }
+  if (proof === undefined) return { status: 'pending', ...head, eventTimestamp, ...tail, assurance }
+  return {
+    status: 'ok',
+    ...head,
+    ...blockMember(proof.blockNumber),
+    eventTimestamp,
+    ...logProofMembers(proof),
+    ...tail,
+    assurance,
+  }
+}
+
+const sealedMembers = (eventTimestamp: string, proof: LogProof | undefined) => ({
+  ...blockMember(proof?.blockNumber),
+  eventTimestamp,
+  ...(proof && logProofMembers(proof)),
+})
+
+async function proveDeletion(
+  context: Context,
+  { id }: EvidenceRecord,
+  { deletion }: DeletedFileRecord,
+): Promise<FileDeletion> {
+  const event = await readEvent(context, id, deletion.version)
+  const proof = await proveEvent(context, event)
+  const { eventTimestamp, ...sealed } = sealedMembers(rfc3339(event.time), proof)
+  return { txId: event.txId, eventTimestamp, ...sealed }
+}

@@ -1,0 +1,79 @@
+import type { PublishedLog } from '../api/log.ts'
+import { toHex } from '../bytes.ts'
+import { RegistryError } from '../errors.ts'
+import type { LogIdentity } from '../log/identity.ts'
+import { HASH_BYTES } from '../log/tree/hasher.ts'
+import { TILE_WIDTH } from '../log/tree/tile.ts'
+import type { Context } from './context.ts'
+import { openingsOf } from './proof/events.ts'
+import { invalidInput } from './validation.ts'
+
+/** The part of the log that anyone may read. */
+export function publishedLog(context: Pick<Context, 'records' | 'log'>, identity: LogIdentity): PublishedLog {
+  const { log } = context
+  return {
+    origin: identity.origin,
+    get verifierKey() {
+      return identity.verifierKey
+    },
+    latestCheckpoint: async () => (await log.latestCheckpoint())?.note,
+    checkpoint: async (treeSize) => {
+      assertInteger('treeSize', treeSize)
+      return (await log.checkpoint(treeSize))?.note
+    },
+    tile: async ({ level, index, width }) => {
+      assertInteger('level', level)
+      assertBundle({ index, width })
+      return log.tile(level, index, width)
+    },
+    entryBundle: async ({ index, width }) => {
+      assertBundle({ index, width })
+      return log.entries(index, width)
+    },
+    openings: async (bundle) => {
+      assertBundle(bundle)
+      return openingsOfBundle(context, bundle)
+    },
+    inclusionProof: async ({ leafIndex, treeSize }) => {
+      assertInteger('treeSize', treeSize, (await log.treeHead()).size)
+      assertInteger('leafIndex', leafIndex, treeSize - 1)
+      return log.inclusionProof(leafIndex, treeSize)
+    },
+    consistencyProof: async ({ from, to }) => {
+      assertInteger('to', to, (await log.treeHead()).size)
+      assertInteger('from', from, to)
+      return log.consistencyProof(from, to)
+    },
+  }
+}
+
+interface Bundle {
+  readonly index: number
+  readonly width: number
+}
+
+async function openingsOfBundle(
+  { records, log }: Pick<Context, 'records' | 'log'>,
+  { index, width }: Bundle,
+): Promise<readonly string[] | undefined> {
+  const packed = await log.packedEntries(index, width)
+  if (packed === undefined) return undefined
+  const entries = Array.from({ length: width }, (_, i) => packed.subarray(HASH_BYTES * i, HASH_BYTES * (i + 1)))
+  const openings = await openingsOf({ records, log }, entries)
+  return openings.map((opening, i) => {
+    if (opening !== undefined) return toHex(opening)
+    const entry = toHex(entries[i] ?? new Uint8Array())
+    throw new RegistryError('CORRUPT', `The opening of log entry ${entry} is missing: restore the store from a backup`)
+  })
+}
+
+function assertBundle({ index, width }: Bundle): void {
+  assertInteger('index', index)
+  assertInteger('width', width, TILE_WIDTH)
+  if (width === 0) throw invalidInput('width', 'must be at least 1')
+}
+
+function assertInteger(name: string, value: number, max = Number.MAX_SAFE_INTEGER): void {
+  if (!Number.isSafeInteger(value) || value < 0 || value > max)
+    throw invalidInput(name, `must be an integer of 0 to ${max}, not ${value}`)
+}

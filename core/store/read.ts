@@ -1,0 +1,43 @@
+import type { RegistryError } from '../errors.ts'
+import type { Check, Entry, Key, Range, RecordStore } from '../ports.ts'
+import { decodeRecord } from './record-codec.ts'
+
+/** A decoded record, and the check that makes a commit fail if the record has changed since it was read. */
+export interface Read<T> {
+  readonly record: T
+  readonly check: Check
+}
+
+/** Throws `CORRUPT` if the entry's bytes are not a JSON object. */
+export const readEntry = <T extends object>(entry: Entry): Read<T> => ({
+  record: decodeRecord<T>(entry),
+  check: { key: entry.key, version: entry.version },
+})
+
+/** Reads one record, `undefined` if it does not exist. */
+export async function readRecord<T extends object>(records: RecordStore, key: Key): Promise<Read<T> | undefined> {
+  const [entry] = await records.get([key])
+  return entry && readEntry<T>(entry)
+}
+
+/** Reads one record. Throws what `notFound` returns if it does not exist. */
+export async function requireRecord<T extends object>(
+  records: RecordStore,
+  key: Key,
+  notFound: () => RegistryError,
+): Promise<Read<T>> {
+  const read = await readRecord<T>(records, key)
+  if (read === undefined) throw notFound()
+  return read
+}
+
+/** Every entry of a listing, in memory. Use it only for listings that are known to be small. */
+export async function listEntries(records: RecordStore, range: Range): Promise<Entry[]> {
+  const entries: Entry[] = []
+  for await (const entry of records.list(range)) entries.push(entry)
+  return entries
+}
+
+/** The entries that exist. */
+export const existing = (entries: readonly (Entry | undefined)[]): Entry[] =>
+  entries.filter((entry): entry is Entry => entry !== undefined)
