@@ -122,7 +122,7 @@ export class RegistryError extends Error {
   override readonly name = 'RegistryError'
   readonly code: ErrorCode
   /** The member of the input that is wrong, as a dotted path such as `category.name`. The message begins with it. */
-  readonly field?: string
+  declare readonly field?: string
 
   constructor(code: ErrorCode, message: string, options: RegistryErrorOptions = {}) {
     super(message, options)

@@ -29,6 +29,7 @@ export interface Call {
   readonly operation: IdempotentOperation
   /** Ids that name what the call works on, in the order of the path. */
   readonly ids?: readonly string[]
+  /** The validated input. Staged files can only be its members `image` and `files`. */
   readonly input: object
 }
 

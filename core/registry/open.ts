@@ -103,7 +103,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     evidences: evidenceOperations(context),
     files: fileOperations(context, new FileTokens(deriveSecret(secret, 'file-token'), clock)),
     proofs: proofOperations(context),
-    log: publishedLog(context, identity),
+    log: publishedLog(context, identity, () => sealer.status()),
     status: () => sealer.status(),
     sealNow: (signal) => sealer.sealNow(signal),
     close: async () => {

@@ -5,12 +5,22 @@ import type { LogIdentity } from '../log/identity.ts'
 import { HASH_BYTES } from '../log/tree/hasher.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
 import type { Context } from './context.ts'
+import type { SealerStatus } from '../ports.ts'
 import { openingsOf } from './proof/events.ts'
 import { invalidInput } from './validation.ts'
 
 /** The part of the log that anyone may read. */
-export function publishedLog(context: Pick<Context, 'records' | 'log'>, identity: LogIdentity): PublishedLog {
+export function publishedLog(
+  context: Pick<Context, 'records' | 'log'>,
+  identity: LogIdentity,
+  status: () => Pick<SealerStatus, 'sealedSize'>,
+): PublishedLog {
   const { log } = context
+  /** Another process may have sealed more than this one knows. */
+  const assertSealed = async (name: string, size: number): Promise<void> => {
+    if (size > status().sealedSize) assertInteger(name, size, (await log.treeHead()).size)
+    else assertInteger(name, size)
+  }
   return {
     origin: identity.origin,
     get verifierKey() {
@@ -35,12 +45,12 @@ export function publishedLog(context: Pick<Context, 'records' | 'log'>, identity
       return openingsOfBundle(context, bundle)
     },
     inclusionProof: async ({ leafIndex, treeSize }) => {
-      assertInteger('treeSize', treeSize, (await log.treeHead()).size)
+      await assertSealed('treeSize', treeSize)
       assertInteger('leafIndex', leafIndex, treeSize - 1)
       return log.inclusionProof(leafIndex, treeSize)
     },
     consistencyProof: async ({ from, to }) => {
-      assertInteger('to', to, (await log.treeHead()).size)
+      await assertSealed('to', to)
       assertInteger('from', from, to)
       return log.consistencyProof(from, to)
     },

@@ -66,5 +66,5 @@ export const Permission = Type.Enum(['I', 'U', 'R', 'A'], {
   description: 'R reads; I also creates; U also updates; A also manages source systems',
 })
 export const SendStatus = Type.Enum(['P', 'S', 'C'], { description: 'P pending, S sent, C confirmed' })
-/** An id that a look-up searches for. Text that is not an id of this registry is simply not found. */
+/** An id that a look-up searches for. A string that is not an id of this registry is not found, which is not an error of form. */
 export const IdToFind = Type.String({ description: 'a string' })

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { encodeUtf8 } from '../../core/bytes.ts'
@@ -5,7 +6,7 @@ import {
   openRegistry,
   OPERATOR,
   type BlobStore,
-  type EvidenceFiles,
+  type NewEvidence,
   type PermissionLevel,
   type Registry,
   type RegistryOptions,
@@ -13,11 +14,11 @@ import {
   type StagedFile,
 } from '../../core/index.ts'
 import { keys } from '../../core/store/keys.ts'
-import { decodeRecord } from '../../core/store/records.ts'
-import type { NewEvidence } from '../../core/registry/schemas.ts'
+import { decodeRecord } from '../../core/store/record-codec.ts'
+import type { DeletedFileRecord, FileRecord } from '../../core/store/records.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
-import { ManualClock, settle } from './manual-clock.ts'
 import { CrashableProcess } from './crashable-process.ts'
+import { ManualClock, settle } from './manual-clock.ts'
 
 export const COMPANY = 'acme'
 const YEAR_MS = 365 * 24 * 3_600_000
@@ -59,9 +60,9 @@ export class World {
   /** Keys of announced, doomed and stored blobs, and of the files that records use. All agree where nothing is left behind. */
   async blobState() {
     const files: string[] = []
-    for await (const { value } of this.records.list({ gte: 'fi/', lt: 'fi0' })) {
-      const file = decodeRecord<{ id: string; deletion?: object }>(value)
-      if (file.deletion === undefined) files.push(file.id)
+    for await (const entry of this.records.list(keys.files())) {
+      const file = decodeRecord<FileRecord | DeletedFileRecord>(entry)
+      if (!('deletion' in file)) files.push(file.id)
     }
     return {
       intents: (await this.keysOf('bi')).length,
@@ -92,8 +93,8 @@ export interface Fixture {
     companyId?: string,
   ) => Promise<{ readonly scope: Scope; readonly id: string; readonly apiKey: string }>
   readonly stage: (content?: string, name?: string, mimeType?: string) => Promise<StagedFile>
-  /** Creates an evidence in Tools/Drills, or wherever the input says; answers its external id. */
-  readonly evidence: (input?: Partial<NewEvidence>, files?: EvidenceFiles) => Promise<string>
+  /** Creates an evidence in Tools/Drills, unless the input selects another category. Returns its external id. */
+  readonly evidence: (input?: Partial<NewEvidence>) => Promise<string>
   /** Lets hours pass. Seals first: a sealer with an open batch looks at it four times a second. */
   readonly wait: (hours: number) => Promise<void>
   readonly close: () => Promise<void>
@@ -122,7 +123,7 @@ export async function openFixture({
     const apiKey = `key-${randomUUID()}`
     const operator: Scope = { companyId, principal: OPERATOR }
     const { id } = await registry.sourceSystems.create(operator, { name: apiKey, apiKey, permissions })
-    const principal = await registry.sourceSystems.authenticate(companyId, apiKey)
+    const principal = await registry.sourceSystems.authenticate({ companyId, apiKey })
     if (principal === undefined) throw new Error('A key that was just made is not known')
     return { scope: { companyId, principal }, id, apiKey }
   }
@@ -137,10 +138,14 @@ export async function openFixture({
     system,
     stage: (content = 'content', name = 'note.txt', mimeType = 'text/plain') =>
       registry.files.stage(scope, { name, mimeType, body: bodyOf(content) }, { maxBytes: 1_000 }),
-    evidence: async (input = {}, files) => {
+    evidence: async (input = {}) => {
       const externalId = input.externalId ?? 'e-1'
-      const place = { categoryName: 'Tools', subcategoryName: 'Drills' }
-      await registry.evidences.create(scope, { ...place, name: 'A drill', ...input, externalId }, files)
+      await registry.evidences.create(scope, {
+        ...inCategory('Tools', 'Drills'),
+        name: 'A drill',
+        ...input,
+        externalId,
+      })
       return externalId
     },
     wait: async (hours) => {
@@ -150,6 +155,27 @@ export async function openFixture({
     close: () => registry.close(),
   }
 }
+
+/** The proof document as the variant with this status. Fails if it has another one. */
+export function withStatus<Document extends { readonly status: string }, Status extends Document['status']>(
+  document: Document,
+  status: Status,
+): WithStatus<Document, Status> {
+  assert.equal(document.status, status)
+  return document as WithStatus<Document, Status>
+}
+
+type WithStatus<Document, Status> = Document extends { readonly status: infer Own }
+  ? Status extends Own
+    ? Document
+    : never
+  : never
+
+/** Selects a category and a subcategory by their names. */
+export const inCategory = (category: string, subcategory: string) => ({
+  category: { name: category },
+  subcategory: { name: subcategory },
+})
 
 /** Runs with a fixture, and closes it. */
 export async function withRegistry(use: (fixture: Fixture) => Promise<void>, options?: FixtureOptions): Promise<void> {

@@ -95,7 +95,7 @@ export interface Filled {
 
 export async function fillRegistry({ registry, scope, stage, settle, clock }: SealedRegistry): Promise<Filled> {
   const { evidences } = registry
-  const place = { categoryName: 'Tools & Gärten', subcategoryName: 'Drills' }
+  const place = { category: { name: 'Tools & Gärten' }, subcategory: { name: 'Drills' } }
   const [image, kept, deleted] = [
     await stage('drill.png', 'not really a picture', 'image/png'),
     await stage('manual.txt', 'Read this first.'),
@@ -109,7 +109,7 @@ export async function fillRegistry({ registry, scope, stage, settle, clock }: Se
     summary: 'A drill',
     meta: { a: [1] },
   }
-  await evidences.create(scope, drill, { image, files: [kept, deleted] })
+  await evidences.create(scope, { ...drill, image, files: [kept, deleted] })
   await evidences.create(scope, { ...place, externalId: 'plain', name: 'Plain' })
   await settle()
   await clock.advance(1_000)
@@ -117,14 +117,14 @@ export async function fillRegistry({ registry, scope, stage, settle, clock }: Se
     owner: 'Grace',
     description: 'Repaired',
     meta: { b: { c: null } },
-    updateActionDescription: 'New bit',
-    updateActionPersona: 'Smith',
+    updateDescription: 'New bit',
+    persona: 'Smith',
     eventDescription: 'In the workshop',
   })
   const bill = await stage('bill.txt', 'One euro.')
-  await evidences.update(scope, drill.externalId, {}, [bill])
+  await evidences.update(scope, drill.externalId, { files: [bill] })
   await registry.sealNow()
-  await evidences.update(scope, 'plain', { actionType: 'stolen' })
+  await evidences.update(scope, 'plain', { updateType: 'stolen' })
   await registry.files.delete(scope, { fileId: deleted.id })
   await settle()
   return {

@@ -16,7 +16,7 @@ import {
   type Registry,
 } from '../../core/index.ts'
 import { keys } from '../../core/store/keys.ts'
-import type { PermissionLevel } from '../../core/registry/permissions.ts'
+import type { PermissionLevel } from '../../core/index.ts'
 import { validate } from '../../core/registry/validation.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { BASE_PATH, createApp, listen, type App, type AppOptions } from '../../server/index.ts'

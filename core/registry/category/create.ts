@@ -6,6 +6,7 @@ import type { SubcategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { idempotentCall } from '../idempotency.ts'
 import type { AuthorizedScope } from '../permissions.ts'
+import { IdToFind } from '../schemas.ts'
 import { validate } from '../validation.ts'
 import { write } from '../write.ts'
 import { decideCategory, decideSubcategory, newCategory } from './creation.ts'
@@ -39,6 +40,7 @@ export async function createSubcategory(
   { categoryId, input }: NewSubcategory,
   options: WriteOptions = {},
 ): Promise<{ readonly id: SubcategoryId }> {
+  validate(IdToFind, categoryId, 'categoryId')
   validate(newCategorySchema, input)
   const { companyId } = scope
   const { name, image } = input

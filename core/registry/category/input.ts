@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { stagedFileSchema } from '../file/input.ts'
-import { CategoryName, closed, opt, Text } from '../schemas.ts'
+import { CategoryName, closed, IdToFind, opt, Text } from '../schemas.ts'
 
 /** The same as the input types in core/api/categories.ts. */
 
@@ -12,3 +12,5 @@ export const categoryChangeSchema = closed({
   image: opt(stagedFileSchema),
   status: opt(Type.Enum(['active', 'inactive'])),
 })
+
+export const subcategoryPathSchema = closed({ categoryId: IdToFind, subcategoryId: IdToFind })

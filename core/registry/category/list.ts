@@ -10,6 +10,9 @@ import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { listFiles } from '../file/stored-file.ts'
 import type { AuthorizedScope } from '../permissions.ts'
+import { IdToFind } from '../schemas.ts'
+import { validate } from '../validation.ts'
+import { subcategoryPathSchema } from './input.ts'
 import { readCategory, readSubcategory } from './stored-category.ts'
 
 export async function listCategories(context: Context, { companyId }: AuthorizedScope): Promise<readonly Category[]> {
@@ -23,6 +26,7 @@ export async function getCategory(
   { companyId }: AuthorizedScope,
   categoryId: string,
 ): Promise<Category> {
+  validate(IdToFind, categoryId, 'categoryId')
   const { record } = await readCategory(context, companyId, categoryId)
   return describeCategory(context, companyId, record)
 }
@@ -32,6 +36,7 @@ export async function listCategoryFiles(
   { companyId }: AuthorizedScope,
   path: SubcategoryPath,
 ): Promise<CategoryFiles> {
+  validate(subcategoryPathSchema, path)
   await readCategory(context, companyId, path.categoryId)
   await readSubcategory(context, companyId, path)
   const [category, subcategory] = await Promise.all([

@@ -9,7 +9,10 @@ import type { Context } from '../context.ts'
 import { removeImage } from '../file/stored-file.ts'
 import { idempotentCall, type IdempotentCall } from '../idempotency.ts'
 import type { AuthorizedScope } from '../permissions.ts'
+import { IdToFind } from '../schemas.ts'
+import { validate } from '../validation.ts'
 import { write } from '../write.ts'
+import { subcategoryPathSchema } from './input.ts'
 import { loadCategory, loadSubcategory, type StoredCategory } from './stored-category.ts'
 
 /** Differs from the input of every update, so that one idempotency key for an update and a removal is a conflict. */
@@ -21,6 +24,7 @@ export async function removeCategory(
   categoryId: string,
   options: WriteOptions = {},
 ): Promise<void> {
+  validate(IdToFind, categoryId, 'categoryId')
   const call = idempotentCall(context, scope, options, {
     operation: 'updateCategory',
     ids: [categoryId],
@@ -35,6 +39,7 @@ export async function removeSubcategory(
   path: SubcategoryPath,
   options: WriteOptions = {},
 ): Promise<void> {
+  validate(subcategoryPathSchema, path)
   const call = idempotentCall(context, scope, options, {
     operation: 'updateSubcategory',
     ids: [path.categoryId, path.subcategoryId],

@@ -8,9 +8,10 @@ import type { Context } from '../context.ts'
 import { attachFiles, removeImage } from '../file/stored-file.ts'
 import { idempotentCall, type IdempotentCall } from '../idempotency.ts'
 import type { AuthorizedScope } from '../permissions.ts'
+import { IdToFind } from '../schemas.ts'
 import { validate } from '../validation.ts'
 import { write, type Decision } from '../write.ts'
-import { categoryChangeSchema } from './input.ts'
+import { categoryChangeSchema, subcategoryPathSchema } from './input.ts'
 import { assertNameFree, loadCategory, loadSubcategory, type StoredCategory } from './stored-category.ts'
 
 interface UpdateCategory {
@@ -24,6 +25,7 @@ export async function updateCategory(
   { categoryId, change }: UpdateCategory,
   options: WriteOptions = {},
 ): Promise<ChangedCategory> {
+  validate(IdToFind, categoryId, 'categoryId')
   validate(categoryChangeSchema, change)
   const call = idempotentCall(context, scope, options, {
     operation: 'updateCategory',
@@ -44,6 +46,7 @@ export async function updateSubcategory(
   { path, change }: UpdateSubcategory,
   options: WriteOptions = {},
 ): Promise<ChangedCategory> {
+  validate(subcategoryPathSchema, path)
   validate(categoryChangeSchema, change)
   const call = idempotentCall(context, scope, options, {
     operation: 'updateSubcategory',

@@ -7,6 +7,7 @@ import { putRecord } from '../../store/record-codec.ts'
 import type { NameRecord, SourceSystemRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
+import { IdToFind } from '../schemas.ts'
 import { validate } from '../validation.ts'
 import { write, type Decision } from '../write.ts'
 import type { ApiKeys } from './api-keys.ts'
@@ -20,6 +21,7 @@ export async function updateSourceSystem(
   systemId: string,
   change: SourceSystemChange,
 ): Promise<void> {
+  validate(IdToFind, systemId, 'systemId')
   validate(sourceSystemChangeSchema, change)
   const { apiKey, ...values } = change
   if (Object.values(change).every((value) => value === undefined))

@@ -4,6 +4,7 @@ import { RegistryError } from '../../errors.ts'
 import type { Context } from '../context.ts'
 import { idempotentCall } from '../idempotency.ts'
 import type { AuthorizedScope } from '../permissions.ts'
+import { ExternalId } from '../schemas.ts'
 import { invalidInput, metaText, validate } from '../validation.ts'
 import { write } from '../write.ts'
 import { decideUpdate } from './decide-update.ts'
@@ -21,6 +22,7 @@ export async function updateEvidence(
   { externalId, change }: UpdateRequest,
   options: UpdateOptions = {},
 ): Promise<readonly RecordedEvent[]> {
+  validate(ExternalId, externalId, 'externalId')
   assertChange(change)
   const { ifVersion } = options
   const call = idempotentCall(context, scope, options, {

@@ -18,9 +18,12 @@ describe('fsck', () => {
     filled = await fillRegistry(sealed)
     const { registry, scope, stage } = sealed
     await registry.sourceSystems.create(scope, { name: 'scanner', permissions: 'I' })
-    await registry.categories.create(scope, { name: 'With a picture' }, await stage('icon.png', 'icon', 'image/png'))
+    await registry.categories.create(scope, {
+      name: 'With a picture',
+      image: await stage('icon.png', 'icon', 'image/png'),
+    })
     // An event that is in no batch yet.
-    await registry.evidences.update(scope, filled.plain, { actionType: 'repair' })
+    await registry.evidences.update(scope, filled.plain, { updateType: 'repair' })
   })
   after(async () => {
     await sealed.registry.close()
@@ -215,11 +218,15 @@ describe('fsck', () => {
 
   it('checks tiles above the first level', async () => {
     const { registry, scope, records } = sealed
-    const [category] = (await registry.categories.list(scope)).categories
+    const [category] = await registry.categories.list(scope)
     const inputs = Array.from({ length: 600 }, (_, i) => ({ externalId: `bulk ${i}`, name: 'Bulk' }))
     assert.ok(category !== undefined)
     const [subcategory] = category.subcategories
-    await registry.evidences.createIn(scope, category.id, subcategory?.id ?? '', inputs)
+    await registry.evidences.createMany(scope, {
+      categoryId: category.id,
+      subcategoryId: subcategory?.id ?? '',
+      evidences: inputs,
+    })
     await registry.sealNow()
     assert.deepEqual(await differencesIn(), [])
     const [tile] = await records.get([logKeys.tile(1, 0)])

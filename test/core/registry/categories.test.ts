@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { CategoryChange } from '../../../core/index.ts'
 import { refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 /** A category and a subcategory of it. */
@@ -14,33 +15,38 @@ describe('categories', () => {
     withRegistry(async (fixture) => {
       const { registry, scope, stage } = fixture
       const image = await stage('png', 'tools.png', 'image/png')
-      const { id } = await registry.categories.create(scope, { name: 'Tools', description: 'a\nb' }, image)
+      const { id } = await registry.categories.create(scope, { name: 'Tools', description: 'a\nb', image })
       const { id: sub } = await registry.categories.createSubcategory(scope, id, { name: 'Drills', description: '' })
       const file = {
         name: 'tools.png',
-        overlayId: image.id,
+        id: image.id,
         mimeType: 'image/png',
         title: 'tools',
-        iconId: image.id,
-        eventId: 0,
+        eventVersion: 0,
       }
       const category = {
+        id,
         path: '/Tools',
         name: 'Tools',
         status: 'active',
-        fileIds: [file],
-        digitalTwinsCount: 0,
+        files: [file],
+        evidenceCount: 0,
         imageId: image.id,
         description: 'a\nb',
       }
-      const subcategory = { path: '/Tools/Drills', name: 'Drills', status: 'active', fileIds: [], digitalTwinsCount: 0 }
-      assert.deepEqual(await registry.categories.get(scope, id), category)
-      assert.deepEqual(await registry.categories.list(scope), {
-        categories: [{ id, ...category, subcategories: [{ id: sub, ...subcategory }] }],
-        count: 1,
-      })
-      assert.deepEqual(await registry.categories.subcategoryFiles(scope, id, sub), {
-        dt: [],
+      const subcategory = {
+        id: sub,
+        categoryId: id,
+        path: '/Tools/Drills',
+        name: 'Drills',
+        status: 'active',
+        files: [],
+        evidenceCount: 0,
+      }
+      const expected = { ...category, subcategories: [subcategory] }
+      assert.deepEqual(await registry.categories.get(scope, id), expected)
+      assert.deepEqual(await registry.categories.list(scope), [expected])
+      assert.deepEqual(await registry.categories.files(scope, { categoryId: id, subcategoryId: sub }), {
         category: [file],
         subcategory: [],
       })
@@ -51,17 +57,24 @@ describe('categories', () => {
       const { registry, scope, stage, evidence } = fixture
       const { id, sub } = await tools(fixture)
       const [own, subs, subs2] = [await stage('1', '1.png'), await stage('2', '2.png'), await stage('3', '3.png')]
-      const other = await registry.categories.createSubcategory(scope, id, { name: 'Saws' }, subs2)
-      await registry.categories.update(scope, id, {}, own)
-      await registry.categories.updateSubcategory(scope, id, sub, {}, subs)
+      const other = await registry.categories.createSubcategory(scope, id, { name: 'Saws', image: subs2 })
+      await registry.categories.update(scope, id, { image: own })
+      await registry.categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, { image: subs })
       await evidence({ externalId: 'a' })
-      await evidence({ externalId: 'b' }, { files: [await stage('of the evidence')] })
-      await evidence({ externalId: 'c', subcategoryName: 'Saws' })
+      await evidence({ externalId: 'b', files: [await stage('of the evidence')] })
+      await evidence({ externalId: 'c', subcategory: { name: 'Saws' } })
       const details = await registry.categories.get(scope, id)
-      assert.deepEqual(details.fileIds.map(({ overlayId }) => overlayId).sort(), [own.id, subs.id, subs2.id].sort())
-      assert.equal(details.digitalTwinsCount, 3)
-      const [listed] = (await registry.categories.list(scope)).categories
-      const counts = new Map(listed?.subcategories.map((each) => [each.id, each.digitalTwinsCount]))
+      assert.deepEqual(
+        details.files.map((file) => file.id),
+        [own.id],
+      )
+      assert.deepEqual(
+        details.subcategories.flatMap(({ files }) => files.map((file) => file.id)).sort(),
+        [subs.id, subs2.id].sort(),
+      )
+      assert.equal(details.evidenceCount, 3)
+      const [listed] = await registry.categories.list(scope)
+      const counts = new Map(listed?.subcategories.map((each) => [each.id, each.evidenceCount]))
       assert.deepEqual(
         counts,
         new Map([
@@ -69,11 +82,8 @@ describe('categories', () => {
           [other.id, 1],
         ]),
       )
-      const listing = await registry.categories.subcategoryFiles(scope, id, sub)
-      assert.deepEqual(
-        [listing.dt, listing.category[0]?.overlayId, listing.subcategory[0]?.overlayId],
-        [[], own.id, subs.id],
-      )
+      const listing = await registry.categories.files(scope, { categoryId: id, subcategoryId: sub })
+      assert.deepEqual([listing.category[0]?.id, listing.subcategory[0]?.id], [own.id, subs.id])
     }))
 
   it('have names that are unique among siblings, and only there', () =>
@@ -90,11 +100,18 @@ describe('categories', () => {
       await assert.rejects(categories.createSubcategory(scope, id, { name: 'Drills' }), refused('NAME_EXISTS'))
       await assert.rejects(categories.update(scope, other, { name: 'Tools' }), refused('NAME_EXISTS'))
       const { id: saws } = await categories.createSubcategory(scope, id, { name: 'Saws' })
-      await assert.rejects(categories.updateSubcategory(scope, id, saws, { name: 'Drills' }), refused('NAME_EXISTS'))
+      await assert.rejects(
+        categories.updateSubcategory(scope, { categoryId: id, subcategoryId: saws }, { name: 'Drills' }),
+        refused('NAME_EXISTS'),
+      )
       const { scope: foreign } = await system('I', 'other')
       await categories.create(foreign, { name: 'Tools' })
       // The own name is no clash.
-      await categories.updateSubcategory(scope, id, sub, { name: 'Drills', description: 'new' })
+      await categories.updateSubcategory(
+        scope,
+        { categoryId: id, subcategoryId: sub },
+        { name: 'Drills', description: 'new' },
+      )
     }))
 
   it('of the longest names are made and found', () =>
@@ -102,8 +119,8 @@ describe('categories', () => {
       const name = '😀'.repeat(256)
       const { id } = await categories.create(scope, { name })
       await categories.createSubcategory(scope, id, { name })
-      await evidence({ externalId: 'é'.repeat(128), categoryName: name, subcategoryName: name })
-      assert.equal((await categories.get(scope, id)).digitalTwinsCount, 1)
+      await evidence({ externalId: 'é'.repeat(128), category: { name: name }, subcategory: { name: name } })
+      assert.equal((await categories.get(scope, id)).evidenceCount, 1)
       await assert.rejects(categories.create(scope, { name }), refused('NAME_EXISTS'))
     }))
 
@@ -115,8 +132,8 @@ describe('categories', () => {
       } = fixture
       const { id, sub } = await tools(fixture)
       await categories.update(scope, id, { name: 'Machines', description: 'd' })
-      await categories.updateSubcategory(scope, id, sub, { name: 'Borers' })
-      const [listed] = (await categories.list(scope)).categories
+      await categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, { name: 'Borers' })
+      const [listed] = await categories.list(scope)
       assert.deepEqual(
         [listed?.path, listed?.description, listed?.subcategories[0]?.path],
         ['/Machines', 'd', '/Machines/Borers'],
@@ -140,14 +157,14 @@ describe('categories', () => {
         [categories.get(foreign, id), 'CATEGORY_NOT_FOUND'],
         [categories.update(foreign, id, { name: 'x' }), 'CATEGORY_NOT_FOUND'],
         [categories.createSubcategory(foreign, id, { name: 'x' }), 'CATEGORY_NOT_FOUND'],
-        [categories.updateSubcategory(foreign, id, sub, {}), 'CATEGORY_NOT_FOUND'],
-        [categories.updateSubcategory(foreign, own, sub, {}), 'SUBCATEGORY_NOT_FOUND'],
-        [categories.subcategoryFiles(foreign, own, sub), 'SUBCATEGORY_NOT_FOUND'],
+        [categories.updateSubcategory(foreign, { categoryId: id, subcategoryId: sub }, {}), 'CATEGORY_NOT_FOUND'],
+        [categories.updateSubcategory(foreign, { categoryId: own, subcategoryId: sub }, {}), 'SUBCATEGORY_NOT_FOUND'],
+        [categories.files(foreign, { categoryId: own, subcategoryId: sub }), 'SUBCATEGORY_NOT_FOUND'],
         [categories.get(foreign, 'no-id'), 'CATEGORY_NOT_FOUND'],
         [categories.get(foreign, 'x'.repeat(10_000)), 'CATEGORY_NOT_FOUND'],
       ]
       for (const [asked, code] of gone) await assert.rejects(asked, refused(code))
-      assert.equal((await categories.list(foreign)).count, 1)
+      assert.equal((await categories.list(foreign)).length, 1)
     }))
 
   it('find a subcategory only under its own category', () =>
@@ -158,8 +175,14 @@ describe('categories', () => {
       } = fixture
       const { sub } = await tools(fixture)
       const { id: other } = await categories.create(scope, { name: 'Other' })
-      await assert.rejects(categories.updateSubcategory(scope, other, sub, {}), refused('SUBCATEGORY_NOT_FOUND'))
-      await assert.rejects(categories.subcategoryFiles(scope, other, sub), refused('SUBCATEGORY_NOT_FOUND'))
+      await assert.rejects(
+        categories.updateSubcategory(scope, { categoryId: other, subcategoryId: sub }, {}),
+        refused('SUBCATEGORY_NOT_FOUND'),
+      )
+      await assert.rejects(
+        categories.files(scope, { categoryId: other, subcategoryId: sub }),
+        refused('SUBCATEGORY_NOT_FOUND'),
+      )
     }))
 })
 
@@ -175,23 +198,27 @@ describe('inactive categories', () => {
       const input = { externalId: 'b', name: 'b' }
       await evidence({ externalId: 'before' })
       for (const change of [
-        (action: 'ACTIVATE' | 'DEACTIVATE') => categories.update(scope, id, { action }),
-        (action: 'ACTIVATE' | 'DEACTIVATE') => categories.updateSubcategory(scope, id, sub, { action }),
+        (status: 'active' | 'inactive') => categories.update(scope, id, { status }),
+        (status: 'active' | 'inactive') =>
+          categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, { status }),
       ]) {
-        await change('DEACTIVATE')
+        await change('inactive')
         await assert.rejects(evidence(input), refused('CATEGORY_INACTIVE'))
-        await assert.rejects(evidences.createIn(scope, id, sub, [input]), refused('CATEGORY_INACTIVE'))
+        await assert.rejects(
+          evidences.createMany(scope, { categoryId: id, subcategoryId: sub, evidences: [input] }),
+          refused('CATEGORY_INACTIVE'),
+        )
         // What is there stays, and goes on.
-        await evidences.update(scope, 'before', { actionType: 'custom' })
-        await change('ACTIVATE')
+        await evidences.update(scope, 'before', { updateType: 'custom' })
+        await change('active')
       }
-      await categories.update(scope, id, { action: 'DEACTIVATE' })
-      await assert.rejects(evidence({ ...input, subcategoryName: 'New' }), refused('CATEGORY_INACTIVE'))
+      await categories.update(scope, id, { status: 'inactive' })
+      await assert.rejects(evidence({ ...input, subcategory: { name: 'New' } }), refused('CATEGORY_INACTIVE'))
       assert.equal((await categories.get(scope, id)).status, 'inactive')
-      const [listed] = (await categories.list(scope)).categories
+      const [listed] = await categories.list(scope)
       assert.deepEqual([listed?.status, listed?.subcategories.map(({ status }) => status)], ['inactive', ['active']])
-      await categories.update(scope, id, { action: 'ACTIVATE', name: 'Renamed with it' })
-      await evidence({ ...input, categoryName: 'Renamed with it' })
+      await categories.update(scope, id, { status: 'active', name: 'Renamed with it' })
+      await evidence({ ...input, category: { name: 'Renamed with it' } })
     }))
 
   it('leave no half-made subcategory when they refuse', () =>
@@ -202,9 +229,9 @@ describe('inactive categories', () => {
         evidence,
       } = fixture
       const { id } = await tools(fixture)
-      await categories.update(scope, id, { action: 'DEACTIVATE' })
-      await assert.rejects(evidence({ subcategoryName: 'New' }), refused('CATEGORY_INACTIVE'))
-      assert.equal((await categories.list(scope)).categories[0]?.subcategories.length, 1)
+      await categories.update(scope, id, { status: 'inactive' })
+      await assert.rejects(evidence({ subcategory: { name: 'New' } }), refused('CATEGORY_INACTIVE'))
+      assert.equal((await categories.list(scope))[0]?.subcategories.length, 1)
     }))
 })
 
@@ -217,8 +244,8 @@ describe('removed categories', () => {
         evidence,
       } = fixture
       const { id, sub } = await tools(fixture)
-      const remove = () => categories.update(scope, id, { action: 'REMOVE' })
-      const removeSub = () => categories.updateSubcategory(scope, id, sub, { action: 'REMOVE' })
+      const remove = () => categories.remove(scope, id)
+      const removeSub = () => categories.removeSubcategory(scope, { categoryId: id, subcategoryId: sub })
       await assert.rejects(remove(), refused('CATEGORY_NOT_EMPTY'))
       await evidence()
       await assert.rejects(removeSub(), refused('CATEGORY_NOT_EMPTY'))
@@ -231,23 +258,26 @@ describe('removed categories', () => {
       const { categories, files } = registry
       const { id, sub } = await tools(fixture)
       const [image, subImage] = [await stage('1'), await stage('2')]
-      await categories.update(scope, id, {}, image)
-      await categories.updateSubcategory(scope, id, sub, {}, subImage)
-      assert.deepEqual(await categories.updateSubcategory(scope, id, sub, { action: 'REMOVE' }), {})
-      await assert.rejects(categories.updateSubcategory(scope, id, sub, {}), refused('SUBCATEGORY_NOT_FOUND'))
-      assert.deepEqual((await categories.list(scope)).categories[0]?.subcategories, [])
-      await categories.update(scope, id, { action: 'REMOVE' })
-      for (const gone of [categories.get(scope, id), categories.update(scope, id, { action: 'ACTIVATE' })])
+      await categories.update(scope, id, { image })
+      await categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, { image: subImage })
+      await categories.removeSubcategory(scope, { categoryId: id, subcategoryId: sub })
+      await assert.rejects(
+        categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, {}),
+        refused('SUBCATEGORY_NOT_FOUND'),
+      )
+      assert.deepEqual((await categories.list(scope))[0]?.subcategories, [])
+      await categories.remove(scope, id)
+      for (const gone of [categories.get(scope, id), categories.update(scope, id, { status: 'active' })])
         await assert.rejects(gone, refused('CATEGORY_NOT_FOUND'))
-      assert.deepEqual(await categories.list(scope), { categories: [], count: 0 })
+      assert.deepEqual(await categories.list(scope), [])
       for (const fileId of [image.id, subImage.id])
         await assert.rejects(files.find(scope, { fileId }), refused('FILE_NOT_FOUND'))
       assert.deepEqual(await world.blobState(), { intents: 0, dooms: 0, files: [], stored: [] })
       await evidence()
-      assert.notEqual((await categories.list(scope)).categories[0]?.id, id)
+      assert.notEqual((await categories.list(scope))[0]?.id, id)
     }))
 
-  it('are removed by a request that changes nothing else', () =>
+  it('cannot be removed by an update', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { categories },
@@ -257,9 +287,9 @@ describe('removed categories', () => {
       } = fixture
       const { id } = await categories.create(scope, { name: 'Tools' })
       const file = await stage()
-      for (const [change, image] of [[{ name: 'x' }], [{ description: 'x' }], [{}, file]] as const)
+      for (const change of [{ name: 'x' }, { description: 'x' }, { image: file }])
         await assert.rejects(
-          categories.update(scope, id, { ...change, action: 'REMOVE' }, image),
+          categories.update(scope, id, { ...change, status: 'removed' as 'active' }),
           refused('VALIDATION_ERROR'),
         )
       await registry.files.discard([file])
@@ -274,12 +304,17 @@ describe('removed categories', () => {
       for (let i = 0; i < 8; i++) {
         const { id } = await categories.create(scope, { name: `C${i}` })
         const { id: sub } = await categories.createSubcategory(scope, id, { name: 'S' })
-        const create = () => evidences.createIn(scope, id, sub, [{ externalId: `x${i}`, name: 'x' }])
-        const remove = () => categories.updateSubcategory(scope, id, sub, { action: 'REMOVE' })
+        const create = () =>
+          evidences.createMany(scope, {
+            categoryId: id,
+            subcategoryId: sub,
+            evidences: [{ externalId: `x${i}`, name: 'x' }],
+          })
+        const remove = () => categories.removeSubcategory(scope, { categoryId: id, subcategoryId: sub })
         const [one, other] = await Promise.allSettled(i % 2 === 0 ? [create(), remove()] : [remove(), create()])
         assert.notEqual(one.status, other.status)
         const addSub = () => categories.createSubcategory(scope, id, { name: 'T' })
-        const results = await Promise.allSettled([addSub(), categories.update(scope, id, { action: 'REMOVE' })])
+        const results = await Promise.allSettled([addSub(), categories.remove(scope, id)])
         assert.ok(results.some(({ status }) => status === 'rejected'))
       }
     }))
@@ -294,15 +329,12 @@ describe('removed categories', () => {
       for (let i = 0; i < 8; i++) {
         const { id } = await categories.create(scope, { name: 'Tools' })
         const externalId = `x${i}`
-        const [, removed] = await Promise.allSettled([
-          evidence({ externalId }),
-          categories.update(scope, id, { action: 'REMOVE' }),
-        ])
+        const [, removed] = await Promise.allSettled([evidence({ externalId }), categories.remove(scope, id)])
         // By name, it finds the category or makes another: it always has one that exists.
-        const { object } = await evidences.get(scope, externalId)
-        assert.equal((await categories.get(scope, object.categoryId)).digitalTwinsCount, 1)
-        assert.equal(object.categoryId === id, removed.status === 'rejected')
-        await categories.update(scope, object.categoryId, { name: `used ${i}` })
+        const { evidence: stored } = await evidences.get(scope, externalId)
+        assert.equal((await categories.get(scope, stored.categoryId)).evidenceCount, 1)
+        assert.equal(stored.categoryId === id, removed.status === 'rejected')
+        await categories.update(scope, stored.categoryId, { name: `used ${i}` })
       }
     }))
 })
@@ -314,20 +346,20 @@ describe('category images', () => {
       const { id, sub } = await tools(fixture)
       const { categories, files } = registry
       for (const change of [
-        (image?: Awaited<ReturnType<typeof stage>>) => categories.update(scope, id, {}, image),
-        (image?: Awaited<ReturnType<typeof stage>>) => categories.updateSubcategory(scope, id, sub, {}, image),
+        (change: CategoryChange) => categories.update(scope, id, change),
+        (change: CategoryChange) => categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, change),
       ]) {
-        assert.deepEqual(await change(), {}, 'no image, no imageId')
+        assert.deepEqual(await change({}), {}, 'no image, no imageId')
         const [first, second] = [await stage('first'), await stage('second')]
-        assert.deepEqual(await change(first), { imageId: first.id })
-        assert.deepEqual(await change(), { imageId: first.id }, 'also where this request changed none')
-        assert.deepEqual(await change(second), { imageId: second.id })
+        assert.deepEqual(await change({ image: first }), { imageId: first.id })
+        assert.deepEqual(await change({}), { imageId: first.id }, 'also where this request changed none')
+        assert.deepEqual(await change({ image: second }), { imageId: second.id })
         await assert.rejects(files.find(scope, { fileId: first.id }), refused('FILE_NOT_FOUND'))
         assert.equal(world.stored.has(first.id), false)
         assert.equal(world.stored.has(second.id), true)
       }
-      const { fileIds } = await categories.get(scope, id)
-      assert.equal(fileIds.length, 2)
+      const category = await categories.get(scope, id)
+      assert.deepEqual([category.files.length, category.subcategories[0]?.files.length], [1, 1])
       const { intents, dooms, files: used, stored } = await world.blobState()
       assert.deepEqual([intents, dooms, used], [0, 0, stored])
     }))
@@ -337,14 +369,14 @@ describe('category images', () => {
       const { registry, scope, stage, world } = fixture
       const { id, sub } = await tools(fixture)
       const [image, subImage] = [await stage('1'), await stage('2')]
-      await registry.categories.update(scope, id, {}, image)
-      await registry.categories.updateSubcategory(scope, id, sub, {}, subImage)
+      await registry.categories.update(scope, id, { image })
+      await registry.categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, { image: subImage })
       const logSize = await world.records.logSize()
       await registry.files.delete(scope, { fileId: image.id, categoryId: id })
       await registry.files.delete(scope, { fileId: subImage.id, categoryId: id, subcategoryId: sub })
       assert.equal(await world.records.logSize(), logSize)
       const details = await registry.categories.get(scope, id)
-      assert.deepEqual([details.fileIds, 'imageId' in details], [[], false])
+      assert.deepEqual([details.files, 'imageId' in details, details.subcategories[0]?.files], [[], false, []])
       assert.deepEqual(await world.blobState(), { intents: 0, dooms: 0, files: [], stored: [] })
     }))
 
@@ -353,10 +385,10 @@ describe('category images', () => {
       const { registry, scope, stage, world } = fixture
       const { id } = await tools(fixture)
       const images = await Promise.all(['1', '2', '3', '4', '5'].map((content) => stage(content)))
-      await Promise.all(images.map((image) => registry.categories.update(scope, id, {}, image)))
-      const { imageId, fileIds } = await registry.categories.get(scope, id)
+      await Promise.all(images.map((image) => registry.categories.update(scope, id, { image })))
+      const { imageId, files } = await registry.categories.get(scope, id)
       assert.deepEqual(
-        fileIds.map(({ overlayId }) => overlayId),
+        files.map(({ id }) => id),
         [imageId],
       )
       assert.deepEqual(await world.blobState(), { intents: 0, dooms: 0, files: [imageId], stored: [imageId] })
@@ -368,7 +400,7 @@ describe('races on category names', () => {
     withRegistry(async ({ registry: { categories }, scope }) => {
       const made = await Promise.allSettled([1, 2, 3, 4, 5].map(() => categories.create(scope, { name: 'Same' })))
       assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 1)
-      assert.equal((await categories.list(scope)).count, 1)
+      assert.equal((await categories.list(scope)).length, 1)
       const { id: a } = await categories.create(scope, { name: 'A' })
       const { id: b } = await categories.create(scope, { name: 'B' })
       const renamed = await Promise.allSettled([a, b].map((id) => categories.update(scope, id, { name: 'C' })))

@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Scope } from '../../../core/index.ts'
-import { openFixture, refused, withRegistry, World, type Fixture } from '../../support/registry-fixture.ts'
+import { inCategory, openFixture, refused, withRegistry, World, type Fixture } from '../../support/registry-fixture.ts'
 
 /** Where the last evidences went is remembered, and a commit's checks see whether it is still so. */
 
-const PLACE = { categoryName: 'C', subcategoryName: 'S' }
+const PLACE = inCategory('C', 'S')
 
 /** By name and by id, each used once and so known. */
 async function knownPlace({ registry, scope, evidence }: Fixture) {
   await evidence({ externalId: 'made', ...PLACE })
   await evidence({ externalId: 'found', ...PLACE })
-  const { object } = await registry.evidences.get(scope, 'found')
-  const { categoryId, subcategoryId } = object
-  await registry.evidences.createIn(scope, categoryId, subcategoryId, [{ externalId: 'by-id', name: 'x' }])
+  const { evidence: stored } = await registry.evidences.get(scope, 'found')
+  const { categoryId, subcategoryId } = stored
+  await registry.evidences.createMany(scope, {
+    categoryId,
+    subcategoryId,
+    evidences: [{ externalId: 'by-id', name: 'x' }],
+  })
   return { categoryId, subcategoryId }
 }
 
@@ -30,15 +34,20 @@ describe('a place that is known', () => {
         return get(keys)
       }
       await registry.evidences.create(scope, { ...PLACE, externalId: 'a', name: 'a' })
-      await registry.evidences.createIn(scope, categoryId, subcategoryId, [{ externalId: 'b', name: 'b' }])
+      await registry.evidences.createMany(scope, {
+        categoryId,
+        subcategoryId,
+        evidences: [{ externalId: 'b', name: 'b' }],
+      })
       assert.deepEqual(read, [])
     }))
 
   const changes: readonly [string, (at: Fixture, category: string, subcategory: string) => Promise<unknown>][] = [
-    ['its category', ({ registry, scope }, id) => registry.categories.update(scope, id, { action: 'DEACTIVATE' })],
+    ['its category', ({ registry, scope }, id) => registry.categories.update(scope, id, { status: 'inactive' })],
     [
       'its subcategory',
-      ({ registry, scope }, id, sub) => registry.categories.updateSubcategory(scope, id, sub, { action: 'DEACTIVATE' }),
+      ({ registry, scope }, id, sub) =>
+        registry.categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, { status: 'inactive' }),
     ],
   ]
   for (const [what, deactivate] of changes)
@@ -49,13 +58,17 @@ describe('a place that is known', () => {
       const there = await openFixture({ world })
       const create = (externalId: string) => here.evidence({ externalId, ...PLACE })
       const createIn = (externalId: string) =>
-        here.registry.evidences.createIn(here.scope, categoryId, subcategoryId, [{ externalId, name: 'x' }])
+        here.registry.evidences.createMany(here.scope, {
+          categoryId,
+          subcategoryId,
+          evidences: [{ externalId, name: 'x' }],
+        })
       await deactivate(there, categoryId, subcategoryId)
       await assert.rejects(create('a'), refused('CATEGORY_INACTIVE'))
       await assert.rejects(createIn('a'), refused('CATEGORY_INACTIVE'))
-      const action = 'ACTIVATE'
-      if (what === 'its category') await there.registry.categories.update(there.scope, categoryId, { action })
-      else await there.registry.categories.updateSubcategory(there.scope, categoryId, subcategoryId, { action })
+      const status = 'active'
+      if (what === 'its category') await there.registry.categories.update(there.scope, categoryId, { status })
+      else await there.registry.categories.updateSubcategory(there.scope, { categoryId, subcategoryId }, { status })
       await create('a')
       await createIn('b')
       await there.close()
@@ -69,8 +82,8 @@ describe('a place that is known', () => {
       await registry.categories.update(scope, categoryId, { name: 'Old' })
       const { id } = await registry.categories.create(scope, { name: 'C' })
       await evidence({ externalId: 'new', ...PLACE })
-      const { object } = await registry.evidences.get(scope, 'new')
-      assert.equal(object.categoryId, id)
+      const { evidence: stored } = await registry.evidences.get(scope, 'new')
+      assert.equal(stored.categoryId, id)
     }))
 
   it('is of one company', () =>
@@ -79,39 +92,39 @@ describe('a place that is known', () => {
       const { categoryId, subcategoryId } = await knownPlace(fixture)
       const { scope: other } = await fixture.system('U', 'other')
       const createIn = (scope: Scope) =>
-        registry.evidences.createIn(scope, categoryId, subcategoryId, [{ externalId: 'x', name: 'x' }])
+        registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences: [{ externalId: 'x', name: 'x' }] })
       await assert.rejects(createIn(other), refused('CATEGORY_NOT_FOUND'))
       await registry.evidences.create(other, { ...PLACE, externalId: 'x', name: 'x' })
-      const { object } = await registry.evidences.get(other, 'x')
-      assert.notEqual(object.categoryId, categoryId)
+      const { evidence: stored } = await registry.evidences.get(other, 'x')
+      assert.notEqual(stored.categoryId, categoryId)
     }))
 
   it('is found by what it was found by', () =>
     withRegistry(async (fixture) => {
       const { registry, scope } = fixture
       const { categoryId, subcategoryId } = await knownPlace(fixture)
-      const mixed = { categoryId, subcategoryName: 'S' }
-      const wrong = { categoryId, categoryName: 'D', subcategoryId }
+      const mixed = { category: { id: categoryId }, subcategory: { name: 'S' } }
+      const wrong = { category: { id: categoryId, name: 'D' }, subcategory: { id: subcategoryId } }
       await registry.evidences.create(scope, { ...mixed, externalId: 'x', name: 'x' })
       await assert.rejects(
         registry.evidences.create(scope, { ...wrong, externalId: 'y', name: 'y' }),
         refused('CATEGORY_MISMATCH'),
       )
-      const { object } = await registry.evidences.get(scope, 'x')
-      assert.equal(object.subcategoryId, subcategoryId)
+      const { evidence: stored } = await registry.evidences.get(scope, 'x')
+      assert.equal(stored.subcategoryId, subcategoryId)
     }))
 
   it('is forgotten with all others where there are too many, and found again', () =>
     withRegistry(async ({ registry, evidence, scope }) => {
       for (let i = 0; i <= 1_025; i++) {
-        const place = { categoryName: 'C', subcategoryName: `S ${i}` }
-        await evidence({ externalId: `made ${i}`, ...place })
-        await evidence({ externalId: `found ${i}`, ...place })
+        const names = inCategory('C', `S ${i}`)
+        await evidence({ externalId: `made ${i}`, ...names })
+        await evidence({ externalId: `found ${i}`, ...names })
       }
-      await evidence({ externalId: 'again', categoryName: 'C', subcategoryName: 'S 0' })
+      await evidence({ externalId: 'again', ...inCategory('C', 'S 0') })
       const [first, again] = await Promise.all(
         ['made 0', 'again'].map((externalId) => registry.evidences.get(scope, externalId)),
       )
-      assert.equal(again?.object.subcategoryId, first?.object.subcategoryId)
+      assert.equal(again?.evidence.subcategoryId, first?.evidence.subcategoryId)
     }))
 })

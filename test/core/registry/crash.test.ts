@@ -35,17 +35,19 @@ async function withFiles<T>(
   }
 }
 
-const place = { categoryName: 'C', subcategoryName: 'S' }
+const place = { category: { name: 'C' }, subcategory: { name: 'S' } }
 const ids = async ({ registry: { categories }, scope }: Fixture) => {
-  const [category] = (await categories.list(scope)).categories
+  const [category] = await categories.list(scope)
   return {
-    category: category?.id as string,
-    subcategory: category?.subcategories[0]?.id as string,
-    image: category?.imageId as string,
+    category: category?.id ?? 'gone',
+    subcategory: category?.subcategories[0]?.id ?? 'gone',
+    image: category?.imageId ?? 'gone',
   }
 }
 const category = (fixture: Fixture) =>
-  withFiles(fixture, ['icon'], ([image]) => fixture.registry.categories.create(fixture.scope, { name: 'C' }, image))
+  withFiles(fixture, ['icon'], ([image]) =>
+    fixture.registry.categories.create(fixture.scope, { name: 'C', ...(image && { image }) }),
+  )
 const subcategory = async (fixture: Fixture) =>
   void (await fixture.registry.categories.createSubcategory(fixture.scope, (await ids(fixture)).category, {
     name: 'S',
@@ -54,8 +56,7 @@ const evidence = (fixture: Fixture, options: WriteOptions = {}) =>
   withFiles(fixture, ['image', 'one', 'two'], ([image, ...files]) =>
     fixture.registry.evidences.create(
       fixture.scope,
-      { ...place, externalId: 'a', name: 'a', owner: 'Ada' },
-      { ...(image && { image }), files },
+      { ...place, externalId: 'a', name: 'a', owner: 'Ada', ...(image && { image }), files },
       options,
     ),
   )
@@ -70,7 +71,7 @@ const operations: readonly Operation[] = [
     name: 'creating a category with an image',
     run: (fixture, options) =>
       withFiles(fixture, ['icon'], ([image]) =>
-        fixture.registry.categories.create(fixture.scope, { name: 'C' }, image, options),
+        fixture.registry.categories.create(fixture.scope, { name: 'C', ...(image && { image }) }, options),
       ),
   },
   {
@@ -79,7 +80,7 @@ const operations: readonly Operation[] = [
     run: async (fixture, options) => {
       const { category: id } = await ids(fixture)
       return withFiles(fixture, ['new icon'], ([image]) =>
-        fixture.registry.categories.update(fixture.scope, id, { name: 'D' }, image, options),
+        fixture.registry.categories.update(fixture.scope, id, { name: 'D', ...(image && { image }) }, options),
       )
     },
   },
@@ -92,17 +93,16 @@ const operations: readonly Operation[] = [
     run: async (fixture, options) => {
       const { categories } = fixture.registry
       const at = await ids(fixture)
-      if (at.subcategory !== undefined)
-        await categories.updateSubcategory(fixture.scope, at.category, at.subcategory, { action: 'REMOVE' })
-      return categories.update(fixture.scope, at.category, { action: 'REMOVE' }, undefined, options)
+      if (at.subcategory !== 'gone')
+        await categories.removeSubcategory(fixture.scope, { categoryId: at.category, subcategoryId: at.subcategory })
+      return categories.remove(fixture.scope, at.category, options)
     },
     doneCode: 'CATEGORY_NOT_FOUND',
   },
   {
     name: 'deleting the image of a category',
     prepare: async (fixture) => void (await category(fixture)),
-    run: async (fixture) =>
-      fixture.registry.files.delete(fixture.scope, { fileId: (await ids(fixture)).image ?? 'gone' }),
+    run: async (fixture) => fixture.registry.files.delete(fixture.scope, { fileId: (await ids(fixture)).image }),
     doneCode: 'FILE_NOT_FOUND',
   },
   { name: 'creating an evidence with files in a new category', run: evidence },
@@ -115,7 +115,11 @@ const operations: readonly Operation[] = [
     run: async (fixture, options) => {
       const at = await ids(fixture)
       const inputs = ['x', 'y', 'z'].map((name) => ({ externalId: name, name }))
-      return fixture.registry.evidences.createIn(fixture.scope, at.category, at.subcategory, inputs, {}, options)
+      return fixture.registry.evidences.createMany(
+        fixture.scope,
+        { categoryId: at.category, subcategoryId: at.subcategory, evidences: inputs },
+        options,
+      )
     },
   },
   {
@@ -123,15 +127,15 @@ const operations: readonly Operation[] = [
     prepare: async (fixture) => void (await evidence(fixture)),
     run: (fixture, options) =>
       withFiles(fixture, ['three', 'four'], (files) =>
-        fixture.registry.evidences.update(fixture.scope, 'a', { description: 'new', owner: 'Grace' }, files, options),
+        fixture.registry.evidences.update(fixture.scope, 'a', { description: 'new', owner: 'Grace', files }, options),
       ),
   },
   {
     name: 'deleting a file of an evidence',
     prepare: async (fixture) => void (await evidence(fixture)),
     run: async ({ registry: { files, evidences }, scope }) => {
-      const { dt } = await evidences.files(scope, 'a')
-      return files.delete(scope, { fileId: dt.find(({ name }) => name === 'one.txt')?.overlayId ?? 'gone' })
+      const { evidence: attached } = await evidences.files(scope, 'a')
+      return files.delete(scope, { fileId: attached.find(({ name }) => name === 'one.txt')?.id ?? 'gone' })
     },
     doneCode: 'FILE_NOT_FOUND',
   },
@@ -146,26 +150,26 @@ async function viewOf({ registry, scope, world }: Fixture): Promise<string> {
   const { categories, evidences, sourceSystems } = registry
   const seen: unknown[] = [await world.keysOf('co')]
   for (const { name } of await sourceSystems.list(scope)) seen.push(name)
-  const { categories: listed } = await categories.list(scope)
-  for (const { path, status, digitalTwinsCount, imageId, fileIds, subcategories } of listed) {
-    const below = subcategories.map((sub) => [sub.path, sub.digitalTwinsCount])
-    seen.push([path, status, digitalTwinsCount, imageId !== undefined, fileIds.map(({ name }) => name), below])
+  const listed = await categories.list(scope)
+  for (const { path, status, evidenceCount, imageId, files, subcategories } of listed) {
+    const below = subcategories.map((sub) => [sub.path, sub.evidenceCount])
+    seen.push([path, status, evidenceCount, imageId !== undefined, files.map(({ name }) => name), below])
   }
-  const { dts, count } = await evidences.list(scope)
+  const { items, count } = await evidences.list(scope)
   seen.push(count)
-  for (const { externalId, historyChanges } of dts) {
-    const { object, events } = await evidences.get(scope, externalId, { disclose: true })
+  for (const { externalId, eventCounts } of items) {
+    const { evidence: stored, events } = await evidences.get(scope, externalId, { disclose: true })
     for (const { disclosure, txId } of events)
       assert.equal(recompute(disclosure as NonNullable<typeof disclosure>).txId, txId)
-    const { dt } = await evidences.files(scope, externalId)
-    const history = events.map(({ type, updateType, version, ownerName }) => [type, updateType, version, ownerName])
-    seen.push([externalId, object.description, object.owner, object.imageId !== undefined, historyChanges, history])
-    seen.push(dt.map(({ name, eventId }) => [name, eventId]))
+    const { evidence: attached } = await evidences.files(scope, externalId)
+    const history = events.map(({ type, updateType, version, owner }) => [type, updateType, version, owner])
+    seen.push([externalId, stored.description, stored.owner, stored.image !== undefined, eventCounts, history])
+    seen.push(attached.map(({ name, eventVersion }) => [name, eventVersion]))
   }
   return JSON.stringify([...seen, await world.records.logSize()])
 }
 
-const options: WriteOptions = { idempotency: { key: 'k', route: 'r', fingerprint: 'f' } }
+const options: WriteOptions = { idempotencyKey: 'k' }
 
 /** A process over a fresh world where the operation is about to run. */
 async function ready({ prepare }: Operation): Promise<Fixture> {

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Scope } from '../../../core/index.ts'
-import type { Evidence, EvidenceListItem, NewEvidence } from '../../../core/registry/schemas.ts'
+import type { Evidence, EvidenceSummary, NewEvidence, Scope } from '../../../core/index.ts'
 import { recompute, slotOf } from '../../support/commitment-reference.ts'
-import { openFixture, refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import {
+  inCategory,
+  openFixture,
+  refused,
+  withRegistry,
+  withStatus,
+  type Fixture,
+} from '../../support/registry-fixture.ts'
 
 const named = (name: string) => ({ externalId: name, name })
 
@@ -12,8 +18,8 @@ describe('creating evidences', () => {
     withRegistry(async ({ registry: { evidences, categories }, scope, stage, clock }) => {
       const [image, file] = [await stage('png', 'a.png', 'image/png'), await stage()]
       const input = {
-        categoryName: 'Tools',
-        subcategoryName: 'Drills',
+        category: { name: 'Tools' },
+        subcategory: { name: 'Drills' },
         externalId: 'drill/47 11',
         name: 'Drill',
         owner: 'Zoë',
@@ -21,45 +27,47 @@ describe('creating evidences', () => {
         summary: 's',
         meta: { a: [1, null] },
       }
-      const { id, events } = await evidences.create(scope, input, { image, files: [file] })
-      const { object, events: history, lastVersion, isMore } = await evidences.get(scope, 'drill/47 11')
-      const [category] = (await categories.list(scope)).categories
+      const created = await evidences.create(scope, { ...input, image, files: [file] })
+      const { evidence: stored, events: history, lastVersion, hasMore } = await evidences.get(scope, 'drill/47 11')
+      const [category] = await categories.list(scope)
+      const subcategory = category?.subcategories[0]
+      assert.ok(category && subcategory)
       const expected: Evidence = {
-        id,
-        categoryId: category?.id as string,
-        subcategoryId: category?.subcategories[0]?.id as string,
+        id: created.id,
+        categoryId: category.id,
+        subcategoryId: subcategory.id,
         externalId: 'drill/47 11',
-        createDate: new Date(clock.now()).toISOString(),
+        createdAt: new Date(clock.now()),
         name: 'Drill',
         status: 'active',
         description: 'a\nb',
-        imageId: image.id,
+        image: { id: image.id, mimeType: 'image/png' },
         summary: 's',
         owner: 'Zoë',
-        txId: events[0]?.txId as string,
+        txId: created.txId,
         meta: { a: [1, null] },
+        version: 1,
       }
-      assert.deepEqual(object, expected)
-      assert.deepEqual(events, [{ txId: object.txId, version: 1 }])
+      assert.deepEqual(stored, expected)
+      assert.equal(created.version, 1)
       assert.deepEqual(history, [
         {
-          timestamp: object.createDate,
-          ownerName: 'Zoë',
+          recordedAt: stored.createdAt,
+          owner: 'Zoë',
           type: 'create',
-          txId: object.txId,
+          txId: stored.txId,
           version: 1,
           meta: { a: [1, null] },
-          merkleBatchId: null,
-          merkleSendStatus: null,
+          batch: null,
         },
       ])
-      assert.deepEqual([lastVersion, isMore], [1, false])
-      const { dt } = await evidences.files(scope, 'drill/47 11')
+      assert.deepEqual([lastVersion, hasMore], [1, false])
+      const { evidence: files } = await evidences.files(scope, 'drill/47 11')
       assert.deepEqual(
-        dt.map(({ overlayId, eventId, iconId }) => [overlayId, eventId, iconId]),
+        files.map(({ id, eventVersion, mimeType }) => [id, eventVersion, mimeType]),
         [
-          [image.id, 1, image.id],
-          [file.id, 1, undefined],
+          [image.id, 1, 'image/png'],
+          [file.id, 1, 'text/plain'],
         ],
       )
     }))
@@ -67,18 +75,19 @@ describe('creating evidences', () => {
   it('leaves out what was left out or is empty', () =>
     withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
       await evidence({ owner: '', description: '', summary: '', meta: {} })
-      const { object, events } = await evidences.get(scope, 'e-1', { disclose: true })
-      assert.deepEqual(Object.keys(object).sort(), [
+      const { evidence: stored, events } = await evidences.get(scope, 'e-1', { disclose: true })
+      assert.deepEqual(Object.keys(stored).sort(), [
         'categoryId',
-        'createDate',
+        'createdAt',
         'externalId',
         'id',
         'name',
         'status',
         'subcategoryId',
         'txId',
+        'version',
       ])
-      assert.equal(events[0]?.ownerName, '')
+      assert.equal(events[0]?.owner, '')
       assert.deepEqual(Object.keys(events[0]?.disclosure?.fields ?? {}).sort(), [
         'action', 'actor', 'categoryId', 'company', 'evidence', 'externalId', 'name', 'slotKey', 'subcategoryId',
       ]) // prettier-ignore
@@ -95,29 +104,32 @@ describe('creating evidences', () => {
       // Compared exactly, and per company.
       for (const externalId of ['E-1', 'e-1 ', 'e\u0301', '\u00e9']) await evidence({ externalId })
       const { scope: foreign } = await system('I', 'other')
-      await evidences.create(foreign, { ...named('e-1'), categoryName: 'C', subcategoryName: 'S' })
+      await evidences.create(foreign, { ...named('e-1'), ...inCategory('C', 'S') })
     }))
 
   it('refuses invalid input as a rejection, never as a throw, and changes nothing', () =>
     withRegistry(async ({ registry: { evidences }, scope, world }) => {
-      const place = { categoryName: 'C', subcategoryName: 'S' }
+      const names = inCategory('C', 'S')
       const bad = [
-        { ...place, name: 'no id' },
-        { ...place, externalId: '.', name: 'n' },
-        { ...place, externalId: 'x', name: 'n', unknown: 1 },
-        { ...place, externalId: 'x', name: 'n', meta: { a: 2 ** 60 } },
-        { ...place, externalId: 'x', name: 'n', meta: JSON.parse('{"__proto__":1}') as object },
+        { ...names, name: 'no id' },
+        { ...names, externalId: '.', name: 'n' },
+        { ...names, externalId: 'x', name: 'n', unknown: 1 },
+        { ...names, externalId: 'x', name: 'n', meta: { a: 2 ** 60 } },
+        { ...names, externalId: 'x', name: 'n', meta: JSON.parse('{"__proto__":1}') as object },
         { externalId: 'x', name: 'n' },
-        { externalId: 'x', name: 'n', categoryName: 'C' },
-        { externalId: 'x', name: 'n', subcategoryName: 'S' },
-        { externalId: 'x', name: 'n', categoryName: '', subcategoryName: '' },
+        { externalId: 'x', name: 'n', category: { name: 'C' } },
+        { externalId: 'x', name: 'n', subcategory: { name: 'S' } },
+        { externalId: 'x', name: 'n', category: { name: '' }, subcategory: { name: '' } },
       ]
       for (const input of bad) {
         const asked = evidences.create(scope, input as NewEvidence)
         await assert.rejects(asked, refused('VALIDATION_ERROR'), JSON.stringify(input))
       }
       for (const inputs of [[], [{ externalId: 'x' }], Array.from({ length: 1_001 }, (_, i) => named(`x${i}`))])
-        await assert.rejects(evidences.createIn(scope, 'c', 's', inputs as never), refused('VALIDATION_ERROR'))
+        await assert.rejects(
+          evidences.createMany(scope, { categoryId: 'c', subcategoryId: 's', evidences: inputs as never }),
+          refused('VALIDATION_ERROR'),
+        )
       assert.equal((await evidences.list(scope)).count, 0)
       assert.deepEqual(await world.keysOf('ca'), [])
     }))
@@ -140,8 +152,8 @@ describe('the place of a new evidence', () => {
     ['c1', undefined, undefined, 'S2', 'c1/s2'],
     [undefined, 'C1', 's1', undefined, 'c1/s1'],
     [undefined, 'C1', undefined, 'S1', 'c1/s1'],
-    ['c1', '', '', 'S1', 'c1/s1'],
-    ['', 'C2', 't1', '', 'c2/t1'],
+    ['c1', '', undefined, 'S1', 'VALIDATION_ERROR'],
+    ['', 'C2', 't1', undefined, 'CATEGORY_NOT_FOUND'],
     ['c1', undefined, undefined, 'T1', 'c1/new'],
     [undefined, 'C2', undefined, 'S1', 'c2/new'],
     [undefined, 'C3', undefined, 'S1', 'new/new'],
@@ -171,12 +183,14 @@ describe('the place of a new evidence', () => {
         } = fixture
         const ids: Record<string, string> = { ...(await places(fixture)), none, '': '' }
         const before = JSON.stringify(await categories.list(scope))
+        const selector = (id: string | undefined, name: string | undefined) => ({
+          ...(id !== undefined && { id: ids[id] ?? '' }),
+          ...(name !== undefined && { name }),
+        })
         const create = evidences.create(scope, {
           ...named('x'),
-          ...(categoryId !== undefined && { categoryId: ids[categoryId] as string }),
-          ...(categoryName !== undefined && { categoryName }),
-          ...(subcategoryId !== undefined && { subcategoryId: ids[subcategoryId] as string }),
-          ...(subcategoryName !== undefined && { subcategoryName }),
+          category: selector(categoryId, categoryName),
+          subcategory: selector(subcategoryId, subcategoryName),
         })
         if (!expected.includes('/')) {
           await assert.rejects(create, refused(expected))
@@ -184,23 +198,23 @@ describe('the place of a new evidence', () => {
           return
         }
         await create
-        const { object } = await evidences.get(scope, 'x')
+        const { evidence: stored } = await evidences.get(scope, 'x')
         const name = (id: string): string => Object.keys(ids).find((each) => ids[each] === id) ?? 'new'
-        assert.equal(`${name(object.categoryId)}/${name(object.subcategoryId)}`, expected)
-        const { name: category } = await categories.get(scope, object.categoryId)
+        assert.equal(`${name(stored.categoryId)}/${name(stored.subcategoryId)}`, expected)
+        const { name: category } = await categories.get(scope, stored.categoryId)
         if (categoryName !== undefined && categoryName !== '') assert.equal(category, categoryName)
       }))
 
   it('is shared by creates that race on new names', () =>
     withRegistry(async ({ registry: { evidences, categories }, scope }) => {
       const creates = Array.from({ length: 12 }, (_, i) =>
-        evidences.create(scope, { ...named(`x${i}`), categoryName: `C${i % 2}`, subcategoryName: `S${i % 3}` }),
+        evidences.create(scope, { ...named(`x${i}`), ...inCategory(`C${i % 2}`, `S${i % 3}`) }),
       )
       await Promise.all(creates)
-      const { categories: made, count } = await categories.list(scope)
-      assert.equal(count, 2)
+      const made = await categories.list(scope)
+      assert.equal(made.length, 2)
       assert.deepEqual(
-        made.map(({ digitalTwinsCount, subcategories }) => [digitalTwinsCount, subcategories.length]),
+        made.map(({ evidenceCount, subcategories }) => [evidenceCount, subcategories.length]),
         [
           [6, 3],
           [6, 3],
@@ -217,10 +231,13 @@ describe('the place of a new evidence', () => {
       const { c1, s1 } = await places(fixture)
       const { scope: foreign } = await system('I', 'other')
       await assert.rejects(
-        evidences.create(foreign, { ...named('x'), categoryId: c1, subcategoryId: s1 }),
+        evidences.create(foreign, { ...named('x'), category: { id: c1 }, subcategory: { id: s1 } }),
         refused('CATEGORY_NOT_FOUND'),
       )
-      await assert.rejects(evidences.createIn(foreign, c1, s1, [named('x')]), refused('CATEGORY_NOT_FOUND'))
+      await assert.rejects(
+        evidences.createMany(foreign, { categoryId: c1, subcategoryId: s1, evidences: [named('x')] }),
+        refused('CATEGORY_NOT_FOUND'),
+      )
     }))
 
   it('in the path of a batch is looked at alike', () =>
@@ -230,9 +247,18 @@ describe('the place of a new evidence', () => {
         scope,
       } = fixture
       const { c1, c2, s1 } = await places(fixture)
-      await assert.rejects(evidences.createIn(scope, none, s1, [named('x')]), refused('CATEGORY_NOT_FOUND'))
-      await assert.rejects(evidences.createIn(scope, c1, none, [named('x')]), refused('SUBCATEGORY_NOT_FOUND'))
-      await assert.rejects(evidences.createIn(scope, c2, s1, [named('x')]), refused('SUBCATEGORY_NOT_FOUND'))
+      await assert.rejects(
+        evidences.createMany(scope, { categoryId: none, subcategoryId: s1, evidences: [named('x')] }),
+        refused('CATEGORY_NOT_FOUND'),
+      )
+      await assert.rejects(
+        evidences.createMany(scope, { categoryId: c1, subcategoryId: none, evidences: [named('x')] }),
+        refused('SUBCATEGORY_NOT_FOUND'),
+      )
+      await assert.rejects(
+        evidences.createMany(scope, { categoryId: c2, subcategoryId: s1, evidences: [named('x')] }),
+        refused('SUBCATEGORY_NOT_FOUND'),
+      )
     }))
 })
 
@@ -242,24 +268,27 @@ describe('creating evidences in batches', () => {
     return [id, (await categories.createSubcategory(scope, id, { name: 'S' })).id] as const
   }
 
-  it('answers the ids in order, and id only for a single one', () =>
+  it('returns the created evidences in the order of the input', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { evidences },
         scope,
       } = fixture
       const [c, s] = await place(fixture)
-      const many = await evidences.createIn(scope, c, s, ['a', 'b', 'c'].map(named))
-      assert.deepEqual([many.count, many.ids.length, 'id' in many], [3, 3, false])
+      const many = await evidences.createMany(scope, {
+        categoryId: c,
+        subcategoryId: s,
+        evidences: ['a', 'b', 'c'].map(named),
+      })
       assert.deepEqual(
-        many.events.map(({ id, version }) => [id, version]),
-        many.ids.map((id) => [id, 1]),
+        many.map(({ version }) => version),
+        [1, 1, 1],
       )
-      const one = await evidences.createIn(scope, c, s, [named('d')])
-      assert.deepEqual([one.id, one.count], [one.ids[0], 1])
+      const one = await evidences.createMany(scope, { categoryId: c, subcategoryId: s, evidences: [named('d')] })
+      assert.equal(one.length, 1)
       for (const [i, name] of ['a', 'b', 'c'].entries()) {
-        const { object } = await evidences.get(scope, name)
-        assert.deepEqual([object.id, object.txId], [many.ids[i], many.events[i]?.txId])
+        const { evidence: stored } = await evidences.get(scope, name)
+        assert.deepEqual({ id: stored.id, txId: stored.txId, version: 1 }, many[i])
       }
     }))
 
@@ -279,15 +308,15 @@ describe('creating evidences in batches', () => {
         [named('a'), named('b'), named('a')],
         [named('a'), { ...named('b'), meta: { x: -0 } }],
       ]
-      for (const inputs of batches) await assert.rejects(evidences.createIn(scope, c, s, inputs))
+      for (const inputs of batches)
+        await assert.rejects(evidences.createMany(scope, { categoryId: c, subcategoryId: s, evidences: inputs }))
       assert.equal(await world.records.logSize(), before)
       assert.equal((await evidences.list(scope)).count, 1)
-      await evidences.createIn(
-        scope,
-        c,
-        s,
-        Array.from({ length: 1_000 }, (_, i) => named(`n${i}`)),
-      )
+      await evidences.createMany(scope, {
+        categoryId: c,
+        subcategoryId: s,
+        evidences: Array.from({ length: 1_000 }, (_, i) => named(`n${i}`)),
+      })
       assert.equal((await evidences.list(scope)).count, 1_001)
     }))
 
@@ -301,12 +330,17 @@ describe('creating evidences in batches', () => {
       const [c, s] = await place(fixture)
       const file = await stage()
       await assert.rejects(
-        evidences.createIn(scope, c, s, [named('a'), named('b')], { files: [file] }),
+        evidences.createMany(scope, {
+          categoryId: c,
+          subcategoryId: s,
+          evidences: [named('a'), named('b')],
+          files: [file],
+        }),
         refused('VALIDATION_ERROR'),
       )
-      await evidences.createIn(scope, c, s, [named('a')], { image: file })
-      assert.equal((await evidences.get(scope, 'a')).object.imageId, file.id)
-      assert.equal((await files.find(scope, { fileId: file.id, evidenceId: 'a' })).id, file.id)
+      await evidences.createMany(scope, { categoryId: c, subcategoryId: s, evidences: [named('a')], image: file })
+      assert.equal((await evidences.get(scope, 'a')).evidence.image?.id, file.id)
+      assert.equal((await files.find(scope, { fileId: file.id, externalId: 'a' })).id, file.id)
     }))
 })
 
@@ -322,13 +356,13 @@ describe('listing evidences', () => {
       ['f', 'C2', 'S1'],
     ] as const)
       // prettier-ignore
-      await evidences.create(scope, { ...named(name), categoryName: category, subcategoryName: sub })
+      await evidences.create(scope, { ...named(name), category: { name: category }, subcategory: { name: sub } })
     const { scope: foreign } = await system('I', 'other')
-    await evidences.create(foreign, { ...named('g'), categoryName: 'C1', subcategoryName: 'S1' })
-    const { dts } = await evidences.list(scope)
-    return { foreign, by: new Map(dts.map((item) => [item.externalId, item])) }
+    await evidences.create(foreign, { ...named('g'), category: { name: 'C1' }, subcategory: { name: 'S1' } })
+    const { items } = await evidences.list(scope)
+    return { foreign, by: new Map(items.map((item) => [item.externalId, item])) }
   }
-  const names = (dts: readonly EvidenceListItem[]): string => dts.map(({ externalId }) => externalId).join('')
+  const names = (items: readonly EvidenceSummary[]): string => items.map(({ externalId }) => externalId).join('')
 
   it('is newest first, and filters by category and subcategory', () =>
     withRegistry(async (fixture) => {
@@ -337,12 +371,12 @@ describe('listing evidences', () => {
         scope,
       } = fixture
       const { by, foreign } = await filled(fixture)
-      const [a, c, e] = ['a', 'c', 'e'].map((name) => by.get(name) as EvidenceListItem) as [
-        EvidenceListItem,
-        EvidenceListItem,
-        EvidenceListItem,
+      const [a, c, e] = ['a', 'c', 'e'].map((name) => by.get(name) as EvidenceSummary) as [
+        EvidenceSummary,
+        EvidenceSummary,
+        EvidenceSummary,
       ]
-      const g = (await evidences.list(foreign)).dts[0] as EvidenceListItem
+      const g = (await evidences.list(foreign)).items[0] as EvidenceSummary
       const filters: readonly [Parameters<typeof evidences.list>[1], string][] = [
         [{}, 'fedcba'],
         [{ categoryId: a.categoryId }, 'dcba'],
@@ -357,10 +391,10 @@ describe('listing evidences', () => {
         [{ categoryId: 'x'.repeat(5_000) }, ''],
       ]
       for (const [query, expected] of filters) {
-        const { dts, count, isMore } = await evidences.list(scope, query)
-        assert.deepEqual([names(dts), count, isMore], [expected, expected.length, false], JSON.stringify(query))
+        const { items, count, hasMore } = await evidences.list(scope, query)
+        assert.deepEqual([names(items), count, hasMore], [expected, expected.length, false], JSON.stringify(query))
       }
-      assert.equal(names((await evidences.list(foreign)).dts), 'g')
+      assert.equal(names((await evidences.list(foreign)).items), 'g')
     }))
 
   it('pages by the id of the last item, within any filter', () =>
@@ -371,27 +405,27 @@ describe('listing evidences', () => {
       } = fixture
       const { by } = await filled(fixture)
       for (const filter of [{}, { categoryId: by.get('a')?.categoryId as string }]) {
-        const whole = (await evidences.list(scope, filter)).dts
-        for (const len of [1, 2, 3, 6, 7]) {
-          const walked: EvidenceListItem[] = []
-          for (let isMore = true; isMore;) {
-            const last = walked.at(-1)?.id
-            const page = await evidences.list(scope, { ...filter, len, ...(last !== undefined && { last }) })
+        const whole = (await evidences.list(scope, filter)).items
+        for (const limit of [1, 2, 3, 6, 7]) {
+          const walked: EvidenceSummary[] = []
+          for (let hasMore = true; hasMore;) {
+            const after = walked.at(-1)?.id
+            const page = await evidences.list(scope, { ...filter, limit, ...(after !== undefined && { after }) })
             assert.equal(page.count, whole.length)
-            assert.ok(page.dts.length <= len)
-            walked.push(...page.dts)
-            isMore = page.isMore
-            assert.equal(isMore, walked.length < whole.length)
+            assert.ok(page.items.length <= limit)
+            walked.push(...page.items)
+            hasMore = page.hasMore
+            assert.equal(hasMore, walked.length < whole.length)
           }
           assert.deepEqual(walked, whole)
         }
       }
       // An item that the filter leaves out is a place nonetheless.
-      const { dts } = await evidences.list(scope, {
+      const { items } = await evidences.list(scope, {
         categoryId: by.get('a')?.categoryId as string,
-        last: by.get('e')?.id as string,
+        after: by.get('e')?.id as string,
       })
-      assert.equal(names(dts), 'dcba')
+      assert.equal(names(items), 'dcba')
     }))
 
   it('refuses a last that is not the company’s, and lengths out of bounds', () =>
@@ -401,17 +435,17 @@ describe('listing evidences', () => {
         scope,
       } = fixture
       const { foreign, by } = await filled(fixture)
-      const g = (await evidences.list(foreign)).dts[0] as EvidenceListItem
-      for (const last of [
+      const g = (await evidences.list(foreign)).items[0] as EvidenceSummary
+      for (const after of [
         g.id,
         'nothing',
         '',
         '01890000-0000-7000-8000-000000000000',
         by.get('a')?.categoryId as string,
       ])
-        await assert.rejects(evidences.list(scope, { last }), refused('VALIDATION_ERROR'), last)
-      for (const len of [0, -1, 1_001, 1.5])
-        await assert.rejects(evidences.list(scope, { len }), refused('VALIDATION_ERROR'))
+        await assert.rejects(evidences.list(scope, { after }), refused('VALIDATION_ERROR'), after)
+      for (const limit of [0, -1, 1_001, 1.5])
+        await assert.rejects(evidences.list(scope, { limit }), refused('VALIDATION_ERROR'))
       await assert.rejects(evidences.list(scope, { sort: 'name' } as never), refused('VALIDATION_ERROR'))
     }))
 
@@ -419,51 +453,51 @@ describe('listing evidences', () => {
     withRegistry(async ({ registry: { evidences, categories }, scope }) => {
       const { id } = await categories.create(scope, { name: 'C' })
       const { id: sub } = await categories.createSubcategory(scope, id, { name: 'S' })
-      await evidences.createIn(
-        scope,
-        id,
-        sub,
-        Array.from({ length: 101 }, (_, i) => named(`x${i}`)),
-      )
-      const { dts, isMore, count } = await evidences.list(scope)
-      assert.deepEqual([dts.length, isMore, count], [100, true, 101])
+      await evidences.createMany(scope, {
+        categoryId: id,
+        subcategoryId: sub,
+        evidences: Array.from({ length: 101 }, (_, i) => named(`x${i}`)),
+      })
+      const { items, hasMore, count } = await evidences.list(scope)
+      assert.deepEqual([items.length, hasMore, count], [100, true, 101])
     }))
 
   it('shows the whole item', () =>
     withRegistry(async ({ registry: { evidences }, scope, evidence, stage, clock }) => {
       const image = await stage('png', 'a.png', 'image/png')
-      await evidence({ owner: 'Ada', summary: 's' }, { image })
+      await evidence({ owner: 'Ada', summary: 's', image })
       const created = clock.now()
       await clock.advance(1_000)
-      const { events } = await evidences.update(scope, 'e-1', {
+      const events = await evidences.update(scope, 'e-1', {
         owner: 'Grace',
         description: 'd',
-        actionType: 'stolen',
+        updateType: 'stolen',
       })
-      const { object } = await evidences.get(scope, 'e-1')
-      const [item] = (await evidences.list(scope)).dts
-      const expected: EvidenceListItem = {
-        id: object.id,
+      const { evidence: stored } = await evidences.get(scope, 'e-1')
+      const [item] = (await evidences.list(scope)).items
+      const last = events[1]
+      assert.ok(last)
+      const expected: EvidenceSummary = {
+        id: stored.id,
         externalId: 'e-1',
         name: 'A drill',
-        creationDate: new Date(created).toISOString(),
-        owner: { name: 'Grace' },
-        historyChanges: { create: 1, update: 1, transfer: 1, total: 3 },
-        categoryId: object.categoryId,
-        subcategoryId: object.subcategoryId,
-        txId: object.txId,
+        createdAt: new Date(created),
+        owner: 'Grace',
+        eventCounts: { create: 1, update: 1, transfer: 1 },
+        categoryId: stored.categoryId,
+        subcategoryId: stored.subcategoryId,
+        txId: stored.txId,
         summary: 's',
-        lastUpdateDate: new Date(created + 1_000).toISOString(),
-        lastUpdateTxId: events[1]?.txId as string,
-        iconId: { id: image.id, mimeType: 'image/png' },
-        stolen: true,
+        lastEvent: { recordedAt: new Date(created + 1_000), txId: last.txId },
+        image: { id: image.id, mimeType: 'image/png' },
+        status: 'stolen',
       }
       assert.deepEqual(item, expected)
       await evidence({ externalId: 'plain' })
-      const [plain] = (await evidences.list(scope)).dts
+      const [plain] = (await evidences.list(scope)).items
       assert.deepEqual(
-        [plain?.iconId, plain?.owner, plain?.stolen, 'summary' in (plain as object)],
-        [null, { name: '' }, false, false],
+        [plain?.status, ...['image', 'owner', 'summary'].map((name) => name in (plain ?? {}))],
+        ['active', false, false, false],
       )
     }))
 })
@@ -474,25 +508,25 @@ describe('getting an evidence', () => {
       await evidence()
       for (let i = 2; i <= 61; i++) await evidences.update(scope, 'e-1', { description: `${i}` })
       const page = async (query: Parameters<typeof evidences.get>[2]) => {
-        const { events, lastVersion, isMore } = await evidences.get(scope, 'e-1', query)
-        return [events.map(({ version }) => version).join(), lastVersion, isMore]
+        const { events, lastVersion, hasMore } = await evidences.get(scope, 'e-1', query)
+        return [events.map(({ version }) => version).join(), lastVersion, hasMore]
       }
       const upTo = (from: number, to: number): string =>
         Array.from({ length: to - from + 1 }, (_, i) => from + i).join()
       assert.deepEqual(await page({}), [upTo(1, 50), 50, true])
-      assert.deepEqual(await page({ last: 50 }), [upTo(51, 61), 61, false])
-      assert.deepEqual(await page({ last: 3, len: 2 }), ['4,5', 5, true])
-      assert.deepEqual(await page({ last: 59, len: 2 }), ['60,61', 61, false])
-      assert.deepEqual(await page({ last: 61 }), ['', 61, false])
-      assert.deepEqual(await page({ len: 500 }), [upTo(1, 61), 61, false])
-      for (const query of [{ len: 0 }, { len: 501 }, { last: -1 }, { last: 0.5 }])
+      assert.deepEqual(await page({ after: 50 }), [upTo(51, 61), 61, false])
+      assert.deepEqual(await page({ after: 3, limit: 2 }), ['4,5', 5, true])
+      assert.deepEqual(await page({ after: 59, limit: 2 }), ['60,61', 61, false])
+      for (const after of [61, 70]) assert.deepEqual(await page({ after }), ['', 61, false])
+      assert.deepEqual(await page({ limit: 500 }), [upTo(1, 61), 61, false])
+      for (const query of [{ limit: 0 }, { limit: 501 }, { after: -1 }, { after: 0.5 }])
         await assert.rejects(evidences.get(scope, 'e-1', query), refused('VALIDATION_ERROR'))
     }))
 
   it('finds what is the company’s own only', () =>
     withRegistry(async ({ registry: { evidences }, evidence, scope, system }) => {
       await evidence()
-      const { id } = (await evidences.get(scope, 'e-1')).object
+      const { id } = (await evidences.get(scope, 'e-1')).evidence
       const { scope: foreign } = await system('A', 'other')
       const ask: readonly ((where: Scope, name: string) => Promise<unknown>)[] = [
         (where, name) => evidences.get(where, name),
@@ -513,13 +547,11 @@ describe('getting an evidence', () => {
       await registry.sealNow()
       await registry.evidences.update(scope, 'e-1', { description: 'later' })
       const { events } = await registry.evidences.get(scope, 'e-1')
-      const { batchId } = await registry.proofs.proof(events[0]?.txId as string)
+      const proof = await registry.proofs.transaction(events[0]?.txId ?? '')
+      const { batchId: id } = withStatus(proof, 'ok')
       assert.deepEqual(
-        events.map(({ merkleBatchId, merkleSendStatus }) => [merkleBatchId, merkleSendStatus]),
-        [
-          [batchId, 'P'],
-          [null, null],
-        ],
+        events.map(({ batch }) => batch),
+        [{ id, sendStatus: 'P' }, null],
       )
     }))
 })
@@ -529,37 +561,39 @@ describe('disclosed events', () => {
     const { registry, scope, stage, evidence, close, clock, system } = await openFixture()
     const { evidences } = registry
     const files = [await stage('1'), await stage('2', '../x/nöte.txt')]
-    await evidence(
-      { owner: 'Ada', meta: { 10: 1, 9: { a: 0.5 } } },
-      { files, image: await stage('i', 'i.png', 'image/png') },
-    )
+    await evidence({
+      owner: 'Ada',
+      meta: { 10: 1, 9: { a: 0.5 } },
+      files,
+      image: await stage('i', 'i.png', 'image/png'),
+    })
     await clock.advance(5)
     const { scope: own, id: actor } = await system('U')
     const changes = {
       description: 'd',
       owner: 'Grace',
-      updateActionPersona: 'P',
+      persona: 'P',
       eventDescription: 'E',
       meta: { z: 'ü' },
     }
-    await evidences.update(own, 'e-1', changes, [await stage('3')])
-    await evidences.update(scope, 'e-1', { actionType: 'stolen', updateActionDescription: 'gone' })
+    await evidences.update(own, 'e-1', { ...changes, files: [await stage('3')] })
+    await evidences.update(scope, 'e-1', { updateType: 'stolen', updateDescription: 'gone' })
     await registry.files.delete(scope, { fileId: files[0]?.id as string })
-    const { object, events } = await evidences.get(scope, 'e-1', { disclose: true })
+    const { evidence: stored, events } = await evidences.get(scope, 'e-1', { disclose: true })
     const opened = events.map(({ disclosure }) => recompute(disclosure as NonNullable<typeof disclosure>))
     const slotKey = opened[0]?.values['slotKey'] as string
     assert.equal(slotKey.length, 64)
     for (const [i, event] of events.entries()) {
       const { txId, time, slot, header, values } = opened[i] as (typeof opened)[number]
       assert.equal(txId, event.txId)
-      assert.equal(new Date(time).toISOString(), event.timestamp)
+      assert.equal(time, event.recordedAt.getTime())
       assert.equal(slot, slotOf(slotKey, i + 1))
-      assert.deepEqual([header.log, header.v, header.version], [registry.origin, 1, event.version])
-      assert.deepEqual([header.first, header.prev], i === 0 ? [null, null] : [object.txId, events[i - 1]?.txId])
+      assert.deepEqual([header.log, header.v, header.version], [registry.log.origin, 1, event.version])
+      assert.deepEqual([header.first, header.prev], i === 0 ? [null, null] : [stored.txId, events[i - 1]?.txId])
       assert.deepEqual(Object.keys(header.fields).sort(), Object.keys(values).sort(), 'every field is disclosed')
       const action = { type: event.type, ...(event.updateType && { updateType: event.updateType }) }
       assert.deepEqual(values['action'], action)
-      assert.deepEqual([values['evidence'], values['company'], values['externalId']], [object.id, 'acme', 'e-1'])
+      assert.deepEqual([values['evidence'], values['company'], values['externalId']], [stored.id, 'acme', 'e-1'])
     }
     assert.deepEqual(
       opened.map(({ values }) => values['actor']),
@@ -588,8 +622,8 @@ describe('disclosed events', () => {
     withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
       await evidence({ externalId: 'a' })
       await evidence({ externalId: 'b' })
-      await evidences.update(scope, 'a', { actionType: 'custom' })
-      await evidences.update(scope, 'a', { actionType: 'custom' })
+      await evidences.update(scope, 'a', { updateType: 'custom' })
+      await evidences.update(scope, 'a', { updateType: 'custom' })
       const seen = new Set<string>()
       let hashes = 0
       for (const name of ['a', 'b'])

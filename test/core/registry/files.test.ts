@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { isRegistryError } from '../../../core/errors.ts'
-import type { StagedFile } from '../../../core/index.ts'
+import type { Files, StagedFile } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
+import type { EventRecord } from '../../../core/store/records.ts'
 import { sweep } from '../../../core/store/blob-lifecycle.ts'
-import type { Context } from '../../../core/registry/context.ts'
-import { displayName } from '../../../core/registry/file/files.ts'
-import { decodeRecord } from '../../../core/store/records.ts'
+import { displayName } from '../../../core/registry/file/stage.ts'
+import { decodeRecord } from '../../../core/store/record-codec.ts'
 import { settle } from '../../support/manual-clock.ts'
 import {
   bodyOf,
@@ -16,6 +16,7 @@ import {
   refused,
   textOf,
   withRegistry,
+  withStatus,
   World,
   type Fixture,
 } from '../../support/registry-fixture.ts'
@@ -94,14 +95,14 @@ describe('staging a file', () => {
   it('is for one write: used or discarded, a staged file is gone', () =>
     withRegistry(async ({ registry, scope, stage, evidence, process }) => {
       const [used, discarded] = [await stage(), await stage()]
-      await evidence({}, { files: [used] })
+      await evidence({ files: [used] })
       await registry.files.discard([discarded, used])
       assert.ok(await registry.files.find(scope, { fileId: used.id }), 'a used file is not discarded')
       for (const gone of [used, discarded]) {
         process.disarm()
-        await assert.rejects(registry.evidences.update(scope, 'e-1', {}, [gone]), refused('FILE_NOT_FOUND'))
+        await assert.rejects(registry.evidences.update(scope, 'e-1', { files: [gone] }), refused('FILE_NOT_FOUND'))
         assert.ok(process.steps <= 2, `not tried again and again: ${process.steps} commits`)
-        await assert.rejects(registry.categories.create(scope, { name: 'C' }, gone), refused('FILE_NOT_FOUND'))
+        await assert.rejects(registry.categories.create(scope, { name: 'C', image: gone }), refused('FILE_NOT_FOUND'))
       }
       assert.equal((await registry.evidences.get(scope, 'e-1')).lastVersion, 1)
     }))
@@ -155,13 +156,13 @@ async function filled(fixture: Fixture) {
     await stage('one', 'secret-name.txt'),
     await stage('two'),
   ]
-  await evidence({}, { image, files: [one, two] })
-  const { object } = await registry.evidences.get(scope, 'e-1')
-  const { categoryId, subcategoryId } = object
+  await evidence({ image, files: [one, two] })
+  const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
+  const { categoryId, subcategoryId } = stored
   const [ofCategory, ofSubcategory] = [await stage('c'), await stage('s')]
-  await registry.categories.update(scope, categoryId, {}, ofCategory)
-  await registry.categories.updateSubcategory(scope, categoryId, subcategoryId, {}, ofSubcategory)
-  return { image, one, two, ofCategory, ofSubcategory, categoryId, subcategoryId, id: object.id }
+  await registry.categories.update(scope, categoryId, { image: ofCategory })
+  await registry.categories.updateSubcategory(scope, { categoryId, subcategoryId }, { image: ofSubcategory })
+  return { image, one, two, ofCategory, ofSubcategory, categoryId, subcategoryId, id: stored.id }
 }
 
 describe('finding and reading a file', () => {
@@ -169,11 +170,11 @@ describe('finding and reading a file', () => {
     withRegistry(async (fixture) => {
       const { registry: { files, categories }, scope, evidence } = fixture // prettier-ignore
       const { one, ofCategory, ofSubcategory, categoryId, subcategoryId, id } = await filled(fixture)
-      await evidence({ externalId: 'e-2', categoryName: 'Other' })
+      await evidence({ externalId: 'e-2', category: { name: 'Other' } })
       const { id: other } = await categories.create(scope, { name: 'Third' })
       const found: readonly [StagedFile, object][] = [
         [one, {}],
-        [one, { evidenceId: 'e-1', categoryId, subcategoryId }],
+        [one, { externalId: 'e-1', categoryId, subcategoryId }],
         [one, { subcategoryId }],
         [ofCategory, { categoryId }],
         [ofSubcategory, { categoryId, subcategoryId }],
@@ -188,11 +189,11 @@ describe('finding and reading a file', () => {
         )
       }
       const missing: readonly [string, object][] = [
-        [one.id, { evidenceId: 'e-2' }],
-        [one.id, { evidenceId: id }],
-        [one.id, { evidenceId: 'e-1', categoryId: other }],
+        [one.id, { externalId: 'e-2' }],
+        [one.id, { externalId: id }],
+        [one.id, { externalId: 'e-1', categoryId: other }],
         [one.id, { subcategoryId: categoryId }],
-        [ofCategory.id, { evidenceId: 'e-1' }],
+        [ofCategory.id, { externalId: 'e-1' }],
         [ofCategory.id, { categoryId, subcategoryId }],
         [ofSubcategory.id, { categoryId: other }],
         ['01890000-0000-7000-8000-000000000000', {}],
@@ -223,8 +224,8 @@ describe('finding and reading a file', () => {
       const { image } = await filled(fixture)
       const info = await files.find(scope, { fileId: image.id })
       assert.equal(await textOf(await files.read(info)), 'image')
-      assert.equal(await textOf(await files.read(info, { start: 1, end: 3 })), 'ma')
-      await assert.rejects(files.read(info, { start: 3, end: 6 }), refused('RANGE_NOT_SATISFIABLE'))
+      assert.equal(await textOf(await files.read(info, { range: { start: 1, end: 3 } })), 'ma')
+      await assert.rejects(files.read(info, { range: { start: 3, end: 6 } }), refused('RANGE_NOT_SATISFIABLE'))
       let returned = 0
       const body = {
         [Symbol.asyncIterator]: () => ({
@@ -269,7 +270,11 @@ describe('finding and reading a file', () => {
       })()
       await assert.rejects(reading, refused('CORRUPT'))
       assert.equal(given, 'imag')
-      assert.equal(await textOf(await files.read(info, { start: 0, end: 5 })), 'imagE', 'a range is not checked')
+      assert.equal(
+        await textOf(await files.read(info, { range: { start: 0, end: 5 } })),
+        'imagE',
+        'a range is not checked',
+      )
       stored('image')
       assert.equal(returned, 0)
       await (await files.read(info))[Symbol.asyncIterator]().return?.()
@@ -283,17 +288,17 @@ describe('deleting a file of an evidence', () => {
       const { registry: { files, evidences, proofs }, scope, world, clock } = fixture // prettier-ignore
       const { one, two, image, ofCategory, ofSubcategory } = await filled(fixture)
       await clock.advance(1_000)
-      await files.delete(scope, { fileId: one.id, evidenceId: 'e-1' })
+      await files.delete(scope, { fileId: one.id, externalId: 'e-1' })
       const { events } = await evidences.get(scope, 'e-1')
       const last = events.at(-1)
       assert.deepEqual([last?.version, last?.type, last?.updateType], [2, 'update', 'deletefile'])
-      assert.equal(Date.parse(last?.timestamp ?? ''), clock.now())
-      assert.equal((await evidences.list(scope)).dts[0]?.historyChanges.update, 1)
+      assert.equal(last?.recordedAt.getTime(), clock.now())
+      assert.equal((await evidences.list(scope)).items[0]?.eventCounts.update, 1)
       assert.deepEqual(
-        (await evidences.files(scope, 'e-1')).dt.map(({ overlayId }) => overlayId),
+        (await evidences.files(scope, 'e-1')).evidence.map(({ id }) => id),
         [image.id, two.id],
       )
-      assert.equal((await proofs.evidence('e-1')).fileCount, 2)
+      assert.equal(withStatus(await proofs.evidence({ evidenceId: 'e-1' }), 'pending').fileCount, 2)
       await assert.rejects(files.find(scope, { fileId: one.id }), refused('FILE_NOT_FOUND'))
       await assert.rejects(files.delete(scope, { fileId: one.id }), refused('FILE_NOT_FOUND'))
       const left = [two, image, ofCategory, ofSubcategory].map(({ id }) => id).sort()
@@ -305,8 +310,8 @@ describe('deleting a file of an evidence', () => {
       const { registry: { files, evidences }, scope } = fixture // prettier-ignore
       const { image } = await filled(fixture)
       await files.delete(scope, { fileId: image.id })
-      assert.equal('imageId' in (await evidences.get(scope, 'e-1')).object, false)
-      assert.equal((await evidences.list(scope)).dts[0]?.iconId, null)
+      assert.equal('image' in (await evidences.get(scope, 'e-1')).evidence, false)
+      assert.equal('image' in ((await evidences.list(scope)).items[0] ?? {}), false)
     }))
 
   it('erases name, hash, size and salt everywhere, while header and files still open', () =>
@@ -315,9 +320,9 @@ describe('deleting a file of an evidence', () => {
       const { one, two } = await filled(fixture)
       const before = (await evidences.get(scope, 'e-1', { disclose: true })).events[0]?.disclosure
       assert.ok(before)
-      const { id } = (await evidences.get(scope, 'e-1')).object
+      const { id } = (await evidences.get(scope, 'e-1')).evidence
       const [first] = await world.records.get([keys.event(id, 1)])
-      const { seed } = decodeRecord<{ salts: { seed: string } }>(first?.value as Uint8Array).salts
+      const { seed } = (decodeRecord<EventRecord>(first)?.salts ?? {}) as { seed: string }
       await files.delete(scope, { fileId: one.id })
       const { events } = await evidences.get(scope, 'e-1', { disclose: true })
       const [created, deleted] = events.map(({ disclosure }) => disclosure as NonNullable<typeof disclosure>)
@@ -381,20 +386,28 @@ describe('deleting a file of an evidence', () => {
 })
 
 describe('file tokens', () => {
+  /** The file that a token opens. */
+  function fileOfToken(files: Files, companyId: string, token: string): string | undefined {
+    const principal = files.authenticateToken({ companyId, token })
+    if (principal === undefined) return undefined
+    assert.ok(principal.kind === 'fileToken' && principal.companyId === companyId)
+    return principal.fileId
+  }
+
   it('open one file of one company for five minutes', () =>
     withRegistry(async (fixture) => {
       const { registry: { files }, scope, clock } = fixture // prettier-ignore
       const { one, two, ofCategory } = await filled(fixture)
       const { token, expiresAt } = await files.createToken(scope, one.id)
-      assert.equal(Date.parse(expiresAt), clock.now() + 5 * 60_000)
-      assert.equal(files.tokenFile(COMPANY, token), one.id)
-      assert.equal(files.tokenFile('other', token), undefined)
-      assert.equal(files.tokenFile(COMPANY, (await files.createToken(scope, two.id)).token), two.id)
-      assert.equal(files.tokenFile(COMPANY, (await files.createToken(scope, ofCategory.id)).token), ofCategory.id)
-      clock.set(Date.parse(expiresAt) - 1)
-      assert.equal(files.tokenFile(COMPANY, token), one.id)
-      clock.set(Date.parse(expiresAt))
-      assert.equal(files.tokenFile(COMPANY, token), undefined)
+      assert.equal(expiresAt.getTime(), clock.now() + 5 * 60_000)
+      assert.equal(fileOfToken(files, COMPANY, token), one.id)
+      assert.equal(fileOfToken(files, 'other', token), undefined)
+      assert.equal(fileOfToken(files, COMPANY, (await files.createToken(scope, two.id)).token), two.id)
+      assert.equal(fileOfToken(files, COMPANY, (await files.createToken(scope, ofCategory.id)).token), ofCategory.id)
+      clock.set(expiresAt.getTime() - 1)
+      assert.equal(fileOfToken(files, COMPANY, token), one.id)
+      clock.set(expiresAt.getTime())
+      assert.equal(fileOfToken(files, COMPANY, token), undefined)
     }))
 
   it('open nothing once changed anywhere', () =>
@@ -404,7 +417,7 @@ describe('file tokens', () => {
       const { token } = await files.createToken(scope, one.id)
       for (let i = 0; i < token.length; i++) {
         const other = token[i] === 'A' ? 'B' : 'A'
-        assert.equal(files.tokenFile(COMPANY, token.slice(0, i) + other + token.slice(i + 1)), undefined, `at ${i}`)
+        assert.equal(fileOfToken(files, COMPANY, token.slice(0, i) + other + token.slice(i + 1)), undefined, `at ${i}`)
       }
       for (const wrong of [
         '',
@@ -416,14 +429,14 @@ describe('file tokens', () => {
         token.slice(1),
         token.slice(0, -1),
       ])
-        assert.equal(files.tokenFile(COMPANY, wrong), undefined, wrong)
+        assert.equal(fileOfToken(files, COMPANY, wrong), undefined, wrong)
     }))
 
   it('are made for files that are there only, and are another registry’s nothing', async () => {
     const [one, other] = [await openFixture(), await openFixture({ registry: { secret: new Uint8Array(32).fill(9) } })]
     const { one: file } = await filled(one)
     const { token } = await one.registry.files.createToken(one.scope, file.id)
-    assert.equal(other.registry.files.tokenFile(COMPANY, token), undefined)
+    assert.equal(fileOfToken(other.registry.files, COMPANY, token), undefined)
     await one.registry.files.delete(one.scope, { fileId: file.id })
     await assert.rejects(one.registry.files.createToken(one.scope, file.id), refused('FILE_NOT_FOUND'))
     await Promise.all([one.close(), other.close()])
@@ -435,7 +448,7 @@ describe('the sweep', () => {
     const world = new World()
     const before = await openFixture({ world })
     await before.stage('left')
-    await before.evidence({}, { files: [await before.stage('used')] })
+    await before.evidence({ files: [await before.stage('used')] })
     await before.close()
     await world.clock.advance(1)
     const after = await openFixture({ world })
@@ -453,8 +466,8 @@ describe('the sweep', () => {
     const own = await shared.stage('own')
     await shared.wait(23)
     assert.equal((await world.blobState()).intents, 2)
-    await shared.evidence({}, { files: [own] })
-    await before.registry.evidences.update(before.scope, 'e-1', {}, [staged])
+    await shared.evidence({ files: [own] })
+    await before.registry.evidences.update(before.scope, 'e-1', { files: [staged] })
     await shared.stage('never used')
     await shared.wait(25)
     const { intents, dooms, files, stored } = await world.blobState()
@@ -466,7 +479,7 @@ describe('the sweep', () => {
     withRegistry(async ({ stage, world, clock, process }) => {
       await Promise.all(Array.from({ length: 250 }, (_, i) => stage(`${i}`)))
       const logger = { debug() {}, info() {}, warn() {}, error() {} }
-      const context = { records: process.records, blobs: process.blobs, clock, logger } as unknown as Context
+      const context = { records: process.records, blobs: process.blobs, clock, logger }
       await sweep(context, clock.now() + 1, AbortSignal.abort())
       assert.equal((await world.blobState()).intents, 250, 'an aborted sweep does nothing')
       await sweep(context, clock.now() + 1)

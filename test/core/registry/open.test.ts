@@ -9,22 +9,22 @@ describe('a registry', () => {
   it('is the same after a restart: its log, its origin, its evidences and their proofs', async () => {
     const world = new World()
     const first = await openFixture({ world })
-    await first.evidence({}, { files: [await first.stage()] })
+    await first.evidence({ files: [await first.stage()] })
     await first.registry.sealNow()
-    const { origin, verifierKey } = first.registry
+    const { origin, verifierKey } = first.registry.log
     const [page, proof] = [
       await first.registry.evidences.get(first.scope, 'e-1'),
-      await first.registry.proofs.evidence('e-1'),
+      await first.registry.proofs.evidence({ evidenceId: 'e-1' }),
     ]
     await first.close()
     const second = await openFixture({ world })
-    assert.deepEqual([second.registry.origin, second.registry.verifierKey], [origin, verifierKey])
+    assert.deepEqual([second.registry.log.origin, second.registry.log.verifierKey], [origin, verifierKey])
     assert.match(origin, /^evidence-registry\/[0-9a-f]{32}$/)
     assert.deepEqual(await second.registry.evidences.get(second.scope, 'e-1'), page)
-    assert.deepEqual(await second.registry.proofs.evidence('e-1'), proof)
+    assert.deepEqual(await second.registry.proofs.evidence({ evidenceId: 'e-1' }), proof)
     await second.evidence({ externalId: 'e-2' })
     await second.registry.sealNow()
-    assert.equal((await second.registry.proofs.evidence('e-2')).status, 'ok')
+    assert.equal((await second.registry.proofs.evidence({ evidenceId: 'e-2' })).status, 'ok')
     await second.close()
   })
 
@@ -35,7 +35,7 @@ describe('a registry', () => {
     await first.close()
     const second = await openFixture({ world })
     await second.registry.sealNow()
-    assert.equal((await second.registry.proofs.evidence('e-1')).status, 'ok')
+    assert.equal((await second.registry.proofs.evidence({ evidenceId: 'e-1' })).status, 'ok')
     await second.close()
   })
 
@@ -90,7 +90,7 @@ describe('a registry', () => {
     await one.registry.sealNow()
     const { events } = await two.registry.evidences.get(two.scope, 'e-1')
     assert.equal(events.length, 41)
-    assert.ok(events.every(({ merkleBatchId }) => merkleBatchId !== null))
+    assert.ok(events.every(({ batch }) => batch !== null))
     await Promise.all([one.close(), two.close()])
   })
 })
@@ -99,7 +99,7 @@ describe('time', () => {
   it('of an event is never before that of the event before it', () =>
     withRegistry(async ({ registry: { evidences, files }, scope, evidence, clock, stage }) => {
       const file = await stage()
-      await evidence({}, { files: [file] })
+      await evidence({ files: [file] })
       const created = clock.now()
       clock.set(created - 50_000)
       await evidences.update(scope, 'e-1', { description: 'x', owner: 'y' })
@@ -108,41 +108,44 @@ describe('time', () => {
       await evidences.update(scope, 'e-1', { description: 'z' })
       const { events } = await evidences.get(scope, 'e-1')
       assert.deepEqual(
-        events.map(({ timestamp }) => Date.parse(timestamp) - created),
+        events.map(({ recordedAt }) => recordedAt.getTime() - created),
         [0, 0, 0, 0, 1],
       )
       // Across evidences the log's order counts, and a new one has the clock's time.
       clock.set(created - 1)
       await evidence({ externalId: 'e-2' })
-      const { object } = await evidences.get(scope, 'e-2')
-      assert.equal(Date.parse(object.createDate), created - 1)
+      const { evidence: stored } = await evidences.get(scope, 'e-2')
+      assert.equal(stored.createdAt.getTime(), created - 1)
     }))
 
   it('more than 60 s behind the last batch stops events until it is right', () =>
     withRegistry(async ({ registry, scope, evidence, clock, stage }) => {
       const file = await stage()
-      await evidence({}, { files: [file] })
+      await evidence({ files: [file] })
       clock.set(clock.now() - 3_600_000)
       await registry.evidences.update(scope, 'e-1', { description: 'no batch yet' })
       clock.set(clock.now() + 3_600_000)
       await registry.sealNow()
       const sealedAt = clock.now()
-      const { category } = await registry.categories
-        .list(scope)
-        .then(({ categories: [first] }) => ({ category: [first?.id, first?.subcategories[0]?.id] as [string, string] }))
+      const { categoryId, subcategoryId } = (await registry.evidences.get(scope, 'e-1')).evidence
       clock.set(sealedAt - 60_001)
       const writes = (): readonly Promise<unknown>[] => [
         evidence({ externalId: 'e-2' }),
-        registry.evidences.createIn(scope, ...category, [{ externalId: 'e-3', name: 'x' }]),
+        registry.evidences.createMany(scope, {
+          categoryId,
+          subcategoryId,
+          evidences: [{ externalId: 'e-3', name: 'x' }],
+        }),
         registry.evidences.update(scope, 'e-1', { description: 'x' }),
         registry.files.delete(scope, { fileId: file.id }),
       ]
-      const logSize = await registry.log.treeHead().then(({ size }) => size)
+      const { logSize, sealedSize } = registry.status()
       for (const asked of writes()) await assert.rejects(asked, refused('UNAVAILABLE'))
       // Reading and what makes no event goes on.
       assert.equal((await registry.evidences.list(scope)).count, 1)
       await registry.categories.create(scope, { name: 'other' })
-      assert.equal((await registry.log.treeHead()).size, logSize)
+      await registry.sealNow()
+      assert.deepEqual([registry.status().logSize, registry.status().sealedSize], [logSize, sealedSize])
       clock.set(sealedAt - 60_000)
       await Promise.all(writes())
     }))
@@ -160,7 +163,7 @@ describe('time', () => {
     const confirmed = await openFixture({ world, registry: { acceptClock: true } })
     await confirmed.evidence({ externalId: 'e-2' })
     await confirmed.registry.sealNow()
-    assert.equal((await confirmed.registry.proofs.evidence('e-2')).status, 'ok')
+    assert.equal((await confirmed.registry.proofs.evidence({ evidenceId: 'e-2' })).status, 'ok')
     await confirmed.close()
   })
 })

@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
 import { fromBase64, fromHex } from '../../../core/bytes.ts'
 import { verifyCheckpoint } from '../../../core/log/checkpoint.ts'
-import { CompanyId, type MerkleValidationRequest } from '../../../core/registry/schemas.ts'
+import type { MerkleValidationRequest } from '../../../core/index.ts'
+import { CompanyId } from '../../../core/registry/schemas.ts'
 import {
   EvidenceProof,
   FileProof,
@@ -11,13 +12,21 @@ import {
   MerkleRoot,
   MerkleValidation,
   type ProofItem,
-} from '../../../core/registry/proof/schemas.ts'
+} from '../../../core/api/proof-documents.ts'
 import { verifyConsistency } from '../../../core/log/tree/proof.ts'
 import { validate } from '../../../core/registry/validation.ts'
 import { verifyTimestamp } from '../../../core/verify/index.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'
-import { COMPANY, openFixture, refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import {
+  COMPANY,
+  inCategory,
+  openFixture,
+  refused,
+  withRegistry,
+  withStatus,
+  type Fixture,
+} from '../../support/registry-fixture.ts'
 import { ScriptedChain } from '../../support/scripted-chain.ts'
 import { H, recompute, saltedHash } from '../../support/commitment-reference.ts'
 
@@ -64,58 +73,59 @@ describe('proofs', () => {
     )
     const { proofs } = registry
     await evidence()
-    const { object } = await registry.evidences.get(scope, 'e-1')
-    const pending = await proofs.evidence('e-1')
+    const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
+    const pending = withStatus(await proofs.evidence({ evidenceId: 'e-1' }), 'pending')
     assert.deepEqual(pending, {
       status: 'pending',
       evidenceId: 'e-1',
-      txId: object.txId,
-      createdAt: object.createDate,
+      txId: stored.txId,
+      createdAt: stored.createdAt.toISOString(),
       fileCount: 0,
       opening: pending.opening,
-      assurance: { time: 'none', anchor: 'none', note: pending.assurance?.note },
+      assurance: { time: 'none', anchor: 'none', note: pending.assurance.note },
     })
-    assert.equal(H(bytes(pending.opening ?? '')).toString('hex'), object.txId)
+    assert.equal(H(bytes(pending.opening)).toString('hex'), stored.txId)
     assert.deepEqual(
-      [(await proofs.proof(object.txId)).status, await proofs.root(object.txId)],
+      [(await proofs.transaction(stored.txId)).status, await proofs.root(stored.txId)],
       ['pending', { status: 'pending' }],
     )
 
     // Its loop would be faster than these answers.
     chain.isDown = true
     await registry.sealNow()
-    const sealed = await proofs.evidence('e-1')
-    assert.deepEqual([sealed.status, sealed.merkle?.sendStatus], ['ok', 'P'])
-    assert.equal(rootOf(object.txId, sealed.merkle?.proof ?? []), sealed.merkle?.merkleRoot)
-    const checkpoint = verifyCheckpoint(sealed.merkle?.checkpoint ?? '', registry.verifierKey)
+    const evidenceProof = async () => withStatus(await proofs.evidence({ evidenceId: 'e-1' }), 'ok')
+    const sealed = await evidenceProof()
+    assert.equal(sealed.merkle.sendStatus, 'P')
+    assert.equal(rootOf(stored.txId, sealed.merkle.proof), sealed.merkle.merkleRoot)
+    const checkpoint = verifyCheckpoint(sealed.merkle.checkpoint, registry.log.verifierKey)
     assert.deepEqual(
       [checkpoint.size, Buffer.from(checkpoint.root).toString('hex')],
-      [sealed.merkle?.treeSize, sealed.merkle?.merkleRoot],
+      [sealed.merkle.treeSize, sealed.merkle.merkleRoot],
     )
-    assert.deepEqual(['anchor' in (sealed.merkle ?? {}), 'blockNumber' in sealed], [false, false])
+    assert.deepEqual(['anchor' in sealed.merkle, 'blockNumber' in sealed], [false, false])
 
     chain.isDown = false
     await until(async () => {
       await clock.advance(1_000)
-      return (await proofs.evidence('e-1')).merkle?.sendStatus === 'S'
+      return (await evidenceProof()).merkle.sendStatus === 'S'
     })
-    assert.equal('anchor' in ((await proofs.evidence('e-1')).merkle ?? {}), false, 'sent is not confirmed')
+    assert.equal('anchor' in (await evidenceProof()).merkle, false, 'sent is not confirmed')
     // Time stamped and anchored by checkpoints that are later than the batch.
     await registry.evidences.update(scope, 'e-1', { description: 'x' })
     await registry.sealNow()
     await confirm()
-    const confirmed = await proofs.evidence('e-1')
+    const confirmed = await evidenceProof()
     const { merkle, tsa, blockNumber, assurance } = confirmed
-    assert.ok(merkle?.anchor && tsa)
+    assert.ok(merkle.anchor && tsa)
     assert.equal(merkle.sendStatus, 'C')
     assert.deepEqual(
       [merkle.anchor.type, merkle.anchor.network, merkle.anchor.blockNumber],
       ['scripted', 'test', blockNumber],
     )
     assert.ok(merkle.anchor.confirmations >= 3 && blockNumber !== undefined && blockNumber <= chain.height)
-    assert.deepEqual([assurance?.time, assurance?.anchor], ['operator', 'independent'])
+    assert.deepEqual([assurance.time, assurance.anchor], ['operator', 'independent'])
     for (const later of [merkle.anchor, tsa]) {
-      const { size, root } = verifyCheckpoint(later.checkpoint, registry.verifierKey)
+      const { size, root } = verifyCheckpoint(later.checkpoint, registry.log.verifierKey)
       assert.equal(size, later.treeSize)
       const proof = later.consistency.map((hash) => fromHex(hash) as Uint8Array)
       const from = { fromSize: merkle.treeSize, fromRoot: bytes(merkle.merkleRoot) }
@@ -129,7 +139,7 @@ describe('proofs', () => {
       [new Date(token.genTime).toISOString(), token.serialNumber, token.policy],
       [tsa.genTime, tsa.serialNumber, tsa.policy],
     )
-    const root = await proofs.root(object.txId)
+    const root = withStatus(await proofs.root(stored.txId), 'ok')
     assert.deepEqual(root, {
       status: 'ok',
       merkleRoot: merkle.merkleRoot,
@@ -147,10 +157,10 @@ describe('proofs', () => {
     for (const [schema, answer] of [
       [EvidenceProof, confirmed],
       [MerkleRoot, root],
-      [MerkleProof, await proofs.proof(object.txId)],
+      [MerkleProof, await proofs.transaction(stored.txId)],
     ] as const)
       validate(schema, answer)
-    assert.deepEqual((await registry.evidences.list(scope)).dts[0]?.blockNumber, blockNumber)
+    assert.deepEqual((await registry.evidences.list(scope)).items[0]?.blockNumber, blockNumber)
     await close()
   })
 
@@ -164,27 +174,19 @@ describe('proofs', () => {
     }
     const size = registry.status().sealedSize
     const packed = Buffer.from(await world.records.readLog(0, size))
-    const openings = await registry.proofs.openings(0, size)
+    const openings = await registry.log.openings({ index: 0, width: size })
     for (let position = 0; position < size; position++) {
       const entry = packed.subarray(32 * position, 32 * position + 32).toString('hex')
-      const answer = await registry.proofs.proof(entry)
-      assert.deepEqual([answer.status, answer.leafIndex], ['ok', position])
-      assert.equal(rootOf(entry, answer.proof ?? []), answer.merkleRoot)
+      const answer = withStatus(await registry.proofs.transaction(entry), 'ok')
+      assert.equal(answer.leafIndex, position)
+      assert.equal(rootOf(entry, answer.proof), answer.merkleRoot)
       assert.equal(openings?.[position], answer.opening)
-      assert.equal(H(bytes(answer.opening ?? '')).toString('hex'), entry)
-      assert.equal(
-        (
-          await registry.proofs.validate({
-            txId: entry,
-            merkleRoot: answer.merkleRoot as string,
-            proof: answer.proof as ProofItem[],
-          })
-        ).valid,
-        true,
-      )
+      assert.equal(H(bytes(answer.opening)).toString('hex'), entry)
+      const { merkleRoot, proof } = answer
+      assert.equal((await registry.proofs.validate({ txId: entry, merkleRoot, proof })).valid, true)
     }
-    assert.equal(await registry.proofs.openings(0, size + 1), undefined)
-    assert.equal(await registry.proofs.openings(1, 1), undefined)
+    assert.equal(await registry.log.openings({ index: 0, width: size + 1 }), undefined)
+    assert.equal(await registry.log.openings({ index: 1, width: 1 }), undefined)
     await close()
   })
 })
@@ -193,24 +195,30 @@ describe('the proof of an evidence', () => {
   it('is found by its external id or its id, and shows the same', () =>
     withRegistry(async ({ registry: { proofs, evidences }, scope, evidence }) => {
       await evidence()
-      const { id } = (await evidences.get(scope, 'e-1')).object
-      assert.deepEqual(await proofs.evidence(id), await proofs.evidence('e-1'))
-      assert.deepEqual(await proofs.evidence('e-1', COMPANY), await proofs.evidence('e-1'))
+      const { id } = (await evidences.get(scope, 'e-1')).evidence
+      assert.deepEqual(await proofs.evidence({ evidenceId: id }), await proofs.evidence({ evidenceId: 'e-1' }))
+      assert.deepEqual(
+        await proofs.evidence({ evidenceId: 'e-1', companyId: COMPANY }),
+        await proofs.evidence({ evidenceId: 'e-1' }),
+      )
       for (const [asked, company] of [
         ['none', undefined],
         ['e-1', 'other'],
         ['e-1', 'x'.repeat(10_000)],
         ['e-1', '\0'],
       ] as const)
-        assert.deepEqual(await proofs.evidence(asked, company), {
-          status: 'not_found',
-          evidenceId: asked,
-          error: 'There is no such evidence',
-          code: 'EVIDENCE_NOT_FOUND',
-        })
+        assert.deepEqual(
+          await proofs.evidence({ evidenceId: asked, ...(company !== undefined && { companyId: company }) }),
+          {
+            status: 'not_found',
+            evidenceId: asked,
+            error: 'There is no such evidence',
+            code: 'EVIDENCE_NOT_FOUND',
+          },
+        )
       for (const wrong of ['', '.', '..', 'a\0', 'x'.repeat(129)]) {
-        const answer = await proofs.evidence(wrong)
-        assert.deepEqual([answer.status, answer.code, 'txId' in answer], ['invalid', 'VALIDATION_ERROR', false], wrong)
+        const answer = withStatus(await proofs.evidence({ evidenceId: wrong }), 'invalid')
+        assert.deepEqual([answer.code, 'txId' in answer], ['VALIDATION_ERROR', false], wrong)
       }
     }))
 
@@ -218,27 +226,37 @@ describe('the proof of an evidence', () => {
     withRegistry(async ({ registry: { proofs, evidences }, evidence, system }) => {
       await evidence({ externalId: 'shared' })
       const { scope: foreign } = await system('I', 'other')
-      await evidences.create(foreign, { categoryName: 'C', subcategoryName: 'S', externalId: 'shared', name: 'x' })
-      const answer = await proofs.evidence('shared')
+      await evidences.create(foreign, {
+        ...inCategory('C', 'S'),
+        externalId: 'shared',
+        name: 'x',
+      })
+      const answer = withStatus(await proofs.evidence({ evidenceId: 'shared' }), 'ambiguous')
       assert.deepEqual(Object.keys(answer).sort(), ['code', 'error', 'evidenceId', 'status'])
-      assert.deepEqual([answer.status, answer.code], ['ambiguous', 'AMBIGUOUS'])
-      assert.equal((await proofs.file('shared', '01890000-0000-7000-8000-000000000000')).status, 'ambiguous')
-      const { txId } = (await evidences.get(foreign, 'shared')).object
-      assert.equal((await proofs.evidence('shared', 'other')).txId, txId)
-      const { object } = await evidences.get(foreign, 'shared')
-      assert.equal((await proofs.evidence(object.id)).txId, txId)
+      assert.equal(answer.code, 'AMBIGUOUS')
+      assert.equal(
+        (await proofs.file({ evidenceId: 'shared', fileId: '01890000-0000-7000-8000-000000000000' })).status,
+        'ambiguous',
+      )
+      const { txId } = (await evidences.get(foreign, 'shared')).evidence
+      assert.equal(
+        withStatus(await proofs.evidence({ evidenceId: 'shared', companyId: 'other' }), 'pending').txId,
+        txId,
+      )
+      const { evidence: stored } = await evidences.get(foreign, 'shared')
+      assert.equal(withStatus(await proofs.evidence({ evidenceId: stored.id }), 'pending').txId, txId)
     }))
 
   it('is that of the id where another’s external id looks the same', () =>
     withRegistry(async ({ registry: { proofs, evidences }, scope, evidence }) => {
       await evidence({ externalId: 'mine' })
-      const { object } = await evidences.get(scope, 'mine')
-      await evidence({ externalId: object.id })
-      assert.equal((await proofs.evidence(object.id)).txId, object.txId)
+      const { evidence: stored } = await evidences.get(scope, 'mine')
+      await evidence({ externalId: stored.id })
+      assert.equal(withStatus(await proofs.evidence({ evidenceId: stored.id }), 'pending').txId, stored.txId)
       // A text of that form which is nobody's id is an external id like any other.
       const id = '01890000-0000-7000-8000-000000000000'
       await evidence({ externalId: id })
-      assert.equal((await proofs.evidence(id)).evidenceId, id)
+      assert.equal((await proofs.evidence({ evidenceId: id })).evidenceId, id)
     }))
 })
 
@@ -246,16 +264,16 @@ describe('the proof of a file', () => {
   /** What binds the file: from its own text and salt, which only a key holder gets, to the opening. */
   async function assertBound(
     { registry: { evidences }, scope }: Fixture,
-    proof: FileProof,
+    proof: Extract<FileProof, { readonly status: 'ok' | 'deleted' }>,
     fileId: string,
   ): Promise<void> {
     const { events } = await evidences.get(scope, 'e-1', { disclose: true })
     const event = events.find(({ txId }) => txId === proof.txId)
     const disclosed = event?.disclosure?.files[fileId]
-    const committed = (JSON.parse(proof.filesText ?? '') as Record<string, string>)[fileId]
+    const committed = (JSON.parse(proof.filesText) as Record<string, string>)[fileId]
     if (disclosed !== undefined) assert.equal(saltedHash('er1.file', disclosed), committed)
-    const files = saltedHash('er1.files', { salt: proof.filesSalt as string, text: proof.filesText as string })
-    assert.equal(proof.opening?.slice(-64), files)
+    const files = saltedHash('er1.files', { salt: proof.filesSalt, text: proof.filesText })
+    assert.equal(proof.opening.slice(-64), files)
     assert.equal(H(bytes(proof.opening)).toString('hex'), proof.txId)
     assert.equal(recompute(event?.disclosure as NonNullable<typeof event>['disclosure'] & object).txId, proof.txId)
   }
@@ -264,24 +282,21 @@ describe('the proof of a file', () => {
     withRegistry(async (fixture) => {
       const { registry, scope, stage, evidence, clock } = fixture
       const [one, two] = [await stage('one'), await stage('two')]
-      await evidence({}, { files: [one] })
+      await evidence({ files: [one] })
       await clock.advance(1_000)
-      await registry.evidences.update(scope, 'e-1', {}, [two])
-      const pending = await registry.proofs.file('e-1', two.id)
+      await registry.evidences.update(scope, 'e-1', { files: [two] })
+      const pending = await registry.proofs.file({ evidenceId: 'e-1', fileId: two.id })
       assert.deepEqual(
         [pending.status, pending.evidenceId, pending.fileId, 'merkle' in pending],
         ['pending', 'e-1', two.id, false],
       )
       await registry.sealNow()
-      const { events, object } = await registry.evidences.get(scope, 'e-1')
+      const { events, evidence: stored } = await registry.evidences.get(scope, 'e-1')
       for (const [i, { id }] of [one, two].entries()) {
-        const proof = await registry.proofs.file(object.id, id)
+        const proof = withStatus(await registry.proofs.file({ evidenceId: stored.id, fileId: id }), 'ok')
         validate(FileProof, proof)
-        assert.deepEqual(
-          [proof.status, proof.txId, proof.eventTimestamp],
-          ['ok', events[i]?.txId, events[i]?.timestamp],
-        )
-        assert.equal(rootOf(proof.txId as string, proof.merkle?.proof ?? []), proof.merkle?.merkleRoot)
+        assert.deepEqual([proof.txId, proof.eventTimestamp], [events[i]?.txId, events[i]?.recordedAt.toISOString()])
+        assert.equal(rootOf(proof.txId, proof.merkle.proof), proof.merkle.merkleRoot)
         await assertBound(fixture, proof, id)
       }
     }))
@@ -290,37 +305,40 @@ describe('the proof of a file', () => {
     withRegistry(async (fixture) => {
       const { registry, scope, stage, evidence } = fixture
       const file = await stage('one')
-      await evidence({}, { files: [file, await stage('two')] })
+      await evidence({ files: [file, await stage('two')] })
       await registry.sealNow()
-      const attached = await registry.proofs.file('e-1', file.id)
+      const attached = await registry.proofs.file({ evidenceId: 'e-1', fileId: file.id })
       await registry.files.delete(scope, { fileId: file.id })
-      const between = await registry.proofs.file('e-1', file.id)
-      assert.deepEqual([between.status, 'merkle' in (between.deletion ?? {})], ['deleted', false])
+      const between = withStatus(await registry.proofs.file({ evidenceId: 'e-1', fileId: file.id }), 'deleted')
+      assert.equal('merkle' in between.deletion, false)
       await registry.sealNow()
-      const gone = await registry.proofs.file('e-1', file.id)
+      const gone = withStatus(await registry.proofs.file({ evidenceId: 'e-1', fileId: file.id }), 'deleted')
       validate(FileProof, gone)
       const { deletion, ...rest } = gone
       assert.deepEqual({ ...rest, status: 'ok' }, attached)
       const { events } = await registry.evidences.get(scope, 'e-1')
-      assert.deepEqual([deletion?.txId, deletion?.eventTimestamp], [events[1]?.txId, events[1]?.timestamp])
-      assert.equal(rootOf(deletion?.txId as string, deletion?.merkle?.proof ?? []), deletion?.merkle?.merkleRoot)
+      assert.deepEqual([deletion.txId, deletion.eventTimestamp], [events[1]?.txId, events[1]?.recordedAt.toISOString()])
+      assert.equal(rootOf(deletion.txId, deletion.merkle?.proof ?? []), deletion.merkle?.merkleRoot)
       await assertBound(fixture, gone, file.id)
     }))
 
   it('is not found for another evidence’s, a category’s, or nobody’s', () =>
     withRegistry(async ({ registry, scope, stage, evidence }) => {
       const [file, other, icon] = [await stage(), await stage(), await stage()]
-      await evidence({}, { files: [file] })
-      await evidence({ externalId: 'e-2' }, { files: [other] })
-      await registry.categories.create(scope, { name: 'icon' }, icon)
+      await evidence({ files: [file] })
+      await evidence({ externalId: 'e-2', files: [other] })
+      await registry.categories.create(scope, { name: 'icon', image: icon })
       for (const id of [other.id, icon.id, '01890000-0000-7000-8000-000000000000']) {
-        const answer = await registry.proofs.file('e-1', id)
-        assert.deepEqual([answer.status, answer.code], ['not_found', 'FILE_NOT_FOUND'])
+        const answer = await registry.proofs.file({ evidenceId: 'e-1', fileId: id })
+        assert.equal(withStatus(answer, 'not_found').code, 'FILE_NOT_FOUND')
       }
-      assert.equal((await registry.proofs.file('none', file.id)).code, 'EVIDENCE_NOT_FOUND')
+      assert.equal(
+        withStatus(await registry.proofs.file({ evidenceId: 'none', fileId: file.id }), 'not_found').code,
+        'EVIDENCE_NOT_FOUND',
+      )
       for (const id of ['', 'x', file.id.toUpperCase(), `${file.id} `]) {
-        const answer = await registry.proofs.file('e-1', id)
-        assert.deepEqual([answer.status, answer.code], ['invalid', 'VALIDATION_ERROR'])
+        const answer = await registry.proofs.file({ evidenceId: 'e-1', fileId: id })
+        assert.equal(withStatus(answer, 'invalid').code, 'VALIDATION_ERROR')
       }
     }))
 })
@@ -329,17 +347,11 @@ describe('the proof of a txid', () => {
   it('is invalid, unknown or there', () =>
     withRegistry(async ({ registry: { proofs } }) => {
       for (const txId of ['', 'x', 'A'.repeat(64), 'a'.repeat(63), 'a'.repeat(65), `${'a'.repeat(63)}g`]) {
-        const [proof, root] = [await proofs.proof(txId), await proofs.root(txId)]
-        assert.deepEqual(
-          [proof.status, proof.code, root.status, root.code],
-          ['invalid', 'VALIDATION_ERROR', 'invalid', 'VALIDATION_ERROR'],
-        )
+        assert.equal(withStatus(await proofs.transaction(txId), 'invalid').code, 'VALIDATION_ERROR')
+        assert.equal(withStatus(await proofs.root(txId), 'invalid').code, 'VALIDATION_ERROR')
       }
-      const [proof, root] = [await proofs.proof('a'.repeat(64)), await proofs.root('a'.repeat(64))]
-      assert.deepEqual(
-        [proof.status, proof.code, root.status, root.code],
-        ['not_found', 'NOT_FOUND', 'not_found', 'NOT_FOUND'],
-      )
+      assert.equal(withStatus(await proofs.transaction('a'.repeat(64)), 'not_found').code, 'NOT_FOUND')
+      assert.equal(withStatus(await proofs.root('a'.repeat(64)), 'not_found').code, 'NOT_FOUND')
       for (const batchId of ['', 'x', '01890000-0000-7000-8000-000000000000'])
         await assert.rejects(proofs.timestampToken(batchId), refused('BATCH_NOT_FOUND'))
     }))
@@ -348,9 +360,9 @@ describe('the proof of a txid', () => {
     withRegistry(async ({ registry, evidence, scope }) => {
       await evidence()
       await registry.sealNow()
-      const { txId } = (await registry.evidences.get(scope, 'e-1')).object
-      const { batchId } = await registry.proofs.proof(txId)
-      await assert.rejects(registry.proofs.timestampToken(batchId as string), refused('BATCH_NOT_FOUND'))
+      const { txId } = (await registry.evidences.get(scope, 'e-1')).evidence
+      const { batchId } = withStatus(await registry.proofs.transaction(txId), 'ok')
+      await assert.rejects(registry.proofs.timestampToken(batchId), refused('BATCH_NOT_FOUND'))
     }))
 })
 
@@ -363,11 +375,15 @@ describe('validating a proof', () => {
     await registry.sealNow()
     await evidence({ externalId: 'pending' })
     const proofOf = async (externalId: string) => {
-      const { txId } = (await registry.evidences.get(scope, externalId)).object
-      const { merkleRoot, proof, treeSize } = await registry.proofs.proof(txId)
-      return { txId, merkleRoot: merkleRoot as string, proof: proof as ProofItem[], treeSize }
+      const { txId } = (await registry.evidences.get(scope, externalId)).evidence
+      const { merkleRoot, proof, treeSize } = withStatus(await registry.proofs.transaction(txId), 'ok')
+      return { txId, merkleRoot, proof, treeSize }
     }
-    return { early: await proofOf('e-3'), late: await proofOf('e-7'), pending: (await proofOf('pending')).txId }
+    return {
+      early: await proofOf('e-3'),
+      late: await proofOf('e-7'),
+      pending: (await registry.evidences.get(scope, 'pending')).evidence.txId,
+    }
   }
   const bare = (proof: readonly ProofItem[]): { hash: string }[] => proof.map(({ hash }) => ({ hash }))
   const flipped = (proof: readonly ProofItem[]): ProofItem[] =>
@@ -407,15 +423,16 @@ describe('validating a proof', () => {
         assert.equal('code' in answer, 'error' in answer)
         // The root is always recomputed from the caller's hashes, wherever it can be.
         if (proof.length > 0 && proof.every(({ position }) => position !== undefined))
-          assert.equal(answer.computedRoot, rootOf(txId, proof as ProofItem[]))
-        if (answer.valid) assert.equal(answer.computedRoot, merkleRoot)
+          assert.equal('computedRoot' in answer && answer.computedRoot, rootOf(txId, proof as ProofItem[]))
+        if (answer.valid) assert.equal('computedRoot' in answer && answer.computedRoot, merkleRoot)
       }))
 
   it('recomputes the root of an earlier root’s question too', () =>
     withRegistry(async (fixture) => {
       const { early, late } = await sealedTwice(fixture)
       const asked = { txId: late.txId, merkleRoot: early.merkleRoot, proof: bare(late.proof) }
-      assert.equal((await fixture.registry.proofs.validate(asked)).computedRoot, late.merkleRoot)
+      const answer = withStatus(await fixture.registry.proofs.validate(asked), 'ok')
+      assert.equal(answer.computedRoot, late.merkleRoot)
     }))
 
   it('says valid of a path to an invented root, and that this log never sealed it', () =>
@@ -433,15 +450,15 @@ describe('validating a proof', () => {
       const { early } = await sealedTwice(fixture)
       const proof = flipped(early.proof)
       const asked = { txId: early.txId, merkleRoot: rootOf(early.txId, proof), proof }
-      const { status, valid, computedRoot } = await fixture.registry.proofs.validate(asked)
-      assert.deepEqual([status, valid, computedRoot], ['unknown_root', false, asked.merkleRoot])
+      const { valid, computedRoot } = withStatus(await fixture.registry.proofs.validate(asked), 'unknown_root')
+      assert.deepEqual([valid, computedRoot], [false, asked.merkleRoot])
     }))
 
   it('takes a path to a later root that was sealed', () =>
     withRegistry(async (fixture) => {
       const { early, late } = await sealedTwice(fixture)
       const { log, proofs } = fixture.registry
-      const path = await log.inclusionProof(3, late.treeSize as number)
+      const path = await log.inclusionProof({ leafIndex: 3, treeSize: late.treeSize })
       const proof = path.map((hash) => ({ hash: Buffer.from(hash).toString('hex') }))
       const answer = await proofs.validate({ txId: early.txId, merkleRoot: late.merkleRoot, proof })
       assert.deepEqual([answer.status, answer.valid], ['ok', true])
@@ -488,33 +505,37 @@ describe('public answers', () => {
       ]
       const input = {
         externalId: 'public-id', name: planted(), owner: planted(), description: planted(), summary: planted(),
-        meta: { [planted()]: planted() }, categoryName: planted(), subcategoryName: planted(),
+        meta: { [planted()]: planted() }, category: { name: planted() }, subcategory: { name: planted() },
       } // prettier-ignore
-      await registry.evidences.create(scope, input, { image, files: [file, deleted] })
+      await registry.evidences.create(scope, { ...input, image, files: [file, deleted] })
       await registry.evidences.update(scope, 'public-id', {
-        owner: planted(), description: planted(), meta: { x: planted() }, updateActionDescription: planted(),
-        updateActionPersona: planted(), eventDescription: planted(), actionType: 'stolen',
+        owner: planted(), description: planted(), meta: { x: planted() }, updateDescription: planted(),
+        persona: planted(), eventDescription: planted(), updateType: 'stolen',
       }) // prettier-ignore
       await registry.files.delete(scope, { fileId: deleted.id })
       await registry.sealNow()
-      const { object, events } = await registry.evidences.get(scope, 'public-id', { disclose: true })
+      const { evidence: stored, events } = await registry.evidences.get(scope, 'public-id', { disclose: true })
       const { proofs } = registry
-      const answers: unknown[] = [await proofs.evidence('public-id'), await proofs.evidence(object.id, company)]
-      for (const { id } of [image, file, deleted]) answers.push(await proofs.file(object.id, id))
+      const answers: unknown[] = [
+        await proofs.evidence({ evidenceId: 'public-id' }),
+        await proofs.evidence({ evidenceId: stored.id, companyId: company }),
+      ]
+      for (const { id } of [image, file, deleted])
+        answers.push(await proofs.file({ evidenceId: stored.id, fileId: id }))
       for (const { txId } of events) {
-        const proof = await proofs.proof(txId)
+        const proof = withStatus(await proofs.transaction(txId), 'ok')
         const { merkleRoot, proof: path } = proof
         answers.push(proof, await proofs.root(txId))
-        answers.push(await proofs.validate({ txId, merkleRoot: merkleRoot as string, proof: path as ProofItem[] }))
+        answers.push(await proofs.validate({ txId, merkleRoot, proof: path }))
       }
       const size = registry.status().sealedSize
-      answers.push(await proofs.openings(0, size), await registry.log.latestCheckpoint())
-      answers.push(Buffer.from((await registry.log.entries(0, size)) ?? []).toString('hex'))
-      answers.push(Buffer.from((await registry.log.tile(0, 0, size)) ?? []).toString('hex'))
+      answers.push(await registry.log.openings({ index: 0, width: size }), await registry.log.latestCheckpoint())
+      answers.push(Buffer.from((await registry.log.entryBundle({ index: 0, width: size })) ?? []).toString('hex'))
+      answers.push(Buffer.from((await registry.log.tile({ level: 0, index: 0, width: size })) ?? []).toString('hex'))
       const text = JSON.stringify(answers)
-      assert.ok(text.includes(object.txId) && text.includes(file.id))
+      assert.ok(text.includes(stored.txId) && text.includes(file.id))
 
-      const secrets = [mark, apiKey, object.categoryId, object.subcategoryId]
+      const secrets = [mark, apiKey, stored.categoryId, stored.subcategoryId]
       for (const staged of [image, file, deleted]) secrets.push(staged.sha256)
       const slotKey = JSON.parse(events[0]?.disclosure?.fields['slotKey']?.text ?? '') as [string, string]
       secrets.push(slotKey[1])

@@ -3,12 +3,13 @@ import { after, before, describe, it } from 'node:test'
 import { fromBase64, sha256, toHex } from '../../../core/bytes.ts'
 import { fsck, type Difference } from '../../../core/fsck/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
-import type { EvidenceProof } from '../../../core/registry/proof/schemas.ts'
+import type { EvidenceProof } from '../../../core/index.ts'
 import { verifyProof, verifyTimestamp, type VerifyProofOptions } from '../../../core/verify/index.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { openAuthorities } from '../../support/local-authorities.ts'
 import type { ScriptedAuthority } from '../../support/scripted-authority.ts'
+import { withStatus } from '../../support/registry-fixture.ts'
 import { until } from '../../support/manual-clock.ts'
 
 const KEPT = { type: 'ocsp', der: Uint8Array.of(0x30, 1, 5) } as const
@@ -18,7 +19,7 @@ describe('answers over a quorum of timestamp authorities', () => {
   let sealed: SealedRegistry
   let filled: Filled
   let authorities: readonly ScriptedAuthority[]
-  let answer: EvidenceProof
+  let answer: Extract<EvidenceProof, { readonly status: 'ok' }>
 
   before(async () => {
     directory = await makeTemporary()
@@ -33,8 +34,10 @@ describe('answers over a quorum of timestamp authorities', () => {
     })
     filled = await fillRegistry(sealed)
     await until(async () => {
-      answer = await sealed.registry.proofs.evidence(filled.drill)
+      const proof = await sealed.registry.proofs.evidence({ evidenceId: filled.drill })
       await sealed.clock.advance(1_000)
+      if (proof.status !== 'ok') return false
+      answer = proof
       return answer.tsas?.length === 3
     })
   })
@@ -46,7 +49,7 @@ describe('answers over a quorum of timestamp authorities', () => {
   const anchorsOf = (): readonly (readonly Uint8Array[])[] => authorities.map(({ info }) => info.trustAnchors)
   const timestampOf = (changed: unknown, options: Partial<VerifyProofOptions> = {}): string | undefined =>
     verifyProof(changed, {
-      verifierKeys: [sealed.registry.verifierKey],
+      verifierKeys: [sealed.registry.log.verifierKey],
       authorities: anchorsOf(),
       ...options,
     }).steps.find(({ name }) => name === 'timestamp')?.state
@@ -65,10 +68,10 @@ describe('answers over a quorum of timestamp authorities', () => {
   })
 
   it('say the same of a root and a batch', async () => {
-    const { tsa, txId = '', merkle } = answer
-    const root = await sealed.registry.proofs.root(txId)
+    const { tsa, txId, merkle } = answer
+    const root = withStatus(await sealed.registry.proofs.root(txId), 'ok')
     assert.deepEqual([root.tsaGenTime, root.tsaSerial, root.tsaPolicy], [tsa?.genTime, tsa?.serialNumber, tsa?.policy])
-    const token = await sealed.registry.proofs.timestampToken(merkle?.batchId ?? '')
+    const token = await sealed.registry.proofs.timestampToken(merkle.batchId)
     assert.deepEqual(token, fromBase64(tsa?.token ?? ''))
   })
 

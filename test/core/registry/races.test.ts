@@ -21,21 +21,26 @@ async function scene(fixture: Fixture): Promise<Scene & { readonly empty: string
   const { id: subcategory } = await registry.categories.createSubcategory(scope, category, { name: 'S' })
   const { id: empty } = await registry.categories.createSubcategory(scope, category, { name: 'Empty' })
   const file = await stage()
-  await evidence({ categoryName: 'C', subcategoryName: 'S' }, { files: [file] })
+  await evidence({ category: { name: 'C' }, subcategory: { name: 'S' }, files: [file] })
   return { ...fixture, category, subcategory, empty, file }
 }
 
 type Act = (scene: Scene & { readonly empty: string }) => Promise<unknown>
 
 const createHere: Act = ({ registry, scope, category, empty }) =>
-  registry.evidences.createIn(scope, category, empty, [{ externalId: 'new', name: 'new' }])
-const createByName: Act = ({ evidence }) => evidence({ externalId: 'new', categoryName: 'C', subcategoryName: 'Empty' })
+  registry.evidences.createMany(scope, {
+    categoryId: category,
+    subcategoryId: empty,
+    evidences: [{ externalId: 'new', name: 'new' }],
+  })
+const createByName: Act = ({ evidence }) =>
+  evidence({ externalId: 'new', category: { name: 'C' }, subcategory: { name: 'Empty' } })
 const removeEmpty: Act = ({ registry, scope, category, empty }) =>
-  registry.categories.updateSubcategory(scope, category, empty, { action: 'REMOVE' })
+  registry.categories.removeSubcategory(scope, { categoryId: category, subcategoryId: empty })
 const deactivate: Act = ({ registry, scope, category }) =>
-  registry.categories.update(scope, category, { action: 'DEACTIVATE' })
+  registry.categories.update(scope, category, { status: 'inactive' })
 const deactivateEmpty: Act = ({ registry, scope, category, empty }) =>
-  registry.categories.updateSubcategory(scope, category, empty, { action: 'DEACTIVATE' })
+  registry.categories.updateSubcategory(scope, { categoryId: category, subcategoryId: empty }, { status: 'inactive' })
 const deleteFile: Act = ({ registry, scope, file }) => registry.files.delete(scope, { fileId: file.id })
 const update: Act = ({ registry, scope }) => registry.evidences.update(scope, 'e-1', { description: 'x' })
 
@@ -57,7 +62,7 @@ const cases: readonly [string, Act, string, Act, string | undefined][] = [
     'VALIDATION_ERROR',
   ],
   [
-    'updating with If-Match', ({ registry, scope }) => registry.evidences.update(scope, 'e-1', { summary: 'x' }, [], { ifMatch: 1 }),
+    'updating with If-Match', ({ registry, scope }) => registry.evidences.update(scope, 'e-1', { summary: 'x' }, { ifVersion: 1 }),
     'it is updated', update,
     'VERSION_CONFLICT',
   ],
@@ -74,10 +79,10 @@ const cases: readonly [string, Act, string, Act, string | undefined][] = [
   [
     'using an idempotency key',
     ({ registry, scope }) =>
-      registry.categories.create(scope, { name: 'A' }, undefined, { idempotency: { key: 'k', route: 'r', fingerprint: 'a' } }),
+      registry.categories.create(scope, { name: 'A' }, { idempotencyKey: 'k' }),
     'it is used for something else',
     ({ registry, scope }) =>
-      registry.categories.create(scope, { name: 'B' }, undefined, { idempotency: { key: 'k', route: 'r', fingerprint: 'b' } }),
+      registry.categories.create(scope, { name: 'B' }, { idempotencyKey: 'k' }),
     'IDEMPOTENCY_KEY_REUSED',
   ],
   [
@@ -115,21 +120,24 @@ describe('between reading and committing', () => {
         assert.equal(intruded, 1)
         // Whatever happened, counts and listings agree.
         const { registry, scope } = fixture
-        const { categories } = await registry.categories.list(scope)
-        for (const { id, digitalTwinsCount, subcategories } of categories) {
-          assert.equal((await registry.evidences.list(scope, { categoryId: id })).dts.length, digitalTwinsCount)
+        const categories = await registry.categories.list(scope)
+        for (const { id, evidenceCount, subcategories } of categories) {
+          assert.equal((await registry.evidences.list(scope, { categoryId: id })).items.length, evidenceCount)
           for (const sub of subcategories)
             assert.equal(
-              (await registry.evidences.list(scope, { subcategoryId: sub.id })).dts.length,
-              sub.digitalTwinsCount,
+              (await registry.evidences.list(scope, { subcategoryId: sub.id })).items.length,
+              sub.evidenceCount,
             )
         }
-        for (const item of (await registry.evidences.list(scope)).dts) {
+        for (const item of (await registry.evidences.list(scope)).items) {
           assert.ok(categories.some(({ subcategories }) => subcategories.some(({ id }) => id === item.subcategoryId)))
           const { events } = await registry.evidences.get(scope, item.externalId)
           assert.deepEqual(
             events.map(({ version }) => version),
-            Array.from({ length: item.historyChanges.total }, (_, i) => i + 1),
+            Array.from(
+              { length: item.eventCounts.create + item.eventCounts.update + item.eventCounts.transfer },
+              (_, i) => i + 1,
+            ),
           )
         }
       }))
@@ -146,9 +154,9 @@ describe('between reading and committing', () => {
         return found
       }
       // Not the place of the scene's evidence, which is known without being looked up.
-      await evidence({ externalId: 'new', categoryName: 'C', subcategoryName: 'Empty' })
-      const { object } = await registry.evidences.get(scope, 'new')
-      assert.notEqual(object.categoryId, category)
-      assert.equal((await registry.categories.get(scope, object.categoryId)).name, 'C')
+      await evidence({ externalId: 'new', category: { name: 'C' }, subcategory: { name: 'Empty' } })
+      const { evidence: stored } = await registry.evidences.get(scope, 'new')
+      assert.notEqual(stored.categoryId, category)
+      assert.equal((await registry.categories.get(scope, stored.categoryId)).name, 'C')
     }))
 })

@@ -1,74 +1,86 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TSchema } from 'typebox'
+import { isRegistryError, type RegistryError } from '../../../core/errors.ts'
+import { categoryChangeSchema, newCategorySchema } from '../../../core/registry/category/input.ts'
+import { newSourceSystemSchema } from '../../../core/registry/company/input.ts'
 import {
-  CategoryChange,
-  closed,
-  CompanyId,
-  EvidenceInput,
-  EvidenceListQuery,
-  EvidenceUpdate,
-  ExternalId,
-  MerkleValidationRequest,
-  NewCategory,
-  NewEvidence,
-  NewSourceSystem,
-} from '../../../core/registry/schemas.ts'
+  evidenceChangeSchema,
+  evidenceQuerySchema,
+  newEvidenceSchema,
+  newEvidencesSchema,
+} from '../../../core/registry/evidence/input.ts'
+import { merkleValidationRequestSchema } from '../../../core/registry/proof/input.ts'
+import { closed, CompanyId, ExternalId } from '../../../core/registry/schemas.ts'
 import { metaText, validate } from '../../../core/registry/validation.ts'
 
-const messageOf = (schema: TSchema, value: unknown): string => {
-  let message = ''
-  assert.throws(
-    () => validate(schema, value),
-    (error: Error & { code?: string }) => {
-      message = error.message
-      return error.code === 'VALIDATION_ERROR'
-    },
-  )
-  return message
+const errorOf = (schema: TSchema, value: unknown, name?: string): RegistryError => {
+  try {
+    validate(schema, value, name)
+  } catch (error) {
+    assert.ok(isRegistryError(error, 'VALIDATION_ERROR'))
+    return error
+  }
+  return assert.fail('Nothing was thrown')
 }
-const evidence = { externalId: 'x', name: 'n' }
+const messageOf = (schema: TSchema, value: unknown): string => errorOf(schema, value).message
+
+const evidence = { externalId: 'x', name: 'n', category: { name: 'c' }, subcategory: { name: 's' } }
+const HASH = 'a'.repeat(64)
 
 describe('validation', () => {
   const cases: readonly [string, TSchema, unknown, RegExp][] = [
-    ['a missing field', NewCategory, {}, /^name is required$/],
-    ['an unknown field', NewCategory, { name: 'a', nmae: 'b' }, /^nmae is not a known field$/],
-    ['a wrong type', NewCategory, { name: 1 }, /^name takes: 1 to 256 characters/],
-    ['null', EvidenceInput, { ...evidence, owner: null }, /^owner takes: At most 256/],
-    ['too long a text', EvidenceInput, { ...evidence, name: 'n'.repeat(257) }, /^name takes: 1 to 256/],
-    ['an empty name', EvidenceInput, { ...evidence, name: '' }, /^name takes: 1 to 256/],
-    ['a control character', EvidenceInput, { ...evidence, owner: 'a\u0007' }, /^owner takes: .*no control/],
-    ['a C1 control character', EvidenceInput, { ...evidence, name: 'a\u0085' }, /^name takes: .*no control/],
-    ['a line feed in a line', EvidenceUpdate, { updateActionPersona: 'a\nb' }, /^updateActionPersona takes/],
-    ['a NUL in a text', EvidenceUpdate, { description: '\0' }, /^description takes: .*tab, LF and CR/],
-    ['a lone surrogate', EvidenceUpdate, { description: '\ud800' }, /^description takes/],
-    ['a slash in a category', NewCategory, { name: 'a/b' }, /^name takes: .*no \//],
-    ['a slash in a category by name', NewEvidence, { ...evidence, categoryName: 'a/b' }, /^categoryName takes: .*no \//],
-    ['an unknown word', CategoryChange, { action: 'DELETE' }, /^action takes one of CHANGE, ACTIVATE, DEACTIVATE, REMOVE$/],
-    ['an unknown level', NewSourceSystem, { name: 'a', permissions: 'X' }, /^permissions takes one of I, U, R, A$/],
-    ['a short key', NewSourceSystem, { name: 'a', apiKey: 'short' }, /^apiKey takes: Your own key: 16/],
-    ['a number out of range', EvidenceListQuery, { len: 1_001 }, /^len .*1000/],
-    ['an object where a text belongs', ExternalId, {}, /^The input takes: Any text/],
-    ['an array as meta', EvidenceInput, { ...evidence, meta: [] }, /^meta takes: A JSON object/],
-    ['a bad hash deep inside', MerkleValidationRequest,
-      { txId: 'a'.repeat(64), merkleRoot: 'a'.repeat(64), proof: [{ hash: 'x' }] }, /^proof\.0\.hash takes: SHA-256/],
-    ['an unknown field deep inside', MerkleValidationRequest,
-      { txId: 'a'.repeat(64), merkleRoot: 'a'.repeat(64), proof: [{ hash: 'a'.repeat(64), side: 1 }] },
-      /^proof\.0\.side is not a known field$/],
-    ['no object at all', NewCategory, 'x', /^The input /],
+    ['a missing field', newCategorySchema, {}, /^name is required$/],
+    ['an unknown field', newCategorySchema, { name: 'a', nmae: 'b' }, /^nmae is not a known field$/],
+    ['a wrong type', newCategorySchema, { name: 1 }, /^name must be a string of 1 to 256 characters .*, not a number$/],
+    ['null', newEvidenceSchema, { ...evidence, owner: null }, /^owner must be a string of at most 256 .*, not null$/],
+    ['too long a text', newEvidenceSchema, { ...evidence, name: 'n'.repeat(257) }, /^name must be a string of 1 to 256/],
+    ['an empty name', newEvidenceSchema, { ...evidence, name: '' }, /^name must be a string of 1 to 256/],
+    ['a control character', newEvidenceSchema, { ...evidence, owner: 'a\u0007' }, /^owner must be .*without control/],
+    ['a C1 control character', newEvidenceSchema, { ...evidence, name: 'a\u0085' }, /^name must be .*without control/],
+    ['a line feed in a line', evidenceChangeSchema, { persona: 'a\nb' }, /^persona must be/],
+    ['a NUL in a text', evidenceChangeSchema, { description: '\0' }, /^description must be .*tab, LF and CR/],
+    ['a lone surrogate', evidenceChangeSchema, { description: '\ud800' }, /^description must be/],
+    ['a slash in a category', newCategorySchema, { name: 'a/b' }, /^name must be .*without \//],
+    ['a slash in a category by name', newEvidenceSchema, { ...evidence, category: { name: 'a/b' } },
+      /^category\.name must be .*without \//],
+    ['an unknown word', categoryChangeSchema, { status: 'removed' }, /^status must be one of active, inactive$/],
+    ['an unknown level', newSourceSystemSchema, { name: 'a', permissions: 'X' }, /^permissions must be one of I, U, R, A$/],
+    ['a short key', newSourceSystemSchema, { name: 'a', apiKey: 'short' }, /^apiKey must be a string of 16/],
+    ['a number out of range', evidenceQuerySchema, { limit: 1_001 }, /^limit must be an integer of 1 to 1000$/],
+    ['an object where a text belongs', ExternalId, {}, /^The input must be a string .*, not an object$/],
+    ['an array as meta', newEvidenceSchema, { ...evidence, meta: [] }, /^meta must be a JSON object .*, not an array$/],
+    ['a bad hash deep inside', merkleValidationRequestSchema,
+      { txId: HASH, merkleRoot: HASH, proof: [{ hash: 'x' }] }, /^proof\.0\.hash must be a SHA-256/],
+    ['an unknown field deep inside', merkleValidationRequestSchema,
+      { txId: HASH, merkleRoot: HASH, proof: [{ hash: HASH, side: 1 }] }, /^proof\.0\.side is not a known field$/],
+    ['no object at all', newCategorySchema, 'x', /^The input /],
   ] // prettier-ignore
   for (const [what, schema, value, message] of cases)
-    it(`names the field and what it takes: ${what}`, () => {
+    it(`names the field and what it must be: ${what}`, () => {
       assert.match(messageOf(schema, value), message)
     })
 
+  it('names the field also for programs', () => {
+    const evidences = { categoryId: 'c', subcategoryId: 's', evidences: [{ externalId: 'x', name: 7 }] }
+    assert.equal(errorOf(newEvidencesSchema, evidences).field, 'evidences.0.name')
+    assert.equal(errorOf(newCategorySchema, { name: 'a', 'x/~y': 1 }).field, 'x/~y')
+    assert.equal(errorOf(newCategorySchema, {}).field, 'name')
+    assert.equal(errorOf(newCategorySchema, 'x').field, undefined)
+    const error = errorOf(ExternalId, '.', 'externalId')
+    assert.deepEqual([error.field, error.message.startsWith('externalId must be')], ['externalId', true])
+  })
+
   it('shows no more of an unknown field than 128 characters', () => {
-    assert.ok(messageOf(NewCategory, { name: 'a', ['x'.repeat(100_000)]: 1 }).length < 200)
+    assert.ok(messageOf(newCategorySchema, { name: 'a', ['x'.repeat(100_000)]: 1 }).length < 200)
   })
 
   it('does not take __proto__ or an inherited name for a field', () => {
-    assert.match(messageOf(NewCategory, JSON.parse('{"name":"a","__proto__":{}}')), /__proto__ is not a known field/)
-    assert.match(messageOf(NewCategory, { name: 'a', constructor: 1 }), /constructor is not a known field/)
+    assert.match(
+      messageOf(newCategorySchema, JSON.parse('{"name":"a","__proto__":{}}')),
+      /__proto__ is not a known field/,
+    )
+    assert.match(messageOf(newCategorySchema, { name: 'a', constructor: 1 }), /constructor is not a known field/)
     assert.match(messageOf(closed({}), { toString: 1 }), /toString is not a known field/)
   })
 
@@ -85,7 +97,7 @@ describe('validation', () => {
   })
 
   it('takes tab, LF and CR in texts', () => {
-    validate(EvidenceUpdate, { description: 'a\tb\r\nc' })
+    validate(evidenceChangeSchema, { description: 'a\tb\r\nc' })
   })
 
   it('takes company ids of 1 to 64 letters, digits, dots, underscores and hyphens', () => {
@@ -99,19 +111,19 @@ describe('metaText', () => {
 
   it('takes 32 levels and 64 KiB of canonical JSON, and not one more', () => {
     metaText(nested(32))
-    assert.throws(() => metaText(nested(33)), { code: 'VALIDATION_ERROR', message: /^meta: / })
+    assert.throws(() => metaText(nested(33)), { code: 'VALIDATION_ERROR', message: /^meta must be / })
     const overhead = '{"a":""}'.length
     assert.equal(metaText({ a: 'x'.repeat(65_536 - overhead) }).length, 65_536)
     assert.throws(() => metaText({ a: 'x'.repeat(65_537 - overhead) }), {
       code: 'VALIDATION_ERROR',
-      message: /^meta takes at most 64 KiB/,
+      message: /^meta must have at most 64 KiB/,
     })
     // Counted in bytes.
     assert.throws(() => metaText({ a: 'é'.repeat(40_000) }), { code: 'VALIDATION_ERROR' })
   })
 
   it('says why a meta does not survive', () => {
-    assert.throws(() => metaText({ a: 2 ** 53 }), { code: 'VALIDATION_ERROR', message: /^meta: .*safe/ })
-    assert.throws(() => metaText({ a: -0 }), { code: 'VALIDATION_ERROR', message: /^meta: -0/ })
+    assert.throws(() => metaText({ a: 2 ** 53 }), { code: 'VALIDATION_ERROR', message: /^meta must be .*safe/ })
+    assert.throws(() => metaText({ a: -0 }), { code: 'VALIDATION_ERROR', message: /^meta must be .*-0/ })
   })
 })

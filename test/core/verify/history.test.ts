@@ -2,29 +2,28 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { encodeUtf8, fromHex, sha256, toHex } from '../../../core/bytes.ts'
 import { slotHash } from '../../../core/commitment/event-format.ts'
-import type { EvidenceEvent } from '../../../core/registry/schemas.ts'
+import { parseCheckpoint } from '../../../core/log/checkpoint.ts'
 import { verifyEvent, verifyFile, verifyHistory, verifyLog } from '../../../core/verify/index.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { wireEvents, type WireEvent } from '../../support/wire-event.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { present } from '../../support/present.ts'
 
 const REJECTED = { code: 'VERIFICATION_FAILED' }
 
-type Disclosure = NonNullable<EvidenceEvent['disclosure']>
-type Disclosed = EvidenceEvent & { disclosure: Disclosure }
+type Disclosure = WireEvent['disclosure']
 
 let directory: string
 let sealed: SealedRegistry
 let filled: Filled
-let events: Disclosed[]
+let events: WireEvent[]
 
 before(async () => {
   directory = await makeTemporary()
   sealed = await openSealedRegistry(directory)
   filled = await fillRegistry(sealed)
   const page = await sealed.registry.evidences.get(sealed.scope, filled.drill, { disclose: true })
-  // As over HTTP: only JSON values.
-  events = JSON.parse(JSON.stringify(page.events)) as Disclosed[]
+  events = wireEvents(page.events)
 })
 after(async () => {
   await sealed.registry.close()
@@ -32,7 +31,7 @@ after(async () => {
 })
 
 /** A copy of the history with event `index` changed. */
-function edited(index: number, edit: (event: Disclosed) => void): Disclosed[] {
+function edited(index: number, edit: (event: WireEvent) => void): WireEvent[] {
   const copy = structuredClone(events)
   edit(present(copy[index]))
   return copy
@@ -43,8 +42,8 @@ const flip = (text: string, at = Math.floor(text.length / 2)): string =>
 
 describe('verifyEvent', () => {
   it('returns what was disclosed, and names what was erased', () => {
-    const [first] = events as [Disclosed]
-    const event = verifyEvent(first.disclosure, { txId: first.txId, origin: sealed.registry.origin })
+    const [first] = events as [WireEvent]
+    const event = verifyEvent(first.disclosure, { txId: first.txId, origin: sealed.registry.log.origin })
     assert.equal(event.version, 1)
     assert.equal(event.time, Date.parse(first.timestamp))
     assert.equal(event.fields.get('externalId'), filled.drill)
@@ -56,7 +55,7 @@ describe('verifyEvent', () => {
   })
 
   it('accepts a disclosure without any field or file, and names what is missing', () => {
-    const [first] = events as [Disclosed]
+    const [first] = events as [WireEvent]
     for (const name of Object.keys(first.disclosure.fields)) {
       const { [name]: _, ...fields } = first.disclosure.fields
       const event = verifyEvent({ ...first.disclosure, fields }, { txId: first.txId })
@@ -96,13 +95,13 @@ describe('verifyEvent', () => {
       assert.throws(() => verifyEvent(disclosure, { txId: flip(txId) }), REJECTED)
       assert.throws(() => verifyEvent(disclosure, { txId, origin: 'another/log' }), REJECTED)
     }
-    const [first, second] = events as [Disclosed, Disclosed]
+    const [first, second] = events as [WireEvent, WireEvent]
     assert.throws(() => verifyEvent(second.disclosure, { txId: first.txId }), REJECTED)
     assert.throws(() => verifyEvent(null, { txId: first.txId }), REJECTED)
   })
 
   it('rejects a value under the name of another field', () => {
-    const [first] = events as [Disclosed]
+    const [first] = events as [WireEvent]
     const copy = structuredClone(first.disclosure)
     copy.fields['name'] = present(copy.fields['owner'])
     assert.throws(() => verifyEvent(copy, { txId: first.txId }), REJECTED)
@@ -111,7 +110,7 @@ describe('verifyEvent', () => {
 
 describe('verifyHistory', () => {
   it('accepts a whole history', () => {
-    const history = verifyHistory(events, { origin: sealed.registry.origin })
+    const history = verifyHistory(events, { origin: sealed.registry.log.origin })
     assert.equal(history.txId, events[0]?.txId)
     assert.deepEqual(
       history.events.map(({ version }) => version),
@@ -128,24 +127,16 @@ describe('verifyHistory', () => {
   })
 
   it('rejects versions that are missing, swapped, duplicated or of another history', async () => {
-    const other = await sealed.registry.evidences.get(sealed.scope, filled.plain, { disclose: true })
-    const [a, b, c, d, e] = events as [Disclosed, Disclosed, Disclosed, Disclosed, Disclosed]
-    const broken = [
-      [],
-      [b],
-      [a, c],
-      [b, a],
-      [a, a],
-      [a, b, d, c, e],
-      [a, ...other.events.slice(1)],
-      other.events.slice(1),
-    ]
+    const page = await sealed.registry.evidences.get(sealed.scope, filled.plain, { disclose: true })
+    const other = wireEvents(page.events)
+    const [a, b, c, d, e] = events as [WireEvent, WireEvent, WireEvent, WireEvent, WireEvent]
+    const broken = [[], [b], [a, c], [b, a], [a, a], [a, b, d, c, e], [a, ...other.slice(1)], other.slice(1)]
     for (const history of broken) assert.throws(() => verifyHistory(history), REJECTED)
-    assert.equal(verifyHistory(other.events).events.length, 2)
+    assert.equal(verifyHistory(other).events.length, 2)
   })
 
   it('rejects every shown member that the event does not commit to', () => {
-    const changes: ((event: Disclosed) => void)[] = [
+    const changes: ((event: WireEvent) => void)[] = [
       (event) => (event.timestamp = new Date(Date.parse(event.timestamp) + 1).toISOString()),
       (event) => (event.version += 1),
       (event) => (event.type = event.type === 'create' ? 'update' : 'create'),
@@ -156,7 +147,7 @@ describe('verifyHistory', () => {
       (event) => (event.updateDescription = 'Something'),
       (event) => (event.meta = { a: [2] }),
       (event) => (event.txId = flip(event.txId)),
-      (event) => delete (event as Partial<Disclosed>).disclosure,
+      (event) => delete (event as Partial<WireEvent>).disclosure,
     ]
     for (let index = 0; index < events.length; index++)
       for (const change of changes) assert.throws(() => verifyHistory(edited(index, change)), REJECTED, String(change))
@@ -173,7 +164,7 @@ describe('verifyHistory', () => {
 describe('verifyFile', () => {
   const content = encodeUtf8('Read this first.')
   const commitment = () => {
-    const [{ txId, disclosure }] = events as [Disclosed]
+    const [{ txId, disclosure }] = events as [WireEvent]
     const { opening, filesText, filesSalt } = disclosure
     return { fileId: filled.keptFile, txId, opening, filesText, filesSalt }
   }
@@ -192,7 +183,7 @@ describe('verifyFile', () => {
   })
 
   it('rejects other bytes, another file, another event and another disclosure', () => {
-    const [first, , , fourth, fifth] = events as [Disclosed, Disclosed, Disclosed, Disclosed, Disclosed]
+    const [first, , , fourth, fifth] = events as [WireEvent, WireEvent, WireEvent, WireEvent, WireEvent]
     for (const bytes of [encodeUtf8('Read this first!'), encodeUtf8('Read this first. '), new Uint8Array()])
       assert.throws(() => verifyFile(bytes, disclosed(), commitment()), REJECTED)
     assert.throws(
@@ -211,13 +202,14 @@ describe('verifyFile', () => {
 
 describe('verifyLog', () => {
   const openingsOf = async (size: number): Promise<Uint8Array[]> =>
-    ((await sealed.registry.proofs.openings(0, size)) ?? []).map((opening) => present(fromHex(opening)))
+    ((await sealed.registry.log.openings({ index: 0, width: size })) ?? []).map((opening) => present(fromHex(opening)))
 
   it('computes the signed root from the openings of all entries, and collects every slot', async () => {
-    const { note, size, root } = (await sealed.registry.log.latestCheckpoint())!
-    const log = verifyLog(await openingsOf(size), { checkpoint: note, origin: sealed.registry.origin })
-    assert.deepEqual([log.size, log.root], [size, root])
-    assert.deepEqual(log.verifierKeys, [sealed.registry.verifierKey])
+    const note = present(await sealed.registry.log.latestCheckpoint())
+    const { size, root } = parseCheckpoint(note)
+    const log = verifyLog(await openingsOf(size), { checkpoint: note, origin: sealed.registry.log.origin })
+    assert.deepEqual([log.size, log.root], [size, toHex(root)])
+    assert.deepEqual(log.verifierKeys, [sealed.registry.log.verifierKey])
     assert.ok(log.tokens.size >= 1)
     const { slotKey } = verifyHistory(events)
     const isIn = (version: number): boolean => log.slots.has(toHex(slotHash(slotKey, version)))
@@ -228,7 +220,8 @@ describe('verifyLog', () => {
   })
 
   it('rejects entries that are missing, swapped, changed or forked, and another origin', async () => {
-    const { note: checkpoint, size } = (await sealed.registry.log.latestCheckpoint())!
+    const checkpoint = present(await sealed.registry.log.latestCheckpoint())
+    const { size } = parseCheckpoint(checkpoint)
     const openings = await openingsOf(size)
     const [key, first, second, ...rest] = openings as [Uint8Array, Uint8Array, Uint8Array, ...Uint8Array[]]
     const changed = first.slice()

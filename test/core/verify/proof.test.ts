@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { encodeUtf8, fromHex } from '../../../core/bytes.ts'
-import type { FileProof } from '../../../core/registry/proof/schemas.ts'
+import type { FileProof } from '../../../core/index.ts'
+import { LogReader } from '../../../core/log/reader.ts'
 import { openLogIdentity } from '../../../core/log/identity.ts'
 import {
   verifierKeysOf,
@@ -34,15 +35,15 @@ describe('verifyProof', () => {
     const { registry, trustAnchor, scope } = sealed
     const { events } = await registry.evidences.get(scope, filled.drill)
     proofs = {
-      evidence: overTheWire(await registry.proofs.evidence(filled.drill)),
-      file: overTheWire(await registry.proofs.file(filled.drill, filled.keptFile)),
-      later: overTheWire(await registry.proofs.file(filled.drill, filled.billFile)),
-      deleted: overTheWire(await registry.proofs.file(filled.drill, filled.deletedFile)),
-      path: overTheWire(await registry.proofs.proof(present(events[1]).txId)),
+      evidence: overTheWire(await registry.proofs.evidence({ evidenceId: filled.drill })),
+      file: overTheWire(await registry.proofs.file({ evidenceId: filled.drill, fileId: filled.keptFile })),
+      later: overTheWire(await registry.proofs.file({ evidenceId: filled.drill, fileId: filled.billFile })),
+      deleted: overTheWire(await registry.proofs.file({ evidenceId: filled.drill, fileId: filled.deletedFile })),
+      path: overTheWire(await registry.proofs.transaction(present(events[1]).txId)),
     }
     const chain = chainOf(Object.values(proofs))
     const findTransaction: VerifyProofOptions['findTransaction'] = (anchor) => chain.get(anchor['txHash'])
-    options = { verifierKeys: [registry.verifierKey], trustAnchors: [trustAnchor], findTransaction }
+    options = { verifierKeys: [registry.log.verifierKey], trustAnchors: [trustAnchor], findTransaction }
   })
   after(async () => {
     await sealed.registry.close()
@@ -62,7 +63,7 @@ describe('verifyProof', () => {
   })
 
   it('verifies a stamp and an anchor that are later than the batch', () => {
-    const { merkle, tsa } = proofs['later'] as FileProof
+    const { merkle, tsa } = proofs['later'] as unknown as Extract<FileProof, { readonly status: 'ok' }>
     for (const later of [tsa, merkle?.anchor]) {
       assert.ok(later !== undefined && merkle !== undefined && later.treeSize > merkle.treeSize)
       assert.ok(later.consistency.length > 0)
@@ -75,21 +76,21 @@ describe('verifyProof', () => {
 
   it('skips steps that it cannot run, unless they are required', async () => {
     const { registry, scope } = sealed
-    const bare = { verifierKeys: [registry.verifierKey] }
+    const bare = { verifierKeys: [registry.log.verifierKey] }
     const states = verifyProof(proofs['evidence'], bare).steps.filter(({ state }) => state === 'skipped')
     assert.deepEqual(
       states.map(({ name }) => name),
       ['timestamp', 'anchor'],
     )
     assert.deepEqual(failed(verifyProof(proofs['path'], { ...bare, require: ['timestamp'] })), ['event: timestamp'])
-    const { events } = await registry.evidences.create(scope, {
-      categoryName: 'Tools & Gärten',
-      subcategoryName: 'Drills',
+    const { txId } = await registry.evidences.create(scope, {
+      category: { name: 'Tools & Gärten' },
+      subcategory: { name: 'Drills' },
       externalId: 'unsealed',
       name: 'Unsealed',
     })
-    const pending = overTheWire(await registry.proofs.evidence('unsealed'))
-    assert.equal(pending['txId'], events[0]?.txId)
+    const pending = overTheWire(await registry.proofs.evidence({ evidenceId: 'unsealed' }))
+    assert.equal(pending['txId'], txId)
     assert.deepEqual(failed(verifyProof(pending, options)), ['event: inclusion', 'event: checkpoint'])
   })
 
@@ -158,14 +159,14 @@ describe('verifyProof', () => {
   it('trusts no other key, no other authority and no other chain', async () => {
     const { registry, trustAnchor } = sealed
     const stranger = await openSealedRegistry(`${directory}/other`, 8)
-    const keys = [stranger.registry.verifierKey]
+    const keys = [stranger.registry.log.verifierKey]
     await stranger.registry.close()
     const steps = (some: Partial<VerifyProofOptions>): string[] =>
       failed(verifyProof(proofs['evidence'], { ...options, ...some }))
     const checkpoints = ['event: checkpoint', 'event: stamped checkpoint', 'event: anchored checkpoint']
     assert.deepEqual(steps({ verifierKeys: keys }), checkpoints)
     assert.deepEqual(steps({ verifierKeys: [] }), checkpoints)
-    assert.deepEqual(steps({ verifierKeys: ['nonsense', ...keys, registry.verifierKey] }), [])
+    assert.deepEqual(steps({ verifierKeys: ['nonsense', ...keys, registry.log.verifierKey] }), [])
     assert.deepEqual(steps({ trustAnchors: [stranger.trustAnchor] }), ['event: timestamp'])
     assert.deepEqual(steps({ trustAnchors: [stranger.trustAnchor, trustAnchor] }), [])
     assert.deepEqual(steps({ findTransaction: () => undefined }), ['event: anchor'])
@@ -191,17 +192,18 @@ describe('verifyProof', () => {
     const identity = await openLogIdentity({ records, secret, clock })
     await identity.rotateCheckpointKey()
     await registry.evidences.create(scope, {
-      categoryName: 'Tools & Gärten',
-      subcategoryName: 'Drills',
+      category: { name: 'Tools & Gärten' },
+      subcategory: { name: 'Drills' },
       externalId: 'after the rotation',
       name: 'Rotated',
     })
     await settle()
-    const proof = overTheWire(await registry.proofs.evidence('after the rotation'))
+    const proof = overTheWire(await registry.proofs.evidence({ evidenceId: 'after the rotation' }))
+    const log = new LogReader(records)
     const openings = await Promise.all(
-      identity.keys.map(async ({ entry }) => present(await registry.log.controlOpening(present(fromHex(entry))))),
+      identity.keys.map(async ({ entry }) => present(await log.controlOpening(present(fromHex(entry))))),
     )
-    const verifierKeys = verifierKeysOf(registry.origin, openings)
+    const verifierKeys = verifierKeysOf(registry.log.origin, openings)
     assert.equal(verifierKeys.length, 2)
     assert.deepEqual(failed(verifyProof(proof, { verifierKeys, trustAnchors: [trustAnchor] })), [])
     assert.deepEqual(failed(verifyProof(proof, { verifierKeys: verifierKeys.slice(0, 1) })), [
@@ -211,15 +213,15 @@ describe('verifyProof', () => {
     ])
     // Entries that were sealed before still verify under the first key.
     assert.equal(verifyProof(proofs['evidence'], { ...options, verifierKeys }).ok, true)
-    assert.throws(() => verifierKeysOf(registry.origin, openings.toReversed()), { code: 'VERIFICATION_FAILED' })
-    assert.throws(() => verifierKeysOf(`${registry.origin}0`, openings), { code: 'VERIFICATION_FAILED' })
+    assert.throws(() => verifierKeysOf(registry.log.origin, openings.toReversed()), { code: 'VERIFICATION_FAILED' })
+    assert.throws(() => verifierKeysOf(`${registry.log.origin}0`, openings), { code: 'VERIFICATION_FAILED' })
   })
 })
 
 /** The chain's transactions, taken from the proofs. */
 function chainOf(allProofs: readonly Record<string, unknown>[]): ReadonlyMap<unknown, AnchoredTransaction> {
   const anchors = allProofs.flatMap((proof) => {
-    const { merkle, deletion } = proof as Partial<FileProof>
+    const { merkle, deletion } = proof as Partial<Extract<FileProof, { readonly status: 'deleted' }>>
     return [merkle?.anchor, deletion?.merkle?.anchor]
   })
   return new Map(
