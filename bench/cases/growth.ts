@@ -99,7 +99,7 @@ async function measureAt(growing: GrowingRegistry, size: number) {
   }
   const getRandom = () => registry.evidences.get(scope, `item ${Math.floor(Math.random() * size)}`)
   const getSeconds = await secondsInFlight(READS, 16, getRandom)
-  const listSeconds = await secondsInFlight(PAGES, 1, () => registry.evidences.list(scope, { len: 100 }))
+  const listSeconds = await secondsInFlight(PAGES, 1, () => registry.evidences.list(scope, { limit: 100 }))
   return {
     microsecondsPerCreate: roundFigure((median(seconds) / (TIMED_CREATES / PARTS)) * 1e6),
     createsPerSecond: roundFigure(TIMED_CREATES / PARTS / median(seconds)),

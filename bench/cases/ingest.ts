@@ -170,20 +170,20 @@ async function recordCreates(bench: BenchRegistry, creator: EvidenceCreator, sto
   const lookups = new Map<string, readonly (readonly Key[])[]>()
   for (let i = 0; i < RECORDED_CREATES; i++) {
     const { externalId } = evidenceOf(creator.count)
-    const { categoryName } = categoryOf(creator.count)
+    const { name: category } = categoryOf(creator.count).category
     const recording: Recording = { gets: [], commits: [] }
     store.recording = recording
-    const { id, events } = await creator.createOne()
+    const { id, txId } = await creator.createOne()
     store.recording = undefined
     // Only the first create in a category looks it up.
-    if (!lookups.has(categoryName)) lookups.set(categoryName, recording.gets.splice(0))
+    if (!lookups.has(category)) lookups.set(category, recording.gets.splice(0))
     const commit = recording.commits.find(({ append }) => append !== undefined)
     if (commit === undefined) throw new Error('a create did not commit')
     recorded.push({
       gets: recording.gets,
-      lookups: lookups.get(categoryName) ?? [],
+      lookups: lookups.get(category) ?? [],
       commit,
-      uniqueParts: [encodeURIComponent(externalId), id, events[0]?.txId ?? ''],
+      uniqueParts: [encodeURIComponent(externalId), id, txId],
       hashed: await readHashedTexts(bench, externalId),
     })
   }

@@ -122,8 +122,8 @@ async function* measureCreates(
     await registry.evidences.create(scope, {
       externalId,
       name: 'A car',
-      categoryName: 'Vehicles',
-      subcategoryName: 'Cars',
+      category: { name: 'Vehicles' },
+      subcategory: { name: 'Cars' },
       owner: 'Ada',
       meta: { colour: 'red', doors: 4 },
     })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { CATEGORY_COUNT, categoryName, categoryOf, evidenceOf } from '../workload/evidence.ts'
+import { CATEGORY_COUNT, categoryFieldsOf, categoryName, categoryOf, evidenceOf } from '../workload/evidence.ts'
 
 /**
  * The calls of the library that `--against` needs, loaded from any build. This is the one place that knows how the API
@@ -25,7 +25,9 @@ interface Registry {
   }
   readonly evidences: {
     create(scope: Scope, input: object): Promise<unknown>
-    createIn(scope: Scope, categoryId: string, subcategoryId: string, inputs: readonly object[]): Promise<unknown>
+    createMany?(scope: Scope, input: object): Promise<unknown>
+    /** Before `createMany`. */
+    createIn?(scope: Scope, categoryId: string, subcategoryId: string, inputs: readonly object[]): Promise<unknown>
   }
   close(): Promise<void>
 }
@@ -62,18 +64,25 @@ export async function openEmbeddedCreator(dist: string, directory: string): Prom
     { companyId: 'bench', principal: core.OPERATOR },
     { name: 'bench' },
   )
-  const scope = { companyId: 'bench', principal: { kind: 'sourceSystem', id, permissions: 'U' } }
+  const scope = { companyId: 'bench', principal: { kind: 'sourceSystem', id, companyId: 'bench', permissions: 'U' } }
   const first = await registry.categories.create(scope, { name: categoryName(0) })
   const sub = await registry.categories.createSubcategory(scope, first.id, { name: 'All' })
   for (let i = 1; i < CATEGORY_COUNT; i++) {
     const category = await registry.categories.create(scope, { name: categoryName(i) })
     await registry.categories.createSubcategory(scope, category.id, { name: 'All' })
   }
+  const { evidences } = registry
+  const isBeforeCreateMany = evidences.createMany === undefined
   return {
-    createOne: (index) => registry.evidences.create(scope, { ...categoryOf(index), ...evidenceOf(index) }),
-    createBatch: (from, count) => {
+    createOne: (index) => {
+      const category = isBeforeCreateMany ? categoryFieldsOf(index) : categoryOf(index)
+      return evidences.create(scope, { ...category, ...evidenceOf(index) })
+    },
+    createBatch: async (from, count) => {
       const inputs = Array.from({ length: count }, (_, i) => evidenceOf(from + i))
-      return registry.evidences.createIn(scope, first.id, sub.id, inputs)
+      return isBeforeCreateMany
+        ? evidences.createIn?.(scope, first.id, sub.id, inputs)
+        : evidences.createMany?.(scope, { categoryId: first.id, subcategoryId: sub.id, evidences: inputs })
     },
     close: () => registry.close(),
   }

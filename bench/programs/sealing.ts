@@ -67,11 +67,11 @@ async function sealBacklog(directory: string): Promise<SealingMeasurement> {
 /** The median of one inclusion proof at a time, of positions all over the log, each read for the second time. */
 async function timeProof({ log }: Registry, size: number): Promise<number> {
   const positions = Array.from({ length: PROOFS }, (_, i) => (i * 7919 * 13) % Math.min(size, 256 * 400))
-  for (const position of positions) await log.inclusionProof(position, size)
+  for (const position of positions) await log.inclusionProof({ leafIndex: position, treeSize: size })
   const microseconds: number[] = []
   for (const position of positions) {
     const begin = performance.now()
-    await log.inclusionProof(position, size)
+    await log.inclusionProof({ leafIndex: position, treeSize: size })
     microseconds.push((performance.now() - begin) * 1_000)
   }
   return median(microseconds)
@@ -100,7 +100,7 @@ async function sealSingleEvents(directory: string): Promise<LatenessMeasurement>
   await registry.sourceSystems.create(scope, { name: 'bench' })
   const late: number[] = []
   for (let i = 0; i < SINGLE_EVENTS; i++) {
-    const category = { categoryName: 'Category', subcategoryName: 'All' }
+    const category = { category: { name: 'Category' }, subcategory: { name: 'All' } }
     await registry.evidences.create(scope, { externalId: `one ${i}`, name: 'One', ...category })
     const due = performance.now() + SHORT_WAIT_MS
     while (registry.status().sealedSize < i + 2) await new Promise((resolve) => setTimeout(resolve, 1))

@@ -5,8 +5,14 @@ export const CATEGORY_COUNT = 10
 
 export const categoryName = (index: number): string => `Category ${index % CATEGORY_COUNT}`
 
-/** The category of an evidence by name, for callers that do not know ids. */
-export const categoryOf = (index: number) => ({ categoryName: categoryName(index), subcategoryName: 'All' })
+/** The category of an evidence by name, for callers that do not know ids, as the HTTP interface names it. */
+export const categoryFieldsOf = (index: number) => ({ categoryName: categoryName(index), subcategoryName: 'All' })
+
+/** The same for callers of the library. */
+export const categoryOf = (index: number) => ({
+  category: { name: categoryName(index) },
+  subcategory: { name: 'All' },
+})
 
 /** An evidence of usual size: five values, `meta` with two members. */
 export const evidenceOf = (index: number) => ({

@@ -44,11 +44,13 @@ export async function openBenchRegistry({
     sealer: createSealer(options),
   })
   const operator: Scope = { companyId: 'bench', principal: OPERATOR }
-  const { id } = await registry.sourceSystems.create(operator, { name: 'bench' })
+  const { apiKey = '' } = await registry.sourceSystems.create(operator, { name: 'bench' })
+  const principal = await registry.sourceSystems.authenticate({ companyId: 'bench', apiKey })
+  if (principal === undefined) throw new Error('the key of a new source system was rejected')
   return {
     registry,
     records,
-    scope: { companyId: 'bench', principal: { kind: 'sourceSystem', id, permissions: 'U' } },
+    scope: { companyId: 'bench', principal },
     directory,
     async close() {
       await registry.close()
@@ -84,9 +86,9 @@ export class EvidenceCreator {
     return registry.evidences.create(scope, { ...categoryOf(index), ...evidenceOf(index) })
   }
 
-  createBatch([category, subcategory]: CategoryIds, size: number) {
+  createBatch([categoryId, subcategoryId]: CategoryIds, size: number) {
     const { registry, scope } = this.#bench
-    const inputs = Array.from({ length: size }, () => evidenceOf(this.count++))
-    return registry.evidences.createIn(scope, category, subcategory, inputs)
+    const evidences = Array.from({ length: size }, () => evidenceOf(this.count++))
+    return registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences })
   }
 }

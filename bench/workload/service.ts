@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { startServer, type ServerProcess } from '../run/child.ts'
 import { join } from 'node:path'
-import { categoryOf, evidenceOf } from './evidence.ts'
+import { categoryFieldsOf, evidenceOf } from './evidence.ts'
 
 const COMPANY = 'bench'
 const OPERATOR_KEY = 'operator-key-of-the-benchmark'
@@ -62,7 +62,7 @@ export class Service {
     await this.requestJson(`/sourceSystem/${COMPANY}`, { method: 'POST', key: OPERATOR_KEY, body: system })
     // The first ten also create the categories.
     for (let i = 0; i < 10; i++)
-      await this.requestJson(this.#evidencePath, { method: 'POST', body: { ...categoryOf(i), ...evidenceOf(i) } })
+      await this.requestJson(this.#evidencePath, { method: 'POST', body: { ...categoryFieldsOf(i), ...evidenceOf(i) } })
     const { object } = await this.requestJson<{ object: CategoryOfObject }>(this.getFirst().path)
     const path = `/evidences/${COMPANY}/category/${object.categoryId}/subcategory/${object.subcategoryId}/evidences`
     const ids: string[] = []
@@ -119,7 +119,7 @@ export class Service {
 
   #nextEvidence() {
     const index = this.#created++
-    return { ...categoryOf(index), ...evidenceOf(index) }
+    return { ...categoryFieldsOf(index), ...evidenceOf(index) }
   }
 }
 

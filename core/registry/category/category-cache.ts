@@ -1,5 +1,6 @@
 import type { CategorySelector } from '../../api/evidences.ts'
 import type { CompanyId } from '../../api/ids.ts'
+import { BoundedMap } from '../../store/bounded-map.ts'
 import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'
 import type { CategoryId } from '../../api/ids.ts'
 import type { CommitPart } from './creation.ts'
@@ -25,15 +26,14 @@ const MAX_CACHED = 1_024
  * it leads to, so an unchanged record still has the name.
  */
 export class CategoryCache {
-  #refs = new Map<string, CategoryRef>()
+  readonly #refs = new BoundedMap<string, CategoryRef>(MAX_CACHED)
 
   find(companyId: CompanyId, names: CategoryNames): CategoryRef | undefined {
     return this.#refs.get(keyOf(companyId, names))
   }
 
-  /** Requires that both records are stored and active. A full cache is emptied first. */
+  /** Requires that both records are stored and active. */
   add(companyId: CompanyId, names: CategoryNames, ref: CategoryRef): void {
-    if (this.#refs.size >= MAX_CACHED) this.#refs = new Map()
     this.#refs.set(keyOf(companyId, names), ref)
   }
 }
