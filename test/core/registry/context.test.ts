@@ -65,6 +65,25 @@ describe('a write with an idempotency key', () => {
       assert.equal((await evidences.list(scope)).count, 1)
     }))
 
+  it('is refused for a removal after an update with the same key', () =>
+    withRegistry(async ({ registry: { categories }, scope }) => {
+      const { id } = await categories.create(scope, { name: 'D' })
+      await categories.update(scope, id, { description: 'x' }, once('k'))
+      await assert.rejects(categories.remove(scope, id, once('k')), refused('IDEMPOTENCY_KEY_REUSED'))
+      await categories.remove(scope, id, once('k2'))
+      await categories.remove(scope, id, once('k2'))
+    }))
+
+  it('is refused with another file, and accepts the same content staged again', () =>
+    withRegistry(async ({ registry: { evidences }, scope, stage, evidence }) => {
+      await evidence()
+      const update = async (content: string) =>
+        evidences.update(scope, 'e-1', { files: [await stage(content)] }, once('k'))
+      const first = await update('one')
+      assert.deepEqual(await update('one'), first)
+      await assert.rejects(update('two'), refused('IDEMPOTENCY_KEY_REUSED'))
+    }))
+
   it('keeps no fingerprint from which a stolen store could be guessed', () =>
     withRegistry(async ({ registry: { evidences }, scope, world }) => {
       await evidences.create(scope, named('a'), once('k'))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Evidence, EvidenceSummary, NewEvidence, Scope } from '../../../core/index.ts'
+import { keys } from '../../../core/store/keys.ts'
 import { recompute, slotOf } from '../../support/commitment-reference.ts'
 import {
   inCategory,
@@ -553,6 +554,21 @@ describe('getting an evidence', () => {
         events.map(({ batch }) => batch),
         [{ id, sendStatus: 'P' }, null],
       )
+    }))
+})
+
+describe('damaged records', () => {
+  it('are reported as such, whichever operation reads them', () =>
+    withRegistry(async ({ registry: { evidences, proofs }, scope, evidence, world }) => {
+      await evidence()
+      const { id } = (await evidences.get(scope, 'e-1')).evidence
+      for (const bytes of ['{', 'null', '\xff']) {
+        await world.records.commit({ writes: [{ key: keys.evidence(id), value: Buffer.from(bytes, 'latin1') }] })
+        await assert.rejects(evidences.get(scope, 'e-1'), refused('CORRUPT'))
+        await assert.rejects(evidences.list(scope), refused('CORRUPT'))
+        await assert.rejects(evidences.update(scope, 'e-1', { owner: 'x' }), refused('CORRUPT'))
+        await assert.rejects(proofs.evidence({ evidenceId: 'e-1' }), refused('CORRUPT'))
+      }
     }))
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../../adapters/memory/index.ts'
-import { openRegistry, type RegistryOptions } from '../../../core/index.ts'
+import { openRegistry, type RegistryError, type RegistryOptions } from '../../../core/index.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { openFixture, refused, withRegistry, World } from '../../support/registry-fixture.ts'
 
@@ -74,6 +74,60 @@ describe('a registry', () => {
       await assert.rejects(blobs.get('x'), refused('CLOSED'))
       await assert.rejects(sealer.sealNow(), refused('CLOSED'))
     }
+  })
+
+  it('closes both stores also if the sealer fails to close, and reports the failure', async () => {
+    const failing = createSealer({ engine: new InlineEngine() })
+    const close = failing.close.bind(failing)
+    failing.close = async () => {
+      await close()
+      throw new Error('the sealer failed')
+    }
+    const [records, blobs] = [new MemoryRecords(), new MemoryBlobs()]
+    const registry = await openRegistry({
+      records,
+      blobs,
+      signedHead: new MemorySignedHead(),
+      sealer: failing,
+      secret: new Uint8Array(32),
+    })
+    await assert.rejects(registry.close(), /the sealer failed/)
+    await assert.rejects(records.get(['x']), refused('CLOSED'))
+    await assert.rejects(blobs.get('x'), refused('CLOSED'))
+  })
+
+  it('says which option is missing or wrong', async () => {
+    const good = (): RegistryOptions => ({
+      records: new MemoryRecords(),
+      blobs: new MemoryBlobs(),
+      signedHead: new MemorySignedHead(),
+      sealer: createSealer({ engine: new InlineEngine() }),
+      secret: new Uint8Array(32),
+    })
+    const wrong: readonly [string, unknown][] = [
+      ['options', undefined],
+      ['options', 'x'],
+      ['records', {}],
+      ...['records', 'blobs', 'signedHead', 'sealer', 'secret'].map((name): [string, unknown] => [
+        name,
+        { ...good(), [name]: undefined },
+      ]),
+      ['records', { ...good(), records: { get() {} } }],
+      ['sealer', { ...good(), sealer: {} }],
+      ['secret', { ...good(), secret: 'a text that is longer than 32 characters' }],
+      ['operatorKey', { ...good(), operatorKey: 1 }],
+      ['operatorKey', { ...good(), operatorKey: 'short' }],
+      ['clock', { ...good(), clock: {} }],
+      ['logger', { ...good(), logger: { info() {} } }],
+      ['sharedRecords', { ...good(), sharedRecords: 'yes' }],
+      ['acceptclock', { ...good(), acceptclock: true }],
+    ]
+    for (const [field, options] of wrong)
+      await assert.rejects(openRegistry(options as RegistryOptions), (error: RegistryError) => {
+        assert.deepEqual([error.code, error.field], ['CONFIG_ERROR', field])
+        assert.ok(error.message.startsWith(`${field} `), error.message)
+        return true
+      })
   })
 
   it('is two processes over shared records as it is one', async () => {

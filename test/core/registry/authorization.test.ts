@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { PermissionLevel, Registry, Scope } from '../../../core/index.ts'
+import { inCategory, refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+
+const LEVELS: readonly PermissionLevel[] = ['R', 'I', 'U', 'A']
+const NO_ID = '01890000-0000-7000-8000-000000000000'
+const path = { categoryId: NO_ID, subcategoryId: NO_ID }
+
+type Operation = (registry: Registry, scope: Scope, fixture: Fixture) => Promise<unknown>
+
+/** Every operation that has a scope, with the level that it requires. */
+const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>> = {
+  'sourceSystems.create': ['A', ({ sourceSystems }, scope) => sourceSystems.create(scope, { name: 'x' })],
+  'sourceSystems.update': ['A', ({ sourceSystems }, scope) => sourceSystems.update(scope, NO_ID, { active: true })],
+  'sourceSystems.list': ['A', ({ sourceSystems }, scope) => sourceSystems.list(scope)],
+  'categories.create': ['I', ({ categories }, scope) => categories.create(scope, { name: 'x' })],
+  'categories.list': ['R', ({ categories }, scope) => categories.list(scope)],
+  'categories.get': ['R', ({ categories }, scope) => categories.get(scope, NO_ID)],
+  'categories.update': ['U', ({ categories }, scope) => categories.update(scope, NO_ID, {})],
+  'categories.remove': ['U', ({ categories }, scope) => categories.remove(scope, NO_ID)],
+  'categories.createSubcategory': [
+    'I',
+    ({ categories }, scope) => categories.createSubcategory(scope, NO_ID, { name: 'x' }),
+  ],
+  'categories.updateSubcategory': ['U', ({ categories }, scope) => categories.updateSubcategory(scope, path, {})],
+  'categories.removeSubcategory': ['U', ({ categories }, scope) => categories.removeSubcategory(scope, path)],
+  'categories.files': ['R', ({ categories }, scope) => categories.files(scope, path)],
+  'evidences.create': [
+    'I',
+    ({ evidences }, scope) => evidences.create(scope, { ...inCategory('C', 'S'), externalId: 'x', name: 'x' }),
+  ],
+  'evidences.createMany': [
+    'I',
+    ({ evidences }, scope) => evidences.createMany(scope, { ...path, evidences: [{ externalId: 'y', name: 'y' }] }),
+  ],
+  'evidences.list': ['R', ({ evidences }, scope) => evidences.list(scope)],
+  'evidences.get': ['R', ({ evidences }, scope) => evidences.get(scope, 'e-1')],
+  'evidences.update': ['U', ({ evidences }, scope) => evidences.update(scope, 'e-1', { updateType: 'repair' })],
+  'evidences.files': ['R', ({ evidences }, scope) => evidences.files(scope, 'e-1')],
+  'files.stage': [
+    'I',
+    ({ files }, scope) =>
+      files.stage(scope, { name: 'a', mimeType: 'a/b', body: (async function* () {})() }, { maxBytes: 1 }),
+  ],
+  'files.find': ['R', ({ files }, scope) => files.find(scope, { fileId: NO_ID })],
+  'files.delete': ['U', ({ files }, scope) => files.delete(scope, { fileId: NO_ID })],
+  'files.createToken': ['R', ({ files }, scope) => files.createToken(scope, NO_ID)],
+}
+
+const codeOf = (operation: Promise<unknown>): Promise<string | undefined> =>
+  operation.then(
+    () => undefined,
+    (error: unknown) => (error as { code?: string }).code,
+  )
+
+describe('authorization', () => {
+  it('covers every operation that has a scope', () =>
+    withRegistry(async ({ registry }) => {
+      const { sourceSystems, categories, evidences, files } = registry
+      const names = Object.entries({ sourceSystems, categories, evidences, files }).flatMap(([group, members]) =>
+        Object.keys(members).map((name) => `${group}.${name}`),
+      )
+      const withoutScope = new Set([
+        'sourceSystems.authenticate',
+        'sourceSystems.hasOperatorKey',
+        'sourceSystems.setOperatorKey',
+        'files.discard',
+        'files.read',
+        'files.authenticateToken',
+      ])
+      assert.deepEqual(Object.keys(operations).sort(), names.filter((name) => !withoutScope.has(name)).sort())
+    }))
+
+  for (const [name, [needed, run]] of Object.entries(operations))
+    it(`of ${name} requires level ${needed} in the own company`, () =>
+      withRegistry(async (fixture) => {
+        const { registry, system, evidence } = fixture
+        await evidence()
+        for (const [i, level] of LEVELS.entries()) {
+          const { scope } = await system(level)
+          const code = await codeOf(run(registry, scope, fixture))
+          const isAllowed = i >= LEVELS.indexOf(needed)
+          assert.equal(code === 'FORBIDDEN', !isAllowed, `level ${level}: ${code}`)
+          const other = { companyId: 'other', principal: scope.principal }
+          await assert.rejects(run(registry, other, fixture), refused('FORBIDDEN'), 'another company')
+        }
+        const anonymous: Scope = { companyId: 'acme', principal: { kind: 'anonymous' } }
+        await assert.rejects(run(registry, anonymous, fixture), refused('FORBIDDEN'))
+      }))
+
+  it('lets a file token find its file, and nothing else', () =>
+    withRegistry(async (fixture) => {
+      const { registry, scope, stage, evidence } = fixture
+      const [file, other] = [await stage('one'), await stage('two')]
+      await evidence({ files: [file, other] })
+      const { token } = await registry.files.createToken(scope, file.id)
+      const principal = registry.files.authenticateToken({ companyId: 'acme', token })
+      assert.ok(principal)
+      const holder: Scope = { companyId: 'acme', principal }
+      assert.equal((await registry.files.find(holder, { fileId: file.id })).sha256, file.sha256)
+      await assert.rejects(registry.files.find(holder, { fileId: other.id }), refused('FORBIDDEN'))
+      for (const [, run] of Object.values(operations))
+        await assert.rejects(run(registry, holder, fixture), refused('FORBIDDEN'))
+    }))
+})
