@@ -63,7 +63,9 @@ export interface HistoryEvent {
   /** The meta that the request sent. */
   readonly meta?: Meta
   readonly txId: TxId
-  /** The batch that holds the event, `null` until it is sealed. `P`: sealed, `S`: its anchor was sent, `C`: confirmed. */
+  /**
+   * The batch that holds the event, `null` until it is sealed. `P`: sealed, `S`: its anchor was sent, `C`: confirmed.
+   */
   readonly batch: { readonly id: BatchId; readonly sendStatus: 'P' | 'S' | 'C' } | null
   /** Everything it takes to recompute `txId`. Present if the caller asked for it. */
   readonly disclosure?: Disclosure
@@ -73,7 +75,9 @@ export interface HistoryPage {
   readonly evidence: Evidence
   /** In ascending version. */
   readonly events: readonly HistoryEvent[]
-  /** Version of the last event of this page. For a page without events: the smaller of `after` and the newest version. */
+  /**
+   * Version of the last event of this page. For a page without events: the smaller of `after` and the newest version.
+   */
   readonly lastVersion: number
   readonly hasMore: boolean
 }
@@ -116,7 +120,10 @@ export interface EvidenceInput {
   readonly meta?: Meta
 }
 
-/** A category or subcategory by id, or by a name that is created if it does not exist. If both are given they must agree. */
+/**
+ * A category or subcategory by id, or by a name that is created if it does not exist. If both are given they must
+ * agree.
+ */
 export interface CategorySelector {
   readonly id?: string
   readonly name?: string
@@ -185,8 +192,8 @@ export interface Evidences {
    * Creates an evidence with its `create` event. Requires level `I`.
    *
    * @returns its id, and the txId and version of the event
-   * @throws `EXTERNAL_ID_EXISTS`, `CATEGORY_NOT_FOUND`, `SUBCATEGORY_NOT_FOUND`, `CATEGORY_INACTIVE`, `CATEGORY_MISMATCH`,
-   * `VALIDATION_ERROR`, `FILE_NOT_FOUND` if a staged file was used or discarded before
+   * @throws `EXTERNAL_ID_EXISTS`, `CATEGORY_NOT_FOUND`, `SUBCATEGORY_NOT_FOUND`, `CATEGORY_INACTIVE`,
+   * `CATEGORY_MISMATCH`, `VALIDATION_ERROR`, `FILE_NOT_FOUND` if a staged file was used or discarded before
    * @example
    * const { txId } = await registry.evidences.create(scope, {
    *   externalId: 'VIN-1',
@@ -211,8 +218,8 @@ export interface Evidences {
    */
   get(scope: Scope, externalId: string, query?: HistoryQuery): Promise<HistoryPage>
   /**
-   * Records up to three events in one step and in this order: the changed content, the transfer to another owner, the attached
-   * files. Requires level `U`.
+   * Records up to three events in one step and in this order: the changed content, the transfer to another owner, the
+   * attached files. Requires level `U`.
    *
    * @returns the recorded events
    * @throws `EVIDENCE_NOT_FOUND`, `VERSION_CONFLICT`, `VALIDATION_ERROR` if nothing would be recorded, `FILE_NOT_FOUND`
@@ -223,6 +230,8 @@ export interface Evidences {
     change: EvidenceChange,
     options?: UpdateOptions,
   ): Promise<readonly RecordedEvent[]>
-  /** The files of an evidence, of its category and of its subcategory. Requires level `R`. @throws `EVIDENCE_NOT_FOUND` */
+  /**
+   * The files of an evidence, of its category and of its subcategory. Requires level `R`. @throws `EVIDENCE_NOT_FOUND`
+   */
   files(scope: Scope, externalId: string): Promise<EvidenceFileList>
 }

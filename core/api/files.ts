@@ -90,8 +90,8 @@ export interface Files {
    */
   find(scope: Scope, selector: FileSelector): Promise<FileInfo>
   /**
-   * The bytes of a file, or of one range of it. A whole file is hashed while it is read: if its bytes are not the recorded ones,
-   * the iteration throws `CORRUPT` before its last chunk.
+   * The bytes of a file, or of one range of it. A whole file is hashed while it is read: if its bytes are not the
+   * recorded ones, the iteration throws `CORRUPT` before its last chunk.
    *
    * @param options - `range`: bytes from `start` to `end` (exclusive)
    * @throws `FILE_NOT_FOUND`, `RANGE_NOT_SATISFIABLE`, `CORRUPT`
@@ -101,7 +101,8 @@ export interface Files {
     options?: { readonly range?: BlobRange; readonly signal?: AbortSignal },
   ): Promise<AsyncIterable<Uint8Array>>
   /**
-   * Records a `deletefile` event, then destroys the bytes. Deleting a category's file records no event. Requires level `U`.
+   * Records a `deletefile` event, then destroys the bytes. Deleting a category's file records no event. Requires level
+   * `U`.
    *
    * @throws `FILE_NOT_FOUND`
    */

@@ -1,6 +1,6 @@
 /**
- * Identifiers in results. They are plain strings at run time; the brand only stops the compiler from accepting one kind of id in
- * the position of another. Inputs of the public API take plain strings.
+ * Identifiers in results. They are plain strings at run time; the brand only stops the compiler from accepting one kind
+ * of id in the position of another. Inputs of the public API take plain strings.
  */
 declare const kind: unique symbol
 type Branded<Kind extends string> = string & { readonly [kind]: Kind }

@@ -19,12 +19,20 @@ export interface PublishedLog {
     readonly index: number
     readonly width: number
   }): Promise<Uint8Array | undefined>
-  /** The entries of a tile of level 0, each after its length in two bytes (big-endian); `undefined` if not all are sealed. */
+  /**
+   * The entries of a tile of level 0, each after its length in two bytes (big-endian); `undefined` if not all are
+   * sealed.
+   */
   entryBundle(tile: { readonly index: number; readonly width: number }): Promise<Uint8Array | undefined>
   /** The openings (hex) of the entries of a tile of level 0, for monitors; `undefined` if not all are sealed. */
   openings(tile: { readonly index: number; readonly width: number }): Promise<readonly string[] | undefined>
-  /** Hashes from the leaf's sibling to the root (RFC 9162 § 2.1.3). Requires 0 <= leafIndex < treeSize <= the sealed size. */
+  /**
+   * Hashes from the leaf's sibling to the root (RFC 9162 § 2.1.3). Requires 0 <= leafIndex < treeSize <= the sealed
+   * size.
+   */
   inclusionProof(path: { readonly leafIndex: number; readonly treeSize: number }): Promise<readonly Uint8Array[]>
-  /** Proof that a tree is the beginning of a larger one (RFC 9162 § 2.1.4). Requires 0 <= from <= to <= the sealed size. */
+  /**
+   * Proof that a tree is the beginning of a larger one (RFC 9162 § 2.1.4). Requires 0 <= from <= to <= the sealed size.
+   */
   consistencyProof(sizes: { readonly from: number; readonly to: number }): Promise<readonly Uint8Array[]>
 }

@@ -1,8 +1,8 @@
 import type { CompanyId, FileId, SourceSystemId } from './ids.ts'
 
 /**
- * What a source system may do. Each level includes the ones before it: `R` reads, `I` also creates, `U` also updates and deletes
- * files, `A` also manages source systems.
+ * What a source system may do. Each level includes the ones before it: `R` reads, `I` also creates, `U` also updates
+ * and deletes files, `A` also manages source systems.
  */
 export type PermissionLevel = 'R' | 'I' | 'U' | 'A'
 
@@ -22,8 +22,8 @@ export type Principal =
   | { readonly kind: 'anonymous' }
 
 /**
- * The company that an operation works in, and the principal that asks for it. Every operation checks both: it throws `FORBIDDEN`
- * if the principal belongs to another company or its level is too low.
+ * The company that an operation works in, and the principal that asks for it. Every operation checks both: it throws
+ * `FORBIDDEN` if the principal belongs to another company or its level is too low.
  *
  * @example
  * const principal = await registry.sourceSystems.authenticate({ companyId: 'acme', apiKey })

@@ -2,9 +2,9 @@ import Type, { type Static } from 'typebox'
 import { closed, DateTime, Hash, Id, opt, SendStatus } from '../registry/schemas.ts'
 
 /**
- * The proofs, and the stamps and anchors in them: a format of its own, which the server sends unchanged. Each document is a union by
- * `status`, so that a program that has checked the status can read the members without further checks. The schemas also describe
- * the documents in the server's OpenAPI document.
+ * The proofs, and the stamps and anchors in them: a format of its own, which the server sends unchanged. Each document
+ * is a union by `status`, so that a program that has checked the status can read the members without further checks.
+ * The schemas also describe the documents in the server's OpenAPI document.
  */
 
 const Count = Type.Integer({ minimum: 0 })

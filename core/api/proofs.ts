@@ -8,12 +8,13 @@ export interface MerkleValidationRequest {
 }
 
 /**
- * Proofs, for anyone. A result carries its own `status` and is a union by it. What does not exist is a result (`not_found`), not an
- * exception.
+ * Proofs, for anyone. A result carries its own `status` and is a union by it. What does not exist is a result
+ * (`not_found`), not an exception.
  */
 export interface Proofs {
   /**
-   * Recomputes a root from a caller's path and says whether it is the expected one, and whether this log ever sealed that root.
+   * Recomputes a root from a caller's path and says whether it is the expected one, and whether this log ever sealed
+   * that root.
    *
    * @throws `VALIDATION_ERROR` if the request is malformed
    */
@@ -21,8 +22,8 @@ export interface Proofs {
   /**
    * Proof of an evidence's creation.
    *
-   * @param evidence - `evidenceId`: the internal id (which takes precedence) or the external id; `companyId` decides if several
-   * companies use the external id
+   * @param evidence - `evidenceId`: the internal id (which takes precedence) or the external id; `companyId` decides if
+   * several companies use the external id
    * @example
    * const proof = await registry.proofs.evidence({ evidenceId: 'VIN-1' })
    * if (proof.status === 'ok') console.log(proof.merkle.merkleRoot)

@@ -9,10 +9,11 @@ import type { SourceSystems } from './source-systems.ts'
 /**
  * An open registry: what `openRegistry` returns.
  *
- * Every operation validates its input, and checks that the principal of its scope may do it. It throws a `RegistryError` with a
- * stable `code`; an operation that throws has changed nothing, except `UNKNOWN_OUTCOME`, which says that the outcome could not be
- * determined. A write is durable when its promise resolves. Besides the codes that each operation names, all of them can throw
- * `FORBIDDEN`, `COMPANY_NOT_FOUND` (operator only), `UNAVAILABLE`, `STORE_POISONED`, `CORRUPT` and `CLOSED`.
+ * Every operation validates its input, and checks that the principal of its scope may do it. It throws a
+ * `RegistryError` with a stable `code`; an operation that throws has changed nothing, except `UNKNOWN_OUTCOME`, which
+ * says that the outcome could not be determined. A write is durable when its promise resolves. Besides the codes that
+ * each operation names, all of them can throw `FORBIDDEN`, `COMPANY_NOT_FOUND` (operator only), `UNAVAILABLE`,
+ * `STORE_POISONED`, `CORRUPT` and `CLOSED`.
  */
 export interface Registry {
   readonly sourceSystems: SourceSystems
@@ -23,8 +24,13 @@ export interface Registry {
   readonly log: PublishedLog
   /** What is sealed, stamped and anchored, and what failed since the start. */
   status(): SealerStatus
-  /** Seals everything written so far without waiting for the sealer's schedule. Resolves when the checkpoint is signed. */
+  /**
+   * Seals everything written so far without waiting for the sealer's schedule. Resolves when the checkpoint is signed.
+   */
   sealNow(signal?: AbortSignal): Promise<void>
-  /** Stops the sealer, waits for running writes, then closes the stores. The stores are closed even if the sealer fails to stop. */
+  /**
+   * Stops the sealer, waits for running writes, then closes the stores. The stores are closed even if the sealer fails
+   * to stop.
+   */
   close(): Promise<void>
 }

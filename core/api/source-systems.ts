@@ -16,7 +16,10 @@ export interface SourceSystem {
 export interface NewSourceSystem {
   /** 1 to 256 characters without control characters. */
   readonly name: string
-  /** The caller's own key, 16 to 1,024 printable ASCII characters. Default: the registry generates one from 256 random bits. */
+  /**
+   * The caller's own key, 16 to 1,024 printable ASCII characters. Default: the registry generates one from 256 random
+   * bits.
+   */
   readonly apiKey?: string
   /** Default `U`. */
   readonly permissions?: PermissionLevel
@@ -33,17 +36,22 @@ export interface SourceSystemChange {
 
 export interface CreatedSourceSystem {
   readonly id: SourceSystemId
-  /** Present if the registry generated the key. It is stored only as an HMAC, so this is the only time it is returned. */
+  /**
+   * Present if the registry generated the key. It is stored only as an HMAC, so this is the only time it is returned.
+   */
   readonly apiKey?: string
 }
 
-/** Source systems and the operator key. Keys are stored only as HMAC-SHA-256 under a secret outside the record store. */
+/**
+ * Source systems and the operator key. Keys are stored only as HMAC-SHA-256 under a secret outside the record store.
+ */
 export interface SourceSystems {
   /**
-   * Checks an API key. Every failure (unknown company, wrong key, inactive source system) takes the same single look-up.
+   * Checks an API key. Every failure (unknown company, wrong key, inactive source system) takes the same single
+   * look-up.
    *
-   * @returns the principal, or `undefined` if the key is not an active key of this company; `{ kind: 'operator' }` for the operator
-   * key, in every company
+   * @returns the principal, or `undefined` if the key is not an active key of this company; `{ kind: 'operator' }` for
+   * the operator key, in every company
    */
   authenticate(credentials: { readonly companyId: string; readonly apiKey: string }): Promise<Principal | undefined>
   /** Whether an operator key is set, as of the last look-up. */

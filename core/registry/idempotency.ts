@@ -46,7 +46,9 @@ export interface IdempotentCall {
   readonly fingerprint: string
 }
 
-/** The idempotent call of these options, `undefined` if they hold no key. Throws `VALIDATION_ERROR` for a malformed key. */
+/**
+ * The idempotent call of these options, `undefined` if they hold no key. Throws `VALIDATION_ERROR` for a malformed key.
+ */
 export function idempotentCall(
   { fingerprintKey }: Context,
   { companyId, actor }: AuthorizedScope,
@@ -64,8 +66,8 @@ export function idempotentCall(
 }
 
 /**
- * Canonical JSON of the input. A staged file is replaced by the hash of its content, because a repeated call stages it again.
- * By way of JSON, so that a member that is `undefined` is the same as an absent one.
+ * Canonical JSON of the input. A staged file is replaced by the hash of its content, because a repeated call stages it
+ * again. By way of JSON, so that a member that is `undefined` is the same as an absent one.
  */
 function fingerprintText(input: object): string {
   const { image, files }: StagedFiles = input

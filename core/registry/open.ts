@@ -91,7 +91,8 @@ async function open(options: RegistryOptions): Promise<Registry> {
       if (!acceptClock) assertNotBehind(clock.now(), sealer.status().lastBatchAt)
     },
   }
-  // First, because it checks that the store still holds what was signed: nothing is written to a store that was set back.
+  // First, because it checks that the store still holds what was signed: nothing is written to a store that was set
+  // back.
   await sealer.start({ records, signedHead, identity, clock, logger, sharedRecords })
   await apiKeys.load()
   if (operatorKey !== undefined) await apiKeys.setOperatorKey(operatorKey, false)
@@ -122,7 +123,9 @@ function assertNotBehind(now: number, lastBatchAt: number | null): void {
   )
 }
 
-/** Closes the sealer, then the stores, also if one of them fails. Throws the first error. Skips parts that are missing. */
+/**
+ * Closes the sealer, then the stores, also if one of them fails. Throws the first error. Skips parts that are missing.
+ */
 async function closeAll(options: Partial<RegistryOptions> | undefined): Promise<void> {
   const sealer = await settle(options?.sealer)
   const stores = await Promise.all([settle(options?.blobs), settle(options?.records)])

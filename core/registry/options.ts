@@ -10,8 +10,8 @@ export interface RegistryOptions {
   /** Remembers the last signed size outside the record store, so that a store that was set back is noticed. */
   readonly signedHead: SignedHeadKeeper
   /**
-   * At least 32 random bytes, kept outside the record store. API keys, file tokens and the checkpoint key depend on it: a log can
-   * only be opened with the secret it was created with.
+   * At least 32 random bytes, kept outside the record store. API keys, file tokens and the checkpoint key depend on it:
+   * a log can only be opened with the secret it was created with.
    */
   readonly secret: Uint8Array
   /** Sets the operator key (at least 16 characters). Default: the key of an earlier start stays valid. */
@@ -22,11 +22,14 @@ export interface RegistryOptions {
   readonly clock?: Clock
   /** Default: nothing is logged. A pino logger fits. */
   readonly logger?: Logger
-  /** Confirms that the clock is right although it is behind the last batch. Default false: writes throw `UNAVAILABLE` then. */
+  /**
+   * Confirms that the clock is right although it is behind the last batch. Default false: writes throw `UNAVAILABLE`
+   * then.
+   */
   readonly acceptClock?: boolean
   /**
-   * Other processes use the same record store. Then one sealer is active at a time, and only uploads that began more than a day
-   * ago are cleaned up. Default false.
+   * Other processes use the same record store. Then one sealer is active at a time, and only uploads that began more
+   * than a day ago are cleaned up. Default false.
    */
   readonly sharedRecords?: boolean
 }

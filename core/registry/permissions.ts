@@ -6,10 +6,16 @@ import { invalidInput, validate } from './validation.ts'
 
 const LEVELS = ['R', 'I', 'U', 'A'] as const satisfies readonly PermissionLevel[]
 
-/** The operator: acts with level `A` in every company. For programs that embed the registry and decide themselves who may do what. */
+/**
+ * The operator: acts with level `A` in every company. For programs that embed the registry and decide themselves who
+ * may do what.
+ */
 export const OPERATOR: Principal = { kind: 'operator' }
 
-/** A scope whose principal may do what it asks for. Operations take it instead of a `Scope`, so none can forget the check. */
+/**
+ * A scope whose principal may do what it asks for. Operations take it instead of a `Scope`, so none can forget the
+ * check.
+ */
 export interface AuthorizedScope {
   readonly companyId: CompanyId
   readonly principal: Principal
@@ -18,8 +24,8 @@ export interface AuthorizedScope {
 }
 
 /**
- * Whether a principal has a level. The operations check this themselves; use it to reject a request early, for example before
- * its files are read.
+ * Whether a principal has a level. The operations check this themselves; use it to reject a request early, for example
+ * before its files are read.
  */
 export function permits(principal: Principal, level: PermissionLevel): boolean {
   if (principal.kind === 'operator') return true

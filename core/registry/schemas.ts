@@ -1,8 +1,8 @@
 import Type, { type TProperties, type TSchema } from 'typebox'
 
 /**
- * JSON Schemas of single fields. The descriptions complete the sentence "NAME must be …" in error messages (validation.ts).
- * Lengths are in code points.
+ * JSON Schemas of single fields. The descriptions complete the sentence "NAME must be …" in error messages
+ * (validation.ts). Lengths are in code points.
  */
 
 /** An object without other members than the named ones, so that a typo is an error and not a silent loss. */
@@ -66,5 +66,8 @@ export const Permission = Type.Enum(['I', 'U', 'R', 'A'], {
   description: 'R reads; I also creates; U also updates; A also manages source systems',
 })
 export const SendStatus = Type.Enum(['P', 'S', 'C'], { description: 'P pending, S sent, C confirmed' })
-/** An id that a look-up searches for. A string that is not an id of this registry is not found, which is not an error of form. */
+/**
+ * An id that a look-up searches for. A string that is not an id of this registry is not found, which is not an error of
+ * form.
+ */
 export const IdToFind = Type.String({ description: 'a string' })

@@ -5,8 +5,8 @@ const INTERVAL_MS = 10 * 60_000
 const ABANDONED_MS = 24 * 60 * 60_000
 
 /**
- * Sweeps now, and then every ten minutes. An upload that is a day old is abandoned. If no other process uses the stores, the
- * first sweep also ends every upload from before this start, because the process that began it is gone.
+ * Sweeps now, and then every ten minutes. An upload that is a day old is abandoned. If no other process uses the
+ * stores, the first sweep also ends every upload from before this start, because the process that began it is gone.
  */
 export function startSweeping(
   context: Context,

@@ -10,8 +10,8 @@ const ajv = new Ajv2020({ strict: true, verbose: true, formats: { 'date-time': d
 const compiled = new WeakMap<TSchema, ValidateFunction>()
 
 /**
- * Returns the value as the schema's type. Throws `VALIDATION_ERROR` for the first member that is wrong. The message begins with
- * the member's dotted path, which is also the error's `field`, and says what the member must be.
+ * Returns the value as the schema's type. Throws `VALIDATION_ERROR` for the first member that is wrong. The message
+ * begins with the member's dotted path, which is also the error's `field`, and says what the member must be.
  *
  * @param name - what the value itself is called if it has no members, such as `companyId`
  */
@@ -27,7 +27,9 @@ function compiledCheck(schema: TSchema): ValidateFunction {
   return check
 }
 
-/** A `VALIDATION_ERROR` for one member of the input. `text` continues the sentence that begins with the member's path. */
+/**
+ * A `VALIDATION_ERROR` for one member of the input. `text` continues the sentence that begins with the member's path.
+ */
 export const invalidInput = (field: string, text: string, cause?: unknown): RegistryError =>
   new RegistryError('VALIDATION_ERROR', `${field} ${text}`, { field, ...(cause !== undefined && { cause }) })
 
@@ -72,7 +74,10 @@ function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** The canonical JSON of a meta object. Throws `VALIDATION_ERROR` for what canonical JSON cannot hold, and beyond the limits. */
+/**
+ * The canonical JSON of a meta object. Throws `VALIDATION_ERROR` for what canonical JSON cannot hold, and beyond the
+ * limits.
+ */
 export function metaText(meta: unknown, field = 'meta'): string {
   let text: string
   try {

@@ -20,8 +20,8 @@ export interface Attempt {
   /** ms since 1970. */
   readonly now: number
   /**
-   * No conflict yet. A first attempt may rely on cached state and on names being free: if they are not, its commit fails on a
-   * check, and the next attempt reads everything.
+   * No conflict yet. A first attempt may rely on cached state and on names being free: if they are not, its commit
+   * fails on a check, and the next attempt reads everything.
    */
   readonly isFirst: boolean
 }
@@ -29,11 +29,11 @@ export interface Attempt {
 type Decide<T extends Json> = (attempt: Attempt) => Promise<Decision<T>>
 
 /**
- * Runs a write: looks up the idempotency key, decides, commits. Decides again if records that it read have changed. A decision
- * that throws changes nothing.
+ * Runs a write: looks up the idempotency key, decides, commits. Decides again if records that it read have changed. A
+ * decision that throws changes nothing.
  *
- * Throws what `decide` throws, `IDEMPOTENCY_KEY_REUSED`, `FILE_NOT_FOUND` if a staged file was used or discarded, `UNAVAILABLE`
- * after too many conflicts.
+ * Throws what `decide` throws, `IDEMPOTENCY_KEY_REUSED`, `FILE_NOT_FOUND` if a staged file was used or discarded,
+ * `UNAVAILABLE` after too many conflicts.
  */
 export async function write<T extends Json>(
   context: Context,
@@ -80,8 +80,9 @@ async function tryWrite<T extends Json>(
 }
 
 /**
- * If the decision throws, looks the idempotency key up again. The same call may have been sent twice at once, and the other one
- * may have succeeded in the meantime: then it is what this one failed on, for example an external id that exists now.
+ * If the decision throws, looks the idempotency key up again. The same call may have been sent twice at once, and the
+ * other one may have succeeded in the meantime: then it is what this one failed on, for example an external id that
+ * exists now.
  */
 async function decideOrReplay<T extends Json>(
   context: Context,

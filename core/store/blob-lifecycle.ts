@@ -7,10 +7,10 @@ import { decodeRecord, putRecord } from './record-codec.ts'
 import type { BlobRecord, IdempotencyExpiryRecord, IdempotencyRecord } from './records.ts'
 
 /**
- * The life cycle of a blob. An upload-intent record is written before the bytes. The commit that references the blob removes
- * it. The commit that stops referencing a blob writes a pending-deletion record, which is cleared after the bytes are deleted.
- * So the process may crash at any point: `sweep` finds every leftover in these two lists, and never lists the blob store.
- * A blob's key is the id of its file.
+ * The life cycle of a blob. An upload-intent record is written before the bytes. The commit that references the blob
+ * removes it. The commit that stops referencing a blob writes a pending-deletion record, which is cleared after the
+ * bytes are deleted. So the process may crash at any point: `sweep` finds every leftover in these two lists, and never
+ * lists the blob store. A blob's key is the id of its file.
  */
 
 /** What the life cycle works with. */
@@ -27,7 +27,9 @@ export interface UnusedBlob {
   readonly intent: Version
 }
 
-/** Writes the upload-intent record of a new blob. Returns its version, which the commit that uses the blob must check. */
+/**
+ * Writes the upload-intent record of a new blob. Returns its version, which the commit that uses the blob must check.
+ */
 export async function beginUpload({ records, clock }: BlobStores, id: string): Promise<Version> {
   const key = keys.blobIntent(id)
   const result = await records.commit({
@@ -59,7 +61,10 @@ export async function cancelUpload(stores: BlobStores, { id, intent }: UnusedBlo
   if (result.ok) await destroy(stores, id)
 }
 
-/** Deletes the bytes of a blob with a pending-deletion record. If that fails, the record stays and the next sweep tries again. */
+/**
+ * Deletes the bytes of a blob with a pending-deletion record. If that fails, the record stays and the next sweep tries
+ * again.
+ */
 export async function destroy({ records, blobs, logger }: BlobStores, id: string): Promise<void> {
   try {
     await blobs.delete(id)
@@ -70,8 +75,8 @@ export async function destroy({ records, blobs, logger }: BlobStores, id: string
 }
 
 /**
- * Cancels uploads that began before `before` (ms since 1970), deletes the blobs that are pending deletion, and removes expired
- * idempotency keys.
+ * Cancels uploads that began before `before` (ms since 1970), deletes the blobs that are pending deletion, and removes
+ * expired idempotency keys.
  */
 export async function sweep(stores: BlobStores, before: number, signal?: AbortSignal): Promise<void> {
   const { records, clock } = stores

@@ -1,9 +1,9 @@
 import type { Key } from '../ports.ts'
 
 /**
- * One lock per key, granted in the order of the requests. Writes that conflict wait here before they try again. Without it, each
- * round of simultaneous retries would have one winner, and of 250 updates of one evidence the 101st would fail after 100 rounds.
- * The lock holds in this process only. Against other processes a write relies on its retries.
+ * One lock per key, granted in the order of the requests. Writes that conflict wait here before they try again. Without
+ * it, each round of simultaneous retries would have one winner, and of 250 updates of one evidence the 101st would fail
+ * after 100 rounds. The lock holds in this process only. Against other processes a write relies on its retries.
  */
 export class KeyedLock {
   readonly #last = new Map<Key, Promise<void>>()

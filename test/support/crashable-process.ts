@@ -5,8 +5,9 @@ import type { BlobStore, RecordStore } from '../../core/ports.ts'
 export type When = 'before' | 'after'
 
 /**
- * The stores as one process has them: they outlive it (closing it closes none of them), and it can fail or die at any of
- * its steps. A step is what changes something: a commit, or the put or delete of a blob. A dead process does nothing more.
+ * The stores as one process has them: they outlive it (closing it closes none of them), and it can fail or die at any
+ * of its steps. A step is what changes something: a commit, or the put or delete of a blob. A dead process does nothing
+ * more.
  */
 export class CrashableProcess {
   readonly records: RecordStore

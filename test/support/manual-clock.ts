@@ -5,7 +5,10 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** A clock that stands until it is advanced. Sleeps go by the time that passed, not by what the clock shows, as timers do. */
+/**
+ * A clock that stands until it is advanced. Sleeps go by the time that passed, not by what the clock shows, as timers
+ * do.
+ */
 export class ManualClock implements Clock {
   #passed = 0
   #offset: number
@@ -50,7 +53,10 @@ export class ManualClock implements Clock {
     this.#offset = now - this.#passed
   }
 
-  /** Lets `ms` pass. Sleeps end in the order they are due, and what they start runs (and may sleep again) before time goes on. */
+  /**
+   * Lets `ms` pass. Sleeps end in the order they are due, and what they start runs (and may sleep again) before time
+   * goes on.
+   */
   async advance(ms: number): Promise<void> {
     const end = this.#passed + ms
     for (;;) {

@@ -57,7 +57,10 @@ export class World {
     return found
   }
 
-  /** Keys of announced, doomed and stored blobs, and of the files that records use. All agree where nothing is left behind. */
+  /**
+   * Keys of announced, doomed and stored blobs, and of the files that records use. All agree where nothing is left
+   * behind.
+   */
   async blobState() {
     const files: string[] = []
     for await (const entry of this.records.list(keys.files())) {

@@ -3,7 +3,10 @@ import type { CompanyId } from '../../api/ids.ts'
 import { BoundedMap } from '../../store/bounded-map.ts'
 import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'
 import type { CategoryId } from '../../api/ids.ts'
-import type { CommitPart } from './creation.ts'
+import type { Commit } from '../../ports.ts'
+
+/** A part of a commit. */
+export type CommitPart = Required<Pick<Commit, 'checks' | 'writes' | 'adds'>>
 
 /** The category and subcategory of a new evidence, and what the commit must check and write for them. */
 export interface CategoryRef extends CommitPart {
@@ -21,9 +24,9 @@ export interface CategoryNames {
 const MAX_CACHED = 1_024
 
 /**
- * Categories of recent evidences, so that the next evidence in them needs no reads. Its commit checks that both records still
- * have the versions they were read with. If not, the write is decided again from the store. A name is a part of the record that
- * it leads to, so an unchanged record still has the name.
+ * Categories of recent evidences, so that the next evidence in them needs no reads. Its commit checks that both records
+ * still have the versions they were read with. If not, the write is decided again from the store. A name is a part of
+ * the record that it leads to, so an unchanged record still has the name.
  */
 export class CategoryCache {
   readonly #refs = new BoundedMap<string, CategoryRef>(MAX_CACHED)

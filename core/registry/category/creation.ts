@@ -1,21 +1,15 @@
 import type { StagedFile } from '../../api/files.ts'
 import type { CategoryId, CompanyId, SubcategoryId } from '../../api/ids.ts'
 import type { IdSource } from '../../ids.ts'
-import type { Add, Check, Key, Write } from '../../ports.ts'
+import type { Check, Key } from '../../ports.ts'
 import { consume } from '../../store/blob-lifecycle.ts'
 import { keys } from '../../store/keys.ts'
 import { putRecord } from '../../store/record-codec.ts'
 import type { CategoryRecord, NameRecord, SubcategoryRecord } from '../../store/records.ts'
 import { attachFiles, type FileOwnerRef } from '../file/stored-file.ts'
+import type { CommitPart } from './category-cache.ts'
 
 /** How categories and subcategories are created: by a request of their own, or by the first evidence in them. */
-
-/** A part of a commit. */
-export interface CommitPart {
-  readonly checks: readonly Check[]
-  readonly writes: readonly Write[]
-  readonly adds: readonly Add[]
-}
 
 interface CategoryDraft {
   readonly name: string

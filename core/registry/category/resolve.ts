@@ -9,8 +9,8 @@ import type { CategoryRecord, NameRecord, SubcategoryRecord } from '../../store/
 import type { Context } from '../context.ts'
 import { invalidInput } from '../validation.ts'
 import type { Attempt } from '../write.ts'
-import type { CategoryNames, CategoryRef } from './category-cache.ts'
-import { decideCategory, decideSubcategory, newCategory, type CommitPart } from './creation.ts'
+import type { CategoryNames, CategoryRef, CommitPart } from './category-cache.ts'
+import { decideCategory, decideSubcategory, newCategory } from './creation.ts'
 import { readCategory, readSubcategory, subcategoryNotFound } from './stored-category.ts'
 
 /** The category and subcategory with these ids. Both must be active. */
@@ -31,8 +31,8 @@ const namesOf = (categoryId: string, subcategoryId: string): CategoryNames => ({
 })
 
 /**
- * The category and subcategory that these ids or names select. A name that does not exist yet is created in the commit of the
- * evidence, so that two simultaneous creates with the same new name share one category.
+ * The category and subcategory that these ids or names select. A name that does not exist yet is created in the commit
+ * of the evidence, so that two simultaneous creates with the same new name share one category.
  */
 export const resolveCategory = (
   context: Context,

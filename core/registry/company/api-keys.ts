@@ -60,8 +60,8 @@ export class ApiKeys {
 
   /** See `SourceSystems.authenticate`. */
   async authenticate(companyId: string, apiKey: string): Promise<Principal | undefined> {
-    // Every case does the same single look-up, so that its duration reveals nothing. It includes the operator's record, because
-    // another process may have replaced the operator key.
+    // Every case does the same single look-up, so that its duration reveals nothing. It includes the operator's record,
+    // because another process may have replaced the operator key.
     const [entry, operator] = await this.#records.get([keys.apiKey(this.macOf(companyId, apiKey)), keys.operator()])
     this.#noteOperator(operator)
     const record = entry && this.#decoded.of(entry)
@@ -119,7 +119,9 @@ export class ApiKeys {
   }
 }
 
-/** Credentials that are not strings are a mistake in the caller's program, not a wrong key. Throws `VALIDATION_ERROR`. */
+/**
+ * Credentials that are not strings are a mistake in the caller's program, not a wrong key. Throws `VALIDATION_ERROR`.
+ */
 export function assertTexts(credentials: object, ...names: readonly string[]): void {
   const values = new Map(Object.entries(credentials ?? {}))
   for (const name of names) if (typeof values.get(name) !== 'string') throw invalidInput(name, 'must be a string')

@@ -153,8 +153,9 @@ function saltsOf({ salts, fields, files }: Pick<EventRecord, 'salts' | 'fields' 
 }
 
 /**
- * The event without one attached file: its name, hash, size and salt are removed, its commitment stays. The seed would give the
- * salt again, so it is replaced by the salts that remain. Throws `CORRUPT` if the event does not hold the file.
+ * The event without one attached file: its name, hash, size and salt are removed, its commitment stays. The seed would
+ * give the salt again, so it is replaced by the salts that remain. Throws `CORRUPT` if the event does not hold the
+ * file.
  */
 export function eraseFile(event: EventRecord, fileId: string): EventRecord {
   const { filesSalt, fields, files } = saltsOf(event)

@@ -62,8 +62,8 @@ function assertBatch(evidences: readonly EvidenceInput[], { image, files }: Evid
 }
 
 /**
- * The first attempt does not look the external ids up: nearly all of them are new, and if not, the commit fails on its checks.
- * The attempt after that throws `EXTERNAL_ID_EXISTS` here.
+ * The first attempt does not look the external ids up: nearly all of them are new, and if not, the commit fails on its
+ * checks. The attempt after that throws `EXTERNAL_ID_EXISTS` here.
  */
 async function prepare(
   context: Context,

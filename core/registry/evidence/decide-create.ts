@@ -81,7 +81,10 @@ export function decideEvidence(
 const stagedFiles = ({ image, files }: EvidenceFiles): readonly StagedFile[] =>
   image === undefined ? files : [image, ...files]
 
-/** One commit for all evidences. It holds while the external ids are free, and the categories and staged files as they were. */
+/**
+ * One commit for all evidences. It holds while the external ids are free, and the categories and staged files as they
+ * were.
+ */
 export function decideCreate(
   { companyId }: AuthorizedScope,
   { ref, files }: CreateTarget,

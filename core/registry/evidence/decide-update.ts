@@ -12,8 +12,8 @@ import type { Decision } from '../write.ts'
 import { givenDetails } from './stored-evidence.ts'
 
 /**
- * The events that an update records, in one commit and in this order: the content, the transfer, the files. Pure, so that it can
- * be decided again after a conflict without another upload. Requires a validated change.
+ * The events that an update records, in one commit and in this order: the content, the transfer, the files. Pure, so
+ * that it can be decided again after a conflict without another upload. Requires a validated change.
  *
  * Throws `VALIDATION_ERROR` if no event would be recorded, or none of the expected type.
  */

@@ -38,6 +38,7 @@ export async function updateEvidence(
       throw new RegistryError(
         'VERSION_CONFLICT',
         `ifVersion is ${ifVersion}, but the last event has version ${lastVersion}: read the evidence again`,
+        { field: 'ifVersion' },
       )
     return decideUpdate({ origin: context.origin, actor: scope.actor, now }, evidence, change)
   })

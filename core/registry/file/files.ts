@@ -4,6 +4,8 @@ import { assertTexts } from '../company/api-keys.ts'
 import { assertCompany, enterCompany } from '../company/company.ts'
 import type { Context } from '../context.ts'
 import { authorizeFile } from '../permissions.ts'
+import { Id } from '../schemas.ts'
+import { validate } from '../validation.ts'
 import { deleteFile } from './delete.ts'
 import { findFile } from './find.ts'
 import { readFile } from './read.ts'
@@ -27,6 +29,7 @@ export const fileOperations = (context: Context, tokens: FileTokens): Files => (
   delete: async (scope, selector) => deleteFile(context, await enterCompany(context, scope, 'U'), selector),
   createToken: async (scope, fileId) => {
     const authorized = await enterCompany(context, scope, 'R')
+    validate(Id, fileId, 'fileId')
     const { id } = await findFile(context, authorized, { fileId })
     return tokens.create(authorized.companyId, id)
   },

@@ -45,7 +45,10 @@ export async function discardUpload(context: Context, upload: UnusedBlob): Promi
 
 const MAX_NAME_LENGTH = 256
 
-/** The file name to show: the last path segment of the client's name without control characters, or `file` if none is left. */
+/**
+ * The file name to show: the last path segment of the client's name without control characters, or `file` if none is
+ * left.
+ */
 export function displayName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? ''
   const shown = last.toWellFormed().replace(/\p{Cc}/gu, '')

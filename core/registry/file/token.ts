@@ -4,7 +4,9 @@ import type { CompanyId, FileId } from '../../api/ids.ts'
 import { concatBytes, encodeUtf8, readU64, u64 } from '../../bytes.ts'
 import type { Clock } from '../../ports.ts'
 
-/** A token is base64url of: expiry as u64 (ms since 1970) ‖ file id (36 bytes ASCII) ‖ HMAC-SHA-256 of company and both. */
+/**
+ * A token is base64url of: expiry as u64 (ms since 1970) ‖ file id (36 bytes ASCII) ‖ HMAC-SHA-256 of company and both.
+ */
 const CLAIM_BYTES = 8 + 36
 const TOKEN_BYTES = CLAIM_BYTES + 32
 const LIFETIME_MS = 5 * 60 * 1_000

@@ -3,8 +3,8 @@ import type { FileInfo } from '../../api/files.ts'
 import { RegistryError } from '../../errors.ts'
 
 /**
- * Streams a file and verifies its SHA-256. Withholds the last chunk until the digest matches. On a mismatch throws `CORRUPT`, so
- * no reader takes a damaged file for complete. Returning early also ends the underlying body.
+ * Streams a file and verifies its SHA-256. Withholds the last chunk until the digest matches. On a mismatch throws
+ * `CORRUPT`, so no reader takes a damaged file for complete. Returning early also ends the underlying body.
  */
 export class VerifiedBody implements AsyncIterableIterator<Uint8Array> {
   readonly #file: FileInfo

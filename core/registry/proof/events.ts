@@ -26,7 +26,7 @@ export async function openingsOf(
 ): Promise<readonly (Uint8Array | undefined)[]> {
   const stored = await records.get(entries.map((entry) => keys.transaction(toHex(entry))))
   return Promise.all(
-    entries.map((entry, i) => {
+    entries.map(async (entry, i) => {
       const transaction = stored[i]
       return transaction === undefined ? log.controlOpening(entry) : decodeTransaction(transaction.value).opening
     }),

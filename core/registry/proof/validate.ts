@@ -7,7 +7,10 @@ import { rootFromInclusionProof, rootFromSides, sidesOf } from '../../log/tree/p
 import { validate } from '../validation.ts'
 import { merkleValidationRequestSchema } from './input.ts'
 
-/** Whether a caller's own path leads from a txId to a root, and whether this log knows the two. Throws `VALIDATION_ERROR`. */
+/**
+ * Whether a caller's own path leads from a txId to a root, and whether this log knows the two. Throws
+ * `VALIDATION_ERROR`.
+ */
 export async function validatePath(log: LogReader, request: MerkleValidationRequest): Promise<MerkleValidation> {
   validate(merkleValidationRequestSchema, request)
   const [[status], rootSize] = await Promise.all([
@@ -53,7 +56,10 @@ const PENDING = {
   code: 'PENDING',
 }
 
-/** A root that was sealed before the txId was recorded cannot contain it: then the path can only be that of its own batch. */
+/**
+ * A root that was sealed before the txId was recorded cannot contain it: then the path can only be that of its own
+ * batch.
+ */
 const treeSizeOf = (status: EntryStatus | undefined, rootSize: number | undefined): number | undefined =>
   status !== undefined && rootSize !== undefined && status.position < rootSize ? rootSize : status?.batch?.end
 
@@ -71,8 +77,8 @@ interface ComputedRoot {
 }
 
 /**
- * The root to which the caller's hashes lead: by the positions in the request or, if some are missing, by the leaf index of the
- * txId. Sides are never found by trial. `undefined` if the sides cannot be known.
+ * The root to which the caller's hashes lead: by the positions in the request or, if some are missing, by the leaf
+ * index of the txId. Sides are never found by trial. `undefined` if the sides cannot be known.
  */
 function computeRoot({ txId, proof, leafIndex, treeSize }: Path): ComputedRoot | undefined {
   const leaf = leafHash(bytesOf(txId))

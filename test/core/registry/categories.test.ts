@@ -346,8 +346,8 @@ describe('category images', () => {
       const { id, sub } = await tools(fixture)
       const { categories, files } = registry
       for (const change of [
-        (change: CategoryChange) => categories.update(scope, id, change),
-        (change: CategoryChange) => categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, change),
+        (image: CategoryChange) => categories.update(scope, id, image),
+        (image: CategoryChange) => categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, image),
       ]) {
         assert.deepEqual(await change({}), {}, 'no image, no imageId')
         const [first, second] = [await stage('first'), await stage('second')]
@@ -388,7 +388,7 @@ describe('category images', () => {
       await Promise.all(images.map((image) => registry.categories.update(scope, id, { image })))
       const { imageId, files } = await registry.categories.get(scope, id)
       assert.deepEqual(
-        files.map(({ id }) => id),
+        files.map((file) => file.id),
         [imageId],
       )
       assert.deepEqual(await world.blobState(), { intents: 0, dooms: 0, files: [imageId], stored: [imageId] })

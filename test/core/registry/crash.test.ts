@@ -7,8 +7,8 @@ import { openFixture, World, type Fixture } from '../../support/registry-fixture
 import { recompute } from '../../support/commitment-reference.ts'
 
 /**
- * A process that dies at any step of any operation, before or after the step was applied: what was acknowledged is there,
- * all of an operation or nothing of it is there, nothing is left behind, and a retry gives the one result.
+ * A process that dies at any step of any operation, before or after the step was applied: what was acknowledged is
+ * there, all of an operation or nothing of it is there, nothing is left behind, and a retry gives the one result.
  */
 
 interface Operation {
@@ -145,7 +145,10 @@ const operations: readonly Operation[] = [
   },
 ]
 
-/** All that is to be seen of a registry, without ids and hashes, which differ from try to try. Recomputes every txId on the way. */
+/**
+ * All that is to be seen of a registry, without ids and hashes, which differ from try to try. Recomputes every txId on
+ * the way.
+ */
 async function viewOf({ registry, scope, world }: Fixture): Promise<string> {
   const { categories, evidences, sourceSystems } = registry
   const seen: unknown[] = [await world.keysOf('co')]

@@ -367,7 +367,10 @@ describe('the proof of a txid', () => {
 })
 
 describe('validating a proof', () => {
-  /** Two batches: entries 0 to 5 and 6 to 8. Gives proofs of entry 3 in the first, of 7 in the second, and a pending txId. */
+  /**
+   * Two batches: entries 0 to 5 and 6 to 8. Gives proofs of entry 3 in the first, of 7 in the second, and a pending
+   * txId.
+   */
   async function sealedTwice({ registry, evidence, scope }: Fixture) {
     for (let i = 1; i <= 5; i++) await evidence({ externalId: `e-${i}` })
     await registry.sealNow()
