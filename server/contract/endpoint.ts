@@ -1,36 +1,53 @@
 import type { Context } from 'koa'
 import type { Static, TObject, TSchema } from 'typebox'
-import type { ErrorCode } from '../../core/errors.ts'
-import type { PermissionLevel } from '../../core/registry/permissions.ts'
-import type { Registry, Scope, StagedFile, UpdateOptions } from '../../core/api/registry.ts'
-import type { ErrorShape } from '../http/errors.ts'
-import type { FormShape } from '../http/form.ts'
+import type { PermissionLevel, Registry, Scope, StagedFile, UpdateOptions } from '../../core/index.ts'
+import type { ErrorShape, ResponseCode } from '../http/errors.ts'
 
 /**
- * What an endpoint is. The router is mounted from these descriptions (mount.ts), and the OpenAPI document is made of the
- * same ones (openapi.ts), so neither can say what the other does not do.
+ * What an endpoint is. The router (http/handle.ts) and the OpenAPI document (openapi.ts) are made of the same descriptions, so they cannot
+ * differ.
  */
 
 /**
- * Who may ask: `public` anyone; a permission level the keys that have it; `sourceSystem` any key but the operator's;
- * `fileToken` an R key or a token in the query that opens the file.
+ * Who may use it: `public` anyone; a permission level the keys that have it; `sourceSystem` any key but the operator's; `fileToken` a key
+ * with level R, or a token in the query that opens the file.
  */
 export type Access = 'public' | 'sourceSystem' | 'fileToken' | PermissionLevel
 
-/** What an endpoint takes in its body. */
+/** Where a request may carry files: the names of their parts, and how many. */
+export interface FileSlot {
+  /** The field's own name. As a text field it may hold titles. */
+  readonly name: string
+  /** Other part names that mean the same. */
+  readonly aliases?: readonly string[]
+  /** Any number of files, and titles for them. Otherwise one file. */
+  readonly many?: true
+  /** In JSON it may be `{name?, mimeType, data}` with base64 data. */
+  readonly inline?: true
+}
+
+/** How the text of a form field becomes a value. Default: it stays text. */
+export type FieldKind = 'json' | 'boolean'
+
+export interface FormShape {
+  readonly slots: readonly FileSlot[]
+  readonly kinds?: Readonly<Record<string, FieldKind>>
+}
+
+/** What an endpoint accepts in its body. */
 export interface BodyShape<B extends TSchema> {
-  /** Of the fields, files apart. */
+  /** Schema of the fields, without files. */
   readonly schema: B
-  /** Takes multipart/form-data beside JSON. */
+  /** Present if multipart/form-data is accepted besides JSON. */
   readonly form?: FormShape
-  /** The schema that these fields must satisfy, where `schema` is a choice between several. */
+  /** If `schema` is a union: the member that these fields must fit. */
   choose?(fields: object): TSchema
-  /** In the document. */
+  /** An example for the document. */
   readonly example: unknown
 }
 
-/** What a successful answer holds: JSON of a schema, or other media. */
-export type AnswerShape =
+/** What a successful response contains: JSON with a schema, or another media type. */
+export type ResponseShape =
   | {
       readonly status?: 200 | 201
       readonly schema: TSchema
@@ -44,41 +61,42 @@ export type AnswerShape =
       readonly others?: Readonly<Record<number, string>>
     }
 
-/** A request that passed: authenticated, allowed, and of the described shape. */
+/** An authorized request whose field names are known. The core validates the values. */
 export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema = TSchema> {
   readonly registry: Registry
   readonly ctx: Context
-  /** Path parameters, decoded. */
+  /** A path parameter, decoded. */
   readonly param: (name: string) => string
   readonly query: Static<Q>
-  /** Of a public endpoint: without a company and never used. */
   readonly scope: Scope
   readonly input: Static<B>
-  /** The files sent for a slot. */
+  /** The files that were sent for a slot. */
   readonly files: (slot: string) => readonly StagedFile[]
   readonly options: UpdateOptions
 }
 
 export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSchema> {
-  /** `operationId`; also names the route in metrics and idempotency. */
+  /** `operationId` in the document. */
   readonly id: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Below the base path, parameters as `{NAME}`; `{NAME*}` takes slashes. */
+  /** Below the base path, parameters as `{NAME}`. `{NAME*}` may contain slashes. */
   readonly path: string
   readonly access: Access
   readonly summary: string
   readonly description?: string
   readonly query?: Q
   readonly body?: BodyShape<B>
-  /** Takes `Idempotency-Key`. */
+  /** Whether it accepts `Idempotency-Key`. */
   readonly idempotent?: true
-  /** Takes `If-Match`. */
+  /** Whether it accepts `If-Match`. */
   readonly conditional?: true
-  readonly answer: AnswerShape
-  /** What can go wrong beyond what follows from the rest. */
-  readonly errors?: readonly ErrorCode[]
-  /** Answers the JSON body; `undefined` where it answered by `ctx` itself. */
-  handle(asked: EndpointRequest<Q, B>): Promise<unknown>
+  readonly response: ResponseShape
+  /** Error codes besides those that follow from the rest. */
+  readonly errors?: readonly ResponseCode[]
+  /** The contract's names of fields that the core names differently in its validation errors. */
+  readonly fieldNames?: Readonly<Record<string, string>>
+  /** Returns the JSON body; `undefined` if it has set the response on `ctx`. */
+  handle(request: EndpointRequest<Q, B>): Promise<unknown>
 }
 
 /** Endpoints that the document shows together. */
@@ -90,12 +108,12 @@ export interface EndpointGroup {
   readonly endpoints: readonly Endpoint[]
 }
 
-/** Gives the handler the types of its own query and body. */
+/** Infers the types of a handler's query and body. */
 export const endpoint = <Q extends TObject, B extends TSchema>(description: Endpoint<Q, B>): Endpoint => description
 
 /** The names of a path's parameters, in order. */
 export const parametersOf = (path: string): string[] =>
-  [...path.matchAll(/\{([A-Za-z_]+)\*?\}/g)].map(([, name]) => name as string)
+  [...path.matchAll(/\{([A-Za-z_]+)\*?\}/g)].map(([, name = '']) => name)
 
-/** A path as the document writes it: `{N*}` has no spelling of its own there. */
+/** A path as the document writes it: OpenAPI cannot express `{N*}`. */
 export const documentPath = (path: string): string => path.replaceAll('*}', '}')

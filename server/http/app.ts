@@ -1,7 +1,5 @@
 import Koa from 'koa'
-import { isRegistryError } from '../../core/errors.ts'
-import type { Logger } from '../../core/ports.ts'
-import type { Registry } from '../../core/api/registry.ts'
+import { isRegistryError, type Logger, type Registry } from '../../core/index.ts'
 import type { EndpointGroup } from '../contract/endpoint.ts'
 import { openApiDocument } from '../contract/openapi.ts'
 import { categories } from '../routes/categories.ts'

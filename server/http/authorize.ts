@@ -1,62 +1,65 @@
 import type { Context } from 'koa'
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
-import { assertAllowed, type Principal } from '../../core/registry/permissions.ts'
-import type { Registry, Scope } from '../../core/api/registry.ts'
-import type { Access } from '../contract/endpoint.ts'
+import { permits, type Principal, type Registry, type Scope } from '../../core/index.ts'
+import type { Access, Endpoint } from '../contract/endpoint.ts'
+import { HttpError } from './errors.ts'
 import { rawQuery } from './query.ts'
 import type { RateLimiter } from './rate-limit.ts'
 
-interface Services {
+export interface AuthorizationServices {
   readonly registry: Registry
   readonly rateLimit: RateLimiter
 }
 
-/** Of endpoints that anyone may ask. */
-const NOBODY: Scope = { companyId: '', principal: { kind: 'sourceSystem', id: '', permissions: 'R' } }
-/** Whoever holds a token reads that file and nothing else. */
-const TOKEN_HOLDER: Principal = { kind: 'sourceSystem', id: 'file-token', permissions: 'R' }
-
-const unauthorized = (): RegistryError => new RegistryError('UNAUTHORIZED', 'Unauthorized')
-
 /**
- * Decides from the path, the X-API-Key header and, for a download, the token, before anything else is read. Counts the request for the
- * rate limit. Throws `UNAUTHORIZED` (the same for every reason), `FORBIDDEN`, `RATE_LIMITED`.
+ * Who sends a request, and for which company. Decides from the X-API-Key header or a file token before anything else of the request is
+ * read, and counts the request for the rate limit. The core asserts the same permissions again.
+ *
+ * @throws `UNAUTHORIZED` (the same for every reason), `FORBIDDEN`, `RATE_LIMITED`
  */
 export async function authorize(
-  { registry, rateLimit }: Services,
+  { access }: Endpoint,
   ctx: Context,
-  access: Access,
   companyId: string,
+  { registry, rateLimit }: AuthorizationServices,
 ): Promise<Scope> {
-  let scope: Scope
-  try {
-    scope = await authenticate(registry, ctx, access, companyId)
-  } catch (error) {
-    // Counted too, so that keys cannot be tried faster than the limit.
-    if (isRegistryError(error, 'UNAUTHORIZED')) await rateLimit(ctx, undefined)
-    throw error
+  const scope = access === 'public' ? ANONYMOUS : await authenticate(registry, ctx, companyId, access)
+  if (scope === undefined) {
+    // Counted by address, so that keys cannot be tried faster than the limit.
+    await rateLimit(ctx, ANONYMOUS.principal)
+    throw new HttpError('UNAUTHORIZED', 'Unauthorized')
   }
-  await rateLimit(ctx, scope)
+  if (!isPermitted(scope.principal, access)) throw new HttpError('FORBIDDEN', 'Forbidden resource')
+  await rateLimit(ctx, scope.principal)
   return scope
 }
 
-async function authenticate(registry: Registry, ctx: Context, access: Access, companyId: string): Promise<Scope> {
-  if (access === 'public') return NOBODY
-  const key = ctx.get('X-API-Key')
-  if (access === 'fileToken' && key === '') return tokenScope(registry, ctx, companyId)
-  const principal = key === '' ? undefined : await registry.sourceSystems.authenticate(companyId, key)
-  if (principal === undefined) throw unauthorized()
-  if (access === 'sourceSystem') {
-    if (principal.kind === 'operator') throw unauthorized()
-  } else assertAllowed(principal, access === 'fileToken' ? 'R' : access)
+const ANONYMOUS: Scope = { companyId: '', principal: { kind: 'anonymous' } }
+
+function isPermitted(principal: Principal, access: Access): boolean {
+  if (access === 'public' || access === 'sourceSystem' || principal.kind === 'fileToken') return true
+  return permits(principal, access === 'fileToken' ? 'R' : access)
+}
+
+/** The scope of a key, or of a file token if there is no key. `undefined` if the endpoint does not accept it. */
+async function authenticate(
+  registry: Registry,
+  ctx: Context,
+  companyId: string,
+  access: Access,
+): Promise<Scope | undefined> {
+  const apiKey = ctx.get('X-API-Key')
+  if (apiKey === '') return access === 'fileToken' ? authenticateToken(registry, ctx, companyId) : undefined
+  const principal = await registry.sourceSystems.authenticate({ companyId, apiKey })
+  // The operator is not a source system.
+  if (principal === undefined || (access === 'sourceSystem' && principal.kind === 'operator')) return undefined
   return { companyId, principal }
 }
 
-function tokenScope(registry: Registry, ctx: Context, companyId: string): Scope {
+function authenticateToken(registry: Registry, ctx: Context, companyId: string): Scope | undefined {
   const query = rawQuery(ctx)
-  const [token] = query.get('token') ?? []
-  const fileId = token === undefined ? undefined : registry.files.tokenFile(companyId, token)
-  if (fileId === undefined) throw unauthorized()
-  if ((query.get('fileId') ?? []).some((requestedId) => requestedId !== fileId)) throw unauthorized()
-  return { companyId, principal: TOKEN_HOLDER }
+  const [token = ''] = query.get('token') ?? []
+  const principal = registry.files.authenticateToken({ companyId, token })
+  if (principal?.kind !== 'fileToken') return undefined
+  const namesOtherFile = (query.get('fileId') ?? []).some((fileId) => fileId !== principal.fileId)
+  return namesOtherFile ? undefined : { companyId, principal }
 }

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { finished, Readable } from 'node:stream'
-import { decodeUtf8 } from '../../core/bytes.ts'
-import { RegistryError } from '../../core/errors.ts'
+import { HttpError } from './errors.ts'
 
 /**
  * The body of a request as a stream that is read at the consumer's pace. Fails with `MALFORMED_BODY` if the sender disconnects, or sends
@@ -109,6 +108,8 @@ export function essence(contentType: string | undefined): string | undefined {
     : undefined
 }
 
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 /**
  * The text of a body's bytes.
  *
@@ -116,12 +117,12 @@ export function essence(contentType: string | undefined): string | undefined {
  */
 export function bodyText(bytes: Uint8Array): string {
   try {
-    return decodeUtf8(bytes)
+    return strictUtf8.decode(bytes)
   } catch (cause) {
     throw malformed('The body is not UTF-8', cause)
   }
 }
 
-const malformed = (message: string, cause?: unknown): RegistryError =>
-  new RegistryError('MALFORMED_BODY', message, { cause })
-const unsupported = (message: string): RegistryError => new RegistryError('UNSUPPORTED_MEDIA_TYPE', message)
+const malformed = (message: string, cause?: unknown): HttpError =>
+  new HttpError('MALFORMED_BODY', message, { cause })
+const unsupported = (message: string): HttpError => new HttpError('UNSUPPORTED_MEDIA_TYPE', message)

@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
-import { RegistryError } from '../../core/errors.ts'
-import type { BlobRange } from '../../core/ports.ts'
-import type { FileInfo, Files } from '../../core/api/registry.ts'
+import type { BlobRange, FileInfo, Files } from '../../core/index.ts'
+import { HttpError } from './errors.ts'
 
-/** Types that no browser runs. Everything else is served as octets: files are what strangers sent. */
+/** Media types that a browser does not run. Everything else is sent as octets, because files come from strangers. */
 const INERT = new Set([
   'application/json',
   'application/octet-stream',
@@ -36,21 +35,37 @@ const INERT = new Set([
 
 export const INERT_TYPES: readonly string[] = [...INERT]
 
-/** Answers with a file's content, whole or one range (RFC 9110 § 14), or that the caller has it. Throws `RANGE_NOT_SATISFIABLE`, `VALIDATION_ERROR`. */
-export async function sendFile(
-  ctx: Context,
-  files: Files,
-  file: FileInfo,
-  mimeType: string | undefined,
-): Promise<void> {
+interface Download {
+  readonly files: Files
+  readonly file: FileInfo
+  /** Overrides the stored media type. */
+  readonly mimeType: string | undefined
+}
+
+/**
+ * Sends a file's content, whole or one range (RFC 9110 § 14), or 304 if the client has it.
+ *
+ * @throws `RANGE_NOT_SATISFIABLE`, `VALIDATION_ERROR` for a media type that is not inert
+ */
+export async function sendFile(ctx: Context, { files, file, mimeType }: Download): Promise<void> {
   if (mimeType !== undefined && !INERT.has(mimeType))
-    throw new RegistryError('VALIDATION_ERROR', `mimeType takes one of ${INERT_TYPES.join(', ')}`)
+    throw new HttpError('VALIDATION_ERROR', `mimeType must be one of ${INERT_TYPES.join(', ')}`)
   const etag = `"${file.sha256}"`
-  const known = isKnown(ctx.get('If-None-Match'), etag)
-  const range = known ? undefined : rangeOf(ctx, file, etag)
-  // Opened before anything is said, so that a missing blob is still an error answer.
-  const content = known || ctx.method === 'HEAD' ? undefined : await files.read(file, range)
-  // Koa's own `attachment` writes both forms of RFC 6266; it also guesses a type, so ours comes after.
+  const isCached = matchesEtag(ctx.get('If-None-Match'), etag)
+  const range = isCached ? undefined : rangeOf(ctx, file, etag)
+  // Opened before the first header is set, so that a missing blob is still an error response.
+  const content = isCached || ctx.method === 'HEAD' ? undefined : await files.read(file, range && { range })
+  setHeaders(ctx, file, etag, mimeType)
+  ctx.status = isCached ? 304 : range === undefined ? 200 : 206
+  if (isCached) return
+  if (range !== undefined) ctx.set('Content-Range', `bytes ${range.start}-${range.end - 1}/${file.size}`)
+  // If the bytes are not the recorded ones, the stream fails and the client sees that the response is cut off.
+  if (content !== undefined) ctx.body = Readable.from(content, { objectMode: false })
+  ctx.length = range === undefined ? file.size : range.end - range.start
+}
+
+function setHeaders(ctx: Context, file: FileInfo, etag: string, mimeType: string | undefined): void {
+  // `attachment` writes both forms of RFC 6266. It also guesses a Content-Type, which is overwritten below.
   ctx.attachment(file.name, { fallback: file.name.replaceAll(/[^\x20-\x7e]/g, '?') })
   ctx.set({
     'Content-Security-Policy': "default-src 'none'; sandbox",
@@ -60,21 +75,15 @@ export async function sendFile(
     ETag: etag,
     'Content-Type': mimeType ?? (INERT.has(file.mimeType) ? file.mimeType : 'application/octet-stream'),
   })
-  ctx.status = known ? 304 : range === undefined ? 200 : 206
-  if (known) return
-  if (range !== undefined) ctx.set('Content-Range', `bytes ${range.start}-${range.end - 1}/${file.size}`)
-  // Bytes that are not those recorded cut the answer short, which the client sees.
-  if (content !== undefined) ctx.body = Readable.from(content, { objectMode: false })
-  ctx.length = range === undefined ? file.size : range.end - range.start
 }
 
 /** `If-None-Match`, by the weak comparison (RFC 9110 § 13.1.2). */
-function isKnown(header: string, etag: string): boolean {
+function matchesEtag(header: string, etag: string): boolean {
   if (header.trim() === '*') return true
   return header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }
 
-/** The range to answer; `undefined` for the whole, also where several are asked for or If-Range names another content. */
+/** The range to send. `undefined`: the whole file, also if the request has several ranges or If-Range names other content. */
 function rangeOf(ctx: Context, { size }: FileInfo, etag: string): BlobRange | undefined {
   const header = ctx.get('Range')
   const ifRange = ctx.get('If-Range')
@@ -86,5 +95,5 @@ function rangeOf(ctx: Context, { size }: FileInfo, etag: string): BlobRange | un
   const end = first === '' || last === '' ? size : Math.min(size, Number(last) + 1)
   if (start < end) return { start, end }
   ctx.set('Content-Range', `bytes */${size}`)
-  throw new RegistryError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes`)
+  throw new HttpError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes`)
 }

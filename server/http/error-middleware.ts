@@ -1,8 +1,7 @@
 import type { Context, Middleware } from 'koa'
-import { RegistryError } from '../../core/errors.ts'
-import type { Logger } from '../../core/ports.ts'
+import type { Logger } from '../../core/index.ts'
 import { drainAfterResponse } from './body.ts'
-import { errorBody, failureOf, type ErrorShape } from './errors.ts'
+import { errorBody, failureOf, HttpError, type ErrorShape } from './errors.ts'
 import type { Health } from './health.ts'
 
 /** Turns every error into its status and body. Logs the errors that are the server's fault. */
@@ -37,9 +36,9 @@ export const rejectInvalidPaths: Middleware = async (ctx, next) => {
   try {
     decoded = decodeURIComponent(ctx.path)
   } catch (cause) {
-    throw new RegistryError('VALIDATION_ERROR', 'The path contains a broken percent-escape', { cause })
+    throw new HttpError('VALIDATION_ERROR', 'The path contains a broken percent-escape', { cause })
   }
-  if (/\p{Cc}/u.test(decoded)) throw new RegistryError('VALIDATION_ERROR', 'The path contains a control character')
+  if (/\p{Cc}/u.test(decoded)) throw new HttpError('VALIDATION_ERROR', 'The path contains a control character')
   await next()
 }
 
@@ -47,7 +46,7 @@ export const rejectInvalidPaths: Middleware = async (ctx, next) => {
 export const rejectUnrouted: Middleware = (ctx: Context) => {
   const layers = (ctx['matched'] ?? []) as readonly { readonly methods: readonly string[] }[]
   const methods = [...new Set(layers.flatMap((layer) => layer.methods))].sort()
-  if (methods.length === 0) throw new RegistryError('NOT_FOUND', 'There is nothing at this path')
+  if (methods.length === 0) throw new HttpError('NOT_FOUND', 'There is nothing at this path')
   ctx.set('Allow', methods.join(', '))
-  throw new RegistryError('METHOD_NOT_ALLOWED', `This path only supports ${methods.join(', ')}`)
+  throw new HttpError('METHOD_NOT_ALLOWED', `This path only supports ${methods.join(', ')}`)
 }

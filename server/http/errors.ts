@@ -1,22 +1,50 @@
-import { isRegistryError, RegistryError, type ErrorCode } from '../../core/errors.ts'
+import { isRegistryError, type ErrorCode } from '../../core/index.ts'
 
-/** The one place that knows which HTTP status and which body a failure has. */
+/** The only place that knows the HTTP status and the body of every error. */
 
-/** How a code leaves the server. One that is not the caller's business has another `code` or a fixed `text`. */
-interface Exit {
+/** Codes of errors that only HTTP has. */
+type HttpOnlyCode =
+  | 'MALFORMED_BODY'
+  | 'UNAUTHORIZED'
+  | 'NOT_FOUND'
+  | 'METHOD_NOT_ALLOWED'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'RATE_LIMITED'
+  | 'INTERNAL'
+
+/** Every code that a response can have, and those that become one of them. */
+export type ResponseCode = ErrorCode | HttpOnlyCode
+
+/** An error of the server itself. Errors of the core are `RegistryError`s. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError'
+  readonly code: ResponseCode
+
+  constructor(code: ResponseCode, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** How an error code is sent. If the failure is not the client's business, it has another `code` or a fixed `text`. */
+interface ErrorResponse {
   readonly status: number
-  readonly code?: ErrorCode
+  readonly code?: ResponseCode
   readonly text?: string
 }
 
-const internal: Exit = {
+const internal: ErrorResponse = {
   status: 500,
   code: 'INTERNAL',
-  text: 'Something went wrong here; the log tells what, by the request id',
+  text: 'An internal error occurred. The log of the server describes it under the request id',
 }
-const unavailable: Exit = { status: 503, code: 'UNAVAILABLE', text: 'The service cannot do this now; try again later' }
+const unavailable: ErrorResponse = {
+  status: 503,
+  code: 'UNAVAILABLE',
+  text: 'The service cannot do this now; try again later',
+}
 
-const EXITS: { readonly [K in ErrorCode]: Exit } = {
+const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   VALIDATION_ERROR: { status: 400 },
   MALFORMED_BODY: { status: 400 },
   UNAUTHORIZED: { status: 401 },
@@ -50,7 +78,7 @@ const EXITS: { readonly [K in ErrorCode]: Exit } = {
   UNAVAILABLE: unavailable,
   UNKNOWN_OUTCOME: {
     status: 503,
-    text: 'It could not be learnt whether this was done; look, or try again with the same Idempotency-Key',
+    text: 'The server could not determine whether this was done. Read the current state, or repeat the request with the same Idempotency-Key',
   },
   STORE_POISONED: unavailable,
   STORE_LOCKED: unavailable,
@@ -61,29 +89,30 @@ const EXITS: { readonly [K in ErrorCode]: Exit } = {
   CLOSED: unavailable,
 }
 
-/** A failure as the caller sees it. */
+/** A failure as the client sees it. */
 export interface Failure {
   readonly status: number
-  readonly code: ErrorCode
+  readonly code: ResponseCode
   readonly text: string
 }
 
-/** What any thrown value means to the caller. A 5xx never shows an internal message. */
+/** What a thrown value means to the client. A 5xx never shows an internal message. */
 export function failureOf(error: unknown): Failure {
-  if (!isRegistryError(error)) return failureOf(new RegistryError('INTERNAL', ''))
-  const { status, code = error.code, text = error.message } = EXITS[error.code]
-  return { status, code, text }
+  const { code, message } =
+    isRegistryError(error) || error instanceof HttpError ? error : new HttpError('INTERNAL', 'not an error of ours')
+  const response = RESPONSES[code]
+  return { status: response.status, code: response.code ?? code, text: response.text ?? message }
 }
 
-export const statusOf = (code: ErrorCode): number => EXITS[code].status
+export const statusOf = (code: ResponseCode): number => RESPONSES[code].status
 
-/** The codes that are seen outside with a status, for the OpenAPI document. */
-export const codesWith = (status: number): readonly ErrorCode[] =>
-  (Object.keys(EXITS) as ErrorCode[]).filter(
-    (code) => EXITS[code].status === status && (EXITS[code].code ?? code) === code,
+/** The codes that clients see with a status, for the OpenAPI document. */
+export const codesWith = (status: number): readonly ResponseCode[] =>
+  (Object.keys(RESPONSES) as ResponseCode[]).filter(
+    (code) => RESPONSES[code].status === status && (RESPONSES[code].code ?? code) === code,
   )
 
-/** Whose body an answer has: 401 and 403 have the authorization shape everywhere, verification answers carry a status. */
+/** Which body an error has. 401 and 403 have the authorization shape everywhere. Errors of verification endpoints carry a status. */
 export type ErrorShape = 'operation' | 'verification'
 
 /** The JSON body of a failure. */
@@ -94,7 +123,7 @@ export function errorBody({ status, code, text }: Failure, shape: ErrorShape): o
   return { status: verificationStatus(status), error: text, code }
 }
 
-/** `error` is for what says nothing about the thing asked for: too many requests, a failure of ours. */
+/** `error` says nothing about the requested proof: too many requests, or a failure of the server. */
 function verificationStatus(status: number): string {
   if (status === 404) return 'not_found'
   if (status === 409) return 'ambiguous'

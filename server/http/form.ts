@@ -1,43 +1,31 @@
+import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
-import { fromBase64 } from '../../core/bytes.ts'
-import { MAX_META_DEPTH } from '../../core/registry/schemas.ts'
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
-import { parseStrictJson, type Json } from '../../core/commitment/canonical-json.ts'
-import type { FileToStage, StagedFile } from '../../core/api/registry.ts'
+import { isRegistryError, parseStrictJson, type FileToStage, type Json, type StagedFile } from '../../core/index.ts'
+import type { FieldKind, FileSlot, FormShape } from '../contract/endpoint.ts'
 import { bodyText } from './body.ts'
+import { HttpError } from './errors.ts'
+import { MAX_INLINE_BYTES, readInlineImage } from './inline-image.ts'
 import { MAX_TEXT_BYTES, readJsonObject } from './json-body.ts'
 import { partsOf, type Part } from './multipart.ts'
-
-/** Where an endpoint takes files: the names of its parts, and how many of them. */
-export interface FileSlot {
-  /** The field's own name; as a text field it holds titles, or nothing. */
-  readonly name: string
-  /** Other part names that mean the same. */
-  readonly aliases?: readonly string[]
-  /** Takes any number of files, and titles for them. Else one file. */
-  readonly many?: true
-  /** In JSON it may be `{name?, mimeType, data}` with base64 data. */
-  readonly inline?: true
-}
-
-/** How the text of a form field becomes a value: as it is where nothing is said. */
-export type FieldKind = 'json' | 'boolean'
-
-export interface FormShape {
-  readonly slots: readonly FileSlot[]
-  readonly kinds?: Readonly<Record<string, FieldKind>>
-}
 
 export interface UploadLimits {
   readonly maxFileBytes: number
   readonly maxFilesPerRequest: number
+  /** How long a sender may be silent. */
   readonly idleMs: number
 }
 
-/** Stores one file's bytes. What it answers is the caller's to use or discard, also where reading the form fails later. */
+/** Stores the bytes of one file. The caller uses or discards it, also if reading the form fails later. */
 export type Stage = (file: FileToStage, maxBytes: number) => Promise<StagedFile>
 
-/** A request's fields, and its files by the slot's name. */
+/** How the files of a form are read. */
+export interface FormOptions {
+  readonly shape: FormShape
+  readonly limits: UploadLimits
+  readonly stage: Stage
+}
+
+/** The fields of a request, and its files by the slot's name. */
 export interface Form {
   readonly fields: Record<string, Json>
   readonly files: ReadonlyMap<string, readonly StagedFile[]>
@@ -45,36 +33,38 @@ export interface Form {
 
 const MAX_PARTS = 256
 const MAX_PART_HEADER_BYTES = 8 * 1024
-const MAX_INLINE_BYTES = 5 * 1024 * 1024
 
-const refuse = (why: string): RegistryError => new RegistryError('VALIDATION_ERROR', why)
+const invalid = (message: string, cause?: unknown): HttpError => new HttpError('VALIDATION_ERROR', message, { cause })
 
 /**
- * Reads multipart/form-data. Limits end it at once; a field that is wrong is refused only when the body is whole, so
- * that a body that is both broken and wrong is called broken. Throws `PAYLOAD_TOO_LARGE`, `MALFORMED_BODY`, `VALIDATION_ERROR`.
+ * Reads multipart/form-data. Stops at once at a limit. A wrong field is reported only after the body was read, so that a body that is both
+ * broken and wrong is reported as broken.
+ *
+ * @throws `PAYLOAD_TOO_LARGE`, `MALFORMED_BODY`, `VALIDATION_ERROR`
  */
-export async function readMultipart(ctx: Context, shape: FormShape, limits: UploadLimits, stage: Stage): Promise<Form> {
-  const reader = new FormReader(shape, limits, stage)
-  const parts = partsOf(ctx.req, { idleMs: limits.idleMs, maxParts: MAX_PARTS, maxHeaderBytes: MAX_PART_HEADER_BYTES })
-  for await (const part of parts) await reader.take(part)
+export async function readMultipart(request: IncomingMessage, options: FormOptions): Promise<Form> {
+  const reader = new FormReader(options)
+  const limits = { idleMs: options.limits.idleMs, maxParts: MAX_PARTS, maxHeaderBytes: MAX_PART_HEADER_BYTES }
+  for await (const part of partsOf(request, limits)) await reader.read(part)
   return reader.finish()
 }
 
-/** Reads application/json with a form's field names: files only as inline images. */
-export async function readJsonForm(ctx: Context, shape: FormShape, limits: UploadLimits, stage: Stage): Promise<Form> {
+/** Reads application/json with the field names of a form. Files can only be inline images. */
+export async function readJsonForm(ctx: Context, { shape, limits, stage }: FormOptions): Promise<Form> {
   const fields = await readJsonObject(ctx, limits.idleMs)
   const files = new Map<string, StagedFile[]>()
   for (const { name, inline } of shape.slots) {
     const value = fields[name]
     delete fields[name]
     if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) continue
-    if (inline !== true) throw refuse(`${name} takes files, which JSON cannot send: use multipart/form-data`)
-    const { data, ...image } = inlineImage(name, value)
-    files.set(name, [await stage({ ...image, body: once(data) }, MAX_INLINE_BYTES)])
+    if (inline !== true) throw invalid(`${name} must be sent as multipart/form-data: JSON cannot hold its files`)
+    const { data, ...image } = readInlineImage(name, value)
+    files.set(name, [await stage({ ...image, body: chunksOf(data) }, MAX_INLINE_BYTES)])
   }
   return { fields, files }
 }
 
+/** Collects the texts of a form and stages its files. */
 class FormReader {
   readonly #shape: FormShape
   readonly #limits: UploadLimits
@@ -83,82 +73,81 @@ class FormReader {
   readonly #files = new Map<string, StagedFile[]>()
   #textBytes = 0
   #fileCount = 0
-  #problem: RegistryError | undefined
+  /** The first wrong field. */
+  #problem: HttpError | undefined
 
-  constructor(shape: FormShape, limits: UploadLimits, stage: Stage) {
+  constructor({ shape, limits, stage }: FormOptions) {
     this.#shape = shape
     this.#limits = limits
     this.#stage = stage
   }
 
-  async take(part: Part): Promise<void> {
-    if (part.filename === undefined) await this.#takeText(part)
-    else await this.#takeFile(part, part.filename)
+  async read(part: Part): Promise<void> {
+    if (part.filename === undefined) await this.#readText(part)
+    else await this.#readFile(part, part.filename)
   }
 
   finish(): Form {
     if (this.#problem !== undefined) throw this.#problem
-    const titles = new Map(this.#shape.slots.map(({ name, many }) => [name, this.#takeTitles(name, many === true)]))
+    const files = new Map<string, readonly StagedFile[]>()
+    for (const slot of this.#shape.slots) {
+      const staged = withTitles(slot.name, this.#files.get(slot.name) ?? [], this.#takeTitles(slot))
+      if (staged.length > 0) files.set(slot.name, staged)
+    }
     const fields: Record<string, Json> = {}
     for (const [name, text] of this.#texts) fields[name] = fieldValue(name, text, kindOf(this.#shape, name))
-    const files = new Map(
-      [...this.#files].map(([slot, staged]) => [slot, titled(slot, staged, titles.get(slot) ?? [])]),
-    )
-    for (const [slot, given] of titles) if (!files.has(slot)) titled(slot, [], given)
     return { fields, files }
   }
 
-  #note(problem: string): void {
-    this.#problem ??= refuse(problem)
-  }
-
-  async #takeText({ name, body }: Part): Promise<void> {
-    const text = await textOf(body, MAX_TEXT_BYTES - this.#textBytes)
+  async #readText({ name, body }: Part): Promise<void> {
+    const text = await readText(body, MAX_TEXT_BYTES - this.#textBytes)
     this.#textBytes += Buffer.byteLength(name) + Buffer.byteLength(text)
-    if (name === '__proto__') this.#note('The field __proto__ is refused')
-    else if (this.#texts.has(name)) this.#note(`The field ${shown(name)} was sent twice`)
+    if (name === '__proto__') this.#problem ??= invalid('The field name __proto__ is not allowed')
+    else if (this.#texts.has(name)) this.#problem ??= invalid(`The field ${quoted(name)} was sent twice`)
     else this.#texts.set(name, text)
   }
 
-  async #takeFile({ name, mimeType, body }: Part, filename: string): Promise<void> {
-    const content = filename === '' ? await unlessEmpty(body) : body
-    // What a browser sends for a file input that was left empty.
+  async #readFile({ name, mimeType = 'application/octet-stream', body }: Part, filename: string): Promise<void> {
+    const content = filename === '' ? await nonEmpty(body) : body
+    // A browser sends this for an empty file input.
     if (content === undefined) return
     if (++this.#fileCount > this.#limits.maxFilesPerRequest)
-      throw new RegistryError('PAYLOAD_TOO_LARGE', `A request takes at most ${this.#limits.maxFilesPerRequest} files`)
-    const slot = this.#shape.slots.find(
-      (candidate) => candidate.name === name || candidate.aliases?.includes(name) === true,
-    )
-    const staged = slot && (this.#files.get(slot.name) ?? [])
-    if (slot === undefined || staged === undefined) this.#note(`${shown(name)} is not a known file field`)
-    else if (slot.many !== true && staged.length > 0) this.#note(`${slot.name} takes one file`)
-    else if (this.#problem === undefined) {
-      const file = { name: filename, mimeType: mimeType ?? 'application/octet-stream', body: content }
-      this.#files.set(slot.name, [...staged, await this.#stage(file, this.#limits.maxFileBytes)])
-      return
-    }
-    await skip(content, this.#limits.maxFileBytes)
+      throw new HttpError(
+        'PAYLOAD_TOO_LARGE',
+        `A request must have at most ${this.#limits.maxFilesPerRequest} files`,
+      )
+    const slot = this.#slotFor(name)
+    if (slot === undefined || this.#problem !== undefined) return skip(content, this.#limits.maxFileBytes)
+    const staged = await this.#stage({ name: filename, mimeType, body: content }, this.#limits.maxFileBytes)
+    this.#files.set(slot.name, [...(this.#files.get(slot.name) ?? []), staged])
   }
 
-  /** The text field of a slot: empty, or a JSON array of titles. */
-  #takeTitles(slot: string, many: boolean): readonly string[] {
-    const text = this.#texts.get(slot)
-    this.#texts.delete(slot)
-    if (text === undefined || text.trim() === '') return []
-    if (!many) throw refuse(`${slot} takes a file, not a text`)
-    const titles = jsonField(slot, text)
-    const valid =
-      Array.isArray(titles) &&
-      titles.every((title) => typeof title === 'string' && /^[^\p{Cc}\p{Cs}]{0,256}$/u.test(title))
-    if (valid) return titles as readonly string[]
-    throw refuse(
-      `${slot} takes files; its text is empty or a JSON array of their titles, each of at most 256 characters without control characters`,
-    )
+  /** The slot that a file part belongs to. `undefined`, and a noted problem, if there is none or it is full. */
+  #slotFor(name: string): FileSlot | undefined {
+    const slot = this.#shape.slots.find(({ name: own, aliases }) => own === name || aliases?.includes(name) === true)
+    if (slot === undefined) this.#problem ??= invalid(`${quoted(name)} is not a known file field`)
+    else if (slot.many === true || !this.#files.has(slot.name)) return slot
+    else this.#problem ??= invalid(`${slot.name} must be one file`)
+    return undefined
+  }
+
+  /** The titles in the text field of a slot, which is removed from the texts. */
+  #takeTitles({ name, many }: FileSlot): readonly string[] {
+    const text = this.#texts.get(name) ?? ''
+    this.#texts.delete(name)
+    if (text.trim() === '') return []
+    if (many !== true) throw invalid(`${name} must be a file, not a text`)
+    const titles = jsonField(name, text)
+    if (isTexts(titles)) return titles
+    throw invalid(`The text of ${name} must be empty, or a JSON array with the titles of its files`)
   }
 }
 
-function titled(slot: string, staged: readonly StagedFile[], titles: readonly string[]): readonly StagedFile[] {
-  if (titles.length > staged.length) throw refuse(`${slot} has more titles than files`)
+const isTexts = (value: Json): value is readonly string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
+
+function withTitles(slot: string, staged: readonly StagedFile[], titles: readonly string[]): readonly StagedFile[] {
+  if (titles.length > staged.length) throw invalid(`${slot} has more titles than files`)
   return staged.map((file, i) => (titles[i] === undefined || titles[i] === '' ? file : { ...file, title: titles[i] }))
 }
 
@@ -167,84 +156,56 @@ const kindOf = ({ kinds }: FormShape, name: string): FieldKind | undefined =>
 
 function fieldValue(name: string, text: string, kind: FieldKind | undefined): Json {
   if (kind === undefined) return text
-  // An empty value clears: of an object that is the empty one.
+  // An empty value clears a field. For an object that is the empty object.
   if (kind === 'json') return text.trim() === '' ? {} : jsonField(name, text)
   if (text === 'true' || text === 'false') return text === 'true'
-  throw refuse(`${name} takes true or false`)
+  throw invalid(`${name} must be true or false`)
 }
 
 function jsonField(name: string, text: string): Json {
   try {
-    // Two more than a meta may have: an array of objects around it.
-    return parseStrictJson(text, { maxDepth: MAX_META_DEPTH + (name === 'meta' ? 0 : 2) })
+    return parseStrictJson(text)
   } catch (cause) {
-    if (!isRegistryError(cause)) throw cause
-    throw new RegistryError('VALIDATION_ERROR', `${name}: ${cause.message}`, { cause })
+    throw isRegistryError(cause) ? invalid(`${name}: ${cause.message}`, cause) : cause
   }
 }
 
-interface InlineImage {
-  readonly name: string
-  readonly mimeType: string
-  readonly data: Uint8Array
-}
-
-function inlineImage(field: string, value: Json): InlineImage {
-  const takes = `${field} takes {name?, mimeType, data}, data in base64`
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse(takes)
-  const { name = 'image', mimeType, data, ...others } = value as Readonly<Record<string, Json>>
-  if (
-    typeof name !== 'string' ||
-    typeof mimeType !== 'string' ||
-    typeof data !== 'string' ||
-    Object.keys(others).length > 0
-  )
-    throw refuse(takes)
-  if (!/^image\/[a-z0-9][a-z0-9!#$&^_.+-]{0,100}$/.test(mimeType))
-    throw refuse(`${field}.mimeType takes the type of an image, such as image/png`)
-  if (data.length > (MAX_INLINE_BYTES / 3) * 4 + 4)
-    throw new RegistryError('PAYLOAD_TOO_LARGE', `${field} takes at most ${MAX_INLINE_BYTES} bytes`)
-  const bytes = fromBase64(data)
-  if (bytes === undefined || bytes.length === 0) throw refuse(`${field}.data takes base64`)
-  return { name, mimeType, data: bytes }
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** The same bytes; `undefined` where there are none. */
-async function unlessEmpty(body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array> | undefined> {
+/** The same bytes; `undefined` if there are none. */
+async function nonEmpty(body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array> | undefined> {
   const iterator = body[Symbol.asyncIterator]()
   const first = await iterator.next()
-  return first.done === true ? undefined : rejoin(first.value, iterator)
+  return first.done === true ? undefined : prepend(first.value, iterator)
 }
 
-async function* rejoin(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* prepend(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield first
   for (let step = await rest.next(); step.done !== true; step = await rest.next()) yield step.value
 }
 
-/** Reads over a file that is not kept, within what a file may have. */
+/** Reads a file that is not stored. The limit for files applies to it, too. */
 async function skip(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<void> {
   let size = 0
   for await (const chunk of body) {
     size += chunk.length
-    if (size > maxBytes) throw new RegistryError('PAYLOAD_TOO_LARGE', `A file takes at most ${maxBytes} bytes`)
+    if (size > maxBytes) throw new HttpError('PAYLOAD_TOO_LARGE', `A file must have at most ${maxBytes} bytes`)
   }
 }
 
-/** Throws `PAYLOAD_TOO_LARGE` at the first byte beyond the limit, `MALFORMED_BODY` where it is not UTF-8. */
-async function textOf(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+/** Throws `PAYLOAD_TOO_LARGE` at the first byte beyond the limit, `MALFORMED_BODY` if the bytes are not UTF-8. */
+async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body) {
     size += chunk.length
     if (size > maxBytes)
-      throw new RegistryError('PAYLOAD_TOO_LARGE', `JSON and form text take at most ${MAX_TEXT_BYTES} bytes together`)
+      throw new HttpError('PAYLOAD_TOO_LARGE', `The texts of a form must have at most ${MAX_TEXT_BYTES} bytes`)
     chunks.push(chunk)
   }
   return bodyText(Buffer.concat(chunks, size))
 }
 
-const shown = (name: string): string => JSON.stringify(name.slice(0, 64))
+const quoted = (name: string): string => JSON.stringify(name.slice(0, 64))

@@ -1,23 +1,16 @@
-import { createHash } from 'node:crypto'
 import Router from '@koa/router'
 import type { Context } from 'koa'
-import { canonicalJson, type Json } from '../../core/commitment/canonical-json.ts'
-import { RegistryError } from '../../core/errors.ts'
-import type { Idempotency, Registry, UpdateOptions } from '../../core/api/registry.ts'
-import { CompanyId } from '../../core/registry/schemas.ts'
-import { validate } from '../../core/registry/validation.ts'
-import { authorize } from './authorize.ts'
-import { documentPath, parametersOf, type Endpoint } from '../contract/endpoint.ts'
+import { documentPath, type Endpoint } from '../contract/endpoint.ts'
+import { withWireNames } from '../contract/field-names.ts'
+import { authorize, type AuthorizationServices } from './authorize.ts'
+import { HttpError } from './errors.ts'
+import type { UploadLimits } from './form.ts'
 import { readQuery } from './query.ts'
-import type { RateLimiter } from './rate-limit.ts'
-import type { Form, UploadLimits } from './form.ts'
 import { readBody } from './request-body.ts'
 
 /** What every endpoint is run with. */
-export interface RouteContext {
-  readonly registry: Registry
+export interface RouteContext extends AuthorizationServices {
   readonly limits: UploadLimits
-  readonly rateLimit: RateLimiter
 }
 
 /** Routes each endpoint, below `base`, to `handle`. */
@@ -33,19 +26,17 @@ export function createRouter(endpoints: readonly Endpoint[], base: string, route
   return router
 }
 
-/** One request from its route to its response: authorize, parse, run the operation with what it needs, respond. */
+/** One request from its route to its response: authorize, parse, run the operation, respond. Errors go to the error middleware. */
 async function handle(endpoint: Endpoint, ctx: Context, { registry, limits, rateLimit }: RouteContext): Promise<void> {
   const params = ctx['params'] as Readonly<Record<string, string>>
-  const scope = await authorize({ registry, rateLimit }, ctx, endpoint.access, params['COMPANY_ID'] ?? '')
-  if (endpoint.access !== 'public') validate(CompanyId, scope.companyId)
+  const scope = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', { registry, rateLimit })
   const query = readQuery(ctx, endpoint)
-  const conditions = endpoint.conditional === true ? ifMatch(ctx) : {}
+  const options = writeOptions(ctx, endpoint)
   const { fields, files, discardFiles } = await readBody(endpoint.body, ctx, { registry, limits, scope })
   let mayHaveUnusedFiles = true
   try {
-    const options = { ...conditions, ...idempotencyOf(endpoint, ctx, params, { fields, files }) }
-    ctx.status = endpoint.answer.status ?? 200
-    const result = await endpoint.handle({
+    ctx.status = endpoint.response.status ?? 200
+    const body = await endpoint.handle({
       registry,
       ctx,
       param: (name) => params[name] ?? '',
@@ -55,9 +46,11 @@ async function handle(endpoint: Endpoint, ctx: Context, { registry, limits, rate
       files: (slot) => files.get(slot) ?? [],
       options,
     })
-    if (result !== undefined) ctx.body = result
-    // A repeated request has not used its files: the first one did, with files of its own.
-    mayHaveUnusedFiles = 'idempotency' in options
+    if (body !== undefined) ctx.body = body
+    // A repeated request may have returned the first one's result, without using its own files.
+    mayHaveUnusedFiles = options.idempotencyKey !== undefined
+  } catch (error) {
+    throw withWireNames(error, endpoint.fieldNames)
   } finally {
     if (mayHaveUnusedFiles) await discardFiles()
   }
@@ -67,32 +60,18 @@ async function handle(endpoint: Endpoint, ctx: Context, { registry, limits, rate
 const koaPath = (path: string): string =>
   path.replaceAll(/\{([A-Za-z_]+)(\*?)\}/g, (_, name: string, rest: string) => (rest ? '*' : ':') + name)
 
-function idempotencyOf(
-  endpoint: Endpoint,
-  ctx: Context,
-  params: Readonly<Record<string, string>>,
-  { fields, files }: Form,
-): { idempotency?: Idempotency } {
-  const key = ctx.get('Idempotency-Key')
-  if (endpoint.idempotent !== true || key === '') return {}
-  if (!/^[\x20-\x7e]{1,255}$/.test(key))
-    throw new RegistryError('VALIDATION_ERROR', 'Idempotency-Key must be 1 to 255 printable ASCII characters')
-  const hashes: Json = Object.fromEntries(
-    [...files].map(([slot, staged]) => [slot, staged.map(({ sha256 }) => sha256)]),
-  )
-  const fingerprint = createHash('sha256')
-    .update(canonicalJson([fields, hashes]))
-    .digest('hex')
-  const pathValues = parametersOf(endpoint.path).map((name) => params[name] ?? '')
-  return { idempotency: { key, route: `${endpoint.id} ${canonicalJson(pathValues)}`, fingerprint } }
+/** What the headers Idempotency-Key and If-Match ask for, at the endpoints that accept them. */
+function writeOptions(ctx: Context, { idempotent, conditional }: Endpoint): { idempotencyKey?: string; ifVersion?: number } {
+  const idempotencyKey = idempotent === true ? ctx.get('Idempotency-Key') : ''
+  return { ...(idempotencyKey !== '' && { idempotencyKey }), ...(conditional === true && ifMatch(ctx)) }
 }
 
 /** `If-Match: "<lastVersion>"`. `*` only requires that the evidence exists, which is checked in any case. */
-function ifMatch(ctx: Context): Pick<UpdateOptions, 'ifMatch'> {
+function ifMatch(ctx: Context): { ifVersion?: number } {
   const header = ctx.get('If-Match').trim()
   if (header === '' || header === '*') return {}
   const version = /^"(\d{1,15})"$/.exec(header)?.[1]
   if (version === undefined)
-    throw new RegistryError('VALIDATION_ERROR', 'If-Match must be the version of the last event in quotes, such as "3"')
-  return { ifMatch: Number(version) }
+    throw new HttpError('VALIDATION_ERROR', 'If-Match must be the version of the last event in quotes, such as "3"')
+  return { ifVersion: Number(version) }
 }

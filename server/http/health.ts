@@ -1,6 +1,5 @@
 import type { Middleware } from 'koa'
-import { isRegistryError, type ErrorCode } from '../../core/errors.ts'
-import type { Registry } from '../../core/api/registry.ts'
+import { isRegistryError, type ErrorCode, type Registry } from '../../core/index.ts'
 
 /** Failures that a retry does not repair: the process must be restarted, or the operator must act. */
 const FATAL: ReadonlySet<ErrorCode> = new Set([

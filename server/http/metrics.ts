@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry as MetricsRegistry } from 'prom-client'
-import type { Registry } from '../../core/api/registry.ts'
+import type { Registry } from '../../core/index.ts'
 import { routeOf } from './request-log.ts'
 
 /** What a scrape shows: requests by route template, the log's and the sealer's state, the process. In a registry of its own. */

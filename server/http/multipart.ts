@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { MIMEType } from 'node:util'
-import { RegistryError } from '../../core/errors.ts'
 import { BodyStream } from './body.ts'
+import { HttpError } from './errors.ts'
 import { malformed, readPartHeaders, type PartHeaders } from './part-headers.ts'
 
 /**
@@ -157,5 +157,5 @@ function boundaryOf(contentType: string): string {
   return boundary
 }
 
-const tooLarge = (what: string): RegistryError =>
-  new RegistryError('PAYLOAD_TOO_LARGE', `The multipart body has ${what}`)
+const tooLarge = (what: string): HttpError =>
+  new HttpError('PAYLOAD_TOO_LARGE', `The multipart body has ${what}`)

@@ -1,6 +1,5 @@
-import { decodeUtf8 } from '../../core/bytes.ts'
-import { RegistryError } from '../../core/errors.ts'
-import { essence } from './body.ts'
+import { bodyText, essence } from './body.ts'
+import { HttpError } from './errors.ts'
 
 /** The headers of one part of multipart/form-data. */
 export interface PartHeaders {
@@ -11,8 +10,8 @@ export interface PartHeaders {
   readonly mimeType: string | undefined
 }
 
-export const malformed = (why: string, cause?: unknown): RegistryError =>
-  new RegistryError('MALFORMED_BODY', `The multipart body is broken: ${why}`, { cause })
+export const malformed = (why: string, cause?: unknown): HttpError =>
+  new HttpError('MALFORMED_BODY', `The multipart body is broken: ${why}`, { cause })
 
 /** Reads the bytes between a boundary and the empty line. Throws `MALFORMED_BODY`. */
 export function readPartHeaders(block: Buffer): PartHeaders {
@@ -20,7 +19,7 @@ export function readPartHeaders(block: Buffer): PartHeaders {
   // RFC 7578 § 4.7 ended transfer encodings. Storing such a part as it is would keep bytes other than the sender's.
   if (!/^(?:7bit|8bit|binary)$/i.test(headers.get('content-transfer-encoding') ?? 'binary'))
     throw malformed('a part has a Content-Transfer-Encoding')
-  const disposition = utf8Of(headers.get('content-disposition') ?? '')
+  const disposition = bodyText(Buffer.from(headers.get('content-disposition') ?? '', 'latin1'))
   const parameters = parametersOf(disposition)
   const name = parameters.get('name')
   if (!/^form-data *(?:;|$)/i.test(disposition) || name === undefined)
@@ -72,13 +71,5 @@ function extendedFilename(value = ''): string | undefined {
     return decodeURIComponent(encoded)
   } catch (cause) {
     throw malformed('a part has a broken filename*', cause)
-  }
-}
-
-function utf8Of(binary: string): string {
-  try {
-    return decodeUtf8(Buffer.from(binary, 'latin1'))
-  } catch (cause) {
-    throw malformed('a part has headers that are not UTF-8', cause)
   }
 }

@@ -1,10 +1,9 @@
 import type { Context } from 'koa'
 import Type, { type Static, type TObject } from 'typebox'
-import { RegistryError } from '../../core/errors.ts'
-import { validate } from '../../core/registry/validation.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
+import { HttpError } from './errors.ts'
 
-/** The query as it was sent: every value of each name, decoded. Throws `VALIDATION_ERROR` for escapes that are no UTF-8. */
+/** The query as it was sent: every value of each name, decoded. Throws `VALIDATION_ERROR` for escapes that are not UTF-8. */
 export function rawQuery(ctx: Context): ReadonlyMap<string, readonly string[]> {
   const values = new Map<string, string[]>()
   for (const pair of ctx.querystring.split('&')) {
@@ -21,16 +20,17 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch (cause) {
-    throw new RegistryError('VALIDATION_ERROR', 'The query holds a broken percent-escape', { cause })
+    throw new HttpError('VALIDATION_ERROR', 'The query contains a broken percent-escape', { cause })
   }
 }
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false })
 
 /**
- * The query of a request as the type of its endpoint's schema. A public endpoint ignores unknown parameters.
+ * The query of a request, its texts converted to the types of the endpoint's schema. The core validates the values. A public endpoint
+ * ignores unknown parameters.
  *
- * @throws `VALIDATION_ERROR` for a parameter that is unknown, sent twice, or not valid
+ * @throws `VALIDATION_ERROR` for a parameter that is unknown or sent twice
  */
 export function readQuery(ctx: Context, { query: schema, access }: Endpoint): Static<TObject> {
   const isPublic = access === 'public'
@@ -40,19 +40,20 @@ export function readQuery(ctx: Context, { query: schema, access }: Endpoint): St
 
 function parseQuery(ctx: Context, schema: TObject, ignoreUnknown: boolean): Static<TObject> {
   const known: Readonly<Record<string, { type?: string }>> = schema.properties
-  const query: Record<string, unknown> = Object.create(null) as Record<string, unknown>
+  const query: Record<string, unknown> = {}
   for (const [name, values] of rawQuery(ctx)) {
     const property = Object.hasOwn(known, name) ? known[name] : undefined
     if (property === undefined && ignoreUnknown) continue
     if (property === undefined)
-      throw new RegistryError('VALIDATION_ERROR', `${name.slice(0, 64)} is not a known query parameter`)
-    if (values.length > 1) throw new RegistryError('VALIDATION_ERROR', `The query parameter ${name} was sent twice`)
-    query[name] = coerce(values[0] as string, property.type)
+      throw new HttpError('VALIDATION_ERROR', `${name.slice(0, 64)} is not a known query parameter`)
+    const [value = '', ...others] = values
+    if (others.length > 0) throw new HttpError('VALIDATION_ERROR', `The query parameter ${name} was sent twice`)
+    query[name] = coerce(value, property.type)
   }
-  return validate(schema, query)
+  return query
 }
 
-/** What does not look like the type stays a text, for the schema to refuse. */
+/** A text that does not look like the type stays as it is, and the core rejects it. */
 function coerce(text: string, type: string | undefined): unknown {
   if (type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text)
   if (type === 'boolean' && (text === '1' || text === 'true')) return true

@@ -1,9 +1,9 @@
 import type { Context } from 'koa'
-import { RegistryError } from '../../core/errors.ts'
-import type { Scope } from '../../core/api/registry.ts'
+import type { Principal } from '../../core/index.ts'
+import { HttpError } from './errors.ts'
 
 /** Counts a request for its sender. Throws `RATE_LIMITED` beyond the limit, and sets Retry-After. */
-export type RateLimiter = (ctx: Context, scope: Scope | undefined) => Promise<void>
+export type RateLimiter = (ctx: Context, principal: Principal) => Promise<void>
 
 /** Counts requests, possibly for several servers together. */
 export interface RequestCounter {
@@ -25,11 +25,11 @@ const MINUTE_MS = 60_000
  */
 export function createRateLimiter(perMinute: number, counter: RequestCounter = new WindowCounter()): RateLimiter {
   if (perMinute === 0) return async () => undefined
-  return async (ctx, scope) => {
-    const { requests, resetsInMs } = await counter.countRequest(senderOf(ctx, scope), MINUTE_MS)
+  return async (ctx, principal) => {
+    const { requests, resetsInMs } = await counter.countRequest(senderOf(ctx, principal), MINUTE_MS)
     if (requests <= perMinute) return
     ctx.set('Retry-After', String(Math.max(1, Math.ceil(resetsInMs / 1_000))))
-    throw new RegistryError('RATE_LIMITED', `More than ${perMinute} requests in a minute; try again later`)
+    throw new HttpError('RATE_LIMITED', `More than ${perMinute} requests in a minute; try again later`)
   }
 }
 
@@ -82,7 +82,5 @@ export class WindowCounter implements RequestCounter {
   }
 }
 
-function senderOf(ctx: Context, scope: Scope | undefined): string {
-  if (scope === undefined || scope.companyId === '' || scope.principal.kind === 'operator') return `address ${ctx.ip}`
-  return scope.principal.id === 'file-token' ? `address ${ctx.ip}` : `system ${scope.principal.id}`
-}
+const senderOf = (ctx: Context, principal: Principal): string =>
+  principal.kind === 'sourceSystem' ? `system ${principal.id}` : `address ${ctx.ip}`

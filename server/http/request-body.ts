@@ -1,11 +1,11 @@
 import type { Context } from 'koa'
 import type { TSchema } from 'typebox'
-import type { Registry, Scope, StagedFile } from '../../core/api/registry.ts'
-import { validate } from '../../core/registry/validation.ts'
+import type { Registry, Scope, StagedFile } from '../../core/index.ts'
 import type { BodyShape } from '../contract/endpoint.ts'
 import { bodyType } from './body.ts'
-import { readJsonForm, readMultipart, type Form, type Stage, type UploadLimits } from './form.ts'
+import { readJsonForm, readMultipart, type Form, type FormOptions, type Stage, type UploadLimits } from './form.ts'
 import { readJsonObject } from './json-body.ts'
+import { assertKnownFields } from './unknown-fields.ts'
 
 /** The fields and files of a request. */
 export interface RequestBody extends Form {
@@ -16,8 +16,8 @@ export interface RequestBody extends Form {
 const EMPTY: RequestBody = { fields: {}, files: new Map(), discardFiles: async () => undefined }
 
 /**
- * Reads and validates a request's body. Its files are staged, which means stored, but not yet used by a record. If this fails, it has
- * discarded them.
+ * Reads a request's body and checks the names of its fields. Its files are staged: stored, but not yet used by a record. If reading fails,
+ * they were discarded.
  */
 export async function readBody(
   shape: BodyShape<TSchema> | undefined,
@@ -33,8 +33,8 @@ export async function readBody(
     return stagedFile
   }
   try {
-    const form = await readForm(shape, ctx, limits, stage)
-    validate(shape.choose?.(form.fields) ?? shape.schema, form.fields)
+    const form = await readForm(shape, ctx, { limits, stage })
+    assertKnownFields(shape.choose?.(form.fields) ?? shape.schema, form.fields)
     return { ...form, discardFiles }
   } catch (error) {
     await discardFiles()
@@ -42,10 +42,15 @@ export async function readBody(
   }
 }
 
-async function readForm({ form }: BodyShape<TSchema>, ctx: Context, limits: UploadLimits, stage: Stage): Promise<Form> {
-  const type = bodyType(ctx.req, form ? ['multipart/form-data', 'application/json'] : ['application/json'])
-  if (form === undefined) return { fields: await readJsonObject(ctx, limits.idleMs), files: new Map() }
+/** Reads JSON, or a form if the endpoint accepts one. */
+async function readForm(
+  { form: shape }: BodyShape<TSchema>,
+  ctx: Context,
+  { limits, stage }: Omit<FormOptions, 'shape'>,
+): Promise<Form> {
+  const type = bodyType(ctx.req, shape ? ['multipart/form-data', 'application/json'] : ['application/json'])
+  if (shape === undefined) return { fields: await readJsonObject(ctx, limits.idleMs), files: new Map() }
   return type === 'multipart/form-data'
-    ? readMultipart(ctx, form, limits, stage)
-    : readJsonForm(ctx, form, limits, stage)
+    ? readMultipart(ctx.req, { shape, limits, stage })
+    : readJsonForm(ctx, { shape, limits, stage })
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
-import type { Logger } from '../../core/ports.ts'
+import type { Logger } from '../../core/index.ts'
 
 /**
  * One line a request. It holds the path but not the query, which may carry a token, and no header and no body: keys and

@@ -1,14 +1,26 @@
-import { CategoryChange, CategoryDetails, CategoryList, FileListing, NewCategory } from '../../core/registry/schemas.ts'
-import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
-import { Created, ImageChanged } from '../contract/shapes.ts'
+import {
+  CategoryChange,
+  categoryChange,
+  CategoryDetails,
+  categoryDetails,
+  CategoryList,
+  categoryList,
+  ImageChanged,
+  NewCategory,
+  newCategory,
+  subcategoryFiles,
+} from '../contract/categories.ts'
+import { endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
+import { FileListing } from '../contract/files.ts'
+import { Created } from '../contract/values.ts'
 
-const newCategory = {
+const newCategoryBody = {
   schema: NewCategory,
   form: { slots: [{ name: 'image', inline: true }] },
   example: { name: 'Vehicles', description: 'Cars and vans' },
 } as const
 
-const categoryChange = {
+const categoryChangeBody = {
   schema: CategoryChange,
   form: { slots: [{ name: 'file' }] },
   example: { description: 'Cars, vans and trucks' },
@@ -16,6 +28,11 @@ const categoryChange = {
 
 const CATEGORY = '/evidences/{COMPANY_ID}/category'
 const SUBCATEGORY = `${CATEGORY}/{CATEGORY_ID}/subcategory`
+
+const pathOf = (param: EndpointRequest['param']) => ({
+  categoryId: param('CATEGORY_ID'),
+  subcategoryId: param('SUBCATEGORY_ID'),
+})
 
 /** Endpoints 1 to 7 of the contract. */
 export const categories: EndpointGroup = {
@@ -30,12 +47,12 @@ export const categories: EndpointGroup = {
       summary: 'Create a category',
       description:
         'Names are unique in the company. In JSON `image` is `{name?, mimeType, data}` with base64 data, in a form a file part.',
-      body: newCategory,
+      body: newCategoryBody,
       idempotent: true,
-      answer: { status: 201, schema: Created },
+      response: { status: 201, schema: Created },
       errors: ['NAME_EXISTS'],
       handle: ({ registry, scope, input, files, options }) =>
-        registry.categories.create(scope, input, files('image')[0], options),
+        registry.categories.create(scope, newCategory(input, files('image')[0]), options),
     }),
     endpoint({
       id: 'listCategories',
@@ -43,8 +60,8 @@ export const categories: EndpointGroup = {
       path: CATEGORY,
       access: 'R',
       summary: 'List categories with their subcategories',
-      answer: { schema: CategoryList },
-      handle: ({ registry, scope }) => registry.categories.list(scope),
+      response: { schema: CategoryList },
+      handle: async ({ registry, scope }) => categoryList(await registry.categories.list(scope)),
     }),
     endpoint({
       id: 'getCategory',
@@ -52,9 +69,10 @@ export const categories: EndpointGroup = {
       path: `${CATEGORY}/{CATEGORY_ID}`,
       access: 'R',
       summary: 'Get a category',
-      answer: { schema: CategoryDetails },
+      response: { schema: CategoryDetails },
       errors: ['CATEGORY_NOT_FOUND'],
-      handle: ({ registry, scope, param }) => registry.categories.get(scope, param('CATEGORY_ID')),
+      handle: async ({ registry, scope, param }) =>
+        categoryDetails(await registry.categories.get(scope, param('CATEGORY_ID'))),
     }),
     endpoint({
       id: 'updateCategory',
@@ -63,12 +81,16 @@ export const categories: EndpointGroup = {
       access: 'U',
       summary: 'Update, activate, deactivate or remove a category',
       description: '`file` replaces the image. Only an empty category can be removed.',
-      body: categoryChange,
+      body: categoryChangeBody,
       idempotent: true,
-      answer: { schema: ImageChanged },
+      response: { schema: ImageChanged },
       errors: ['CATEGORY_NOT_FOUND', 'NAME_EXISTS', 'CATEGORY_NOT_EMPTY'],
-      handle: ({ registry, scope, param, input, files, options }) =>
-        registry.categories.update(scope, param('CATEGORY_ID'), input, files('file')[0], options),
+      async handle({ registry, scope, param, input, files, options }) {
+        const change = categoryChange(input, files('file')[0])
+        if (change !== 'remove') return registry.categories.update(scope, param('CATEGORY_ID'), change, options)
+        await registry.categories.remove(scope, param('CATEGORY_ID'), options)
+        return {}
+      },
     }),
     endpoint({
       id: 'createSubcategory',
@@ -77,12 +99,17 @@ export const categories: EndpointGroup = {
       access: 'I',
       summary: 'Create a subcategory',
       description: 'As creating a category; names are unique in the category.',
-      body: newCategory,
+      body: newCategoryBody,
       idempotent: true,
-      answer: { status: 201, schema: Created },
+      response: { status: 201, schema: Created },
       errors: ['CATEGORY_NOT_FOUND', 'NAME_EXISTS'],
       handle: ({ registry, scope, param, input, files, options }) =>
-        registry.categories.createSubcategory(scope, param('CATEGORY_ID'), input, files('image')[0], options),
+        registry.categories.createSubcategory(
+          scope,
+          param('CATEGORY_ID'),
+          newCategory(input, files('image')[0]),
+          options,
+        ),
     }),
     endpoint({
       id: 'updateSubcategory',
@@ -90,19 +117,16 @@ export const categories: EndpointGroup = {
       path: `${SUBCATEGORY}/{SUBCATEGORY_ID}`,
       access: 'U',
       summary: 'Update, activate, deactivate or remove a subcategory',
-      body: categoryChange,
+      body: categoryChangeBody,
       idempotent: true,
-      answer: { schema: ImageChanged },
+      response: { schema: ImageChanged },
       errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND', 'NAME_EXISTS', 'CATEGORY_NOT_EMPTY'],
-      handle: ({ registry, scope, param, input, files, options }) =>
-        registry.categories.updateSubcategory(
-          scope,
-          param('CATEGORY_ID'),
-          param('SUBCATEGORY_ID'),
-          input,
-          files('file')[0],
-          options,
-        ),
+      async handle({ registry, scope, param, input, files, options }) {
+        const change = categoryChange(input, files('file')[0])
+        if (change !== 'remove') return registry.categories.updateSubcategory(scope, pathOf(param), change, options)
+        await registry.categories.removeSubcategory(scope, pathOf(param), options)
+        return {}
+      },
     }),
     endpoint({
       id: 'listSubcategoryFiles',
@@ -110,10 +134,10 @@ export const categories: EndpointGroup = {
       path: `${SUBCATEGORY}/{SUBCATEGORY_ID}/files`,
       access: 'R',
       summary: "List a subcategory's files and its category's",
-      answer: { schema: FileListing },
+      response: { schema: FileListing },
       errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND'],
-      handle: ({ registry, scope, param }) =>
-        registry.categories.subcategoryFiles(scope, param('CATEGORY_ID'), param('SUBCATEGORY_ID')),
+      handle: async ({ registry, scope, param }) =>
+        subcategoryFiles(await registry.categories.files(scope, pathOf(param))),
     }),
   ],
 }

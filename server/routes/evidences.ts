@@ -1,25 +1,36 @@
-import type { EvidenceFiles } from '../../core/api/registry.ts'
-import type { StagedFile } from '../../core/api/registry.ts'
 import {
-  EvidenceInput,
-  EvidenceList,
-  EvidenceListQuery,
-  EvidencePage,
-  EvidencePageQuery,
-  EvidenceUpdate,
-  FileListing,
-  NewEvidence,
-} from '../../core/registry/schemas.ts'
-import { RegistryError } from '../../core/errors.ts'
-import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
-import {
-  CreatedEvidenceAnswer,
-  CreatedEvidencesAnswer,
   EvidenceBatch,
+  evidenceChange,
+  EvidenceInput,
+  EvidenceListQuery,
   EvidenceOrBatch,
+  EvidencePageQuery,
+  evidenceQuery,
+  EvidenceUpdate,
+  EVIDENCE_UPDATE_FIELDS,
+  historyQuery,
+  NewEvidence,
+  newEvidence,
+  newEvidences,
+  NEW_EVIDENCE_FIELDS,
+  PAGE_FIELDS,
+  type EvidenceFiles,
+} from '../contract/evidence-requests.ts'
+import {
+  CreatedEvidence,
+  createdEvidence,
+  CreatedEvidences,
+  createdEvidences,
+  evidenceFiles,
+  EvidenceList,
+  evidenceList,
+  EvidencePage,
+  evidencePage,
   UpdatedEvidence,
-} from '../contract/shapes.ts'
-import type { FileSlot } from '../http/form.ts'
+  updatedEvidence,
+} from '../contract/evidence-responses.ts'
+import { endpoint, type EndpointGroup, type EndpointRequest, type FileSlot } from '../contract/endpoint.ts'
+import { FileListing } from '../contract/files.ts'
 
 const createSlots: readonly FileSlot[] = [
   { name: 'image' },
@@ -53,19 +64,18 @@ export const evidences: EndpointGroup = {
       access: 'I',
       summary: 'Create an evidence',
       description:
-        'Category and subcategory are named by id or by name, an id wins; a name that does not exist yet is created. `meta` is JSON text in a form. The text of `images` is empty or a JSON array of titles for the files.',
+        'Category and subcategory are given by id or by name; an id takes precedence. A name that does not exist yet is created. `meta` is JSON text in a form. The text of `images` is empty or a JSON array of titles for the files.',
       body: {
         schema: NewEvidence,
         form: { slots: createSlots, kinds: { meta: 'json' } },
         example: { categoryName: 'Vehicles', subcategoryName: 'Cars', ...example },
       },
       idempotent: true,
-      answer: { status: 201, schema: CreatedEvidenceAnswer },
+      response: { status: 201, schema: CreatedEvidence },
       errors: CREATE_ERRORS,
-      async handle({ registry, scope, input, files, options }) {
-        const created = await registry.evidences.create(scope, input, evidenceFiles(files), options)
-        return { id: created.id, ...created.events[0], events: created.events }
-      },
+      fieldNames: NEW_EVIDENCE_FIELDS,
+      handle: async ({ registry, scope, input, files, options }) =>
+        createdEvidence(await registry.evidences.create(scope, newEvidence(input, sentFiles(files)), options)),
     }),
     endpoint({
       id: 'createEvidences',
@@ -81,17 +91,12 @@ export const evidences: EndpointGroup = {
         example: { evidences: [example] },
       },
       idempotent: true,
-      answer: { status: 201, schema: CreatedEvidencesAnswer },
+      response: { status: 201, schema: CreatedEvidences },
       errors: CREATE_ERRORS,
       async handle({ registry, scope, param, input, files, options }) {
-        const place = [param('CATEGORY_ID'), param('SUBCATEGORY_ID')] as const
-        const given = evidenceFiles(files)
-        if ('evidences' in input && given.image === undefined && given.files?.length === 0)
-          return registry.evidences.createIn(scope, ...place, input.evidences, {}, options)
-        if ('evidences' in input) throw new RegistryError('VALIDATION_ERROR', 'evidences takes no file beside it')
-        const created = await registry.evidences.createIn(scope, ...place, [input], given, options)
-        const { txId, version } = created.events[0] ?? {}
-        return { ...created, txId, version }
+        const path = { categoryId: param('CATEGORY_ID'), subcategoryId: param('SUBCATEGORY_ID') }
+        const request = newEvidences(input, path, sentFiles(files))
+        return createdEvidences(await registry.evidences.createMany(scope, request, options), 'evidences' in input)
       },
     }),
     endpoint({
@@ -102,8 +107,9 @@ export const evidences: EndpointGroup = {
       summary: 'List evidences, newest first',
       description: '`last` is the id of the last item that you have; `count` is the number of all that match.',
       query: EvidenceListQuery,
-      answer: { schema: EvidenceList },
-      handle: ({ registry, scope, query }) => registry.evidences.list(scope, query),
+      response: { schema: EvidenceList },
+      fieldNames: PAGE_FIELDS,
+      handle: async ({ registry, scope, query }) => evidenceList(await registry.evidences.list(scope, evidenceQuery(query))),
     }),
     endpoint({
       id: 'getEvidence',
@@ -112,12 +118,13 @@ export const evidences: EndpointGroup = {
       access: 'R',
       summary: 'Get an evidence and a page of its history',
       description:
-        '`last` is the version of the last event that you have (0), `len` how many to answer (50, at most 500). `disclose=1` adds what it takes to recompute each txId.',
+        '`last` is the version of the last event that you have (default 0), `len` the number of events to return (default 50, at most 500). `disclose=1` adds what is needed to recompute each txId.',
       query: EvidencePageQuery,
-      answer: { schema: EvidencePage },
+      response: { schema: EvidencePage },
       errors: ['EVIDENCE_NOT_FOUND'],
-      handle: ({ registry, scope, param, query }) =>
-        registry.evidences.get(scope, param('EVIDENCE_EXTERNAL_ID'), query),
+      fieldNames: PAGE_FIELDS,
+      handle: async ({ registry, scope, param, query }) =>
+        evidencePage(await registry.evidences.get(scope, param('EVIDENCE_EXTERNAL_ID'), historyQuery(query))),
     }),
     endpoint({
       id: 'updateEvidence',
@@ -126,7 +133,7 @@ export const evidences: EndpointGroup = {
       access: 'U',
       summary: 'Update or transfer an evidence, and attach files',
       description:
-        'Records up to three events in one step: the changed content, the transfer to another owner, the files. An empty value clears, an equal one is no change. `If-Match` names the version of the last event that you know.',
+        'Records up to three events in one step: the changed content, the transfer to another owner, the files. An empty value clears, an equal value is not a change. `If-Match` names the version of the last event that you know.',
       body: {
         schema: EvidenceUpdate,
         form: { slots: updateSlots, kinds: { meta: 'json', stolen: 'boolean' } },
@@ -134,18 +141,14 @@ export const evidences: EndpointGroup = {
       },
       idempotent: true,
       conditional: true,
-      answer: { schema: UpdatedEvidence },
+      response: { schema: UpdatedEvidence },
       errors: ['EVIDENCE_NOT_FOUND', 'VERSION_CONFLICT'],
+      fieldNames: EVIDENCE_UPDATE_FIELDS,
       async handle({ registry, scope, param, input, files, options }) {
-        const attached = [...files('file'), ...files('files')]
-        const { events } = await registry.evidences.update(
-          scope,
-          param('EVIDENCE_EXTERNAL_ID'),
-          input,
-          attached,
-          options,
+        const change = evidenceChange(input, [...files('file'), ...files('files')])
+        return updatedEvidence(
+          await registry.evidences.update(scope, param('EVIDENCE_EXTERNAL_ID'), change, options),
         )
-        return { status: 'ok', events }
       },
     }),
     endpoint({
@@ -154,14 +157,12 @@ export const evidences: EndpointGroup = {
       path: `${EVIDENCE}/files`,
       access: 'R',
       summary: "List an evidence's files, its category's and its subcategory's",
-      answer: { schema: FileListing },
+      response: { schema: FileListing },
       errors: ['EVIDENCE_NOT_FOUND'],
-      handle: ({ registry, scope, param }) => registry.evidences.files(scope, param('EVIDENCE_EXTERNAL_ID')),
+      handle: async ({ registry, scope, param }) =>
+        evidenceFiles(await registry.evidences.files(scope, param('EVIDENCE_EXTERNAL_ID'))),
     }),
   ],
 }
 
-function evidenceFiles(files: (slot: string) => readonly StagedFile[]): EvidenceFiles {
-  const [image] = files('image')
-  return { ...(image && { image }), files: files('images') }
-}
+const sentFiles = (files: EndpointRequest['files']): EvidenceFiles => ({ image: files('image')[0], files: files('images') })

@@ -1,8 +1,17 @@
-import { RegistryError } from '../../core/errors.ts'
-import { FileSelector, FileToken } from '../../core/registry/schemas.ts'
-import { sendFile } from '../http/download.ts'
+import type { Registry, Scope } from '../../core/index.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
-import { DownloadQuery, Ok, TokenRequest } from '../contract/shapes.ts'
+import {
+  DownloadQuery,
+  FILE_SELECTOR_FIELDS,
+  FileSelector,
+  fileSelector,
+  FileToken,
+  fileToken,
+  TokenRequest,
+} from '../contract/files.ts'
+import { ok, Ok } from '../contract/values.ts'
+import { sendFile } from '../http/download.ts'
+import { HttpError } from '../http/errors.ts'
 
 const FILE = '/evidences/{COMPANY_ID}/file'
 
@@ -18,21 +27,20 @@ export const files: EndpointGroup = {
       access: 'fileToken',
       summary: 'Download a file',
       description:
-        'Whole or one range. Every owner that the query names must own the file. `ETag` is the SHA-256 of the content. What could run in a browser is sent as application/octet-stream.',
+        'Whole or one range. Every owner that the query names must own the file. `ETag` is the SHA-256 of the content. Types that a browser could run are sent as application/octet-stream.',
       query: DownloadQuery,
-      answer: {
+      response: {
         media: '*/*',
         description: 'The content',
         others: { 206: 'One range of the content', 304: 'You have it already' },
       },
       errors: ['FILE_NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
+      fieldNames: FILE_SELECTOR_FIELDS,
       async handle({ registry, ctx, scope, query }) {
-        const { mimeType, token, ...selector } = query
-        const fileId =
-          selector.fileId ?? (token === undefined ? undefined : registry.files.tokenFile(scope.companyId, token))
-        if (fileId === undefined) throw new RegistryError('VALIDATION_ERROR', 'fileId is required')
-        const file = await registry.files.find(scope, { ...selector, fileId })
-        await sendFile(ctx, registry.files, file, mimeType)
+        const { mimeType, token, fileId = fileOfToken(registry, scope, token), ...owners } = query
+        if (fileId === undefined) throw new HttpError('VALIDATION_ERROR', 'fileId is required')
+        const file = await registry.files.find(scope, fileSelector({ ...owners, fileId }))
+        await sendFile(ctx, { files: registry.files, file, mimeType })
       },
     }),
     endpoint({
@@ -42,13 +50,14 @@ export const files: EndpointGroup = {
       access: 'U',
       summary: 'Delete a file',
       description:
-        "Appends a deletefile event and destroys the bytes; the history still verifies. A category's image goes without an event.",
+        "Appends a deletefile event and destroys the bytes; the history still verifies. Deleting a category's image records no event.",
       query: FileSelector,
-      answer: { schema: Ok },
+      response: { schema: Ok },
       errors: ['FILE_NOT_FOUND'],
+      fieldNames: FILE_SELECTOR_FIELDS,
       async handle({ registry, scope, query }) {
-        await registry.files.delete(scope, query)
-        return { status: 'ok' }
+        await registry.files.delete(scope, fileSelector(query))
+        return ok
       },
     }),
     endpoint({
@@ -56,11 +65,16 @@ export const files: EndpointGroup = {
       method: 'POST',
       path: `${FILE}/token`,
       access: 'R',
-      summary: 'Open one file for five minutes to whoever has the token',
+      summary: 'Create a token that opens one file for five minutes without a key',
       body: { schema: TokenRequest, example: { fileId: '01890a5d-ac96-774b-bcce-b302099a8057' } },
-      answer: { status: 201, schema: FileToken },
+      response: { status: 201, schema: FileToken },
       errors: ['FILE_NOT_FOUND'],
-      handle: ({ registry, scope, input }) => registry.files.createToken(scope, input.fileId),
+      handle: async ({ registry, scope, input }) => fileToken(await registry.files.createToken(scope, input.fileId)),
     }),
   ],
+}
+
+function fileOfToken(registry: Registry, { companyId }: Scope, token: string | undefined): string | undefined {
+  const principal = token === undefined ? undefined : registry.files.authenticateToken({ companyId, token })
+  return principal?.kind === 'fileToken' ? principal.fileId : undefined
 }

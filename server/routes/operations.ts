@@ -1,37 +1,34 @@
-import Type from 'typebox'
-import { closed } from '../../core/registry/schemas.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import type { Health } from '../http/health.ts'
 import type { Metrics } from '../http/metrics.ts'
-import { Ok } from '../contract/shapes.ts'
+import { OpenApi, Readiness } from '../contract/operations.ts'
+import { ok, Ok } from '../contract/values.ts'
 
-export const Readiness = closed({ status: Type.Enum(['ok', 'unavailable']), reason: Type.Optional(Type.String()) })
-
-/** What whoever runs the service asks it; at the root, outside the base path. */
+/** For the operator of the service. At the root, outside the base path. */
 export function operations({ health, metrics }: { readonly health: Health; readonly metrics: Metrics }): EndpointGroup {
   return {
     tag: 'Operations',
-    description: 'For whoever runs the service',
+    description: 'For the operator of the service',
     endpoints: [
       endpoint({
         id: 'livez',
         method: 'GET',
         path: '/livez',
         access: 'public',
-        summary: 'Whether the process answers',
-        answer: { schema: Ok },
-        handle: async () => ({ status: 'ok' }),
+        summary: 'Whether the process responds',
+        response: { schema: Ok },
+        handle: async () => ok,
       }),
       endpoint({
         id: 'readyz',
         method: 'GET',
         path: '/readyz',
         access: 'public',
-        summary: 'Whether it should be sent requests',
-        answer: { schema: Readiness, others: { 503: 'Stopping, or it takes no writes until it is restarted' } },
+        summary: 'Whether a load balancer should send requests to it',
+        response: { schema: Readiness, others: { 503: 'Stopping, or it accepts no writes until it is restarted' } },
         async handle({ ctx }) {
           const reason = health.problem()
-          if (reason === undefined) return { status: 'ok' }
+          if (reason === undefined) return ok
           ctx.status = 503
           return { status: 'unavailable', reason }
         },
@@ -42,7 +39,7 @@ export function operations({ health, metrics }: { readonly health: Health; reado
         path: '/metrics',
         access: 'public',
         summary: 'Metrics for Prometheus',
-        answer: { media: 'text/plain', description: 'The text exposition format' },
+        response: { media: 'text/plain', description: 'The text exposition format' },
         async handle({ ctx }) {
           ctx.set('Content-Type', metrics.contentType)
           ctx.body = await metrics.text()
@@ -52,7 +49,7 @@ export function operations({ health, metrics }: { readonly health: Health; reado
   }
 }
 
-/** The document that describes all of it. `document` is made when it is first asked for. */
+/** The document that describes the service. */
 export const description = (document: () => object): EndpointGroup => ({
   tag: 'Description',
   description: 'This document',
@@ -63,7 +60,7 @@ export const description = (document: () => object): EndpointGroup => ({
       path: '/openapi.json',
       access: 'public',
       summary: 'The OpenAPI 3.1 document of this service',
-      answer: { schema: Type.Object({ openapi: Type.String() }) },
+      response: { schema: OpenApi },
       handle: async () => document(),
     }),
   ],

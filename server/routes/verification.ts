@@ -1,34 +1,18 @@
 import type { Context } from 'koa'
-import { MerkleValidationRequest } from '../../core/registry/schemas.ts'
-import {
-  EvidenceProof,
-  FileProof,
-  MerkleProof,
-  MerkleRoot,
-  MerkleValidation,
-  type VerificationStatus,
-} from '../../core/registry/proof/schemas.ts'
-import type { Static } from 'typebox'
+import { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from '../../core/index.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
-import { CompanyQuery } from '../contract/shapes.ts'
+import { CompanyQuery, httpStatusOf, MerkleValidationRequest, type Proof } from '../contract/verification.ts'
 
-/** The HTTP status of each verification status that is no success; all others are 200. */
-const STATUS: Partial<Record<Static<typeof VerificationStatus>, number>> = {
-  not_found: 404,
-  ambiguous: 409,
-  invalid: 400,
-}
-
-function answer<T extends { readonly status: Static<typeof VerificationStatus> }>(ctx: Context, proof: T): T {
-  ctx.status = STATUS[proof.status] ?? 200
+function respond<T extends Proof>(ctx: Context, proof: T): T {
+  ctx.status = httpStatusOf(proof)
   return proof
 }
 
 const notFound = { 404: 'Not in this registry' }
-const ambiguous = { 409: 'Several companies use this external id: name one by companyId' }
+const ambiguous = { 409: 'Several companies use this external id: choose one by companyId' }
 const EVIDENCE = '/merkle/verify/{evidenceId}'
 
-/** Endpoints 19 to 22 of the contract, and what belongs to them: for anyone, without a key. */
+/** Endpoints 19 to 22 of the contract, and the other public proofs. They need no key. */
 export const verification: EndpointGroup = {
   tag: 'Verification',
   description: 'Proofs, for anyone and without a key',
@@ -41,7 +25,7 @@ export const verification: EndpointGroup = {
       access: 'public',
       summary: 'Recompute a root from a proof',
       description:
-        '`valid` says that the path leads to `merkleRoot`; `unknown_root` that this log never sealed that root. Without positions, leaf index and tree size come from the batch of `txId`.',
+        '`valid`: the path leads to `merkleRoot`. `unknown_root`: this log never sealed that root. Without positions, leaf index and tree size are those of the batch of `txId`.',
       body: {
         schema: MerkleValidationRequest,
         example: {
@@ -50,7 +34,7 @@ export const verification: EndpointGroup = {
           proof: [{ hash: '0'.repeat(64), position: 'left' }],
         },
       },
-      answer: { schema: MerkleValidation },
+      response: { schema: MerkleValidation },
       handle: ({ registry, input }) => registry.proofs.validate(input),
     }),
     endpoint({
@@ -59,11 +43,11 @@ export const verification: EndpointGroup = {
       path: EVIDENCE,
       access: 'public',
       summary: 'Prove an evidence',
-      description: '`evidenceId` is the internal id, which always wins, or the external one.',
+      description: '`evidenceId` is the internal id, which takes precedence, or the external id.',
       query: CompanyQuery,
-      answer: { schema: EvidenceProof, others: { ...notFound, ...ambiguous } },
+      response: { schema: EvidenceProof, others: { ...notFound, ...ambiguous } },
       handle: async ({ registry, ctx, param, query }) =>
-        answer(ctx, await registry.proofs.evidence(param('evidenceId'), query.companyId)),
+        respond(ctx, await registry.proofs.evidence({ evidenceId: param('evidenceId'), ...query })),
     }),
     endpoint({
       id: 'verifyFile',
@@ -72,9 +56,9 @@ export const verification: EndpointGroup = {
       access: 'public',
       summary: 'Prove a file of an evidence',
       query: CompanyQuery,
-      answer: { schema: FileProof, others: { ...notFound, ...ambiguous } },
+      response: { schema: FileProof, others: { ...notFound, ...ambiguous } },
       handle: async ({ registry, ctx, param, query }) =>
-        answer(ctx, await registry.proofs.file(param('evidenceId'), param('fileId'), query.companyId)),
+        respond(ctx, await registry.proofs.file({ evidenceId: param('evidenceId'), fileId: param('fileId'), ...query })),
     }),
     endpoint({
       id: 'getProof',
@@ -82,8 +66,8 @@ export const verification: EndpointGroup = {
       path: '/merkle/proof/{txid}',
       access: 'public',
       summary: "A transaction's path to the root of its batch",
-      answer: { schema: MerkleProof, others: notFound },
-      handle: async ({ registry, ctx, param }) => answer(ctx, await registry.proofs.proof(param('txid'))),
+      response: { schema: MerkleProof, others: notFound },
+      handle: async ({ registry, ctx, param }) => respond(ctx, await registry.proofs.transaction(param('txid'))),
     }),
     endpoint({
       id: 'getRoot',
@@ -91,8 +75,8 @@ export const verification: EndpointGroup = {
       path: '/merkle/root/{txid}',
       access: 'public',
       summary: "The root of a transaction's batch, and its time stamp",
-      answer: { schema: MerkleRoot, others: notFound },
-      handle: async ({ registry, ctx, param }) => answer(ctx, await registry.proofs.root(param('txid'))),
+      response: { schema: MerkleRoot, others: notFound },
+      handle: async ({ registry, ctx, param }) => respond(ctx, await registry.proofs.root(param('txid'))),
     }),
     endpoint({
       id: 'getTimestampToken',
@@ -100,7 +84,7 @@ export const verification: EndpointGroup = {
       path: '/merkle/tsa/{batchId}',
       access: 'public',
       summary: 'The time stamp that covers a batch: a whole RFC 3161 TimeStampResp, DER',
-      answer: { media: 'application/timestamp-reply', description: 'The DER bytes' },
+      response: { media: 'application/timestamp-reply', description: 'The DER bytes' },
       errors: ['BATCH_NOT_FOUND'],
       async handle({ registry, ctx, param }) {
         const token = await registry.proofs.timestampToken(param('batchId'))

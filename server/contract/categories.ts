@@ -1,0 +1,95 @@
+import Type, { type Static } from 'typebox'
+import type {
+  Category,
+  CategoryChange as CoreCategoryChange,
+  CategoryFiles,
+  NewCategory as CoreNewCategory,
+  StagedFile,
+  Subcategory,
+} from '../../core/index.ts'
+import { HttpError } from '../http/errors.ts'
+import { FileEntry, fileEntry, type FileListing } from './files.ts'
+import { CategoryName, closed, Count, defined, Id, opt, Text } from './values.ts'
+
+export const NewCategory = closed({ name: CategoryName, description: opt(Text) })
+export type NewCategory = Static<typeof NewCategory>
+
+export const CategoryAction = Type.Enum(['CHANGE', 'ACTIVATE', 'DEACTIVATE', 'REMOVE'])
+export const CategoryChange = closed({ name: opt(CategoryName), description: opt(Text), action: opt(CategoryAction) })
+export type CategoryChange = Static<typeof CategoryChange>
+
+const detailFields = {
+  path: Type.String(),
+  name: Type.String(),
+  status: Type.Enum(['active', 'inactive', 'removed']),
+  fileIds: Type.Array(FileEntry),
+  digitalTwinsCount: Count,
+  imageId: opt(Id),
+  description: opt(Type.String()),
+}
+export const CategoryDetails = closed(detailFields)
+export type CategoryDetails = Static<typeof CategoryDetails>
+
+const SubcategoryListItem = closed({ id: Id, ...detailFields })
+export const CategoryList = closed({
+  categories: Type.Array(closed({ id: Id, ...detailFields, subcategories: Type.Array(SubcategoryListItem) })),
+  count: Count,
+})
+export type CategoryList = Static<typeof CategoryList>
+
+export const ImageChanged = closed({ imageId: opt(Id) }, { description: 'Without imageId if there is no image' })
+
+export const newCategory = ({ name, description }: NewCategory, image?: StagedFile): CoreNewCategory => ({
+  name,
+  ...defined({ description, image }),
+})
+
+const STATUS_AFTER = { CHANGE: undefined, ACTIVATE: 'active', DEACTIVATE: 'inactive' } as const
+
+/** What a request of endpoint 4 or 6 changes, or `remove`. Throws `VALIDATION_ERROR` if its `action` does not fit. */
+export function categoryChange(
+  { name, description, action = 'CHANGE' }: CategoryChange,
+  image?: StagedFile,
+): CoreCategoryChange | 'remove' {
+  const change = defined({ name, description, image })
+  if (action !== 'REMOVE') return { ...change, ...defined({ status: statusAfter(action) }) }
+  if (Object.keys(change).length > 0)
+    throw new HttpError('VALIDATION_ERROR', 'action REMOVE must be sent without other fields and files')
+  return 'remove'
+}
+
+function statusAfter(action: Exclude<Static<typeof CategoryAction>, 'REMOVE'>): CoreCategoryChange['status'] {
+  if (!Object.hasOwn(STATUS_AFTER, action))
+    throw new HttpError('VALIDATION_ERROR', 'action must be one of CHANGE, ACTIVATE, DEACTIVATE, REMOVE')
+  return STATUS_AFTER[action]
+}
+
+/** A category's files include those of its subcategories. */
+export const categoryDetails = (category: Category): CategoryDetails => ({
+  ...details(category),
+  fileIds: [category, ...category.subcategories].flatMap(({ files }) => files.map(fileEntry)),
+})
+
+export const categoryList = (categories: readonly Category[]): CategoryList => ({
+  categories: categories.map((category) => ({
+    id: category.id,
+    ...categoryDetails(category),
+    subcategories: category.subcategories.map((subcategory) => ({ id: subcategory.id, ...details(subcategory) })),
+  })),
+  count: categories.length,
+})
+
+const details = (category: Category | Subcategory): CategoryDetails => ({
+  path: category.path,
+  name: category.name,
+  status: category.status,
+  fileIds: category.files.map(fileEntry),
+  digitalTwinsCount: category.evidenceCount,
+  ...defined({ imageId: category.imageId, description: category.description }),
+})
+
+export const subcategoryFiles = ({ category, subcategory }: CategoryFiles): FileListing => ({
+  dt: [],
+  category: category.map(fileEntry),
+  subcategory: subcategory.map(fileEntry),
+})

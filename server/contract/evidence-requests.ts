@@ -1,0 +1,148 @@
+import Type, { type Static } from 'typebox'
+import type {
+  EvidenceChange,
+  EvidenceQuery,
+  HistoryQuery,
+  NewEvidence as CoreNewEvidence,
+  NewEvidences,
+  StagedFile,
+} from '../../core/index.ts'
+import { HttpError } from '../http/errors.ts'
+import { CategoryName, closed, defined, ExternalId, Line, Meta, Name, opt, Text } from './values.ts'
+
+const MAX_BATCH_EVIDENCES = 1_000
+
+const evidenceInput = {
+  externalId: ExternalId,
+  name: Name,
+  owner: opt(Line),
+  description: opt(Text),
+  summary: opt(Text),
+  meta: opt(Meta),
+}
+export const EvidenceInput = closed(evidenceInput)
+export type EvidenceInput = Static<typeof EvidenceInput>
+
+export const NewEvidence = closed({
+  categoryName: opt(Type.Union([CategoryName, Type.Literal('')])),
+  categoryId: opt(Type.String({ maxLength: 64 })),
+  subcategoryName: opt(Type.Union([CategoryName, Type.Literal('')])),
+  subcategoryId: opt(Type.String({ maxLength: 64 })),
+  ...evidenceInput,
+})
+export type NewEvidence = Static<typeof NewEvidence>
+
+export const EvidenceBatch = closed({
+  evidences: Type.Array(EvidenceInput, {
+    minItems: 1,
+    maxItems: MAX_BATCH_EVIDENCES,
+    description: `1 to ${MAX_BATCH_EVIDENCES} evidences, all or none`,
+  }),
+})
+export const EvidenceOrBatch = Type.Union([EvidenceInput, EvidenceBatch])
+export type EvidenceOrBatch = Static<typeof EvidenceOrBatch>
+
+export const UpdateAction = Type.Enum(['update', 'transfer'])
+export const UpdateActionType = Type.Enum(['stolen', 'repair', 'custom', 'change'])
+export const EvidenceUpdate = closed({
+  updateActionDescription: opt(Text),
+  updateActionPersona: opt(Line),
+  owner: opt(Line),
+  description: opt(Text),
+  summary: opt(Text),
+  eventDescription: opt(Text),
+  meta: opt(Meta),
+  action: opt(UpdateAction),
+  actionType: opt(UpdateActionType),
+  stolen: opt(Type.Boolean()),
+})
+export type EvidenceUpdate = Static<typeof EvidenceUpdate>
+
+export const EvidenceListQuery = closed({
+  categoryId: opt(Type.String()),
+  subcategoryId: opt(Type.String()),
+  len: opt(Type.Integer({ minimum: 1, maximum: 1_000 })),
+  last: opt(Type.String()),
+})
+export type EvidenceListQuery = Static<typeof EvidenceListQuery>
+
+export const EvidencePageQuery = closed({
+  last: opt(Type.Integer({ minimum: 0 })),
+  len: opt(Type.Integer({ minimum: 1, maximum: 500 })),
+  disclose: opt(Type.Boolean()),
+})
+export type EvidencePageQuery = Static<typeof EvidencePageQuery>
+
+// -- translation
+
+/** Names in the core's validation errors, and what the contract calls them. */
+export const NEW_EVIDENCE_FIELDS = {
+  category: 'categoryId or categoryName',
+  'category.id': 'categoryId',
+  'category.name': 'categoryName',
+  subcategory: 'subcategoryId or subcategoryName',
+  'subcategory.id': 'subcategoryId',
+  'subcategory.name': 'subcategoryName',
+}
+export const EVIDENCE_UPDATE_FIELDS = {
+  updateDescription: 'updateActionDescription',
+  persona: 'updateActionPersona',
+  updateType: 'actionType',
+  expectedType: 'action',
+}
+export const PAGE_FIELDS = { after: 'last', limit: 'len' }
+
+/** The files of a request that creates one evidence. */
+export interface EvidenceFiles {
+  readonly image: StagedFile | undefined
+  readonly files: readonly StagedFile[]
+}
+
+export function newEvidence(request: NewEvidence, { image, files }: EvidenceFiles): CoreNewEvidence {
+  const { categoryId, categoryName, subcategoryId, subcategoryName, ...evidence } = request
+  return {
+    ...evidence,
+    category: selector(categoryId, categoryName),
+    subcategory: selector(subcategoryId, subcategoryName),
+    ...defined({ image }),
+    files,
+  }
+}
+
+/** An empty text is the same as an absent one. */
+const selector = (id = '', name = ''): CoreNewEvidence['category'] => ({
+  ...(id !== '' && { id }),
+  ...(name !== '' && { name }),
+})
+
+/** Endpoint 9: one evidence with its files, or many without. */
+export function newEvidences(
+  request: EvidenceOrBatch,
+  path: { readonly categoryId: string; readonly subcategoryId: string },
+  { image, files }: EvidenceFiles,
+): NewEvidences {
+  if (!('evidences' in request)) return { ...path, evidences: [request], ...defined({ image }), files }
+  if (image !== undefined || files.length > 0)
+    throw new HttpError('VALIDATION_ERROR', 'evidences must be sent without files')
+  return { ...path, evidences: request.evidences }
+}
+
+export function evidenceChange(request: EvidenceUpdate, files: readonly StagedFile[]): EvidenceChange {
+  const { updateActionDescription, updateActionPersona, action, actionType, ...change } = request
+  return {
+    ...change,
+    ...defined({
+      updateDescription: updateActionDescription,
+      persona: updateActionPersona,
+      expectedType: action,
+      updateType: actionType,
+    }),
+    files,
+  }
+}
+
+export const evidenceQuery = ({ len, last, categoryId, subcategoryId }: EvidenceListQuery): EvidenceQuery =>
+  defined({ categoryId, subcategoryId, limit: len, after: last })
+
+export const historyQuery = ({ len, last, disclose }: EvidencePageQuery): HistoryQuery =>
+  defined({ after: last, limit: len, disclose })

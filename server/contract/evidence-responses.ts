@@ -1,0 +1,218 @@
+import Type, { type Static } from 'typebox'
+import type {
+  CreatedEvidence as CoreCreatedEvidence,
+  Evidence as CoreEvidence,
+  EvidenceFileList,
+  EvidencePage as CoreEvidencePage,
+  EvidenceSummary,
+  HistoryEvent,
+  HistoryPage,
+  RecordedEvent as CoreRecordedEvent,
+} from '../../core/index.ts'
+import { fileEntry, type FileListing } from './files.ts'
+import { closed, Count, dateTime, DateTime, defined, Hash, Id, Meta, opt, SendStatus, Version } from './values.ts'
+
+export const Evidence = closed({
+  id: Id,
+  categoryId: Id,
+  subcategoryId: Id,
+  externalId: Type.String(),
+  createDate: DateTime,
+  name: Type.String(),
+  status: Type.Enum(['active', 'stolen']),
+  description: opt(Type.String()),
+  imageId: opt(Id),
+  summary: opt(Type.String()),
+  owner: opt(Type.String()),
+  txId: Hash,
+  meta: opt(Meta),
+})
+export type Evidence = Static<typeof Evidence>
+
+const Disclosed = closed({ text: Type.String({ description: 'The exact text that was hashed' }), salt: Hash })
+export const Disclosure = closed(
+  {
+    opening: Type.String({ pattern: '^[0-9a-f]{240}$', description: 'The 120 bytes whose SHA-256 is the txId, hex' }),
+    header: Type.String(),
+    filesText: Type.String(),
+    filesSalt: Hash,
+    fields: Type.Record(Type.String(), Disclosed),
+    files: Type.Record(Type.String(), Disclosed),
+  },
+  {
+    description:
+      'What is needed to recompute the txId. What was erased is absent here, and only its hash is in the header or filesText',
+  },
+)
+
+export const EvidenceEvent = closed({
+  timestamp: DateTime,
+  personaName: opt(Type.String()),
+  ownerName: Type.String(),
+  type: Type.Enum(['update', 'transfer', 'create']),
+  updateType: opt(Type.Enum(['stolen', 'repair', 'custom', 'change', 'addfile', 'deletefile'])),
+  eventDescription: opt(Type.String()),
+  updateDescription: opt(Type.String()),
+  txId: Hash,
+  version: Version,
+  meta: opt(Meta),
+  merkleBatchId: Type.Union([Id, Type.Null()]),
+  merkleSendStatus: Type.Union([SendStatus, Type.Null()]),
+  disclosure: opt(Disclosure),
+})
+export type EvidenceEvent = Static<typeof EvidenceEvent>
+
+export const EvidencePage = closed({
+  object: Evidence,
+  events: Type.Array(EvidenceEvent),
+  lastVersion: Count,
+  isMore: Type.Boolean(),
+})
+export type EvidencePage = Static<typeof EvidencePage>
+
+export const EvidenceListItem = closed({
+  id: Id,
+  externalId: Type.String(),
+  name: Type.String(),
+  creationDate: DateTime,
+  owner: closed({ name: Type.String() }),
+  historyChanges: closed({ create: Count, update: Count, transfer: Count, total: Count }),
+  categoryId: Id,
+  subcategoryId: Id,
+  txId: Hash,
+  summary: opt(Type.String()),
+  lastUpdateDate: DateTime,
+  lastUpdateTxId: Hash,
+  iconId: Type.Union([closed({ id: Id, mimeType: Type.String() }), Type.Null()]),
+  stolen: Type.Boolean(),
+  blockNumber: opt(Count),
+  lastUpdateBlockNumber: opt(Count),
+})
+export type EvidenceListItem = Static<typeof EvidenceListItem>
+
+export const EvidenceList = closed({ dts: Type.Array(EvidenceListItem), count: Count, isMore: Type.Boolean() })
+export type EvidenceList = Static<typeof EvidenceList>
+
+export const RecordedEvent = closed({ txId: Hash, version: Version })
+export type RecordedEvent = Static<typeof RecordedEvent>
+
+export const CreatedEvidence = closed({ id: Id, txId: Hash, version: Version, events: Type.Array(RecordedEvent) })
+export type CreatedEvidence = Static<typeof CreatedEvidence>
+
+export const CreatedEvidences = closed({
+  ids: Type.Array(Id),
+  count: Count,
+  id: opt(Id),
+  events: Type.Array(closed({ id: Id, txId: Hash, version: Version })),
+  txId: opt(Hash),
+  version: opt(Version),
+})
+export type CreatedEvidences = Static<typeof CreatedEvidences>
+
+export const UpdatedEvidence = closed({ status: Type.Literal('ok'), events: Type.Array(RecordedEvent) })
+export type UpdatedEvidence = Static<typeof UpdatedEvidence>
+
+// -- translation
+
+const evidence = (from: CoreEvidence): Evidence => ({
+  id: from.id,
+  categoryId: from.categoryId,
+  subcategoryId: from.subcategoryId,
+  externalId: from.externalId,
+  createDate: dateTime(from.createdAt),
+  name: from.name,
+  status: from.status,
+  ...defined({
+    description: from.description,
+    imageId: from.image?.id,
+    summary: from.summary,
+    owner: from.owner,
+  }),
+  txId: from.txId,
+  ...defined({ meta: from.meta }),
+})
+
+const evidenceEvent = (from: HistoryEvent): EvidenceEvent => ({
+  timestamp: dateTime(from.recordedAt),
+  ...defined({ personaName: from.persona }),
+  ownerName: from.owner,
+  type: from.type,
+  ...defined({
+    updateType: from.updateType,
+    eventDescription: from.eventDescription,
+    updateDescription: from.updateDescription,
+  }),
+  txId: from.txId,
+  version: from.version,
+  ...defined({ meta: from.meta }),
+  merkleBatchId: from.batch?.id ?? null,
+  merkleSendStatus: from.batch?.sendStatus ?? null,
+  ...defined({ disclosure: from.disclosure }),
+})
+
+export const evidencePage = ({ evidence: object, events, lastVersion, hasMore }: HistoryPage): EvidencePage => ({
+  object: evidence(object),
+  events: events.map(evidenceEvent),
+  lastVersion,
+  isMore: hasMore,
+})
+
+const evidenceListItem = (from: EvidenceSummary): EvidenceListItem => {
+  const { create, update, transfer } = from.eventCounts
+  return {
+    id: from.id,
+    externalId: from.externalId,
+    name: from.name,
+    creationDate: dateTime(from.createdAt),
+    owner: { name: from.owner ?? '' },
+    historyChanges: { create, update, transfer, total: create + update + transfer },
+    categoryId: from.categoryId,
+    subcategoryId: from.subcategoryId,
+    txId: from.txId,
+    ...defined({ summary: from.summary }),
+    lastUpdateDate: dateTime(from.lastEvent.recordedAt),
+    lastUpdateTxId: from.lastEvent.txId,
+    iconId: from.image === undefined ? null : { id: from.image.id, mimeType: from.image.mimeType },
+    stolen: from.status === 'stolen',
+    ...defined({ blockNumber: from.blockNumber, lastUpdateBlockNumber: from.lastEvent.blockNumber }),
+  }
+}
+
+export const evidenceList = ({ items, count, hasMore }: CoreEvidencePage): EvidenceList => ({
+  dts: items.map(evidenceListItem),
+  count,
+  isMore: hasMore,
+})
+
+const recordedEvent = ({ txId, version }: CoreRecordedEvent): RecordedEvent => ({ txId, version })
+
+/** Endpoint 8 shows its one event also at the top. */
+export const createdEvidence = ({ id, ...event }: CoreCreatedEvidence): CreatedEvidence => ({
+  id,
+  ...recordedEvent(event),
+  events: [recordedEvent(event)],
+})
+
+/** Endpoint 9 shows a single evidence and its event also at the top. */
+export function createdEvidences(created: readonly CoreCreatedEvidence[], isBatch: boolean): CreatedEvidences {
+  const [first] = created
+  const isSingle = created.length === 1 && first !== undefined
+  return {
+    ids: created.map(({ id }) => id),
+    count: created.length,
+    ...(isSingle && { id: first.id }),
+    events: created.map(({ id, txId, version }) => ({ id, txId, version })),
+    ...(isSingle && !isBatch && recordedEvent(first)),
+  }
+}
+
+export const updatedEvidence = (events: readonly CoreRecordedEvent[]): UpdatedEvidence => ({
+  status: 'ok',
+  events: events.map(recordedEvent),
+})
+
+export const evidenceFiles = ({ evidence: dt, category, subcategory }: EvidenceFileList): FileListing => ({
+  dt: dt.map(fileEntry),
+  category: category.map(fileEntry),
+  subcategory: subcategory.map(fileEntry),
+})

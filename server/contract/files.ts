@@ -1,0 +1,70 @@
+import Type, { type Static } from 'typebox'
+import type { FileEntry as CoreFileEntry, FileSelector as CoreFileSelector, FileToken as CoreFileToken } from '../../core/index.ts'
+import { Base64, closed, DateTime, dateTime, defined, Id, opt } from './values.ts'
+
+/** A file in a listing. */
+export const FileEntry = closed({
+  name: Type.String(),
+  overlayId: Id,
+  mimeType: Type.String(),
+  title: Type.String(),
+  iconId: opt(Id),
+  eventId: Type.Integer({
+    minimum: 0,
+    description: 'Version of the event that attached it, 0 for files of categories',
+  }),
+})
+export type FileEntry = Static<typeof FileEntry>
+
+export const FileListing = closed({
+  dt: Type.Array(FileEntry),
+  category: Type.Array(FileEntry),
+  subcategory: Type.Array(FileEntry),
+})
+export type FileListing = Static<typeof FileListing>
+
+export const FileSelector = closed({
+  fileId: Type.String(),
+  evidenceId: opt(Type.String()),
+  categoryId: opt(Type.String()),
+  subcategoryId: opt(Type.String()),
+})
+export type FileSelector = Static<typeof FileSelector>
+
+export const DownloadQuery = closed({
+  fileId: opt(Type.String({ description: 'Id of the file; not needed with a token' })),
+  evidenceId: opt(Type.String({ description: 'External id of the evidence that must own the file' })),
+  categoryId: opt(Type.String({ description: 'Category that must own the file' })),
+  subcategoryId: opt(Type.String({ description: 'Subcategory that must own the file' })),
+  mimeType: opt(Type.String({ description: 'Content-Type of the response: one of the inert types' })),
+  token: opt(Type.String({ description: 'Opens one file for five minutes without a key' })),
+})
+
+export const TokenRequest = closed({ fileId: Id })
+export const FileToken = closed({ token: Type.String(), expiresAt: DateTime })
+export type FileToken = Static<typeof FileToken>
+
+/** A file in a JSON body. */
+export const InlineImage = closed(
+  { name: opt(Type.String()), mimeType: Type.String(), data: Base64 },
+  { description: 'An image in JSON: base64 of at most 5 MiB' },
+)
+
+/** Names in the core's validation errors, and what the contract calls them. */
+export const FILE_SELECTOR_FIELDS = { externalId: 'evidenceId' }
+
+export const fileSelector = ({ fileId, evidenceId, categoryId, subcategoryId }: FileSelector): CoreFileSelector => ({
+  fileId,
+  ...defined({ externalId: evidenceId, categoryId, subcategoryId }),
+})
+
+export const fileEntry = ({ id, name, mimeType, title, eventVersion }: CoreFileEntry): FileEntry => ({
+  name,
+  overlayId: id,
+  mimeType,
+  title,
+  ...(mimeType.startsWith('image/') && { iconId: id }),
+  eventId: eventVersion,
+})
+
+export const fileToken = ({ token, expiresAt }: CoreFileToken): FileToken => ({ token, expiresAt: dateTime(expiresAt) })

@@ -1,0 +1,56 @@
+import * as proofs from '../../core/index.ts'
+import * as categories from './categories.ts'
+import * as evidenceRequests from './evidence-requests.ts'
+import * as evidenceResponses from './evidence-responses.ts'
+import * as files from './files.ts'
+import * as operations from './operations.ts'
+import * as sourceSystems from './source-systems.ts'
+import * as values from './values.ts'
+import * as verification from './verification.ts'
+
+export type JsonObject = Record<string, unknown>
+
+/** The modules whose exported schemas become components. */
+const MODULES = [values, files, categories, evidenceRequests, evidenceResponses, sourceSystems, verification, operations, proofs]
+
+/** Writes a schema that has a name in the code as a reference to a component of that name, and any other schema in place. */
+export class SchemaEmitter {
+  readonly #names = new Map<unknown, string>()
+  readonly #used = new Map<string, unknown>()
+
+  constructor() {
+    for (const module of MODULES)
+      for (const [name, value] of Object.entries<unknown>(module))
+        if (typeof value === 'object' && !this.#names.has(value)) this.#names.set(value, name)
+  }
+
+  emit(schema: unknown): unknown {
+    const name = this.#names.get(schema)
+    if (name === undefined) return this.#write(schema)
+    if (!this.#used.has(name)) {
+      this.#used.set(name, undefined)
+      this.#used.set(name, this.#write(schema))
+    }
+    return { $ref: `#/components/schemas/${name}` }
+  }
+
+  components(): JsonObject {
+    return Object.fromEntries([...this.#used].sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+
+  #write(schema: unknown): unknown {
+    if (Array.isArray(schema)) return schema.map((item) => this.emit(item))
+    if (typeof schema !== 'object' || schema === null) return schema
+    const out: JsonObject = {}
+    for (const [key, value] of Object.entries(schema)) {
+      if (key === '$id') continue
+      if (key === 'patternProperties') out['additionalProperties'] = this.emit(Object.values(value as object)[0])
+      // A literal belongs to the instance, not to the schema.
+      else out[key] = key === 'enum' || key === 'const' || key === 'required' ? value : this.emit(value)
+    }
+    if (Array.isArray(out['enum']) && out['type'] === undefined)
+      out['type'] = typeof (out['enum'] as unknown[])[0] === 'number' ? 'integer' : 'string'
+    return out
+  }
+}
+
