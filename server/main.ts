@@ -37,7 +37,7 @@ async function start(config: Config, logger: Log): Promise<void> {
   })
   const shownUrl = publicUrl().replace(WILDCARD_HOST, '//localhost')
   await introduceOperator({ registry, logger, dataDir: config.dataDir, url: shownUrl })
-  const { origin, verifierKey } = registry
+  const { origin, verifierKey } = registry.log
   logger.info({ docs: `${shownUrl}/docs`, url, publicUrl: publicUrl(), origin, verifierKey, pid: process.pid }, 'ready')
 }
 

@@ -1,5 +1,9 @@
 import Type, { type Static } from 'typebox'
-import type { FileEntry as CoreFileEntry, FileSelector as CoreFileSelector, FileToken as CoreFileToken } from '../../core/index.ts'
+import type {
+  FileEntry as CoreFileEntry,
+  FileSelector as CoreFileSelector,
+  FileToken as CoreFileToken,
+} from '../../core/index.ts'
 import { Base64, closed, DateTime, dateTime, defined, Id, opt } from './values.ts'
 
 /** A file in a listing. */

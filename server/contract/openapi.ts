@@ -115,7 +115,12 @@ function parameters(
     })
   const headers = [
     ...(idempotent
-      ? [header('Idempotency-Key', 'The same key with the same content within 24 hours returns the first success again')]
+      ? [
+          header(
+            'Idempotency-Key',
+            'The same key with the same content within 24 hours returns the first success again',
+          ),
+        ]
       : []),
     ...(conditional ? [header('If-Match', 'Version of the last event that you know, in quotes')] : []),
   ]
@@ -163,9 +168,7 @@ function withProperties(schema: TSchema, more: JsonObject, schemas: SchemaEmitte
 function responses(endpoint: Endpoint, { errorShape }: EndpointGroup, schemas: SchemaEmitter): JsonObject {
   const { response } = endpoint
   const content: JsonObject =
-    'schema' in response
-      ? { 'application/json': { schema: schemas.emit(response.schema) } }
-      : { [response.media]: {} }
+    'schema' in response ? { 'application/json': { schema: schemas.emit(response.schema) } } : { [response.media]: {} }
   const description = 'schema' in response ? 'Done' : response.description
   const result: Record<string, JsonObject> = { [response.status ?? 200]: { description, content } }
   for (const [status, text] of Object.entries(response.others ?? {})) {

@@ -11,7 +11,17 @@ import * as verification from './verification.ts'
 export type JsonObject = Record<string, unknown>
 
 /** The modules whose exported schemas become components. */
-const MODULES = [values, files, categories, evidenceRequests, evidenceResponses, sourceSystems, verification, operations, proofs]
+const MODULES = [
+  values,
+  files,
+  categories,
+  evidenceRequests,
+  evidenceResponses,
+  sourceSystems,
+  verification,
+  operations,
+  proofs,
+]
 
 /** Writes a schema that has a name in the code as a reference to a component of that name, and any other schema in place. */
 export class SchemaEmitter {
@@ -53,4 +63,3 @@ export class SchemaEmitter {
     return out
   }
 }
-

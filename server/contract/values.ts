@@ -1,4 +1,5 @@
 import Type, { type TProperties, type TSchema } from 'typebox'
+import type { Meta as CoreMeta } from '../../core/index.ts'
 
 /** JSON Schemas of single values, as the contract writes them. Lengths are in code points. The core validates them. */
 
@@ -49,9 +50,11 @@ export const Text = Type.String({
   pattern: '^(?:[\\t\\n\\r]|[^\\p{Cc}\\p{Cs}])*$',
   description: 'At most 8,192 characters; of control characters only tab, LF and CR',
 })
-export const Meta = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785)',
-})
+export const Meta = Type.Unsafe<CoreMeta>(
+  Type.Record(Type.String(), Type.Unknown(), {
+    description: 'A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785)',
+  }),
+)
 export const Permission = Type.Enum(['I', 'U', 'R', 'A'], {
   description: 'R reads; I also creates; U also updates; A also manages source systems',
 })

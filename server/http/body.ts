@@ -123,6 +123,5 @@ export function bodyText(bytes: Uint8Array): string {
   }
 }
 
-const malformed = (message: string, cause?: unknown): HttpError =>
-  new HttpError('MALFORMED_BODY', message, { cause })
+const malformed = (message: string, cause?: unknown): HttpError => new HttpError('MALFORMED_BODY', message, { cause })
 const unsupported = (message: string): HttpError => new HttpError('UNSUPPORTED_MEDIA_TYPE', message)

@@ -112,10 +112,7 @@ class FormReader {
     // A browser sends this for an empty file input.
     if (content === undefined) return
     if (++this.#fileCount > this.#limits.maxFilesPerRequest)
-      throw new HttpError(
-        'PAYLOAD_TOO_LARGE',
-        `A request must have at most ${this.#limits.maxFilesPerRequest} files`,
-      )
+      throw new HttpError('PAYLOAD_TOO_LARGE', `A request must have at most ${this.#limits.maxFilesPerRequest} files`)
     const slot = this.#slotFor(name)
     if (slot === undefined || this.#problem !== undefined) return skip(content, this.#limits.maxFileBytes)
     const staged = await this.#stage({ name: filename, mimeType, body: content }, this.#limits.maxFileBytes)

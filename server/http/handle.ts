@@ -61,7 +61,10 @@ const koaPath = (path: string): string =>
   path.replaceAll(/\{([A-Za-z_]+)(\*?)\}/g, (_, name: string, rest: string) => (rest ? '*' : ':') + name)
 
 /** What the headers Idempotency-Key and If-Match ask for, at the endpoints that accept them. */
-function writeOptions(ctx: Context, { idempotent, conditional }: Endpoint): { idempotencyKey?: string; ifVersion?: number } {
+function writeOptions(
+  ctx: Context,
+  { idempotent, conditional }: Endpoint,
+): { idempotencyKey?: string; ifVersion?: number } {
   const idempotencyKey = idempotent === true ? ctx.get('Idempotency-Key') : ''
   return { ...(idempotencyKey !== '' && { idempotencyKey }), ...(conditional === true && ifMatch(ctx)) }
 }

@@ -157,5 +157,4 @@ function boundaryOf(contentType: string): string {
   return boundary
 }
 
-const tooLarge = (what: string): HttpError =>
-  new HttpError('PAYLOAD_TOO_LARGE', `The multipart body has ${what}`)
+const tooLarge = (what: string): HttpError => new HttpError('PAYLOAD_TOO_LARGE', `The multipart body has ${what}`)

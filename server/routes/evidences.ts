@@ -109,7 +109,8 @@ export const evidences: EndpointGroup = {
       query: EvidenceListQuery,
       response: { schema: EvidenceList },
       fieldNames: PAGE_FIELDS,
-      handle: async ({ registry, scope, query }) => evidenceList(await registry.evidences.list(scope, evidenceQuery(query))),
+      handle: async ({ registry, scope, query }) =>
+        evidenceList(await registry.evidences.list(scope, evidenceQuery(query))),
     }),
     endpoint({
       id: 'getEvidence',
@@ -146,9 +147,7 @@ export const evidences: EndpointGroup = {
       fieldNames: EVIDENCE_UPDATE_FIELDS,
       async handle({ registry, scope, param, input, files, options }) {
         const change = evidenceChange(input, [...files('file'), ...files('files')])
-        return updatedEvidence(
-          await registry.evidences.update(scope, param('EVIDENCE_EXTERNAL_ID'), change, options),
-        )
+        return updatedEvidence(await registry.evidences.update(scope, param('EVIDENCE_EXTERNAL_ID'), change, options))
       },
     }),
     endpoint({
@@ -165,4 +164,7 @@ export const evidences: EndpointGroup = {
   ],
 }
 
-const sentFiles = (files: EndpointRequest['files']): EvidenceFiles => ({ image: files('image')[0], files: files('images') })
+const sentFiles = (files: EndpointRequest['files']): EvidenceFiles => ({
+  image: files('image')[0],
+  files: files('images'),
+})

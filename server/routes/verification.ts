@@ -58,7 +58,10 @@ export const verification: EndpointGroup = {
       query: CompanyQuery,
       response: { schema: FileProof, others: { ...notFound, ...ambiguous } },
       handle: async ({ registry, ctx, param, query }) =>
-        respond(ctx, await registry.proofs.file({ evidenceId: param('evidenceId'), fileId: param('fileId'), ...query })),
+        respond(
+          ctx,
+          await registry.proofs.file({ evidenceId: param('evidenceId'), fileId: param('fileId'), ...query }),
+        ),
     }),
     endpoint({
       id: 'getProof',

@@ -20,7 +20,7 @@ export interface FirstStart {
 export async function introduceOperator({ registry, logger, dataDir, url }: FirstStart): Promise<void> {
   if (registry.sourceSystems.hasOperatorKey()) return
   const operatorKey = randomBytes(32).toString('base64url')
-  const setKey = (): Promise<boolean> => registry.sourceSystems.setOperatorKey(operatorKey, { ifNone: true })
+  const setKey = (): Promise<boolean> => registry.sourceSystems.setOperatorKey(operatorKey, { onlyIfNone: true })
   if (process.stderr.isTTY) {
     if (await setKey()) process.stderr.write(welcome({ url, operatorKey }))
     return

@@ -12,11 +12,11 @@ import {
   systemClock,
   type BlobStore,
   type Logger,
+  type PermissionLevel,
   type RecordStore,
   type Registry,
 } from '../../core/index.ts'
 import { keys } from '../../core/store/keys.ts'
-import type { PermissionLevel } from '../../core/index.ts'
 import { validate } from '../../core/registry/validation.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { BASE_PATH, createApp, listen, type App, type AppOptions } from '../../server/index.ts'
@@ -27,7 +27,7 @@ import { files } from '../../server/routes/files.ts'
 import { log } from '../../server/routes/log.ts'
 import { sourceSystems } from '../../server/routes/source-systems.ts'
 import { verification } from '../../server/routes/verification.ts'
-import { AuthorizationError, OperationError, VerificationError } from '../../server/contract/shapes.ts'
+import { AuthorizationError, OperationError, VerificationError } from '../../server/contract/values.ts'
 
 /** Every endpoint of the contract by its operation's id. */
 export const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map(
@@ -308,12 +308,12 @@ function checkShape(endpoint: Endpoint, { status, body, text }: Answer): void {
   validate(schema, body)
 }
 
-function shapeOf({ answer, path }: Endpoint, status: number): TSchema | undefined {
+function shapeOf({ response, path }: Endpoint, status: number): TSchema | undefined {
   if (status === 401 || status === 403) return AuthorizationError
-  if (status < 300) return 'schema' in answer ? answer.schema : undefined
+  if (status < 300) return 'schema' in response ? response.schema : undefined
   if (status < 400) return undefined
-  const isProof = 'schema' in answer && answer.others?.[status] !== undefined
-  if (isProof) return answer.schema
+  const isProof = 'schema' in response && response.others?.[status] !== undefined
+  if (isProof) return response.schema
   return path.startsWith('/merkle/') ? VerificationError : OperationError
 }
 

@@ -26,11 +26,13 @@ async function dataDirectory(t: TestContext): Promise<{ readonly path: string; r
     yield new Uint8Array([1, 2, 3])
   })()
   const file = await registry.files.stage(scope, { name: 'a.bin', mimeType: 'text/plain', body }, { maxBytes: 10 })
-  const { id } = await registry.evidences.create(
-    scope,
-    { categoryName: 'Tools', subcategoryName: 'Drills', externalId: 'drill', name: 'Drill' },
-    { files: [file] },
-  )
+  const { id } = await registry.evidences.create(scope, {
+    category: { name: 'Tools' },
+    subcategory: { name: 'Drills' },
+    externalId: 'drill',
+    name: 'Drill',
+    files: [file],
+  })
   await registry.sealNow()
   await registry.close()
   return { path, evidence: id }

@@ -13,7 +13,7 @@ import { PostgresServer } from '../../support/postgres-server.ts'
 import { runCli } from '../../support/server-process.ts'
 
 const scope = { companyId: 'acme', principal: OPERATOR }
-const CATEGORY = { categoryName: 'Tools', subcategoryName: 'Drills' }
+const CATEGORY = { category: { name: 'Tools' }, subcategory: { name: 'Drills' } }
 
 /** Opens a registry with these records and the other parts of the data directory, creates evidences, and closes it. */
 async function fill(directory: string, records: RecordStore, ids: readonly string[]): Promise<void> {

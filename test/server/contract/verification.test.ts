@@ -57,7 +57,7 @@ describe('verification', () => {
     const [origin, size, root] = body.merkle.checkpoint.split('\n')
     assert.deepEqual(
       [origin, Number(size), Buffer.from(root, 'base64').toString('hex')],
-      [service.registry.origin, body.merkle.treeSize, body.merkle.merkleRoot],
+      [service.registry.log.origin, body.merkle.treeSize, body.merkle.merkleRoot],
     )
     const { anchor } = body.merkle
     assert.deepEqual(
@@ -281,7 +281,7 @@ describe('verification', () => {
       const width = Number(size)
       assert.deepEqual(
         [checkpoint.status, origin, checkpoint.headers.get('cache-control')],
-        [200, service.registry.origin, 'no-cache'],
+        [200, service.registry.log.origin, 'no-cache'],
       )
       const [tile, entries, openings] = [
         await raw(`/tile/0/000.p/${width}`),

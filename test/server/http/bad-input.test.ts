@@ -104,7 +104,7 @@ describe('bad input', () => {
         ...at,
         json: { ...GOOD, name: 'x'.repeat(257) },
       })
-      assert.match(body.error, /^name takes: 1 to 256 characters/)
+      assert.match(body.error, /^name must be a string of 1 to 256 characters/)
     })
 
     it('counts code points', async () => {

@@ -6,8 +6,8 @@ import { after, before, describe, it } from 'node:test'
 import { json } from 'node:stream/consumers'
 import fc from 'fast-check'
 import Koa, { type Context } from 'koa'
-import { isRegistryError } from '../../../core/errors.ts'
 import { essence } from '../../../server/http/body.ts'
+import { HttpError } from '../../../server/http/errors.ts'
 import { partsOf, type MultipartLimits, type Part } from '../../../server/http/multipart.ts'
 
 const LIMITS: MultipartLimits = { idleMs: 1_000, maxParts: 20, maxHeaderBytes: 8_192 }
@@ -32,7 +32,7 @@ class Reader {
         for await (const part of partsOf(ctx.req, LIMITS)) taken.push(await this.#take(part))
         ctx.body = { taken }
       } catch (error) {
-        ctx.body = { failed: isRegistryError(error) ? error.code : String(error) }
+        ctx.body = { failed: error instanceof HttpError ? error.code : String(error) }
         ctx.req.resume()
       }
     })
