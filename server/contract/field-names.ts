@@ -1,7 +1,11 @@
 import { isRegistryError, RegistryError } from '../../core/index.ts'
 
-/** Names that requests of every endpoint share. */
-const SHARED: Readonly<Record<string, string>> = { companyId: 'COMPANY_ID', idempotencyKey: 'Idempotency-Key' }
+/** Names that requests of several endpoints share. */
+const SHARED: Readonly<Record<string, string>> = {
+  companyId: 'COMPANY_ID',
+  idempotencyKey: 'Idempotency-Key',
+  ifVersion: 'If-Match',
+}
 
 /** A validation error of the core with the name that the contract has for its field; any other error unchanged. */
 export function withWireNames(error: unknown, names: Readonly<Record<string, string>> = {}): unknown {
