@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { dirname, join, normalize, relative } from 'node:path'
 import { describe, it } from 'node:test'
@@ -58,36 +58,6 @@ const REACHES: Readonly<Record<string, readonly string[]>> = {
 const PURE_BUILTINS = new Set(['node:crypto', 'node:buffer', 'node:util', 'node:assert'])
 const VERIFY_ONLY = new Set(['pkijs', 'asn1js'])
 const CORE_PACKAGES = new Set(['typebox', 'ajv'])
-/** Files of the server that still import other modules than public entries. The list must only become shorter. */
-const DEEP_IMPORTS: ReadonlySet<string> = new Set([
-  'server/contract/endpoint.ts',
-  'server/contract/openapi.ts',
-  'server/contract/shapes.ts',
-  'server/http/app.ts',
-  'server/http/authorize.ts',
-  'server/http/body.ts',
-  'server/http/download.ts',
-  'server/http/error-middleware.ts',
-  'server/http/errors.ts',
-  'server/http/form.ts',
-  'server/http/handle.ts',
-  'server/http/health.ts',
-  'server/http/json-body.ts',
-  'server/http/metrics.ts',
-  'server/http/multipart.ts',
-  'server/http/part-headers.ts',
-  'server/http/query.ts',
-  'server/http/rate-limit.ts',
-  'server/http/request-body.ts',
-  'server/http/request-log.ts',
-  'server/routes/categories.ts',
-  'server/routes/evidences.ts',
-  'server/routes/files.ts',
-  'server/routes/log.ts',
-  'server/routes/operations.ts',
-  'server/routes/source-systems.ts',
-  'server/routes/verification.ts',
-])
 /** Generates code at build time. It is not in the package. */
 const BUILD_ONLY = 'sealer/kernel/wat/'
 
@@ -115,7 +85,7 @@ function wrongReach(path: string, specifier: string, known: Package): string | u
   if (path.startsWith('server/demo/') && to !== 'core' && !target.startsWith('server/demo/'))
     return 'the demo may import core, and nothing else of the server'
   if (!(REACHES[from] ?? []).includes(to)) return `${from} must not import ${to}`
-  if (from === 'server' && to !== 'server' && !known.entries.has(target) && !DEEP_IMPORTS.has(path))
+  if (from === 'server' && to !== 'server' && !known.entries.has(target))
     return 'the server uses the library by its public entries only'
   return undefined
 }
@@ -178,19 +148,6 @@ describe('the architecture', () => {
       const found = paths.flatMap((path) => violationsOf(path, readFileSync(join(root, path), 'utf8'), known))
       assert.deepEqual(found, [])
     })
-
-  it('lists only files with deep imports as exceptions', () => {
-    const isDeep = (path: string): boolean =>
-      existsSync(join(root, path)) &&
-      importsOf(readFileSync(join(root, path), 'utf8'))
-        .filter(({ specifier }) => specifier.startsWith('.'))
-        .map(({ specifier }) => normalize(join(dirname(path), specifier)))
-        .some((target) => !target.startsWith('server/') && !known.entries.has(target))
-    assert.deepEqual(
-      [...DEEP_IMPORTS].filter((path) => !isDeep(path)),
-      [],
-    )
-  })
 
   it('has no cycles, not even of types', () => {
     const graph = new Map<string, readonly string[]>()
