@@ -1,0 +1,153 @@
+import Type, { type Static } from 'typebox'
+import { closed, Hash, opt } from '../registry/schemas.ts'
+
+/**
+ * The proof bundle: one JSON document that a stranger can verify offline. The format is specified, with an example, in
+ * `core/registry/proof/README.md`. Every object is closed: a verifier rejects unknown members, except in `extensions`.
+ */
+
+export const BUNDLE_FORMAT = 'evidence-registry.bundle'
+export const BUNDLE_MEDIA_TYPE = 'application/vnd.evidence-registry.bundle+json'
+/** The end of a bundle's file name. */
+export const BUNDLE_EXTENSION = '.evidence.json'
+
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const Base64 = Type.String({ pattern: '^[A-Za-z0-9+/]+={0,2}$' })
+const Extensions = opt(
+  Type.Record(Type.String(), Type.Unknown(), { description: 'Free for other programs. Nothing in it is verified' }),
+)
+
+/** The inclusion of one log entry in the tree of one checkpoint (RFC 9162 § 2.1.3). */
+export const BundleInclusion = closed({
+  treeSize: Type.Integer({ minimum: 1, description: 'The size of a checkpoint in `checkpoints`' }),
+  path: Type.Array(Hash, { maxItems: 64, description: 'From the sibling of the leaf to the child of the root' }),
+})
+export type BundleInclusion = Static<typeof BundleInclusion>
+
+const DisclosedText = closed({ text: Type.String(), salt: Hash })
+
+export const BundleEvent = closed({
+  opening: Type.String({ pattern: '^[0-9a-f]{240}$', description: '120 bytes. Its SHA-256 is the txId, a log entry' }),
+  position: opt(Type.Integer({ minimum: 0, description: 'Index of the entry in the log. Absent until it is sealed' })),
+  inclusion: Type.Array(BundleInclusion, {
+    maxItems: 2,
+    description:
+      'Under the earliest stamped and the earliest anchored checkpoint that cover the event; without either, under ' +
+      'the earliest checkpoint. Empty until the event is sealed',
+  }),
+  header: opt(Type.String({ description: 'Exact text. Only in bundles made with a key' })),
+  filesText: opt(Type.String({ description: 'Exact text of the map of file hashes. Always together with filesSalt' })),
+  filesSalt: opt(Hash),
+  fields: opt(Type.Record(Type.String(), DisclosedText, { description: 'Disclosed fields by name. Needs header' })),
+  files: opt(Type.Record(Type.String(), DisclosedText, { description: 'Disclosed files by id. Needs filesText' })),
+})
+export type BundleEvent = Static<typeof BundleEvent>
+
+/** An entry of a checkpoint key. The first one is entry 0, and the origin commits to it. */
+export const BundleKey = closed({
+  opening: Type.String({ pattern: '^(?:[0-9a-f]{2}){16,16384}$', description: 'Its SHA-256 is a log entry' }),
+  position: Count,
+  inclusion: Type.Array(BundleInclusion, {
+    description:
+      'Under every checkpoint of the bundle that this key signed, which proves that the tree holds its entry',
+  }),
+})
+export type BundleKey = Static<typeof BundleKey>
+
+export const BundleAnchor = closed({
+  type: Type.String({ description: '`evm`, `local`, …: which format `proof` has' }),
+  network: Type.String(),
+  chainId: Count,
+  txHash: Type.String(),
+  blockNumber: Count,
+  blockHash: Type.String(),
+  proof: Type.String({
+    description:
+      "The adapter's own proof. evm: JSON with the raw transaction, the block's header and the trie path. local: the " +
+      "line of the ledger's file that holds the block. For any other type base64",
+  }),
+})
+export type BundleAnchor = Static<typeof BundleAnchor>
+
+export const BundleCheckpoint = closed({
+  note: Type.String({ description: 'C2SP tlog-checkpoint with the signature of the log alone: the stamped bytes' }),
+  cosignatures: Type.Array(Type.String(), {
+    maxItems: 32,
+    description: 'Signature lines of witnesses (C2SP tlog-cosignature), without the line feed',
+  }),
+  tokens: Type.Array(Base64, { maxItems: 8, description: 'Whole RFC 3161 TimeStampResps over the bytes of `note`' }),
+  anchors: Type.Array(BundleAnchor, { maxItems: 4, description: 'Transactions that carry the bytes of `note`' }),
+})
+export type BundleCheckpoint = Static<typeof BundleCheckpoint>
+
+export const BundleValidationData = closed({
+  type: Type.Enum(['certificate', 'crl', 'ocsp']),
+  data: Base64,
+})
+export type BundleValidationData = Static<typeof BundleValidationData>
+
+/** What a verifier pins. `GET /log/policy` returns it. */
+export const LogPolicy = closed({
+  version: Type.Literal(1),
+  origin: Type.String(),
+  policy: Type.String({ description: 'C2SP tlog-policy: the keys of the log, the witnesses and their quorum' }),
+  keys: Type.Array(
+    closed({
+      vkey: Type.String({ description: 'C2SP verifier key' }),
+      from: Type.Integer({ minimum: 1, description: 'The smallest tree size that the key signs' }),
+      until: opt(
+        Type.Integer({ minimum: 1, description: 'The largest tree size that it signs. Absent: no limit yet' }),
+      ),
+    }),
+    { description: 'Every checkpoint key, oldest first' },
+  ),
+  timestamps: closed({
+    quorum: Type.Integer({ minimum: 0, description: 'How many authorities must have stamped a checkpoint' }),
+    authorities: Type.Array(
+      closed({ name: Type.String(), trustAnchors: Type.Array(Type.String({ description: 'A certificate in PEM' })) }),
+    ),
+  }),
+  chains: Type.Array(
+    closed({
+      type: Type.String(),
+      network: Type.String(),
+      chainId: Count,
+      account: Type.String({ description: "evm: the sender's address. local: the ledger's Ed25519 public key in hex" }),
+    }),
+  ),
+  extensions: Extensions,
+})
+export type LogPolicy = Static<typeof LogPolicy>
+
+/** What the bundle is about. It selects from what is proven, and proves nothing itself. */
+export const BundleSubject = Type.Union([
+  closed({ type: Type.Literal('evidence'), txId: Hash }),
+  closed({ type: Type.Literal('file'), txId: Hash, fileId: Type.String() }),
+])
+export type BundleSubject = Static<typeof BundleSubject>
+
+export const Bundle = closed({
+  format: Type.Literal(BUNDLE_FORMAT),
+  version: Type.Literal(1),
+  origin: Type.String({ description: 'The log' }),
+  subject: BundleSubject,
+  events: Type.Array(BundleEvent, { minItems: 1 }),
+  keys: Type.Array(BundleKey, { minItems: 1, description: 'In the order of the log, entry 0 first' }),
+  checkpoints: Type.Array(BundleCheckpoint, { description: 'By ascending size, each size once' }),
+  validationData: Type.Array(BundleValidationData, {
+    description: 'Certificates, CRLs and OCSP responses (DER) for the tokens of all checkpoints, each once',
+  }),
+  claimedPolicy: opt(LogPolicy),
+  extensions: Extensions,
+})
+export type Bundle = Static<typeof Bundle>
+
+/** A bundle whose disclosed texts the caller chooses. */
+export interface BundleSelection {
+  /** Names of fields, `all` or `none`. `all` leaves out `slotKey`. */
+  readonly fields: 'all' | 'none' | readonly string[]
+  /** Ids of files, `all` or `none`. */
+  readonly files: 'all' | 'none' | readonly string[]
+  /** Also disclose `slotKey`, with which later versions can be found in the log. Default false. */
+  readonly history?: boolean
+}
