@@ -41,10 +41,10 @@ describe('a quorum of timestamp authorities', () => {
     await Promise.all(fixtures.splice(0).map((fixture) => fixture.close()))
   })
 
-  async function openFixture(terms = three) {
+  async function openFixture(authorityOptions = three) {
     const fixture = await SealerFixture.open()
     fixtures.push(fixture)
-    const authorities = await openAuthorities(directory, fixture.clock, terms)
+    const authorities = await openAuthorities(directory, fixture.clock, authorityOptions)
     const [a, b, c] = authorities as readonly [ScriptedAuthority, ScriptedAuthority, ScriptedAuthority]
     return { fixture, authorities, a, b, c }
   }

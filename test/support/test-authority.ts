@@ -85,18 +85,18 @@ const distinguishedName = (name: string): pkijs.RelativeDistinguishedNames =>
 export const extension = (extnID: string, critical: boolean, value: asn1js.BaseBlock): pkijs.Extension =>
   new pkijs.Extension({ extnID, critical, extnValue: value.toBER() })
 
-export async function certificate(terms: CertificateOptions): Promise<pkijs.Certificate> {
+export async function certificate(options: CertificateOptions): Promise<pkijs.Certificate> {
   const made = new pkijs.Certificate()
   made.version = 2
   made.serialNumber = integer(Uint8Array.of(0x5a, ...randomBytes(8)))
-  made.subject = distinguishedName(terms.name)
-  made.issuer = terms.issuer?.certificate.subject ?? made.subject
-  made.notBefore.value = terms.notBefore ?? new Date('2025-01-01T00:00:00Z')
-  made.notAfter.value = terms.notAfter ?? new Date('2040-01-01T00:00:00Z')
-  await made.subjectPublicKeyInfo.importKey(terms.keys.publicKey)
-  made.extensions = [...extensionsOf(terms), keyIdentifier(made)]
-  const hash = terms.hash ?? 'sha256'
-  await made.sign((terms.issuer?.keys ?? terms.keys).privateKey, hash === 'sha1' ? 'SHA-1' : WEB_HASH[hash])
+  made.subject = distinguishedName(options.name)
+  made.issuer = options.issuer?.certificate.subject ?? made.subject
+  made.notBefore.value = options.notBefore ?? new Date('2025-01-01T00:00:00Z')
+  made.notAfter.value = options.notAfter ?? new Date('2040-01-01T00:00:00Z')
+  await made.subjectPublicKeyInfo.importKey(options.keys.publicKey)
+  made.extensions = [...extensionsOf(options), keyIdentifier(made)]
+  const hash = options.hash ?? 'sha256'
+  await made.sign((options.issuer?.keys ?? options.keys).privateKey, hash === 'sha1' ? 'SHA-1' : WEB_HASH[hash])
   return pkijs.Certificate.fromBER(made.toSchema(true).toBER())
 }
 
@@ -109,8 +109,8 @@ function keyIdentifier(made: pkijs.Certificate): pkijs.Extension {
   )
 }
 
-function extensionsOf(terms: CertificateOptions): readonly pkijs.Extension[] {
-  const { authority, keyUsage, extendedKeyUsage } = terms
+function extensionsOf(options: CertificateOptions): readonly pkijs.Extension[] {
+  const { authority, keyUsage, extendedKeyUsage } = options
   const extensions: pkijs.Extension[] = []
   if (authority) {
     const { pathLength } = authority
@@ -127,7 +127,7 @@ function extensionsOf(terms: CertificateOptions): readonly pkijs.Extension[] {
         new pkijs.ExtKeyUsage({ keyPurposes: [...extendedKeyUsage.purposes] }).toSchema(),
       ),
     )
-  return [...extensions, ...(terms.extensions ?? [])]
+  return [...extensions, ...(options.extensions ?? [])]
 }
 
 export const derOf = (made: pkijs.Certificate): Uint8Array => new Uint8Array(made.toSchema().toBER())
@@ -162,18 +162,18 @@ export const DEFAULT_GEN_TIME = new Date('2026-06-01T12:00:00.250Z')
 export const DEFAULT_POLICY = '1.3.6.1.4.1.99999.1'
 
 /** A DER TimeStampResp. */
-export async function response(terms: ResponseOptions): Promise<Uint8Array> {
-  const signed = await signedData(terms)
+export async function response(options: ResponseOptions): Promise<Uint8Array> {
+  const signed = await signedData(options)
   const token = new pkijs.ContentInfo({ contentType: OID.signedData, content: signed.toSchema(true) })
-  const status = terms.status ?? new pkijs.PKIStatusInfo({ status: pkijs.PKIStatus.granted })
+  const status = options.status ?? new pkijs.PKIStatusInfo({ status: pkijs.PKIStatus.granted })
   return new Uint8Array(new pkijs.TimeStampResp({ status, timeStampToken: token }).toSchema().toBER())
 }
 
-async function signedData(terms: ResponseOptions): Promise<pkijs.SignedData> {
-  const { certificate: own, keys } = terms.signer
-  const content = (terms.content ?? ((der) => der))(tstInfo(terms))
-  const hash = terms.signatureHash ?? 'sha256'
-  const attributes = (terms.attributes ?? ((all) => all))(
+async function signedData(options: ResponseOptions): Promise<pkijs.SignedData> {
+  const { certificate: own, keys } = options.signer
+  const content = (options.content ?? ((der) => der))(tstInfo(options))
+  const hash = options.signatureHash ?? 'sha256'
+  const attributes = (options.attributes ?? ((all) => all))(
     [
       attribute(OID.contentType, new asn1js.ObjectIdentifier({ value: OID.tstInfo })),
       attribute(OID.messageDigest, octets(createHash(hash).update(content).digest())),
@@ -185,38 +185,38 @@ async function signedData(terms: ResponseOptions): Promise<pkijs.SignedData> {
   const sorted = attributes.toSorted((a, b) =>
     Buffer.compare(Buffer.from(a.toSchema().toBER()), Buffer.from(b.toSchema().toBER())),
   )
-  const info = new pkijs.EncapsulatedContentInfo({ eContentType: terms.eContentType ?? OID.tstInfo })
+  const info = new pkijs.EncapsulatedContentInfo({ eContentType: options.eContentType ?? OID.tstInfo })
   // Set afterwards, because the constructor would split it into a constructed OCTET STRING.
   info.eContent = octets(content)
   const signed = new pkijs.SignedData({
     version: 3,
     encapContentInfo: info,
-    certificates: [...(terms.certificates ?? [own])],
+    certificates: [...(options.certificates ?? [own])],
     signerInfos: [
       new pkijs.SignerInfo({
-        version: terms.byKeyIdentifier ? 3 : 1,
-        sid: terms.byKeyIdentifier ? keyIdentifierSid(own) : issuerAndSerial(own),
+        version: options.byKeyIdentifier ? 3 : 1,
+        sid: options.byKeyIdentifier ? keyIdentifierSid(own) : issuerAndSerial(own),
         signedAttrs: new pkijs.SignedAndUnsignedAttributes({ type: 0, attributes: sorted }),
       }),
     ],
   })
   await signed.sign(keys.privateKey, 0, WEB_HASH[hash])
-  terms.after?.(signed)
+  options.after?.(signed)
   return signed
 }
 
-function tstInfo(terms: ResponseOptions): Uint8Array {
-  const { hash = 'sha256', nonce, accuracy, tstExtensions } = terms
-  const imprint = terms.imprint ?? new Uint8Array(createHash(hash).update(terms.data).digest())
+function tstInfo(options: ResponseOptions): Uint8Array {
+  const { hash = 'sha256', nonce, accuracy, tstExtensions } = options
+  const imprint = options.imprint ?? new Uint8Array(createHash(hash).update(options.data).digest())
   const tst = new pkijs.TSTInfo({
     version: 1,
-    policy: terms.policy ?? DEFAULT_POLICY,
+    policy: options.policy ?? DEFAULT_POLICY,
     messageImprint: new pkijs.MessageImprint({
       hashAlgorithm: new pkijs.AlgorithmIdentifier({ algorithmId: OID[hash], algorithmParams: new asn1js.Null() }),
       hashedMessage: octets(imprint),
     }),
     serialNumber: integer(Uint8Array.of(0x2a, ...randomBytes(8))),
-    genTime: terms.genTime ?? DEFAULT_GEN_TIME,
+    genTime: options.genTime ?? DEFAULT_GEN_TIME,
     ...(nonce && { nonce: integer(nonce) }),
     ...(accuracy && { accuracy }),
     ...(tstExtensions && { extensions: tstExtensions }),

@@ -40,18 +40,18 @@ async function authority(kind: KeyKind = 'P-256', name = 'root'): Promise<Issuer
   return { keys, certificate: await certificate({ name, keys, authority: {}, keyUsage: 0x06 }) }
 }
 
-type SignerTerms = Partial<Parameters<typeof certificate>[0]>
+type SignerOptions = Partial<Parameters<typeof certificate>[0]>
 
-async function signerUnder(issuer: Issuer, terms: SignerTerms = {}, kind: KeyKind = 'P-256'): Promise<Issuer> {
+async function signerUnder(issuer: Issuer, options: SignerOptions = {}, kind: KeyKind = 'P-256'): Promise<Issuer> {
   const keys = await keyPair(kind, 'signer')
-  const own = { name: 'signer', keys, issuer, keyUsage: 0x80, extendedKeyUsage: timeStamping, ...terms }
+  const own = { name: 'signer', keys, issuer, keyUsage: 0x80, extendedKeyUsage: timeStamping, ...options }
   return { keys, certificate: await certificate(own) }
 }
 
 const root = await authority()
 const signer = await signerUnder(root)
 const anchors = [derOf(root.certificate)]
-const reply = (terms: Partial<ResponseOptions> = {}): Promise<Uint8Array> => response({ signer, data, ...terms })
+const reply = (options: Partial<ResponseOptions> = {}): Promise<Uint8Array> => response({ signer, data, ...options })
 
 const verify = (der: Uint8Array, options: Partial<VerifyTimestampOptions> = {}): ReturnType<typeof verifyTimestamp> =>
   verifyTimestamp(der, { data, trustAnchors: anchors, ...options })
@@ -285,8 +285,8 @@ describe('verifyTimestamp rejects', () => {
       [/version 2/, { content: (der) => der.with(der.indexOf(2) + 2, 2) }],
       [/critical extension 1\.2\.3/, { tstExtensions: [extension('1.2.3', true, new asn1js.Null())] }],
     ]
-    for (const [reason, terms] of cases) {
-      const der = await reply(terms)
+    for (const [reason, options] of cases) {
+      const der = await reply(options)
       assertRejected(() => verify(der), reason)
     }
   })
@@ -320,7 +320,7 @@ describe('verifyTimestamp rejects', () => {
   })
 
   test('a certificate that is not for timestamps', async () => {
-    const cases: readonly [RegExp, SignerTerms][] = [
+    const cases: readonly [RegExp, SignerOptions][] = [
       [/has no extended key usage/, { extendedKeyUsage: undefined }],
       [/not critical/, { extendedKeyUsage: { critical: false, purposes: [OID.timeStamping] } }],
       [
@@ -332,8 +332,8 @@ describe('verifyTimestamp rejects', () => {
       [/1\.2\.3 occurs twice/, { extensions: [1, 2].map(() => extension('1.2.3', false, new asn1js.Null())) }],
       [/critical extension 1\.2\.3 is not supported/, { extensions: [extension('1.2.3', true, new asn1js.Null())] }],
     ]
-    for (const [reason, terms] of cases) {
-      const der = await reply({ signer: await signerUnder(root, terms) })
+    for (const [reason, options] of cases) {
+      const der = await reply({ signer: await signerUnder(root, options) })
       assertRejected(() => verify(der), reason)
     }
   })
@@ -341,11 +341,11 @@ describe('verifyTimestamp rejects', () => {
 
 describe('the path to a trust anchor', () => {
   test('is rejected if the signer was not valid at genTime', async () => {
-    for (const terms of [
+    for (const options of [
       { notAfter: new Date('2026-06-01T12:00:00Z') },
       { notBefore: new Date('2026-06-01T12:00:01Z') },
     ]) {
-      const der = await reply({ signer: await signerUnder(root, terms) })
+      const der = await reply({ signer: await signerUnder(root, options) })
       assertRejected(() => verify(der), /of the signer: it was not valid/)
     }
   })
@@ -375,7 +375,7 @@ describe('the path to a trust anchor', () => {
 
   test('is rejected with an issuer that may not issue', async () => {
     const keys = await keyPair('P-256', 'intermediate')
-    const cases: readonly [RegExp, SignerTerms][] = [
+    const cases: readonly [RegExp, SignerOptions][] = [
       [/not a CA/, { authority: undefined }],
       [/no known certificate issued it|not a CA|may not sign/, { keyUsage: 0x80 }],
       [/does not include timeStamping/, { extendedKeyUsage: { critical: false, purposes: [OID.codeSigning] } }],
@@ -384,10 +384,10 @@ describe('the path to a trust anchor', () => {
         { extensions: [extension('2.5.29.30', true, new asn1js.Sequence({ value: [] }))] },
       ],
     ]
-    for (const [reason, terms] of cases) {
+    for (const [reason, options] of cases) {
       const between = {
         keys,
-        certificate: await certificate({ name: 'between', keys, issuer: root, authority: {}, ...terms }),
+        certificate: await certificate({ name: 'between', keys, issuer: root, authority: {}, ...options }),
       }
       const own = await signerUnder(between)
       const der = await response({ signer: own, data, certificates: [own.certificate, between.certificate] })
