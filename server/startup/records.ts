@@ -57,7 +57,7 @@ async function openSharedRecords(
     )
   // The claim ends with the process.
   await claimDirectory(directory)
-  const records = await openPostgres(postgresUrl, logger)
+  const records = await openPostgres(postgresUrl, { ...(logger && { logger }) })
   try {
     if (!acceptClock) assertClock(Date.now() - (await records.databaseNow()))
     return { records, isShared: true, requestCounter: records }
@@ -73,19 +73,28 @@ export async function openLevel(directory: string): Promise<RecordStore> {
   return openLevelRecords(join(directory, 'records'))
 }
 
-/** How long an open may take before a line says what it waits for, and the time between further lines. */
-const WAITING_INTERVAL_MS = 2_000
+export interface OpenPostgresSettings {
+  /** Default: prints warnings and errors to stderr. */
+  readonly logger?: Logger
+  /** Time between lines that say that it waits. Default: 2,000. */
+  readonly noticeIntervalMs?: number
+  /** How long a database that cannot be reached is tried. Default: the adapter's. */
+  readonly retryForMs?: number
+}
 
 /** Opens the records in a database. Logs that it waits while the database cannot be reached. Loads `pg` only now. */
-export async function openPostgres(url: string, logger: Logger = stderrLogger) {
+export async function openPostgres(
+  url: string,
+  { logger = stderrLogger, noticeIntervalMs = 2_000, retryForMs }: OpenPostgresSettings = {},
+) {
   const { openPostgresRecords } = await import('../../adapters/postgres/index.ts')
   const database = databaseOf(url)
   const waiting = setInterval(
     () => logger.warn({ database }, 'waiting for PostgreSQL; is it running, and is the URL right?'),
-    WAITING_INTERVAL_MS,
+    noticeIntervalMs,
   )
   try {
-    return await openPostgresRecords({ url, logger })
+    return await openPostgresRecords({ url, logger, ...(retryForMs !== undefined && { retryForMs }) })
   } catch (error) {
     throw withDatabase(error, database)
   } finally {

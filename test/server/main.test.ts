@@ -40,11 +40,11 @@ describe('the bundled server', () => {
     base: string,
     path: string,
     init: Omit<RequestInit, 'headers'> & { headers?: Readonly<Record<string, string>> } = {},
-  ): Promise<Record<string, never>> => {
+  ): Promise<Record<string, unknown>> => {
     const response = await fetch(`${base}${path}`, { ...init, headers: { 'x-api-key': key, ...init.headers } })
     const text = await response.text()
     assert.ok(response.ok, `${path}: ${response.status} ${text}`)
-    return JSON.parse(text) as Record<string, never>
+    return JSON.parse(text) as Record<string, unknown>
   }
   async function create(base: string, externalId: string): Promise<void> {
     const form = new FormData()
@@ -56,11 +56,11 @@ describe('the bundled server', () => {
   /** Checks that everything acknowledged exists, is complete, and verifies. */
   async function assertAllThere(base: string): Promise<void> {
     for (const { externalId, txId } of created) {
-      const page = (await request(base, `/evidences/acme/evidence/${externalId}`)) as unknown as {
+      const page = (await request(base, `/evidences/acme/evidence/${externalId}`)) as {
         object: { txId: string }
       }
       assert.equal(page.object.txId, txId)
-      const { dt } = (await request(base, `/evidences/acme/evidence/${externalId}/files`)) as unknown as {
+      const { dt } = (await request(base, `/evidences/acme/evidence/${externalId}/files`)) as {
         dt: { overlayId: string }[]
       }
       const file = await fetch(`${base}/evidences/acme/file?fileId=${dt[0]?.overlayId}`, {
@@ -161,7 +161,7 @@ describe('the bundled server', () => {
     await assertAllThere(base)
     assert.ok(!server?.lines.some(({ msg }) => String(msg).includes('first start')), 'the operator key stays')
     // Each evidence has one file. Files of requests that a killed process did not finish are removed.
-    const { count } = (await request(base, '/evidences/acme/evidences?len=1')) as unknown as { count: number }
+    const { count } = (await request(base, '/evidences/acme/evidences?len=1')) as { count: number }
     await eventually(async () => (await filesBelow(join(directory, 'blobs'))) === count)
     assert.equal(await server?.stop(), 0)
   })
