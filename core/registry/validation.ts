@@ -30,8 +30,8 @@ function compiledCheck(schema: TSchema): ValidateFunction {
 /**
  * A `VALIDATION_ERROR` for one member of the input. `text` continues the sentence that begins with the member's path.
  */
-export const invalidInput = (field: string, text: string, cause?: unknown): RegistryError =>
-  new RegistryError('VALIDATION_ERROR', `${field} ${text}`, { field, ...(cause !== undefined && { cause }) })
+export const invalidInput = (field: string, text: string): RegistryError =>
+  new RegistryError('VALIDATION_ERROR', `${field} ${text}`, { field })
 
 /** The error of a branch of a union says more than that no branch fits. */
 const mostUseful = (errors: readonly ErrorObject[]): ErrorObject | undefined =>
@@ -84,7 +84,7 @@ export function metaText(meta: unknown, field = 'meta'): string {
     text = canonicalJson(meta, { maxDepth: MAX_META_DEPTH })
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : 'not a JSON object'
-    throw invalidInput(field, `must be a JSON object that canonical JSON can hold: ${reason}`, cause)
+    throw new RegistryError('VALIDATION_ERROR', `${field}: ${reason}`, { field, cause })
   }
   if (Buffer.byteLength(text) > MAX_META_BYTES)
     throw invalidInput(field, `must have at most ${MAX_META_BYTES / 1024} KiB of JSON`)

@@ -5,10 +5,7 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/**
- * A clock that stands until it is advanced. Sleeps go by the time that passed, not by what the clock shows, as timers
- * do.
- */
+/** A clock that changes only when it is advanced. As with timers, a jump of the clock by `set` ends no sleep. */
 export class ManualClock implements Clock {
   #passed = 0
   #offset: number
@@ -22,7 +19,7 @@ export class ManualClock implements Clock {
     return this.#offset + this.#passed
   }
 
-  /** How many sleeps wait now. */
+  /** The number of sleeps that have not ended. */
   get sleeping(): number {
     return this.#sleepers.size
   }
@@ -48,14 +45,14 @@ export class ManualClock implements Clock {
     })
   }
 
-  /** Sets the time without waking anybody: a machine's clock that jumps. */
+  /** Sets the time without ending sleeps, like a jump of a machine's clock. */
   set(now: number): void {
     this.#offset = now - this.#passed
   }
 
   /**
-   * Lets `ms` pass. Sleeps end in the order they are due, and what they start runs (and may sleep again) before time
-   * goes on.
+   * Lets `ms` pass. Sleeps end in the order in which they are due. What they start runs, and can sleep again, before more
+   * time passes.
    */
   async advance(ms: number): Promise<void> {
     const end = this.#passed + ms
@@ -78,7 +75,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets everything run that needs no time and no real I/O. */
+/** Waits until everything has run that needs neither time nor real I/O. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
 }

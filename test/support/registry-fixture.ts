@@ -13,7 +13,9 @@ import {
   type Scope,
   type StagedFile,
 } from '../../core/index.ts'
+import { keysUnder } from '../../core/store/key.ts'
 import { keys } from '../../core/store/keys.ts'
+import { listEntries } from '../../core/store/read.ts'
 import { decodeRecord } from '../../core/store/record-codec.ts'
 import type { DeletedFileRecord, FileRecord } from '../../core/store/records.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
@@ -23,14 +25,14 @@ import { ManualClock, settle } from './manual-clock.ts'
 export const COMPANY = 'acme'
 const YEAR_MS = 365 * 24 * 3_600_000
 
-/** The stores of one registry and its clock: they outlive every process that opens it. */
-export class World {
+/** The stores of one registry, and its clock. They outlive every process that uses them. */
+export class Stores {
   readonly records = new MemoryRecords()
   readonly signedHead = new MemorySignedHead()
   readonly clock = new ManualClock()
   readonly secret = new Uint8Array(32).fill(7)
   /** Keys of the blobs that are stored now. */
-  readonly stored = new Set<string>()
+  readonly blobKeys = new Set<string>()
   readonly blobs: BlobStore
 
   constructor() {
@@ -38,13 +40,13 @@ export class World {
     this.blobs = {
       put: async (key, body, options) => {
         const digest = await blobs.put(key, body, options)
-        this.stored.add(key)
+        this.blobKeys.add(key)
         return digest
       },
       get: (key, range, signal) => blobs.get(key, range, signal),
       delete: async (key) => {
         await blobs.delete(key)
-        this.stored.delete(key)
+        this.blobKeys.delete(key)
       },
       close: () => blobs.close(),
     }
@@ -52,45 +54,49 @@ export class World {
 
   /** Every key of a family, in order. */
   async keysOf(family: string): Promise<string[]> {
-    const found: string[] = []
-    for await (const { key } of this.records.list({ gte: `${family}/`, lt: `${family}0` })) found.push(key)
-    return found
+    const entries = await listEntries(this.records, keysUnder(family))
+    return entries.map(({ key }) => key)
   }
 
   /**
-   * Keys of announced, doomed and stored blobs, and of the files that records use. All agree where nothing is left
-   * behind.
+   * The numbers of upload intents and pending deletions, the ids of files that records use, and the keys of stored blobs.
+   * If nothing was left behind, both numbers are 0 and both lists are equal.
    */
-  async blobState() {
-    const files: string[] = []
-    for await (const entry of this.records.list(keys.files())) {
-      const file = decodeRecord<FileRecord | DeletedFileRecord>(entry)
-      if (!('deletion' in file)) files.push(file.id)
-    }
+  async blobState(): Promise<BlobState> {
+    const entries = await listEntries(this.records, keys.files())
+    const files = entries.map((entry) => decodeRecord<FileRecord | DeletedFileRecord>(entry))
+    const attached = files.filter((file) => !('deletion' in file))
     return {
       intents: (await this.keysOf('bi')).length,
-      dooms: (await this.keysOf('bd')).length,
-      files: files.sort(),
-      stored: [...this.stored].sort(),
+      pendingDeletions: (await this.keysOf('bd')).length,
+      files: attached.map(({ id }) => id).sort(),
+      stored: [...this.blobKeys].sort(),
     }
   }
 }
 
+export interface BlobState {
+  readonly intents: number
+  readonly pendingDeletions: number
+  readonly files: readonly string[]
+  readonly stored: readonly string[]
+}
+
 export interface FixtureOptions {
-  readonly world?: World
+  readonly stores?: Stores
   readonly sealer?: SealerOptions
   readonly registry?: Partial<RegistryOptions>
 }
 
-/** One process over a world. Batches close by `sealNow` only, and time stands until the clock is advanced. */
+/** A registry in one process. Batches are sealed by `sealNow` only, and the time changes only with `clock.advance`. */
 export interface Fixture {
-  readonly world: World
+  readonly stores: Stores
   readonly clock: ManualClock
   readonly process: CrashableProcess
   readonly registry: Registry
   /** The operator in `COMPANY`, which exists. */
   readonly scope: Scope
-  /** A source system of this level, and its key. */
+  /** Creates a source system of this level, and returns its scope and key. */
   readonly system: (
     permissions: PermissionLevel,
     companyId?: string,
@@ -98,18 +104,18 @@ export interface Fixture {
   readonly stage: (content?: string, name?: string, mimeType?: string) => Promise<StagedFile>
   /** Creates an evidence in Tools/Drills, unless the input selects another category. Returns its external id. */
   readonly evidence: (input?: Partial<NewEvidence>) => Promise<string>
-  /** Lets hours pass. Seals first: a sealer with an open batch looks at it four times a second. */
+  /** Lets hours pass. Seals first, because a sealer with an open batch wakes up four times a second. */
   readonly wait: (hours: number) => Promise<void>
   readonly close: () => Promise<void>
 }
 
 export async function openFixture({
-  world = new World(),
+  stores = new Stores(),
   sealer,
   registry: more,
 }: FixtureOptions = {}): Promise<Fixture> {
-  const { clock, signedHead, secret } = world
-  const process = new CrashableProcess(world.records, world.blobs)
+  const { clock, signedHead, secret } = stores
+  const process = new CrashableProcess(stores.records, stores.blobs)
   const registry = await openRegistry({
     records: process.records,
     blobs: process.blobs,
@@ -119,7 +125,7 @@ export async function openFixture({
     sealer: createSealer({ engine: new InlineEngine(), maxWaitMs: YEAR_MS, pollIntervalMs: YEAR_MS, ...sealer }),
     ...more,
   })
-  // The sweep of the start has ended.
+  // Waits for the first sweep.
   await settle()
   const scope: Scope = { companyId: COMPANY, principal: OPERATOR }
   const system: Fixture['system'] = async (permissions, companyId = COMPANY) => {
@@ -127,13 +133,13 @@ export async function openFixture({
     const operator: Scope = { companyId, principal: OPERATOR }
     const { id } = await registry.sourceSystems.create(operator, { name: apiKey, apiKey, permissions })
     const principal = await registry.sourceSystems.authenticate({ companyId, apiKey })
-    if (principal === undefined) throw new Error('A key that was just made is not known')
+    if (principal === undefined) throw new Error('The key of a new source system was rejected')
     return { scope: { companyId, principal }, id, apiKey }
   }
-  const [company] = await world.records.get([keys.company(COMPANY)])
+  const [company] = await stores.records.get([keys.company(COMPANY)])
   if (company === undefined) await registry.sourceSystems.create(scope, { name: 'first' })
   return {
-    world,
+    stores,
     clock,
     process,
     registry,
@@ -180,7 +186,7 @@ export const inCategory = (category: string, subcategory: string) => ({
   subcategory: { name: subcategory },
 })
 
-/** Runs with a fixture, and closes it. */
+/** Opens a fixture, passes it to `use`, and closes it. */
 export async function withRegistry(use: (fixture: Fixture) => Promise<void>, options?: FixtureOptions): Promise<void> {
   const fixture = await openFixture(options)
   try {
@@ -201,5 +207,5 @@ export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** For `assert.rejects`. */
-export const refused = (code: string) => ({ name: 'RegistryError', code })
+/** What `assert.rejects` expects of a `RegistryError` with this code. */
+export const withCode = (code: string) => ({ name: 'RegistryError', code })

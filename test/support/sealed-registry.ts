@@ -7,7 +7,7 @@ import { openRegistry, OPERATOR, type Registry, type StagedFile } from '../../co
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { ManualClock, until } from './manual-clock.ts'
 
-/** A registry in memory whose stamps and anchors are real, and a history that has everything in it. */
+/** A registry in memory with real stamps and anchors. */
 export interface SealedRegistry {
   readonly registry: Registry
   readonly records: MemoryRecords
@@ -19,13 +19,16 @@ export interface SealedRegistry {
   readonly trustAnchor: Uint8Array
   readonly scope: { readonly companyId: string; readonly principal: typeof OPERATOR }
   readonly stage: (name: string, content: string, mimeType?: string) => Promise<StagedFile>
-  /** Seals, then lets time pass until the newest checkpoint is stamped and its anchor confirmed. */
+  /** Seals, then advances the clock until the newest checkpoint is stamped and its anchor confirmed. */
   readonly settle: () => Promise<void>
 }
 
 const HOUR_MS = 60 * 60 * 1_000
 
-/** `authorities`: who stamps in place of the one local authority. */
+/**
+ * @param seed - of the secret, so that two registries have different keys
+ * @param authorities - the time stamp authorities. Default: one local authority
+ */
 export async function openSealedRegistry(
   directory: string,
   seed = 7,
@@ -42,7 +45,7 @@ export async function openSealedRegistry(
     signedHead,
     secret,
     clock,
-    // Intervals, so that a batch's stamp and anchor are also later than the batch.
+    // With intervals some stamps and anchors are later than their batch.
     sealer: createSealer({
       engine: new InlineEngine(),
       ...(authorities === undefined ? { timestampAuthority: tsa } : await authorities(clock)),
@@ -68,7 +71,7 @@ export async function openSealedRegistry(
       await registry.sealNow()
       let rounds = 0
       await until(async () => {
-        // Short steps while a first stamp and anchor may be under way, then over the interval at once.
+        // Short steps while the first stamp and anchor can be in progress, then whole intervals.
         await clock.advance(rounds++ < 100 ? 5_000 : HOUR_MS)
         const { sealedSize, stampedSize, anchoredSize } = registry.status()
         return stampedSize === sealedSize && anchoredSize === sealedSize
@@ -83,26 +86,26 @@ async function* bodyOf(content: string): AsyncGenerator<Uint8Array, void, undefi
 
 /** What `fillRegistry` wrote. */
 export interface Filled {
-  /** An evidence with an image, files, updates, a transfer and a deleted file; in three batches. */
+  /** External id of an evidence with an image, files, updates, a transfer and a deleted file, in three batches. */
   readonly drill: string
   readonly plain: string
   readonly keptFile: string
   readonly deletedFile: string
   readonly imageFile: string
-  /** Attached in a batch whose stamp and anchor are those of the next batch. */
+  /** Attached by an event whose batch has the stamp and anchor of the next batch. */
   readonly billFile: string
 }
 
 export async function fillRegistry({ registry, scope, stage, settle, clock }: SealedRegistry): Promise<Filled> {
   const { evidences } = registry
-  const place = { category: { name: 'Tools & Gärten' }, subcategory: { name: 'Drills' } }
+  const names = { category: { name: 'Tools & Gärten' }, subcategory: { name: 'Drills' } }
   const [image, kept, deleted] = [
     await stage('drill.png', 'not really a picture', 'image/png'),
     await stage('manual.txt', 'Read this first.'),
     await stage('draft.txt', 'Never mind.'),
   ]
   const drill = {
-    ...place,
+    ...names,
     externalId: 'drill/4711',
     name: 'Drill',
     owner: 'Ada',
@@ -110,7 +113,7 @@ export async function fillRegistry({ registry, scope, stage, settle, clock }: Se
     meta: { a: [1] },
   }
   await evidences.create(scope, { ...drill, image, files: [kept, deleted] })
-  await evidences.create(scope, { ...place, externalId: 'plain', name: 'Plain' })
+  await evidences.create(scope, { ...names, externalId: 'plain', name: 'Plain' })
   await settle()
   await clock.advance(1_000)
   await evidences.update(scope, drill.externalId, {

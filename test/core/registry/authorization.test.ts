@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { PermissionLevel, Registry, Scope } from '../../../core/index.ts'
-import { inCategory, refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import { inCategory, withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 const LEVELS: readonly PermissionLevel[] = ['R', 'I', 'U', 'A']
 const NO_ID = '01890000-0000-7000-8000-000000000000'
@@ -83,10 +83,10 @@ describe('authorization', () => {
           const isAllowed = i >= LEVELS.indexOf(needed)
           assert.equal(code === 'FORBIDDEN', !isAllowed, `level ${level}: ${code}`)
           const other = { companyId: 'other', principal: scope.principal }
-          await assert.rejects(run(registry, other, fixture), refused('FORBIDDEN'), 'another company')
+          await assert.rejects(run(registry, other, fixture), withCode('FORBIDDEN'), 'another company')
         }
         const anonymous: Scope = { companyId: 'acme', principal: { kind: 'anonymous' } }
-        await assert.rejects(run(registry, anonymous, fixture), refused('FORBIDDEN'))
+        await assert.rejects(run(registry, anonymous, fixture), withCode('FORBIDDEN'))
       }))
 
   it('lets a file token find its file, and nothing else', () =>
@@ -99,8 +99,8 @@ describe('authorization', () => {
       assert.ok(principal)
       const holder: Scope = { companyId: 'acme', principal }
       assert.equal((await registry.files.find(holder, { fileId: file.id })).sha256, file.sha256)
-      await assert.rejects(registry.files.find(holder, { fileId: other.id }), refused('FORBIDDEN'))
+      await assert.rejects(registry.files.find(holder, { fileId: other.id }), withCode('FORBIDDEN'))
       for (const [, run] of Object.values(operations))
-        await assert.rejects(run(registry, holder, fixture), refused('FORBIDDEN'))
+        await assert.rejects(run(registry, holder, fixture), withCode('FORBIDDEN'))
     }))
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { CategoryChange } from '../../../core/index.ts'
-import { refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import { withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 /** A category and a subcategory of it. */
 async function tools({ registry: { categories }, scope }: Fixture) {
@@ -11,7 +11,7 @@ async function tools({ registry: { categories }, scope }: Fixture) {
 }
 
 describe('categories', () => {
-  it('have what they were made with, and a path', () =>
+  it('return what they were created with, and a path', () =>
     withRegistry(async (fixture) => {
       const { registry, scope, stage } = fixture
       const image = await stage('png', 'tools.png', 'image/png')
@@ -52,7 +52,7 @@ describe('categories', () => {
       })
     }))
 
-  it('hold their own and their subcategories’ files, and count evidences at both levels', () =>
+  it('list their files, and count evidences in categories and in subcategories', () =>
     withRegistry(async (fixture) => {
       const { registry, scope, stage, evidence } = fixture
       const { id, sub } = await tools(fixture)
@@ -86,7 +86,7 @@ describe('categories', () => {
       assert.deepEqual([listing.category[0]?.id, listing.subcategory[0]?.id], [own.id, subs.id])
     }))
 
-  it('have names that are unique among siblings, and only there', () =>
+  it('have names that are unique among siblings only', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { categories },
@@ -96,17 +96,17 @@ describe('categories', () => {
       const { id, sub } = await tools(fixture)
       const { id: other } = await categories.create(scope, { name: 'Drills' })
       await categories.createSubcategory(scope, other, { name: 'Drills' })
-      await assert.rejects(categories.create(scope, { name: 'Tools' }), refused('NAME_EXISTS'))
-      await assert.rejects(categories.createSubcategory(scope, id, { name: 'Drills' }), refused('NAME_EXISTS'))
-      await assert.rejects(categories.update(scope, other, { name: 'Tools' }), refused('NAME_EXISTS'))
+      await assert.rejects(categories.create(scope, { name: 'Tools' }), withCode('NAME_EXISTS'))
+      await assert.rejects(categories.createSubcategory(scope, id, { name: 'Drills' }), withCode('NAME_EXISTS'))
+      await assert.rejects(categories.update(scope, other, { name: 'Tools' }), withCode('NAME_EXISTS'))
       const { id: saws } = await categories.createSubcategory(scope, id, { name: 'Saws' })
       await assert.rejects(
         categories.updateSubcategory(scope, { categoryId: id, subcategoryId: saws }, { name: 'Drills' }),
-        refused('NAME_EXISTS'),
+        withCode('NAME_EXISTS'),
       )
       const { scope: foreign } = await system('I', 'other')
       await categories.create(foreign, { name: 'Tools' })
-      // The own name is no clash.
+      // Its own name does not conflict.
       await categories.updateSubcategory(
         scope,
         { categoryId: id, subcategoryId: sub },
@@ -114,17 +114,17 @@ describe('categories', () => {
       )
     }))
 
-  it('of the longest names are made and found', () =>
+  it('can have names of the maximum length', () =>
     withRegistry(async ({ registry: { categories }, scope, evidence }) => {
       const name = '😀'.repeat(256)
       const { id } = await categories.create(scope, { name })
       await categories.createSubcategory(scope, id, { name })
       await evidence({ externalId: 'é'.repeat(128), category: { name: name }, subcategory: { name: name } })
       assert.equal((await categories.get(scope, id)).evidenceCount, 1)
-      await assert.rejects(categories.create(scope, { name }), refused('NAME_EXISTS'))
+      await assert.rejects(categories.create(scope, { name }), withCode('NAME_EXISTS'))
     }))
 
-  it('take new names, and free the old ones', () =>
+  it('can be renamed, which frees the old name', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { categories },
@@ -144,7 +144,7 @@ describe('categories', () => {
       assert.equal('description' in (await categories.get(scope, id)), false)
     }))
 
-  it('are the company’s own: another’s are not found', () =>
+  it('are not found by another company', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { categories },
@@ -153,7 +153,7 @@ describe('categories', () => {
       const { id, sub } = await tools(fixture)
       const { scope: foreign } = await system('U', 'other')
       const { id: own } = await categories.create(foreign, { name: 'Own' })
-      const gone: readonly [Promise<unknown>, string][] = [
+      const rejected: readonly [Promise<unknown>, string][] = [
         [categories.get(foreign, id), 'CATEGORY_NOT_FOUND'],
         [categories.update(foreign, id, { name: 'x' }), 'CATEGORY_NOT_FOUND'],
         [categories.createSubcategory(foreign, id, { name: 'x' }), 'CATEGORY_NOT_FOUND'],
@@ -163,11 +163,11 @@ describe('categories', () => {
         [categories.get(foreign, 'no-id'), 'CATEGORY_NOT_FOUND'],
         [categories.get(foreign, 'x'.repeat(10_000)), 'CATEGORY_NOT_FOUND'],
       ]
-      for (const [asked, code] of gone) await assert.rejects(asked, refused(code))
+      for (const [request, code] of rejected) await assert.rejects(request, withCode(code))
       assert.equal((await categories.list(foreign)).length, 1)
     }))
 
-  it('find a subcategory only under its own category', () =>
+  it('contain their own subcategories only', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { categories },
@@ -177,17 +177,17 @@ describe('categories', () => {
       const { id: other } = await categories.create(scope, { name: 'Other' })
       await assert.rejects(
         categories.updateSubcategory(scope, { categoryId: other, subcategoryId: sub }, {}),
-        refused('SUBCATEGORY_NOT_FOUND'),
+        withCode('SUBCATEGORY_NOT_FOUND'),
       )
       await assert.rejects(
         categories.files(scope, { categoryId: other, subcategoryId: sub }),
-        refused('SUBCATEGORY_NOT_FOUND'),
+        withCode('SUBCATEGORY_NOT_FOUND'),
       )
     }))
 })
 
 describe('inactive categories', () => {
-  it('take no new evidence, neither do those below them, until they are active again', () =>
+  it('accept no new evidence until they are active again, and neither do their subcategories', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { categories, evidences },
@@ -203,17 +203,17 @@ describe('inactive categories', () => {
           categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, { status }),
       ]) {
         await change('inactive')
-        await assert.rejects(evidence(input), refused('CATEGORY_INACTIVE'))
+        await assert.rejects(evidence(input), withCode('CATEGORY_INACTIVE'))
         await assert.rejects(
           evidences.createMany(scope, { categoryId: id, subcategoryId: sub, evidences: [input] }),
-          refused('CATEGORY_INACTIVE'),
+          withCode('CATEGORY_INACTIVE'),
         )
-        // What is there stays, and goes on.
+        // Existing evidences can still be updated.
         await evidences.update(scope, 'before', { updateType: 'custom' })
         await change('active')
       }
       await categories.update(scope, id, { status: 'inactive' })
-      await assert.rejects(evidence({ ...input, subcategory: { name: 'New' } }), refused('CATEGORY_INACTIVE'))
+      await assert.rejects(evidence({ ...input, subcategory: { name: 'New' } }), withCode('CATEGORY_INACTIVE'))
       assert.equal((await categories.get(scope, id)).status, 'inactive')
       const [listed] = await categories.list(scope)
       assert.deepEqual([listed?.status, listed?.subcategories.map(({ status }) => status)], ['inactive', ['active']])
@@ -221,7 +221,7 @@ describe('inactive categories', () => {
       await evidence({ ...input, category: { name: 'Renamed with it' } })
     }))
 
-  it('leave no half-made subcategory when they refuse', () =>
+  it('create no subcategory when they reject an evidence', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { categories },
@@ -230,7 +230,7 @@ describe('inactive categories', () => {
       } = fixture
       const { id } = await tools(fixture)
       await categories.update(scope, id, { status: 'inactive' })
-      await assert.rejects(evidence({ subcategory: { name: 'New' } }), refused('CATEGORY_INACTIVE'))
+      await assert.rejects(evidence({ subcategory: { name: 'New' } }), withCode('CATEGORY_INACTIVE'))
       assert.equal((await categories.list(scope))[0]?.subcategories.length, 1)
     }))
 })
@@ -246,15 +246,15 @@ describe('removed categories', () => {
       const { id, sub } = await tools(fixture)
       const remove = () => categories.remove(scope, id)
       const removeSub = () => categories.removeSubcategory(scope, { categoryId: id, subcategoryId: sub })
-      await assert.rejects(remove(), refused('CATEGORY_NOT_EMPTY'))
+      await assert.rejects(remove(), withCode('CATEGORY_NOT_EMPTY'))
       await evidence()
-      await assert.rejects(removeSub(), refused('CATEGORY_NOT_EMPTY'))
-      await assert.rejects(remove(), refused('CATEGORY_NOT_EMPTY'))
+      await assert.rejects(removeSub(), withCode('CATEGORY_NOT_EMPTY'))
+      await assert.rejects(remove(), withCode('CATEGORY_NOT_EMPTY'))
     }))
 
-  it('are not found any more, in no list, their image destroyed, and their name free', () =>
+  it('are not found or listed, their image is destroyed, and their name is free', () =>
     withRegistry(async (fixture) => {
-      const { registry, scope, stage, world, evidence } = fixture
+      const { registry, scope, stage, stores, evidence } = fixture
       const { categories, files } = registry
       const { id, sub } = await tools(fixture)
       const [image, subImage] = [await stage('1'), await stage('2')]
@@ -263,16 +263,16 @@ describe('removed categories', () => {
       await categories.removeSubcategory(scope, { categoryId: id, subcategoryId: sub })
       await assert.rejects(
         categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, {}),
-        refused('SUBCATEGORY_NOT_FOUND'),
+        withCode('SUBCATEGORY_NOT_FOUND'),
       )
       assert.deepEqual((await categories.list(scope))[0]?.subcategories, [])
       await categories.remove(scope, id)
-      for (const gone of [categories.get(scope, id), categories.update(scope, id, { status: 'active' })])
-        await assert.rejects(gone, refused('CATEGORY_NOT_FOUND'))
+      for (const request of [categories.get(scope, id), categories.update(scope, id, { status: 'active' })])
+        await assert.rejects(request, withCode('CATEGORY_NOT_FOUND'))
       assert.deepEqual(await categories.list(scope), [])
       for (const fileId of [image.id, subImage.id])
-        await assert.rejects(files.find(scope, { fileId }), refused('FILE_NOT_FOUND'))
-      assert.deepEqual(await world.blobState(), { intents: 0, dooms: 0, files: [], stored: [] })
+        await assert.rejects(files.find(scope, { fileId }), withCode('FILE_NOT_FOUND'))
+      assert.deepEqual(await stores.blobState(), { intents: 0, pendingDeletions: 0, files: [], stored: [] })
       await evidence()
       assert.notEqual((await categories.list(scope))[0]?.id, id)
     }))
@@ -290,12 +290,12 @@ describe('removed categories', () => {
       for (const change of [{ name: 'x' }, { description: 'x' }, { image: file }])
         await assert.rejects(
           categories.update(scope, id, { ...change, status: 'removed' as 'active' }),
-          refused('VALIDATION_ERROR'),
+          withCode('VALIDATION_ERROR'),
         )
       await registry.files.discard([file])
     }))
 
-  it('win or lose against what would go into them, and never both', () =>
+  it('race with creates in them: exactly one succeeds', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { categories, evidences },
@@ -319,7 +319,7 @@ describe('removed categories', () => {
       }
     }))
 
-  it('do not catch an evidence that names one of them while it goes', () =>
+  it('never contain an evidence that is created by name at the same time', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { categories, evidences },
@@ -330,7 +330,7 @@ describe('removed categories', () => {
         const { id } = await categories.create(scope, { name: 'Tools' })
         const externalId = `x${i}`
         const [, removed] = await Promise.allSettled([evidence({ externalId }), categories.remove(scope, id)])
-        // By name, it finds the category or makes another: it always has one that exists.
+        // The create by name finds the category or creates another one, so its category always exists.
         const { evidence: stored } = await evidences.get(scope, externalId)
         assert.equal((await categories.get(scope, stored.categoryId)).evidenceCount, 1)
         assert.equal(stored.categoryId === id, removed.status === 'rejected')
@@ -340,49 +340,49 @@ describe('removed categories', () => {
 })
 
 describe('category images', () => {
-  it('replace each other: the old one leaves every list, its bytes destroyed', () =>
+  it('replace each other: the old one is in no list, and its bytes are destroyed', () =>
     withRegistry(async (fixture) => {
-      const { registry, scope, stage, world } = fixture
+      const { registry, scope, stage, stores } = fixture
       const { id, sub } = await tools(fixture)
       const { categories, files } = registry
-      for (const change of [
-        (image: CategoryChange) => categories.update(scope, id, image),
-        (image: CategoryChange) => categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, image),
+      for (const update of [
+        (change: CategoryChange) => categories.update(scope, id, change),
+        (change: CategoryChange) => categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, change),
       ]) {
-        assert.deepEqual(await change({}), {}, 'no image, no imageId')
+        assert.deepEqual(await update({}), {}, 'no imageId without an image')
         const [first, second] = [await stage('first'), await stage('second')]
-        assert.deepEqual(await change({ image: first }), { imageId: first.id })
-        assert.deepEqual(await change({}), { imageId: first.id }, 'also where this request changed none')
-        assert.deepEqual(await change({ image: second }), { imageId: second.id })
-        await assert.rejects(files.find(scope, { fileId: first.id }), refused('FILE_NOT_FOUND'))
-        assert.equal(world.stored.has(first.id), false)
-        assert.equal(world.stored.has(second.id), true)
+        assert.deepEqual(await update({ image: first }), { imageId: first.id })
+        assert.deepEqual(await update({}), { imageId: first.id }, 'also if the update changed no image')
+        assert.deepEqual(await update({ image: second }), { imageId: second.id })
+        await assert.rejects(files.find(scope, { fileId: first.id }), withCode('FILE_NOT_FOUND'))
+        assert.equal(stores.blobKeys.has(first.id), false)
+        assert.equal(stores.blobKeys.has(second.id), true)
       }
       const category = await categories.get(scope, id)
       assert.deepEqual([category.files.length, category.subcategories[0]?.files.length], [1, 1])
-      const { intents, dooms, files: used, stored } = await world.blobState()
-      assert.deepEqual([intents, dooms, used], [0, 0, stored])
+      const { intents, pendingDeletions, files: used, stored } = await stores.blobState()
+      assert.deepEqual([intents, pendingDeletions, used], [0, 0, stored])
     }))
 
   it('are deleted like files, without an event', () =>
     withRegistry(async (fixture) => {
-      const { registry, scope, stage, world } = fixture
+      const { registry, scope, stage, stores } = fixture
       const { id, sub } = await tools(fixture)
       const [image, subImage] = [await stage('1'), await stage('2')]
       await registry.categories.update(scope, id, { image })
       await registry.categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, { image: subImage })
-      const logSize = await world.records.logSize()
+      const logSize = await stores.records.logSize()
       await registry.files.delete(scope, { fileId: image.id, categoryId: id })
       await registry.files.delete(scope, { fileId: subImage.id, categoryId: id, subcategoryId: sub })
-      assert.equal(await world.records.logSize(), logSize)
+      assert.equal(await stores.records.logSize(), logSize)
       const details = await registry.categories.get(scope, id)
       assert.deepEqual([details.files, 'imageId' in details, details.subcategories[0]?.files], [[], false, []])
-      assert.deepEqual(await world.blobState(), { intents: 0, dooms: 0, files: [], stored: [] })
+      assert.deepEqual(await stores.blobState(), { intents: 0, pendingDeletions: 0, files: [], stored: [] })
     }))
 
-  it('are one, of those that race to replace it', () =>
+  it('are replaced one after the other by updates that race', () =>
     withRegistry(async (fixture) => {
-      const { registry, scope, stage, world } = fixture
+      const { registry, scope, stage, stores } = fixture
       const { id } = await tools(fixture)
       const images = await Promise.all(['1', '2', '3', '4', '5'].map((content) => stage(content)))
       await Promise.all(images.map((image) => registry.categories.update(scope, id, { image })))
@@ -391,12 +391,17 @@ describe('category images', () => {
         files.map((file) => file.id),
         [imageId],
       )
-      assert.deepEqual(await world.blobState(), { intents: 0, dooms: 0, files: [imageId], stored: [imageId] })
+      assert.deepEqual(await stores.blobState(), {
+        intents: 0,
+        pendingDeletions: 0,
+        files: [imageId],
+        stored: [imageId],
+      })
     }))
 })
 
 describe('races on category names', () => {
-  it('have one winner', () =>
+  it('let exactly one of several requests succeed', () =>
     withRegistry(async ({ registry: { categories }, scope }) => {
       const made = await Promise.allSettled([1, 2, 3, 4, 5].map(() => categories.create(scope, { name: 'Same' })))
       assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 1)

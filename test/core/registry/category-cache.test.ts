@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Scope } from '../../../core/index.ts'
-import { inCategory, openFixture, refused, withRegistry, World, type Fixture } from '../../support/registry-fixture.ts'
+import {
+  inCategory,
+  openFixture,
+  withCode,
+  withRegistry,
+  Stores,
+  type Fixture,
+} from '../../support/registry-fixture.ts'
 
-/** Where the last evidences went is remembered, and a commit's checks see whether it is still so. */
+/** The categories of recent evidences are cached. The checks of a commit notice if a cached record has changed. */
 
-const PLACE = inCategory('C', 'S')
+const NAMES = inCategory('C', 'S')
 
-/** By name and by id, each used once and so known. */
-async function knownPlace({ registry, scope, evidence }: Fixture) {
-  await evidence({ externalId: 'made', ...PLACE })
-  await evidence({ externalId: 'found', ...PLACE })
+/** Creates a category, and uses it by name and by id once, so that it is cached. */
+async function cacheCategory({ registry, scope, evidence }: Fixture) {
+  await evidence({ externalId: 'made', ...NAMES })
+  await evidence({ externalId: 'found', ...NAMES })
   const { evidence: stored } = await registry.evidences.get(scope, 'found')
   const { categoryId, subcategoryId } = stored
   await registry.evidences.createMany(scope, {
@@ -21,11 +28,11 @@ async function knownPlace({ registry, scope, evidence }: Fixture) {
   return { categoryId, subcategoryId }
 }
 
-describe('a place that is known', () => {
-  it('needs no reading', () =>
+describe('a cached category', () => {
+  it('is used without a read', () =>
     withRegistry(async (fixture) => {
       const { registry, process } = fixture
-      const { categoryId, subcategoryId } = await knownPlace(fixture)
+      const { categoryId, subcategoryId } = await cacheCategory(fixture)
       const { scope } = await fixture.system('I')
       const read: string[] = []
       const get = process.records.get.bind(process.records)
@@ -33,7 +40,7 @@ describe('a place that is known', () => {
         read.push(...keys)
         return get(keys)
       }
-      await registry.evidences.create(scope, { ...PLACE, externalId: 'a', name: 'a' })
+      await registry.evidences.create(scope, { ...NAMES, externalId: 'a', name: 'a' })
       await registry.evidences.createMany(scope, {
         categoryId,
         subcategoryId,
@@ -51,12 +58,12 @@ describe('a place that is known', () => {
     ],
   ]
   for (const [what, deactivate] of changes)
-    it(`takes nothing once another process has deactivated ${what}, and again when it is active`, async () => {
-      const world = new World()
-      const here = await openFixture({ world })
-      const { categoryId, subcategoryId } = await knownPlace(here)
-      const there = await openFixture({ world })
-      const create = (externalId: string) => here.evidence({ externalId, ...PLACE })
+    it(`accepts no evidence after another process has deactivated ${what}, until it is active again`, async () => {
+      const stores = new Stores()
+      const here = await openFixture({ stores })
+      const { categoryId, subcategoryId } = await cacheCategory(here)
+      const there = await openFixture({ stores })
+      const create = (externalId: string) => here.evidence({ externalId, ...NAMES })
       const createIn = (externalId: string) =>
         here.registry.evidences.createMany(here.scope, {
           categoryId,
@@ -64,8 +71,8 @@ describe('a place that is known', () => {
           evidences: [{ externalId, name: 'x' }],
         })
       await deactivate(there, categoryId, subcategoryId)
-      await assert.rejects(create('a'), refused('CATEGORY_INACTIVE'))
-      await assert.rejects(createIn('a'), refused('CATEGORY_INACTIVE'))
+      await assert.rejects(create('a'), withCode('CATEGORY_INACTIVE'))
+      await assert.rejects(createIn('a'), withCode('CATEGORY_INACTIVE'))
       const status = 'active'
       if (what === 'its category') await there.registry.categories.update(there.scope, categoryId, { status })
       else await there.registry.categories.updateSubcategory(there.scope, { categoryId, subcategoryId }, { status })
@@ -75,46 +82,46 @@ describe('a place that is known', () => {
       await here.close()
     })
 
-  it('is not taken for another that has its name now', () =>
+  it('is not confused with a new category that has its former name', () =>
     withRegistry(async (fixture) => {
       const { registry, scope, evidence } = fixture
-      const { categoryId } = await knownPlace(fixture)
+      const { categoryId } = await cacheCategory(fixture)
       await registry.categories.update(scope, categoryId, { name: 'Old' })
       const { id } = await registry.categories.create(scope, { name: 'C' })
-      await evidence({ externalId: 'new', ...PLACE })
+      await evidence({ externalId: 'new', ...NAMES })
       const { evidence: stored } = await registry.evidences.get(scope, 'new')
       assert.equal(stored.categoryId, id)
     }))
 
-  it('is of one company', () =>
+  it('belongs to one company', () =>
     withRegistry(async (fixture) => {
       const { registry } = fixture
-      const { categoryId, subcategoryId } = await knownPlace(fixture)
+      const { categoryId, subcategoryId } = await cacheCategory(fixture)
       const { scope: other } = await fixture.system('U', 'other')
       const createIn = (scope: Scope) =>
         registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences: [{ externalId: 'x', name: 'x' }] })
-      await assert.rejects(createIn(other), refused('CATEGORY_NOT_FOUND'))
-      await registry.evidences.create(other, { ...PLACE, externalId: 'x', name: 'x' })
+      await assert.rejects(createIn(other), withCode('CATEGORY_NOT_FOUND'))
+      await registry.evidences.create(other, { ...NAMES, externalId: 'x', name: 'x' })
       const { evidence: stored } = await registry.evidences.get(other, 'x')
       assert.notEqual(stored.categoryId, categoryId)
     }))
 
-  it('is found by what it was found by', () =>
+  it('is found only by the same selectors', () =>
     withRegistry(async (fixture) => {
       const { registry, scope } = fixture
-      const { categoryId, subcategoryId } = await knownPlace(fixture)
+      const { categoryId, subcategoryId } = await cacheCategory(fixture)
       const mixed = { category: { id: categoryId }, subcategory: { name: 'S' } }
       const wrong = { category: { id: categoryId, name: 'D' }, subcategory: { id: subcategoryId } }
       await registry.evidences.create(scope, { ...mixed, externalId: 'x', name: 'x' })
       await assert.rejects(
         registry.evidences.create(scope, { ...wrong, externalId: 'y', name: 'y' }),
-        refused('CATEGORY_MISMATCH'),
+        withCode('CATEGORY_MISMATCH'),
       )
       const { evidence: stored } = await registry.evidences.get(scope, 'x')
       assert.equal(stored.subcategoryId, subcategoryId)
     }))
 
-  it('is forgotten with all others where there are too many, and found again', () =>
+  it('is read again after the cache was full', () =>
     withRegistry(async ({ registry, evidence, scope }) => {
       for (let i = 0; i <= 1_025; i++) {
         const names = inCategory('C', `S ${i}`)

@@ -3,20 +3,20 @@ import { describe, it } from 'node:test'
 import { isRegistryError } from '../../../core/errors.ts'
 import type { StagedFile, WriteOptions } from '../../../core/index.ts'
 import type { When } from '../../support/crashable-process.ts'
-import { openFixture, World, type Fixture } from '../../support/registry-fixture.ts'
+import { openFixture, Stores, type Fixture } from '../../support/registry-fixture.ts'
 import { recompute } from '../../support/commitment-reference.ts'
 
 /**
- * A process that dies at any step of any operation, before or after the step was applied: what was acknowledged is
- * there, all of an operation or nothing of it is there, nothing is left behind, and a retry gives the one result.
+ * Crashes at every step of every operation, before or after the step was applied. What was acknowledged exists, an operation
+ * is applied completely or not at all, nothing is left behind, and a retry gives the same result.
  */
 
 interface Operation {
   readonly name: string
   readonly prepare?: (fixture: Fixture) => Promise<void>
-  /** Stages what it needs, writes, and discards what it staged where that fails: what a caller does. */
+  /** Does what a caller does: stages files, writes, and discards the files if the write fails. */
   readonly run: (fixture: Fixture, options: WriteOptions) => Promise<unknown>
-  /** How a retry without an idempotency key is refused once the operation was done. */
+  /** The error of a retry without an idempotency key after the operation has succeeded. */
   readonly doneCode?: string
 }
 
@@ -30,12 +30,12 @@ async function withFiles<T>(
     for (const content of contents) staged.push(await fixture.stage(content, `${content}.txt`))
     return await use(staged)
   } finally {
-    // Also after a success: a write has used what it took, and a replay took nothing.
+    // Also after a success: used files are not discarded, and a repeated call has used none.
     await fixture.registry.files.discard(staged)
   }
 }
 
-const place = { category: { name: 'C' }, subcategory: { name: 'S' } }
+const names = { category: { name: 'C' }, subcategory: { name: 'S' } }
 const ids = async ({ registry: { categories }, scope }: Fixture) => {
   const [category] = await categories.list(scope)
   return {
@@ -56,7 +56,7 @@ const evidence = (fixture: Fixture, options: WriteOptions = {}) =>
   withFiles(fixture, ['image', 'one', 'two'], ([image, ...files]) =>
     fixture.registry.evidences.create(
       fixture.scope,
-      { ...place, externalId: 'a', name: 'a', owner: 'Ada', ...(image && { image }), files },
+      { ...names, externalId: 'a', name: 'a', owner: 'Ada', ...(image && { image }), files },
       options,
     ),
   )
@@ -146,12 +146,11 @@ const operations: readonly Operation[] = [
 ]
 
 /**
- * All that is to be seen of a registry, without ids and hashes, which differ from try to try. Recomputes every txId on
- * the way.
+ * Everything that can be read of a registry, without ids and hashes, which differ between attempts. Recomputes every txId.
  */
-async function viewOf({ registry, scope, world }: Fixture): Promise<string> {
+async function viewOf({ registry, scope, stores }: Fixture): Promise<string> {
   const { categories, evidences, sourceSystems } = registry
-  const seen: unknown[] = [await world.keysOf('co')]
+  const seen: unknown[] = [await stores.keysOf('co')]
   for (const { name } of await sourceSystems.list(scope)) seen.push(name)
   const listed = await categories.list(scope)
   for (const { path, status, evidenceCount, imageId, files, subcategories } of listed) {
@@ -169,12 +168,12 @@ async function viewOf({ registry, scope, world }: Fixture): Promise<string> {
     seen.push([externalId, stored.description, stored.owner, stored.image !== undefined, eventCounts, history])
     seen.push(attached.map(({ name, eventVersion }) => [name, eventVersion]))
   }
-  return JSON.stringify([...seen, await world.records.logSize()])
+  return JSON.stringify([...seen, await stores.records.logSize()])
 }
 
 const options: WriteOptions = { idempotencyKey: 'k' }
 
-/** A process over a fresh world where the operation is about to run. */
+/** A process with new stores in which the operation can run. */
 async function ready({ prepare }: Operation): Promise<Fixture> {
   const fixture = await openFixture()
   await prepare?.(fixture)
@@ -182,15 +181,15 @@ async function ready({ prepare }: Operation): Promise<Fixture> {
   return fixture
 }
 
-/** The next process over the same stores; its sweep has ended. */
-async function restarted({ world, close }: Fixture): Promise<Fixture> {
+/** The next process with the same stores, after its first sweep. */
+async function restarted({ stores, close }: Fixture): Promise<Fixture> {
   await close().catch(() => undefined)
-  await world.clock.advance(1)
-  return openFixture({ world })
+  await stores.clock.advance(1)
+  return openFixture({ stores })
 }
 
-/** What there is after the death, and after a retry. */
-async function die(operation: Operation, step: number, when: When) {
+/** What exists after the crash, and after a retry. */
+async function crash(operation: Operation, step: number, when: When) {
   const fixture = await ready(operation)
   fixture.process.fail(step, when, true)
   const isAcknowledged = await operation.run(fixture, options).then(
@@ -201,20 +200,20 @@ async function die(operation: Operation, step: number, when: When) {
     },
   )
   const next = await restarted(fixture)
-  const swept = await next.world.blobState()
+  const swept = await next.stores.blobState()
   const view = await viewOf(next)
   await operation.run(next, options).catch((error: unknown) => {
     assert.equal((error as { code?: string }).code, operation.doneCode, String(error))
   })
   const retried = await viewOf(next)
-  const afterRetry = await next.world.blobState()
+  const afterRetry = await next.stores.blobState()
   await next.close()
   return { isAcknowledged, swept, view, retried, afterRetry }
 }
 
 for (const operation of operations)
-  describe(`a process that dies while ${operation.name}`, () => {
-    it('loses nothing that was acknowledged, leaves nothing behind, and a retry gives the one result', async () => {
+  describe(`a process that crashes while ${operation.name}`, () => {
+    it('loses nothing that was acknowledged, leaves nothing behind, and a retry gives the same result', async () => {
       const fixture = await ready(operation)
       const before = await viewOf(fixture)
       await operation.run(fixture, options)
@@ -222,25 +221,29 @@ for (const operation of operations)
       const after = await viewOf(fixture)
       await fixture.close()
       assert.ok(steps > 0)
-      // An operation of two writes has a state between them.
+      // An operation with two writes has one state in between.
       const between = new Set<string>()
       for (let step = 1; step <= steps; step++)
         for (const when of ['before', 'after'] as const) {
-          const where = `dead ${when} step ${step} of ${steps}`
-          const { isAcknowledged, swept, view, retried, afterRetry } = await die(operation, step, when)
-          if (isAcknowledged) assert.equal(view, after, where)
+          const moment = `crash ${when} step ${step} of ${steps}`
+          const { isAcknowledged, swept, view, retried, afterRetry } = await crash(operation, step, when)
+          if (isAcknowledged) assert.equal(view, after, moment)
           if (view !== before && view !== after) between.add(view)
-          assert.equal(retried, after, where)
+          assert.equal(retried, after, moment)
           for (const state of [swept, afterRetry])
-            assert.deepEqual(state, { intents: 0, dooms: 0, files: state.stored, stored: state.stored }, where)
+            assert.deepEqual(
+              state,
+              { intents: 0, pendingDeletions: 0, files: state.stored, stored: state.stored },
+              moment,
+            )
         }
       assert.ok(between.size <= (operation.name.includes('and then') ? 1 : 0), [...between].join('\n'))
     })
   })
 
-describe('a step that fails once in a process that lives on', () => {
+describe('a step that fails once in a process that continues', () => {
   for (const operation of operations)
-    it(`leaves nothing that a sweep does not take: ${operation.name}`, async () => {
+    it(`leaves nothing that a sweep does not remove: ${operation.name}`, async () => {
       const fixture = await ready(operation)
       const before = await viewOf(fixture)
       await operation.run(fixture, options)
@@ -249,29 +252,29 @@ describe('a step that fails once in a process that lives on', () => {
       await fixture.close()
       for (let step = 1; step <= steps; step++)
         for (const when of ['before', 'after'] as const) {
-          const living = await ready(operation)
-          living.process.fail(step, when)
-          await operation.run(living, options).catch(() => undefined)
-          living.process.disarm()
-          await operation.run(living, options).catch((error: unknown) => {
+          const continuing = await ready(operation)
+          continuing.process.fail(step, when)
+          await operation.run(continuing, options).catch(() => undefined)
+          continuing.process.disarm()
+          await operation.run(continuing, options).catch((error: unknown) => {
             assert.equal((error as { code?: string }).code, operation.doneCode, `${when} ${step}: ${String(error)}`)
           })
-          assert.equal(await viewOf(living), after, `failed ${when} step ${step}`)
+          assert.equal(await viewOf(continuing), after, `failed ${when} step ${step}`)
           assert.notEqual(before, operation.name.startsWith('staging') ? '' : after)
-          await living.wait(26)
-          const state = await living.world.blobState()
+          await continuing.wait(26)
+          const state = await continuing.stores.blobState()
           assert.deepEqual(
             state,
-            { intents: 0, dooms: 0, files: state.stored, stored: state.stored },
+            { intents: 0, pendingDeletions: 0, files: state.stored, stored: state.stored },
             `${when} ${step}`,
           )
-          await living.close()
+          await continuing.close()
         }
     })
 })
 
-it('a world counts every blob, so that one left behind is seen', async () => {
-  const world = new World()
-  await world.blobs.put('left', (async function* () {})(), { maxBytes: 1 })
-  assert.deepEqual((await world.blobState()).stored, ['left'])
+it('the stores report every blob, so that a leftover is noticed', async () => {
+  const stores = new Stores()
+  await stores.blobs.put('left', (async function* () {})(), { maxBytes: 1 })
+  assert.deepEqual((await stores.blobState()).stored, ['left'])
 })

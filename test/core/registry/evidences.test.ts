@@ -6,7 +6,7 @@ import { recompute, slotOf } from '../../support/commitment-reference.ts'
 import {
   inCategory,
   openFixture,
-  refused,
+  withCode,
   withRegistry,
   withStatus,
   type Fixture,
@@ -15,7 +15,7 @@ import {
 const named = (name: string) => ({ externalId: name, name })
 
 describe('creating evidences', () => {
-  it('answers the id and the create event, and keeps every field', () =>
+  it('returns the id and the create event, and stores every field', () =>
     withRegistry(async ({ registry: { evidences, categories }, scope, stage, clock }) => {
       const [image, file] = [await stage('png', 'a.png', 'image/png'), await stage()]
       const input = {
@@ -73,7 +73,7 @@ describe('creating evidences', () => {
       )
     }))
 
-  it('leaves out what was left out or is empty', () =>
+  it('omits fields that were omitted or are empty', () =>
     withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
       await evidence({ owner: '', description: '', summary: '', meta: {} })
       const { evidence: stored, events } = await evidences.get(scope, 'e-1', { disclose: true })
@@ -94,22 +94,22 @@ describe('creating evidences', () => {
       ]) // prettier-ignore
     }))
 
-  it('has one winner for an external id, also of many that race', () =>
-    withRegistry(async ({ registry: { evidences }, scope, evidence, system, world }) => {
+  it('accepts an external id once, also if several creates race', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence, system, stores }) => {
       const made = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => evidence({ name: `racer ${i}` })))
       assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 1)
       for (const result of made)
         if (result.status === 'rejected') assert.equal((result.reason as { code: string }).code, 'EXTERNAL_ID_EXISTS')
       assert.equal((await evidences.list(scope)).count, 1)
-      assert.equal(await world.records.logSize(), 2, 'the key and one event')
-      // Compared exactly, and per company.
+      assert.equal(await stores.records.logSize(), 2, 'the key and one event')
+      // External ids are compared exactly, and within the company.
       for (const externalId of ['E-1', 'e-1 ', 'e\u0301', '\u00e9']) await evidence({ externalId })
       const { scope: foreign } = await system('I', 'other')
       await evidences.create(foreign, { ...named('e-1'), ...inCategory('C', 'S') })
     }))
 
-  it('refuses invalid input as a rejection, never as a throw, and changes nothing', () =>
-    withRegistry(async ({ registry: { evidences }, scope, world }) => {
+  it('rejects invalid input, never throws synchronously, and changes nothing', () =>
+    withRegistry(async ({ registry: { evidences }, scope, stores }) => {
       const names = inCategory('C', 'S')
       const bad = [
         { ...names, name: 'no id' },
@@ -123,22 +123,22 @@ describe('creating evidences', () => {
         { externalId: 'x', name: 'n', category: { name: '' }, subcategory: { name: '' } },
       ]
       for (const input of bad) {
-        const asked = evidences.create(scope, input as NewEvidence)
-        await assert.rejects(asked, refused('VALIDATION_ERROR'), JSON.stringify(input))
+        const request = evidences.create(scope, input as NewEvidence)
+        await assert.rejects(request, withCode('VALIDATION_ERROR'), JSON.stringify(input))
       }
       for (const inputs of [[], [{ externalId: 'x' }], Array.from({ length: 1_001 }, (_, i) => named(`x${i}`))])
         await assert.rejects(
           evidences.createMany(scope, { categoryId: 'c', subcategoryId: 's', evidences: inputs as never }),
-          refused('VALIDATION_ERROR'),
+          withCode('VALIDATION_ERROR'),
         )
       assert.equal((await evidences.list(scope)).count, 0)
-      assert.deepEqual(await world.keysOf('ca'), [])
+      assert.deepEqual(await stores.keysOf('ca'), [])
     }))
 })
 
-describe('the place of a new evidence', () => {
+describe('the category of a new evidence', () => {
   /** C1 with S1 and S2; C2 with T1. */
-  async function places({ registry: { categories }, scope }: Fixture) {
+  async function createCategories({ registry: { categories }, scope }: Fixture) {
     const [c1, c2] = [await categories.create(scope, { name: 'C1' }), await categories.create(scope, { name: 'C2' })]
     const sub = async (category: string, name: string) =>
       (await categories.createSubcategory(scope, category, { name: name })).id
@@ -146,7 +146,7 @@ describe('the place of a new evidence', () => {
   }
   const none = '01890000-0000-7000-8000-000000000000'
 
-  // What is given for category id, name, subcategory id, name; and where it leads.
+  // Category id and name, subcategory id and name, and the expected category or error.
   const cases: readonly [string | undefined, string | undefined, string | undefined, string | undefined, string][] = [
     ['c1', undefined, 's1', undefined, 'c1/s1'],
     ['c1', 'C1', 's1', 'S1', 'c1/s1'],
@@ -182,7 +182,7 @@ describe('the place of a new evidence', () => {
           registry: { evidences, categories },
           scope,
         } = fixture
-        const ids: Record<string, string> = { ...(await places(fixture)), none, '': '' }
+        const ids: Record<string, string> = { ...(await createCategories(fixture)), none, '': '' }
         const before = JSON.stringify(await categories.list(scope))
         const selector = (id: string | undefined, name: string | undefined) => ({
           ...(id !== undefined && { id: ids[id] ?? '' }),
@@ -194,7 +194,7 @@ describe('the place of a new evidence', () => {
           subcategory: selector(subcategoryId, subcategoryName),
         })
         if (!expected.includes('/')) {
-          await assert.rejects(create, refused(expected))
+          await assert.rejects(create, withCode(expected))
           assert.equal(JSON.stringify(await categories.list(scope)), before)
           return
         }
@@ -206,7 +206,7 @@ describe('the place of a new evidence', () => {
         if (categoryName !== undefined && categoryName !== '') assert.equal(category, categoryName)
       }))
 
-  it('is shared by creates that race on new names', () =>
+  it('is shared by creates that race with the same new name', () =>
     withRegistry(async ({ registry: { evidences, categories }, scope }) => {
       const creates = Array.from({ length: 12 }, (_, i) =>
         evidences.create(scope, { ...named(`x${i}`), ...inCategory(`C${i % 2}`, `S${i % 3}`) }),
@@ -223,48 +223,48 @@ describe('the place of a new evidence', () => {
       )
     }))
 
-  it('is of the own company', () =>
+  it('belongs to the same company', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { evidences },
         system,
       } = fixture
-      const { c1, s1 } = await places(fixture)
+      const { c1, s1 } = await createCategories(fixture)
       const { scope: foreign } = await system('I', 'other')
       await assert.rejects(
         evidences.create(foreign, { ...named('x'), category: { id: c1 }, subcategory: { id: s1 } }),
-        refused('CATEGORY_NOT_FOUND'),
+        withCode('CATEGORY_NOT_FOUND'),
       )
       await assert.rejects(
         evidences.createMany(foreign, { categoryId: c1, subcategoryId: s1, evidences: [named('x')] }),
-        refused('CATEGORY_NOT_FOUND'),
+        withCode('CATEGORY_NOT_FOUND'),
       )
     }))
 
-  it('in the path of a batch is looked at alike', () =>
+  it('is checked in the same way for a batch', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { evidences },
         scope,
       } = fixture
-      const { c1, c2, s1 } = await places(fixture)
+      const { c1, c2, s1 } = await createCategories(fixture)
       await assert.rejects(
         evidences.createMany(scope, { categoryId: none, subcategoryId: s1, evidences: [named('x')] }),
-        refused('CATEGORY_NOT_FOUND'),
+        withCode('CATEGORY_NOT_FOUND'),
       )
       await assert.rejects(
         evidences.createMany(scope, { categoryId: c1, subcategoryId: none, evidences: [named('x')] }),
-        refused('SUBCATEGORY_NOT_FOUND'),
+        withCode('SUBCATEGORY_NOT_FOUND'),
       )
       await assert.rejects(
         evidences.createMany(scope, { categoryId: c2, subcategoryId: s1, evidences: [named('x')] }),
-        refused('SUBCATEGORY_NOT_FOUND'),
+        withCode('SUBCATEGORY_NOT_FOUND'),
       )
     }))
 })
 
 describe('creating evidences in batches', () => {
-  async function place({ registry: { categories }, scope }: Fixture) {
+  async function createCategory({ registry: { categories }, scope }: Fixture) {
     const { id } = await categories.create(scope, { name: 'C' })
     return [id, (await categories.createSubcategory(scope, id, { name: 'S' })).id] as const
   }
@@ -275,7 +275,7 @@ describe('creating evidences in batches', () => {
         registry: { evidences },
         scope,
       } = fixture
-      const [c, s] = await place(fixture)
+      const [c, s] = await createCategory(fixture)
       const many = await evidences.createMany(scope, {
         categoryId: c,
         subcategoryId: s,
@@ -293,17 +293,17 @@ describe('creating evidences in batches', () => {
       }
     }))
 
-  it('is all or nothing', () =>
+  it('creates all of them or none', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { evidences },
         scope,
-        world,
+        stores,
         evidence,
       } = fixture
-      const [c, s] = await place(fixture)
+      const [c, s] = await createCategory(fixture)
       await evidence({ externalId: 'taken' })
-      const before = await world.records.logSize()
+      const before = await stores.records.logSize()
       const batches = [
         [named('a'), named('taken'), named('b')],
         [named('a'), named('b'), named('a')],
@@ -311,7 +311,7 @@ describe('creating evidences in batches', () => {
       ]
       for (const inputs of batches)
         await assert.rejects(evidences.createMany(scope, { categoryId: c, subcategoryId: s, evidences: inputs }))
-      assert.equal(await world.records.logSize(), before)
+      assert.equal(await stores.records.logSize(), before)
       assert.equal((await evidences.list(scope)).count, 1)
       await evidences.createMany(scope, {
         categoryId: c,
@@ -321,14 +321,14 @@ describe('creating evidences in batches', () => {
       assert.equal((await evidences.list(scope)).count, 1_001)
     }))
 
-  it('takes files for a single one only', () =>
+  it('accepts files for a single evidence only', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { evidences, files },
         scope,
         stage,
       } = fixture
-      const [c, s] = await place(fixture)
+      const [c, s] = await createCategory(fixture)
       const file = await stage()
       await assert.rejects(
         evidences.createMany(scope, {
@@ -337,7 +337,7 @@ describe('creating evidences in batches', () => {
           evidences: [named('a'), named('b')],
           files: [file],
         }),
-        refused('VALIDATION_ERROR'),
+        withCode('VALIDATION_ERROR'),
       )
       await evidences.createMany(scope, { categoryId: c, subcategoryId: s, evidences: [named('a')], image: file })
       assert.equal((await evidences.get(scope, 'a')).evidence.image?.id, file.id)
@@ -421,7 +421,7 @@ describe('listing evidences', () => {
           assert.deepEqual(walked, whole)
         }
       }
-      // An item that the filter leaves out is a place nonetheless.
+      // A page can start after an evidence that the filter excludes.
       const { items } = await evidences.list(scope, {
         categoryId: by.get('a')?.categoryId as string,
         after: by.get('e')?.id as string,
@@ -429,7 +429,7 @@ describe('listing evidences', () => {
       assert.equal(names(items), 'dcba')
     }))
 
-  it('refuses a last that is not the company’s, and lengths out of bounds', () =>
+  it('rejects an `after` of another company, and limits out of range', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { evidences },
@@ -444,13 +444,13 @@ describe('listing evidences', () => {
         '01890000-0000-7000-8000-000000000000',
         by.get('a')?.categoryId as string,
       ])
-        await assert.rejects(evidences.list(scope, { after }), refused('VALIDATION_ERROR'), after)
+        await assert.rejects(evidences.list(scope, { after }), withCode('VALIDATION_ERROR'), after)
       for (const limit of [0, -1, 1_001, 1.5])
-        await assert.rejects(evidences.list(scope, { limit }), refused('VALIDATION_ERROR'))
-      await assert.rejects(evidences.list(scope, { sort: 'name' } as never), refused('VALIDATION_ERROR'))
+        await assert.rejects(evidences.list(scope, { limit }), withCode('VALIDATION_ERROR'))
+      await assert.rejects(evidences.list(scope, { sort: 'name' } as never), withCode('VALIDATION_ERROR'))
     }))
 
-  it('has 100 items unless told otherwise', () =>
+  it('has 100 items by default', () =>
     withRegistry(async ({ registry: { evidences, categories }, scope }) => {
       const { id } = await categories.create(scope, { name: 'C' })
       const { id: sub } = await categories.createSubcategory(scope, id, { name: 'S' })
@@ -463,7 +463,7 @@ describe('listing evidences', () => {
       assert.deepEqual([items.length, hasMore, count], [100, true, 101])
     }))
 
-  it('shows the whole item', () =>
+  it('returns complete items', () =>
     withRegistry(async ({ registry: { evidences }, scope, evidence, stage, clock }) => {
       const image = await stage('png', 'a.png', 'image/png')
       await evidence({ owner: 'Ada', summary: 's', image })
@@ -521,28 +521,28 @@ describe('getting an evidence', () => {
       for (const after of [61, 70]) assert.deepEqual(await page({ after }), ['', 61, false])
       assert.deepEqual(await page({ limit: 500 }), [upTo(1, 61), 61, false])
       for (const query of [{ limit: 0 }, { limit: 501 }, { after: -1 }, { after: 0.5 }])
-        await assert.rejects(evidences.get(scope, 'e-1', query), refused('VALIDATION_ERROR'))
+        await assert.rejects(evidences.get(scope, 'e-1', query), withCode('VALIDATION_ERROR'))
     }))
 
-  it('finds what is the company’s own only', () =>
+  it('finds evidences of the same company only', () =>
     withRegistry(async ({ registry: { evidences }, evidence, scope, system }) => {
       await evidence()
       const { id } = (await evidences.get(scope, 'e-1')).evidence
       const { scope: foreign } = await system('A', 'other')
-      const ask: readonly ((where: Scope, name: string) => Promise<unknown>)[] = [
-        (where, name) => evidences.get(where, name),
-        (where, name) => evidences.files(where, name),
-        (where, name) => evidences.update(where, name, { description: 'x' }),
+      const requests: readonly ((each: Scope, name: string) => Promise<unknown>)[] = [
+        (each, name) => evidences.get(each, name),
+        (each, name) => evidences.files(each, name),
+        (each, name) => evidences.update(each, name, { description: 'x' }),
       ]
-      for (const asked of ask) {
-        await assert.rejects(asked(foreign, 'e-1'), refused('EVIDENCE_NOT_FOUND'))
-        await assert.rejects(asked(scope, id), refused('EVIDENCE_NOT_FOUND'), 'by external id, not by id')
-        await assert.rejects(asked(scope, 'E-1'), refused('EVIDENCE_NOT_FOUND'))
-        await assert.rejects(asked(scope, 'a\0'), refused('VALIDATION_ERROR'))
+      for (const request of requests) {
+        await assert.rejects(request(foreign, 'e-1'), withCode('EVIDENCE_NOT_FOUND'))
+        await assert.rejects(request(scope, id), withCode('EVIDENCE_NOT_FOUND'), 'by its external id, not by its id')
+        await assert.rejects(request(scope, 'E-1'), withCode('EVIDENCE_NOT_FOUND'))
+        await assert.rejects(request(scope, 'a\0'), withCode('VALIDATION_ERROR'))
       }
     }))
 
-  it('shows batch and status once sealed', () =>
+  it('contains the batch and its status after sealing', () =>
     withRegistry(async ({ registry, scope, evidence }) => {
       await evidence()
       await registry.sealNow()
@@ -558,22 +558,22 @@ describe('getting an evidence', () => {
 })
 
 describe('damaged records', () => {
-  it('are reported as such, whichever operation reads them', () =>
-    withRegistry(async ({ registry: { evidences, proofs }, scope, evidence, world }) => {
+  it('make every operation that reads them throw CORRUPT', () =>
+    withRegistry(async ({ registry: { evidences, proofs }, scope, evidence, stores }) => {
       await evidence()
       const { id } = (await evidences.get(scope, 'e-1')).evidence
       for (const bytes of ['{', 'null', '\xff']) {
-        await world.records.commit({ writes: [{ key: keys.evidence(id), value: Buffer.from(bytes, 'latin1') }] })
-        await assert.rejects(evidences.get(scope, 'e-1'), refused('CORRUPT'))
-        await assert.rejects(evidences.list(scope), refused('CORRUPT'))
-        await assert.rejects(evidences.update(scope, 'e-1', { owner: 'x' }), refused('CORRUPT'))
-        await assert.rejects(proofs.evidence({ evidenceId: 'e-1' }), refused('CORRUPT'))
+        await stores.records.commit({ writes: [{ key: keys.evidence(id), value: Buffer.from(bytes, 'latin1') }] })
+        await assert.rejects(evidences.get(scope, 'e-1'), withCode('CORRUPT'))
+        await assert.rejects(evidences.list(scope), withCode('CORRUPT'))
+        await assert.rejects(evidences.update(scope, 'e-1', { owner: 'x' }), withCode('CORRUPT'))
+        await assert.rejects(proofs.evidence({ evidenceId: 'e-1' }), withCode('CORRUPT'))
       }
     }))
 })
 
 describe('disclosed events', () => {
-  it('come to their txIds, slots and chain by the slow reference', async () => {
+  it('lead to their txIds, slots and chain by the slow reference implementation', async () => {
     const { registry, scope, stage, evidence, close, clock, system } = await openFixture()
     const { evidences } = registry
     const files = [await stage('1'), await stage('2', '../x/nöte.txt')]
@@ -624,7 +624,7 @@ describe('disclosed events', () => {
     await close()
   })
 
-  it('are disclosed on request only', () =>
+  it('are returned on request only', () =>
     withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
       await evidence()
       assert.equal('disclosure' in ((await evidences.get(scope, 'e-1')).events[0] as object), false)
@@ -634,7 +634,7 @@ describe('disclosed events', () => {
       )
     }))
 
-  it('have salts of their own: equal values have no equal hashes', () =>
+  it('have different salts, so that equal values have different hashes', () =>
     withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
       await evidence({ externalId: 'a' })
       await evidence({ externalId: 'b' })

@@ -13,39 +13,39 @@ import {
   bodyOf,
   COMPANY,
   openFixture,
-  refused,
+  withCode,
   textOf,
   withRegistry,
   withStatus,
-  World,
+  Stores,
   type Fixture,
 } from '../../support/registry-fixture.ts'
 import { recompute } from '../../support/commitment-reference.ts'
 
-const clean = { intents: 0, dooms: 0, files: [], stored: [] }
+const clean = { intents: 0, pendingDeletions: 0, files: [], stored: [] }
 
 describe('staging a file', () => {
-  it('stores the bytes, and nothing uses them yet', () =>
-    withRegistry(async ({ registry: { files }, scope, world }) => {
+  it('stores the bytes, which nothing uses yet', () =>
+    withRegistry(async ({ registry: { files }, scope, stores }) => {
       const body = bodyOf('hel', '', 'lo')
       const staged = await files.stage(scope, { name: 'a.b.txt', mimeType: 'text/plain', body }, { maxBytes: 5 })
       const { id, intent, ...rest } = staged
       const sha256 = createHash('sha256').update('hello').digest('hex')
       assert.deepEqual(rest, { name: 'a.b.txt', mimeType: 'text/plain', title: 'a.b', size: 5, sha256 })
       assert.ok(intent)
-      assert.deepEqual(await world.blobState(), { intents: 1, dooms: 0, files: [], stored: [id] })
-      await assert.rejects(files.find(scope, { fileId: id }), refused('FILE_NOT_FOUND'))
+      assert.deepEqual(await stores.blobState(), { intents: 1, pendingDeletions: 0, files: [], stored: [id] })
+      await assert.rejects(files.find(scope, { fileId: id }), withCode('FILE_NOT_FOUND'))
       await files.discard([staged])
       await files.discard([staged])
-      assert.deepEqual(await world.blobState(), clean)
+      assert.deepEqual(await stores.blobState(), clean)
     }))
 
-  it('keeps nothing of what is too large, breaks off or is aborted', () =>
-    withRegistry(async ({ registry: { files }, scope, world }) => {
+  it('keeps nothing of a body that is too large, fails or is aborted', () =>
+    withRegistry(async ({ registry: { files }, scope, stores }) => {
       const file = { name: 'a', mimeType: 'text/plain' }
       await assert.rejects(
         files.stage(scope, { ...file, body: bodyOf('1234', '56') }, { maxBytes: 5 }),
-        refused('PAYLOAD_TOO_LARGE'),
+        withCode('PAYLOAD_TOO_LARGE'),
       )
       const broken = (async function* () {
         yield Uint8Array.of(1)
@@ -68,31 +68,31 @@ describe('staging a file', () => {
       ])
         await assert.rejects(
           files.stage(scope, { ...wrong, body: bodyOf('x') }, { maxBytes: 5 }),
-          refused('VALIDATION_ERROR'),
+          withCode('VALIDATION_ERROR'),
         )
-      assert.deepEqual(await world.blobState(), clean)
+      assert.deepEqual(await stores.blobState(), clean)
     }))
 
-  it('leaves to the sweep what it cannot destroy itself', () =>
-    withRegistry(async ({ registry: { files }, scope, world, process, wait }) => {
-      // The put fails after it was applied, and then the store refuses the clean-up.
+  it('leaves to the sweep what it cannot delete itself', () =>
+    withRegistry(async ({ registry: { files }, scope, stores, process, wait }) => {
+      // The put fails after it was applied, and then the clean-up fails too.
       process.fail(2, 'after')
       await assert.rejects(
         files.stage(scope, { name: 'a', mimeType: 'a/b', body: bodyOf('x') }, { maxBytes: 5 }),
-        refused('UNAVAILABLE'),
+        withCode('UNAVAILABLE'),
       )
-      assert.deepEqual(await world.blobState(), clean)
+      assert.deepEqual(await stores.blobState(), clean)
       process.disarm()
       const staged = await files.stage(scope, { name: 'a', mimeType: 'a/b', body: bodyOf('x') }, { maxBytes: 5 })
-      process.blobStoreDown = true
+      process.isBlobStoreDown = true
       await files.discard([staged])
-      assert.deepEqual(await world.blobState(), { intents: 0, dooms: 1, files: [], stored: [staged.id] })
-      process.blobStoreDown = false
+      assert.deepEqual(await stores.blobState(), { intents: 0, pendingDeletions: 1, files: [], stored: [staged.id] })
+      process.isBlobStoreDown = false
       await wait(1)
-      assert.deepEqual(await world.blobState(), clean)
+      assert.deepEqual(await stores.blobState(), clean)
     }))
 
-  it('is for one write: used or discarded, a staged file is gone', () =>
+  it('is for one write: a file that was used or discarded cannot be used again', () =>
     withRegistry(async ({ registry, scope, stage, evidence, process }) => {
       const [used, discarded] = [await stage(), await stage()]
       await evidence({ files: [used] })
@@ -100,14 +100,14 @@ describe('staging a file', () => {
       assert.ok(await registry.files.find(scope, { fileId: used.id }), 'a used file is not discarded')
       for (const gone of [used, discarded]) {
         process.disarm()
-        await assert.rejects(registry.evidences.update(scope, 'e-1', { files: [gone] }), refused('FILE_NOT_FOUND'))
+        await assert.rejects(registry.evidences.update(scope, 'e-1', { files: [gone] }), withCode('FILE_NOT_FOUND'))
         assert.ok(process.steps <= 2, `not tried again and again: ${process.steps} commits`)
-        await assert.rejects(registry.categories.create(scope, { name: 'C', image: gone }), refused('FILE_NOT_FOUND'))
+        await assert.rejects(registry.categories.create(scope, { name: 'C', image: gone }), withCode('FILE_NOT_FOUND'))
       }
       assert.equal((await registry.evidences.get(scope, 'e-1')).lastVersion, 1)
     }))
 
-  it('shows the name as its last segment without control characters', () => {
+  it('shortens the name to its last segment without control characters', () => {
     const names: readonly [string, string][] = [
       ['../../etc/passwd', 'passwd'],
       [String.raw`C:\temp\a.txt`, 'a.txt'],
@@ -123,7 +123,7 @@ describe('staging a file', () => {
     for (const [given, shown] of names) assert.equal(displayName(given), shown, JSON.stringify(given))
   })
 
-  it('takes the title that it is given, else the name without its ending', () =>
+  it('uses the given title, or the name without its extension', () =>
     withRegistry(async ({ registry: { files }, scope }) => {
       const titleOf = async (name: string, title?: string) => {
         const body = bodyOf('x')
@@ -148,7 +148,7 @@ describe('staging a file', () => {
     }))
 })
 
-/** An evidence with an image and two files, and a category with one. */
+/** An evidence with an image and two files, and a category and a subcategory with an image each. */
 async function filled(fixture: Fixture) {
   const { registry, scope, stage, evidence } = fixture
   const [image, one, two] = [
@@ -166,7 +166,7 @@ async function filled(fixture: Fixture) {
 }
 
 describe('finding and reading a file', () => {
-  it('works where every owner that is named is one of its owners', () =>
+  it('requires that every named owner owns the file', () =>
     withRegistry(async (fixture) => {
       const { registry: { files, categories }, scope, evidence } = fixture // prettier-ignore
       const { one, ofCategory, ofSubcategory, categoryId, subcategoryId, id } = await filled(fixture)
@@ -202,30 +202,30 @@ describe('finding and reading a file', () => {
         [one.id.toUpperCase(), {}],
       ]
       for (const [fileId, owners] of missing)
-        await assert.rejects(files.find(scope, { fileId, ...owners }), refused('FILE_NOT_FOUND'))
-      await assert.rejects(files.find(scope, { fileId: one.id, path: 'x' } as never), refused('VALIDATION_ERROR'))
+        await assert.rejects(files.find(scope, { fileId, ...owners }), withCode('FILE_NOT_FOUND'))
+      await assert.rejects(files.find(scope, { fileId: one.id, path: 'x' } as never), withCode('VALIDATION_ERROR'))
     }))
 
-  it('is for the own company', () =>
+  it('works in the same company only', () =>
     withRegistry(async (fixture) => {
       const { registry: { files }, system } = fixture // prettier-ignore
       const { one, ofCategory } = await filled(fixture)
       const { scope: foreign } = await system('A', 'other')
       for (const { id } of [one, ofCategory]) {
-        await assert.rejects(files.find(foreign, { fileId: id }), refused('FILE_NOT_FOUND'))
-        await assert.rejects(files.delete(foreign, { fileId: id }), refused('FILE_NOT_FOUND'))
-        await assert.rejects(files.createToken(foreign, id), refused('FILE_NOT_FOUND'))
+        await assert.rejects(files.find(foreign, { fileId: id }), withCode('FILE_NOT_FOUND'))
+        await assert.rejects(files.delete(foreign, { fileId: id }), withCode('FILE_NOT_FOUND'))
+        await assert.rejects(files.createToken(foreign, id), withCode('FILE_NOT_FOUND'))
       }
     }))
 
-  it('gives the bytes, all or a range', () =>
+  it('returns all bytes or a range', () =>
     withRegistry(async (fixture) => {
       const { registry: { files }, scope } = fixture // prettier-ignore
       const { image } = await filled(fixture)
       const info = await files.find(scope, { fileId: image.id })
       assert.equal(await textOf(await files.read(info)), 'image')
       assert.equal(await textOf(await files.read(info, { range: { start: 1, end: 3 } })), 'ma')
-      await assert.rejects(files.read(info, { range: { start: 3, end: 6 } }), refused('RANGE_NOT_SATISFIABLE'))
+      await assert.rejects(files.read(info, { range: { start: 3, end: 6 } }), withCode('RANGE_NOT_SATISFIABLE'))
       let returned = 0
       const body = {
         [Symbol.asyncIterator]: () => ({
@@ -234,13 +234,13 @@ describe('finding and reading a file', () => {
         }),
       }
       fixture.process.blobs.get = async () => ({ size: 4, body })
-      await assert.rejects(files.read(info), refused('CORRUPT'))
-      assert.equal(returned, 1, 'the body is let go')
+      await assert.rejects(files.read(info), withCode('CORRUPT'))
+      assert.equal(returned, 1, 'the body is released')
       fixture.process.blobs.get = async () => undefined
-      await assert.rejects(files.read(info), refused('FILE_NOT_FOUND'))
+      await assert.rejects(files.read(info), withCode('FILE_NOT_FOUND'))
     }))
 
-  it('gives the last bytes of a whole file only where all are those recorded, and lets go of what is not read', () =>
+  it('yields the last bytes of a whole file only if its hash matches, and releases what is not read', () =>
     withRegistry(async (fixture) => {
       const { registry: { files }, scope } = fixture // prettier-ignore
       const { image } = await filled(fixture)
@@ -268,7 +268,7 @@ describe('finding and reading a file', () => {
       const reading = (async () => {
         for await (const chunk of await files.read(info)) given += Buffer.from(chunk).toString()
       })()
-      await assert.rejects(reading, refused('CORRUPT'))
+      await assert.rejects(reading, withCode('CORRUPT'))
       assert.equal(given, 'imag')
       assert.equal(
         await textOf(await files.read(info, { range: { start: 0, end: 5 } })),
@@ -283,9 +283,9 @@ describe('finding and reading a file', () => {
 })
 
 describe('deleting a file of an evidence', () => {
-  it('appends an event, destroys the bytes, and leaves it in no listing and no count', () =>
+  it('appends an event, destroys the bytes, and removes the file from every list and count', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files, evidences, proofs }, scope, world, clock } = fixture // prettier-ignore
+      const { registry: { files, evidences, proofs }, scope, stores, clock } = fixture // prettier-ignore
       const { one, two, image, ofCategory, ofSubcategory } = await filled(fixture)
       await clock.advance(1_000)
       await files.delete(scope, { fileId: one.id, externalId: 'e-1' })
@@ -299,13 +299,13 @@ describe('deleting a file of an evidence', () => {
         [image.id, two.id],
       )
       assert.equal(withStatus(await proofs.evidence({ evidenceId: 'e-1' }), 'pending').fileCount, 2)
-      await assert.rejects(files.find(scope, { fileId: one.id }), refused('FILE_NOT_FOUND'))
-      await assert.rejects(files.delete(scope, { fileId: one.id }), refused('FILE_NOT_FOUND'))
+      await assert.rejects(files.find(scope, { fileId: one.id }), withCode('FILE_NOT_FOUND'))
+      await assert.rejects(files.delete(scope, { fileId: one.id }), withCode('FILE_NOT_FOUND'))
       const left = [two, image, ofCategory, ofSubcategory].map(({ id }) => id).sort()
-      assert.deepEqual(await world.blobState(), { intents: 0, dooms: 0, files: left, stored: left })
+      assert.deepEqual(await stores.blobState(), { intents: 0, pendingDeletions: 0, files: left, stored: left })
     }))
 
-  it('takes the image off the evidence', () =>
+  it('removes the image of the evidence', () =>
     withRegistry(async (fixture) => {
       const { registry: { files, evidences }, scope } = fixture // prettier-ignore
       const { image } = await filled(fixture)
@@ -314,20 +314,20 @@ describe('deleting a file of an evidence', () => {
       assert.equal('image' in ((await evidences.list(scope)).items[0] ?? {}), false)
     }))
 
-  it('erases name, hash, size and salt everywhere, while header and files still open', () =>
+  it('erases name, hash, size and salt everywhere, and the event can still be recomputed', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files, evidences }, scope, world } = fixture // prettier-ignore
+      const { registry: { files, evidences }, scope, stores } = fixture // prettier-ignore
       const { one, two } = await filled(fixture)
       const before = (await evidences.get(scope, 'e-1', { disclose: true })).events[0]?.disclosure
       assert.ok(before)
       const { id } = (await evidences.get(scope, 'e-1')).evidence
-      const [first] = await world.records.get([keys.event(id, 1)])
+      const [first] = await stores.records.get([keys.event(id, 1)])
       const { seed } = (decodeRecord<EventRecord>(first)?.salts ?? {}) as { seed: string }
       await files.delete(scope, { fileId: one.id })
       const { events } = await evidences.get(scope, 'e-1', { disclose: true })
       const [created, deleted] = events.map(({ disclosure }) => disclosure as NonNullable<typeof disclosure>)
       assert.ok(created && deleted)
-      assert.deepEqual({ ...created, files: null }, { ...before, files: null }, 'the commitment stays')
+      assert.deepEqual({ ...created, files: null }, { ...before, files: null }, 'the commitment is the same')
       assert.deepEqual(
         Object.keys(created.files).sort(),
         Object.keys(before.files)
@@ -339,10 +339,10 @@ describe('deleting a file of an evidence', () => {
       assert.equal(recompute(deleted).txId, events[1]?.txId)
       assert.deepEqual(JSON.parse(deleted.files[one.id]?.text ?? ''), { deleted: events[0]?.txId, id: one.id })
       const erased = ['secret-name', one.sha256, before.files[one.id]?.salt as string, seed]
-      for await (const { key, value } of world.records.list({ gte: ' ', lt: '~' }))
+      for await (const { key, value } of stores.records.list({ gte: ' ', lt: '~' }))
         for (const secret of erased)
           assert.ok(!Buffer.from(value).toString('latin1').includes(secret), `${key} still has ${secret}`)
-      // A second erasure of the same event finds the salts that remain.
+      // A second erasure in the same event works with the remaining salts.
       await files.delete(scope, { fileId: two.id })
       const again = (await evidences.get(scope, 'e-1', { disclose: true })).events
       for (const event of again)
@@ -351,7 +351,7 @@ describe('deleting a file of an evidence', () => {
       assert.deepEqual(Object.keys(again[0]?.disclosure?.fields ?? {}), Object.keys(before.fields))
     }))
 
-  it('is done once, of those that race', () =>
+  it('succeeds once if several calls race', () =>
     withRegistry(async (fixture) => {
       const { registry: { files, evidences }, scope } = fixture // prettier-ignore
       const { one, two } = await filled(fixture)
@@ -368,25 +368,25 @@ describe('deleting a file of an evidence', () => {
         assert.equal(recompute(event.disclosure as NonNullable<typeof event.disclosure>).txId, event.txId)
     }))
 
-  it('is acknowledged while the blob store is down; the bytes go with a later sweep', () =>
+  it('succeeds while the blob store is down, and a later sweep deletes the bytes', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files }, scope, world, process, wait } = fixture // prettier-ignore
+      const { registry: { files }, scope, stores, process, wait } = fixture // prettier-ignore
       const { one } = await filled(fixture)
-      process.blobStoreDown = true
+      process.isBlobStoreDown = true
       await files.delete(scope, { fileId: one.id })
-      await assert.rejects(files.find(scope, { fileId: one.id }), refused('FILE_NOT_FOUND'))
-      assert.ok(world.stored.has(one.id))
+      await assert.rejects(files.find(scope, { fileId: one.id }), withCode('FILE_NOT_FOUND'))
+      assert.ok(stores.blobKeys.has(one.id))
       await wait(1)
-      assert.equal((await world.blobState()).dooms, 1)
-      process.blobStoreDown = false
+      assert.equal((await stores.blobState()).pendingDeletions, 1)
+      process.isBlobStoreDown = false
       await wait(1)
-      const { dooms, files: used, stored } = await world.blobState()
-      assert.deepEqual([dooms, used], [0, stored])
+      const { pendingDeletions, files: used, stored } = await stores.blobState()
+      assert.deepEqual([pendingDeletions, used], [0, stored])
     }))
 })
 
 describe('file tokens', () => {
-  /** The file that a token opens. */
+  /** The file that a token opens, if any. */
   function fileOfToken(files: Files, companyId: string, token: string): string | undefined {
     const principal = files.authenticateToken({ companyId, token })
     if (principal === undefined) return undefined
@@ -410,7 +410,7 @@ describe('file tokens', () => {
       assert.equal(fileOfToken(files, COMPANY, token), undefined)
     }))
 
-  it('open nothing once changed anywhere', () =>
+  it('open nothing if any character differs', () =>
     withRegistry(async (fixture) => {
       const { registry: { files }, scope } = fixture // prettier-ignore
       const { one } = await filled(fixture)
@@ -432,57 +432,57 @@ describe('file tokens', () => {
         assert.equal(fileOfToken(files, COMPANY, wrong), undefined, wrong)
     }))
 
-  it('are made for files that are there only, and are another registry’s nothing', async () => {
+  it('are created for existing files only, and mean nothing to another registry', async () => {
     const [one, other] = [await openFixture(), await openFixture({ registry: { secret: new Uint8Array(32).fill(9) } })]
     const { one: file } = await filled(one)
     const { token } = await one.registry.files.createToken(one.scope, file.id)
     assert.equal(fileOfToken(other.registry.files, COMPANY, token), undefined)
     await one.registry.files.delete(one.scope, { fileId: file.id })
-    await assert.rejects(one.registry.files.createToken(one.scope, file.id), refused('FILE_NOT_FOUND'))
+    await assert.rejects(one.registry.files.createToken(one.scope, file.id), withCode('FILE_NOT_FOUND'))
     await Promise.all([one.close(), other.close()])
   })
 })
 
 describe('the sweep', () => {
-  it('at a start abandons the uploads of the process before', async () => {
-    const world = new World()
-    const before = await openFixture({ world })
+  it('cancels the uploads of the previous process at a start', async () => {
+    const stores = new Stores()
+    const before = await openFixture({ stores })
     await before.stage('left')
     await before.evidence({ files: [await before.stage('used')] })
     await before.close()
-    await world.clock.advance(1)
-    const after = await openFixture({ world })
-    const { intents, dooms, files, stored } = await world.blobState()
-    assert.deepEqual([intents, dooms, files.length, stored], [0, 0, 1, files])
+    await stores.clock.advance(1)
+    const after = await openFixture({ stores })
+    const { intents, pendingDeletions, files, stored } = await stores.blobState()
+    assert.deepEqual([intents, pendingDeletions, files.length, stored], [0, 0, 1, files])
     await after.close()
   })
 
-  it('leaves alone what is under way, and where others write too, what is younger than a day', async () => {
-    const world = new World()
-    const before = await openFixture({ world })
+  it('leaves running uploads alone, with shared records for a day', async () => {
+    const stores = new Stores()
+    const before = await openFixture({ stores })
     const staged = await before.stage('of another process')
-    await world.clock.advance(1)
-    const shared = await openFixture({ world, registry: { sharedRecords: true } })
+    await stores.clock.advance(1)
+    const shared = await openFixture({ stores, registry: { sharedRecords: true } })
     const own = await shared.stage('own')
     await shared.wait(23)
-    assert.equal((await world.blobState()).intents, 2)
+    assert.equal((await stores.blobState()).intents, 2)
     await shared.evidence({ files: [own] })
     await before.registry.evidences.update(before.scope, 'e-1', { files: [staged] })
     await shared.stage('never used')
     await shared.wait(25)
-    const { intents, dooms, files, stored } = await world.blobState()
-    assert.deepEqual([intents, dooms, files.length, stored], [0, 0, 2, files])
+    const { intents, pendingDeletions, files, stored } = await stores.blobState()
+    assert.deepEqual([intents, pendingDeletions, files.length, stored], [0, 0, 2, files])
     await Promise.all([before.close(), shared.close()])
   })
 
-  it('takes any number, in pages', () =>
-    withRegistry(async ({ stage, world, clock, process }) => {
+  it('handles any number of uploads, in pages', () =>
+    withRegistry(async ({ stage, stores, clock, process }) => {
       await Promise.all(Array.from({ length: 250 }, (_, i) => stage(`${i}`)))
       const logger = { debug() {}, info() {}, warn() {}, error() {} }
       const context = { records: process.records, blobs: process.blobs, clock, logger }
       await sweep(context, clock.now() + 1, AbortSignal.abort())
-      assert.equal((await world.blobState()).intents, 250, 'an aborted sweep does nothing')
+      assert.equal((await stores.blobState()).intents, 250, 'an aborted sweep does nothing')
       await sweep(context, clock.now() + 1)
-      assert.deepEqual(await world.blobState(), clean)
+      assert.deepEqual(await stores.blobState(), clean)
     }))
 })

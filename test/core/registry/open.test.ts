@@ -3,12 +3,12 @@ import { describe, it } from 'node:test'
 import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { openRegistry, type RegistryError, type RegistryOptions } from '../../../core/index.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
-import { openFixture, refused, withRegistry, World } from '../../support/registry-fixture.ts'
+import { openFixture, withCode, withRegistry, Stores } from '../../support/registry-fixture.ts'
 
 describe('a registry', () => {
   it('is the same after a restart: its log, its origin, its evidences and their proofs', async () => {
-    const world = new World()
-    const first = await openFixture({ world })
+    const stores = new Stores()
+    const first = await openFixture({ stores })
     await first.evidence({ files: [await first.stage()] })
     await first.registry.sealNow()
     const { origin, verifierKey } = first.registry.log
@@ -17,7 +17,7 @@ describe('a registry', () => {
       await first.registry.proofs.evidence({ evidenceId: 'e-1' }),
     ]
     await first.close()
-    const second = await openFixture({ world })
+    const second = await openFixture({ stores })
     assert.deepEqual([second.registry.log.origin, second.registry.log.verifierKey], [origin, verifierKey])
     assert.match(origin, /^evidence-registry\/[0-9a-f]{32}$/)
     assert.deepEqual(await second.registry.evidences.get(second.scope, 'e-1'), page)
@@ -28,36 +28,39 @@ describe('a registry', () => {
     await second.close()
   })
 
-  it('seals what a process wrote that died before sealing it', async () => {
-    const world = new World()
-    const first = await openFixture({ world })
+  it('seals what a previous process wrote and did not seal', async () => {
+    const stores = new Stores()
+    const first = await openFixture({ stores })
     await first.evidence()
     await first.close()
-    const second = await openFixture({ world })
+    const second = await openFixture({ stores })
     await second.registry.sealNow()
     assert.equal((await second.registry.proofs.evidence({ evidenceId: 'e-1' })).status, 'ok')
     await second.close()
   })
 
-  it('is not opened over a store that was set back, with another secret, or with settings that cannot be', async () => {
-    const world = new World()
-    const first = await openFixture({ world })
+  it('does not open a store that was set back, with another secret, or with invalid settings', async () => {
+    const stores = new Stores()
+    const first = await openFixture({ stores })
     await first.evidence()
     await first.registry.sealNow()
     await first.close()
-    const fresh = new World()
-    const head = await world.signedHead.read()
+    const fresh = new Stores()
+    const head = await stores.signedHead.read()
     assert.ok(head)
     await fresh.signedHead.write(head)
-    await assert.rejects(openFixture({ world: fresh }), refused('LOG_BEHIND_SIGNED'))
-    await assert.rejects(openFixture({ world, registry: { secret: new Uint8Array(32) } }), refused('LOG_KEY_MISMATCH'))
-    await assert.rejects(openFixture({ world, registry: { secret: new Uint8Array(31) } }), refused('CONFIG_ERROR'))
-    await assert.rejects(openFixture({ world, registry: { logName: 'another' } }), refused('CONFIG_ERROR'))
-    await assert.rejects(openFixture({ registry: { logName: 'a b' } }), refused('CONFIG_ERROR'))
-    await assert.rejects(openFixture({ registry: { operatorKey: 'short' } }), refused('CONFIG_ERROR'))
+    await assert.rejects(openFixture({ stores: fresh }), withCode('LOG_BEHIND_SIGNED'))
+    await assert.rejects(
+      openFixture({ stores, registry: { secret: new Uint8Array(32) } }),
+      withCode('LOG_KEY_MISMATCH'),
+    )
+    await assert.rejects(openFixture({ stores, registry: { secret: new Uint8Array(31) } }), withCode('CONFIG_ERROR'))
+    await assert.rejects(openFixture({ stores, registry: { logName: 'another' } }), withCode('CONFIG_ERROR'))
+    await assert.rejects(openFixture({ registry: { logName: 'a b' } }), withCode('CONFIG_ERROR'))
+    await assert.rejects(openFixture({ registry: { operatorKey: 'short' } }), withCode('CONFIG_ERROR'))
   })
 
-  it('closes what it was given, also where it cannot be opened', async () => {
+  it('closes what it was given, also if it cannot be opened', async () => {
     const options = (): RegistryOptions => ({
       records: new MemoryRecords(),
       blobs: new MemoryBlobs(),
@@ -68,11 +71,11 @@ describe('a registry', () => {
     const [good, bad] = [options(), { ...options(), secret: new Uint8Array(1) }]
     const registry = await openRegistry(good)
     await registry.close()
-    await assert.rejects(openRegistry(bad), refused('CONFIG_ERROR'))
+    await assert.rejects(openRegistry(bad), withCode('CONFIG_ERROR'))
     for (const { records, blobs, sealer } of [good, bad]) {
-      await assert.rejects(records.get(['x']), refused('CLOSED'))
-      await assert.rejects(blobs.get('x'), refused('CLOSED'))
-      await assert.rejects(sealer.sealNow(), refused('CLOSED'))
+      await assert.rejects(records.get(['x']), withCode('CLOSED'))
+      await assert.rejects(blobs.get('x'), withCode('CLOSED'))
+      await assert.rejects(sealer.sealNow(), withCode('CLOSED'))
     }
   })
 
@@ -92,11 +95,11 @@ describe('a registry', () => {
       secret: new Uint8Array(32),
     })
     await assert.rejects(registry.close(), /the sealer failed/)
-    await assert.rejects(records.get(['x']), refused('CLOSED'))
-    await assert.rejects(blobs.get('x'), refused('CLOSED'))
+    await assert.rejects(records.get(['x']), withCode('CLOSED'))
+    await assert.rejects(blobs.get('x'), withCode('CLOSED'))
   })
 
-  it('says which option is missing or wrong', async () => {
+  it('names the option that is missing or wrong', async () => {
     const good = (): RegistryOptions => ({
       records: new MemoryRecords(),
       blobs: new MemoryBlobs(),
@@ -130,10 +133,10 @@ describe('a registry', () => {
       })
   })
 
-  it('is two processes over shared records as it is one', async () => {
-    const world = new World()
-    const one = await openFixture({ world, registry: { sharedRecords: true } })
-    const two = await openFixture({ world, registry: { sharedRecords: true } })
+  it('works the same in two processes with shared records', async () => {
+    const stores = new Stores()
+    const one = await openFixture({ stores, registry: { sharedRecords: true } })
+    const two = await openFixture({ stores, registry: { sharedRecords: true } })
     await one.evidence()
     const updates = Array.from({ length: 40 }, (_, i) =>
       (i % 2 === 0 ? one : two).registry.evidences.update(one.scope, 'e-1', { description: `${i}` }),
@@ -149,8 +152,8 @@ describe('a registry', () => {
   })
 })
 
-describe('time', () => {
-  it('of an event is never before that of the event before it', () =>
+describe('the clock', () => {
+  it('never makes an event earlier than the event before it', () =>
     withRegistry(async ({ registry: { evidences, files }, scope, evidence, clock, stage }) => {
       const file = await stage()
       await evidence({ files: [file] })
@@ -165,14 +168,14 @@ describe('time', () => {
         events.map(({ recordedAt }) => recordedAt.getTime() - created),
         [0, 0, 0, 0, 1],
       )
-      // Across evidences the log's order counts, and a new one has the clock's time.
+      // A new evidence has the time of the clock, also if that is earlier than another evidence's.
       clock.set(created - 1)
       await evidence({ externalId: 'e-2' })
       const { evidence: stored } = await evidences.get(scope, 'e-2')
       assert.equal(stored.createdAt.getTime(), created - 1)
     }))
 
-  it('more than 60 s behind the last batch stops events until it is right', () =>
+  it('stops writes of events while it is more than 60 s behind the last batch', () =>
     withRegistry(async ({ registry, scope, evidence, clock, stage }) => {
       const file = await stage()
       await evidence({ files: [file] })
@@ -194,8 +197,8 @@ describe('time', () => {
         registry.files.delete(scope, { fileId: file.id }),
       ]
       const { logSize, sealedSize } = registry.status()
-      for (const asked of writes()) await assert.rejects(asked, refused('UNAVAILABLE'))
-      // Reading and what makes no event goes on.
+      for (const write of writes()) await assert.rejects(write, withCode('UNAVAILABLE'))
+      // Reads, and writes without an event, still work.
       assert.equal((await registry.evidences.list(scope)).count, 1)
       await registry.categories.create(scope, { name: 'other' })
       await registry.sealNow()
@@ -204,17 +207,17 @@ describe('time', () => {
       await Promise.all(writes())
     }))
 
-  it('that an operator confirms is taken', async () => {
-    const world = new World()
-    const first = await openFixture({ world })
+  it('is accepted if the operator confirms it', async () => {
+    const stores = new Stores()
+    const first = await openFixture({ stores })
     await first.evidence()
     await first.registry.sealNow()
     await first.close()
-    world.clock.set(world.clock.now() - 86_400_000)
-    const strict = await openFixture({ world })
-    await assert.rejects(strict.evidence({ externalId: 'e-2' }), refused('UNAVAILABLE'))
+    stores.clock.set(stores.clock.now() - 86_400_000)
+    const strict = await openFixture({ stores })
+    await assert.rejects(strict.evidence({ externalId: 'e-2' }), withCode('UNAVAILABLE'))
     await strict.close()
-    const confirmed = await openFixture({ world, registry: { acceptClock: true } })
+    const confirmed = await openFixture({ stores, registry: { acceptClock: true } })
     await confirmed.evidence({ externalId: 'e-2' })
     await confirmed.registry.sealNow()
     assert.equal((await confirmed.registry.proofs.evidence({ evidenceId: 'e-2' })).status, 'ok')

@@ -22,7 +22,7 @@ import {
   COMPANY,
   inCategory,
   openFixture,
-  refused,
+  withCode,
   withRegistry,
   withStatus,
   type Fixture,
@@ -32,7 +32,7 @@ import { H, recompute, saltedHash } from '../../support/commitment-reference.ts'
 
 const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
 
-/** RFC 6962 § 2.1, by hand: the root to which a txId and its siblings lead. */
+/** The root that follows from a txId and its siblings (RFC 6962 § 2.1), computed without the library. */
 function rootOf(txId: string, proof: readonly ProofItem[]): string {
   let hash = H(Buffer.of(0), bytes(txId))
   for (const { hash: other, position } of proof) {
@@ -42,13 +42,13 @@ function rootOf(txId: string, proof: readonly ProofItem[]): string {
   return hash.toString('hex')
 }
 
-/** A registry with a chain that a test mines, and a real authority. */
+/** A registry with a chain whose blocks the test mines, and with a real authority. */
 async function openAnchored(directory: string) {
   const chain = new ScriptedChain()
   const tsa = await openLocalTsa(directory, { clock: new ManualClock() })
   const fixture = await openFixture({ sealer: { anchor: chain, timestampAuthority: tsa, pollIntervalMs: 1_000 } })
   const { registry, clock } = fixture
-  /** Lets the newest checkpoint be stamped and its anchor confirmed. */
+  /** Waits until the newest checkpoint is stamped and its anchor confirmed. */
   const confirm = async (): Promise<void> => {
     await until(async () => {
       await clock.advance(2_000)
@@ -90,7 +90,7 @@ describe('proofs', () => {
       ['pending', { status: 'pending' }],
     )
 
-    // Its loop would be faster than these answers.
+    // Otherwise the sealer could anchor the checkpoint before the next line.
     chain.isDown = true
     await registry.sealNow()
     const evidenceProof = async () => withStatus(await proofs.evidence({ evidenceId: 'e-1' }), 'ok')
@@ -110,7 +110,7 @@ describe('proofs', () => {
       return (await evidenceProof()).merkle.sendStatus === 'S'
     })
     assert.equal('anchor' in (await evidenceProof()).merkle, false, 'sent is not confirmed')
-    // Time stamped and anchored by checkpoints that are later than the batch.
+    // The stamp and the anchor are of checkpoints that are later than the batch.
     await registry.evidences.update(scope, 'e-1', { description: 'x' })
     await registry.sealNow()
     await confirm()
@@ -164,8 +164,8 @@ describe('proofs', () => {
     await close()
   })
 
-  it('hold for every entry of a log of many batches, keys and tokens included', async () => {
-    const { registry, scope, evidence, close, confirm, world } = await openAnchored(`${directory}/b`)
+  it('exist for every entry of a log with many batches, also for keys and tokens', async () => {
+    const { registry, scope, evidence, close, confirm, stores } = await openAnchored(`${directory}/b`)
     for (let i = 0; i < 9; i++) {
       await evidence({ externalId: `e-${i}` })
       if (i % 2 === 0) await registry.evidences.update(scope, `e-${i}`, { description: 'x', owner: 'y' })
@@ -173,7 +173,7 @@ describe('proofs', () => {
       if (i === 4) await confirm()
     }
     const size = registry.status().sealedSize
-    const packed = Buffer.from(await world.records.readLog(0, size))
+    const packed = Buffer.from(await stores.records.readLog(0, size))
     const openings = await registry.log.openings({ index: 0, width: size })
     for (let position = 0; position < size; position++) {
       const entry = packed.subarray(32 * position, 32 * position + 32).toString('hex')
@@ -192,7 +192,7 @@ describe('proofs', () => {
 })
 
 describe('the proof of an evidence', () => {
-  it('is found by its external id or its id, and shows the same', () =>
+  it('is the same by external id and by internal id', () =>
     withRegistry(async ({ registry: { proofs, evidences }, scope, evidence }) => {
       await evidence()
       const { id } = (await evidences.get(scope, 'e-1')).evidence
@@ -201,28 +201,25 @@ describe('the proof of an evidence', () => {
         await proofs.evidence({ evidenceId: 'e-1', companyId: COMPANY }),
         await proofs.evidence({ evidenceId: 'e-1' }),
       )
-      for (const [asked, company] of [
+      for (const [evidenceId, company] of [
         ['none', undefined],
         ['e-1', 'other'],
         ['e-1', 'x'.repeat(10_000)],
         ['e-1', '\0'],
       ] as const)
-        assert.deepEqual(
-          await proofs.evidence({ evidenceId: asked, ...(company !== undefined && { companyId: company }) }),
-          {
-            status: 'not_found',
-            evidenceId: asked,
-            error: 'There is no such evidence',
-            code: 'EVIDENCE_NOT_FOUND',
-          },
-        )
+        assert.deepEqual(await proofs.evidence({ evidenceId, ...(company !== undefined && { companyId: company }) }), {
+          status: 'not_found',
+          evidenceId,
+          error: 'There is no such evidence',
+          code: 'EVIDENCE_NOT_FOUND',
+        })
       for (const wrong of ['', '.', '..', 'a\0', 'x'.repeat(129)]) {
         const answer = withStatus(await proofs.evidence({ evidenceId: wrong }), 'invalid')
         assert.deepEqual([answer.code, 'txId' in answer], ['VALIDATION_ERROR', false], wrong)
       }
     }))
 
-  it('is ambiguous where several companies use the external id, and tells nothing else', () =>
+  it('is ambiguous if several companies use the external id, and reveals nothing else', () =>
     withRegistry(async ({ registry: { proofs, evidences }, evidence, system }) => {
       await evidence({ externalId: 'shared' })
       const { scope: foreign } = await system('I', 'other')
@@ -247,13 +244,13 @@ describe('the proof of an evidence', () => {
       assert.equal(withStatus(await proofs.evidence({ evidenceId: stored.id }), 'pending').txId, txId)
     }))
 
-  it('is that of the id where another’s external id looks the same', () =>
+  it('prefers the internal id to an equal external id of another evidence', () =>
     withRegistry(async ({ registry: { proofs, evidences }, scope, evidence }) => {
       await evidence({ externalId: 'mine' })
       const { evidence: stored } = await evidences.get(scope, 'mine')
       await evidence({ externalId: stored.id })
       assert.equal(withStatus(await proofs.evidence({ evidenceId: stored.id }), 'pending').txId, stored.txId)
-      // A text of that form which is nobody's id is an external id like any other.
+      // A text of this form that is not an internal id is looked up as an external id.
       const id = '01890000-0000-7000-8000-000000000000'
       await evidence({ externalId: id })
       assert.equal((await proofs.evidence({ evidenceId: id })).evidenceId, id)
@@ -261,7 +258,7 @@ describe('the proof of an evidence', () => {
 })
 
 describe('the proof of a file', () => {
-  /** What binds the file: from its own text and salt, which only a key holder gets, to the opening. */
+  /** Checks the path from the file's own text and salt, which only a key holder gets, to the opening. */
   async function assertBound(
     { registry: { evidences }, scope }: Fixture,
     proof: Extract<FileProof, { readonly status: 'ok' | 'deleted' }>,
@@ -278,7 +275,7 @@ describe('the proof of a file', () => {
     assert.equal(recompute(event?.disclosure as NonNullable<typeof event>['disclosure'] & object).txId, proof.txId)
   }
 
-  it('is that of the event that attached it', () =>
+  it('proves the event that attached the file', () =>
     withRegistry(async (fixture) => {
       const { registry, scope, stage, evidence, clock } = fixture
       const [one, two] = [await stage('one'), await stage('two')]
@@ -301,7 +298,7 @@ describe('the proof of a file', () => {
       }
     }))
 
-  it('of a deleted one says so, still verifies, and adds the deletion', () =>
+  it('has status deleted, still verifies, and contains the deletion', () =>
     withRegistry(async (fixture) => {
       const { registry, scope, stage, evidence } = fixture
       const file = await stage('one')
@@ -322,7 +319,7 @@ describe('the proof of a file', () => {
       await assertBound(fixture, gone, file.id)
     }))
 
-  it('is not found for another evidence’s, a category’s, or nobody’s', () =>
+  it('is not found for a file of another evidence, of a category, or for an unknown id', () =>
     withRegistry(async ({ registry, scope, stage, evidence }) => {
       const [file, other, icon] = [await stage(), await stage(), await stage()]
       await evidence({ files: [file] })
@@ -344,7 +341,7 @@ describe('the proof of a file', () => {
 })
 
 describe('the proof of a txid', () => {
-  it('is invalid, unknown or there', () =>
+  it('is invalid for a malformed txId, and not_found for an unknown one', () =>
     withRegistry(async ({ registry: { proofs } }) => {
       for (const txId of ['', 'x', 'A'.repeat(64), 'a'.repeat(63), 'a'.repeat(65), `${'a'.repeat(63)}g`]) {
         assert.equal(withStatus(await proofs.transaction(txId), 'invalid').code, 'VALIDATION_ERROR')
@@ -353,16 +350,16 @@ describe('the proof of a txid', () => {
       assert.equal(withStatus(await proofs.transaction('a'.repeat(64)), 'not_found').code, 'NOT_FOUND')
       assert.equal(withStatus(await proofs.root('a'.repeat(64)), 'not_found').code, 'NOT_FOUND')
       for (const batchId of ['', 'x', '01890000-0000-7000-8000-000000000000'])
-        await assert.rejects(proofs.timestampToken(batchId), refused('BATCH_NOT_FOUND'))
+        await assert.rejects(proofs.timestampToken(batchId), withCode('BATCH_NOT_FOUND'))
     }))
 
-  it('has no token where nothing was stamped', () =>
+  it('has no token if nothing was stamped', () =>
     withRegistry(async ({ registry, evidence, scope }) => {
       await evidence()
       await registry.sealNow()
       const { txId } = (await registry.evidences.get(scope, 'e-1')).evidence
       const { batchId } = withStatus(await registry.proofs.transaction(txId), 'ok')
-      await assert.rejects(registry.proofs.timestampToken(batchId), refused('BATCH_NOT_FOUND'))
+      await assert.rejects(registry.proofs.timestampToken(batchId), withCode('BATCH_NOT_FOUND'))
     }))
 })
 
@@ -416,29 +413,29 @@ describe('validating a proof', () => {
   for (const [what, request, expected] of cases)
     it(`${what} is ${expected.status}, ${expected.valid ? 'valid' : 'not valid'}`, () =>
       withRegistry(async (fixture) => {
-        const asked = request(await sealedTwice(fixture))
-        const { txId, merkleRoot, proof } = asked
+        const input = request(await sealedTwice(fixture))
+        const { txId, merkleRoot, proof } = input
         const answer = await fixture.registry.proofs.validate({ txId, merkleRoot, proof })
         validate(MerkleValidation, answer)
         for (const [name, value] of Object.entries(expected)) assert.equal(answer[name as 'status'], value, name)
         assert.equal(answer.expectedRoot, merkleRoot)
         assert.equal('error' in answer, !answer.valid)
         assert.equal('code' in answer, 'error' in answer)
-        // The root is always recomputed from the caller's hashes, wherever it can be.
+        // The root is recomputed from the caller's hashes whenever that is possible.
         if (proof.length > 0 && proof.every(({ position }) => position !== undefined))
           assert.equal('computedRoot' in answer && answer.computedRoot, rootOf(txId, proof as ProofItem[]))
         if (answer.valid) assert.equal('computedRoot' in answer && answer.computedRoot, merkleRoot)
       }))
 
-  it('recomputes the root of an earlier root’s question too', () =>
+  it('recomputes the root also if the request names an earlier root', () =>
     withRegistry(async (fixture) => {
       const { early, late } = await sealedTwice(fixture)
-      const asked = { txId: late.txId, merkleRoot: early.merkleRoot, proof: bare(late.proof) }
-      const answer = withStatus(await fixture.registry.proofs.validate(asked), 'ok')
+      const input = { txId: late.txId, merkleRoot: early.merkleRoot, proof: bare(late.proof) }
+      const answer = withStatus(await fixture.registry.proofs.validate(input), 'ok')
       assert.equal(answer.computedRoot, late.merkleRoot)
     }))
 
-  it('says valid of a path to an invented root, and that this log never sealed it', () =>
+  it('reports a path to an invented root as valid, with status unknown_root', () =>
     withRegistry(async (fixture) => {
       await sealedTwice(fixture)
       const txId = 'ab'.repeat(32)
@@ -448,16 +445,16 @@ describe('validating a proof', () => {
       assert.deepEqual([status, valid, txIdKnown, rootKnown], ['unknown_root', true, false, false])
     }))
 
-  it('says not valid of a path whose positions are not those of a known txId, wherever it leads', () =>
+  it('reports a path as not valid if its positions are not those of the txId', () =>
     withRegistry(async (fixture) => {
       const { early } = await sealedTwice(fixture)
       const proof = flipped(early.proof)
-      const asked = { txId: early.txId, merkleRoot: rootOf(early.txId, proof), proof }
-      const { valid, computedRoot } = withStatus(await fixture.registry.proofs.validate(asked), 'unknown_root')
-      assert.deepEqual([valid, computedRoot], [false, asked.merkleRoot])
+      const input = { txId: early.txId, merkleRoot: rootOf(early.txId, proof), proof }
+      const { valid, computedRoot } = withStatus(await fixture.registry.proofs.validate(input), 'unknown_root')
+      assert.deepEqual([valid, computedRoot], [false, input.merkleRoot])
     }))
 
-  it('takes a path to a later root that was sealed', () =>
+  it('accepts a path to a later sealed root', () =>
     withRegistry(async (fixture) => {
       const { early, late } = await sealedTwice(fixture)
       const { log, proofs } = fixture.registry
@@ -467,7 +464,7 @@ describe('validating a proof', () => {
       assert.deepEqual([answer.status, answer.valid], ['ok', true])
     }))
 
-  it('refuses what is no request', () =>
+  it('rejects malformed requests', () =>
     withRegistry(async ({ registry: { proofs } }) => {
       const hash = 'a'.repeat(64)
       const wrong = [
@@ -479,15 +476,15 @@ describe('validating a proof', () => {
         { txId: hash, merkleRoot: hash, proof: [{ hash, position: 'up' }] },
         { txId: hash, merkleRoot: hash, proof: Array.from({ length: 65 }, () => ({ hash })) },
       ]
-      for (const request of wrong) await assert.rejects(proofs.validate(request as never), refused('VALIDATION_ERROR'))
+      for (const request of wrong) await assert.rejects(proofs.validate(request as never), withCode('VALIDATION_ERROR'))
       await proofs.validate({ txId: hash, merkleRoot: hash, proof: Array.from({ length: 64 }, () => ({ hash })) })
     }))
 })
 
-describe('public answers', () => {
-  it('never show a name, owner, text, meta, company, category, key, or anything of a file but its id', () =>
+describe('public documents', () => {
+  it('never contain a name, owner, text, meta, company, category, key, or anything of a file but its id', () =>
     withRegistry(async ({ registry, system, evidence: _evidence }) => {
-      // Every value that a tenant gives carries a mark, in any spelling that an answer could have.
+      // Every value that the tenant gives contains a mark, which is searched for in several encodings.
       const mark = 'Geheim'
       let marks = 0
       const planted = (): string => `${mark}${marks++}`
@@ -519,23 +516,23 @@ describe('public answers', () => {
       await registry.sealNow()
       const { evidence: stored, events } = await registry.evidences.get(scope, 'public-id', { disclose: true })
       const { proofs } = registry
-      const answers: unknown[] = [
+      const documents: unknown[] = [
         await proofs.evidence({ evidenceId: 'public-id' }),
         await proofs.evidence({ evidenceId: stored.id, companyId: company }),
       ]
       for (const { id } of [image, file, deleted])
-        answers.push(await proofs.file({ evidenceId: stored.id, fileId: id }))
+        documents.push(await proofs.file({ evidenceId: stored.id, fileId: id }))
       for (const { txId } of events) {
         const proof = withStatus(await proofs.transaction(txId), 'ok')
         const { merkleRoot, proof: path } = proof
-        answers.push(proof, await proofs.root(txId))
-        answers.push(await proofs.validate({ txId, merkleRoot, proof: path }))
+        documents.push(proof, await proofs.root(txId))
+        documents.push(await proofs.validate({ txId, merkleRoot, proof: path }))
       }
       const size = registry.status().sealedSize
-      answers.push(await registry.log.openings({ index: 0, width: size }), await registry.log.latestCheckpoint())
-      answers.push(Buffer.from((await registry.log.entryBundle({ index: 0, width: size })) ?? []).toString('hex'))
-      answers.push(Buffer.from((await registry.log.tile({ level: 0, index: 0, width: size })) ?? []).toString('hex'))
-      const text = JSON.stringify(answers)
+      documents.push(await registry.log.openings({ index: 0, width: size }), await registry.log.latestCheckpoint())
+      documents.push(Buffer.from((await registry.log.entryBundle({ index: 0, width: size })) ?? []).toString('hex'))
+      documents.push(Buffer.from((await registry.log.tile({ level: 0, index: 0, width: size })) ?? []).toString('hex'))
+      const text = JSON.stringify(documents)
       assert.ok(text.includes(stored.txId) && text.includes(file.id))
 
       const secrets = [mark, apiKey, stored.categoryId, stored.subcategoryId]
@@ -558,7 +555,7 @@ describe('public answers', () => {
         ])
           assert.ok(!text.includes(spelled), `an answer shows ${secret}`)
       assert.ok(marks > 20 && secrets.length > 40)
-      // The same search finds what is there: in what a key holder gets.
+      // The same search finds the mark in what a key holder gets.
       assert.ok(JSON.stringify(events).includes(mark))
     }))
 })

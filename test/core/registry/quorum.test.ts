@@ -14,7 +14,7 @@ import { until } from '../../support/manual-clock.ts'
 
 const KEPT = { type: 'ocsp', der: Uint8Array.of(0x30, 1, 5) } as const
 
-describe('answers over a quorum of timestamp authorities', () => {
+describe('proofs with a quorum of time stamp authorities', () => {
   let directory: string
   let sealed: SealedRegistry
   let filled: Filled
@@ -54,7 +54,7 @@ describe('answers over a quorum of timestamp authorities', () => {
       ...options,
     }).steps.find(({ name }) => name === 'timestamp')?.state
 
-  it('list every token, and claim the time of the second', () => {
+  it('contain every token, and claim the time of the second one', () => {
     const { tsa, tsas, assurance } = answer
     assert.ok(tsa && tsas)
     assert.deepEqual(tsas.map(({ authority }) => authority).toSorted(), ['a', 'b', 'c'])
@@ -67,7 +67,7 @@ describe('answers over a quorum of timestamp authorities', () => {
     assert.equal(assurance?.time, 'independent')
   })
 
-  it('say the same of a root and a batch', async () => {
+  it('agree with the root and the token of the batch', async () => {
     const { tsa, txId, merkle } = answer
     const root = withStatus(await sealed.registry.proofs.root(txId), 'ok')
     assert.deepEqual([root.tsaGenTime, root.tsaSerial, root.tsaPolicy], [tsa?.genTime, tsa?.serialNumber, tsa?.policy])
@@ -75,9 +75,9 @@ describe('answers over a quorum of timestamp authorities', () => {
     assert.deepEqual(token, fromBase64(tsa?.token ?? ''))
   })
 
-  it('hold for a verifier by as many authorities as it asks for and trusts', () => {
+  it('verify with as many authorities as the verifier requires and trusts', () => {
     for (const quorum of [1, 2]) assert.equal(timestampOf(answer, { quorum }), 'ok')
-    // The third token is later than the time that is claimed.
+    // The third token is later than the claimed time.
     assert.equal(timestampOf(answer, { quorum: 3 }), 'failed')
     const [a = [], b = [], c = []] = anchorsOf()
     assert.equal(timestampOf(answer, { authorities: [a, b], quorum: 2 }), 'ok')
@@ -85,13 +85,13 @@ describe('answers over a quorum of timestamp authorities', () => {
     assert.equal(timestampOf(answer, { authorities: [b], quorum: 1 }), 'ok')
     assert.equal(timestampOf(answer, { authorities: [a], quorum: 1 }), 'failed', 'tsa itself is not trusted')
     assert.equal(timestampOf(answer, { authorities: [], quorum: 1 }), 'skipped')
-    // One authority under two names is one.
+    // The same authority under two names counts once.
     assert.equal(timestampOf({ ...answer, tsas: [answer.tsa, answer.tsa] }, { quorum: 2 }), 'failed')
     assert.equal(timestampOf({ ...answer, tsas: undefined }, { quorum: 2 }), 'failed')
     assert.equal(timestampOf({ ...answer, tsas: undefined }, { quorum: 1 }), 'ok')
   })
 
-  it('do not hold where a token of the quorum is changed, of another checkpoint, or not the one that is shown', () => {
+  it('fail if a token of the quorum is changed, of another checkpoint, or not the one in `tsa`', () => {
     const changed = (name: string, change: object): unknown => ({
       ...answer,
       tsas: answer.tsas?.map((one) => (one.authority === name ? { ...one, ...change } : one)),
@@ -112,7 +112,7 @@ describe('answers over a quorum of timestamp authorities', () => {
     assert.equal(timestampOf({ ...answer, tsas: 'x' }), 'failed')
   })
 
-  it('show tokens that verify by themselves', () => {
+  it('contain tokens that verify by themselves', () => {
     for (const { authority, token, checkpoint } of answer.tsas ?? []) {
       const { info } = authorities.find((each) => each.info.name === authority) as ScriptedAuthority
       const data = new TextEncoder().encode(checkpoint)
@@ -120,7 +120,7 @@ describe('answers over a quorum of timestamp authorities', () => {
     }
   })
 
-  it('come from a store in which fsck finds nothing, and what is damaged it finds', async () => {
+  it('come from a store in which fsck finds no differences, until it is damaged', async () => {
     const { records, blobs, secret } = sealed
     const differences = async (): Promise<Difference[]> => {
       const found: Difference[] = []

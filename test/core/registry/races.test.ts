@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { StagedFile } from '../../../core/index.ts'
-import { refused, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import { withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 /**
- * Somebody else is faster: between what an operation has read and its commit, another one has committed. The operation
- * must then come out as if it had begun after the other.
+ * Another operation commits between the reads and the commit of an operation. The result must be the same as if the operation
+ * had started after the other one.
  */
 
-interface Scene extends Fixture {
+interface Race extends Fixture {
   readonly category: string
   readonly subcategory: string
   readonly file: StagedFile
 }
 
 /** An evidence e-1 in C/S with a file, and an empty subcategory C/Empty. */
-async function scene(fixture: Fixture): Promise<Scene & { readonly empty: string }> {
+async function openRace(fixture: Fixture): Promise<Race & { readonly empty: string }> {
   const { registry, scope, stage, evidence } = fixture
   const { id: category } = await registry.categories.create(scope, { name: 'C' })
   const { id: subcategory } = await registry.categories.createSubcategory(scope, category, { name: 'S' })
@@ -25,7 +25,7 @@ async function scene(fixture: Fixture): Promise<Scene & { readonly empty: string
   return { ...fixture, category, subcategory, empty, file }
 }
 
-type Act = (scene: Scene & { readonly empty: string }) => Promise<unknown>
+type Act = (race: Race & { readonly empty: string }) => Promise<unknown>
 
 const createHere: Act = ({ registry, scope, category, empty }) =>
   registry.evidences.createMany(scope, {
@@ -48,7 +48,7 @@ const cases: readonly [string, Act, string, Act, string | undefined][] = [
   ['creating an evidence', createHere, 'its subcategory is removed', removeEmpty, 'SUBCATEGORY_NOT_FOUND'],
   ['creating an evidence', createHere, 'its subcategory becomes inactive', deactivateEmpty, 'CATEGORY_INACTIVE'],
   ['creating an evidence', createHere, 'its category becomes inactive', deactivate, 'CATEGORY_INACTIVE'],
-  ['creating an evidence', createHere, 'another takes its external id', createHere, 'EXTERNAL_ID_EXISTS'],
+  ['creating an evidence', createHere, 'its external id is used', createHere, 'EXTERNAL_ID_EXISTS'],
   ['creating one by names', createByName, 'its subcategory is removed', removeEmpty, undefined],
   ['creating one by names', createByName, 'its category becomes inactive', deactivate, 'CATEGORY_INACTIVE'],
   ['removing a subcategory', removeEmpty, 'it gets an evidence', createHere, 'CATEGORY_NOT_EMPTY'],
@@ -58,16 +58,16 @@ const cases: readonly [string, Act, string, Act, string | undefined][] = [
   ['updating an evidence', update, 'a file of it is deleted', deleteFile, undefined],
   [
     'updating an evidence', update,
-    'it gets that value', update,
+    'it gets the same value', update,
     'VALIDATION_ERROR',
   ],
   [
-    'updating with If-Match', ({ registry, scope }) => registry.evidences.update(scope, 'e-1', { summary: 'x' }, { ifVersion: 1 }),
+    'updating with ifVersion', ({ registry, scope }) => registry.evidences.update(scope, 'e-1', { summary: 'x' }, { ifVersion: 1 }),
     'it is updated', update,
     'VERSION_CONFLICT',
   ],
   [
-    'making a subcategory', ({ registry, scope, category }) => registry.categories.createSubcategory(scope, category, { name: 'N' }),
+    'creating a subcategory', ({ registry, scope, category }) => registry.categories.createSubcategory(scope, category, { name: 'N' }),
     'its name is taken', ({ registry, scope, category }) => registry.categories.createSubcategory(scope, category, { name: 'N' }),
     'NAME_EXISTS',
   ],
@@ -107,18 +107,18 @@ const cases: readonly [string, Act, string, Act, string | undefined][] = [
 
 describe('between reading and committing', () => {
   for (const [operation, act, event, other, code] of cases)
-    it(`${operation}, when ${event}, ${code === undefined ? 'is done on top of it' : `is refused: ${code}`}`, () =>
+    it(`${operation}, when ${event}, ${code === undefined ? 'succeeds' : `throws ${code}`}`, () =>
       withRegistry(async (fixture) => {
-        const at = await scene(fixture)
-        let intruded = 0
-        fixture.process.intrude(async () => {
-          await other(at)
-          intruded++
+        const race = await openRace(fixture)
+        let interleavedCalls = 0
+        fixture.process.interleave(async () => {
+          await other(race)
+          interleavedCalls++
         })
-        if (code === undefined) await act(at)
-        else await assert.rejects(act(at), refused(code))
-        assert.equal(intruded, 1)
-        // Whatever happened, counts and listings agree.
+        if (code === undefined) await act(race)
+        else await assert.rejects(act(race), withCode(code))
+        assert.equal(interleavedCalls, 1)
+        // In every case counts and lists agree.
         const { registry, scope } = fixture
         const categories = await registry.categories.list(scope)
         for (const { id, evidenceCount, subcategories } of categories) {
@@ -142,9 +142,9 @@ describe('between reading and committing', () => {
         }
       }))
 
-  it('a category that is renamed while it is looked up by name is not taken for the one of that name', () =>
+  it('a category that is renamed while it is looked up by its old name is not used', () =>
     withRegistry(async (fixture) => {
-      const { registry, scope, process, category, evidence } = await scene(fixture)
+      const { registry, scope, process, category, evidence } = await openRace(fixture)
       const get = process.records.get.bind(process.records)
       process.records.get = async (keys) => {
         const found = await get(keys)
@@ -153,7 +153,7 @@ describe('between reading and committing', () => {
         await registry.categories.update(scope, category, { name: 'Renamed' })
         return found
       }
-      // Not the place of the scene's evidence, which is known without being looked up.
+      // Not the category of the fixture's evidence, which is cached.
       await evidence({ externalId: 'new', category: { name: 'C' }, subcategory: { name: 'Empty' } })
       const { evidence: stored } = await registry.evidences.get(scope, 'new')
       assert.notEqual(stored.categoryId, category)

@@ -3,13 +3,13 @@ import { createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { OPERATOR, type NewSourceSystem, type PermissionLevel, type Scope } from '../../../core/index.ts'
 import { deriveSecret } from '../../../core/secrets.ts'
-import { COMPANY, openFixture, refused, withRegistry, World } from '../../support/registry-fixture.ts'
+import { COMPANY, openFixture, withCode, withRegistry, Stores } from '../../support/registry-fixture.ts'
 
 const KEY = 'a-key-of-more-than-16-characters'
 const operatorIn = (companyId: string): Scope => ({ companyId, principal: OPERATOR })
 
 describe('source systems', () => {
-  it('are found by their key, in their company only', () =>
+  it('are found by their key in their own company only', () =>
     withRegistry(async ({ registry, system }) => {
       const { apiKey, scope, id } = await system('I')
       const other = await system('A', 'other')
@@ -19,7 +19,7 @@ describe('source systems', () => {
       for (const [company, key] of [
         ['other', apiKey],
         [COMPANY, other.apiKey],
-        ['nobody', apiKey],
+        ['unknown', apiKey],
         [COMPANY, `${apiKey}x`],
         [COMPANY, apiKey.toUpperCase()],
         [COMPANY, ''],
@@ -32,20 +32,22 @@ describe('source systems', () => {
         )
     }))
 
-  it('are stored without their keys: only as HMAC-SHA-256 of company and key under a derived secret', () =>
-    withRegistry(async ({ world, registry, scope }) => {
+  it('are stored without their keys, which are stored only as HMAC-SHA-256 under a derived secret', () =>
+    withRegistry(async ({ stores, registry, scope }) => {
       await registry.sourceSystems.create(scope, { name: 'own', apiKey: KEY })
       const made = await registry.sourceSystems.create(scope, { name: 'made' })
-      const mac = createHmac('sha256', deriveSecret(world.secret, 'api-key')).update(`${COMPANY}\0${KEY}`).digest('hex')
-      assert.ok((await world.keysOf('sk')).includes(`sk/${mac}`))
-      for await (const { key, value } of world.records.list({ gte: ' ', lt: '~' })) {
+      const mac = createHmac('sha256', deriveSecret(stores.secret, 'api-key'))
+        .update(`${COMPANY}\0${KEY}`)
+        .digest('hex')
+      assert.ok((await stores.keysOf('sk')).includes(`sk/${mac}`))
+      for await (const { key, value } of stores.records.list({ gte: ' ', lt: '~' })) {
         const stored = key + Buffer.from(value).toString('latin1')
         for (const secret of [KEY, made.apiKey as string]) assert.ok(!stored.includes(secret), `${key} holds a key`)
       }
       assert.ok(!JSON.stringify(await registry.sourceSystems.list(scope)).includes(mac))
     }))
 
-  it('get a key of 256 random bits where they bring none, shown once', () =>
+  it('get a key of 256 random bits by default, which is returned once', () =>
     withRegistry(async ({ registry, scope }) => {
       const made = await registry.sourceSystems.create(scope, { name: 'a' })
       assert.match(made.apiKey ?? '', /^[A-Za-z0-9_-]{43}$/)
@@ -54,24 +56,24 @@ describe('source systems', () => {
       assert.ok(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: made.apiKey as string }))
     }))
 
-  it('have the level U unless told otherwise', () =>
+  it('have level U by default', () =>
     withRegistry(async ({ registry, scope }) => {
       const { id } = await registry.sourceSystems.create(scope, { name: 'a' })
       const found = (await registry.sourceSystems.list(scope)).find((system) => system.id === id)
       assert.deepEqual([found?.permissions, found?.active, found?.name], ['U', true, 'a'])
     }))
 
-  it('have names and keys of their own in a company, and any in another', () =>
+  it('have names and keys that are unique in the company', () =>
     withRegistry(async ({ registry, scope }) => {
-      const made = (where: Scope, input: NewSourceSystem) => registry.sourceSystems.create(where, input)
+      const made = (company: Scope, input: NewSourceSystem) => registry.sourceSystems.create(company, input)
       await made(scope, { name: 'a', apiKey: KEY })
-      await assert.rejects(made(scope, { name: 'a' }), refused('NAME_EXISTS'))
-      await assert.rejects(made(scope, { name: 'b', apiKey: KEY }), refused('KEY_EXISTS'))
+      await assert.rejects(made(scope, { name: 'a' }), withCode('NAME_EXISTS'))
+      await assert.rejects(made(scope, { name: 'b', apiKey: KEY }), withCode('KEY_EXISTS'))
       await made(operatorIn('other'), { name: 'a', apiKey: KEY })
       assert.equal((await registry.sourceSystems.list(scope)).length, 2)
     }))
 
-  it('are one, of two that race on a name or a key', () =>
+  it('are created once if several creates race with the same name or key', () =>
     withRegistry(async ({ registry, scope }) => {
       const { sourceSystems } = registry
       const names = await Promise.allSettled([1, 2, 3, 4].map(() => sourceSystems.create(scope, { name: 'same' })))
@@ -84,20 +86,20 @@ describe('source systems', () => {
       for (const { reason } of lost) assert.equal((reason as { code: string }).code, 'KEY_EXISTS')
     }))
 
-  it('stop at once when their key is replaced, and work again under the new one', () =>
+  it('can authenticate with a new key only, once it is replaced', () =>
     withRegistry(async ({ registry, system, scope }) => {
       const { apiKey, scope: own, id } = await system('U')
       await registry.sourceSystems.update(scope, id, { apiKey: KEY })
       assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey }), undefined)
       assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), own.principal)
-      // The old key is free again, the new one taken.
+      // The old key is free again, and the new one is in use.
       await registry.sourceSystems.create(scope, { name: 'next', apiKey })
-      await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey }), refused('KEY_EXISTS'))
+      await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey }), withCode('KEY_EXISTS'))
       await registry.sourceSystems.update(scope, id, { apiKey: KEY })
       assert.ok(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }))
     }))
 
-  it('stop while they are inactive, and take their changes nonetheless', () =>
+  it('cannot authenticate while they are inactive, and can be changed', () =>
     withRegistry(async ({ registry, system, scope }) => {
       const { apiKey, id } = await system('I')
       await registry.sourceSystems.update(scope, id, { active: false })
@@ -112,32 +114,32 @@ describe('source systems', () => {
         permissions: 'R',
       })
       await registry.sourceSystems.create(scope, { name: apiKey }) // The old name is free.
-      await assert.rejects(registry.sourceSystems.create(scope, { name: 'renamed' }), refused('NAME_EXISTS'))
+      await assert.rejects(registry.sourceSystems.create(scope, { name: 'renamed' }), withCode('NAME_EXISTS'))
     }))
 
-  it('keep name and key where a change of both is refused', () =>
+  it('keep name and key if a change of both is rejected', () =>
     withRegistry(async ({ registry, system, scope }) => {
       const { apiKey, id } = await system('U')
       await assert.rejects(
         registry.sourceSystems.update(scope, id, { apiKey: KEY, name: 'first' }),
-        refused('NAME_EXISTS'),
+        withCode('NAME_EXISTS'),
       )
       assert.ok(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey }))
       assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), undefined)
-      await assert.rejects(registry.sourceSystems.update(scope, id, {}), refused('VALIDATION_ERROR'))
-      await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey: 'short' }), refused('VALIDATION_ERROR'))
+      await assert.rejects(registry.sourceSystems.update(scope, id, {}), withCode('VALIDATION_ERROR'))
+      await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey: 'short' }), withCode('VALIDATION_ERROR'))
     }))
 
-  it('are the own company’s: another’s is not found', () =>
+  it('are not found in another company', () =>
     withRegistry(async ({ registry, system, scope }) => {
       const { id } = await system('U', 'other')
       await assert.rejects(
         registry.sourceSystems.update(scope, id, { active: false }),
-        refused('SOURCE_SYSTEM_NOT_FOUND'),
+        withCode('SOURCE_SYSTEM_NOT_FOUND'),
       )
       await assert.rejects(
         registry.sourceSystems.update(scope, 'x', { active: false }),
-        refused('SOURCE_SYSTEM_NOT_FOUND'),
+        withCode('SOURCE_SYSTEM_NOT_FOUND'),
       )
     }))
 
@@ -150,90 +152,90 @@ describe('source systems', () => {
         for (const permissions of levels) {
           const create = registry.sourceSystems.create(own, { name: `${level}${permissions}`, permissions })
           if (level === 'A') await create
-          else await assert.rejects(create, refused('FORBIDDEN'))
+          else await assert.rejects(create, withCode('FORBIDDEN'))
         }
         const demote = registry.sourceSystems.update(own, target, { active: false })
         if (level === 'A') await demote
-        else await assert.rejects(demote, refused('FORBIDDEN'))
+        else await assert.rejects(demote, withCode('FORBIDDEN'))
       }
-      // Left out, it is U: more than I has.
+      // The default level is U, which is above I.
       const { scope: inserting } = await system('I')
-      await assert.rejects(registry.sourceSystems.create(inserting, { name: 'left-out' }), refused('FORBIDDEN'))
+      await assert.rejects(registry.sourceSystems.create(inserting, { name: 'left-out' }), withCode('FORBIDDEN'))
     }))
 })
 
 describe('companies', () => {
-  it('exist from the moment of their first source system, which only the operator can make', () =>
-    withRegistry(async ({ registry, world }) => {
+  it('exist from their first source system on, which only the operator can create', () =>
+    withRegistry(async ({ registry, stores }) => {
       const scope = operatorIn('new-one')
-      await assert.rejects(registry.sourceSystems.list(scope), refused('COMPANY_NOT_FOUND'))
-      await assert.rejects(registry.categories.list(scope), refused('COMPANY_NOT_FOUND'))
-      await assert.rejects(registry.evidences.list(scope), refused('COMPANY_NOT_FOUND'))
-      await assert.rejects(registry.categories.create(scope, { name: 'a' }), refused('COMPANY_NOT_FOUND'))
+      await assert.rejects(registry.sourceSystems.list(scope), withCode('COMPANY_NOT_FOUND'))
+      await assert.rejects(registry.categories.list(scope), withCode('COMPANY_NOT_FOUND'))
+      await assert.rejects(registry.evidences.list(scope), withCode('COMPANY_NOT_FOUND'))
+      await assert.rejects(registry.categories.create(scope, { name: 'a' }), withCode('COMPANY_NOT_FOUND'))
       await registry.sourceSystems.create(scope, { name: 'first' })
       assert.deepEqual(await registry.evidences.list(scope), { items: [], count: 0, hasMore: false })
-      assert.ok((await world.keysOf('co')).includes('co/new-one'))
+      assert.ok((await stores.keysOf('co')).includes('co/new-one'))
     }))
 
-  it('do not come to be by a source system that was refused', () =>
+  it('are not created by a source system that was rejected', () =>
     withRegistry(
       async ({ registry }) => {
         const scope = operatorIn('new-one')
-        await assert.rejects(registry.sourceSystems.create(scope, { name: 'a', apiKey: KEY }), refused('KEY_EXISTS'))
-        await assert.rejects(registry.sourceSystems.list(scope), refused('COMPANY_NOT_FOUND'))
+        await assert.rejects(registry.sourceSystems.create(scope, { name: 'a', apiKey: KEY }), withCode('KEY_EXISTS'))
+        await assert.rejects(registry.sourceSystems.list(scope), withCode('COMPANY_NOT_FOUND'))
       },
       { registry: { operatorKey: KEY } },
     ))
 
-  it('are one, of first systems that race', () =>
+  it('are created once if several first source systems race', () =>
     withRegistry(async ({ registry }) => {
       const scope = operatorIn('new-one')
       await Promise.all(['a', 'b', 'c'].map((name) => registry.sourceSystems.create(scope, { name })))
       assert.equal((await registry.sourceSystems.list(scope)).length, 3)
     }))
 
-  it('have ids of the allowed form', () =>
+  it('have ids of the documented form', () =>
     withRegistry(async ({ registry }) => {
       for (const id of ['', '.', '..', 'a/b', 'a b', 'x'.repeat(65)])
-        await assert.rejects(registry.sourceSystems.create(operatorIn(id), { name: 'a' }), refused('VALIDATION_ERROR'))
+        await assert.rejects(registry.sourceSystems.create(operatorIn(id), { name: 'a' }), withCode('VALIDATION_ERROR'))
     }))
 })
 
 describe('the operator key', () => {
-  it('is a principal in every company, and no system may have it', () =>
+  it('authenticates in every company, and no source system can have it', () =>
     withRegistry(
       async ({ registry, scope, system }) => {
         assert.ok(registry.sourceSystems.hasOperatorKey())
-        for (const company of [COMPANY, 'nobody'])
+        for (const company of [COMPANY, 'unknown'])
           assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: company, apiKey: KEY }), OPERATOR)
         const { id } = await system('U')
-        await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey: KEY }), refused('KEY_EXISTS'))
+        await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey: KEY }), withCode('KEY_EXISTS'))
       },
       { registry: { operatorKey: KEY } },
     ))
 
-  it('is kept as a hash, holds at a later start without it, and stops when another is set', async () => {
-    const world = new World()
+  it('is stored as a hash, stays valid at a later start, and is invalid after another one is set', async () => {
+    const stores = new Stores()
     await withRegistry(
       async () => {
-        for await (const { key, value } of world.records.list({ gte: ' ', lt: '~' }))
+        for await (const { key, value } of stores.records.list({ gte: ' ', lt: '~' }))
           assert.ok(!(key + Buffer.from(value).toString('latin1')).includes(KEY), key)
       },
-      { world, registry: { operatorKey: KEY } },
+      { stores, registry: { operatorKey: KEY } },
     )
-    const { registry, close } = await openFixture({ world })
+    const { registry, close } = await openFixture({ stores })
     assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), OPERATOR)
     await registry.sourceSystems.setOperatorKey(`${KEY}-2`)
     assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), undefined)
     assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: `${KEY}-2` }), OPERATOR)
-    await assert.rejects(registry.sourceSystems.setOperatorKey('too-short'), refused('CONFIG_ERROR'))
+    await assert.rejects(registry.sourceSystems.setOperatorKey('too-short'), withCode('CONFIG_ERROR'))
     await close()
   })
 
-  it('set by another process holds here at once, and the one before no more; a first one is set once', async () => {
-    const world = new World()
-    const here = await openFixture({ world, registry: { sharedRecords: true } })
-    const there = await openFixture({ world, registry: { sharedRecords: true } })
+  it('is valid at once if another process sets it, and `onlyIfNone` sets it once', async () => {
+    const stores = new Stores()
+    const here = await openFixture({ stores, registry: { sharedRecords: true } })
+    const there = await openFixture({ stores, registry: { sharedRecords: true } })
     const [own, other] = [here.registry.sourceSystems, there.registry.sourceSystems]
     const set = await Promise.all([
       own.setOperatorKey(KEY, { onlyIfNone: true }),
@@ -248,22 +250,22 @@ describe('the operator key', () => {
     await Promise.all([here.close(), there.close()])
   })
 
-  it('that was a system’s before is the operator’s from then on, also where it was used a moment ago', async () => {
-    const world = new World()
-    const here = await openFixture({ world, registry: { operatorKey: KEY, sharedRecords: true } })
-    const there = await openFixture({ world, registry: { sharedRecords: true } })
+  it('takes precedence over an equal key of a source system, also if that was just used', async () => {
+    const stores = new Stores()
+    const here = await openFixture({ stores, registry: { operatorKey: KEY, sharedRecords: true } })
+    const there = await openFixture({ stores, registry: { sharedRecords: true } })
     const { apiKey, id } = await here.system('R')
-    const asked = () => here.registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey })
+    const authenticate = () => here.registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey })
     const system = { kind: 'sourceSystem', id, companyId: COMPANY, permissions: 'R' }
-    assert.deepEqual([await asked(), await asked()], [system, system])
+    assert.deepEqual([await authenticate(), await authenticate()], [system, system])
     await there.registry.sourceSystems.setOperatorKey(apiKey)
-    assert.deepEqual([await asked(), await asked()], [OPERATOR, OPERATOR])
+    assert.deepEqual([await authenticate(), await authenticate()], [OPERATOR, OPERATOR])
     await here.registry.sourceSystems.setOperatorKey(`${KEY}-2`)
-    assert.deepEqual([await asked(), await asked()], [system, system])
+    assert.deepEqual([await authenticate(), await authenticate()], [system, system])
     await Promise.all([here.close(), there.close()])
   })
 
-  it('is none before one is set', () =>
+  it('does not exist before it is set', () =>
     withRegistry(async ({ registry }) => {
       assert.equal(registry.sourceSystems.hasOperatorKey(), false)
       assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), undefined)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { EvidenceChange, HistoryEvent } from '../../../core/index.ts'
-import { refused, withRegistry, withStatus, type Fixture } from '../../support/registry-fixture.ts'
+import { withCode, withRegistry, withStatus, type Fixture } from '../../support/registry-fixture.ts'
 
-/** An evidence with everything set. */
+/** The values of an evidence with all of them set. */
 const CURRENT = { owner: 'Ada', description: 'old', summary: 'sum', meta: { a: 1 } }
 
-/** What the events after the first are, in short: `update/change transfer update/addfile`. */
+/** The types of the events after the first one, such as `update/change transfer update/addfile`. */
 const kinds = (events: readonly HistoryEvent[]): string =>
   events
     .slice(1)
@@ -21,7 +21,7 @@ async function updated(fixture: Fixture, update: EvidenceChange, files = 0) {
   return { ...(await evidences.get(scope, 'e-1', { disclose: true })), answer, staged }
 }
 
-/** The values that an event commits to beside those of every event. */
+/** The values that an event commits to, without those that every event has. */
 function committed({ disclosure }: HistoryEvent): Record<string, unknown> {
   const fields = Object.values(disclosure?.fields ?? {}).map(({ text }) => JSON.parse(text) as [string, unknown])
   const common = new Set(['action', 'actor', 'company', 'evidence', 'externalId'])
@@ -35,7 +35,7 @@ describe('what an update records', () => {
     ['a new meta', { meta: { a: 2 } }, 0, 'update/change'],
     ['several at once', { description: 'new', summary: '', meta: {} }, 0, 'update/change'],
     ['another owner', { owner: 'Grace' }, 0, 'transfer'],
-    ['no owner any more', { owner: '' }, 0, 'transfer'],
+    ['no owner', { owner: '' }, 0, 'transfer'],
     ['files', {}, 2, 'update/addfile'],
     ['content and owner', { description: 'new', owner: 'Grace' }, 0, 'update/change transfer'],
     ['content, owner and files', { description: 'new', owner: 'Grace' }, 1, 'update/change transfer update/addfile'],
@@ -49,22 +49,22 @@ describe('what an update records', () => {
     ['a text and a file', { eventDescription: 'x' }, 1, 'update/addfile'],
     ['a text and content', { eventDescription: 'x', description: 'new' }, 0, 'update/change'],
     ['equal values and a new one', { ...CURRENT, summary: 'new' }, 0, 'update/change'],
-    ['a named type where nothing changes', { updateType: 'repair' }, 0, 'update/repair'],
-    ['a named type and equal values', { updateType: 'change', ...CURRENT }, 0, 'update/change'],
-    ['a named type and content', { updateType: 'custom', description: 'new' }, 0, 'update/custom'],
+    ['a given type and no change', { updateType: 'repair' }, 0, 'update/repair'],
+    ['a given type and equal values', { updateType: 'change', ...CURRENT }, 0, 'update/change'],
+    ['a given type and content', { updateType: 'custom', description: 'new' }, 0, 'update/custom'],
     [
-      'a named type, owner and file',
+      'a given type, owner and file',
       { updateType: 'repair', owner: 'Grace' },
       1,
       'update/repair transfer update/addfile',
     ],
     ['stolen', { updateType: 'stolen' }, 0, 'update/stolen'],
     ['not stolen', { updateType: 'stolen', stolen: false }, 0, 'update/stolen'],
-    ['an update, named', { expectedType: 'update', description: 'new' }, 0, 'update/change'],
-    ['an update by a file, named', { expectedType: 'update' }, 1, 'update/addfile'],
-    ['a transfer, named', { expectedType: 'transfer', owner: 'Grace' }, 0, 'transfer'],
+    ['an update, as expected type', { expectedType: 'update', description: 'new' }, 0, 'update/change'],
+    ['an update by a file, as expected type', { expectedType: 'update' }, 1, 'update/addfile'],
+    ['a transfer, as expected type', { expectedType: 'transfer', owner: 'Grace' }, 0, 'transfer'],
     [
-      'a transfer with content, named',
+      'a transfer with content, as expected type',
       { expectedType: 'transfer', owner: 'Grace', summary: 'x' },
       0,
       'update/change transfer',
@@ -86,30 +86,30 @@ describe('what an update records', () => {
     ['equal values', CURRENT, 0],
     ['equal meta with other order and spelling', { meta: JSON.parse('{"a":1.0}') as { a: number } }, 0],
     ['empty texts', { updateDescription: '', persona: '', eventDescription: '' }, 0],
-    ['an action update that is a transfer', { expectedType: 'update', owner: 'Grace' }, 0],
-    ['an action transfer to the same owner', { expectedType: 'transfer', owner: 'Ada', description: 'new' }, 0],
-    ['an action transfer without an owner', { expectedType: 'transfer' }, 1],
-    ['an action transfer with a type', { expectedType: 'transfer', updateType: 'repair' }, 0],
-    ['an action update that changes nothing', { expectedType: 'update' }, 0],
+    ['an expected update that is a transfer', { expectedType: 'update', owner: 'Grace' }, 0],
+    ['an expected transfer to the same owner', { expectedType: 'transfer', owner: 'Ada', description: 'new' }, 0],
+    ['an expected transfer without an owner', { expectedType: 'transfer' }, 1],
+    ['an expected transfer with an update type', { expectedType: 'transfer', updateType: 'repair' }, 0],
+    ['an expected update that changes nothing', { expectedType: 'update' }, 0],
     ['stolen without the type', { stolen: true }, 0],
     ['stolen with another type', { stolen: false, updateType: 'repair' }, 0],
     ['an unknown type', { updateType: 'addfile' as 'custom' }, 0],
-    ['a meta that does not survive', { meta: { a: [-0] } }, 0],
+    ['a meta that canonical JSON cannot hold', { meta: { a: [-0] } }, 0],
     ['an unknown field', { name: 'new' } as EvidenceChange, 0],
   ]
   for (const [what, update, files] of refusals)
-    it(`is refused: ${what}`, () =>
+    it(`rejects ${what}`, () =>
       withRegistry(async (fixture) => {
-        await assert.rejects(updated(fixture, update, files), refused('VALIDATION_ERROR'))
-        const { registry: { evidences }, scope, world } = fixture // prettier-ignore
+        await assert.rejects(updated(fixture, update, files), withCode('VALIDATION_ERROR'))
+        const { registry: { evidences }, scope, stores } = fixture // prettier-ignore
         const { evidence: stored, events } = await evidences.get(scope, 'e-1')
         assert.deepEqual([events.length, stored.owner, stored.description, stored.meta], [1, 'Ada', 'old', { a: 1 }])
-        assert.equal((await world.blobState()).intents, files, 'staged files are still the caller’s')
+        assert.equal((await stores.blobState()).intents, files, 'the staged files can still be used')
       }))
 })
 
-describe('what an update leaves', () => {
-  it('is the new state, with empty values cleared', () =>
+describe('after an update', () => {
+  it('the evidence has the new values, and no empty ones', () =>
     withRegistry(async (fixture) => {
       const { evidence: stored, events } = await updated(fixture, {
         description: '',
@@ -123,18 +123,18 @@ describe('what an update leaves', () => {
       )
       assert.deepEqual(committed(events[1] as HistoryEvent), { description: '', summary: 'new', meta: {} })
       assert.deepEqual(committed(events[2] as HistoryEvent), { owner: '', meta: {} })
-      // What is cleared can be cleared no more.
+      // A value that was removed cannot be removed again.
       const { registry: { evidences }, scope } = fixture // prettier-ignore
       const again = { description: '', meta: {}, owner: '' }
-      await assert.rejects(evidences.update(scope, 'e-1', again), refused('VALIDATION_ERROR'))
+      await assert.rejects(evidences.update(scope, 'e-1', again), withCode('VALIDATION_ERROR'))
     }))
 
-  it('replaces meta as a whole', () =>
+  it('meta is replaced completely', () =>
     withRegistry(async (fixture) => {
       assert.deepEqual((await updated(fixture, { meta: { b: [{}] } })).evidence.meta, { b: [{}] })
     }))
 
-  it('has the owner of its time on each event', () =>
+  it('each event has the owner of its time', () =>
     withRegistry(async (fixture) => {
       const { events } = await updated(fixture, { description: 'new', owner: 'Grace' }, 1)
       assert.deepEqual(
@@ -143,7 +143,7 @@ describe('what an update leaves', () => {
       )
     }))
 
-  it('has the request’s texts and meta on every event of it, and on no other', () =>
+  it('the texts and the meta of the update are on each of its events, and on no other', () =>
     withRegistry(async (fixture) => {
       const texts = { updateDescription: 'why', persona: 'who', eventDescription: 'what' }
       const { events } = await updated(fixture, { ...texts, owner: 'Grace', meta: { b: 1 } }, 1)
@@ -166,14 +166,14 @@ describe('what an update leaves', () => {
       assert.deepEqual([last.meta, last.persona, last.owner], [undefined, undefined, 'Grace'])
     }))
 
-  it('shows an equal meta on the event of its request', () =>
+  it('an event contains the meta of its update also if it changes nothing', () =>
     withRegistry(async (fixture) => {
       const { events } = await updated(fixture, { meta: { a: 1 }, owner: 'Grace' })
       assert.equal(kinds(events), 'transfer')
       assert.deepEqual(events[1]?.meta, { a: 1 })
     }))
 
-  it('sets the stolen flag and takes it back', () =>
+  it('the status is stolen, until another update resets it', () =>
     withRegistry(async (fixture) => {
       const { evidence: stored, events } = await updated(fixture, { updateType: 'stolen', description: 'at night' })
       assert.deepEqual([stored.status, stored.description], ['stolen', 'at night'])
@@ -182,7 +182,7 @@ describe('what an update leaves', () => {
       const stolen = async () => (await evidences.list(scope)).items[0]?.status === 'stolen'
       assert.equal(await stolen(), true)
       await evidences.update(scope, 'e-1', { updateType: 'repair', description: 'still away' })
-      assert.equal(await stolen(), true, 'another type leaves it')
+      assert.equal(await stolen(), true, 'another type does not change it')
       await evidences.update(scope, 'e-1', { updateType: 'stolen', stolen: false })
       const back = await evidences.get(scope, 'e-1', { disclose: true })
       assert.deepEqual([await stolen(), back.evidence.status], [false, 'active'])
@@ -191,45 +191,45 @@ describe('what an update leaves', () => {
       assert.equal(await stolen(), true)
     }))
 
-  it('has its files on the last event, and counts them', () =>
+  it('the files belong to the last event, and are counted', () =>
     withRegistry(async (fixture) => {
       const { events, staged } = await updated(fixture, { description: 'new', owner: 'Grace' }, 2)
       const ids = staged.map(({ id }) => id).sort()
       assert.deepEqual(Object.keys(events[3]?.disclosure?.files ?? {}).sort(), ids)
       for (const event of events.slice(0, 3)) assert.equal(event.disclosure?.filesText, '{}')
-      const { registry: { evidences, proofs }, scope, world } = fixture // prettier-ignore
+      const { registry: { evidences, proofs }, scope, stores } = fixture // prettier-ignore
       const { evidence: files } = await evidences.files(scope, 'e-1')
       assert.deepEqual(
         files.map(({ id, eventVersion }) => [id, eventVersion]),
         ids.map((id) => [id, 4]),
       )
       assert.equal(withStatus(await proofs.evidence({ evidenceId: 'e-1' }), 'pending').fileCount, 2)
-      assert.deepEqual(await world.blobState(), { intents: 0, dooms: 0, files: ids, stored: ids })
+      assert.deepEqual(await stores.blobState(), { intents: 0, pendingDeletions: 0, files: ids, stored: ids })
     }))
 
-  it('is in the log in the order of its events', () =>
+  it('the log contains the events in order', () =>
     withRegistry(async (fixture) => {
       const { events } = await updated(fixture, { description: 'new', owner: 'Grace' }, 1)
-      const log = Buffer.from(await fixture.world.records.readLog(1, 10)).toString('hex')
+      const log = Buffer.from(await fixture.stores.records.readLog(1, 10)).toString('hex')
       assert.equal(log, events.map(({ txId }) => txId).join(''))
     }))
 })
 
-describe('updates at the same time', () => {
-  it('are refused where If-Match names another version, and nothing is recorded', () =>
+describe('simultaneous updates', () => {
+  it('throw if ifVersion is not the current version, and record nothing', () =>
     withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
       await evidence()
       await evidences.update(scope, 'e-1', { description: '1' }, { ifVersion: 1 })
       for (const ifVersion of [0, 1, 3])
         await assert.rejects(
           evidences.update(scope, 'e-1', { description: '2' }, { ifVersion }),
-          refused('VERSION_CONFLICT'),
+          withCode('VERSION_CONFLICT'),
         )
       await evidences.update(scope, 'e-1', { description: '2' }, { ifVersion: 2 })
       assert.equal((await evidences.get(scope, 'e-1')).lastVersion, 3)
     }))
 
-  it('have one winner where all name the version', () =>
+  it('let exactly one succeed if all of them give the version', () =>
     withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
       await evidence()
       const racers = Array.from({ length: 10 }, (_, i) =>
@@ -241,8 +241,8 @@ describe('updates at the same time', () => {
         if (result.status === 'rejected') assert.equal((result.reason as { code: string }).code, 'VERSION_CONFLICT')
     }))
 
-  it('are all recorded without it, in one chain, with their files, and none uploads twice', () =>
-    withRegistry(async ({ registry: { evidences }, scope, evidence, stage, world }) => {
+  it('are all recorded without a version, in one chain, with their files, and without a second upload', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence, stage, stores }) => {
       await evidence()
       const count = 250
       const files = await Promise.all(Array.from({ length: 20 }, (_, i) => stage(`${i}`)))
@@ -250,8 +250,8 @@ describe('updates at the same time', () => {
         const file = files[i]
         return evidences.update(scope, 'e-1', { description: `${i}`, ...(file && { files: [file] }) })
       })
-      const answers = await Promise.all(racers)
-      const versions = answers.flatMap((events) => events.map(({ version }) => version)).sort((a, b) => a - b)
+      const recorded = await Promise.all(racers)
+      const versions = recorded.flatMap((events) => events.map(({ version }) => version)).sort((a, b) => a - b)
       assert.deepEqual(
         versions,
         Array.from({ length: count + 20 }, (_, i) => i + 2),
@@ -259,7 +259,7 @@ describe('updates at the same time', () => {
       const { events } = await evidences.get(scope, 'e-1', { limit: 500, disclose: true })
       for (const [i, { disclosure }] of events.entries())
         if (i > 0) assert.equal((JSON.parse(disclosure?.header ?? '') as { prev: string }).prev, events[i - 1]?.txId)
-      const { intents, files: used, stored } = await world.blobState()
+      const { intents, files: used, stored } = await stores.blobState()
       assert.deepEqual([intents, used.length, stored.length], [0, 20, 20])
       const [item] = (await evidences.list(scope)).items
       const { create = 0, update = 0, transfer = 0 } = item?.eventCounts ?? {}

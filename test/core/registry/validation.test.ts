@@ -48,7 +48,7 @@ describe('validation', () => {
     ['an unknown level', newSourceSystemSchema, { name: 'a', permissions: 'X' }, /^permissions must be one of I, U, R, A$/],
     ['a short key', newSourceSystemSchema, { name: 'a', apiKey: 'short' }, /^apiKey must be a string of 16/],
     ['a number out of range', evidenceQuerySchema, { limit: 1_001 }, /^limit must be an integer of 1 to 1000$/],
-    ['an object where a text belongs', ExternalId, {}, /^The input must be a string .*, not an object$/],
+    ['an object instead of a text', ExternalId, {}, /^The input must be a string .*, not an object$/],
     ['an array as meta', newEvidenceSchema, { ...evidence, meta: [] }, /^meta must be a JSON object .*, not an array$/],
     ['a bad hash deep inside', merkleValidationRequestSchema,
       { txId: HASH, merkleRoot: HASH, proof: [{ hash: 'x' }] }, /^proof\.0\.hash must be a SHA-256/],
@@ -61,7 +61,7 @@ describe('validation', () => {
       assert.match(messageOf(schema, value), message)
     })
 
-  it('names the field also for programs', () => {
+  it('sets the field of the error', () => {
     const evidences = { categoryId: 'c', subcategoryId: 's', evidences: [{ externalId: 'x', name: 7 }] }
     assert.equal(errorOf(newEvidencesSchema, evidences).field, 'evidences.0.name')
     assert.equal(errorOf(newCategorySchema, { name: 'a', 'x/~y': 1 }).field, 'x/~y')
@@ -71,11 +71,11 @@ describe('validation', () => {
     assert.deepEqual([error.field, error.message.startsWith('externalId must be')], ['externalId', true])
   })
 
-  it('shows no more of an unknown field than 128 characters', () => {
+  it('shortens the name of an unknown field to 128 characters', () => {
     assert.ok(messageOf(newCategorySchema, { name: 'a', ['x'.repeat(100_000)]: 1 }).length < 200)
   })
 
-  it('does not take __proto__ or an inherited name for a field', () => {
+  it('does not accept __proto__ or an inherited name as a field', () => {
     assert.match(
       messageOf(newCategorySchema, JSON.parse('{"name":"a","__proto__":{}}')),
       /__proto__ is not a known field/,
@@ -90,17 +90,17 @@ describe('validation', () => {
     messageOf(ExternalId, 'a'.repeat(129))
   })
 
-  it('takes any well-formed text as an external id but . and ..', () => {
+  it('accepts any well-formed text as an external id, except . and ..', () => {
     for (const id of ['a/b', '%2F', ' ', '...', '.a', '\u2028', 'ü', '../x', '__proto__'])
       assert.equal(validate(ExternalId, id), id)
     for (const id of ['', '.', '..', 'a\0', 'a\n', '\u007f', '\udc00', 7]) messageOf(ExternalId, id)
   })
 
-  it('takes tab, LF and CR in texts', () => {
+  it('accepts tab, LF and CR in texts', () => {
     validate(evidenceChangeSchema, { description: 'a\tb\r\nc' })
   })
 
-  it('takes company ids of 1 to 64 letters, digits, dots, underscores and hyphens', () => {
+  it('accepts company ids of 1 to 64 letters, digits, dots, underscores and hyphens', () => {
     for (const id of ['a', 'A-1_b.c', '...', 'x'.repeat(64)]) assert.equal(validate(CompanyId, id), id)
     for (const id of ['', '.', '..', 'x'.repeat(65), 'a b', 'a/b', 'é', 'a\n']) messageOf(CompanyId, id)
   })
@@ -109,21 +109,21 @@ describe('validation', () => {
 describe('metaText', () => {
   const nested = (depth: number): unknown => (depth === 0 ? 1 : { a: nested(depth - 1) })
 
-  it('takes 32 levels and 64 KiB of canonical JSON, and not one more', () => {
+  it('accepts 32 levels and 64 KiB of canonical JSON, and no more', () => {
     metaText(nested(32))
-    assert.throws(() => metaText(nested(33)), { code: 'VALIDATION_ERROR', message: /^meta must be / })
+    assert.throws(() => metaText(nested(33)), { code: 'VALIDATION_ERROR', message: /^meta: / })
     const overhead = '{"a":""}'.length
     assert.equal(metaText({ a: 'x'.repeat(65_536 - overhead) }).length, 65_536)
     assert.throws(() => metaText({ a: 'x'.repeat(65_537 - overhead) }), {
       code: 'VALIDATION_ERROR',
       message: /^meta must have at most 64 KiB/,
     })
-    // Counted in bytes.
+    // The limit is in bytes, not in characters.
     assert.throws(() => metaText({ a: 'é'.repeat(40_000) }), { code: 'VALIDATION_ERROR' })
   })
 
-  it('says why a meta does not survive', () => {
-    assert.throws(() => metaText({ a: 2 ** 53 }), { code: 'VALIDATION_ERROR', message: /^meta must be .*2\^53/ })
-    assert.throws(() => metaText({ a: -0 }), { code: 'VALIDATION_ERROR', message: /^meta must be .*-0/ })
+  it('says why canonical JSON cannot hold a meta', () => {
+    assert.throws(() => metaText({ a: 2 ** 53 }), { code: 'VALIDATION_ERROR', message: /^meta: .*2\^53/ })
+    assert.throws(() => metaText({ a: -0 }), { code: 'VALIDATION_ERROR', message: /^meta: -0/ })
   })
 })
