@@ -68,7 +68,8 @@ export interface SourceSystems {
   /**
    * Creates a source system. The operator's first one creates the company. Requires level `A`.
    *
-   * @throws `FORBIDDEN` if the new level is above the principal's own, `NAME_EXISTS`, `KEY_EXISTS`, `VALIDATION_ERROR`
+   * @returns its id, and the generated key if the input has none
+   * @throws `NAME_EXISTS`, `KEY_EXISTS`, `VALIDATION_ERROR`
    * @example
    * const { apiKey } = await registry.sourceSystems.create({ companyId: 'acme', principal: OPERATOR }, { name: 'ERP' })
    */
@@ -76,7 +77,7 @@ export interface SourceSystems {
   /**
    * Renames a source system, replaces its key, changes its level, activates or deactivates it. Requires level `A`.
    *
-   * @throws `SOURCE_SYSTEM_NOT_FOUND`, `NAME_EXISTS`, `KEY_EXISTS`, `FORBIDDEN`, `VALIDATION_ERROR`
+   * @throws `SOURCE_SYSTEM_NOT_FOUND`, `NAME_EXISTS`, `KEY_EXISTS`, `VALIDATION_ERROR`
    */
   update(scope: Scope, systemId: string, change: SourceSystemChange): Promise<void>
   /** All source systems of the company, without their keys. Requires level `A`. */

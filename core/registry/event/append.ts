@@ -57,13 +57,10 @@ export function appendEvents(
   steps: readonly [EventStep, ...EventStep[]],
 ): AppendedEvents {
   const [first, ...others] = steps
-  const made = [appendEvent(author, before, first)]
-  let { evidence } = made[0] as AppendedEvent
-  for (const step of others) {
-    const next = appendEvent(author, evidence, step)
-    made.push(next)
-    evidence = next.evidence
-  }
+  let last = appendEvent(author, before, first)
+  const made = [last]
+  for (const step of others) made.push((last = appendEvent(author, last.evidence, step)))
+  const { evidence } = last
   return {
     evidence,
     events: made.map(({ evidence: { lastTxId, lastVersion } }) => ({ txId: lastTxId, version: lastVersion })),

@@ -1,6 +1,7 @@
 import { concatBytes, fromHex, readU64, toHex, u64 } from '../../bytes.ts'
-import type { EvidenceId } from '../../api/ids.ts'
+import type { EvidenceId, TxId } from '../../api/ids.ts'
 import { OPENING_BYTES } from '../../commitment/event-format.ts'
+import { RegistryError } from '../../errors.ts'
 
 /** What is stored under a txId: the event's opening, and which event it is. */
 export interface Transaction {
@@ -25,4 +26,12 @@ export function decodeTransaction(bytes: Uint8Array): Transaction {
     evidenceId: groups.join('-') as EvidenceId,
     version: readU64(bytes, OPENING_BYTES + UUID_BYTES),
   }
+}
+
+/** The 32 bytes of a stored txId: the log entry of its event. */
+export function entryOfTxId(txId: TxId): Uint8Array {
+  const entry = fromHex(txId)
+  if (entry === undefined)
+    throw new RegistryError('CORRUPT', `A stored txId is not hex: ${txId}. Restore the store from a backup`)
+  return entry
 }

@@ -1,6 +1,5 @@
 import type { HistoryEvent, HistoryPage, HistoryQuery, Meta } from '../../api/evidences.ts'
 import type { BatchId } from '../../api/ids.ts'
-import { fromHex } from '../../bytes.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import { RegistryError } from '../../errors.ts'
 import type { EntryStatus } from '../../log/reader.ts'
@@ -10,6 +9,7 @@ import { decodeRecord } from '../../store/record-codec.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { openEvent } from '../event/event.ts'
+import { entryOfTxId } from '../event/transaction.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { validate } from '../validation.ts'
 import { historyQuerySchema } from './input.ts'
@@ -64,7 +64,7 @@ async function historyEvents(
   events: readonly EventRecord[],
   disclose: boolean,
 ): Promise<readonly HistoryEvent[]> {
-  const statuses = await log.entryStatuses(events.map(({ txId }) => fromHex(txId) as Uint8Array))
+  const statuses = await log.entryStatuses(events.map(({ txId }) => entryOfTxId(txId)))
   return events.map((event, i) => ({
     ...describeEvent(event),
     batch: batchOf(statuses[i]),

@@ -1,6 +1,5 @@
 import type { EvidencePage, EvidenceQuery, EvidenceSummary } from '../../api/evidences.ts'
 import type { CategoryId, CompanyId, TxId } from '../../api/ids.ts'
-import { fromHex } from '../../bytes.ts'
 import { countOf } from '../../store/counter.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'
@@ -8,6 +7,7 @@ import { existing, listEntries, readRecord } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { CategoryRecord, EvidenceRecord, SubcategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
+import { entryOfTxId } from '../event/transaction.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { evidenceQuerySchema } from './input.ts'
@@ -88,7 +88,7 @@ const blockMember = (blockNumber: number | undefined) => (blockNumber === undefi
 /** The block that covers each txId. A txId without a confirmed anchor is left out. */
 async function blocksOf({ records, log }: Context, txIds: ReadonlySet<TxId>): Promise<ReadonlyMap<TxId, number>> {
   const ids = [...txIds]
-  const positions = await records.positionsOf(ids.map((txId) => fromHex(txId) as Uint8Array))
+  const positions = await records.positionsOf(ids.map(entryOfTxId))
   const inLog = ids.flatMap((txId, i) => {
     const position = positions[i]
     return position === undefined ? [] : [{ txId, position }]

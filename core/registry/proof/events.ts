@@ -5,7 +5,7 @@ import { keys } from '../../store/keys.ts'
 import { readRecord } from '../../store/read.ts'
 import type { EventRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { decodeTransaction } from '../event/transaction.ts'
+import { decodeTransaction, entryOfTxId } from '../event/transaction.ts'
 import { proveEntry, type LogProof } from './log-proof.ts'
 
 /** An event of an evidence that exists. Throws `CORRUPT` if it is missing. */
@@ -38,7 +38,6 @@ export const entryOf = (txId: string): Uint8Array | undefined => (txId.length ==
 
 /** The proof of an event, `undefined` until it is sealed. */
 export async function proveEvent({ log }: Context, { txId }: Pick<EventRecord, 'txId'>): Promise<LogProof | undefined> {
-  const entry = entryOf(txId)
-  const [status] = entry === undefined ? [] : await log.entryStatuses([entry])
+  const [status] = await log.entryStatuses([entryOfTxId(txId)])
   return status && proveEntry(log, status)
 }

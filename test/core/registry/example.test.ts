@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+/** The sources, also if this file runs compiled. */
+const isCompiled = !import.meta.url.endsWith('.ts')
+const source = (path: string): string =>
+  fileURLToPath(new URL(`${isCompiled ? '../../../../' : '../../../'}${path}`, import.meta.url))
+
+/** The module of this build that a package entry leads to. */
+const moduleOf = (entry: string): string => {
+  const path = entry === '' ? 'core/index' : `${entry}/index`
+  return new URL(`../../../${path}.${isCompiled ? 'js' : 'ts'}`, import.meta.url).href
+}
+
+/** The code of the docstring's example, as a module that imports from this build. */
+function exampleOf(path: string): string {
+  const [, example = ''] = /\* @example\n([\s\S]*?)\n \*\//.exec(readFileSync(source(path), 'utf8')) ?? []
+  return example
+    .replaceAll(/^ \* ?/gm, '')
+    .replaceAll(/'evidence-registry\/?([^']*)'/g, (_, entry: string) => `'${moduleOf(entry)}'`)
+}
+
+describe('the example of openRegistry', () => {
+  it('runs as it is printed', async (context) => {
+    const log = context.mock.method(console, 'log', () => undefined)
+    const code = exampleOf('core/registry/open.ts')
+    assert.match(code, /proof\.merkle\.merkleRoot/)
+    await import(`data:text/javascript,${encodeURIComponent(code)}`)
+    assert.match(String(log.mock.calls[0]?.arguments[0]), /^[0-9a-f]{64}$/)
+  })
+})
