@@ -7,21 +7,13 @@ export const ERROR_CODES = [
 
   /** A value breaks a rule. The message names the value and the rule. */
   'VALIDATION_ERROR',
-  /** A text is not JSON, or a request body is not what its content type says. */
-  'MALFORMED_BODY',
-  /** A file or body is larger than allowed. The message names the limit. */
+  /** A file is larger than allowed. The message names the limit. */
   'PAYLOAD_TOO_LARGE',
-  /** A request body has a content type that the endpoint does not accept. HTTP only. */
-  'UNSUPPORTED_MEDIA_TYPE',
   /** A requested byte range lies outside the file. Request one within its size. */
   'RANGE_NOT_SATISFIABLE',
-  /** Too many requests from one client. Wait as long as `Retry-After` says. HTTP only. */
-  'RATE_LIMITED',
 
   // -- The caller may not do this.
 
-  /** No valid API key or file token was given. */
-  'UNAUTHORIZED',
   /** The key is valid, but its level or company does not permit this operation. Use a key that does. */
   'FORBIDDEN',
 
@@ -34,10 +26,6 @@ export const ERROR_CODES = [
   'FILE_NOT_FOUND',
   'SOURCE_SYSTEM_NOT_FOUND',
   'BATCH_NOT_FOUND',
-  /** Anything else that does not exist: a proof, a tile, a checkpoint, a path. */
-  'NOT_FOUND',
-  /** The path exists, but not with this HTTP method. HTTP only. */
-  'METHOD_NOT_ALLOWED',
 
   // -- The call is valid, but conflicts with what is stored.
 

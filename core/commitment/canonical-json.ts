@@ -88,9 +88,9 @@ function checkNumber(value: number): void {
  * Parses JSON that may come from an attacker. The text is also scanned token by token, because `JSON.parse` silently
  * merges duplicate keys and rounds numbers.
  *
- * @throws `MALFORMED_BODY` if the text is not JSON. `VALIDATION_ERROR` if canonical JSON cannot represent it exactly:
- * duplicate keys, integers beyond 2^53 - 1, decimals that do not round-trip, -0, lone surrogates, the key `__proto__`,
- * nesting that is too deep.
+ * @throws `VALIDATION_ERROR` if the text is not JSON (then its `cause` is a `SyntaxError`), or if canonical JSON cannot
+ * represent it exactly: duplicate keys, integers beyond 2^53 - 1, decimals that do not round-trip, -0, lone surrogates,
+ * the key `__proto__`, nesting that is too deep.
  */
 export function parseStrictJson(text: string, { maxDepth = MAX_DEPTH }: JsonLimits = {}): Json {
   checkDepth(text, maxDepth)
@@ -98,7 +98,7 @@ export function parseStrictJson(text: string, { maxDepth = MAX_DEPTH }: JsonLimi
   try {
     value = JSON.parse(text) as Json
   } catch (cause) {
-    throw new RegistryError('MALFORMED_BODY', 'The text is not JSON', { cause })
+    throw new RegistryError('VALIDATION_ERROR', 'The text is not JSON', { cause })
   }
   scanTokens(text)
   return value

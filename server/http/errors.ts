@@ -4,13 +4,18 @@ import { isRegistryError, type ErrorCode } from '../../core/index.ts'
 
 /** Codes of errors that only HTTP has. */
 type HttpOnlyCode =
+  /** The body is not what its content type says, breaks off, or is missing. */
   | 'MALFORMED_BODY'
-  | 'UNAUTHORIZED'
-  | 'NOT_FOUND'
-  | 'METHOD_NOT_ALLOWED'
+  /** The body has a content type, charset or encoding that the endpoint does not accept. */
   | 'UNSUPPORTED_MEDIA_TYPE'
+  /** Neither a valid API key nor a valid file token was sent. */
+  | 'UNAUTHORIZED'
+  /** No endpoint has this path, or the log does not have this tile yet. */
+  | 'NOT_FOUND'
+  /** The path exists, but not with this method. */
+  | 'METHOD_NOT_ALLOWED'
+  /** Too many requests of one client. `Retry-After` says how long to wait. */
   | 'RATE_LIMITED'
-  | 'INTERNAL'
 
 /** Every code that a response can have, and those that become one of them. */
 export type ResponseCode = ErrorCode | HttpOnlyCode

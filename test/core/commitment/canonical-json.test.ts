@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import canonicalizeModule from 'canonicalize'
 import fc from 'fast-check'
 import { canonicalJson, MAX_DEPTH, parseStrictJson, type Json } from '../../../core/commitment/canonical-json.ts'
-import type { ErrorCode } from '../../../core/errors.ts'
+import { isRegistryError, type ErrorCode } from '../../../core/errors.ts'
 
 const registryError = (code: ErrorCode) => ({ name: 'RegistryError', code })
 const isNegativeZero = (value: unknown): boolean => Object.is(value, -0)
@@ -131,7 +131,7 @@ describe('canonicalJson', () => {
 })
 
 describe('parseStrictJson', () => {
-  const refusals: readonly [string, string, ErrorCode][] = [
+  const refusals: readonly [string, string, 'VALIDATION_ERROR' | 'NOT_JSON'][] = [
     ['a lone surrogate in a value', String.raw`["\ud800"]`, 'VALIDATION_ERROR'],
     ['a lone surrogate in a key', String.raw`{"\udfff":1}`, 'VALIDATION_ERROR'],
     ['a raw lone surrogate', '["\ud800"]', 'VALIDATION_ERROR'],
@@ -152,20 +152,28 @@ describe('parseStrictJson', () => {
     ['a duplicate key deep inside', '[{"b":{"x":[],"y":{},"x":0}}]', 'VALIDATION_ERROR'],
     ['the key __proto__', '{"__proto__":{}}', 'VALIDATION_ERROR'],
     ['the key __proto__ by an escape', String.raw`{"a":{"\u005f_proto__":1}}`, 'VALIDATION_ERROR'],
-    ['trailing garbage', '{} x', 'MALFORMED_BODY'],
-    ['two values', '1 2', 'MALFORMED_BODY'],
-    ['a byte order mark', '\ufeff{}', 'MALFORMED_BODY'],
-    ['nothing', '', 'MALFORMED_BODY'],
-    ['a trailing comma', '[1,]', 'MALFORMED_BODY'],
-    ['a text that is not closed', '"abc', 'MALFORMED_BODY'],
-    ['NaN', 'NaN', 'MALFORMED_BODY'],
-    ['a leading zero', '01', 'MALFORMED_BODY'],
-    ['a raw control character in a text', '"\u0001"', 'MALFORMED_BODY'],
-    ['brackets that do not match', '[}', 'MALFORMED_BODY'],
+    ['trailing garbage', '{} x', 'NOT_JSON'],
+    ['two values', '1 2', 'NOT_JSON'],
+    ['a byte order mark', '\ufeff{}', 'NOT_JSON'],
+    ['nothing', '', 'NOT_JSON'],
+    ['a trailing comma', '[1,]', 'NOT_JSON'],
+    ['a text that is not closed', '"abc', 'NOT_JSON'],
+    ['NaN', 'NaN', 'NOT_JSON'],
+    ['a leading zero', '01', 'NOT_JSON'],
+    ['a raw control character in a text', '"\u0001"', 'NOT_JSON'],
+    ['brackets that do not match', '[}', 'NOT_JSON'],
   ]
-  for (const [what, from, code] of refusals)
+  for (const [what, from, reason] of refusals)
     it(`rejects ${what}`, () => {
-      assert.throws(() => parseStrictJson(from), registryError(code))
+      assert.throws(
+        () => parseStrictJson(from),
+        (error) => {
+          assert.ok(isRegistryError(error, 'VALIDATION_ERROR'))
+          // The cause tells a text that is not JSON from JSON that canonical JSON cannot represent.
+          assert.equal(error.cause instanceof SyntaxError, reason === 'NOT_JSON')
+          return true
+        },
+      )
     })
 
   const accepted: readonly [string, Json][] = [
