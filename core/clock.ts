@@ -1,4 +1,4 @@
-import type { Clock } from './ports.ts'
+import type { Clock } from './ports/index.ts'
 
 /** setTimeout accepts at most 2^31 - 1 ms, and fires at once for more. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Clock } from './ports.ts'
+import type { Clock } from './ports/index.ts'
 
 /**
  * Makes UUIDs of version 7 (RFC 9562 § 5.7). Ids of one source always ascend, also if the clock stops or is set back.

@@ -1,6 +1,6 @@
 import { logKeys } from '../core/log/keys.ts'
 import type { ConfirmedAnchorRecord } from '../core/log/records.ts'
-import type { Range, RecordStore, Write } from '../core/ports.ts'
+import type { Range, RecordStore, Write } from '../core/ports/index.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 
 /**

@@ -2,7 +2,7 @@ import { fromBase64, toBase64 } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { AnchorRecord, AnchorTransaction } from '../core/log/records.ts'
-import type { AnchorInfo, AnchorStatus, PreparedAnchor, Write } from '../core/ports.ts'
+import type { AnchorInfo, AnchorStatus, PreparedAnchor, Write } from '../core/ports/index.ts'
 import { encodeRecord } from '../core/store/record-codec.ts'
 
 type ConfirmedStatus = Extract<AnchorStatus, { readonly state: 'confirmed' }>

@@ -9,7 +9,7 @@ import {
   type AnchorTransaction,
   type CheckpointRecord,
 } from '../core/log/records.ts'
-import type { Anchor, AnchorStatus, PreparedAnchor, SealerHost, Version, Write } from '../core/ports.ts'
+import type { Anchor, AnchorStatus, PreparedAnchor, SealerHost, Version, Write } from '../core/ports/index.ts'
 import { addToFrontierWrites } from './anchor-frontier.ts'
 import {
   anchorWrite,

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { sha256, toHex } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
-import type { Sealer, TimestampAuthority } from '../core/ports.ts'
+import type { Sealer, TimestampAuthority } from '../core/ports/index.ts'
 import type { SealerOptions } from './settings.ts'
 
 /** One of the authorities. */

@@ -7,7 +7,7 @@ import type { BatchIndexRecord, BatchRecord, CheckpointRecord, TreeHeadRecord } 
 import { assertHoldsSigned, assertTreeHoldsSigned } from '../core/log/signed-head.ts'
 import { StoredTiles } from '../core/log/stored-tiles.ts'
 import { emptyRoot, HASH_BYTES } from '../core/log/tree/hasher.ts'
-import type { SealerHost, SignedHead, TreeEngine, Version } from '../core/ports.ts'
+import type { SealerHost, SignedHead, TreeEngine, Version } from '../core/ports/index.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import { InlineEngine } from './engine/inline.ts'
 import { integrationStart, integrate, type Integration } from './integrate.ts'

@@ -5,7 +5,7 @@ import type { StoredTiles } from '../core/log/stored-tiles.ts'
 import { emptyRoot, HASH_BYTES } from '../core/log/tree/hasher.ts'
 import { nodesOfRange, rangeHash, type NodeId } from '../core/log/tree/range.ts'
 import { nodeAt, rowPrefix, TILE_HEIGHT, TILE_WIDTH, tileOfNode } from '../core/log/tree/tile.ts'
-import type { Key, TreeEngine } from '../core/ports.ts'
+import type { Key, TreeEngine } from '../core/ports/index.ts'
 
 /** What a batch adds to the tree. */
 export interface Integration {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isRegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { SealerLeaseRecord } from '../core/log/records.ts'
-import type { Clock, Entry, RecordStore, Version } from '../core/ports.ts'
+import type { Clock, Entry, RecordStore, Version } from '../core/ports/index.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { backoffMs } from '../core/clock.ts'
 import { isRegistryError } from '../core/errors.ts'
-import type { Clock, Logger } from '../core/ports.ts'
+import type { Clock, Logger } from '../core/ports/index.ts'
 
 /** What a loop repeats, and how. */
 export interface LoopOptions {

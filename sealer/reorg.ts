@@ -1,6 +1,6 @@
 import type { LogReader } from '../core/log/reader.ts'
 import type { AnchorHeadRecord, AnchorRecord } from '../core/log/records.ts'
-import type { Anchor, AnchorStatus, RecordStore, Write } from '../core/ports.ts'
+import type { Anchor, AnchorStatus, RecordStore, Write } from '../core/ports/index.ts'
 import { largestFrontierSize, rebuildFrontierWrites } from './anchor-frontier.ts'
 import {
   anchorWrite,

@@ -1,5 +1,5 @@
 import { RegistryError } from '../core/errors.ts'
-import type { Anchor, TimestampAuthority, TreeEngine } from '../core/ports.ts'
+import type { Anchor, TimestampAuthority, TreeEngine } from '../core/ports/index.ts'
 import type { AnchorSchedule } from './anchorer.ts'
 import type { BatchRules } from './batch-sealer.ts'
 import type { Schedule } from './schedule.ts'

@@ -5,7 +5,7 @@ import { logKeys } from '../core/log/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import type { CheckpointRecord, StampRecord, StampToken } from '../core/log/records.ts'
 import { distinctTokens, isSameAuthority } from '../core/log/stamp-claim.ts'
-import type { Check, Commit, Entry, SealerHost, ValidationData, Write } from '../core/ports.ts'
+import type { Check, Commit, Entry, SealerHost, ValidationData, Write } from '../core/ports/index.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import { msUntilDue, type Schedule } from './schedule.ts'
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { encodeUtf8, equalBytes, sha256, toBase64, toHex } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import type { StampToken } from '../core/log/records.ts'
-import type { TimestampAuthority, ValidationData } from '../core/ports.ts'
+import type { TimestampAuthority, ValidationData } from '../core/ports/index.ts'
 import type { StampCoordinator, StampedCheckpoint } from './stamp-coordinator.ts'
 
 /** Has one authority stamp the checkpoints, independently of the other authorities. */

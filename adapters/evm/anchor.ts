@@ -1,5 +1,5 @@
 import { RegistryError } from '../../core/errors.ts'
-import type { Anchor, AnchorInfo, BlockInclusion, AnchorStatus, PreparedAnchor } from '../../core/ports.ts'
+import type { Anchor, AnchorInfo, BlockInclusion, AnchorStatus, PreparedAnchor } from '../../core/ports/index.ts'
 import { BoundedMap } from '../../core/store/bounded-map.ts'
 import type { EvmAccount } from './account.ts'
 import { ChainView, type Receipt } from './chain-view.ts'

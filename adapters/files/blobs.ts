@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
 import { assertBlobRange, BlobCalls, blobExists, HashingBody } from '../../core/store/blob-calls.ts'
 import { RegistryError } from '../../core/errors.ts'
-import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports.ts'
+import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports/index.ts'
 import {
   discard,
   linkNew,

@@ -1,6 +1,6 @@
 import { decodeUtf8, encodeUtf8, fromHex, sha256, toHex } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
-import type { SignedHead, SignedHeadKeeper } from '../../core/ports.ts'
+import type { SignedHead, SignedHeadKeeper } from '../../core/ports/index.ts'
 import { nodeFiles, replaceFile, type FileOperations } from './durable.ts'
 import { errnoOf, toRegistryError } from './errors.ts'
 

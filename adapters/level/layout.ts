@@ -1,7 +1,7 @@
 import type { AbstractLevel } from 'abstract-level'
 import { allocate, concatBytes, encodeUtf8, readU64, toHex, u64 } from '../../core/bytes.ts'
 import { versionNumber, versionOf } from '../../core/store/commit-plan.ts'
-import type { Entry, Key } from '../../core/ports.ts'
+import type { Entry, Key } from '../../core/ports/index.ts'
 
 /**
  * The layout of a record store in an abstract-level database.

@@ -3,7 +3,7 @@ import { assertCommit, assertLogRange, planGroup, type GroupPlan } from '../../c
 import { CommitQueue } from '../../core/store/commit-queue.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { appendRows, packRows, type LogTail } from '../../core/store/log-rows.ts'
-import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
+import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports/index.ts'
 import { checkDatabase, type DatabaseState } from './check.ts'
 import { copyDatabase } from './copy.ts'
 import { toRegistryError, isNotOpen } from './errors.ts'

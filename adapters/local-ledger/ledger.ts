@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
-import type { Anchor, AnchorInfo, AnchorStatus, BlockInclusion, Clock, PreparedAnchor } from '../../core/ports.ts'
+import type { Anchor, AnchorInfo, AnchorStatus, BlockInclusion, Clock, PreparedAnchor } from '../../core/ports/index.ts'
 import { nodeFiles, type FileOperations } from '../files/durable.ts'
 import { reasonOf } from '../files/errors.ts'
 import {

@@ -8,7 +8,7 @@ import {
   type GroupPlan,
 } from '../../core/store/commit-plan.ts'
 import { RegistryError } from '../../core/errors.ts'
-import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
+import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports/index.ts'
 import { SortedKeys } from './sorted-keys.ts'
 
 const PAGE_SIZE = 256

@@ -1,4 +1,4 @@
-import type { Key, Range } from '../../core/ports.ts'
+import type { Key, Range } from '../../core/ports/index.ts'
 
 const MAX_CHUNK = 512
 

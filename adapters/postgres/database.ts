@@ -1,7 +1,7 @@
 import { DatabaseError, Pool, type ClientBase, type PoolClient, type PoolConfig, type QueryConfig } from 'pg'
 import { backoffMs, systemClock } from '../../core/clock.ts'
 import { RegistryError } from '../../core/errors.ts'
-import type { Logger } from '../../core/ports.ts'
+import type { Logger } from '../../core/ports/index.ts'
 import { toRegistryError, isTransient, reasonOf } from './errors.ts'
 import type { OpenPostgresOptions } from './options.ts'
 import { assertSchemaName, migrate } from './schema.ts'

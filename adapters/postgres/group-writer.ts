@@ -17,7 +17,7 @@ import {
   type LogTail,
   type RowChanges,
 } from '../../core/store/log-rows.ts'
-import type { Commit, Entry, Key } from '../../core/ports.ts'
+import type { Commit, Entry, Key } from '../../core/ports/index.ts'
 import { byteaArray } from './bytea-array.ts'
 import { pause, type Database } from './database.ts'
 import { toRegistryError, isTransient, isRolledBack, reasonOf } from './errors.ts'

@@ -3,7 +3,7 @@ import { assertCommit, assertLogRange, LOG_ENTRY_BYTES, versionOf } from '../../
 import { CommitQueue } from '../../core/store/commit-queue.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { packRows, ROW_ENTRIES } from '../../core/store/log-rows.ts'
-import type { Commit, CommitResult, Entry, Key, Range } from '../../core/ports.ts'
+import type { Commit, CommitResult, Entry, Key, Range } from '../../core/ports/index.ts'
 import { byteaArray } from './bytea-array.ts'
 import { Database } from './database.ts'
 import { GroupWriter } from './group-writer.ts'

@@ -1,7 +1,7 @@
 import { LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { assertRow, type LogRow } from '../../core/store/log-rows.ts'
-import type { Key } from '../../core/ports.ts'
+import type { Key } from '../../core/ports/index.ts'
 
 /** The rows that the statements return, and their conversion. bigint arrives as text. */
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { sha256Of, toHex } from '../../core/bytes.ts'
-import type { Clock, Logger, ValidationData } from '../../core/ports.ts'
+import type { Clock, Logger, ValidationData } from '../../core/ports/index.ts'
 import { BoundedMap } from '../../core/store/bounded-map.ts'
 import { MAX_VALIDATION_DATA_BYTES } from '../../core/verify/revocation-status.ts'
 import { revocationAddresses, revocationStatus, type RevocationAddresses } from '../../core/verify/revocation.ts'

@@ -1,6 +1,6 @@
 import { assertBlobRange, BlobCalls, HashingBody } from '../../core/store/blob-calls.ts'
 import { RegistryError } from '../../core/errors.ts'
-import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports.ts'
+import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports/index.ts'
 import type { BlobBucket, OpenedObject } from './bucket.ts'
 import { toRegistryError, statusOf } from './errors.ts'
 import { ObjectBody } from './object-body.ts'

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openS3Blobs } from '../../adapters/s3/index.ts'
-import type { BlobStore } from '../../core/ports.ts'
+import type { BlobStore } from '../../core/ports/index.ts'
 import { openBucketBlobs, openFileBlobs } from '../../server/startup/blobs.ts'
 import { loadConfig } from '../../server/settings/load.ts'
 import { Ceph, cephIsMissing, CREDENTIALS } from '../../test/support/ceph.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { OPENING_BYTES, SALT_BYTES, TAG_BYTES } from '../../core/commitment/event-format.ts'
-import type { Key } from '../../core/ports.ts'
+import type { Key } from '../../core/ports/index.ts'
 import { BareCreates, type BareVariant, type RecordedCreate } from '../peers/bare-creates.ts'
 import { formatCell, formatFinding, median, roundFigure, type BenchCase, type Row } from '../run/case.ts'
 import { barsOf } from '../run/picture.ts'

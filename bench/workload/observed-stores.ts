@@ -1,4 +1,4 @@
-import type { Commit, Key, RecordStore, TreeEngine } from '../../core/ports.ts'
+import type { Commit, Key, RecordStore, TreeEngine } from '../../core/ports/index.ts'
 
 /** Passes every call to another store. */
 export class ForwardingStore implements RecordStore {

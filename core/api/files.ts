@@ -1,4 +1,4 @@
-import type { BlobRange, Version } from '../ports.ts'
+import type { BlobRange, Version } from '../ports/index.ts'
 import type { FileId } from './ids.ts'
 import type { Principal, Scope } from './principal.ts'
 

@@ -1,4 +1,4 @@
-import type { SealerStatus } from '../ports.ts'
+import type { SealerStatus } from '../ports/index.ts'
 import type { Categories } from './categories.ts'
 import type { Evidences } from './evidences.ts'
 import type { Files } from './files.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { BlobStore, RecordStore } from '../ports.ts'
+import type { BlobStore, RecordStore } from '../ports/index.ts'
 import { keys } from '../store/keys.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'

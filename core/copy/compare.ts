@@ -1,6 +1,6 @@
 import { equalBytes } from '../bytes.ts'
 import { logKeys } from '../log/keys.ts'
-import type { Entry, Key, RecordStore } from '../ports.ts'
+import type { Entry, Key, RecordStore } from '../ports/index.ts'
 import { LOG_ENTRY_BYTES } from '../store/commit-plan.ts'
 import { keys } from '../store/keys.ts'
 import { ALL_KEYS } from './target.ts'

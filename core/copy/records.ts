@@ -1,5 +1,5 @@
 import { RegistryError } from '../errors.ts'
-import type { RecordStore, Write } from '../ports.ts'
+import type { RecordStore, Write } from '../ports/index.ts'
 import { LOG_ENTRY_BYTES } from '../store/commit-plan.ts'
 import {
   CHUNK_ENTRIES,

@@ -1,5 +1,5 @@
 import { RegistryError } from '../errors.ts'
-import type { Commit, Range, RecordStore, Version } from '../ports.ts'
+import type { Commit, Range, RecordStore, Version } from '../ports/index.ts'
 import { keys } from '../store/keys.ts'
 import { encodeRecord } from '../store/record-codec.ts'
 

@@ -6,7 +6,7 @@ import {
   type CheckpointRecord,
   type ConfirmedAnchorRecord,
 } from '../log/records.ts'
-import type { Entry } from '../ports.ts'
+import type { Entry } from '../ports/index.ts'
 import type { Check } from './check.ts'
 
 /**

@@ -4,7 +4,7 @@ import { entryOf, kindOf, tokenOpening } from '../commitment/log-entry.ts'
 import { logKeys } from '../log/keys.ts'
 import type { CheckpointRecord, StampRecord, StampToken } from '../log/records.ts'
 import { distinctTokens } from '../log/stamp-claim.ts'
-import type { Entry } from '../ports.ts'
+import type { Entry } from '../ports/index.ts'
 import { checkAnchors } from './anchors.ts'
 import type { Check } from './check.ts'
 

@@ -3,7 +3,7 @@ import { verifyCheckpoint } from '../log/checkpoint.ts'
 import { logKeys } from '../log/keys.ts'
 import type { BatchIndexRecord, BatchRecord, CheckpointRecord, TreeHeadRecord } from '../log/records.ts'
 import type { TreeAccumulator } from '../log/tree/accumulator.ts'
-import type { Entry } from '../ports.ts'
+import type { Entry } from '../ports/index.ts'
 import type { Check } from './check.ts'
 
 export interface CheckpointKey {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { BlobStore } from '../ports.ts'
+import type { BlobStore } from '../ports/index.ts'
 import { keys } from '../store/keys.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
 import type { Check } from './check.ts'

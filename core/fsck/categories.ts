@@ -1,4 +1,4 @@
-import type { Entry, Key } from '../ports.ts'
+import type { Entry, Key } from '../ports/index.ts'
 import { partsOfKey } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
 import type { CategoryRecord, FileRecord, SubcategoryRecord } from '../store/records.ts'

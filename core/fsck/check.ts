@@ -1,4 +1,4 @@
-import type { Entry, Key, Range, RecordStore } from '../ports.ts'
+import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 
 /** What a difference is about. */

@@ -1,4 +1,4 @@
-import type { Entry } from '../ports.ts'
+import type { Entry } from '../ports/index.ts'
 import { partsOfKey } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
 import type { Check } from './check.ts'

@@ -1,7 +1,7 @@
 import { fromHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { HASH_BYTES } from '../log/tree/hasher.ts'
-import type { Entry } from '../ports.ts'
+import type { Entry } from '../ports/index.ts'
 import { partsOfKey } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
 import type { EventRecord, EvidenceRecord } from '../store/records.ts'

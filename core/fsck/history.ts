@@ -1,7 +1,7 @@
 import { equalBytes, toHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { txIdOf } from '../commitment/event-format.ts'
-import type { Entry, Key } from '../ports.ts'
+import type { Entry, Key } from '../ports/index.ts'
 import { openEvent } from '../registry/event/event.ts'
 import { decodeTransaction } from '../registry/event/transaction.ts'
 import { keys } from '../store/keys.ts'

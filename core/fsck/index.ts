@@ -1,4 +1,4 @@
-import type { BlobStore, RecordStore, SignedHead } from '../ports.ts'
+import type { BlobStore, RecordStore, SignedHead } from '../ports/index.ts'
 import { checkAttestations } from './attestations.ts'
 import { checkBlobs } from './blobs.ts'
 import { checkCompanies } from './categories.ts'

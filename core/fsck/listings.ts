@@ -1,4 +1,4 @@
-import type { Entry, Key, Range } from '../ports.ts'
+import type { Entry, Key, Range } from '../ports/index.ts'
 import { countOf } from '../store/counter.ts'
 import { partsOfKey } from '../store/key.ts'
 import { keys, type EvidenceScope } from '../store/keys.ts'

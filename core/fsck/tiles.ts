@@ -1,7 +1,7 @@
 import { equalBytes } from '../bytes.ts'
 import { logKeys } from '../log/keys.ts'
 import { buildTile, nodeAt, TILE_HEIGHT, TILE_WIDTH, tileLevelsOf } from '../log/tree/tile.ts'
-import type { Range } from '../ports.ts'
+import type { Range } from '../ports/index.ts'
 import type { Check } from './check.ts'
 
 interface ExpectedTile {

@@ -1,7 +1,7 @@
 import { fromHex, toHex } from '../bytes.ts'
 import { assertLogName, entryOf, keyHandover, keyOpening, originOf } from '../commitment/log-entry.ts'
 import { RegistryError, isRegistryError } from '../errors.ts'
-import type { CheckpointSigner, Clock, Commit, RecordStore, Version } from '../ports.ts'
+import type { CheckpointSigner, Clock, Commit, RecordStore, Version } from '../ports/index.ts'
 import { deriveSecret } from '../secrets.ts'
 import { decodeRecord, encodeRecord } from '../store/record-codec.ts'
 import { checkpointText } from './checkpoint.ts'

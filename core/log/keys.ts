@@ -1,4 +1,4 @@
-import type { Key, Range } from '../ports.ts'
+import type { Key, Range } from '../ports/index.ts'
 import { keysFrom, keysUnder, onlyKey, recordKey } from '../store/key.ts'
 
 /** Keys of the records that the log keeps beside its entries. The records are in `core/log/records.ts`. */

@@ -1,5 +1,5 @@
 import { RegistryError } from '../errors.ts'
-import type { RecordStore } from '../ports.ts'
+import type { RecordStore } from '../ports/index.ts'
 import type { StoredTiles } from './stored-tiles.ts'
 import { HASH_BYTES } from './tree/hasher.ts'
 import { proofSpans, type ProofSpan } from './tree/proof-span.ts'

@@ -1,6 +1,6 @@
 import { toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
-import type { Range, RecordStore, ValidationData } from '../ports.ts'
+import type { Range, RecordStore, ValidationData } from '../ports/index.ts'
 import { DecodeCache } from '../store/decode-cache.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import { BatchCache } from './batch-cache.ts'

@@ -1,4 +1,4 @@
-import type { AnchorInfo, Assurance, ValidationData } from '../ports.ts'
+import type { AnchorInfo, Assurance, ValidationData } from '../ports/index.ts'
 
 /**
  * The records that the log keeps beside its entries: identity, tree head, batches, checkpoints, stamps, anchors. They

@@ -1,6 +1,6 @@
 import { equalBytes, toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
-import type { RecordStore, SignedHead } from '../ports.ts'
+import type { RecordStore, SignedHead } from '../ports/index.ts'
 import type { LogReader } from './reader.ts'
 import type { TreeHeadRecord } from './records.ts'
 

@@ -1,4 +1,4 @@
-import type { Assurance } from '../ports.ts'
+import type { Assurance } from '../ports/index.ts'
 import type { StampRecord, StampToken } from './records.ts'
 
 /** The time that a whole stamp claims, and who vouches for it. */

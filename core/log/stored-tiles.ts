@@ -1,5 +1,5 @@
 import { RegistryError } from '../errors.ts'
-import type { Entry, Key, RecordStore } from '../ports.ts'
+import type { Entry, Key, RecordStore } from '../ports/index.ts'
 import { BoundedMap } from '../store/bounded-map.ts'
 import { logKeys } from './keys.ts'
 import type { NodeId, NodeSource } from './tree/range.ts'

@@ -1,5 +1,5 @@
 import { RegistryError } from '../errors.ts'
-import type { BlobStore, Clock, Logger, RecordStore, Sealer, SignedHeadKeeper } from '../ports.ts'
+import type { BlobStore, Clock, Logger, RecordStore, Sealer, SignedHeadKeeper } from '../ports/index.ts'
 
 /** What `openRegistry` needs. The stores and the sealer belong to the registry from then on: it closes them. */
 export interface RegistryOptions {

@@ -5,7 +5,7 @@ import type { LogIdentity } from '../log/identity.ts'
 import { HASH_BYTES } from '../log/tree/hasher.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
 import type { Context } from './context.ts'
-import type { SealerStatus } from '../ports.ts'
+import type { SealerStatus } from '../ports/index.ts'
 import { openingsOf } from './proof/events.ts'
 import { invalidInput } from './validation.ts'
 

@@ -1,6 +1,6 @@
 import type { Json } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
-import type { Commit, Key } from '../ports.ts'
+import type { Commit, Key } from '../ports/index.ts'
 import { keys } from '../store/keys.ts'
 import type { Context } from './context.ts'
 import { findUse, withIdempotency, type IdempotentCall, type Replay } from './idempotency.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { untilAborted } from '../clock.ts'
 import { RegistryError } from '../errors.ts'
-import type { BlobDigest, BlobRange, PutOptions } from '../ports.ts'
+import type { BlobDigest, BlobRange, PutOptions } from '../ports/index.ts'
 
 /** What every BlobStore has in common: which keys and ranges are valid, and the size and hash of a body. */
 

@@ -1,5 +1,5 @@
 import { RegistryError } from '../errors.ts'
-import type { BlobStore, Check, Clock, Entry, Key, Logger, Range, RecordStore, Version, Write } from '../ports.ts'
+import type { BlobStore, Check, Clock, Entry, Key, Logger, Range, RecordStore, Version, Write } from '../ports/index.ts'
 import { lastPartOfKey } from './key.ts'
 import { keys } from './keys.ts'
 import { listEntries, readRecord } from './read.ts'

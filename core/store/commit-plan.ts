@@ -1,7 +1,7 @@
 import { concatBytes } from '../bytes.ts'
 import { decodeCounter, encodeCounter } from './counter.ts'
 import { RegistryError } from '../errors.ts'
-import type { Add, Commit, CommitResult, Entry, Key, Version } from '../ports.ts'
+import type { Add, Commit, CommitResult, Entry, Key, Version } from '../ports/index.ts'
 
 /**
  * Decides a group of waiting commits over one snapshot, one after the other: a later commit sees the changes of the

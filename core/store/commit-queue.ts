@@ -1,6 +1,6 @@
 import type { GroupPlan } from './commit-plan.ts'
 import { RegistryError } from '../errors.ts'
-import type { Commit, CommitResult } from '../ports.ts'
+import type { Commit, CommitResult } from '../ports/index.ts'
 
 /** Commits in one group, which bounds the memory of one write. The others wait for the next group. */
 const MAX_GROUP = 1024

@@ -1,4 +1,4 @@
-import type { Entry, Key, Version } from '../ports.ts'
+import type { Entry, Key, Version } from '../ports/index.ts'
 import { BoundedMap } from './bounded-map.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { encodeUtf8, sha256, toHex } from '../bytes.ts'
-import type { Key, Range } from '../ports.ts'
+import type { Key, Range } from '../ports/index.ts'
 
 /**
  * How record keys are written. A key is a tuple of parts joined by `/`, and its first part names the record's family.

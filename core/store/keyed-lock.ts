@@ -1,4 +1,4 @@
-import type { Key } from '../ports.ts'
+import type { Key } from '../ports/index.ts'
 
 /**
  * One lock per key, granted in the order of the requests. Writes that conflict wait here before they try again. Without

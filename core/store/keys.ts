@@ -1,4 +1,4 @@
-import type { Key, Range } from '../ports.ts'
+import type { Key, Range } from '../ports/index.ts'
 import { keysUnder, onlyKey, recordKey } from './key.ts'
 
 export type EvidenceScope = 'company' | 'category' | 'subcategory'

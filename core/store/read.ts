@@ -1,5 +1,5 @@
 import type { RegistryError } from '../errors.ts'
-import type { Check, Entry, Key, Range, RecordStore } from '../ports.ts'
+import type { Check, Entry, Key, Range, RecordStore } from '../ports/index.ts'
 import { decodeRecord } from './record-codec.ts'
 
 /** A decoded record, and the check that makes a commit fail if the record has changed since it was read. */

@@ -1,6 +1,6 @@
 import { decodeUtf8, encodeUtf8 } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
-import type { Entry, Key, Write } from '../ports.ts'
+import type { Entry, Key, Write } from '../ports/index.ts'
 
 /** The bytes under which a record is stored: JSON in UTF-8. */
 export const encodeRecord = (record: object): Uint8Array => encodeUtf8(JSON.stringify(record))

@@ -1,6 +1,6 @@
 import { equalBytes, sha256, toHex } from '../bytes.ts'
 import { fileHash, type AttachedFile } from '../commitment/event-format.ts'
-import type { BlobDigest } from '../ports.ts'
+import type { BlobDigest } from '../ports/index.ts'
 import { verifyFilesMap, verifyOpening, parseFileText } from './event.ts'
 import { asHash, asObject, verificationError, asString } from './untrusted.ts'
 

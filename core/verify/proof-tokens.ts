@@ -1,5 +1,5 @@
 import { encodeUtf8, equalBytes, fromBase64, toHex } from '../bytes.ts'
-import type { ValidationData } from '../ports.ts'
+import type { ValidationData } from '../ports/index.ts'
 import { verifyTimestamp } from './timestamp.ts'
 import { asArray, asObject, asString, asTime, isObject, verificationError, type UntrustedObject } from './untrusted.ts'
 

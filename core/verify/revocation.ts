@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ObjectIdentifier, Primitive, type BaseBlock } from 'asn1js'
 import type { Extension } from 'pkijs'
-import type { ValidationData } from '../ports.ts'
+import type { ValidationData } from '../ports/index.ts'
 import { childrenOf, parseAsn1, withParserErrors } from './asn1.ts'
 import { parseCertificate } from './certificate.ts'
 import type { RevocationStatus } from './revocation-status.ts'

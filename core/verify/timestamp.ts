@@ -2,7 +2,7 @@ import { createHash, verify as verifySignature } from 'node:crypto'
 import { ObjectIdentifier, OctetString, Primitive, Sequence, type BaseBlock } from 'asn1js'
 import { IssuerAndSerialNumber, type SignerInfo } from 'pkijs'
 import { equalBytes } from '../bytes.ts'
-import type { ValidationData } from '../ports.ts'
+import type { ValidationData } from '../ports/index.ts'
 import { childrenOf, withParserErrors } from './asn1.ts'
 import {
   keyProblem,

@@ -3,7 +3,7 @@ import { Enumerated, GeneralizedTime, type BaseBlock, type BitString } from 'asn
 import { BasicOCSPResponse, CertificateRevocationList, OCSPResponse, type SingleResponse } from 'pkijs'
 import type { AlgorithmIdentifier, Extension } from 'pkijs'
 import { equalBytes } from '../bytes.ts'
-import type { ValidationData } from '../ports.ts'
+import type { ValidationData } from '../ports/index.ts'
 import { childrenOf, parseAsn1 } from './asn1.ts'
 import {
   certificateFromSchema,

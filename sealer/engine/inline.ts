@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RegistryError } from '../../core/errors.ts'
-import type { TreeEngine } from '../../core/ports.ts'
+import type { TreeEngine } from '../../core/ports/index.ts'
 import { splitTiles, tilesBytesFor } from '../../core/log/tree/tile.ts'
 import { compileKernel } from '../kernel/kernel.ts'
 import { hashCount, TILE_ROW_BYTES, TileHasher, type RowKind } from '../kernel/tiles.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import type { BlobStore } from '../../core/ports.ts'
+import type { BlobStore } from '../../core/ports/index.ts'
 import { assertSame, collect, inChunks, mustGet, rejectsWith, AMPLE, KIB, type WithStore } from './blob-bodies.ts'
 import { testFailures } from './blob-store-failures.ts'
 import { testPuts } from './blob-store-puts.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Commit, CommitResult, Entry, Key, Range, RecordStore, Version } from '../../core/ports.ts'
+import type { Commit, CommitResult, Entry, Key, Range, RecordStore, Version } from '../../core/ports/index.ts'
 
 /** The store under test. */
 export interface OpenedRecordStore {

@@ -1,5 +1,5 @@
 import { RegistryError } from '../../core/errors.ts'
-import type { BlobStore, RecordStore } from '../../core/ports.ts'
+import type { BlobStore, RecordStore } from '../../core/ports/index.ts'
 
 /** `before`: nothing is applied. `after`: the step is applied, and only its response is lost. */
 export type When = 'before' | 'after'

@@ -1,5 +1,5 @@
 import { RegistryError } from '../../core/errors.ts'
-import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports.ts'
+import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports/index.ts'
 
 /** `before`: the commit fails and is not applied. `after`: it is applied, and its result is lost. */
 export type CommitFault = 'before' | 'after'

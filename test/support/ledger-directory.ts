@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { openLocalLedger, type LocalLedger, type LocalLedgerOptions } from '../../adapters/local-ledger/index.ts'
-import type { PreparedAnchor } from '../../core/ports.ts'
+import type { PreparedAnchor } from '../../core/ports/index.ts'
 import { ManualClock } from './manual-clock.ts'
 import { temporaryFor } from './temporary.ts'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
-import type { Assurance, Clock } from '../../core/ports.ts'
+import type { Assurance, Clock } from '../../core/ports/index.ts'
 import { ScriptedAuthority } from './scripted-authority.ts'
 
 export interface LocalAuthorityOptions {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/ports.ts'
+import type { Clock } from '../../core/ports/index.ts'
 
 interface Sleeper {
   readonly due: number

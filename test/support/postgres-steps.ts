@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { countOf } from '../../core/store/counter.ts'
-import type { Commit, RecordStore } from '../../core/ports.ts'
+import type { Commit, RecordStore } from '../../core/ports/index.ts'
 
 /** A commit that can be applied once. */
 export type Step = Commit & { readonly append: Uint8Array }

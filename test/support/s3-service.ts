@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe } from 'node:test'
 import { ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { openS3Blobs, type S3Settings } from '../../adapters/s3/index.ts'
-import type { BlobStore } from '../../core/ports.ts'
+import type { BlobStore } from '../../core/ports/index.ts'
 import { Ceph, cephIsMissing, CREDENTIALS } from './ceph.ts'
 import { FaultyS3Proxy } from './s3-proxy.ts'
 

@@ -1,5 +1,5 @@
 import { RegistryError } from '../../core/errors.ts'
-import type { TimestampAuthority, ValidationData } from '../../core/ports.ts'
+import type { TimestampAuthority, ValidationData } from '../../core/ports/index.ts'
 
 type CallFault = 'before' | 'after'
 

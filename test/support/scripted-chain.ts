@@ -1,6 +1,6 @@
 import { concatBytes, sha256, sha256Of, toHex, u64 } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
-import type { Anchor, AnchorInfo, AnchorStatus, PreparedAnchor } from '../../core/ports.ts'
+import type { Anchor, AnchorInfo, AnchorStatus, PreparedAnchor } from '../../core/ports/index.ts'
 
 export type Step = 'prepare' | 'broadcast' | 'status'
 

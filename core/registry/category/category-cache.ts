@@ -3,7 +3,7 @@ import type { CompanyId } from '../../api/ids.ts'
 import { BoundedMap } from '../../store/bounded-map.ts'
 import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'
 import type { CategoryId } from '../../api/ids.ts'
-import type { Commit } from '../../ports.ts'
+import type { Commit } from '../../ports/index.ts'
 
 /** A part of a commit. */
 export type CommitPart = Required<Pick<Commit, 'checks' | 'writes' | 'adds'>>

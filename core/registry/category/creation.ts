@@ -1,7 +1,7 @@
 import type { StagedFile } from '../../api/files.ts'
 import type { CategoryId, CompanyId, SubcategoryId } from '../../api/ids.ts'
 import type { IdSource } from '../../ids.ts'
-import type { Check, Key } from '../../ports.ts'
+import type { Check, Key } from '../../ports/index.ts'
 import { consume } from '../../store/blob-lifecycle.ts'
 import { keys } from '../../store/keys.ts'
 import { putRecord } from '../../store/record-codec.ts'

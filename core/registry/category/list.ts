@@ -1,6 +1,6 @@
 import type { Category, CategoryFiles, Subcategory, SubcategoryPath } from '../../api/categories.ts'
 import type { CategoryId, CompanyId } from '../../api/ids.ts'
-import type { Key } from '../../ports.ts'
+import type { Key } from '../../ports/index.ts'
 import { countOf } from '../../store/counter.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'

@@ -1,7 +1,7 @@
 import type { SubcategoryPath } from '../../api/categories.ts'
 import type { CompanyId } from '../../api/ids.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Check, Commit, Key } from '../../ports.ts'
+import type { Check, Commit, Key } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
 import { requireRecord, type Read } from '../../store/read.ts'
 import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'

@@ -1,6 +1,6 @@
 import type { CompanyId } from '../../api/ids.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Write } from '../../ports.ts'
+import type { Write } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
 import { putRecord } from '../../store/record-codec.ts'
 import type { ApiKeyRecord, SourceSystemRecord } from '../../store/records.ts'

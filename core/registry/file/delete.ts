@@ -1,5 +1,5 @@
 import type { FileSelector } from '../../api/files.ts'
-import type { Check, Commit } from '../../ports.ts'
+import type { Check, Commit } from '../../ports/index.ts'
 import { destroy, pendingDeletion } from '../../store/blob-lifecycle.ts'
 import { keys } from '../../store/keys.ts'
 import { requireRecord, type Read } from '../../store/read.ts'

@@ -1,6 +1,6 @@
 import type { FileInfo } from '../../api/files.ts'
 import { RegistryError } from '../../errors.ts'
-import type { BlobRange } from '../../ports.ts'
+import type { BlobRange } from '../../ports/index.ts'
 import type { Context } from '../context.ts'
 import { fileNotFound } from './stored-file.ts'
 import { VerifiedBody } from './verified-body.ts'

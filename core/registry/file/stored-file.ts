@@ -1,6 +1,6 @@
 import type { FileEntry, StagedFile } from '../../api/files.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Write } from '../../ports.ts'
+import type { Write } from '../../ports/index.ts'
 import { pendingDeletion } from '../../store/blob-lifecycle.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FileToken } from '../../api/files.ts'
 import type { CompanyId, FileId } from '../../api/ids.ts'
 import { concatBytes, encodeUtf8, readU64, u64 } from '../../bytes.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/index.ts'
 
 /**
  * A token is base64url of: expiry as u64 (ms since 1970) ‖ file id (36 bytes ASCII) ‖ HMAC-SHA-256 of company and both.

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { MemoryLevel } from 'memory-level'
 import { LevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
 import { BY_BYTES, BY_TEXT, HEAD_KEY, logRowKey, positionKey } from '../../../adapters/level/layout.ts'
-import type { RecordStore } from '../../../core/ports.ts'
+import type { RecordStore } from '../../../core/ports/index.ts'
 
 type Fault = 'not applied' | 'applied'
 

@@ -3,7 +3,7 @@ import { appendFile, copyFile, readFile, stat, unlink, writeFile } from 'node:fs
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openLocalLedger, verifyLedger } from '../../../adapters/local-ledger/index.ts'
-import type { AnchorStatus, PreparedAnchor } from '../../../core/ports.ts'
+import type { AnchorStatus, PreparedAnchor } from '../../../core/ports/index.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { filesBelow } from '../../support/temporary.ts'
 import { input, ledgerDirectory, send } from '../../support/ledger-directory.ts'

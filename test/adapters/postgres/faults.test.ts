@@ -4,7 +4,7 @@ import { after, afterEach, before, describe, it, type TestContext } from 'node:t
 import { Client } from 'pg'
 import { openPostgresRecords, type OpenPostgresOptions } from '../../../adapters/postgres/index.ts'
 import { countOf } from '../../../core/store/counter.ts'
-import type { RecordStore } from '../../../core/ports.ts'
+import type { RecordStore } from '../../../core/ports/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import { until } from '../../support/manual-clock.ts'
 import { PostgresProxy } from '../../support/postgres-proxy.ts'

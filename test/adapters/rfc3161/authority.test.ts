@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { createRfc3161Authority, readTrustAnchors, type Rfc3161Options } from '../../../adapters/rfc3161/index.ts'
-import type { Logger, ValidationData } from '../../../core/ports.ts'
+import type { Logger, ValidationData } from '../../../core/ports/index.ts'
 import {
   parseTimestampResponse,
   revocationStatus,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import type { BlobDigest, BlobStore } from '../../../core/ports.ts'
+import type { BlobDigest, BlobStore } from '../../../core/ports/index.ts'
 import { sha256, toHex } from '../../../core/bytes.ts'
 import { afterChunks, assertSame, collect, inChunks, mustGet, rejectsWith } from '../../contract/blob-bodies.ts'
 import { REQUESTS, type Fault, type RequestKind } from '../../support/s3-proxy.ts'

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { ObjectBody } from '../../../adapters/s3/object-body.ts'
 import { RegistryError } from '../../../core/errors.ts'
-import type { BlobRange } from '../../../core/ports.ts'
+import type { BlobRange } from '../../../core/ports/index.ts'
 import { assertSame, collect, rejectsWith } from '../../contract/blob-bodies.ts'
 
 const BYTES = Buffer.from('0123456789abcdefghij')

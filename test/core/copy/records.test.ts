@@ -6,7 +6,7 @@ import { sha256, toHex } from '../../../core/bytes.ts'
 import { countOf } from '../../../core/store/counter.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { logKeys } from '../../../core/log/keys.ts'
-import type { RecordStore } from '../../../core/ports.ts'
+import type { RecordStore } from '../../../core/ports/index.ts'
 import { copyRecords, type CopyRecordsReport } from '../../../core/copy/index.ts'
 import { FaultyRecords, type CommitFault } from '../../support/faulty-records.ts'
 

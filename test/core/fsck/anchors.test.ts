@@ -6,7 +6,7 @@ import { checkAnchors } from '../../../core/fsck/anchors.ts'
 import { Check, type Difference } from '../../../core/fsck/check.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { AnchorHeadRecord, AnchorRecord, CheckpointRecord } from '../../../core/log/records.ts'
-import type { RecordStore } from '../../../core/ports.ts'
+import type { RecordStore } from '../../../core/ports/index.ts'
 import { encodeRecord } from '../../../core/store/record-codec.ts'
 import { addToFrontierWrites } from '../../../sealer/anchor-frontier.ts'
 

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { encodeUtf8, sha256 } from '../../../core/bytes.ts'
 import { fsck, type Difference, type FsckStores } from '../../../core/fsck/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
-import type { Entry, RecordStore } from '../../../core/ports.ts'
+import type { Entry, RecordStore } from '../../../core/ports/index.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 

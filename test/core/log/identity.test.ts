@@ -6,7 +6,7 @@ import { logKeys } from '../../../core/log/keys.ts'
 import { verifyCheckpoint } from '../../../core/log/checkpoint.ts'
 import { entryOf, verifyKeyChain } from '../../../core/commitment/log-entry.ts'
 import { openLogIdentity, type LogIdentity } from '../../../core/log/identity.ts'
-import type { RecordStore } from '../../../core/ports.ts'
+import type { RecordStore } from '../../../core/ports/index.ts'
 import { FaultyRecords } from '../../support/faulty-records.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 

@@ -11,7 +11,7 @@ import {
 } from '../../../core/store/commit-plan.ts'
 import { countOf, decodeCounter, encodeCounter } from '../../../core/store/counter.ts'
 import { RegistryError } from '../../../core/errors.ts'
-import type { Commit, Entry, Key } from '../../../core/ports.ts'
+import type { Commit, Entry, Key } from '../../../core/ports/index.ts'
 
 const EMPTY: GroupSnapshot = { entries: new Map(), logSize: 0, lastVersion: 0 }
 const value = Uint8Array.of(1)

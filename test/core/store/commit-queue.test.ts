@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { versionOf, type GroupPlan } from '../../../core/store/commit-plan.ts'
 import { CommitQueue } from '../../../core/store/commit-queue.ts'
 import { RegistryError } from '../../../core/errors.ts'
-import type { Commit } from '../../../core/ports.ts'
+import type { Commit } from '../../../core/ports/index.ts'
 
 const commitOf = (key: string): Commit => ({ checks: [{ key, version: null }] })
 const keyOf = (commit: Commit): string => commit.checks?.[0]?.key ?? ''

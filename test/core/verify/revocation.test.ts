@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, X509Certificate } from 'node:crypto'
 import { describe, test } from 'node:test'
 import * as asn1js from 'asn1js'
-import type { ValidationData } from '../../../core/ports.ts'
+import type { ValidationData } from '../../../core/ports/index.ts'
 import {
   MAX_VALIDATION_DATA_BYTES,
   revocationAddresses,

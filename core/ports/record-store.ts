@@ -1,0 +1,119 @@
+/**
+ * Printable ASCII, at most 2,048 characters, ordered bytewise. An adapter treats keys as opaque; only
+ * `core/store/keys.ts` and `core/log/keys.ts` build them.
+ */
+export type Key = string
+
+/**
+ * Opaque token of one committed state of a key. Compare versions for equality only. A store never uses a version
+ * twice, also not after the key was deleted.
+ */
+export type Version = string & { readonly __brand: 'Version' }
+
+/** A stored key with its value. */
+export interface Entry {
+  readonly key: Key
+  /** Of a counter: its value in 8 bytes, big-endian, two's complement. */
+  readonly value: Uint8Array
+  readonly version: Version
+}
+
+/** Which keys `list` returns. */
+export interface Range {
+  /** First key, inclusive. */
+  readonly gte: Key
+  /** End, exclusive. */
+  readonly lt: Key
+  /** Descending order. Default false. */
+  readonly reverse?: boolean
+  /** Maximum number of entries. Default: no limit. */
+  readonly limit?: number
+}
+
+/** A condition of a commit. */
+export interface Check {
+  readonly key: Key
+  /** The version that the key must have, `null` if it must not exist. Counters are keys too. */
+  readonly version: Version | null
+}
+
+export interface Write {
+  readonly key: Key
+  /** `null` deletes the key. Deleting a key that does not exist is not an error. */
+  readonly value: Uint8Array | null
+}
+
+/** An addition to a 64-bit counter. It never conflicts with other additions, but changes the counter's version. */
+export interface Add {
+  readonly key: Key
+  /** A safe integer, also negative. A counter that does not exist starts at 0. */
+  readonly delta: number
+}
+
+/** One atomic step: all of it is applied, or nothing. */
+export interface Commit {
+  /** All of them must hold, or nothing is applied. */
+  readonly checks?: readonly Check[]
+  /** A key appears at most once among `writes` and `adds` together. */
+  readonly writes?: readonly Write[]
+  readonly adds?: readonly Add[]
+  /** Log entries, n × 32 bytes. They are appended in this order at consecutive positions. */
+  readonly append?: Uint8Array
+}
+
+export type CommitResult =
+  | {
+      readonly ok: true
+      /** The new version of every key that this commit wrote or added to. */
+      readonly version: Version
+      /** The size of the log before this commit: the position of its first entry. */
+      readonly firstPosition: number
+    }
+  | {
+      readonly ok: false
+      /** The key of every check that did not hold. */
+      readonly conflicts: readonly Key[]
+    }
+
+/**
+ * An ordered map of key → bytes and one append-only log of 32-byte entries without gaps, changed together. A conflict
+ * is a result; a failure throws.
+ *
+ * @throws `UNAVAILABLE` if nothing was applied, `UNKNOWN_OUTCOME` if that could not be determined (a caller that
+ * retries needs a check that fails if the first try was applied), `STORE_POISONED` after a failed write made the store
+ * read-only, `CLOSED` after `close`
+ */
+export interface RecordStore {
+  /**
+   * Reads keys from one consistent snapshot.
+   *
+   * @returns an entry or `undefined` for each key, in the order of `keys`
+   */
+  get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]>
+  /**
+   * Yields the entries of a range in the order of their keys. The adapter reads them in pages of bounded size, as they
+   * are consumed. Each page is consistent, the whole iteration need not be.
+   */
+  list(range: Range): AsyncIterable<Entry>
+  /** Applies a commit. Atomic, serializable, and durable (synced to disk) when it resolves with `ok: true`. */
+  commit(commit: Commit): Promise<CommitResult>
+  /**
+   * Reads log entries.
+   *
+   * @param from - position of the first entry
+   * @param count - number of entries
+   * @returns the entries, n × 32 bytes: fewer than `count` only at the end of the log
+   */
+  readLog(from: number, count: number): Promise<Uint8Array>
+  /** The number of entries in the log. */
+  logSize(): Promise<number>
+  /**
+   * Finds log entries.
+   *
+   * @param entries - 32 bytes each
+   * @returns the position of each entry, `undefined` if it is not in the log. The first one of equal entries.
+   */
+  positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]>
+  /** Waits for running calls, then releases the store. */
+  close(): Promise<void>
+}

@@ -1,0 +1,89 @@
+import type { Assurance } from './assurance.ts'
+import type { RecordStore } from './record-store.ts'
+import type { Clock, Logger } from './runtime.ts'
+
+/**
+ * Size and root of the last signed tree. Stored outside the record store, so that a store that was set back is noticed.
+ */
+export interface SignedHead {
+  readonly size: number
+  /** 32 bytes. */
+  readonly root: Uint8Array
+}
+
+/** Stores the signed head. */
+export interface SignedHeadKeeper {
+  /** `undefined` before the first write. */
+  read(): Promise<SignedHead | undefined>
+  /** Durable when the promise resolves. */
+  write(head: SignedHead): Promise<void>
+}
+
+/** The name of the log, and its checkpoint keys. */
+export interface CheckpointSigner {
+  /** `NAME/ID`: the log's name in checkpoints, and the key name of its signatures. */
+  readonly origin: string
+  /**
+   * Signs the checkpoint of a tree with the newest key whose entry the tree contains. Ed25519 is deterministic, so the
+   * result is always the same.
+   *
+   * @param size - number of leaves
+   * @param root - 32 bytes
+   * @returns the whole signed note
+   * @throws a `RangeError` if the tree contains no key
+   */
+  signCheckpoint(size: number, root: Uint8Array): string
+  /** Reads keys that another process has added. */
+  refresh(): Promise<void>
+}
+
+/** What the registry gives to its sealer. */
+export interface SealerHost {
+  readonly records: RecordStore
+  readonly signedHead: SignedHeadKeeper
+  readonly identity: CheckpointSigner
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Other processes use the same records, so that only one sealer may be active at a time. Default false. */
+  readonly sharedRecords?: boolean
+}
+
+export interface SealerStatus {
+  /** Number of entries in batches. */
+  readonly sealedSize: number
+  /** Number of entries in the log. */
+  readonly logSize: number
+  /** ms since 1970, `null` before the first batch. */
+  readonly lastBatchAt: number | null
+  /** Size of the newest stamped checkpoint, 0 if there is none. */
+  readonly stampedSize: number
+  /** Size of the newest checkpoint with a confirmed anchor, 0 if there is none. */
+  readonly anchoredSize: number
+  /** How often each step failed since the start, and the code of its last error. */
+  readonly failures: Readonly<
+    Record<'seal' | 'stamp' | 'anchor', { readonly count: number; readonly lastCode: string | null }>
+  >
+}
+
+/** Seals the log: batches, checkpoints, stamps, anchors. `createSealer` of `evidence-registry/sealer` makes one. */
+export interface Sealer {
+  /** Who vouches for time and anchor. `none` if there is no authority or chain. */
+  readonly assurance: { readonly time: 'none' | Assurance; readonly anchor: 'none' | Assurance }
+  /**
+   * Checks that the store still holds what was signed, recovers what a stopped process left unfinished, then starts the
+   * loops.
+   *
+   * @throws `LOG_BEHIND_SIGNED` if the store was set back, `CORRUPT` if its tree does not fit its log
+   */
+  start(host: SealerHost): Promise<void>
+  /** Says that events were appended. Called after each commit, so it must be cheap. */
+  notify(): void
+  /**
+   * Seals the current log without waiting for `maxWaitMs`. Resolves when the batch is committed and its checkpoint
+   * signed.
+   */
+  sealNow(signal?: AbortSignal): Promise<void>
+  status(): SealerStatus
+  /** Finishes the current step. The next start continues with what is left. */
+  close(): Promise<void>
+}
