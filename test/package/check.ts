@@ -68,6 +68,12 @@ try {
     process.stdout.write(run(app, process.execPath, ['--import', './record.js', 'verify.js']))
     assertLoaded(app, ['pkijs'], [...SERVER_ONLY, ...STORES_ONLY])
   })
+  step('use the log by itself, as its documentation shows', () => {
+    const [, example = ''] = /```ts\n([^]*?) \* ```/.exec(readFileSync(join(root, 'core/log/index.ts'), 'utf8')) ?? []
+    writeFileSync(join(app, 'log.js'), example.replaceAll(/^ \* ?/gm, ''))
+    run(app, process.execPath, ['--import', './record.js', 'log.js'])
+    assertLoaded(app, [], [...SERVER_ONLY, ...TOKENS_ONLY, ...STORES_ONLY, 'ajv', 'typebox'])
+  })
   step('embed in TypeScript: strict, NodeNext, every declaration of every entry checked', () => {
     const entries = Object.keys(manifest.exports).filter((entry) => !/\*|json$/.test(entry))
     const imports = entries.map((entry, i) => `export * as entry${i} from 'evidence-registry${entry.slice(1)}'\n`)
