@@ -1,5 +1,5 @@
-// Runs every test of dist/test, or those whose path contains one of the arguments, with node:test in separate processes.
-// If the variable CI is set, a skipped test is a failure: there everything must have run.
+// Runs every test of dist/test, or those whose path contains one of the arguments, with node:test in separate
+// processes. If the variable CI is set, a skipped test is a failure: there everything must have run.
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative } from 'node:path'

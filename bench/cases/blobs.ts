@@ -88,7 +88,8 @@ async function openBucket(progress: (text: string) => void): Promise<Bucket | un
  * Many small files and one large file in an S3 bucket and on this machine.
  *
  * The bucket is the one that EVIDENCE_S3_BUCKET and the other settings name, as the server reads them. Without one, it
- * is in a new Ceph that keeps its objects in memory, so that bucket has neither a network nor a disk behind it. Local files lie below TMPDIR, which must be on a real disk. Everything written is deleted again.
+ * is in a new Ceph that keeps its objects in memory, so that bucket has neither a network nor a disk behind it. Local
+ * files lie below TMPDIR, which must be on a real disk. Everything written is deleted again.
  */
 export const blobs: BenchCase = {
   name: 'blobs',

@@ -7,8 +7,8 @@ import { API_KEY, Service, startRegistryServer, type ServiceRequest } from '../w
 export interface Rate {
   readonly perSecond: number
   /**
-   * CPU time of the build for each request or create, over all its threads. Other programs on the machine change it much
-   * less than `perSecond`. `undefined` if the system does not report it.
+   * CPU time of the build for each request or create, over all its threads. Other programs on the machine change it
+   * much less than `perSecond`. `undefined` if the system does not report it.
    */
   readonly cpuMicroseconds?: number
 }

@@ -31,7 +31,10 @@ export async function inTemporaryFolder<T>(work: (directory: string) => Promise<
   }
 }
 
-/** Returns the item at `index`, counting on from the beginning after the last one. Throws `RangeError` if there are none. */
+/**
+ * Returns the item at `index`, counting on from the beginning after the last one. Throws `RangeError` if there are
+ * none.
+ */
 export function itemAt<T>(items: readonly T[], index: number): T {
   const item = items[index % items.length]
   if (item === undefined) throw new RangeError('there are no items to choose from')

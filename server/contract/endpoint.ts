@@ -4,13 +4,13 @@ import type { PermissionLevel, Registry, Scope, StagedFile, UpdateOptions } from
 import type { ErrorShape, ResponseCode } from '../http/errors.ts'
 
 /**
- * What an endpoint is. The router (http/handle.ts) and the OpenAPI document (openapi.ts) are made of the same descriptions, so they cannot
- * differ.
+ * What an endpoint is. The router (http/handle.ts) and the OpenAPI document (openapi.ts) are made of the same
+ * descriptions, so they cannot differ.
  */
 
 /**
- * Who may use it: `public` anyone; a permission level the keys that have it; `sourceSystem` any key but the operator's; `fileToken` a key
- * with level R, or a token in the query that opens the file.
+ * Who may use it: `public` anyone; a permission level the keys that have it; `sourceSystem` any key but the operator's;
+ * `fileToken` a key with level R, or a token in the query that opens the file.
  */
 export type Access = 'public' | 'sourceSystem' | 'fileToken' | PermissionLevel
 

@@ -8,8 +8,8 @@ export interface TilePath {
 const TILE_WIDTH = 256
 
 /**
- * Reads `<N>[.p/<W>]` as C2SP tlog-tiles writes it: groups of three digits, `x` before all but the last, no superfluous zero group at the
- * start; W is 1 to 255.
+ * Reads `<N>[.p/<W>]` as C2SP tlog-tiles writes it: groups of three digits, `x` before all but the last, no superfluous
+ * zero group at the start; W is 1 to 255.
  *
  * @returns `undefined` for any other text
  */

@@ -187,7 +187,9 @@ function failure(status: number, codes: readonly ResponseCode[], shape: TSchema,
   return { description, content: { 'application/json': { schema } } }
 }
 
-/** The codes that an endpoint may return, by status: those that follow from its description, and those that it names. */
+/**
+ * The codes that an endpoint may return, by status: those that follow from its description, and those that it names.
+ */
 function failures(endpoint: Endpoint): ReadonlyMap<number, readonly ResponseCode[]> {
   const codes = new Map<number, ResponseCode[]>()
   for (const status of failureStatuses(endpoint)) codes.set(status, [...codesWith(status)])

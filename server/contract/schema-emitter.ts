@@ -23,7 +23,10 @@ const MODULES = [
   proofs,
 ]
 
-/** Writes a schema that has a name in the code as a reference to a component of that name, and any other schema in place. */
+/**
+ * Writes a schema that has a name in the code as a reference to a component of that name, and any other schema in
+ * place.
+ */
 export class SchemaEmitter {
   readonly #names = new Map<unknown, string>()
   readonly #used = new Map<string, unknown>()

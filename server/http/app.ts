@@ -27,8 +27,8 @@ export interface AppOptions {
   readonly registry: Registry
   readonly logger: Logger
   /**
-   * Address at which clients reach the service, without the base path and without a slash at its end. Called when it is first needed,
-   * because a free port is known only after the server listens.
+   * Address at which clients reach the service, without the base path and without a slash at its end. Called when it is
+   * first needed, because a free port is known only after the server listens.
    */
   readonly publicUrl: () => string
   readonly maxFileBytes: number

@@ -11,8 +11,8 @@ export interface AuthorizationServices {
 }
 
 /**
- * Who sends a request, and for which company. Decides from the X-API-Key header or a file token before anything else of the request is
- * read, and counts the request for the rate limit. The core asserts the same permissions again.
+ * Who sends a request, and for which company. Decides from the X-API-Key header or a file token before anything else of
+ * the request is read, and counts the request for the rate limit. The core asserts the same permissions again.
  *
  * @throws `UNAUTHORIZED` (the same for every reason), `FORBIDDEN`, `RATE_LIMITED`
  */

@@ -3,8 +3,9 @@ import { finished, Readable } from 'node:stream'
 import { HttpError } from './errors.ts'
 
 /**
- * The body of a request as a stream that is read at the consumer's pace. Fails with `MALFORMED_BODY` if the sender disconnects, or sends
- * no byte for `idleMs` while the consumer waits for one. Destroying it leaves the request open, so that a response can still be sent.
+ * The body of a request as a stream that is read at the consumer's pace. Fails with `MALFORMED_BODY` if the sender
+ * disconnects, or sends no byte for `idleMs` while the consumer waits for one. Destroying it leaves the request open,
+ * so that a response can still be sent.
  */
 export class BodyStream extends Readable {
   /** The request's headers: koa-body reads the length and the encoding from them. */
@@ -63,8 +64,8 @@ export class BodyStream extends Readable {
 const DRAIN_MS = 2_000
 
 /**
- * Discards the rest of a body after the response was sent. Closing the connection at once would often lose the response on its way to
- * the client. Closes the connection after two seconds.
+ * Discards the rest of a body after the response was sent. Closing the connection at once would often lose the response
+ * on its way to the client. Closes the connection after two seconds.
  */
 export function drainAfterResponse(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
@@ -77,7 +78,8 @@ export function drainAfterResponse(request: IncomingMessage): void {
 /**
  * The media type of a request's body, in lower case and without parameters.
  *
- * @throws `MALFORMED_BODY` if there is no body, `UNSUPPORTED_MEDIA_TYPE` if it is not one of `accepted`, encoded, or not in UTF-8
+ * @throws `MALFORMED_BODY` if there is no body, `UNSUPPORTED_MEDIA_TYPE` if it is not one of `accepted`, encoded, or
+ * not in UTF-8
  */
 export function bodyType(request: IncomingMessage, accepted: readonly string[]): string {
   const {

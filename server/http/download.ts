@@ -83,7 +83,10 @@ function matchesEtag(header: string, etag: string): boolean {
   return header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }
 
-/** The range to send. `undefined`: the whole file, also if the request has several ranges or If-Range names other content. */
+/**
+ * The range to send. `undefined`: the whole file, also if the request has several ranges or If-Range names other
+ * content.
+ */
 function rangeOf(ctx: Context, { size }: FileInfo, etag: string): BlobRange | undefined {
   const header = ctx.get('Range')
   const ifRange = ctx.get('If-Range')

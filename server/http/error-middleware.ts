@@ -30,7 +30,10 @@ export function respondWithErrors({
   }
 }
 
-/** Rejects paths with broken percent-escapes or control characters. The router would pass them to the endpoints as they are. */
+/**
+ * Rejects paths with broken percent-escapes or control characters. The router would pass them to the endpoints as they
+ * are.
+ */
 export const rejectInvalidPaths: Middleware = async (ctx, next) => {
   let decoded: string
   try {

@@ -37,8 +37,8 @@ const MAX_PART_HEADER_BYTES = 8 * 1024
 const invalid = (message: string, cause?: unknown): HttpError => new HttpError('VALIDATION_ERROR', message, { cause })
 
 /**
- * Reads multipart/form-data. Stops at once at a limit. A wrong field is reported only after the body was read, so that a body that is both
- * broken and wrong is reported as broken.
+ * Reads multipart/form-data. Stops at once at a limit. A wrong field is reported only after the body was read, so that
+ * a body that is both broken and wrong is reported as broken.
  *
  * @throws `PAYLOAD_TOO_LARGE`, `MALFORMED_BODY`, `VALIDATION_ERROR`
  */

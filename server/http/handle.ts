@@ -26,7 +26,10 @@ export function createRouter(endpoints: readonly Endpoint[], base: string, route
   return router
 }
 
-/** One request from its route to its response: authorize, parse, run the operation, respond. Errors go to the error middleware. */
+/**
+ * One request from its route to its response: authorize, parse, run the operation, respond. Errors go to the error
+ * middleware.
+ */
 async function handle(endpoint: Endpoint, ctx: Context, { registry, limits, rateLimit }: RouteContext): Promise<void> {
   const params = ctx['params'] as Readonly<Record<string, string>>
   const scope = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', { registry, rateLimit })

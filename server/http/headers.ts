@@ -1,8 +1,8 @@
 import type { Middleware } from 'koa'
 
 /**
- * Every response is data: a browser must not run it, frame it, or guess its type. Strict-Transport-Security is left to the proxy that
- * ends TLS.
+ * Every response is data: a browser must not run it, frame it, or guess its type. Strict-Transport-Security is left to
+ * the proxy that ends TLS.
  */
 const SECURITY_HEADERS = {
   'Content-Security-Policy': "default-src 'none';frame-ancestors 'none'",
@@ -26,8 +26,8 @@ const PREFLIGHT = {
 }
 
 /**
- * Lets scripts of any origin read the public responses (WHATWG Fetch § 3.2). There is no `Vary: Origin`, because the responses do not
- * depend on the origin: shared caches would otherwise keep each tile once per origin.
+ * Lets scripts of any origin read the public responses (WHATWG Fetch § 3.2). There is no `Vary: Origin`, because the
+ * responses do not depend on the origin: shared caches would otherwise keep each tile once per origin.
  */
 export function allowAnyOrigin(isPublic: (path: string) => boolean): Middleware {
   return async (ctx, next) => {

@@ -8,8 +8,9 @@ import { HttpError } from './errors.ts'
 export const MAX_TEXT_BYTES = 16 * 1024 * 1024
 
 /**
- * koa-body collects the bytes within the limit; its other parsers are off. Its JSON parser would accept an empty body and keep the last of
- * two equal keys, and its decoder would repair invalid UTF-8. So it returns one character per byte, which is decoded strictly here.
+ * koa-body collects the bytes within the limit; its other parsers are off. Its JSON parser would accept an empty body
+ * and keep the last of two equal keys, and its decoder would repair invalid UTF-8. So it returns one character per
+ * byte, which is decoded strictly here.
  */
 const collectBytes = koaBody({
   text: true,
@@ -27,7 +28,8 @@ const collectBytes = koaBody({
  * Reads a body that must be a JSON object. The sender controls every byte of it.
  *
  * @param idleMs - how long the sender may be silent
- * @throws `MALFORMED_BODY`, `PAYLOAD_TOO_LARGE`; `VALIDATION_ERROR` if it is not an object, or canonical JSON cannot hold it
+ * @throws `MALFORMED_BODY`, `PAYLOAD_TOO_LARGE`; `VALIDATION_ERROR` if it is not an object, or canonical JSON cannot
+ * hold it
  */
 export async function readJsonObject(ctx: Context, idleMs: number): Promise<Record<string, Json>> {
   const value = parseJson(await readText(ctx, idleMs))

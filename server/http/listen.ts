@@ -7,7 +7,10 @@ export interface ListenOptions {
   /** 0 takes a free one. */
   readonly port: number
   readonly headersTimeoutMs: number
-  /** A body may be silent for so long; a connection on which nothing moves is cut after twice that, and a minute at least. */
+  /**
+   * A body may be silent for so long; a connection on which nothing moves is cut after twice that, and a minute at
+   * least.
+   */
   readonly uploadIdleMs: number
   /** How long requests under way may take when it closes. */
   readonly shutdownMs: number
@@ -52,7 +55,10 @@ export async function listen(
   }
 }
 
-/** A keep-alive connection that is silent would block `close` for ever, so idle ones are closed again and again as requests end. */
+/**
+ * A keep-alive connection that is silent would block `close` for ever, so idle ones are closed again and again as
+ * requests end.
+ */
 function close(server: Server, deadlineMs: number): Promise<void> {
   return new Promise((resolve) => {
     const idle = setInterval(() => server.closeIdleConnections(), 50)

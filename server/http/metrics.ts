@@ -3,7 +3,10 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry as MetricsRe
 import type { Registry } from '../../core/index.ts'
 import { routeOf } from './request-log.ts'
 
-/** What a scrape shows: requests by route template, the log's and the sealer's state, the process. In a registry of its own. */
+/**
+ * What a scrape shows: requests by route template, the log's and the sealer's state, the process. In a registry of its
+ * own.
+ */
 export interface Metrics {
   readonly middleware: Middleware
   readonly contentType: string

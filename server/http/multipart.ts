@@ -5,10 +5,12 @@ import { HttpError } from './errors.ts'
 import { malformed, readPartHeaders, type PartHeaders } from './part-headers.ts'
 
 /**
- * multipart/form-data (RFC 7578, RFC 2046 § 5.1), read strictly and part by part at the consumer's pace. The sender controls every byte.
+ * multipart/form-data (RFC 7578, RFC 2046 § 5.1), read strictly and part by part at the consumer's pace. The sender
+ * controls every byte.
  *
- * The packages that read it were tried. @fastify/busboy 3.2 ends a part at any line that begins with the boundary, so it silently cuts
- * files that contain such a line; it also drops headers without a colon. formidable 3.5 needs more lines of guards than this file has.
+ * The packages that read it were tried. @fastify/busboy 3.2 ends a part at any line that begins with the boundary, so
+ * it silently cuts files that contain such a line; it also drops headers without a colon. formidable 3.5 needs more
+ * lines of guards than this file has.
  */
 
 /** One part. Its body can be read once, before the next part is requested; the rest of it is skipped then. */
@@ -52,7 +54,9 @@ export async function* partsOf(request: IncomingMessage, limits: MultipartLimits
 class DelimiterScanner {
   readonly #chunks: AsyncIterator<Uint8Array>
   readonly #delimiter: Buffer
-  /** Bytes that were received and not yet returned. Starts with the line break that the first delimiter does not need. */
+  /**
+   * Bytes that were received and not yet returned. Starts with the line break that the first delimiter does not need.
+   */
   #buffer: Buffer = Buffer.from('\r\n')
   #isAtDelimiter = false
   #isAtEnd = false
@@ -72,7 +76,10 @@ class DelimiterScanner {
     return this.#isAtEnd
   }
 
-  /** Returns the bytes before the next delimiter, and reads over the delimiter. Another call continues where a stopped one ended. */
+  /**
+   * Returns the bytes before the next delimiter, and reads over the delimiter. Another call continues where a stopped
+   * one ended.
+   */
   async *content(): AsyncGenerator<Uint8Array> {
     let from = 0
     while (!this.#isAtDelimiter) {
@@ -88,7 +95,10 @@ class DelimiterScanner {
     }
   }
 
-  /** The bytes between the line break of a delimiter and the empty line. Throws `PAYLOAD_TOO_LARGE` if there are more than `maxBytes`. */
+  /**
+   * The bytes between the line break of a delimiter and the empty line. Throws `PAYLOAD_TOO_LARGE` if there are more
+   * than `maxBytes`.
+   */
   async headerBlock(maxBytes: number): Promise<Buffer> {
     this.#isAtDelimiter = false
     for (;;) {
@@ -106,7 +116,10 @@ class DelimiterScanner {
     for (let step = await this.#chunks.next(); step.done !== true; step = await this.#chunks.next()) yield step.value
   }
 
-  /** Looks for a delimiter; `contentEnd` is where the content certainly goes on to. `unknown`: the buffer ends too early to decide. */
+  /**
+   * Looks for a delimiter; `contentEnd` is where the content certainly goes on to. `unknown`: the buffer ends too early
+   * to decide.
+   */
   #findDelimiter(from: number): { contentEnd: number; next: 'delimiter' | 'content' | 'unknown' } {
     const at = this.#buffer.indexOf(this.#delimiter, from)
     if (at === -1) {

@@ -57,7 +57,10 @@ function parametersOf(disposition: string): ReadonlyMap<string, string> {
   return parameters
 }
 
-/** Browsers write a quote as %22 and line breaks as %0D %0A (WHATWG HTML), curl writes a quote as \". Other backslashes belong to paths. */
+/**
+ * Browsers write a quote as %22 and line breaks as %0D %0A (WHATWG HTML), curl writes a quote as \". Other backslashes
+ * belong to paths.
+ */
 const unescape = (value: string): string =>
   value
     .replaceAll('\\"', '"')

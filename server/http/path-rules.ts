@@ -10,8 +10,8 @@ export interface PathRules {
 }
 
 /**
- * Derives the rules from the endpoints, by the first segment of their paths below `base`. So they also hold for a path below it that no
- * endpoint has.
+ * Derives the rules from the endpoints, by the first segment of their paths below `base`. So they also hold for a path
+ * below it that no endpoint has.
  */
 export function pathRules(groups: readonly EndpointGroup[], base: string): PathRules {
   const publicSegments = new Set<string>()

@@ -3,7 +3,10 @@ import Type, { type Static, type TObject } from 'typebox'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { HttpError } from './errors.ts'
 
-/** The query as it was sent: every value of each name, decoded. Throws `VALIDATION_ERROR` for escapes that are not UTF-8. */
+/**
+ * The query as it was sent: every value of each name, decoded. Throws `VALIDATION_ERROR` for escapes that are not
+ * UTF-8.
+ */
 export function rawQuery(ctx: Context): ReadonlyMap<string, readonly string[]> {
   const values = new Map<string, string[]>()
   for (const pair of ctx.querystring.split('&')) {
@@ -27,8 +30,8 @@ function decode(text: string): string {
 const NO_QUERY = Type.Object({}, { additionalProperties: false })
 
 /**
- * The query of a request, its texts converted to the types of the endpoint's schema. The core validates the values. A public endpoint
- * ignores unknown parameters.
+ * The query of a request, its texts converted to the types of the endpoint's schema. The core validates the values. A
+ * public endpoint ignores unknown parameters.
  *
  * @throws `VALIDATION_ERROR` for a parameter that is unknown or sent twice
  */

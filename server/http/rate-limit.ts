@@ -39,8 +39,8 @@ interface Window {
 }
 
 /**
- * Counts in memory. A sender's window starts with its first request. Keeps at most `maxSenders` windows and drops the oldest, so that
- * many addresses cannot fill the memory.
+ * Counts in memory. A sender's window starts with its first request. Keeps at most `maxSenders` windows and drops the
+ * oldest, so that many addresses cannot fill the memory.
  */
 export class WindowCounter implements RequestCounter {
   /** By sender, in the order in which the windows end. */

@@ -16,8 +16,8 @@ export interface RequestBody extends Form {
 const EMPTY: RequestBody = { fields: {}, files: new Map(), discardFiles: async () => undefined }
 
 /**
- * Reads a request's body and checks the names of its fields. Its files are staged: stored, but not yet used by a record. If reading fails,
- * they were discarded.
+ * Reads a request's body and checks the names of its fields. Its files are staged: stored, but not yet used by a
+ * record. If reading fails, they were discarded.
  */
 export async function readBody(
   shape: BodyShape<TSchema> | undefined,

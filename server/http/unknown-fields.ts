@@ -9,7 +9,8 @@ interface Shape {
 }
 
 /**
- * Rejects fields that the schema does not have, so that a typo is an error and not a silent loss. The core validates the values.
+ * Rejects fields that the schema does not have, so that a typo is an error and not a silent loss. The core validates
+ * the values.
  *
  * @throws `VALIDATION_ERROR`
  */

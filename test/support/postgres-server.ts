@@ -33,7 +33,7 @@ export interface PostgresServerOptions {
   readonly directory?: string
 }
 
-/** The id of the user `nobody`, which exists on every Unix: PostgreSQL does not run as root. */
+/** The id of an unprivileged user, which exists on every Unix: PostgreSQL does not run as root. */
 const UNPRIVILEGED_ID = 65_534
 const isRoot = process.getuid?.() === 0
 export const postgresUser = isRoot ? { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID } : {}

@@ -113,7 +113,10 @@ export class Service {
     return fetch(`${this.url}${path}`, init)
   }
 
-  /** Asks an endpoint, and checks the answer against the shape that the endpoint promises, or against that of its errors. */
+  /**
+   * Asks an endpoint, and checks the answer against the shape that the endpoint promises, or against that of its
+   * errors.
+   */
   async call(id: string, options: CallOptions = {}): Promise<Answer> {
     const endpoint = endpointOf(id)
     const headers: Record<string, string> = { ...options.headers }
@@ -177,7 +180,7 @@ export class Service {
     return [...lines, ...[...this.blobs.kept].sort()].join('\n')
   }
 
-  /** Intents and dooms of blobs that nobody finished. */
+  /** Upload intents and pending deletions that are left over. */
   async unfinished(): Promise<readonly string[]> {
     const found: string[] = []
     for (const range of [keys.blobIntents(), keys.pendingDeletions()])

@@ -194,7 +194,7 @@ describe('categories and subcategories', () => {
     })
     await service.refused('listCategories', 404, 'COMPANY_NOT_FOUND', {
       key: OPERATOR_KEY,
-      params: { COMPANY_ID: 'nobody' },
+      params: { COMPANY_ID: 'unknown' },
     })
   })
 })

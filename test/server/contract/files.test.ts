@@ -89,7 +89,7 @@ describe('files', () => {
       ['bytes=199999-300000', 206, 'bytes 199999-199999/200000', CONTENT.subarray(-1)],
       ['bytes=200000-', 416, 'bytes */200000', undefined],
       ['bytes=-0', 416, 'bytes */200000', undefined],
-      // Several ranges, another unit, and what is no range: the whole.
+      // Several ranges, another unit, and invalid ranges: the whole file.
       ['bytes=0-1,3-4', 200, null, CONTENT],
       ['lines=0-1', 200, null, CONTENT],
       ['bytes=5-3', 200, null, CONTENT],

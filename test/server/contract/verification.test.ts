@@ -140,7 +140,7 @@ describe('verification', () => {
       'ok',
     )
     assert.deepEqual(
-      [(await verify('car/1', { companyId: 'nobody' })).status, (await verify('none')).status],
+      [(await verify('car/1', { companyId: 'unknown' })).status, (await verify('none')).status],
       [404, 404],
     )
   })
@@ -184,7 +184,7 @@ describe('verification', () => {
     assert.deepEqual([unknown.status, unknown.valid], ['not_found', false])
   })
 
-  it('19: refuses what is no request, with a status', async () => {
+  it('19: rejects an invalid request with a status', async () => {
     const hash = 'ab'.repeat(32)
     const bad: unknown[] = [
       {},

@@ -69,7 +69,7 @@ describe('authorization: each endpoint with each kind of key', () => {
     it(`${id} needs ${needed}`, async () => {
       isUnauthorized(await ask(id, {}))
       isUnauthorized(await ask(id, { key: '' }))
-      isUnauthorized(await ask(id, { key: 'a-key-that-nobody-has' }))
+      isUnauthorized(await ask(id, { key: 'a-key-that-does-not-exist' }))
       isUnauthorized(await ask(id, { key: other.keys.A }))
       isUnauthorized(await ask(id, { key: company.keys.A, params: { COMPANY_ID: 'unknown' } }))
       for (const level of LEVELS) {
@@ -83,7 +83,7 @@ describe('authorization: each endpoint with each kind of key', () => {
     })
   }
 
-  it('a deactivated source system is nobody', async () => {
+  it('a deactivated source system is not recognized', async () => {
     await service.ok('updateSourceSystem', {
       key: other.keys.A,
       params: { COMPANY_ID: 'other', SYSTEM_ID: other.systems.R },
@@ -107,7 +107,7 @@ describe('authorization: each endpoint with each kind of key', () => {
     for (const endpoint of ENDPOINTS.values()) {
       if (endpoint.access !== 'public') continue
       const params = { evidenceId: 'x', fileId: NOTHING, txid: 'ab'.repeat(32), batchId: NOTHING, L: '0', N: '000' }
-      for (const key of [undefined, 'a-key-that-nobody-has'])
+      for (const key of [undefined, 'a-key-that-does-not-exist'])
         isPast(await service.call(endpoint.id, { params, ...(key && { key }) }))
     }
   })

@@ -121,13 +121,13 @@ describe('bad input', () => {
     const forms: Record<string, Record<string, string>> = {
       'unknown field in a form': { colour: 'blue' },
       'a field named like a member of Object in a form': { constructor: 'x' },
-      'meta that is no JSON in a form': { meta: '{' },
-      'meta that is no object in a form': { meta: '[1]' },
+      'meta that is not JSON in a form': { meta: '{' },
+      'meta that is not an object in a form': { meta: '[1]' },
       'meta with a duplicate key in a form': { meta: '{"a":1,"a":2}' },
       'meta with __proto__ in a form': { meta: '{"a":{"__proto__":1}}' },
       'meta too deep in a form': { meta: JSON.stringify(nested(33)) },
-      'titles that are none': { images: '[1]' },
-      'titles that are no JSON': { images: 'front' },
+      'titles that are not texts': { images: '[1]' },
+      'titles that are not JSON': { images: 'front' },
       'more titles than files': { images: '["a"]' },
       'a text where a file belongs': { image: 'x' },
     }
@@ -160,7 +160,7 @@ describe('bad input', () => {
       ['an empty body', '', 'MALFORMED_BODY'],
     ]
     for (const [name, body, code] of cases) it(name, () => refusesRaw(400, code, body))
-    it('bytes that are no UTF-8', () => refusesRaw(400, 'MALFORMED_BODY', Buffer.from(good({ name: 'é' }), 'latin1')))
+    it('bytes that are not UTF-8', () => refusesRaw(400, 'MALFORMED_BODY', Buffer.from(good({ name: 'é' }), 'latin1')))
     it('a byte order mark', () => refusesRaw(400, 'MALFORMED_BODY', `\ufeff${good({})}`))
     it('more than 16 MiB', () =>
       refusesRaw(413, 'PAYLOAD_TOO_LARGE', good({ description: 'x'.repeat(16 * 1024 * 1024) })))
@@ -226,7 +226,7 @@ describe('bad input', () => {
     ]
     for (const [name, body, code, type = MULTIPART] of cases) it(name, () => refusesRaw(400, code, body, type))
 
-    it('text that is no UTF-8', () =>
+    it('text that is not UTF-8', () =>
       refusesRaw(400, 'MALFORMED_BODY', Buffer.from(fields + part('owner', 'é') + END, 'latin1'), MULTIPART))
     it('a file over the limit', () =>
       refusesRaw(
