@@ -14,7 +14,7 @@ import { invalidInput } from './validation.ts'
 const LIFETIME_MS = 24 * 60 * 60 * 1_000
 
 /** The operations that accept an idempotency key. The names are stored, so they must not change. */
-export type IdempotentOperation =
+type IdempotentOperation =
   | 'createSourceSystem'
   | 'createCategory'
   | 'updateCategory'
@@ -25,7 +25,7 @@ export type IdempotentOperation =
   | 'updateEvidence'
 
 /** A call as it is compared with an earlier one that had the same key. */
-export interface Call {
+interface Call {
   readonly operation: IdempotentOperation
   /** Ids that name what the call works on, in the order of the path. */
   readonly ids?: readonly string[]
@@ -81,7 +81,7 @@ export interface Replay {
 }
 
 /** The key was not used, or its record has expired: the check by which a commit makes sure that this is still so. */
-export interface FirstUse {
+interface FirstUse {
   readonly check: Check
   readonly fingerprint: string
 }

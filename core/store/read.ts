@@ -9,7 +9,7 @@ export interface Read<T> {
 }
 
 /** Throws `CORRUPT` if the entry's bytes are not a JSON object. */
-export const readEntry = <T extends object>(entry: Entry): Read<T> => ({
+const readEntry = <T extends object>(entry: Entry): Read<T> => ({
   record: decodeRecord<T>(entry),
   check: { key: entry.key, version: entry.version },
 })

@@ -85,7 +85,7 @@ export interface DeletedFile {
 }
 
 /** The salts of an event: a seed from which all of them derive or, after an erasure, the ones that are left. */
-export type EventSalts = { readonly seed: string } | RemainingSalts
+type EventSalts = { readonly seed: string } | RemainingSalts
 
 export interface RemainingSalts {
   readonly filesSalt: string
@@ -114,7 +114,7 @@ export interface EventRecord {
   }
 }
 
-export type FileOwner = 'evidence' | 'category' | 'subcategory'
+type FileOwner = 'evidence' | 'category' | 'subcategory'
 
 export interface FileRecord extends AttachedFile {
   readonly id: FileId

@@ -1,8 +1,7 @@
 import type { CategorySelector } from '../../api/evidences.ts'
-import type { CompanyId } from '../../api/ids.ts'
+import type { CategoryId, CompanyId } from '../../api/ids.ts'
 import { BoundedMap } from '../../store/bounded-map.ts'
 import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'
-import type { CategoryId } from '../../api/ids.ts'
 import type { Commit } from '../../ports/index.ts'
 
 /** A part of a commit. */

@@ -29,7 +29,7 @@ export async function createCategory(
   })
 }
 
-export interface NewSubcategory {
+interface NewSubcategory {
   readonly categoryId: string
   readonly input: NewCategory
 }

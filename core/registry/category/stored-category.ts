@@ -1,11 +1,10 @@
 import type { SubcategoryPath } from '../../api/categories.ts'
-import type { CompanyId } from '../../api/ids.ts'
+import type { CategoryId, CompanyId } from '../../api/ids.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Check, Commit, Key } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
 import { requireRecord, type Read } from '../../store/read.ts'
 import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'
-import type { CategoryId } from '../../api/ids.ts'
 import type { Context } from '../context.ts'
 import type { FileOwnerRef } from '../file/stored-file.ts'
 
@@ -24,7 +23,7 @@ export interface StoredCategory {
   readonly removal: Pick<Commit, 'checks' | 'writes' | 'adds'>
 }
 
-export const categoryNotFound = (): RegistryError =>
+const categoryNotFound = (): RegistryError =>
   new RegistryError('CATEGORY_NOT_FOUND', 'There is no such category in this company')
 export const subcategoryNotFound = (): RegistryError =>
   new RegistryError('SUBCATEGORY_NOT_FOUND', 'There is no such subcategory in this category')

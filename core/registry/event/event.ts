@@ -23,7 +23,7 @@ import type { EventFile, EventRecord, RemainingSalts } from '../../store/records
 
 /** One event of a history: how it is made, opened again for those who may see it, and partly erased. */
 
-export interface EventDraft {
+interface EventDraft {
   /** The log's name. */
   readonly origin: string
   /** 32 bytes, hex. */
@@ -42,7 +42,7 @@ export interface EventDraft {
   readonly files: Readonly<Record<string, EventFile>>
 }
 
-export interface MadeEvent {
+interface MadeEvent {
   readonly record: EventRecord
   /** 32 bytes. */
   readonly txId: Uint8Array

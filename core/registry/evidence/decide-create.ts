@@ -22,7 +22,7 @@ export interface EvidenceFiles {
 }
 
 /** Where new evidences go, and the files that they take with them. */
-export interface CreateTarget {
+interface CreateTarget {
   readonly ref: CategoryRef
   readonly files: EvidenceFiles
 }
@@ -35,7 +35,7 @@ interface CreateSource {
 }
 
 /** A new evidence: what the caller learns of it, and what its commit contains. */
-export interface CreateDecision {
+interface CreateDecision {
   readonly created: CreatedEvidence
   readonly appended: AppendedEvents
 }

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { fileToStageSchema } from './input.ts'
 
-export interface StageOptions {
+interface StageOptions {
   readonly maxBytes: number
   readonly signal?: AbortSignal
 }

@@ -9,7 +9,7 @@ import { proveEvent, readEvent } from './events.ts'
 import { findEvidence, invalid, type EvidenceSelector } from './find-evidence.ts'
 import { assuranceOf, blockMember, logProofMembers, rfc3339, type LogProof } from './log-proof.ts'
 
-export interface ProvenFile extends EvidenceSelector {
+interface ProvenFile extends EvidenceSelector {
   readonly fileId: string
 }
 

@@ -14,29 +14,29 @@ const entry = (key: string, version: number, record: object): Entry => ({
 const decode = ({ value }: Entry) => JSON.parse(decodeUtf8(value)) as { n: number }
 
 describe('DecodeCache', () => {
-  it('parses each version of a key once', () => {
-    const decoded = new DecodeCache(2, decode)
-    const first = decoded.of(entry('a', 1, { n: 1 }))
+  it('decodes each version of a key once', () => {
+    const cache = new DecodeCache(2, decode)
+    const first = cache.of(entry('a', 1, { n: 1 }))
     assert.deepEqual(first, { n: 1 })
-    assert.equal(decoded.of(entry('a', 1, { n: 1 })), first)
-    assert.deepEqual(decoded.of(entry('a', 2, { n: 2 })), { n: 2 })
-    assert.deepEqual(decoded.of(entry('a', 1, { n: 1 })), { n: 1 })
+    assert.equal(cache.of(entry('a', 1, { n: 1 })), first)
+    assert.deepEqual(cache.of(entry('a', 2, { n: 2 })), { n: 2 })
+    assert.deepEqual(cache.of(entry('a', 1, { n: 1 })), { n: 1 })
   })
 
-  it('keeps keys apart, and no more of them than it may', () => {
-    const decoded = new DecodeCache(2, decode)
-    const [a, b] = [decoded.of(entry('a', 1, { n: 1 })), decoded.of(entry('b', 1, { n: 2 }))]
+  it('distinguishes keys, and keeps a bounded number of them', () => {
+    const cache = new DecodeCache(2, decode)
+    const [a, b] = [cache.of(entry('a', 1, { n: 1 })), cache.of(entry('b', 1, { n: 2 }))]
     assert.deepEqual([a, b], [{ n: 1 }, { n: 2 }])
-    assert.equal(decoded.of(entry('a', 1, { n: 1 })), a)
-    decoded.of(entry('c', 1, { n: 3 }))
-    const again = decoded.of(entry('b', 1, { n: 2 }))
+    assert.equal(cache.of(entry('a', 1, { n: 1 })), a)
+    cache.of(entry('c', 1, { n: 3 }))
+    const again = cache.of(entry('b', 1, { n: 2 }))
     assert.notEqual(again, b)
     assert.deepEqual(again, b)
   })
 
-  it('throws for what is no JSON, and knows nothing of it', () => {
-    const decoded = new DecodeCache(2, decode)
-    assert.throws(() => decoded.of({ key: 'a', value: encodeUtf8('{'), version: versionOf(1) }), SyntaxError)
-    assert.deepEqual(decoded.of(entry('a', 1, { n: 1 })), { n: 1 })
+  it('throws what decoding throws, and does not cache it', () => {
+    const cache = new DecodeCache(2, decode)
+    assert.throws(() => cache.of({ key: 'a', value: encodeUtf8('{'), version: versionOf(1) }), SyntaxError)
+    assert.deepEqual(cache.of(entry('a', 1, { n: 1 })), { n: 1 })
   })
 })

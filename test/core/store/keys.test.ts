@@ -7,7 +7,7 @@ import { keysUnder as under, recordKey as key } from '../../../core/store/key.ts
 import { keys, registryKeyRanges } from '../../../core/store/keys.ts'
 
 const wellFormed = fc.string({ unit: 'binary', maxLength: 12 }).filter((part) => part.isWellFormed())
-/** Parts that look like what the encoding itself writes, and some beyond the length that is kept. */
+/** Parts that look like encoded text, and parts that are too long to be stored as they are. */
 const nasty = fc.constantFrom('', '/', '%', '%2F', '.', '..', '~', '0', 'a/b', 'a', 'a%', '\0', 'é', 'e\u0301')
 const long = fc.tuple(wellFormed, fc.integer({ min: 390, max: 410 })).map(([end, length]) => 'x'.repeat(length) + end)
 const part = fc.oneof(wellFormed, nasty, long)
@@ -24,19 +24,19 @@ describe('record keys', () => {
     )
   })
 
-  it('are different for every way to cut one text into parts', () => {
+  it('are different for every way to split a text into parts', () => {
     fc.assert(
       fc.property(part, fc.nat(), fc.nat(), (whole, i, j) => {
         const cut = (at: number): string => key('xx', whole.slice(0, at), whole.slice(at))
         const [a, b] = [i % (whole.length + 1), j % (whole.length + 1)]
-        // Halves of a surrogate pair are no parts.
+        // A lone surrogate is not a valid part.
         fc.pre([a, b].every((at) => whole.slice(0, at).isWellFormed() && whole.slice(at).isWellFormed()))
         assert.equal(cut(a) === cut(b), a === b)
       }),
     )
   })
 
-  it('lie in the range of exactly their own beginning', () => {
+  it('are in exactly the ranges of their own prefixes', () => {
     fc.assert(
       fc.property(parts, parts, part, (a, b, last) => {
         const { gte, lt } = under(key('xx', ...a))
@@ -49,7 +49,7 @@ describe('record keys', () => {
     )
   })
 
-  it('sort by their numbers', () => {
+  it('are ordered by their numbers', () => {
     const size = fc.oneof(fc.maxSafeNat(), fc.nat(70_000))
     fc.assert(
       fc.property(size, size, (a, b) => {
@@ -64,7 +64,7 @@ describe('record keys', () => {
     )
   })
 
-  it('are what a store takes, for the longest parts that are legal and for any others', () => {
+  it('are valid keys of a store, also for the longest valid parts and for any other text', () => {
     const [astral, company] = ['\u{1F600}', 'C'.repeat(64)]
     const id = '01890000-0000-7000-8000-000000000000'
     const longest = [
@@ -88,24 +88,27 @@ describe('record keys', () => {
     )
   })
 
-  it('are different for names of which only the end differs, however long', () => {
+  it('are different for long names that differ only at the end', () => {
     const name = (end: string): string => 'é'.repeat(255) + end
     assert.notEqual(keys.categoryName('c', name('a')), keys.categoryName('c', name('b')))
   })
 
-  /** One key of each kind of record, by its name. Any text is a valid part, also for a number. */
+  /**
+   * One key of each kind of record, with the name of the function that makes it. Any text is a valid part, also instead
+   * of a number.
+   */
   const oneOfEach = Object.entries<(...parts: never[]) => string | object>({ ...keys, ...logKeys })
     .map(([name, make]) => [name, make(...Array<never>(make.length).fill('x' as never))] as const)
     .filter((made): made is readonly [string, string] => typeof made[1] === 'string')
 
-  it('have a family of their own for each kind of record', () => {
+  it('have a different family for each kind of record', () => {
     assert.equal(Object.keys({ ...keys, ...logKeys }).length, Object.keys(keys).length + Object.keys(logKeys).length)
     assert.ok(oneOfEach.length > 35)
     const families = oneOfEach.map(([, each]) => each.split('/')[0])
     assert.equal(new Set(families).size, oneOfEach.length)
   })
 
-  it('lie in exactly one range of a family', () => {
+  it('are in exactly one range of a family', () => {
     for (const [name, each] of oneOfEach) {
       const ranges = [...logKeyRanges, ...registryKeyRanges].filter(({ gte, lt }) => each >= gte && each < lt)
       // The marker of an unfinished copy is not a record of a complete registry.
