@@ -51,8 +51,8 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Lets `ms` pass. Sleeps end in the order in which they are due. What they start runs, and can sleep again, before more
-   * time passes.
+   * Lets `ms` pass. Sleeps end in the order in which they are due. What they start runs, and can sleep again, before
+   * more time passes.
    */
   async advance(ms: number): Promise<void> {
     const end = this.#passed + ms
@@ -81,8 +81,8 @@ export async function settle(): Promise<void> {
 }
 
 /**
- * Polls in real time until the condition is true, for work of threads and files. The timeout only ends a test that hangs: it
- * is long, because a slow machine must not fail a test.
+ * Polls in real time until the condition is true, for work of threads and files. The timeout only ends a test that
+ * hangs: it is long, because a slow machine must not fail a test.
  */
 export async function until(isTrue: () => boolean | Promise<boolean>, timeoutMs = 120_000): Promise<void> {
   const end = Date.now() + timeoutMs

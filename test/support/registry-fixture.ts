@@ -59,8 +59,8 @@ export class Stores {
   }
 
   /**
-   * The numbers of upload intents and pending deletions, the ids of files that records use, and the keys of stored blobs.
-   * If nothing was left behind, both numbers are 0 and both lists are equal.
+   * The numbers of upload intents and pending deletions, the ids of files that records use, and the keys of stored
+   * blobs. If nothing was left behind, both numbers are 0 and both lists are equal.
    */
   async blobState(): Promise<BlobState> {
     const entries = await listEntries(this.records, keys.files())

@@ -13,7 +13,9 @@ import { FaultyRecords, type CommitFault } from '../../support/faulty-records.ts
 const ENTRIES = 40_000
 const COUNTER = keys.evidenceCount('company', 'acme')
 
-/** A source that needs several commits: three chunks of the log, some megabytes, and a record larger than one commit. */
+/**
+ * A source that needs several commits: three chunks of the log, some megabytes, and a record larger than one commit.
+ */
 async function createSource(): Promise<MemoryRecords> {
   const records = new MemoryRecords()
   await records.commit({ append: new Uint8Array(randomBytes(ENTRIES * 32)) })

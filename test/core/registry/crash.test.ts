@@ -7,8 +7,8 @@ import { openFixture, Stores, type Fixture } from '../../support/registry-fixtur
 import { recompute } from '../../support/commitment-reference.ts'
 
 /**
- * Crashes at every step of every operation, before or after the step was applied. What was acknowledged exists, an operation
- * is applied completely or not at all, nothing is left behind, and a retry gives the same result.
+ * Crashes at every step of every operation, before or after the step was applied. What was acknowledged exists, an
+ * operation is applied completely or not at all, nothing is left behind, and a retry gives the same result.
  */
 
 interface Operation {
@@ -146,7 +146,8 @@ const operations: readonly Operation[] = [
 ]
 
 /**
- * Everything that can be read of a registry, without ids and hashes, which differ between attempts. Recomputes every txId.
+ * Everything that can be read of a registry, without ids and hashes, which differ between attempts. Recomputes every
+ * txId.
  */
 async function viewOf({ registry, scope, stores }: Fixture): Promise<string> {
   const { categories, evidences, sourceSystems } = registry

@@ -4,8 +4,8 @@ import type { StagedFile } from '../../../core/index.ts'
 import { withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 /**
- * Another operation commits between the reads and the commit of an operation. The result must be the same as if the operation
- * had started after the other one.
+ * Another operation commits between the reads and the commit of an operation. The result must be the same as if the
+ * operation had started after the other one.
  */
 
 interface Race extends Fixture {
