@@ -117,7 +117,10 @@ export const codesWith = (status: number): readonly ResponseCode[] =>
     (code) => RESPONSES[code].status === status && (RESPONSES[code].code ?? code) === code,
   )
 
-/** Which body an error has. 401 and 403 have the authorization shape everywhere. Errors of verification endpoints carry a status. */
+/**
+ * Which body an error has. 401 and 403 have the authorization shape everywhere. Errors of verification endpoints carry
+ * a status.
+ */
 export type ErrorShape = 'operation' | 'verification'
 
 /** The JSON body of a failure. */

@@ -4,25 +4,25 @@ import type { App } from './app.ts'
 
 export interface ListenOptions {
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   readonly port: number
   readonly headersTimeoutMs: number
   /**
-   * A body may be silent for so long; a connection on which nothing moves is cut after twice that, and a minute at
-   * least.
+   * How long a body may bring no byte. A connection without traffic is closed after twice this time, but at least a
+   * minute.
    */
   readonly uploadIdleMs: number
-  /** How long requests under way may take when it closes. */
+  /** How long running requests may take after `close` was called. */
   readonly shutdownMs: number
 }
 
 export interface RunningServer {
   readonly port: number
-  /** Takes no more connections, finishes requests under way until the deadline, then cuts what is left. */
+  /** Accepts no more connections, lets running requests finish until the deadline, then closes the rest. */
   close(): Promise<void>
 }
 
-/** Listens with an app. Throws the system's error where the address cannot be had. */
+/** Listens with an app. Throws the system's error if the address cannot be used. */
 export async function listen(
   app: App,
   { host, port, headersTimeoutMs, uploadIdleMs, shutdownMs }: ListenOptions,
@@ -31,9 +31,9 @@ export async function listen(
   const server = createServer(
     {
       headersTimeout: headersTimeoutMs,
-      // A body may take as long as its bytes keep coming: body.ts checks that.
+      // A body may take any time as long as bytes keep coming, which body.ts checks.
       requestTimeout: 0,
-      // Node looks at the headers' timeout only this often.
+      // How often Node checks the timeout of the headers.
       connectionsCheckingInterval: 1_000,
     },
     (request, response) => void handle(request, response),
@@ -56,8 +56,7 @@ export async function listen(
 }
 
 /**
- * A keep-alive connection that is silent would block `close` for ever, so idle ones are closed again and again as
- * requests end.
+ * Closes a server. An idle keep-alive connection would block `server.close`, so idle connections are closed repeatedly.
  */
 function close(server: Server, deadlineMs: number): Promise<void> {
   return new Promise((resolve) => {

@@ -4,8 +4,8 @@ import type { Registry } from '../../core/index.ts'
 import { routeOf } from './request-log.ts'
 
 /**
- * What a scrape shows: requests by route template, the log's and the sealer's state, the process. In a registry of its
- * own.
+ * Metrics for Prometheus: requests by route template, the state of the log and of the sealer, and the process. Uses a
+ * registry of its own.
  */
 export interface Metrics {
   readonly middleware: Middleware
@@ -22,13 +22,13 @@ export function createMetrics(registry: Registry): Metrics {
   const labels = ['method', 'route', 'status'] as const
   const requests = new Counter({
     name: 'evidence_http_requests_total',
-    help: 'Requests answered',
+    help: 'Requests with a response',
     labelNames: labels,
     registers: [metrics],
   })
   const durations = new Histogram({
     name: 'evidence_http_request_duration_seconds',
-    help: 'Time to the end of the answer',
+    help: 'Time to the end of the response',
     labelNames: ['method', 'route'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [metrics],
@@ -65,7 +65,7 @@ function addLogGauges(metrics: MetricsRegistry, registry: Registry): void {
   gauge('log_sealed_entries', 'Entries in batches', () => registry.status().sealedSize)
   gauge(
     'log_unsealed_entries',
-    'Entries that wait for a batch',
+    'Entries that are not in a batch yet',
     () => registry.status().logSize - registry.status().sealedSize,
   )
   gauge('log_stamped_entries', 'Entries that a time stamp covers', () => registry.status().stampedSize)

@@ -3,8 +3,8 @@ import type { Context, Middleware } from 'koa'
 import type { Logger } from '../../core/index.ts'
 
 /**
- * One line a request. It holds the path but not the query, which may carry a token, and no header and no body: keys and
- * what people write never reach the log.
+ * Logs one line per request. It contains the path, but neither the query, which may contain a token, nor headers or the
+ * body. So keys and content never reach the log.
  */
 export function requestLog(logger: Logger): Middleware {
   return async (ctx, next) => {
@@ -29,11 +29,11 @@ export function requestLog(logger: Logger): Middleware {
   }
 }
 
-/** The caller's own id where it is well-formed. */
+/** The id of the client if it is well-formed, otherwise a new one. */
 function requestIdOf(ctx: Context): string {
   const given = ctx.get('X-Request-Id')
   return /^[A-Za-z0-9._:-]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-/** The route's template: its number is bounded, that of paths is not. */
+/** The template of the route. There are few of them, but any number of paths. */
 export const routeOf = (ctx: Context): string => (ctx.state['route'] as string | undefined) ?? 'none'

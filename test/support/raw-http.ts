@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What a client that does not keep the rules sends: bytes on a socket. */
+/** A request written as raw bytes to a socket, for clients that break the rules of HTTP. */
 export class RawRequest {
   readonly socket: Socket
   #received = ''
@@ -28,7 +28,7 @@ export class RawRequest {
     return this
   }
 
-  /** Writes, and waits until the system took it. False where the other side is gone. */
+  /** Writes, and waits until the system accepted the bytes. Returns false if the connection is closed. */
   send(bytes: string | Uint8Array): Promise<boolean> {
     return new Promise((resolve) => {
       if (this.#closed || this.socket.destroyed) return resolve(false)
@@ -41,12 +41,12 @@ export class RawRequest {
     })
   }
 
-  breakOff(): void {
+  disconnect(): void {
     this.socket.destroy()
   }
 
-  /** The status and JSON body of the first answer that comes. */
-  async answer(timeoutMs = 5_000): Promise<{ status: number; body: Record<string, unknown> }> {
+  /** The status and JSON body of the first response. */
+  async response(timeoutMs = 60_000): Promise<{ status: number; body: Record<string, unknown> }> {
     const deadline = Date.now() + timeoutMs
     for (;;) {
       const [head, body = ''] = this.#received.split('\r\n\r\n', 2)
@@ -57,7 +57,7 @@ export class RawRequest {
           body: length === 0 ? {} : (JSON.parse(body.slice(0, length)) as Record<string, unknown>),
         }
       if (this.#closed || Date.now() > deadline)
-        throw new Error(`no answer came: ${this.#closed ? 'closed' : 'timed out'} ${this.#received}`)
+        throw new Error(`no response: ${this.#closed ? 'closed' : 'timed out'} ${this.#received}`)
       await delay(5)
     }
   }
@@ -66,7 +66,7 @@ export class RawRequest {
 export const BOUNDARY = 'the-boundary'
 export const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`
 
-/** One part as it goes over the wire. */
+/** One part of a multipart body. */
 export const part = (
   name: string,
   content: string,

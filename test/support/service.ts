@@ -17,6 +17,7 @@ import {
   type Registry,
 } from '../../core/index.ts'
 import { keys } from '../../core/store/keys.ts'
+import { CountingBlobs } from './counting-blobs.ts'
 import { validate } from '../../core/registry/validation.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { BASE_PATH, createApp, listen, type App, type AppOptions } from '../../server/index.ts'
@@ -39,7 +40,7 @@ export const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map(
 export const OPERATOR_KEY = 'operator-key-of-the-tests'
 
 export interface ServiceOptions extends Partial<Omit<AppOptions, 'registry' | 'logger'>> {
-  /** Default 20 ms. An hour keeps the sealer still. */
+  /** Default 20 ms. With an hour, the sealer does nothing during a test. */
   readonly sealMaxWaitMs?: number
   readonly wrapRecords?: (records: RecordStore) => RecordStore
   readonly wrapBlobs?: (blobs: BlobStore) => BlobStore
@@ -57,11 +58,11 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Answer {
+export interface ServiceResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Parsed, where it is JSON. The tests read what they expect; the shape was checked already. */
+  /** Parsed if it is JSON. Not typed, because `call` has checked its shape. */
   readonly body: ReturnType<typeof JSON.parse>
 }
 
@@ -77,7 +78,7 @@ export class Service {
   readonly blobs: CountingBlobs
   readonly app: App
   readonly port: number
-  /** Of the authority and the ledger. */
+  /** The directory of the authority and the ledger. */
   readonly directory: string
   readonly #close: () => Promise<void>
 
@@ -113,11 +114,8 @@ export class Service {
     return fetch(`${this.url}${path}`, init)
   }
 
-  /**
-   * Asks an endpoint, and checks the answer against the shape that the endpoint promises, or against that of its
-   * errors.
-   */
-  async call(id: string, options: CallOptions = {}): Promise<Answer> {
+  /** Calls an endpoint, and checks the response against the shape that the endpoint promises for its status. */
+  async call(id: string, options: CallOptions = {}): Promise<ServiceResponse> {
     const endpoint = endpointOf(id)
     const headers: Record<string, string> = { ...options.headers }
     if (options.key !== undefined) headers['x-api-key'] = options.key
@@ -133,20 +131,20 @@ export class Service {
       headers,
       ...(body !== undefined && { body }),
     })
-    const answer = await answerOf(response)
+    const answer = await readResponse(response)
     checkShape(endpoint, answer)
     return answer
   }
 
-  /** As `call`, where success is expected. */
-  async ok(id: string, options: CallOptions = {}): Promise<Answer['body']> {
+  /** As `call`, and expects a success. Returns the body. */
+  async ok(id: string, options: CallOptions = {}): Promise<ServiceResponse['body']> {
     const { status, body, text } = await this.call(id, options)
     assert.ok(status < 300, `${id}: ${status} ${text.slice(0, 300)}`)
     return body
   }
 
-  /** As `call`, where a failure is expected. */
-  async refused(id: string, status: number, code: string, options: CallOptions = {}): Promise<Answer> {
+  /** As `call`, and expects a failure. */
+  async fails(id: string, status: number, code: string, options: CallOptions = {}): Promise<ServiceResponse> {
     const answer = await this.call(id, options)
     assert.deepEqual(
       [answer.status, answer.body?.code],
@@ -156,7 +154,7 @@ export class Service {
     return answer
   }
 
-  /** A new company with a source system for each level. */
+  /** Creates a company with a source system for each level. */
   async company(id: string): Promise<Company> {
     const made = { keys: {} as Record<PermissionLevel, string>, systems: {} as Record<PermissionLevel, string> }
     for (const permissions of ['R', 'I', 'U', 'A'] as const) {
@@ -172,7 +170,7 @@ export class Service {
     return { id, ...made }
   }
 
-  /** Everything that is stored: equal texts, equal stores. */
+  /** All records and blob keys as a text, to compare the stores before and after. */
   async snapshot(): Promise<string> {
     const lines: string[] = []
     for await (const { key, value } of this.records.list({ gte: '!', lt: '~' }))
@@ -180,7 +178,7 @@ export class Service {
     return [...lines, ...[...this.blobs.kept].sort()].join('\n')
   }
 
-  /** Upload intents and pending deletions that are left over. */
+  /** The keys of upload-intent and pending-deletion records. */
   async unfinished(): Promise<readonly string[]> {
     const found: string[] = []
     for (const range of [keys.blobIntents(), keys.pendingDeletions()])
@@ -188,41 +186,19 @@ export class Service {
     return found
   }
 
-  /** Waits until the sealer has done so much. */
-  async until(condition: () => Promise<boolean> | boolean, what: string, timeoutMs = 10_000): Promise<void> {
+  /** Polls a condition, for example one that the sealer fulfils. */
+  async until(condition: () => Promise<boolean> | boolean, what: string, timeoutMs = 60_000): Promise<void> {
     const deadline = Date.now() + timeoutMs
     while (!(await condition())) {
-      assert.ok(Date.now() < deadline, `waited too long: ${what}`)
+      assert.ok(Date.now() < deadline, `timed out: ${what}`)
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
   }
 }
 
-/** Blobs in memory that know which they hold. */
-export class CountingBlobs implements BlobStore {
-  readonly kept = new Set<string>()
-  readonly #inner: BlobStore
-
-  constructor(inner: BlobStore) {
-    this.#inner = inner
-  }
-
-  put: BlobStore['put'] = async (key, body, options) => {
-    const digest = await this.#inner.put(key, body, options)
-    this.kept.add(key)
-    return digest
-  }
-  get: BlobStore['get'] = (key, range, signal) => this.#inner.get(key, range, signal)
-  delete: BlobStore['delete'] = async (key) => {
-    await this.#inner.delete(key)
-    this.kept.delete(key)
-  }
-  close: BlobStore['close'] = () => this.#inner.close()
-}
-
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** The whole service over memory on a free port of the loopback: sealer, authority and ledger with short times. */
+/** Starts the whole service in memory, on a free port, with short intervals of sealer, authority and ledger. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const {
     sealMaxWaitMs = 20,
@@ -257,7 +233,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     publicUrl: () => 'https://evidence.example',
     maxFileBytes: 1024 * 1024,
     maxFilesPerRequest: 20,
-    uploadIdleMs: 5_000,
+    uploadIdleMs: 60_000,
     rateLimitPerMinute: 0,
     trustProxy: false,
     ...app,
@@ -266,7 +242,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     host: '127.0.0.1',
     port: 0,
     headersTimeoutMs,
-    uploadIdleMs: 5_000,
+    uploadIdleMs: 60_000,
     shutdownMs: 100,
   })
   const close = async (): Promise<void> => {
@@ -293,7 +269,7 @@ export function pathOf(endpoint: Endpoint, { params = {}, query }: CallOptions):
   return `${BASE_PATH}${path}${query ? `?${new URLSearchParams(query).toString()}` : ''}`
 }
 
-export async function answerOf(response: Response): Promise<Answer> {
+export async function readResponse(response: Response): Promise<ServiceResponse> {
   const text = Buffer.from(await response.arrayBuffer()).toString('latin1')
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
   return {
@@ -304,10 +280,10 @@ export async function answerOf(response: Response): Promise<Answer> {
   }
 }
 
-function checkShape(endpoint: Endpoint, { status, body, text }: Answer): void {
+function checkShape(endpoint: Endpoint, { status, body, text }: ServiceResponse): void {
   const schema = shapeOf(endpoint, status)
   if (schema === undefined) return
-  assert.ok(body !== undefined, `${endpoint.id} answered ${status} without JSON: ${text.slice(0, 200)}`)
+  assert.ok(body !== undefined, `${endpoint.id} returned ${status} without JSON: ${text.slice(0, 200)}`)
   validate(schema, body)
 }
 
@@ -320,7 +296,7 @@ function shapeOf({ response, path }: Endpoint, status: number): TSchema | undefi
   return path.startsWith('/merkle/') ? VerificationError : OperationError
 }
 
-/** A form of texts and files; a file is `[name, content, type?]`. */
+/** A form of texts and files. */
 export function formOf(
   fields: Readonly<Record<string, string>>,
   sent: readonly (readonly [field: string, name: string, content: string | Uint8Array, type?: string])[] = [],

@@ -21,7 +21,7 @@ describe('categories and subcategories', () => {
     params: { ...at.params, CATEGORY_ID, SUBCATEGORY_ID },
   })
 
-  it('1, 3: creates a category and answers its details', async () => {
+  it('1, 3: creates a category and returns its details', async () => {
     const created = await service.call('createCategory', {
       ...at,
       json: { name: 'Vehicles', description: 'Cars\nand vans' },
@@ -38,7 +38,7 @@ describe('categories and subcategories', () => {
     })
   })
 
-  it('1: takes an image in JSON and in a form, which is listed and can be downloaded', async () => {
+  it('1: accepts an image in JSON and in a form, lists it and serves it', async () => {
     const { id: json } = await service.ok('createCategory', {
       ...at,
       json: { name: 'With image', image: { ...PNG, name: 'a/b/icon.png' } },
@@ -57,10 +57,10 @@ describe('categories and subcategories', () => {
     }
   })
 
-  it('1: refuses a sibling of the same name, a slash, and an image that is none', async () => {
-    await service.refused('createCategory', 409, 'NAME_EXISTS', { ...at, json: { name: 'Vehicles' } })
-    await service.refused('createCategory', 400, 'VALIDATION_ERROR', { ...at, json: { name: 'a/b' } })
-    await service.refused('createCategory', 400, 'VALIDATION_ERROR', { ...at, json: { description: 'no name' } })
+  it('1: rejects a sibling with the same name, a slash, and a value that is not an image', async () => {
+    await service.fails('createCategory', 409, 'NAME_EXISTS', { ...at, json: { name: 'Vehicles' } })
+    await service.fails('createCategory', 400, 'VALIDATION_ERROR', { ...at, json: { name: 'a/b' } })
+    await service.fails('createCategory', 400, 'VALIDATION_ERROR', { ...at, json: { description: 'no name' } })
     const images = [
       { ...PNG, data: 'not base64!' },
       { ...PNG, mimeType: 'text/html' },
@@ -70,9 +70,9 @@ describe('categories and subcategories', () => {
       { mimeType: 'image/png' },
     ]
     for (const image of images)
-      await service.refused('createCategory', 400, 'VALIDATION_ERROR', { ...at, json: { name: 'Bad image', image } })
+      await service.fails('createCategory', 400, 'VALIDATION_ERROR', { ...at, json: { name: 'Bad image', image } })
     const data = Buffer.alloc(5 * 1024 * 1024 + 3).toString('base64')
-    await service.refused('createCategory', 413, 'PAYLOAD_TOO_LARGE', {
+    await service.fails('createCategory', 413, 'PAYLOAD_TOO_LARGE', {
       ...at,
       json: { name: 'Big image', image: { ...PNG, data } },
     })
@@ -84,7 +84,7 @@ describe('categories and subcategories', () => {
       ...inCategory(id),
       json: { name: 'Hammers', description: 'heavy' },
     })
-    await service.refused('createSubcategory', 409, 'NAME_EXISTS', { ...inCategory(id), json: { name: 'Hammers' } })
+    await service.fails('createSubcategory', 409, 'NAME_EXISTS', { ...inCategory(id), json: { name: 'Hammers' } })
     await service.ok('createEvidence', {
       ...at,
       json: { categoryId: id, subcategoryId: sub, externalId: 'hammer-1', name: 'Hammer' },
@@ -113,7 +113,7 @@ describe('categories and subcategories', () => {
     })
   })
 
-  it('4, 6, 7: updates texts and images; a replaced image is gone', async () => {
+  it('4, 6, 7: updates texts and images; a replaced image is destroyed', async () => {
     const { id } = await service.ok('createCategory', { ...at, json: { name: 'Boats', image: PNG } })
     const { id: sub } = await service.ok('createSubcategory', { ...inCategory(id), json: { name: 'Sails' } })
     const { imageId: first } = await service.ok('updateCategory', {
@@ -125,7 +125,7 @@ describe('categories and subcategories', () => {
       form: formOf({ name: 'Ships' }, [['file', 'b.png', 'b', 'image/png']]),
     })
     assert.notEqual(second, first)
-    await service.refused('downloadFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: first } })
+    await service.fails('downloadFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: first } })
     assert.deepEqual(await service.ok('updateSubcategory', { ...inSubcategory(id, sub), json: { name: 'Masts' } }), {})
     const { imageId: third } = await service.ok('updateSubcategory', {
       ...inSubcategory(id, sub),
@@ -159,40 +159,40 @@ describe('categories and subcategories', () => {
     const evidence = { categoryId: id, subcategoryId: sub, externalId: 'bike-1', name: 'Bike' }
     await service.ok('updateCategory', { ...inCategory(id), json: { action: 'DEACTIVATE' } })
     assert.equal((await service.ok('getCategory', inCategory(id))).status, 'inactive')
-    await service.refused('createEvidence', 409, 'CATEGORY_INACTIVE', { ...at, json: evidence })
+    await service.fails('createEvidence', 409, 'CATEGORY_INACTIVE', { ...at, json: evidence })
     await service.ok('updateCategory', { ...inCategory(id), json: { action: 'ACTIVATE' } })
     await service.ok('createEvidence', { ...at, json: evidence })
-    await service.refused('updateSubcategory', 409, 'CATEGORY_NOT_EMPTY', {
+    await service.fails('updateSubcategory', 409, 'CATEGORY_NOT_EMPTY', {
       ...inSubcategory(id, sub),
       json: { action: 'REMOVE' },
     })
-    await service.refused('updateCategory', 409, 'CATEGORY_NOT_EMPTY', {
+    await service.fails('updateCategory', 409, 'CATEGORY_NOT_EMPTY', {
       ...inCategory(id),
       json: { action: 'REMOVE' },
     })
     const { id: empty } = await service.ok('createSubcategory', { ...inCategory(id), json: { name: 'Empty' } })
     await service.ok('updateSubcategory', { ...inSubcategory(id, empty), form: formOf({ action: 'REMOVE' }) })
-    await service.refused('listSubcategoryFiles', 404, 'SUBCATEGORY_NOT_FOUND', inSubcategory(id, empty))
+    await service.fails('listSubcategoryFiles', 404, 'SUBCATEGORY_NOT_FOUND', inSubcategory(id, empty))
     await service.ok('createSubcategory', { ...inCategory(id), json: { name: 'Empty' } })
   })
 
-  it('answers 404 for what is not there, also to the operator of an unknown company', async () => {
+  it('returns 404 for what does not exist, and to the operator for an unknown company', async () => {
     const nothing = '01890a5d-ac96-774b-bcce-b302099a8057'
-    await service.refused('getCategory', 404, 'CATEGORY_NOT_FOUND', inCategory(nothing))
-    await service.refused('getCategory', 404, 'CATEGORY_NOT_FOUND', inCategory('no id at all'))
-    await service.refused('updateCategory', 404, 'CATEGORY_NOT_FOUND', {
+    await service.fails('getCategory', 404, 'CATEGORY_NOT_FOUND', inCategory(nothing))
+    await service.fails('getCategory', 404, 'CATEGORY_NOT_FOUND', inCategory('no id at all'))
+    await service.fails('updateCategory', 404, 'CATEGORY_NOT_FOUND', {
       ...inCategory(nothing),
       json: { description: 'x' },
     })
-    await service.refused('createSubcategory', 404, 'CATEGORY_NOT_FOUND', {
+    await service.fails('createSubcategory', 404, 'CATEGORY_NOT_FOUND', {
       ...inCategory(nothing),
       json: { name: 'x' },
     })
-    await service.refused('updateSubcategory', 404, 'CATEGORY_NOT_FOUND', {
+    await service.fails('updateSubcategory', 404, 'CATEGORY_NOT_FOUND', {
       ...inSubcategory(nothing, nothing),
       json: { description: 'x' },
     })
-    await service.refused('listCategories', 404, 'COMPANY_NOT_FOUND', {
+    await service.fails('listCategories', 404, 'COMPANY_NOT_FOUND', {
       key: OPERATOR_KEY,
       params: { COMPANY_ID: 'unknown' },
     })

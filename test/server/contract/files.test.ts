@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import type { BlobStore } from '../../../core/index.ts'
-import { formOf, startService, type Answer, type Company, type Service } from '../../support/service.ts'
+import { formOf, startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
 
 const CONTENT = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * 7) % 251))
 const ETAG = `"${createHash('sha256').update(CONTENT).digest('hex')}"`
@@ -41,11 +41,13 @@ describe('files', () => {
     })
     return dt.map(({ overlayId }: { overlayId: string }) => overlayId)
   }
-  const download = (query: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<Answer> =>
-    service.call('downloadFile', { ...at, query: { fileId, ...query }, headers })
-  const bytes = ({ text }: Answer): Buffer => Buffer.from(text, 'latin1')
+  const download = (
+    query: Record<string, string> = {},
+    headers: Record<string, string> = {},
+  ): Promise<ServiceResponse> => service.call('downloadFile', { ...at, query: { fileId, ...query }, headers })
+  const bytes = ({ text }: ServiceResponse): Buffer => Buffer.from(text, 'latin1')
 
-  it('14: answers the content, safely for browsers', async () => {
+  it('14: sends the content with headers that protect browsers', async () => {
     const answer = await download()
     assert.ok(bytes(answer).equals(CONTENT))
     const shown = [
@@ -68,7 +70,7 @@ describe('files', () => {
     ])
   })
 
-  it('14: HEAD answers the same without the content', async () => {
+  it('14: HEAD returns the same headers without the content', async () => {
     const response = await service.fetch(`/api/v1/evidences/acme/file?fileId=${fileId}`, {
       method: 'HEAD',
       headers: { 'x-api-key': at.key },
@@ -79,7 +81,7 @@ describe('files', () => {
     )
   })
 
-  it('14: answers single ranges', async () => {
+  it('14: sends single ranges', async () => {
     const cases: [string, number, string | null, Buffer | undefined][] = [
       ['bytes=0-0', 206, 'bytes 0-0/200000', CONTENT.subarray(0, 1)],
       ['bytes=0-', 206, 'bytes 0-199999/200000', CONTENT],
@@ -89,7 +91,7 @@ describe('files', () => {
       ['bytes=199999-300000', 206, 'bytes 199999-199999/200000', CONTENT.subarray(-1)],
       ['bytes=200000-', 416, 'bytes */200000', undefined],
       ['bytes=-0', 416, 'bytes */200000', undefined],
-      // Several ranges, another unit, and invalid ranges: the whole file.
+      // Several ranges, another unit, and an invalid range: the whole file.
       ['bytes=0-1,3-4', 200, null, CONTENT],
       ['lines=0-1', 200, null, CONTENT],
       ['bytes=5-3', 200, null, CONTENT],
@@ -113,14 +115,14 @@ describe('files', () => {
       assert.equal((await download({}, { ...range, 'if-range': tag })).status, 200, tag)
   })
 
-  it('14: an empty file', async () => {
+  it('14: sends an empty file', async () => {
     const [empty = ''] = await attach('empty', [['images', 'empty.txt', '']])
     const answer = await download({ fileId: empty })
     assert.deepEqual([answer.status, answer.text, answer.headers.get('content-length')], [200, '', '0'])
     assert.equal((await download({ fileId: empty }, { range: 'bytes=0-' })).status, 416)
   })
 
-  it('14: serves what could run as octets, and only inert types where another is asked for', async () => {
+  it('14: sends types that a browser could run as octets, and accepts only inert types as an override', async () => {
     const stored = [
       'text/html',
       'image/svg+xml',
@@ -132,13 +134,13 @@ describe('files', () => {
     for (const [i, type] of stored.entries()) {
       const [id = ''] = await attach(`active-${i}`, [['images', 'a', '<script>', type]])
       assert.equal((await download({ fileId: id })).headers.get('content-type'), 'application/octet-stream', type)
-      await service.refused('downloadFile', 400, 'VALIDATION_ERROR', { ...at, query: { fileId: id, mimeType: type } })
+      await service.fails('downloadFile', 400, 'VALIDATION_ERROR', { ...at, query: { fileId: id, mimeType: type } })
     }
     assert.equal((await download({ mimeType: 'application/pdf' })).headers.get('content-type'), 'application/pdf')
     assert.equal((await download({ mimeType: 'text/plain' })).headers.get('content-type'), 'text/plain')
   })
 
-  it('14: every owner that is named must be one', async () => {
+  it('14: every entity in the query must own the file', async () => {
     const { object } = await service.ok('getEvidence', {
       ...at,
       params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'owner' },
@@ -150,16 +152,16 @@ describe('files', () => {
       categoryId: object.subcategoryId,
       subcategoryId: object.categoryId,
     }))
-      await service.refused('downloadFile', 404, 'FILE_NOT_FOUND', {
+      await service.fails('downloadFile', 404, 'FILE_NOT_FOUND', {
         ...at,
         query: { fileId, ...owners, [name]: value },
       })
-    await service.refused('downloadFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: object.id } })
-    await service.refused('downloadFile', 400, 'VALIDATION_ERROR', { ...at, query: { evidenceId: 'owner' } })
-    await service.refused('downloadFile', 400, 'VALIDATION_ERROR', { ...at, query: { fileId, other: '1' } })
+    await service.fails('downloadFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: object.id } })
+    await service.fails('downloadFile', 400, 'VALIDATION_ERROR', { ...at, query: { evidenceId: 'owner' } })
+    await service.fails('downloadFile', 400, 'VALIDATION_ERROR', { ...at, query: { fileId, other: '1' } })
   })
 
-  it('14: bytes that are not those recorded are never given whole', async () => {
+  it('14: never sends all bytes of a file that differs from the recorded one', async () => {
     isBroken = true
     try {
       await assert.rejects(download(), /terminated|other side closed|fetch failed/)
@@ -172,7 +174,7 @@ describe('files', () => {
   describe('tokens', () => {
     const tokenFor = (id: string): Promise<{ token: string; expiresAt: string }> =>
       service.ok('createFileToken', { key: company.keys.R, params: at.params, json: { fileId: id } })
-    const open = (query: Record<string, string>, params = at.params): Promise<Answer> =>
+    const open = (query: Record<string, string>, params = at.params): Promise<ServiceResponse> =>
       service.call('downloadFile', { params, query })
 
     it('open one file without a key for five minutes', async () => {
@@ -195,19 +197,19 @@ describe('files', () => {
         assert.deepEqual([answer.status, answer.body], [401, { statusCode: 401, message: 'Unauthorized' }])
     })
 
-    it('are given for what is there', async () => {
-      await service.refused('createFileToken', 404, 'FILE_NOT_FOUND', {
+    it('are only created for files that exist', async () => {
+      await service.fails('createFileToken', 404, 'FILE_NOT_FOUND', {
         ...at,
         json: { fileId: '01890a5d-ac96-774b-bcce-b302099a8057' },
       })
     })
   })
 
-  it('15: deletes by an event, and the bytes are gone', async () => {
+  it('15: records an event and destroys the bytes', async () => {
     const [id = ''] = await attach('deleted-from', [['images', 'a.txt', 'secret content']])
     assert.ok(service.blobs.kept.has(id))
     const { token } = await service.ok('createFileToken', { ...at, json: { fileId: id } })
-    await service.refused('deleteFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: id, evidenceId: 'owner' } })
+    await service.fails('deleteFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: id, evidenceId: 'owner' } })
     assert.deepEqual(await service.ok('deleteFile', { ...at, query: { fileId: id, evidenceId: 'deleted-from' } }), {
       status: 'ok',
     })
@@ -218,16 +220,16 @@ describe('files', () => {
       params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'deleted-from' },
     })
     assert.deepEqual(
-      events.map((event: Answer['body']) => [event.type, event.updateType]),
+      events.map((event: ServiceResponse['body']) => [event.type, event.updateType]),
       [
         ['create', undefined],
         ['update', 'deletefile'],
       ],
     )
-    await service.refused('downloadFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: id } })
-    await service.refused('downloadFile', 404, 'FILE_NOT_FOUND', { params: at.params, query: { token } })
-    await service.refused('deleteFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: id } })
-    await service.refused('deleteFile', 400, 'VALIDATION_ERROR', at)
+    await service.fails('downloadFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: id } })
+    await service.fails('downloadFile', 404, 'FILE_NOT_FOUND', { params: at.params, query: { token } })
+    await service.fails('deleteFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: id } })
+    await service.fails('deleteFile', 400, 'VALIDATION_ERROR', at)
     const { dt } = await service.ok('listEvidenceFiles', {
       ...at,
       params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'deleted-from' },
@@ -246,10 +248,10 @@ describe('files', () => {
     assert.deepEqual(['imageId' in details, details.fileIds], [false, []])
   })
 
-  it('14, 15: a file of another company is not there', async () => {
+  it('14, 15: a file of another company looks like one that does not exist', async () => {
     const other = await service.company('stranger')
     for (const id of ['downloadFile', 'deleteFile'])
-      await service.refused(id, 404, 'FILE_NOT_FOUND', {
+      await service.fails(id, 404, 'FILE_NOT_FOUND', {
         key: other.keys.A,
         params: { COMPANY_ID: other.id },
         query: { fileId },

@@ -63,7 +63,7 @@ describe('the OpenAPI document', () => {
     return found
   }
 
-  it('has every route, and every route is in it', () => {
+  it('describes exactly the routes that exist', () => {
     assert.ok(documented().length >= 33)
     assert.deepEqual(documented().sort(), routed().sort())
   })
@@ -105,7 +105,7 @@ describe('the OpenAPI document', () => {
     for (const name of references) assert.ok(document.components.schemas[name], name)
   })
 
-  it('shows of each operation what a request needs and what may be answered', () => {
+  it('shows what each operation requires and what it can return', () => {
     const create = operation('createEvidence')
     assert.deepEqual(Object.keys(create.requestBody?.content ?? {}), ['application/json', 'multipart/form-data'])
     assert.deepEqual(Object.keys(create.responses), [
@@ -135,7 +135,7 @@ describe('the OpenAPI document', () => {
     assert.equal(operation('checkSourceSystem').responses['403'], undefined)
   })
 
-  it('has examples that its schemas take', () => {
+  it('has examples that fit their schemas', () => {
     for (const { id, body } of ENDPOINTS.values())
       if (body) assert.doesNotThrow(() => validate(body.schema, body.example), id)
   })

@@ -17,7 +17,7 @@ describe('source systems', () => {
   const works = async (key: string): Promise<boolean> =>
     (await service.call('checkSourceSystem', { key, params: asAdmin.params })).status === 200
 
-  it('16: makes a key of 256 bits where none is given, and shows it once', async () => {
+  it('16: generates a key of 256 bits if the request has none, and shows it once', async () => {
     const { id, apiKey } = await service.ok('createSourceSystem', { ...asAdmin, json: { name: 'made' } })
     assert.equal(Buffer.from(apiKey, 'base64url').length, 32)
     assert.ok(await works(apiKey))
@@ -27,15 +27,15 @@ describe('source systems', () => {
     assert.deepEqual(listed, { id, name: 'made', permissions: 'U', active: true, createdAt: listed.createdAt })
   })
 
-  it("16: keeps a caller's own key unseen, and refuses it twice, or a name twice", async () => {
+  it("16: never shows a caller's own key, and rejects the same key or name twice", async () => {
     const apiKey = 'own-key-of-the-caller'
     const created = await service.call('createSourceSystem', {
       ...asAdmin,
       json: { name: 'own', apiKey, permissions: 'R' },
     })
     assert.deepEqual([created.status, Object.keys(created.body)], [201, ['id']])
-    await service.refused('createSourceSystem', 409, 'KEY_EXISTS', { ...asAdmin, json: { name: 'own 2', apiKey } })
-    await service.refused('createSourceSystem', 409, 'NAME_EXISTS', { ...asAdmin, json: { name: 'own' } })
+    await service.fails('createSourceSystem', 409, 'KEY_EXISTS', { ...asAdmin, json: { name: 'own 2', apiKey } })
+    await service.fails('createSourceSystem', 409, 'NAME_EXISTS', { ...asAdmin, json: { name: 'own' } })
     for (const json of [
       { name: 'x', apiKey: 'too short' },
       { name: 'x', apiKey: 'with a space in it' },
@@ -43,10 +43,10 @@ describe('source systems', () => {
       { apiKey },
       { name: 'x', id: 1 },
     ])
-      await service.refused('createSourceSystem', 400, 'VALIDATION_ERROR', { ...asAdmin, json })
+      await service.fails('createSourceSystem', 400, 'VALIDATION_ERROR', { ...asAdmin, json })
   })
 
-  it('16: a replay shows no key', async () => {
+  it('16: a repeated request does not show the key', async () => {
     const request = { ...asAdmin, json: { name: 'replayed' }, headers: { 'idempotency-key': 'k' } }
     const first = await service.ok('createSourceSystem', request)
     assert.deepEqual(await service.ok('createSourceSystem', request), { id: first.id })
@@ -69,15 +69,15 @@ describe('source systems', () => {
     assert.deepEqual([name, permissions, active], ['renamed', 'R', false])
     await service.ok('updateSourceSystem', { ...system(id), json: { active: true } })
     assert.equal(await works('the-next-key-of-it'), true)
-    await service.refused('updateSourceSystem', 400, 'VALIDATION_ERROR', { ...system(id), json: {} })
-    await service.refused('updateSourceSystem', 409, 'NAME_EXISTS', { ...system(id), json: { name: 'R' } })
-    await service.refused('updateSourceSystem', 404, 'SOURCE_SYSTEM_NOT_FOUND', {
+    await service.fails('updateSourceSystem', 400, 'VALIDATION_ERROR', { ...system(id), json: {} })
+    await service.fails('updateSourceSystem', 409, 'NAME_EXISTS', { ...system(id), json: { name: 'R' } })
+    await service.fails('updateSourceSystem', 404, 'SOURCE_SYSTEM_NOT_FOUND', {
       ...system('healthz'),
       json: { active: true },
     })
   })
 
-  it('18: answers a source system of the company, not the operator', async () => {
+  it('18: accepts any source system of the company, but not the operator', async () => {
     for (const level of ['R', 'I', 'U', 'A'] as const)
       assert.deepEqual(await service.ok('checkSourceSystem', { key: company.keys[level], params: asAdmin.params }), {
         status: 'ok',
@@ -85,10 +85,10 @@ describe('source systems', () => {
     assert.equal(await works(OPERATOR_KEY), false)
   })
 
-  it('a company begins with its first source system, which only the operator creates', async () => {
+  it('a company begins with its first source system, which only the operator can create', async () => {
     const params = { COMPANY_ID: 'Begun.by_the-operator' }
     assert.equal((await service.call('listCategories', { key: asAdmin.key, params })).status, 401)
-    await service.refused('listSourceSystems', 404, 'COMPANY_NOT_FOUND', { key: OPERATOR_KEY, params })
+    await service.fails('listSourceSystems', 404, 'COMPANY_NOT_FOUND', { key: OPERATOR_KEY, params })
     const { apiKey } = await service.ok('createSourceSystem', {
       key: OPERATOR_KEY,
       params,
@@ -98,7 +98,7 @@ describe('source systems', () => {
     for (const COMPANY_ID of ['.', '..', 'a b', 'a/b', 'x'.repeat(65), 'ä'])
       // `.` and `..` never leave a client: its URL parser resolves them.
       if (!/^\.+$/.test(COMPANY_ID))
-        await service.refused('createSourceSystem', 400, 'VALIDATION_ERROR', {
+        await service.fails('createSourceSystem', 400, 'VALIDATION_ERROR', {
           key: OPERATOR_KEY,
           params: { COMPANY_ID },
           json: { name: 'x' },

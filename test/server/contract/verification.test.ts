@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { verifyTimestamp } from '../../../core/verify/index.ts'
-import { formOf, startService, type Answer, type Company, type Service } from '../../support/service.ts'
+import { formOf, startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
 
 const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
 const sha256 = (...parts: Uint8Array[]): Buffer => {
@@ -38,10 +38,10 @@ describe('verification', () => {
   })
   after(() => service.close())
 
-  const verify = (evidenceId: string, query?: Record<string, string>): Promise<Answer> =>
+  const verify = (evidenceId: string, query?: Record<string, string>): Promise<ServiceResponse> =>
     service.call('verifyEvidence', { params: { evidenceId }, ...(query && { query }) })
-  const proof = async (): Promise<Answer['body']> => (await verify('car/1')).body
-  const update = (json: object): Promise<Answer['body']> =>
+  const proof = async (): Promise<ServiceResponse['body']> => (await verify('car/1')).body
+  const update = (json: object): Promise<ServiceResponse['body']> =>
     service.ok('updateEvidence', { ...at, params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'car/1' }, json })
 
   it('20: proves an evidence by either id: leaf, path, root, checkpoint, stamp, anchor', async () => {
@@ -71,7 +71,7 @@ describe('verification', () => {
     assert.deepEqual([body.assurance.time, body.assurance.anchor], ['operator', 'operator'])
   })
 
-  it('20: shows nothing of what was written', async () => {
+  it('20: reveals nothing of the content', async () => {
     const { text } = await verify('car/1')
     for (const secret of [
       'Secret',
@@ -122,7 +122,7 @@ describe('verification', () => {
     return dt.map(({ overlayId }: { overlayId: string }) => overlayId)
   }
 
-  it('20: an id that several companies use is ambiguous unless one is named', async () => {
+  it('20: an id that several companies use is ambiguous unless the request names a company', async () => {
     const other = await service.company('other')
     await service.ok('createEvidence', {
       key: other.keys.I,
@@ -145,7 +145,7 @@ describe('verification', () => {
     )
   })
 
-  it('22: gives a path that leads to the root; unknown and malformed ids are told apart', async () => {
+  it('22: returns a path that leads to the root, and distinguishes unknown from malformed ids', async () => {
     const { status, body } = await service.call('getProof', { params: { txid: txId } })
     assert.deepEqual([status, body.status, body.txId, rootOf(txId, body.proof)], [200, 'ok', txId, body.merkleRoot])
     assert.ok(Number.isInteger(body.leafIndex) && body.leafIndex < body.treeSize)
@@ -157,10 +157,10 @@ describe('verification', () => {
     }
   })
 
-  it('19: recomputes the root from what the caller sends', async () => {
+  it('19: recomputes the root from the hashes of the request', async () => {
     const { body } = await service.call('getProof', { params: { txid: txId } })
     const request = { txId, merkleRoot: body.merkleRoot, proof: body.proof }
-    const validate = (json: object): Promise<Answer['body']> => service.ok('validateProof', { json })
+    const validate = (json: object): Promise<ServiceResponse['body']> => service.ok('validateProof', { json })
     const right = await validate(request)
     assert.deepEqual(
       [right.status, right.valid, right.computedRoot, right.expectedRoot, right.txIdKnown, right.rootKnown],
@@ -184,7 +184,7 @@ describe('verification', () => {
     assert.deepEqual([unknown.status, unknown.valid], ['not_found', false])
   })
 
-  it('19: rejects an invalid request with a status', async () => {
+  it('19: rejects malformed requests, with a status', async () => {
     const hash = 'ab'.repeat(32)
     const bad: unknown[] = [
       {},
@@ -196,11 +196,11 @@ describe('verification', () => {
       '"text"',
     ]
     for (const json of bad) {
-      const { body } = await service.refused('validateProof', 400, 'VALIDATION_ERROR', { json })
+      const { body } = await service.fails('validateProof', 400, 'VALIDATION_ERROR', { json })
       assert.equal(body.status, 'invalid')
     }
-    await service.refused('validateProof', 400, 'MALFORMED_BODY', { json: '{' })
-    await service.refused('validateProof', 415, 'UNSUPPORTED_MEDIA_TYPE', {
+    await service.fails('validateProof', 400, 'MALFORMED_BODY', { json: '{' })
+    await service.fails('validateProof', 415, 'UNSUPPORTED_MEDIA_TYPE', {
       json: '{}',
       headers: { 'content-type': 'text/plain' },
     })
@@ -230,7 +230,7 @@ describe('verification', () => {
     }
   })
 
-  it('(+) answers the root of a transaction, and the token of its batch', async () => {
+  it('returns the root of a transaction and the token of its batch', async () => {
     const { body } = await service.call('getRoot', { params: { txid: txId } })
     assert.deepEqual(
       [body.status, body.sendStatus, body.merkleRoot],
@@ -248,7 +248,7 @@ describe('verification', () => {
       trustAnchors: [new Uint8Array(ca.raw)],
     })
     assert.deepEqual([new Date(verified.genTime).toISOString(), verified.serialNumber], [tsa.genTime, tsa.serialNumber])
-    await service.refused('getTimestampToken', 404, 'BATCH_NOT_FOUND', { params: { batchId: id } })
+    await service.fails('getTimestampToken', 404, 'BATCH_NOT_FOUND', { params: { batchId: id } })
     assert.deepEqual(
       [
         (await service.call('getRoot', { params: { txid: 'x' } })).status,
@@ -258,7 +258,7 @@ describe('verification', () => {
     )
   })
 
-  it('keeps proving what was proven after later changes', async () => {
+  it('a proof stays valid after later changes', async () => {
     const first = await verify(id)
     await update({ summary: 'later' })
     await service.until(async () => service.registry.status().sealedSize > first.body.merkle.treeSize, 'a later batch')
@@ -268,67 +268,9 @@ describe('verification', () => {
       [txId, first.body.merkle.merkleRoot, first.body.merkle.leafIndex],
     )
   })
-
-  describe('the log as tiles', () => {
-    const raw = async (path: string) => {
-      const response = await service.fetch(`/api/v1/log${path}`)
-      return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
-    }
-
-    it('serves checkpoint, entries, hashes and openings that fit together', async () => {
-      const checkpoint = await raw('/checkpoint')
-      const [origin, size = '', root = ''] = checkpoint.bytes.toString().split('\n')
-      const width = Number(size)
-      assert.deepEqual(
-        [checkpoint.status, origin, checkpoint.headers.get('cache-control')],
-        [200, service.registry.log.origin, 'no-cache'],
-      )
-      const [tile, entries, openings] = [
-        await raw(`/tile/0/000.p/${width}`),
-        await raw(`/tile/entries/000.p/${width}`),
-        await raw(`/tile/openings/000.p/${width}`),
-      ]
-      const lines = openings.bytes.toString().trimEnd().split('\n')
-      const leaves = Array.from({ length: width }, (_, i) => {
-        const entry = entries.bytes.subarray(i * 34 + 2, i * 34 + 34)
-        assert.deepEqual(
-          [entries.bytes.readUInt16BE(i * 34), sha256(Buffer.from(lines[i] as string, 'hex')).equals(entry)],
-          [32, true],
-        )
-        const leaf = sha256(Buffer.of(0), entry)
-        assert.ok(leaf.equals(tile.bytes.subarray(i * 32, i * 32 + 32)))
-        return leaf
-      })
-      assert.equal(treeRoot(leaves).toString('base64'), root)
-      for (const { headers } of [tile, entries, openings])
-        assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable')
-    })
-
-    it('has no tile beyond its end, and none by another spelling', async () => {
-      const paths = [
-        '/tile/0/000',
-        '/tile/0/000.p/0',
-        '/tile/0/000.p/256',
-        '/tile/0/000.p/01',
-        '/tile/0/0',
-        '/tile/0/x000/000.p/1',
-        '/tile/0/001.p/1',
-        '/tile/6/000.p/1',
-        '/tile/x/000.p/1',
-        '/tile/entries/000',
-        '/tile/openings/x001/067',
-        '/tile/0/000.p/1/2',
-        '/tile/0',
-      ]
-      for (const path of paths) {
-        const { status, bytes } = await raw(path)
-        assert.deepEqual([status, JSON.parse(bytes.toString()).code], [404, 'NOT_FOUND'], path)
-      }
-    })
-  })
 })
 
-/** The root that a path with sides leads to. */
+/** Computes the root from a path with sides. */
 function rootOf(txId: string, proof: readonly { hash: string; position: string }[]): string {
   let node = sha256(Buffer.of(0), Buffer.from(txId, 'hex'))
   for (const { hash, position } of proof) {
@@ -336,12 +278,4 @@ function rootOf(txId: string, proof: readonly { hash: string; position: string }
     node = position === 'left' ? sha256(Buffer.of(1), sibling, node) : sha256(Buffer.of(1), node, sibling)
   }
   return node.toString('hex')
-}
-
-/** RFC 9162 § 2.1.1, as it is written there. */
-function treeRoot(leaves: readonly Buffer[]): Buffer {
-  if (leaves.length === 1) return leaves[0] as Buffer
-  let k = 1
-  while (k * 2 < leaves.length) k *= 2
-  return sha256(Buffer.of(1), treeRoot(leaves.slice(0, k)), treeRoot(leaves.slice(k)))
 }

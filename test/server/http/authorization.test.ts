@@ -5,7 +5,7 @@ import {
   ENDPOINTS,
   OPERATOR_KEY,
   startService,
-  type Answer,
+  type ServiceResponse,
   type CallOptions,
   type Company,
   type Service,
@@ -51,14 +51,14 @@ describe('authorization: each endpoint with each kind of key', () => {
   })
   after(() => service.close())
 
-  /** Neither body nor query: who gets past the guard is refused for them, or answered. */
-  const ask = (id: string, options: CallOptions): Promise<Answer> =>
+  /** Sends neither body nor query: a request that is authorized succeeds, or fails for that reason. */
+  const send = (id: string, options: CallOptions): Promise<ServiceResponse> =>
     service.call(id, { ...options, params: { COMPANY_ID: 'acme', ...PARAMS, ...options.params } })
-  const isUnauthorized = ({ status, body }: Answer): void =>
+  const isUnauthorized = ({ status, body }: ServiceResponse): void =>
     assert.deepEqual([status, body], [401, { statusCode: 401, message: 'Unauthorized' }])
-  const isForbidden = ({ status, body }: Answer): void =>
+  const isForbidden = ({ status, body }: ServiceResponse): void =>
     assert.deepEqual([status, body], [403, { statusCode: 403, message: 'Forbidden resource' }])
-  const isPast = ({ status }: Answer): void => assert.ok(status !== 401 && status !== 403, `${status}`)
+  const isAuthorized = ({ status }: ServiceResponse): void => assert.ok(status !== 401 && status !== 403, `${status}`)
 
   it('knows every keyed endpoint', () => {
     const keyed = [...ENDPOINTS.values()].filter(({ access }) => access !== 'public').map(({ id }) => id)
@@ -66,24 +66,24 @@ describe('authorization: each endpoint with each kind of key', () => {
   })
 
   for (const [id, needed] of Object.entries(NEEDED)) {
-    it(`${id} needs ${needed}`, async () => {
-      isUnauthorized(await ask(id, {}))
-      isUnauthorized(await ask(id, { key: '' }))
-      isUnauthorized(await ask(id, { key: 'a-key-that-does-not-exist' }))
-      isUnauthorized(await ask(id, { key: other.keys.A }))
-      isUnauthorized(await ask(id, { key: company.keys.A, params: { COMPANY_ID: 'unknown' } }))
+    it(`${id} requires ${needed}`, async () => {
+      isUnauthorized(await send(id, {}))
+      isUnauthorized(await send(id, { key: '' }))
+      isUnauthorized(await send(id, { key: 'a-key-of-no-source-system' }))
+      isUnauthorized(await send(id, { key: other.keys.A }))
+      isUnauthorized(await send(id, { key: company.keys.A, params: { COMPANY_ID: 'unknown' } }))
       for (const level of LEVELS) {
-        const answer = await ask(id, { key: company.keys[level] })
-        if (needed === 'sourceSystem' || LEVELS.indexOf(level) >= LEVELS.indexOf(needed)) isPast(answer)
+        const answer = await send(id, { key: company.keys[level] })
+        if (needed === 'sourceSystem' || LEVELS.indexOf(level) >= LEVELS.indexOf(needed)) isAuthorized(answer)
         else isForbidden(answer)
       }
-      const asOperator = await ask(id, { key: OPERATOR_KEY })
+      const asOperator = await send(id, { key: OPERATOR_KEY })
       if (needed === 'sourceSystem') isUnauthorized(asOperator)
-      else isPast(asOperator)
+      else isAuthorized(asOperator)
     })
   }
 
-  it('a deactivated source system is not recognized', async () => {
+  it('rejects the key of a deactivated source system', async () => {
     await service.ok('updateSourceSystem', {
       key: other.keys.A,
       params: { COMPANY_ID: 'other', SYSTEM_ID: other.systems.R },
@@ -92,23 +92,23 @@ describe('authorization: each endpoint with each kind of key', () => {
     isUnauthorized(await service.call('listCategories', { key: other.keys.R, params: { COMPANY_ID: 'other' } }))
   })
 
-  it('is decided before the body and the query are looked at', async () => {
+  it('is decided before the body and the query are read', async () => {
     const broken = { json: '{broken', query: { unknown: '1' } }
-    isUnauthorized(await ask('createCategory', broken))
-    isForbidden(await ask('createCategory', { ...broken, key: company.keys.R }))
-    await service.refused('createCategory', 400, 'VALIDATION_ERROR', {
+    isUnauthorized(await send('createCategory', broken))
+    isForbidden(await send('createCategory', { ...broken, key: company.keys.R }))
+    await service.fails('createCategory', 400, 'VALIDATION_ERROR', {
       ...broken,
       key: company.keys.I,
       params: { COMPANY_ID: 'acme' },
     })
   })
 
-  it('public endpoints need no key and look at none', async () => {
+  it('public endpoints need no key and ignore one', async () => {
     for (const endpoint of ENDPOINTS.values()) {
       if (endpoint.access !== 'public') continue
       const params = { evidenceId: 'x', fileId: NOTHING, txid: 'ab'.repeat(32), batchId: NOTHING, L: '0', N: '000' }
-      for (const key of [undefined, 'a-key-that-does-not-exist'])
-        isPast(await service.call(endpoint.id, { params, ...(key && { key }) }))
+      for (const key of [undefined, 'a-key-of-no-source-system'])
+        isAuthorized(await service.call(endpoint.id, { params, ...(key && { key }) }))
     }
   })
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { BOUNDARY, END, MULTIPART, part } from '../../support/raw-http.ts'
 import {
-  answerOf,
+  readResponse,
   formOf,
   startService,
-  type Answer,
+  type ServiceResponse,
   type CallOptions,
   type Company,
   type Service,
@@ -15,7 +15,7 @@ const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
 const GOOD = { ...PLACE, externalId: 'bad', name: 'x' }
 const MAX_FILE = 10_000
 
-/** Each is refused with the code, changes nothing, and leaves no file behind. */
+/** Each input is rejected with its code, changes nothing, and leaves no file behind. */
 describe('bad input', () => {
   let service: Service
   let company: Company
@@ -36,13 +36,13 @@ describe('bad input', () => {
     assert.equal(await service.snapshot(), stored)
   }
   const refuses = (status: number, code: string, options: CallOptions, id = 'createEvidence'): Promise<void> =>
-    changesNothing(async () => void (await service.refused(id, status, code, { ...at, ...options })))
+    changesNothing(async () => void (await service.fails(id, status, code, { ...at, ...options })))
   const post = async (
     body: string | Uint8Array,
     contentType: string,
     headers: Record<string, string> = {},
-  ): Promise<Answer> =>
-    answerOf(
+  ): Promise<ServiceResponse> =>
+    readResponse(
       await service.fetch('/api/v1/evidences/acme/evidence', {
         method: 'POST',
         headers: { 'x-api-key': at.key, 'content-type': contentType, ...headers },
@@ -99,8 +99,8 @@ describe('bad input', () => {
     for (const [name, more] of Object.entries(cases))
       it(name, () => refuses(400, 'VALIDATION_ERROR', { json: { ...GOOD, ...more } }))
 
-    it('names the field and what it takes', async () => {
-      const { body } = await service.refused('createEvidence', 400, 'VALIDATION_ERROR', {
+    it('names the field and what it must be', async () => {
+      const { body } = await service.fails('createEvidence', 400, 'VALIDATION_ERROR', {
         ...at,
         json: { ...GOOD, name: 'x'.repeat(257) },
       })
@@ -129,7 +129,7 @@ describe('bad input', () => {
       'titles that are not texts': { images: '[1]' },
       'titles that are not JSON': { images: 'front' },
       'more titles than files': { images: '["a"]' },
-      'a text where a file belongs': { image: 'x' },
+      'a text in place of a file': { image: 'x' },
     }
     for (const [name, more] of Object.entries(forms))
       it(name, () => refuses(400, 'VALIDATION_ERROR', { form: formOf({ ...GOOD, ...more }) }))
@@ -152,7 +152,7 @@ describe('bad input', () => {
       ['-0', good({}).replace('{', '{"meta":{"a":-0},'), 'VALIDATION_ERROR'],
       ['depth 5,000', `{"meta":${'['.repeat(5_000)}${']'.repeat(5_000)}}`, 'VALIDATION_ERROR'],
       ['broken text', '{"name":', 'MALFORMED_BODY'],
-      ['something behind it', `${good({})}x`, 'MALFORMED_BODY'],
+      ['text after it', `${good({})}x`, 'MALFORMED_BODY'],
       ['an array', '[]', 'VALIDATION_ERROR'],
       ['a text', '"x"', 'VALIDATION_ERROR'],
       ['null', 'null', 'VALIDATION_ERROR'],
@@ -164,7 +164,7 @@ describe('bad input', () => {
     it('a byte order mark', () => refusesRaw(400, 'MALFORMED_BODY', `\ufeff${good({})}`))
     it('more than 16 MiB', () =>
       refusesRaw(413, 'PAYLOAD_TOO_LARGE', good({ description: 'x'.repeat(16 * 1024 * 1024) })))
-    it('empty file fields are nothing', async () => {
+    it('ignores empty file fields', async () => {
       assert.equal(
         (await post(good({ externalId: 'no-files', images: '', image: '' }), 'application/json')).status,
         201,
@@ -184,7 +184,7 @@ describe('bad input', () => {
     it('another charset', () => refusesRaw(415, 'UNSUPPORTED_MEDIA_TYPE', good({}), 'application/json; charset=latin1'))
     it('an encoding', () =>
       refusesRaw(415, 'UNSUPPORTED_MEDIA_TYPE', good({}), 'application/json', { 'content-encoding': 'gzip' }))
-    it('a form where only JSON is taken', () =>
+    it('a form where only JSON is accepted', () =>
       refuses(415, 'UNSUPPORTED_MEDIA_TYPE', { form: formOf({ name: 'x' }) }, 'createSourceSystem'))
   })
 
@@ -192,7 +192,12 @@ describe('bad input', () => {
     const image = part('image', 'content', { filename: 'a.png' })
     const cases: [string, string, string, (string | undefined)?][] = [
       ['no boundary', fields + END, 'MALFORMED_BODY', 'multipart/form-data'],
-      ['an endless boundary', fields + END, 'MALFORMED_BODY', `multipart/form-data; boundary=${'x'.repeat(71)}`],
+      [
+        'a boundary that is too long',
+        fields + END,
+        'MALFORMED_BODY',
+        `multipart/form-data; boundary=${'x'.repeat(71)}`,
+      ],
       ['another boundary', fields + END, 'MALFORMED_BODY', 'multipart/form-data; boundary=other'],
       ['no last boundary', fields + image, 'MALFORMED_BODY'],
       ['half a last boundary', `${fields}${image}--${BOUNDARY}`, 'MALFORMED_BODY'],
@@ -214,14 +219,14 @@ describe('bad input', () => {
         fields + part('owner', 'eA==', { headers: 'Content-Transfer-Encoding: base64\r\n' }) + END,
         'MALFORMED_BODY',
       ],
-      ['something long behind it', fields + END + 'x'.repeat(20_000), 'MALFORMED_BODY'],
+      ['a long epilogue', fields + END + 'x'.repeat(20_000), 'MALFORMED_BODY'],
       ['a field twice', fields + image + part('name', 'y') + END, 'VALIDATION_ERROR'],
       ['__proto__', fields + image + part('__proto__', 'y') + END, 'VALIDATION_ERROR'],
       ['__proto__ as a file', fields + part('__proto__', 'y', { filename: 'a' }) + END, 'VALIDATION_ERROR'],
       ['an unknown file', fields + image + part('picture', 'y', { filename: 'a' }) + END, 'VALIDATION_ERROR'],
-      ['a file where a text belongs', image + part('name', 'y', { filename: 'a' }) + fields + END, 'VALIDATION_ERROR'],
-      ['two files where one belongs', fields + image + image + END, 'VALIDATION_ERROR'],
-      ['a wrong field behind a file', image + fields + part('colour', 'x') + END, 'VALIDATION_ERROR'],
+      ['a file in place of a text', image + part('name', 'y', { filename: 'a' }) + fields + END, 'VALIDATION_ERROR'],
+      ['two files in place of one', fields + image + image + END, 'VALIDATION_ERROR'],
+      ['a wrong field after a file', image + fields + part('colour', 'x') + END, 'VALIDATION_ERROR'],
       ['a lone carriage return in a name', fields + part('ow\rner', 'x') + END, 'MALFORMED_BODY'],
     ]
     for (const [name, body, code, type = MULTIPART] of cases) it(name, () => refusesRaw(400, code, body, type))
@@ -268,7 +273,7 @@ describe('bad input', () => {
         MULTIPART,
       ))
 
-    it('a file of exactly the limit, an empty input, and odd names are good', async () => {
+    it('accepts a file of exactly the limit, an empty input, and odd names', async () => {
       const body =
         fields.replace('bad', 'good-form') +
         part('images', 'x'.repeat(MAX_FILE), { filename: 'C:\\dir\\..\\full.txt' }) +
@@ -298,8 +303,8 @@ describe('bad input', () => {
   })
 
   describe('paths and queries', () => {
-    const get = async (path: string): Promise<Answer> =>
-      answerOf(await service.fetch(`/api/v1${path}`, { headers: { 'x-api-key': at.key } }))
+    const get = async (path: string): Promise<ServiceResponse> =>
+      readResponse(await service.fetch(`/api/v1${path}`, { headers: { 'x-api-key': at.key } }))
     const cases: [string, number, string][] = [
       ['/evidences/acme/evidence/a%00b', 400, 'VALIDATION_ERROR'],
       ['/evidences/acme/evidence/a%0Ab', 400, 'VALIDATION_ERROR'],
@@ -329,7 +334,7 @@ describe('bad input', () => {
         }),
       )
 
-    it('verification endpoints say so with a status, and ignore what they do not know', async () => {
+    it('verification endpoints return a status, and ignore unknown parameters', async () => {
       const broken = await get('/merkle/verify/%E0%A4%A')
       assert.deepEqual([broken.status, broken.body.status, broken.body.code], [400, 'invalid', 'VALIDATION_ERROR'])
       assert.equal((await get('/merkle/verify/there?unknown=1&unknown=2')).status, 200)
@@ -341,7 +346,7 @@ describe('bad input', () => {
       assert.equal((await get('/merkle/verify/a%2Fb%3Fc%23d%252F')).body.evidenceId, 'a/b?c#d%2F')
     })
 
-    it('another method is 405 and names those that are taken', async () => {
+    it('another method is 405, and Allow names the supported ones', async () => {
       const response = await service.fetch('/api/v1/evidences/acme/evidences', { method: 'DELETE' })
       assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD'])
       assert.deepEqual(((await response.json()) as { code: string }).code, 'METHOD_NOT_ALLOWED')
@@ -350,7 +355,7 @@ describe('bad input', () => {
     })
   })
 
-  it("a foreign company's ids are not there", async () => {
+  it('ids of another company look like ones that do not exist', async () => {
     await service.ok('createEvidence', {
       key: other.keys.A,
       params: { COMPANY_ID: 'other' },

@@ -19,7 +19,7 @@ interface Read {
   readonly content: string
 }
 
-/** Reads bodies over HTTP, as the service does. What is read of each part is for the test to say. */
+/** Reads bodies over HTTP, as the service does. The test decides what is read of each part. */
 class Reader {
   readonly #server: Server
   #take: (part: Part) => Promise<unknown> = readWhole
@@ -37,7 +37,7 @@ class Reader {
       }
     })
     const handle = koa.callback()
-    this.#server = createServer((asked, answer) => void handle(asked, answer))
+    this.#server = createServer((incoming, outgoing) => void handle(incoming, outgoing))
   }
 
   async listen(): Promise<void> {
@@ -50,17 +50,17 @@ class Reader {
     this.#server.closeAllConnections()
   }
 
-  /** Each piece is an HTTP chunk, which the server gets as one. Answers what was taken of each part, or the code. */
+  /** Sends each piece as an HTTP chunk. Returns what was read of each part, or the error code. */
   async send(pieces: Iterable<Uint8Array>, type = BOUND, take = readWhole as (part: Part) => Promise<unknown>) {
     this.#take = take
     const { port } = this.#server.address() as AddressInfo
     const sent = request({ port, host: '127.0.0.1', method: 'POST', headers: { 'content-type': type } })
-    // Refused before all was sent, the rest of the body may meet a closed connection.
+    // If the body is rejected before its end, the rest can meet a closed connection.
     sent.on('error', () => undefined)
     for (const piece of pieces) sent.write(piece)
     sent.end()
-    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
-    return (await json(answer)) as { readonly taken?: readonly Read[]; readonly failed?: string }
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    return (await json(response)) as { readonly taken?: readonly Read[]; readonly failed?: string }
   }
 }
 
@@ -93,7 +93,7 @@ const write = (
     Buffer.from(`--${boundary}--\r\n`),
   ])
 
-// Made of what boundaries are made of, so that false starts are frequent.
+// Composed of pieces of boundaries, so that false starts are frequent.
 const tricky = fc
   .array(
     fc.constantFrom('\r', '\n', '-', '--', 'b', 'bo', '\r\n--', '\r\n--bo', '\r\n--boundx', '\r\n--bound-x', 'x'),
@@ -123,7 +123,7 @@ describe('multipart/form-data', () => {
     return taken ?? failed
   }
 
-  it('gives the same parts however the bytes are cut', async () => {
+  it('returns the same parts for every division into chunks', async () => {
     await fc.assert(
       fc.asyncProperty(
         form,
@@ -143,7 +143,7 @@ describe('multipart/form-data', () => {
     )
   })
 
-  it('keeps content that nearly is a boundary, also where one part has several such', async () => {
+  it('keeps content that is nearly a boundary, also several times in one part', async () => {
     const near = ['1\r\n--bound-x2\r\n--bound\ry3', '1\r\n--bound\ry3\r\n--bound-x2', '1\r\n--bound\ry3']
     for (const text of near) {
       const parts = [text, 'last'].map((value) => ({ name: 'a', filename: 'f', content: Buffer.from(value) }))
@@ -156,7 +156,7 @@ describe('multipart/form-data', () => {
     }
   })
 
-  it('calls every cut body broken', async () => {
+  it('rejects every truncated body', async () => {
     const body = write(
       [
         { name: 'a', filename: 'f', content: Buffer.from('some content\r\n--bou') },
@@ -164,7 +164,7 @@ describe('multipart/form-data', () => {
       ],
       'bound',
     )
-    // The line break behind the last boundary may be missing.
+    // The line break after the last boundary may be missing.
     for (let length = 0; length < body.length - 2; length++)
       assert.equal(await read(body.subarray(0, length)), 'MALFORMED_BODY', `${length} bytes`)
   })
@@ -184,7 +184,7 @@ describe('multipart/form-data', () => {
     )
   })
 
-  it('skips what the consumer leaves of a part', async () => {
+  it('skips the rest of a part that the consumer does not read', async () => {
     const body = write(
       [
         { name: 'a', content: Buffer.alloc(100_000, 1) },
@@ -200,7 +200,7 @@ describe('multipart/form-data', () => {
     assert.deepEqual(taken, ['a', 'b', 'c'])
   })
 
-  it('ends at the limits', async () => {
+  it('enforces the limits', async () => {
     const parts = (count: number): Uint8Array =>
       write(
         Array.from({ length: count }, () => ({ name: 'a', content: Buffer.from('x') })),
@@ -208,7 +208,6 @@ describe('multipart/form-data', () => {
       )
     assert.equal((await read(parts(20)))?.length, 20)
     assert.equal(await read(parts(21)), 'PAYLOAD_TOO_LARGE')
-    // Formidable says nothing of the spaces before a value.
     for (const filler of ['y', ' ']) {
       const headers = Buffer.from(
         `--bound\r\nContent-Disposition: form-data; name=a\r\nX: ${filler.repeat(9_000)}\r\n\r\n`,
@@ -248,7 +247,7 @@ describe('multipart/form-data', () => {
     }
   })
 
-  it('refuses headers that are none, however they are cut', async () => {
+  it('rejects lines that are not headers, for every division into chunks', async () => {
     const head = 'Content-Disposition: form-data; name=n'
     const bodyOf = (lines: string, value = 'x'): Uint8Array =>
       Buffer.from(`--bound\r\n${head}\r\n\r\nfirst\r\n--bound\r\n${lines}\r\n\r\n${value}\r\n--bound--`)
@@ -276,7 +275,7 @@ describe('multipart/form-data', () => {
     }
   })
 
-  it('takes no transfer encoding but the plain ones', async () => {
+  it('accepts only the plain transfer encodings', async () => {
     const encoded = (encoding: string): Uint8Array =>
       Buffer.from(
         `--bound\r\nContent-Disposition: form-data; name=n\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\neA==\r\n--bound--`,

@@ -48,7 +48,7 @@ describe('operations', () => {
     }
   }
 
-  it('lives and is ready', async () => {
+  it('is alive and ready', async () => {
     for (const path of ['/livez', '/readyz']) {
       const { status, body } = await json(path)
       assert.deepEqual([status, body], [200, { status: 'ok' }])
@@ -76,7 +76,7 @@ describe('operations', () => {
     assert.ok(!text.includes('some-secret-id'))
   })
 
-  it('gives each answer an id, and takes a well-formed one', async () => {
+  it('gives each response an id, and keeps a well-formed one of the client', async () => {
     const ids = [await json('/livez'), await json('/livez')].map(({ headers }) => headers.get('x-request-id'))
     assert.ok(ids[0] && ids[0] !== ids[1])
     assert.equal(
@@ -112,7 +112,7 @@ describe('operations', () => {
       assert.ok(!all.includes(secret), secret)
   })
 
-  it('lets any origin read what is public, and nothing else', async () => {
+  it('lets any origin read public responses, and no others', async () => {
     const origin = { headers: { origin: 'https://elsewhere.example' } }
     for (const path of ['/api/v1/merkle/verify/none', '/api/v1/log/checkpoint', '/api/v1/openapi.json']) {
       const { headers } = await service.fetch(path, origin)
@@ -143,7 +143,7 @@ describe('operations', () => {
     )
   })
 
-  it('sends headers that keep browsers out', async () => {
+  it('sends headers that protect browsers', async () => {
     const { headers } = await service.fetch('/api/v1/merkle/verify/none')
     assert.deepEqual(
       [headers.get('x-content-type-options'), headers.get('content-security-policy'), headers.get('referrer-policy')],
@@ -152,7 +152,7 @@ describe('operations', () => {
     assert.equal(headers.get('x-powered-by'), null)
   })
 
-  it('answers HEAD as GET without the body', async () => {
+  it('responds to HEAD as to GET, without the body', async () => {
     const [head, get] = [await service.fetch('/livez', { method: 'HEAD' }), await service.fetch('/livez')]
     assert.deepEqual(
       [head.status, head.headers.get('content-length'), await head.text()],
@@ -160,7 +160,7 @@ describe('operations', () => {
     )
   })
 
-  it('serves its page from nowhere else', async () => {
+  it('serves its page without other origins', async () => {
     const page = await service.fetch('/docs')
     const html = await page.text()
     assert.equal(page.status, 200)
@@ -195,8 +195,8 @@ describe('operations', () => {
       assert.deepEqual([refused.status, refused.body.code], [429, 'RATE_LIMITED'])
       assert.ok(Number(refused.headers.get('retry-after')) >= 1)
       assert.equal((await list('the-key-of-system-b')).status, 200)
-      for (let i = 0; i < 5; i++) assert.equal((await list('a-key-that-does-not-exist', '10.0.0.3')).status, 401)
-      assert.equal((await list('a-key-that-does-not-exist', '10.0.0.3')).status, 429)
+      for (let i = 0; i < 5; i++) assert.equal((await list('a-key-of-no-source-system', '10.0.0.3')).status, 401)
+      assert.equal((await list('a-key-of-no-source-system', '10.0.0.3')).status, 429)
       const verify = await limited.call('verifyEvidence', {
         params: { evidenceId: 'x' },
         headers: { 'x-forwarded-for': '10.0.0.3' },
@@ -208,21 +208,21 @@ describe('operations', () => {
     }
   })
 
-  it('cuts a connection whose headers do not end', async () => {
+  it('closes a connection whose headers do not end', async () => {
     const impatient = await startService({ headersTimeoutMs: 1_000 })
     try {
       const request = new RawRequest(impatient.port)
       await request.send('GET /livez HTTP/1.1\r\nX-Slow: ')
-      await impatient.until(() => request.closed, 'it is cut')
+      await impatient.until(() => request.closed, 'the connection is closed')
       assert.match(request.received, /^HTTP\/1\.1 408 /)
     } finally {
       await impatient.close()
     }
   })
 
-  it('hides what went wrong inside, logs it, and is not ready once the store takes no writes', async () => {
+  it('hides internal messages, logs them, and is not ready after the store stopped accepting writes', async () => {
     isPoisoned = true
-    const answer = await service.refused('createCategory', 503, 'UNAVAILABLE', {
+    const answer = await service.fails('createCategory', 503, 'UNAVAILABLE', {
       key: company.keys.U,
       params: { COMPANY_ID: 'acme' },
       json: { name: 'x' },
@@ -243,7 +243,7 @@ describe('operations', () => {
     assert.equal((await json('/livez')).status, 200)
   })
 
-  it('takes links from the configuration, never from the request', async () => {
+  it('makes links from the configuration, never from the request', async () => {
     const { body } = await json('/api/v1/openapi.json', {
       headers: { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' },
     })

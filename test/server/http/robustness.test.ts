@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { parametersOf, type Endpoint } from '../../../server/contract/endpoint.ts'
 import { ENDPOINTS, formOf, startService, type CallOptions, type Company, type Service } from '../../support/service.ts'
 
-/** Values that fields have, or nearly have, or that break what does not look. */
+/** Valid values, nearly valid values, and values that break careless code. */
 const text = fc.oneof(
   fc.constantFrom(
     '',
@@ -38,7 +38,7 @@ const namesOf = ({ body, query }: Endpoint): { fields: readonly string[]; querie
   queries: [...propertiesOf(query), 'unknown'],
 })
 
-/** A request that only just may be one. */
+/** A request that is nearly valid. */
 function requestFor(endpoint: Endpoint): fc.Arbitrary<CallOptions> {
   const { fields, queries } = namesOf(endpoint)
   const dictionary = <T>(names: readonly string[], values: fc.Arbitrary<T>) =>
@@ -71,7 +71,7 @@ function requestFor(endpoint: Endpoint): fc.Arbitrary<CallOptions> {
   }))
 }
 
-describe('whatever is sent', () => {
+describe('arbitrary requests', () => {
   let service: Service
   let company: Company
   before(async () => {
@@ -81,10 +81,10 @@ describe('whatever is sent', () => {
   after(() => service.close())
 
   for (const endpoint of ENDPOINTS.values())
-    it(`${endpoint.id} answers in its own shapes and never fails`, async () => {
+    it(`${endpoint.id} responds in its own shapes and never fails`, async () => {
       await fc.assert(
         fc.asyncProperty(requestFor(endpoint), async (options) => {
-          // `call` checks the shape of every answer.
+          // `call` checks the shape of every response.
           const { status, text: said } = await service.call(endpoint.id, { key: company.keys.A, ...options })
           assert.ok(status < 500, `${status} ${said}`)
         }),

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
+
+const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
+
+describe('lists of evidences', () => {
+  let service: Service
+  let company: Company
+  let at: { key: string; params: { COMPANY_ID: string } }
+  before(async () => {
+    service = await startService()
+    company = await service.company('acme')
+    at = { key: company.keys.U, params: { COMPANY_ID: company.id } }
+  })
+  after(() => service.close())
+
+  const of = (EVIDENCE_EXTERNAL_ID: string) => ({ ...at, params: { ...at.params, EVIDENCE_EXTERNAL_ID } })
+  const create = (externalId: string, more: object = {}): Promise<ServiceResponse['body']> =>
+    service.ok('createEvidence', { ...at, json: { ...PLACE, externalId, name: `Name of ${externalId}`, ...more } })
+  const page = (externalId: string, query?: Record<string, string>): Promise<ServiceResponse['body']> =>
+    service.ok('getEvidence', { ...of(externalId), ...(query && { query }) })
+
+  it('10: lists the newest first, filters and pages', async () => {
+    const other = await service.company('lister')
+    await create('foreign')
+    const mine = { key: other.keys.I, params: { COMPANY_ID: other.id } }
+    for (let i = 0; i < 5; i++)
+      await service.ok('createEvidence', {
+        ...mine,
+        json: {
+          categoryName: 'C',
+          subcategoryName: i < 3 ? 'S' : 'T',
+          externalId: `l${i}`,
+          name: `N${i}`,
+          summary: 'sum',
+        },
+      })
+    const list = (query: Record<string, string> = {}) => service.ok('listEvidences', { ...mine, query })
+    const all = await list()
+    assert.deepEqual(
+      [all.dts.map((item: ServiceResponse['body']) => item.externalId), all.count, all.isMore],
+      [['l4', 'l3', 'l2', 'l1', 'l0'], 5, false],
+    )
+    const [newest] = all.dts
+    assert.deepEqual(newest, {
+      id: newest.id,
+      externalId: 'l4',
+      name: 'N4',
+      creationDate: newest.creationDate,
+      owner: { name: '' },
+      historyChanges: { create: 1, update: 0, transfer: 0, total: 1 },
+      categoryId: newest.categoryId,
+      subcategoryId: newest.subcategoryId,
+      txId: newest.txId,
+      summary: 'sum',
+      lastUpdateDate: newest.creationDate,
+      lastUpdateTxId: newest.txId,
+      iconId: null,
+      stolen: false,
+      ...(newest.blockNumber !== undefined && {
+        blockNumber: newest.blockNumber,
+        lastUpdateBlockNumber: newest.lastUpdateBlockNumber,
+      }),
+    })
+    const first = await list({ len: '2' })
+    assert.deepEqual([first.dts.length, first.isMore, first.count], [2, true, 5])
+    const second = await list({ len: '3', last: first.dts[1].id })
+    assert.deepEqual(
+      [second.dts.map((item: ServiceResponse['body']) => item.externalId), second.isMore],
+      [['l2', 'l1', 'l0'], false],
+    )
+    const { subcategoryId, categoryId } = all.dts[4]
+    assert.deepEqual((await list({ subcategoryId })).count, 3)
+    assert.deepEqual((await list({ categoryId, subcategoryId, len: '1' })).dts[0].externalId, 'l2')
+    assert.deepEqual(await list({ categoryId: 'unknown' }), { dts: [], count: 0, isMore: false })
+    for (const query of [
+      { len: '0' },
+      { len: '1001' },
+      { len: 'x' },
+      { last: 'unknown' },
+      { colour: 'blue' },
+      { last: (await page('foreign')).object.id },
+    ])
+      await service.fails('listEvidences', 400, 'VALIDATION_ERROR', {
+        ...mine,
+        query,
+      })
+  })
+
+  it('10, 11: block numbers and batch states appear when the anchor is confirmed', async () => {
+    await create('anchored')
+    await service.until(
+      async () => (await page('anchored')).events[0].merkleSendStatus === 'C',
+      'the anchor is confirmed',
+    )
+    const [event] = (await page('anchored')).events
+    assert.match(event.merkleBatchId, uuid7)
+    const item = (await service.ok('listEvidences', at)).dts.find(
+      (each: ServiceResponse['body']) => each.externalId === 'anchored',
+    )
+    assert.ok(Number.isInteger(item.blockNumber) && item.blockNumber === item.lastUpdateBlockNumber)
+  })
+})

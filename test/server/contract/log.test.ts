@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { startService, type Service } from '../../support/service.ts'
+
+const sha256 = (...parts: Uint8Array[]): Buffer => {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest()
+}
+
+describe('the log as tiles', () => {
+  let service: Service
+  before(async () => {
+    service = await startService()
+    const { keys } = await service.company('acme')
+    for (const externalId of ['a', 'b', 'c'])
+      await service.ok('createEvidence', {
+        key: keys.U,
+        params: { COMPANY_ID: 'acme' },
+        json: { categoryName: 'Vehicles', subcategoryName: 'Cars', externalId, name: externalId },
+      })
+    await service.registry.sealNow()
+  })
+  after(() => service.close())
+
+  const raw = async (path: string) => {
+    const response = await service.fetch(`/api/v1/log${path}`)
+    return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
+  }
+
+  it('serves checkpoint, entries, hashes and openings that fit together', async () => {
+    const checkpoint = await raw('/checkpoint')
+    const [origin, size = '', root = ''] = checkpoint.bytes.toString().split('\n')
+    const width = Number(size)
+    assert.deepEqual(
+      [checkpoint.status, origin, checkpoint.headers.get('cache-control')],
+      [200, service.registry.log.origin, 'no-cache'],
+    )
+    const [tile, entries, openings] = [
+      await raw(`/tile/0/000.p/${width}`),
+      await raw(`/tile/entries/000.p/${width}`),
+      await raw(`/tile/openings/000.p/${width}`),
+    ]
+    const lines = openings.bytes.toString().trimEnd().split('\n')
+    const leaves = Array.from({ length: width }, (_, i) => {
+      const entry = entries.bytes.subarray(i * 34 + 2, i * 34 + 34)
+      assert.deepEqual(
+        [entries.bytes.readUInt16BE(i * 34), sha256(Buffer.from(lines[i] as string, 'hex')).equals(entry)],
+        [32, true],
+      )
+      const leaf = sha256(Buffer.of(0), entry)
+      assert.ok(leaf.equals(tile.bytes.subarray(i * 32, i * 32 + 32)))
+      return leaf
+    })
+    assert.equal(treeRoot(leaves).toString('base64'), root)
+    for (const { headers } of [tile, entries, openings])
+      assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable')
+  })
+
+  it('has no tile beyond its end, and only one path for each tile', async () => {
+    const paths = [
+      '/tile/0/000',
+      '/tile/0/000.p/0',
+      '/tile/0/000.p/256',
+      '/tile/0/000.p/01',
+      '/tile/0/0',
+      '/tile/0/x000/000.p/1',
+      '/tile/0/001.p/1',
+      '/tile/6/000.p/1',
+      '/tile/x/000.p/1',
+      '/tile/entries/000',
+      '/tile/openings/x001/067',
+      '/tile/0/000.p/1/2',
+      '/tile/0',
+    ]
+    for (const path of paths) {
+      const { status, bytes } = await raw(path)
+      assert.deepEqual([status, JSON.parse(bytes.toString()).code], [404, 'NOT_FOUND'], path)
+    }
+  })
+})
+
+/** The root as RFC 9162 § 2.1.1 defines it, recursively. */
+function treeRoot(leaves: readonly Buffer[]): Buffer {
+  if (leaves.length === 1) return leaves[0] as Buffer
+  let k = 1
+  while (k * 2 < leaves.length) k *= 2
+  return sha256(Buffer.of(1), treeRoot(leaves.slice(0, k)), treeRoot(leaves.slice(k)))
+}
