@@ -50,6 +50,7 @@ interface Running {
  */
 class LogSealer implements Sealer {
   readonly assurance: Sealer['assurance']
+  readonly trust: Sealer['trust']
   readonly #engine: TreeEngine
   readonly #authorities: AuthorityRules
   readonly #anchor: Anchor | undefined
@@ -69,6 +70,12 @@ class LogSealer implements Sealer {
     this.#anchor = options.anchor
     this.#engine = options.engine ?? new PoolEngine()
     this.assurance = { time: this.#authorities.assurance, anchor: options.anchor?.info.assurance ?? 'none' }
+    const { members, quorum } = this.#authorities
+    this.trust = {
+      quorum: members.length === 0 ? 0 : quorum,
+      authorities: members.map(({ authority }) => authority.info),
+      chain: options.anchor?.info,
+    }
   }
 
   async start(host: SealerHost): Promise<void> {

@@ -81,6 +81,7 @@ export class EvmAnchor implements Anchor {
       network: `eip155:${options.chainId}`,
       chainId: options.chainId,
       assurance: 'independent',
+      account: options.account.address,
     }
     this.#endpoints = endpoints
     this.#options = options

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { toHex } from '../../core/bytes.ts'
 import { systemClock } from '../../core/clock.ts'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import type { Anchor, AnchorInfo, AnchorStatus, BlockInclusion, Clock, PreparedAnchor } from '../../core/ports/index.ts'
@@ -74,7 +75,7 @@ interface PendingBlock {
  * Confirmations are height − block's height + 1.
  */
 export class LocalLedger implements Anchor {
-  readonly info: AnchorInfo = { type: 'local', network: 'local', chainId: 0, assurance: 'operator' }
+  readonly info: AnchorInfo
   /** Size in bytes of an unfinished last line that was removed when the ledger was opened, else 0. */
   readonly truncatedBytes: number
   readonly #clock: Clock
@@ -88,6 +89,8 @@ export class LocalLedger implements Anchor {
   #isClosed = false
 
   constructor(files: LedgerFiles, clock: Clock, confirmations: number) {
+    const account = toHex(files.chain.opening.publicKey)
+    this.info = { type: 'local', network: 'local', chainId: 0, assurance: 'operator', account }
     this.#clock = clock
     this.#confirmations = confirmations
     this.#files = files

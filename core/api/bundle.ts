@@ -88,25 +88,36 @@ export type BundleValidationData = Static<typeof BundleValidationData>
 
 /** What a verifier pins. `GET /log/policy` returns it. */
 export const LogPolicy = closed({
-  version: Type.Literal(1),
   origin: Type.String(),
-  policy: Type.String({ description: 'C2SP tlog-policy: the keys of the log, the witnesses and their quorum' }),
   keys: Type.Array(
     closed({
       vkey: Type.String({ description: 'C2SP verifier key' }),
       from: Type.Integer({ minimum: 1, description: 'The smallest tree size that the key signs' }),
-      until: opt(
-        Type.Integer({ minimum: 1, description: 'The largest tree size that it signs. Absent: no limit yet' }),
-      ),
+      until: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+        description: 'The largest tree size that it signs; null: it is the newest key',
+      }),
     }),
     { description: 'Every checkpoint key, oldest first' },
   ),
-  timestamps: closed({
-    quorum: Type.Integer({ minimum: 0, description: 'How many authorities must have stamped a checkpoint' }),
-    authorities: Type.Array(
-      closed({ name: Type.String(), trustAnchors: Type.Array(Type.String({ description: 'A certificate in PEM' })) }),
-    ),
-  }),
+  witnesses: Type.Array(
+    closed({
+      name: Type.String({ description: 'Local to this policy' }),
+      vkey: Type.String({ description: 'C2SP verifier key' }),
+      url: opt(Type.String({ description: 'Submission prefix' })),
+    }),
+  ),
+  groups: Type.Array(
+    closed({
+      name: Type.String(),
+      threshold: Type.Union([Type.Enum(['all', 'any']), Type.Integer({ minimum: 1 })]),
+      members: Type.Array(Type.String({ description: 'A witness, or an earlier group' })),
+    }),
+  ),
+  quorum: Type.String({ description: 'The witness or group that must have cosigned a checkpoint, or none' }),
+  timestampAuthorities: Type.Array(
+    closed({ name: Type.String(), trustAnchors: Type.Array(Type.String({ description: 'Certificates in PEM' })) }),
+  ),
+  timestampQuorum: Type.Integer({ minimum: 1, description: 'How many of them must have stamped a checkpoint' }),
   chains: Type.Array(
     closed({
       type: Type.String(),
@@ -151,3 +162,8 @@ export interface BundleSelection {
   /** Also disclose `slotKey`, with which later versions can be found in the log. Default false. */
   readonly history?: boolean
 }
+
+/** The public bundle, or why there is none. */
+export type PublicBundle =
+  | { readonly status: 'ok'; readonly bundle: Bundle }
+  | { readonly status: 'invalid' | 'not_found' | 'ambiguous'; readonly error: string; readonly code: string }

@@ -1,4 +1,5 @@
 /** The public types of the registry. */
+export type * from './bundle.ts'
 export type * from './categories.ts'
 export type * from './evidences.ts'
 export type * from './files.ts'

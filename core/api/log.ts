@@ -1,9 +1,15 @@
+import type { LogPolicy } from './bundle.ts'
+
 /** The log as it is published: read-only, for anyone. Formats: C2SP tlog-tiles and tlog-checkpoint. */
 export interface PublishedLog {
   /** `NAME/ID`: the name of the log in every checkpoint. */
   readonly origin: string
   /** C2SP verifier key of the newest checkpoint key. Publish it: verifiers pin it. */
   readonly verifierKey: string
+  /** What a verifier pins: keys, witnesses, authorities, chains. Not authenticated by itself. */
+  policy(): LogPolicy
+  /** The same keys and witnesses as C2SP tlog-policy text. */
+  policyText(): string
   /** The newest signed checkpoint (the whole note), `undefined` before the first batch is sealed. */
   latestCheckpoint(): Promise<string | undefined>
   /** The signed checkpoint of a tree of exactly this size, `undefined` if no batch ended there. */

@@ -1,3 +1,5 @@
+import type { Bundle, BundleSelection, PublicBundle } from './bundle.ts'
+import type { Scope } from './principal.ts'
 import type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from './proof-documents.ts'
 
 /** A caller's own path from a txId to a root. Hashes are 64 hex digits; `position` is the side of the sibling. */
@@ -8,7 +10,7 @@ export interface MerkleValidationRequest {
 }
 
 /**
- * Proofs, for anyone. A result carries its own `status` and is a union by it. What does not exist is a result
+ * Proofs, for anyone except `bundle`. A result carries its own `status` and is a union by it. What does not exist is a result
  * (`not_found`), not an exception.
  */
 export interface Proofs {
@@ -41,4 +43,24 @@ export interface Proofs {
    * @throws `BATCH_NOT_FOUND` if there is no such batch, or no token for it yet
    */
   timestampToken(batchId: string): Promise<Uint8Array>
+  /**
+   * Everything it takes to verify an evidence offline, as one JSON document (`core/registry/proof/README.md`): its whole
+   * history, with the selected fields and files disclosed. Requires level `R`.
+   *
+   * @throws `EVIDENCE_NOT_FOUND`, `FILE_NOT_FOUND`, `VALIDATION_ERROR` if the selection is malformed or the history too
+   * long
+   * @example
+   * const bundle = await registry.proofs.bundle(scope, { externalId: 'VIN-1', fields: 'all', files: 'none' })
+   * await writeFile('VIN-1.evidence.json', JSON.stringify(bundle))
+   */
+  bundle(scope: Scope, selection: BundleSelection & { readonly externalId: string }): Promise<Bundle>
+  /**
+   * The bundle that anyone may have. Of an evidence: the creation, without its content. With `fileId`: the event that
+   * attached the file, and the event that deleted it if there is one.
+   */
+  publicBundle(subject: {
+    readonly evidenceId: string
+    readonly fileId?: string
+    readonly companyId?: string
+  }): Promise<PublicBundle>
 }

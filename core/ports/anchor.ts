@@ -7,6 +7,11 @@ export interface AnchorInfo {
   /** 0 if the chain has none. */
   readonly chainId: number
   readonly assurance: Assurance
+  /**
+   * Who signs: for `evm` the sender's address, for `local` the ledger's Ed25519 public key in hex. Verifiers pin it.
+   * Absent if the chain has no accounts.
+   */
+  readonly account?: string
 }
 
 /** A signed transaction that anchors a checkpoint. */

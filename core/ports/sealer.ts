@@ -1,6 +1,8 @@
+import type { AnchorInfo } from './anchor.ts'
 import type { Assurance } from './assurance.ts'
 import type { RecordStore } from './record-store.ts'
 import type { Clock, Logger } from './runtime.ts'
+import type { TimestampAuthorityInfo } from './timestamp-authority.ts'
 
 /**
  * Size and root of the last signed tree. Stored outside the record store, so that a store that was set back is noticed.
@@ -65,10 +67,20 @@ export interface SealerStatus {
   >
 }
 
+/** What a verifier pins to check the stamps and anchors of a log. */
+export interface SealerTrust {
+  /** How many of the authorities make a stamp. 0 without authorities. */
+  readonly quorum: number
+  readonly authorities: readonly Pick<TimestampAuthorityInfo, 'name' | 'trustAnchors'>[]
+  /** `undefined` without an anchor. */
+  readonly chain: AnchorInfo | undefined
+}
+
 /** Seals the log: batches, checkpoints, stamps, anchors. `createSealer` of `evidence-registry/sealer` makes one. */
 export interface Sealer {
   /** Who vouches for time and anchor. `none` if there is no authority or chain. */
   readonly assurance: { readonly time: 'none' | Assurance; readonly anchor: 'none' | Assurance }
+  readonly trust: SealerTrust
   /**
    * Checks that the store still holds what was signed, recovers what a stopped process left unfinished, then starts the
    * loops.

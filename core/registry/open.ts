@@ -103,8 +103,8 @@ async function open(options: RegistryOptions): Promise<Registry> {
     categories: categoryOperations(context),
     evidences: evidenceOperations(context),
     files: fileOperations(context, new FileTokens(deriveSecret(secret, 'file-token'), clock)),
-    proofs: proofOperations(context),
-    log: publishedLog(context, identity, () => sealer.status()),
+    proofs: proofOperations(context, { identity, trust: sealer.trust }),
+    log: publishedLog(context, { identity, trust: sealer.trust }, () => sealer.status()),
     status: () => sealer.status(),
     sealNow: (signal) => sealer.sealNow(signal),
     close: async () => {

@@ -5,14 +5,15 @@ import type { LogIdentity } from '../log/identity.ts'
 import { HASH_BYTES } from '../log/tree/hasher.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
 import type { Context } from './context.ts'
-import type { SealerStatus } from '../ports/index.ts'
+import type { SealerStatus, SealerTrust } from '../ports/index.ts'
+import { logPolicy, logPolicyText } from './log-policy.ts'
 import { openingsOf } from './proof/events.ts'
 import { invalidInput } from './validation.ts'
 
 /** The part of the log that anyone may read. */
 export function publishedLog(
   context: Pick<Context, 'records' | 'log'>,
-  identity: LogIdentity,
+  { identity, trust }: { readonly identity: LogIdentity; readonly trust: SealerTrust },
   status: () => Pick<SealerStatus, 'sealedSize'>,
 ): PublishedLog {
   const { log } = context
@@ -26,6 +27,8 @@ export function publishedLog(
     get verifierKey() {
       return identity.verifierKey
     },
+    policy: () => logPolicy(identity, trust),
+    policyText: () => logPolicyText(logPolicy(identity, trust)),
     latestCheckpoint: async () => (await log.latestCheckpoint())?.note,
     checkpoint: async (treeSize) => {
       assertInteger('treeSize', treeSize)

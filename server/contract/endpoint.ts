@@ -52,12 +52,16 @@ export type ResponseShape =
       readonly status?: 200 | 201
       readonly schema: TSchema
       readonly example?: unknown
+      /** Other media types that the same request can select. */
+      readonly media?: Readonly<Record<string, TSchema>>
       readonly others?: Readonly<Record<number, string>>
     }
   | {
       readonly status?: 200
       readonly media: string
       readonly description: string
+      /** If it is JSON of a special type. */
+      readonly content?: TSchema
       readonly others?: Readonly<Record<number, string>>
     }
 

@@ -167,8 +167,7 @@ function withProperties(schema: TSchema, more: JsonObject, schemas: SchemaEmitte
 
 function responses(endpoint: Endpoint, { errorShape }: EndpointGroup, schemas: SchemaEmitter): JsonObject {
   const { response } = endpoint
-  const content: JsonObject =
-    'schema' in response ? { 'application/json': { schema: schemas.emit(response.schema) } } : { [response.media]: {} }
+  const content = responseContent(response, schemas)
   const description = 'schema' in response ? 'Done' : response.description
   const result: Record<string, JsonObject> = { [response.status ?? 200]: { description, content } }
   for (const [status, text] of Object.entries(response.others ?? {})) {
@@ -178,6 +177,18 @@ function responses(endpoint: Endpoint, { errorShape }: EndpointGroup, schemas: S
   const shape = errorShape === 'verification' ? VerificationError : OperationError
   for (const [status, codes] of failures(endpoint)) result[status] ??= failure(status, codes, shape, schemas)
   return result
+}
+
+function responseContent(response: Endpoint['response'], schemas: SchemaEmitter): JsonObject {
+  if (!('schema' in response)) {
+    const { media, content } = response
+    return { [media]: content === undefined ? {} : { schema: schemas.emit(content) } }
+  }
+  const others = Object.entries(response.media ?? {}).map(([media, schema]) => [
+    media,
+    { schema: schemas.emit(schema) },
+  ])
+  return { 'application/json': { schema: schemas.emit(response.schema) }, ...Object.fromEntries(others) }
 }
 
 function failure(status: number, codes: readonly ResponseCode[], shape: TSchema, schemas: SchemaEmitter): JsonObject {

@@ -19,4 +19,4 @@ export type Proof = EvidenceProof | FileProof | MerkleProof | MerkleRoot
 /** The HTTP status of each verification status that is not a success. All others have 200. */
 const HTTP_STATUS: { readonly [K in Proof['status']]?: number } = { not_found: 404, ambiguous: 409, invalid: 400 }
 
-export const httpStatusOf = ({ status }: Proof): number => HTTP_STATUS[status] ?? 200
+export const httpStatusOf = ({ status }: Pick<Proof, 'status'>): number => HTTP_STATUS[status] ?? 200

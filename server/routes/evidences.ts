@@ -29,6 +29,8 @@ import {
   UpdatedEvidence,
   updatedEvidence,
 } from '../contract/evidence-responses.ts'
+import { Bundle, BUNDLE_MEDIA_TYPE } from '../../core/index.ts'
+import { BundleQuery, bundleSelection, sendBundle } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup, type EndpointRequest, type FileSlot } from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'
 
@@ -126,6 +128,24 @@ export const evidences: EndpointGroup = {
       fieldNames: PAGE_FIELDS,
       handle: async ({ registry, scope, param, query }) =>
         evidencePage(await registry.evidences.get(scope, param('EVIDENCE_EXTERNAL_ID'), historyQuery(query))),
+    }),
+    endpoint({
+      id: 'getBundle',
+      method: 'GET',
+      path: `${EVIDENCE}/bundle`,
+      access: 'R',
+      summary: 'The proof bundle: one file that anyone can verify offline',
+      description:
+        'The whole history with its proofs. `fields` and `files` select what is disclosed to the reader of the file; everything else stays a hash. Check it with `npx evidence-registry verify`.',
+      query: BundleQuery,
+      response: { media: BUNDLE_MEDIA_TYPE, description: 'NAME.evidence.json', content: Bundle },
+      errors: ['EVIDENCE_NOT_FOUND', 'FILE_NOT_FOUND'],
+      async handle({ registry, ctx, scope, param, query }) {
+        const externalId = param('EVIDENCE_EXTERNAL_ID')
+        const bundle = await registry.proofs.bundle(scope, { externalId, ...bundleSelection(query) })
+        ctx.set('Cache-Control', 'private, no-cache')
+        sendBundle(ctx, bundle, externalId)
+      },
     }),
     endpoint({
       id: 'updateEvidence',

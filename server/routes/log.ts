@@ -1,4 +1,7 @@
 import type { Context } from 'koa'
+import Type from 'typebox'
+import { LogPolicy } from '../../core/index.ts'
+import { PolicyQuery } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { parseTilePath, type TilePath } from '../contract/log.ts'
 import { HttpError } from '../http/errors.ts'
@@ -31,6 +34,25 @@ export const log: EndpointGroup = {
   tag: 'Log',
   description: 'The transparency log as C2SP tlog-tiles',
   endpoints: [
+    endpoint({
+      id: 'getPolicy',
+      method: 'GET',
+      path: '/log/policy',
+      access: 'public',
+      summary: 'What a verifier pins: keys, witnesses, timestamp authorities, chains',
+      description: 'Pin it once, from a source that you trust. `format=text` returns its C2SP tlog-policy lines alone.',
+      query: PolicyQuery,
+      response: { schema: LogPolicy, media: { 'text/plain; charset=utf-8': Type.String() } },
+      async handle({ registry, ctx, query: { format = 'json' } }) {
+        if (format !== 'json' && format !== 'text')
+          throw new HttpError('VALIDATION_ERROR', 'format must be json or text')
+        ctx.set('Cache-Control', 'no-cache')
+        if (format === 'json') return registry.log.policy()
+        ctx.set('Content-Type', 'text/plain; charset=utf-8')
+        ctx.body = registry.log.policyText()
+        return undefined
+      },
+    }),
     endpoint({
       id: 'getCheckpoint',
       method: 'GET',

@@ -1,11 +1,41 @@
 import type { Context } from 'koa'
-import { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from '../../core/index.ts'
-import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
-import { CompanyQuery, httpStatusOf, MerkleValidationRequest, type Proof } from '../contract/verification.ts'
+import {
+  Bundle,
+  BUNDLE_MEDIA_TYPE,
+  EvidenceProof,
+  FileProof,
+  MerkleProof,
+  MerkleRoot,
+  MerkleValidation,
+} from '../../core/index.ts'
+import { ProofQuery, sendBundle } from '../contract/bundles.ts'
+import { endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
+import { HttpError } from '../http/errors.ts'
+import { httpStatusOf, MerkleValidationRequest, type Proof } from '../contract/verification.ts'
 
 function respond<T extends Proof>(ctx: Context, proof: T): T {
   ctx.status = httpStatusOf(proof)
   return proof
+}
+
+const BUNDLE = { [BUNDLE_MEDIA_TYPE]: Bundle }
+
+function proofQuery(query: ProofQuery): ProofQuery {
+  const { format = 'json' } = query
+  if (format === 'json' || format === 'bundle') return query
+  throw new HttpError('VALIDATION_ERROR', 'format must be json or bundle')
+}
+
+/** The same proof as one file that can be verified offline. A failure has the usual document. */
+async function respondBundle(
+  { registry, ctx }: Pick<EndpointRequest, 'registry' | 'ctx'>,
+  subject: { readonly evidenceId: string; readonly fileId?: string; readonly companyId?: string },
+): Promise<unknown> {
+  const result = await registry.proofs.publicBundle(subject)
+  if (result.status === 'ok') return sendBundle(ctx, result.bundle, subject.fileId ?? subject.evidenceId)
+  const { evidenceId, fileId } = subject
+  ctx.status = httpStatusOf(result)
+  return { ...result, evidenceId, ...(fileId !== undefined && { fileId }) }
 }
 
 const notFound = { 404: 'Not in this registry' }
@@ -44,10 +74,15 @@ export const verification: EndpointGroup = {
       access: 'public',
       summary: 'Prove an evidence',
       description: '`evidenceId` is the internal id, which takes precedence, or the external id.',
-      query: CompanyQuery,
-      response: { schema: EvidenceProof, others: { ...notFound, ...ambiguous } },
-      handle: async ({ registry, ctx, param, query }) =>
-        respond(ctx, await registry.proofs.evidence({ evidenceId: param('evidenceId'), ...query })),
+      query: ProofQuery,
+      response: { schema: EvidenceProof, media: BUNDLE, others: { ...notFound, ...ambiguous } },
+      async handle(request) {
+        const { registry, ctx, param, query } = request
+        const { format, ...company } = proofQuery(query)
+        const subject = { evidenceId: param('evidenceId'), ...company }
+        if (format === 'bundle') return respondBundle(request, subject)
+        return respond(ctx, await registry.proofs.evidence(subject))
+      },
     }),
     endpoint({
       id: 'verifyFile',
@@ -55,13 +90,15 @@ export const verification: EndpointGroup = {
       path: `${EVIDENCE}/{fileId}`,
       access: 'public',
       summary: 'Prove a file of an evidence',
-      query: CompanyQuery,
-      response: { schema: FileProof, others: { ...notFound, ...ambiguous } },
-      handle: async ({ registry, ctx, param, query }) =>
-        respond(
-          ctx,
-          await registry.proofs.file({ evidenceId: param('evidenceId'), fileId: param('fileId'), ...query }),
-        ),
+      query: ProofQuery,
+      response: { schema: FileProof, media: BUNDLE, others: { ...notFound, ...ambiguous } },
+      async handle(request) {
+        const { registry, ctx, param, query } = request
+        const { format, ...company } = proofQuery(query)
+        const subject = { evidenceId: param('evidenceId'), fileId: param('fileId'), ...company }
+        if (format === 'bundle') return respondBundle(request, subject)
+        return respond(ctx, await registry.proofs.file(subject))
+      },
     }),
     endpoint({
       id: 'getProof',

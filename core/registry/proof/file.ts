@@ -33,7 +33,8 @@ export async function proveFile(context: Context, { fileId, ...selector }: Prove
   return statusOf(members, deletion)
 }
 
-async function readFileOf(
+/** The record of a file of this evidence, also of a deleted one. */
+export async function readFileOf(
   { records }: Context,
   { id }: EvidenceRecord,
   fileId: string,

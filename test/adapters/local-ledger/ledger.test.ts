@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createPublicKey } from 'node:crypto'
 import { appendFile, copyFile, readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -18,7 +19,11 @@ function inBlock(status: AnchorStatus | undefined): InBlock {
 describe('the local ledger', () => {
   test('describes itself as the operator’s own, and creates its files', async (t) => {
     const { open, directory } = await ledgerDirectory(t)
-    assert.deepEqual((await open()).info, { type: 'local', network: 'local', chainId: 0, assurance: 'operator' })
+    const { account, ...info } = (await open()).info
+    assert.deepEqual(info, { type: 'local', network: 'local', chainId: 0, assurance: 'operator' })
+    const pem = await readFile(join(directory, 'ledger.pub'))
+    const der = createPublicKey(pem).export({ type: 'spki', format: 'der' })
+    assert.equal(account, der.subarray(-32).toString('hex'))
     assert.deepEqual(await filesBelow(directory), ['blocks.jsonl', 'ledger.key', 'ledger.pub'])
     assert.equal((await stat(join(directory, 'ledger.key'))).mode & 0o777, 0o600)
     assert.match(await readFile(join(directory, 'ledger.pub'), 'utf8'), /^-----BEGIN PUBLIC KEY-----/)

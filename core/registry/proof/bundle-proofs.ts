@@ -1,0 +1,172 @@
+import type {
+  Bundle,
+  BundleAnchor,
+  BundleCheckpoint,
+  BundleEvent,
+  BundleInclusion,
+  BundleKey,
+  BundleValidationData,
+} from '../../api/bundle.ts'
+import { decodeUtf8, fromBase64, fromHex, toBase64, toHex } from '../../bytes.ts'
+import { RegistryError } from '../../errors.ts'
+import type { LogKey } from '../../log/identity.ts'
+import type { EntryStatus, LogReader } from '../../log/reader.ts'
+import type { AnchorRecord, StampRecord, ValidationDataRef } from '../../log/records.ts'
+import { distinctTokens } from '../../log/stamp-claim.ts'
+import type { DisclosedEvent } from './bundle-events.ts'
+
+/** Tokens over one checkpoint that a verifier accepts. */
+const MAX_TOKENS = 8
+
+type ProvenParts = Pick<Bundle, 'events' | 'keys' | 'checkpoints' | 'validationData'>
+
+/**
+ * Proves events under the earliest stamped and the earliest anchored checkpoint that cover them. An event without
+ * either is proven under the earliest checkpoint, and one that is not sealed yet is not proven.
+ */
+export async function proveEvents(
+  log: LogReader,
+  logKeys: readonly LogKey[],
+  events: readonly DisclosedEvent[],
+): Promise<ProvenParts> {
+  const statuses = await log.entryStatuses(events.map(({ txId }) => fromHex(txId) ?? new Uint8Array()))
+  const coverage = new Coverage(log)
+  const sizes: (readonly number[])[] = []
+  // Positions of a history ascend with its versions, so each search begins at the previous result.
+  for (const status of statuses) sizes.push(await coverage.sizesFor(status))
+  const { checkpoints, validationData } = await coverage.checkpoints()
+  return {
+    events: await Promise.all(
+      events.map(({ disclosed }, i) => eventOf(log, disclosed, statuses[i]?.position, sizes[i] ?? [])),
+    ),
+    keys: await proveKeys(log, logKeys, coverage.sizes()),
+    checkpoints,
+    validationData,
+  }
+}
+
+async function eventOf(
+  log: LogReader,
+  { opening, ...disclosed }: DisclosedEvent['disclosed'],
+  position: number | undefined,
+  sizes: readonly number[],
+): Promise<BundleEvent> {
+  if (position === undefined || sizes.length === 0) return { opening, inclusion: [], ...disclosed }
+  return { opening, position, inclusion: await inclusionsOf(log, position, sizes), ...disclosed }
+}
+
+const inclusionsOf = (log: LogReader, position: number, sizes: readonly number[]): Promise<BundleInclusion[]> =>
+  Promise.all(
+    sizes.map(async (treeSize) => ({
+      treeSize,
+      path: (await log.inclusionProof(position, treeSize)).map(toHex),
+    })),
+  )
+
+/** The keys up to the newest that signed one of the checkpoints, each proven under those that it signed. */
+async function proveKeys(log: LogReader, logKeys: readonly LogKey[], sizes: readonly number[]): Promise<BundleKey[]> {
+  const signerOf = (size: number): number => logKeys.findLastIndex(({ position }) => position < size)
+  const newest = Math.max(0, ...sizes.map(signerOf))
+  return Promise.all(
+    logKeys.slice(0, newest + 1).map(async ({ entry, position }, i) => {
+      const opening = await log.controlOpening(fromHex(entry) ?? new Uint8Array())
+      if (opening === undefined) throw corrupt(`The opening of checkpoint key ${entry} is missing`)
+      const signed = sizes.filter((size) => signerOf(size) === i)
+      return { opening: toHex(opening), position, inclusion: await inclusionsOf(log, position, signed) }
+    }),
+  )
+}
+
+const corrupt = (what: string): RegistryError =>
+  new RegistryError('CORRUPT', `${what}: restore the store from a backup`)
+
+interface CheckpointParts {
+  readonly note: string
+  readonly stamp?: StampRecord
+  readonly anchor?: AnchorRecord
+}
+
+/** Collects the checkpoints under which events are proven, each once. */
+class Coverage {
+  readonly #log: LogReader
+  readonly #bySize = new Map<number, CheckpointParts>()
+  #stamp: StampRecord | undefined
+  #anchor: AnchorRecord | undefined
+
+  constructor(log: LogReader) {
+    this.#log = log
+  }
+
+  /** Sizes of the collected checkpoints, ascending. */
+  sizes(): readonly number[] {
+    return [...this.#bySize.keys()].sort((a, b) => a - b)
+  }
+
+  /** Sizes of the one or two checkpoints that prove an entry, ascending; none if it is not sealed. */
+  async sizesFor(status: EntryStatus | undefined): Promise<readonly number[]> {
+    if (status === undefined || status.batch === null) return []
+    const minSize = status.position + 1
+    const sizes = new Set<number>()
+    const stamp = await this.#stampFrom(minSize)
+    if (stamp !== undefined) sizes.add(this.#add(stamp.size, { note: stamp.checkpoint, stamp }))
+    const anchor = await this.#anchorFrom(minSize)
+    if (anchor?.confirmation !== undefined) sizes.add(this.#add(anchor.size, { note: anchor.checkpoint, anchor }))
+    if (sizes.size === 0) {
+      const checkpoint = await this.#log.checkpoint(status.batch.end)
+      if (checkpoint !== undefined) sizes.add(this.#add(checkpoint.size, { note: checkpoint.note }))
+    }
+    return [...sizes].sort((a, b) => a - b)
+  }
+
+  async #stampFrom(minSize: number): Promise<StampRecord | undefined> {
+    if (this.#stamp === undefined || !covers(this.#stamp, minSize)) this.#stamp = await this.#log.stampCovering(minSize)
+    return this.#stamp
+  }
+
+  async #anchorFrom(minSize: number): Promise<AnchorRecord | undefined> {
+    if (this.#anchor === undefined || !covers(this.#anchor, minSize))
+      this.#anchor = await this.#log.anchorCovering(minSize)
+    return this.#anchor
+  }
+
+  #add(size: number, parts: CheckpointParts): number {
+    this.#bySize.set(size, { ...this.#bySize.get(size), ...parts })
+    return size
+  }
+
+  async checkpoints(): Promise<Pick<Bundle, 'checkpoints' | 'validationData'>> {
+    const refs = new Map<string, ValidationDataRef>()
+    const checkpoints: BundleCheckpoint[] = []
+    for (const size of this.sizes()) {
+      const { note, stamp, anchor } = this.#bySize.get(size) ?? { note: '' }
+      const tokens = distinctTokens(stamp?.tokens ?? []).slice(0, MAX_TOKENS)
+      for (const ref of tokens.flatMap(({ evidence }) => evidence)) refs.set(ref.sha256, ref)
+      checkpoints.push({ note, cosignatures: [], tokens: tokens.map(({ token }) => token), anchors: anchorsOf(anchor) })
+    }
+    return { checkpoints, validationData: await validationDataOf(this.#log, [...refs.values()]) }
+  }
+}
+
+/** Whether it is the first one that covers this size, given that the sizes that are searched ascend. */
+const covers = (record: { readonly size: number }, minSize: number): boolean => record.size >= minSize
+
+function anchorsOf(anchor: AnchorRecord | undefined): BundleAnchor[] {
+  if (anchor?.confirmation === undefined) return []
+  const { info, confirmation } = anchor
+  const { ref: txHash, blockNumber, blockHash, evidence } = confirmation
+  const { type, network, chainId } = info
+  return [{ type, network, chainId, txHash, blockNumber, blockHash, proof: proofText(type, evidence) }]
+}
+
+/** The proofs of the chains that come with the package are texts. */
+const TEXT_PROOFS: ReadonlySet<string> = new Set(['evm', 'local'])
+
+function proofText(type: string, base64: string): string {
+  if (!TEXT_PROOFS.has(type)) return base64
+  const bytes = fromBase64(base64)
+  if (bytes === undefined) throw corrupt('The stored proof of an anchor is not base64')
+  return decodeUtf8(bytes)
+}
+
+const validationDataOf = async (log: LogReader, refs: readonly ValidationDataRef[]): Promise<BundleValidationData[]> =>
+  (await log.validationData(refs)).map(({ type, der }) => ({ type, data: toBase64(der) }))

@@ -1,0 +1,97 @@
+import {
+  BUNDLE_FORMAT,
+  type Bundle,
+  type BundleSelection,
+  type BundleSubject,
+  type PublicBundle,
+} from '../../api/bundle.ts'
+import { RegistryError } from '../../errors.ts'
+import { isId } from '../../ids.ts'
+import type { LogIdentity } from '../../log/identity.ts'
+import type { SealerTrust } from '../../ports/index.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import { readEvidence } from '../evidence/stored-evidence.ts'
+import { logPolicy } from '../log-policy.ts'
+import type { AuthorizedScope } from '../permissions.ts'
+import { invalidInput, validate } from '../validation.ts'
+import { discloseCreation, discloseFile, discloseHistory, type DisclosedEvent } from './bundle-events.ts'
+import { proveEvents } from './bundle-proofs.ts'
+import { readFileOf } from './file.ts'
+import { findEvidence, invalid, type EvidenceSelector } from './find-evidence.ts'
+import { bundleSelectionSchema, MAX_BUNDLE_EVENTS } from './input.ts'
+
+/** The log's identity and what vouches for it. */
+export interface BundleSources {
+  readonly identity: Pick<LogIdentity, 'origin' | 'keys'>
+  readonly trust: SealerTrust
+}
+
+/** The bundle of a whole history. Throws `EVIDENCE_NOT_FOUND`, `FILE_NOT_FOUND`, `VALIDATION_ERROR`. */
+export async function bundleHistory(
+  context: Context,
+  sources: BundleSources,
+  scope: AuthorizedScope,
+  { externalId, ...selection }: BundleSelection & { readonly externalId: string },
+): Promise<Bundle> {
+  const selected = validate(bundleSelectionSchema, selection)
+  if (selected.history !== true && selected.fields.includes('slotKey'))
+    throw invalidInput('fields', 'must not contain slotKey: set history to disclose it')
+  const { record } = await readEvidence(context, scope, externalId)
+  if (record.lastVersion > MAX_BUNDLE_EVENTS)
+    throw new RegistryError(
+      'VALIDATION_ERROR',
+      `A bundle holds at most ${MAX_BUNDLE_EVENTS} events, and this evidence has ${record.lastVersion}`,
+    )
+  if (Array.isArray(selected.files)) await assertFiles(context, record, selected.files)
+  const events = await discloseHistory(context, record, selected)
+  return assemble(context, sources, { type: 'evidence', txId: record.txId }, events)
+}
+
+async function assertFiles(context: Context, evidence: EvidenceRecord, fileIds: readonly string[]): Promise<void> {
+  const files = await Promise.all(fileIds.map(async (id) => (isId(id) ? readFileOf(context, evidence, id) : undefined)))
+  const missing = fileIds.find((_, i) => files[i] === undefined)
+  if (missing !== undefined) throw new RegistryError('FILE_NOT_FOUND', `This evidence has no file ${missing}`)
+}
+
+/** The bundle that anyone may have: of the creation of an evidence, or of one of its files. */
+export async function bundlePublic(
+  context: Context,
+  sources: BundleSources,
+  { fileId, ...selector }: EvidenceSelector & { readonly fileId?: string },
+): Promise<PublicBundle> {
+  if (fileId !== undefined && !isId(fileId)) return invalid('fileId must be the id of a file: a UUID in lowercase')
+  const found = await findEvidence(context, selector)
+  if (!('record' in found)) return found
+  const { record } = found
+  if (fileId === undefined) {
+    const events = await discloseCreation(context, record)
+    return { status: 'ok', bundle: await assemble(context, sources, { type: 'evidence', txId: record.txId }, events) }
+  }
+  const file = await readFileOf(context, record, fileId)
+  if (file === undefined)
+    return { status: 'not_found', error: 'This evidence has no such file', code: 'FILE_NOT_FOUND' }
+  const events = await discloseFile(context, record, file)
+  const subject: BundleSubject = { type: 'file', txId: events[0]?.txId ?? '', fileId }
+  return { status: 'ok', bundle: await assemble(context, sources, subject, events) }
+}
+
+async function assemble(
+  { log }: Context,
+  { identity, trust }: BundleSources,
+  subject: BundleSubject,
+  disclosed: readonly DisclosedEvent[],
+): Promise<Bundle> {
+  const { events, keys: keyEntries, checkpoints, validationData } = await proveEvents(log, identity.keys, disclosed)
+  return {
+    format: BUNDLE_FORMAT,
+    version: 1,
+    origin: identity.origin,
+    subject,
+    events,
+    keys: keyEntries,
+    checkpoints,
+    validationData,
+    claimedPolicy: logPolicy(identity, trust),
+  }
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { openLocalLedger } from '../../../adapters/local-ledger/index.ts'
+import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
+import { Bundle, LogPolicy } from '../../../core/api/bundle.ts'
+import { toHex } from '../../../core/bytes.ts'
+import { parseCheckpoint } from '../../../core/log/checkpoint.ts'
+import { leafHash } from '../../../core/log/tree/hasher.ts'
+import { verifyInclusion } from '../../../core/log/tree/proof.ts'
+import { validate } from '../../../core/registry/validation.ts'
+import { ManualClock, until } from '../../support/manual-clock.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import {
+  openFixture,
+  withCode,
+  withRegistry,
+  type Fixture,
+  type FixtureOptions,
+} from '../../support/registry-fixture.ts'
+import { H } from '../../support/commitment-reference.ts'
+
+const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
+
+/** Every entry of the bundle is in the tree of each checkpoint that it names. */
+function assertIncluded({ events, keys, checkpoints }: Bundle): void {
+  const trees = new Map(checkpoints.map(({ note }) => [parseCheckpoint(note).size, parseCheckpoint(note).root]))
+  assert.equal(trees.size, checkpoints.length)
+  for (const { opening, position = -1, inclusion } of [...events, ...keys])
+    for (const { treeSize, path } of inclusion) {
+      const root = trees.get(treeSize)
+      assert.ok(root, `a checkpoint of size ${treeSize}`)
+      const leaf = leafHash(H(bytes(opening)))
+      assert.ok(verifyInclusion({ leafHash: leaf, leafIndex: position, treeSize, proof: path.map(bytes), root }))
+    }
+}
+
+const sizesOf = ({ events }: Bundle) => events.map(({ inclusion }) => inclusion.map(({ treeSize }) => treeSize))
+
+describe('the proof bundle', () => {
+  let directory: string
+  before(async () => {
+    directory = await makeTemporary()
+  })
+  after(() => removeTemporary(directory))
+
+  async function open(name: string, options: FixtureOptions = {}): Promise<Fixture & { settle: () => Promise<void> }> {
+    const clock = new ManualClock()
+    const fixture = await openFixture({
+      ...options,
+      sealer: {
+        anchor: await openLocalLedger(`${directory}/${name}/ledger`, { clock }),
+        timestampAuthority: await openLocalTsa(`${directory}/${name}/tsa`, { clock }),
+        pollIntervalMs: 1_000,
+      },
+    })
+    const settle = () =>
+      until(async () => {
+        await Promise.all([clock.advance(2_000), fixture.clock.advance(2_000)])
+        const { sealedSize, stampedSize, anchoredSize } = fixture.registry.status()
+        return stampedSize === sealedSize && anchoredSize === sealedSize
+      })
+    return { ...fixture, settle }
+  }
+
+  it('proves every event under the earliest stamped and anchored checkpoints', async () => {
+    const { registry, scope, evidence, settle, close } = await open('earliest')
+    await evidence({ owner: 'Ada' })
+    const all = { externalId: 'e-1', fields: 'all', files: 'all' } as const
+    const pending = validate(Bundle, await registry.proofs.bundle(scope, all))
+    assert.deepEqual([sizesOf(pending), pending.checkpoints, pending.keys.length], [[[]], [], 1])
+
+    await registry.sealNow()
+    await settle()
+    await registry.evidences.update(scope, 'e-1', { owner: 'Grace', description: 'x' })
+    await registry.sealNow()
+    await settle()
+    const bundle = validate(Bundle, await registry.proofs.bundle(scope, all))
+    assertIncluded(bundle)
+    const [first = [], second = [], third = []] = sizesOf(bundle)
+    assert.ok(first.every((size) => size < Math.min(...second)))
+    assert.deepEqual(second, third)
+    assert.equal(bundle.checkpoints.flatMap(({ tokens }) => tokens).length, 2)
+    assert.equal(bundle.checkpoints.flatMap(({ anchors }) => anchors).length, 2)
+    assert.deepEqual(
+      bundle.keys[0]?.inclusion.map(({ treeSize }) => treeSize),
+      bundle.checkpoints.map(({ note }) => parseCheckpoint(note).size),
+    )
+    const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
+    assert.deepEqual(bundle.subject, { type: 'evidence', txId: stored.txId })
+    assert.equal(toHex(H(bytes(bundle.events[0]?.opening ?? ''))), stored.txId)
+    assert.deepEqual(bundle.claimedPolicy, validate(LogPolicy, registry.log.policy()))
+    assert.equal(bundle.claimedPolicy?.chains[0]?.type, 'local')
+    assert.match(bundle.checkpoints.flatMap(({ anchors }) => anchors)[0]?.proof ?? '', /^\{"height":/)
+    await close()
+  })
+
+  it('discloses what the caller selects', () =>
+    withRegistry(async ({ registry, scope, evidence, stage }) => {
+      await evidence({ owner: 'Ada', files: [await stage(), await stage('other')] })
+      const [file] = (await registry.evidences.files(scope, 'e-1')).evidence
+      const disclosed = async (selection: object) => {
+        const request = { externalId: 'e-1', fields: 'none', files: 'none', ...selection } as const
+        const [event] = (await registry.proofs.bundle(scope, request)).events
+        return [Object.keys(event?.fields ?? {}), Object.keys(event?.files ?? {})]
+      }
+      assert.deepEqual(await disclosed({}), [[], []])
+      assert.deepEqual(await disclosed({ fields: ['owner', 'unknown'] }), [['owner'], []])
+      assert.deepEqual(await disclosed({ files: [file?.id] }), [[], [file?.id]])
+      const [fields, files] = await disclosed({ fields: 'all', files: 'all' })
+      assert.deepEqual([fields?.includes('owner'), fields?.includes('slotKey'), files?.length], [true, false, 2])
+      assert.deepEqual((await disclosed({ history: true }))[0], ['slotKey'])
+      assert.deepEqual((await disclosed({ fields: ['slotKey'], history: true }))[0], ['slotKey'])
+    }))
+
+  it('rejects a selection that is malformed', () =>
+    withRegistry(async ({ registry, scope, evidence, system }) => {
+      await evidence()
+      const refuse = (selection: object, code: string) =>
+        assert.rejects(
+          registry.proofs.bundle(scope, { externalId: 'e-1', fields: 'none', files: 'none', ...selection }),
+          withCode(code),
+        )
+      await refuse({ fields: undefined }, 'VALIDATION_ERROR')
+      await refuse({ fields: [] }, 'VALIDATION_ERROR')
+      await refuse({ files: 'some' }, 'VALIDATION_ERROR')
+      await refuse({ fields: ['slotKey'] }, 'VALIDATION_ERROR')
+      await refuse({ files: ['x'] }, 'FILE_NOT_FOUND')
+      await refuse({ externalId: 'e-2' }, 'EVIDENCE_NOT_FOUND')
+      const { scope: other } = await system('R', 'another')
+      await assert.rejects(
+        registry.proofs.bundle(other, { externalId: 'e-1', fields: 'none', files: 'none' }),
+        withCode('EVIDENCE_NOT_FOUND'),
+      )
+    }))
+
+  it('shows anyone only hashes', () =>
+    withRegistry(async ({ registry, scope, evidence, stage }) => {
+      await evidence({ owner: 'Ada', files: [await stage()] })
+      const [file] = (await registry.evidences.files(scope, 'e-1')).evidence
+      const fileId = file?.id ?? ''
+      const publicBundle = async (id?: string) => {
+        const result = await registry.proofs.publicBundle({ evidenceId: 'e-1', ...(id && { fileId: id }) })
+        assert.ok(result.status === 'ok')
+        return validate(Bundle, result.bundle)
+      }
+      const creation = await publicBundle()
+      assert.deepEqual(Object.keys(creation.events[0] ?? {}), ['opening', 'inclusion'])
+      const attached = await publicBundle(fileId)
+      assert.deepEqual(Object.keys(attached.events[0] ?? {}), ['opening', 'inclusion', 'filesText', 'filesSalt'])
+      await registry.files.delete(scope, { fileId })
+      const deleted = await publicBundle(fileId)
+      assert.equal(deleted.events.length, 2)
+      const text = deleted.events[1]?.files?.[fileId]?.text
+      assert.deepEqual(JSON.parse(text ?? ''), { deleted: creation.subject.txId, id: fileId })
+      assert.deepEqual(deleted.subject, { type: 'file', txId: creation.subject.txId, fileId })
+      for (const secret of ['Ada', 'acme', 'note.txt', 'text/plain', 'e-1'])
+        for (const bundle of [creation, attached, deleted]) assert.ok(!JSON.stringify(bundle).includes(secret), secret)
+      assert.equal((await registry.proofs.publicBundle({ evidenceId: 'none' })).status, 'not_found')
+      assert.equal((await registry.proofs.publicBundle({ evidenceId: 'e-1', fileId: 'x' })).status, 'invalid')
+    }))
+})

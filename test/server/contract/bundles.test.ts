@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { BASE_PATH } from '../../../server/index.ts'
+import { Bundle, BUNDLE_MEDIA_TYPE } from '../../../core/index.ts'
+import { validate } from '../../../core/registry/validation.ts'
+import { formOf, startService, type Company, type Service } from '../../support/service.ts'
+
+describe('proof bundles', () => {
+  let service: Service
+  let company: Company
+  let id: string
+  let fileId: string
+  before(async () => {
+    service = await startService()
+    company = await service.company('acme')
+    const params = { COMPANY_ID: company.id }
+    const form = formOf({ categoryName: 'Vehicles', subcategoryName: 'Cars', externalId: 'car/1', name: 'Ü' }, [
+      ['images', 'photo.txt', 'a photo'],
+    ])
+    ;({ id } = await service.ok('createEvidence', { key: company.keys.U, params, form }))
+    const listed = { ...params, EVIDENCE_EXTERNAL_ID: 'car/1' }
+    const { dt } = await service.ok('listEvidenceFiles', { key: company.keys.R, params: listed })
+    fileId = dt[0].overlayId
+  })
+  after(() => service.close())
+
+  const get = (query: Record<string, string>, key = company.keys.R) =>
+    service.fetch(`${BASE_PATH}/evidences/acme/evidence/car%2F1/bundle?${new URLSearchParams(query).toString()}`, {
+      headers: { 'x-api-key': key },
+    })
+  const publicBundle = (path: string) => service.fetch(`${BASE_PATH}/merkle/verify/${path}`)
+
+  it('sends the bundle of an evidence as a download', async () => {
+    const response = await get({ fields: 'name,owner', files: 'all' })
+    assert.equal(response.status, 200)
+    assert.equal(response.headers.get('content-type'), BUNDLE_MEDIA_TYPE)
+    assert.match(response.headers.get('content-disposition') ?? '', /filename="car_1\.evidence\.json"/)
+    assert.equal(response.headers.get('cache-control'), 'private, no-cache')
+    const [event] = validate(Bundle, await response.json()).events
+    assert.deepEqual([Object.keys(event?.fields ?? {}), Object.keys(event?.files ?? {})], [['name'], [fileId]])
+    const withHistory = validate(Bundle, await (await get({ fields: 'none', files: 'none', history: '1' })).json())
+    assert.deepEqual(Object.keys(withHistory.events[0]?.fields ?? {}), ['slotKey'])
+  })
+
+  it('requires the selection and a key', async () => {
+    for (const query of [{}, { fields: 'all' }, { fields: '', files: 'none' }, { fields: 'slotKey', files: 'none' }])
+      assert.equal((await get(query as Record<string, string>)).status, 400)
+    assert.equal((await get({ fields: 'none', files: 'unknown' })).status, 404)
+    assert.equal((await get({ fields: 'none', files: 'none' }, 'x'.repeat(20))).status, 401)
+  })
+
+  it('gives anyone a bundle without content', async () => {
+    for (const path of [id, `${id}/${fileId}`]) {
+      const response = await publicBundle(`${path}?format=bundle`)
+      assert.equal(response.headers.get('content-type'), BUNDLE_MEDIA_TYPE)
+      assert.equal(response.headers.get('access-control-allow-origin'), '*')
+      const text = await response.text()
+      validate(Bundle, JSON.parse(text))
+      for (const secret of ['Ü', 'photo', 'Vehicles', 'acme', 'car/1']) assert.ok(!text.includes(secret), secret)
+    }
+    const missing = await publicBundle('none?format=bundle')
+    assert.equal(missing.status, 404)
+    const { status, code, evidenceId } = (await missing.json()) as Record<string, string>
+    assert.deepEqual([status, code, evidenceId], ['not_found', 'EVIDENCE_NOT_FOUND', 'none'])
+    assert.equal((await publicBundle(`${id}?format=xml`)).status, 400)
+  })
+
+  it('shows the policy as JSON and as text', async () => {
+    const policy = await service.ok('getPolicy')
+    assert.equal(policy.origin, service.registry.log.origin)
+    assert.deepEqual(policy.keys, [{ vkey: service.registry.log.verifierKey, from: 1, until: null }])
+    assert.deepEqual([policy.timestampQuorum, policy.timestampAuthorities.length], [1, 1])
+    assert.match(policy.timestampAuthorities[0].trustAnchors[0], /^-----BEGIN CERTIFICATE-----\n/)
+    assert.deepEqual(Object.keys(policy.chains[0]), ['type', 'network', 'chainId', 'account'])
+    const text = await service.fetch(`${BASE_PATH}/log/policy?format=text`)
+    assert.equal(await text.text(), `log ${service.registry.log.verifierKey}\nquorum none\n`)
+    assert.equal((await service.fetch(`${BASE_PATH}/log/policy?format=xml`)).status, 400)
+  })
+})
