@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { skipWithoutOpenssl } from '../support/openssl.ts'
+import { ServerProcess } from '../support/server-process.ts'
+import { makeTemporary, removeTemporary } from '../support/temporary.ts'
+
+/** Runs the commands of core/verify/README.md, as they are written there, on the proof of a running server. */
+const README = readFileSync('core/verify/README.md', 'utf8')
+
+/** The code block of a language that contains a text. */
+function block(language: string, containing: string): string {
+  const blocks = [...README.matchAll(/```(\w+)\n([^]*?)```/g)]
+  const found = blocks.find(([, name, code = '']) => name === language && code.includes(containing))
+  assert.ok(found?.[2], `core/verify/README.md has no ${language} block with ${containing}`)
+  return found[2]
+}
+
+describe('core/verify/README.md', () => {
+  let directory = ''
+  let server: ServerProcess
+
+  before(async () => {
+    directory = await makeTemporary()
+    const data = join(directory, 'data')
+    server = new ServerProcess(data)
+    const api = `${await server.ready()}/api/v1`
+    const key = readFileSync(join(data, 'operator.key'), 'utf8').trim()
+    const post = async (path: string, body: object): Promise<void> => {
+      const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' }
+      const response = await fetch(api + path, { method: 'POST', headers, body: JSON.stringify(body) })
+      assert.equal(response.status, 201, await response.text())
+    }
+    await post('/sourceSystem/acme', { name: 'warehouse' })
+    await post('/evidences/acme/evidence', {
+      externalId: 'drill-4711',
+      name: 'Hammer drill',
+      categoryName: 'Tools',
+      subcategoryName: 'Drills',
+    })
+    let proof = ''
+    do {
+      await delay(20)
+      proof = await (await fetch(`${api}/merkle/verify/drill-4711`)).text()
+    } while (!proof.includes('"tsa"'))
+    writeFileSync(join(directory, 'proof.json'), proof)
+    writeFileSync(join(directory, 'ca.pem'), readFileSync(join(data, 'tsa/ca.pem')))
+  })
+  after(async () => {
+    await server.stop()
+    await removeTemporary(directory)
+  })
+
+  it('recomputes event, path and root with the program it shows', () => {
+    writeFileSync(join(directory, 'check.mjs'), block('js', 'createHash'))
+    const { stdout, stderr } = spawnSync(process.execPath, ['check.mjs'], { cwd: directory, encoding: 'utf8' })
+    assert.equal(stdout, 'event  true\nroot   true\nsigned true\n', stderr)
+  })
+
+  it('checks the time stamp with the openssl commands it shows', { skip: skipWithoutOpenssl() }, () => {
+    const commands = block('sh', 'openssl ts -verify')
+    const { stdout, stderr } = spawnSync('bash', ['-ec', commands], { cwd: directory, encoding: 'utf8' })
+    assert.match(stdout + stderr, /Verification: OK/)
+    assert.match(stdout, /Time stamp: /)
+  })
+})
