@@ -78,14 +78,15 @@ try {
     const entries = Object.keys(manifest.exports).filter((entry) => !/\*|json$/.test(entry))
     const imports = entries.map((entry, i) => `export * as entry${i} from 'evidence-registry${entry.slice(1)}'\n`)
     writeFileSync(join(app, 'entries.ts'), imports.join(''))
+    // The README's program must compile as it is.
+    writeFileSync(join(app, 'readme.ts'), readmeProgram())
     run(app, process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'])
     process.stdout.write(run(app, process.execPath, ['built/typed.js']))
   })
   step('run the program that the README shows', () => {
-    const [, program = ''] = /```js\n([^]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
     const folder = join(app, 'readme')
     mkdirSync(folder)
-    writeFileSync(join(folder, 'program.mjs'), program)
+    writeFileSync(join(folder, 'program.mjs'), readmeProgram())
     assert.match(run(folder, process.execPath, ['program.mjs']), /^[0-9a-f]{64} ok [0-9a-f]{64}$/m)
   })
   step('run a published contract suite', () => {
@@ -101,6 +102,13 @@ try {
   process.stdout.write('packed package: all of it works\n')
 } finally {
   rmSync(directory, { recursive: true, force: true })
+}
+
+/** The first program in the README. */
+function readmeProgram(): string {
+  const [, program] = /```js\n([^]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
+  assert.ok(program, 'the README has no program')
+  return program
 }
 
 function step<T>(name: string, work: () => T): T {
