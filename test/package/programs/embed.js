@@ -25,23 +25,27 @@ const manual = await registry.files.stage(
   { name: 'manual.txt', mimeType: 'text/plain', body: content() },
   { maxBytes: 1_000 },
 )
-const { id } = await registry.evidences.create(
-  scope,
-  { categoryName: 'Tools', subcategoryName: 'Drills', externalId: 'drill-4711', name: 'Hammer drill', owner: 'Ada' },
-  { files: [manual] },
-)
+const { id } = await registry.evidences.create(scope, {
+  externalId: 'drill-4711',
+  name: 'Hammer drill',
+  owner: 'Ada',
+  category: { name: 'Tools' },
+  subcategory: { name: 'Drills' },
+  files: [manual],
+})
 await registry.evidences.update(scope, 'drill-4711', { owner: 'Grace' })
 await registry.sealNow()
 
 const { events } = await registry.evidences.get(scope, 'drill-4711', { disclose: true })
-const answers = {
-  verifierKey: registry.verifierKey,
-  events,
+const result = {
+  verifierKey: registry.log.verifierKey,
+  // As the REST API shows them, which is what verifyHistory reads.
+  events: events.map(({ recordedAt, owner, ...event }) => ({ ...event, timestamp: recordedAt, ownerName: owner })),
   proofs: [
-    await registry.proofs.evidence(id),
-    await registry.proofs.file(id, manual.id),
-    ...(await Promise.all(events.map(({ txId }) => registry.proofs.proof(txId)))),
+    await registry.proofs.evidence({ evidenceId: id }),
+    await registry.proofs.file({ evidenceId: id, fileId: manual.id }),
+    ...(await Promise.all(events.map(({ txId }) => registry.proofs.transaction(txId)))),
   ],
 }
 await registry.close()
-process.stdout.write(`${JSON.stringify(answers)}\n`)
+process.stdout.write(`${JSON.stringify(result)}\n`)
