@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { finished, Readable } from 'node:stream'
 import { HttpError } from './errors.ts'
 
@@ -8,8 +8,6 @@ import { HttpError } from './errors.ts'
  * so that a response can still be sent.
  */
 export class BodyStream extends Readable {
-  /** The request's headers: koa-body reads the length and the encoding from them. */
-  readonly headers: IncomingHttpHeaders
   readonly #request: IncomingMessage
   readonly #idleMs: number
   readonly #release: () => void
@@ -17,7 +15,6 @@ export class BodyStream extends Readable {
 
   constructor(request: IncomingMessage, idleMs: number) {
     super()
-    this.headers = request.headers
     this.#request = request
     this.#idleMs = idleMs
     // Without a listener, the `error` event of an aborted request would end the process.

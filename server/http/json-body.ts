@@ -1,28 +1,11 @@
 import type { Context } from 'koa'
-import { koaBody } from 'koa-body'
+import getRawBody from 'raw-body'
 import { isRegistryError, parseStrictJson, type Json } from '../../core/index.ts'
 import { BodyStream, bodyText } from './body.ts'
 import { HttpError } from './errors.ts'
 
 /** Limit of a JSON body, and of all texts of a form together. In bytes. */
 export const MAX_TEXT_BYTES = 16 * 1024 * 1024
-
-/**
- * koa-body collects the bytes within the limit; its other parsers are off. Its JSON parser would accept an empty body
- * and keep the last of two equal keys, and its decoder would repair invalid UTF-8. So it returns one character per
- * byte, which is decoded strictly here.
- */
-const collectBytes = koaBody({
-  text: true,
-  textTypes: ['application/json'],
-  textLimit: MAX_TEXT_BYTES,
-  encoding: 'binary',
-  patchKoa: true,
-  patchNode: false,
-  json: false,
-  urlencoded: false,
-  multipart: false,
-})
 
 /**
  * Reads a body that must be a JSON object. The sender controls every byte of it.
@@ -50,8 +33,8 @@ function parseJson(text: string): Json {
 async function readText(ctx: Context, idleMs: number): Promise<string> {
   const body = new BodyStream(ctx.req, idleMs)
   try {
-    await collectBytes(Object.create(ctx, { req: { value: body } }) as Context, async () => undefined)
-    return bodyText(Buffer.from(ctx.request.body as string, 'latin1'))
+    const length = ctx.get('Content-Length') || null
+    return bodyText(await getRawBody(body, { length, limit: MAX_TEXT_BYTES }))
   } catch (error) {
     throw clientError(error)
   } finally {
@@ -59,7 +42,7 @@ async function readText(ctx: Context, idleMs: number): Promise<string> {
   }
 }
 
-/** Translates an error of koa-body: if it has a `status`, the sender caused it. */
+/** Translates an error of raw-body: if it has a `status`, the sender caused it. */
 function clientError(error: unknown): unknown {
   if (error instanceof HttpError || !(error instanceof Error) || !('status' in error)) return error
   if (error.status === 413)

@@ -32,12 +32,9 @@ const installed = (name: string): string =>
 const SERVER_ONLY = [
   'koa',
   '@koa/',
-  'koa-body',
-  'formidable',
-  'koa-helmet',
+  'raw-body',
   'pino',
   'prom-client',
-  'rate-limiter-flexible',
   'close-with-grace',
   '@aws-sdk',
   'pg',
@@ -47,8 +44,8 @@ const TOKENS_ONLY = ['pkijs', 'asn1js']
 const STORES_ONLY = ['level', 'abstract-level', 'classic-level', 'piscina']
 
 /** Limits for an installation without optional packages. */
-const MAX_PACKAGES = 155
-const MAX_BYTES = 33 * 1024 * 1024
+const MAX_PACKAGES = 100
+const MAX_BYTES = 24 * 1024 * 1024
 /** The only package that may run a script when it is installed: it builds LevelDB where there is no prebuilt binary. */
 const INSTALL_SCRIPTS = ['node_modules/classic-level']
 
