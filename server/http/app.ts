@@ -1,3 +1,5 @@
+import type { RequestListener } from 'node:http'
+import type Router from '@koa/router'
 import Koa from 'koa'
 import { isRegistryError, type Logger, type Registry } from '../../core/index.ts'
 import type { EndpointGroup } from '../contract/endpoint.ts'
@@ -16,7 +18,8 @@ import { allowAnyOrigin, setSecurityHeaders } from './headers.ts'
 import { Health } from './health.ts'
 import { createMetrics } from './metrics.ts'
 import { pathRules } from './path-rules.ts'
-import { createRateLimiter, type RequestCounter } from './rate-limit.ts'
+import { createRateLimiter } from './rate-limit.ts'
+import type { RequestCounter } from './request-counter.ts'
 import { requestLog } from './request-log.ts'
 
 export const BASE_PATH = '/api/v1'
@@ -43,10 +46,19 @@ export interface AppOptions {
   readonly requestCounter?: RequestCounter
 }
 
-/** The service as a Koa app, and its health, which a shutdown changes. */
+/** One route, with its path parameters as `{NAME}`. */
+export interface Route {
+  readonly method: string
+  readonly path: string
+}
+
+/** The service as a request listener, without types of Koa, so that programs which embed it need none. */
 export interface App {
-  readonly koa: Koa
-  readonly health: Health
+  readonly handle: RequestListener
+  /** Every route, in the order in which they are matched. */
+  readonly routes: readonly Route[]
+  /** Begins the shutdown: `/readyz` returns 503, and clients are asked to close their connections. */
+  stop(): void
   /** The OpenAPI 3.1 document. */
   document(): object
 }
@@ -91,15 +103,29 @@ export function createApp({ registry, logger, ...options }: AppOptions): App {
   koa.use(allowAnyOrigin(rules.isPublic))
   koa.use(respondWithErrors({ logger, health, shapeOf: rules.errorShapeOf }))
   koa.use(rejectInvalidPaths)
-  for (const { endpoints } of rootGroups)
-    koa.use(createRouter(endpoints, '', { registry, limits, rateLimit: async () => undefined }).routes())
-  for (const { endpoints } of groups)
-    koa.use(createRouter(endpoints, BASE_PATH, { registry, limits, rateLimit }).routes())
-  koa.use(docsRouter(`${BASE_PATH}/openapi.json`.slice(1)).routes())
+  const routers = [
+    ...rootGroups.map(({ endpoints }) => createRouter(endpoints, '', { registry, limits, rateLimit: noRateLimit })),
+    ...groups.map(({ endpoints }) => createRouter(endpoints, BASE_PATH, { registry, limits, rateLimit })),
+    docsRouter(`${BASE_PATH}/openapi.json`.slice(1)),
+  ]
+  for (const router of routers) koa.use(router.routes())
   koa.use(rejectUnrouted)
   koa.on('error', (error: unknown) => logIncompleteResponse(error, logger))
-  return { koa, health, document }
+  const handle = koa.callback()
+  return {
+    handle: (request, response) => void handle(request, response),
+    routes: routers.flatMap(routesOf),
+    stop: () => health.stop(),
+    document,
+  }
 }
+
+const noRateLimit = async (): Promise<void> => undefined
+
+const routesOf = ({ stack }: Router): readonly Route[] =>
+  stack.flatMap(({ methods, path }) =>
+    methods.map((method) => ({ method, path: String(path).replaceAll(/[:*]([A-Za-z_]+)/g, '{$1}') })),
+  )
 
 /** Logs what failed after a response began: the client disconnected, or the stored bytes are not the recorded ones. */
 function logIncompleteResponse(error: unknown, logger: Logger): void {

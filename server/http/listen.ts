@@ -27,7 +27,6 @@ export async function listen(
   app: App,
   { host, port, headersTimeoutMs, uploadIdleMs, shutdownMs }: ListenOptions,
 ): Promise<RunningServer> {
-  const handle = app.koa.callback()
   const server = createServer(
     {
       headersTimeout: headersTimeoutMs,
@@ -36,7 +35,7 @@ export async function listen(
       // How often Node checks the timeout of the headers.
       connectionsCheckingInterval: 1_000,
     },
-    (request, response) => void handle(request, response),
+    app.handle,
   )
   server.setTimeout(Math.max(60_000, 2 * uploadIdleMs))
   await new Promise<void>((resolve, reject) => {
@@ -49,7 +48,7 @@ export async function listen(
   return {
     port: (server.address() as AddressInfo).port,
     close() {
-      app.health.stop()
+      app.stop()
       return close(server, shutdownMs)
     },
   }

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { claimDirectory } from '../../adapters/files/index.ts'
 import { isUnfinishedCopy, RegistryError, type Logger, type RecordStore } from '../../core/index.ts'
-import type { RequestCounter } from '../http/rate-limit.ts'
+import type { RequestCounter } from '../http/request-counter.ts'
 import type { Config } from '../settings/load.ts'
 
 export interface OpenedRecords {

@@ -25,9 +25,7 @@ function settingsTables(): string {
   const topics = [...new Set(rows.map(({ topic }) => topic))]
   const head = ['', '| variable, flag | default | meaning |', '|---|---|---|']
   return topics
-    .map((name) =>
-      [`### ${name}`, ...head, ...rows.filter(({ topic }) => topic === name).map(settingLine)].join('\n'),
-    )
+    .map((name) => [`### ${name}`, ...head, ...rows.filter(({ topic }) => topic === name).map(settingLine)].join('\n'))
     .join('\n\n')
 }
 

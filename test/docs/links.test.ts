@@ -20,9 +20,11 @@ const anchorOf = (heading: string): string =>
 const withoutCode = (text: string): string => text.replaceAll(/```[^]*?```/g, '').replaceAll(/`[^`\n]*`/g, '')
 
 const anchorsIn = (path: string): readonly string[] =>
-  [...readFileSync(path, 'utf8').replaceAll(/```[^]*?```/g, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    anchorOf(heading),
-  )
+  [
+    ...readFileSync(path, 'utf8')
+      .replaceAll(/```[^]*?```/g, '')
+      .matchAll(/^#+ (.+)$/gm),
+  ].map(([, heading = '']) => anchorOf(heading))
 
 describe('links in the documentation', () => {
   it('finds the documents', () => {

@@ -43,18 +43,12 @@ describe('the OpenAPI document', () => {
         .filter((method) => METHODS.has(method))
         .map((method) => `${method.toUpperCase()} ${item.servers ? '' : BASE_PATH}${path}`),
     )
-  /** The same of every route that Koa has, but the page's own. */
-  function routed(): string[] {
-    const found: string[] = []
-    for (const middleware of service.app.koa.middleware as unknown as readonly {
-      readonly router?: { readonly stack: readonly { readonly path: unknown; readonly methods: readonly string[] }[] }
-    }[]) {
-      for (const { path, methods } of middleware.router?.stack ?? [])
-        for (const method of methods)
-          if (method !== 'HEAD') found.push(`${method} ${String(path).replaceAll(/[:*]([A-Za-z_]+)/g, '{$1}')}`)
-    }
-    return found.filter((route) => route !== 'GET /' && !route.startsWith('GET /docs'))
-  }
+  /** The same for every route of the app, except those of the API page. */
+  const routed = (): string[] =>
+    service.app.routes
+      .filter(({ method }) => method !== 'HEAD')
+      .map(({ method, path }) => `${method} ${path}`)
+      .filter((route) => route !== 'GET /' && !route.startsWith('GET /docs'))
   const operation = (id: string): Operation => {
     const found = Object.values(document.paths)
       .flatMap((item) => Object.values(item))

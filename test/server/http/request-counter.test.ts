@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { WindowCounter } from '../../../server/http/rate-limit.ts'
+import { WindowCounter } from '../../../server/http/request-counter.ts'
 
 describe('WindowCounter', () => {
   const counterAt = (maxSenders?: number) => {
