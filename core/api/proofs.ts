@@ -10,7 +10,8 @@ export interface MerkleValidationRequest {
 }
 
 /**
- * Proofs, for anyone except `bundle`. A result carries its own `status` and is a union by it. What does not exist is a result
+ * Proofs, for anyone except `bundle`. A result carries its own `status` and is a union by it. What does not exist is
+ * a result
  * (`not_found`), not an exception.
  */
 export interface Proofs {
@@ -44,7 +45,8 @@ export interface Proofs {
    */
   timestampToken(batchId: string): Promise<Uint8Array>
   /**
-   * Everything it takes to verify an evidence offline, as one JSON document (`core/registry/proof/README.md`): its whole
+   * Everything it takes to verify an evidence offline, as one JSON document (`core/registry/proof/README.md`): its
+   * whole
    * history, with the selected fields and files disclosed. Requires level `R`.
    *
    * @throws `EVIDENCE_NOT_FOUND`, `FILE_NOT_FOUND`, `VALIDATION_ERROR` if the selection is malformed or the history too
