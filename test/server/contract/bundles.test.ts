@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import { BASE_PATH } from '../../../server/index.ts'
 import { Bundle, BUNDLE_MEDIA_TYPE } from '../../../core/index.ts'
 import { validate } from '../../../core/registry/validation.ts'
-import { formOf, startService, type Company, type Service } from '../../support/service.ts'
+import { formOf } from '../../support/form.ts'
+import { startService, type Company, type Service } from '../../support/service.ts'
 
 describe('proof bundles', () => {
   let service: Service

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { formOf, OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
+import { formOf } from '../../support/form.ts'
+import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
 
 const PNG = { mimeType: 'image/png', data: Buffer.from('not really a png').toString('base64') }
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import type { BlobStore } from '../../../core/index.ts'
-import { formOf, startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
+import { formOf } from '../../support/form.ts'
+import { startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
 
 const CONTENT = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * 7) % 251))
 const ETAG = `"${createHash('sha256').update(CONTENT).digest('hex')}"`

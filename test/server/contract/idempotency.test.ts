@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { formOf, startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
+import { formOf } from '../../support/form.ts'
+import { startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
 
 const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
 

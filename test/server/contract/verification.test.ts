@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { verifyTimestamp } from '../../../core/verify/index.ts'
-import { formOf, startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
+import { formOf } from '../../support/form.ts'
+import { startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
 
 const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
 const sha256 = (...parts: Uint8Array[]): Buffer => {

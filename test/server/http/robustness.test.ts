@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { parametersOf, type Endpoint } from '../../../server/contract/endpoint.ts'
-import { ENDPOINTS, formOf, startService, type CallOptions, type Company, type Service } from '../../support/service.ts'
+import { formOf } from '../../support/form.ts'
+import { ENDPOINTS, startService, type CallOptions, type Company, type Service } from '../../support/service.ts'
 
 /** Valid values, nearly valid values, and values that break careless code. */
 const text = fc.oneof(

@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { RegistryError, type BlobStore } from '../../../core/index.ts'
 import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
-import { formOf, startService, type Company, type Service } from '../../support/service.ts'
+import { formOf } from '../../support/form.ts'
+import { startService, type Company, type Service } from '../../support/service.ts'
 
 const GOOD = { categoryName: 'Vehicles', subcategoryName: 'Cars', externalId: 'upload', name: 'x' }
 const PATH = '/api/v1/evidences/acme/evidence'
