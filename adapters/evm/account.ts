@@ -2,8 +2,8 @@ import { fromHex } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { loadEthers, type Ethers } from './ethers.ts'
 import type { FeeOffer } from './fees.ts'
-import { keccak256 } from './keccak.ts'
-import { hexOf } from './quantity.ts'
+import { keccak256 } from '../../core/verify/chain/keccak.ts'
+import { hexOf } from '../../core/verify/chain/rlp.ts'
 
 /** The fields of an anchor's transaction. It always pays nothing to its own sender. */
 export interface AnchorTransactionFields extends FeeOffer {

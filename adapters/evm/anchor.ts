@@ -6,8 +6,8 @@ import { ChainView, type Receipt } from './chain-view.ts'
 import { RpcEndpoints } from './endpoints.ts'
 import { makeInclusionProof } from './inclusion-proof.ts'
 import { gwei, isOutbid, offerFor, type FeeOffer } from './fees.ts'
-import { hexOf } from './quantity.ts'
-import { parseTransaction, type ParsedTransaction } from './transaction.ts'
+import { hexOf } from '../../core/verify/chain/rlp.ts'
+import { parseTransaction, type ParsedTransaction } from '../../core/verify/chain/transaction.ts'
 
 /** Settings of an EVM anchor. */
 export interface EvmAnchorOptions {

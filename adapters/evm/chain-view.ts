@@ -1,7 +1,8 @@
 import { RegistryError } from '../../core/errors.ts'
 import type { RpcSession } from './endpoints.ts'
 import type { FeeMarket } from './fees.ts'
-import { hash, hexOf, object, quantity, safeQuantity, type JsonObject } from './quantity.ts'
+import { hexOf } from '../../core/verify/chain/rlp.ts'
+import { hash, object, quantity, safeQuantity, type JsonObject } from './quantity.ts'
 
 interface BlockHead {
   readonly number: number

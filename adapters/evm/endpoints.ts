@@ -1,6 +1,6 @@
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import { RpcEndpoint } from './endpoint.ts'
-import { hexOf } from './quantity.ts'
+import { hexOf } from '../../core/verify/chain/rlp.ts'
 
 /** Calls that all go to the same node. */
 export interface RpcSession {

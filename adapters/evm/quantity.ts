@@ -1,4 +1,3 @@
-import { toHex } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
 
 /**
@@ -32,9 +31,6 @@ export function object(value: unknown, name: string): JsonObject {
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** `0x` and lowercase hex. */
-export const hexOf = (bytes: Uint8Array): string => `0x${toHex(bytes)}`
 
 const malformed = (name: string): RegistryError =>
   new RegistryError('ANCHOR_FAILED', `The node's ${name} is malformed: check that the URL belongs to an EVM node`)

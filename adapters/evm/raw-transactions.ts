@@ -1,5 +1,5 @@
-import { keccak256 } from './keccak.ts'
-import { encodeRlp, type RlpItem } from './rlp.ts'
+import { keccak256 } from '../../core/verify/chain/keccak.ts'
+import { encodeRlp, type RlpItem } from '../../core/verify/chain/rlp.ts'
 import type { RpcSession } from './endpoints.ts'
 import { isObject, type JsonObject } from './quantity.ts'
 

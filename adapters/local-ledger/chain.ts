@@ -6,10 +6,10 @@ import {
   assertSigned,
   parseBlock,
   parseOpening,
-  publicKeyBytes,
   type LedgerBlock,
   type LedgerOpening,
-} from './block.ts'
+} from '../../core/verify/chain/ledger-block.ts'
+import { publicKeyBytes } from './signing.ts'
 import { LineFile, type Line } from './line-file.ts'
 
 /** A ledger as far as it was read. */
@@ -36,7 +36,8 @@ const verificationError = (reason: string, cause?: unknown): RegistryError =>
 
 /** Checks every line of a ledger. Throws `VERIFICATION_FAILED` that names the first line that is wrong. */
 export async function readChain(lines: AsyncIterable<Line>, path: string, options: ReadOptions): Promise<Chain> {
-  const { publicKey, signatures, onBlock } = options
+  const { signatures, onBlock } = options
+  const publicKey = publicKeyBytes(options.publicKey)
   let chain: Chain | undefined
   let last: LedgerBlock | undefined
   let lineNumber = 1
@@ -62,10 +63,9 @@ export async function readChain(lines: AsyncIterable<Line>, path: string, option
   }
 }
 
-function startChain(opening: LedgerOpening, publicKey: KeyObject): Chain {
+function startChain(opening: LedgerOpening, publicKey: Uint8Array): Chain {
   assertSigned(opening, publicKey)
-  if (!equalBytes(opening.publicKey, publicKeyBytes(publicKey)))
-    throw verificationError('The ledger names another public key')
+  if (!equalBytes(opening.publicKey, publicKey)) throw verificationError('The ledger names another public key')
   const { genesis: time, hash } = opening
   return { opening, tip: { height: 0, time, hash }, blocks: 0, transactions: 0 }
 }
@@ -123,6 +123,6 @@ export async function verifyLedger(path: string, publicKey: KeyObject): Promise<
  */
 export function verifyLedgerBlock(line: Uint8Array, publicKey: KeyObject): LedgerBlock {
   const block = parseBlock(line)
-  assertSigned(block, publicKey)
+  assertSigned(block, publicKeyBytes(publicKey))
   return block
 }

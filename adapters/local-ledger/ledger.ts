@@ -10,13 +10,12 @@ import {
   encodeTransaction,
   formatBlock,
   MAX_BLOCK_TRANSACTIONS,
-  newTransaction,
   parseBlock,
-  signBlock,
   type LedgerBlock,
   type Transaction,
-} from './block.ts'
+} from '../../core/verify/chain/ledger-block.ts'
 import type { Chain } from './chain.ts'
+import { newTransaction, signBlock } from './signing.ts'
 import { openLedgerFiles, rethrowAsCorrupt, type LedgerFiles } from './ledger-files.ts'
 
 /** Settings of a local ledger. */

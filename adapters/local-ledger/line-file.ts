@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { concatBytes } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { writeWhole, type FileOperations } from '../files/durable.ts'
-import { MAX_LINE_BYTES } from './block.ts'
+import { MAX_LINE_BYTES } from '../../core/verify/chain/ledger-block.ts'
 
 const LINE_FEED = 0x0a
 const READ_BYTES = 65_536

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeRlp as referenceDecode, encodeRlp as reference } from 'ethers/utils'
 import fc from 'fast-check'
-import { decodeRlp, encodeRlp, type RlpItem } from '../../../adapters/evm/rlp.ts'
+import { decodeRlp, encodeRlp, type RlpItem } from '../../../../core/verify/chain/rlp.ts'
 
 const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
 const text = fc.uint8Array({ maxLength: 80 }).map(hex)

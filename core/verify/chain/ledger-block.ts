@@ -1,4 +1,4 @@
-import { randomBytes, sign, verify, type KeyObject } from 'node:crypto'
+import { verifySignature } from '../../log/note.ts'
 import {
   concatBytes,
   decodeUtf8,
@@ -10,18 +10,10 @@ import {
   toBase64,
   toHex,
   u64,
-} from '../../core/bytes.ts'
-import { TAG_BYTES, tag } from '../../core/commitment/event-format.ts'
-import { RegistryError } from '../../core/errors.ts'
-import {
-  asBytes,
-  asCount,
-  asHash,
-  asArray,
-  asObject,
-  asString,
-  type UntrustedObject,
-} from '../../core/verify/untrusted.ts'
+} from '../../bytes.ts'
+import { TAG_BYTES, tag } from '../../commitment/event-format.ts'
+import { RegistryError } from '../../errors.ts'
+import { asBytes, asCount, asHash, asArray, asObject, asString, type UntrustedObject } from '../untrusted.ts'
 
 /**
  * The format of `blocks.jsonl`: one JSON text per line, in exactly this form (no spaces, members in this order,
@@ -52,11 +44,10 @@ const BLOCK = tag('er1.ledger.block')
 const SIGNATURE = tag('er1.ledger.sign')
 
 const VERSION = 1
-const KEY_BYTES = 32
-const NONCE_BYTES = 16
+export const NONCE_BYTES = 16
 const HEAD_BYTES = TAG_BYTES + NONCE_BYTES
 /** A checkpoint has about 300 bytes. The limit keeps a block's line small enough to read in one piece. */
-const MAX_INPUT_BYTES = 16_384
+export const MAX_INPUT_BYTES = 16_384
 export const MAX_BLOCK_TRANSACTIONS = 256
 /**
  * Upper bound of a line: inputs in base64, plus 256 bytes for the other members of each transaction and of the block.
@@ -72,7 +63,7 @@ export interface Transaction {
   readonly input: Uint8Array
 }
 
-interface Signed {
+export interface Signed {
   /** 64 lowercase hex digits. */
   readonly hash: string
   readonly signature: Uint8Array
@@ -101,15 +92,6 @@ const verificationError = (reason: string): RegistryError => new RegistryError('
 
 // -- transactions
 
-/** Makes a transaction with a fresh nonce. Throws `VALIDATION_ERROR` if `input` is longer than 16,384 bytes. */
-export function newTransaction(input: Uint8Array): Transaction {
-  if (input.length <= MAX_INPUT_BYTES) return transactionOf(new Uint8Array(randomBytes(NONCE_BYTES)), input.slice())
-  throw new RegistryError(
-    'VALIDATION_ERROR',
-    `An input of the local ledger must have at most ${MAX_INPUT_BYTES} bytes, got ${input.length}`,
-  )
-}
-
 export const encodeTransaction = ({ nonce, input }: Pick<Transaction, 'nonce' | 'input'>): Uint8Array =>
   concatBytes(TRANSACTION, nonce, input)
 
@@ -121,47 +103,33 @@ export function decodeTransaction(raw: Uint8Array): Transaction {
   throw new RegistryError('VALIDATION_ERROR', 'These bytes are not a transaction that the local ledger prepared')
 }
 
-function transactionOf(nonce: Uint8Array, input: Uint8Array): Transaction {
+export function transactionOf(nonce: Uint8Array, input: Uint8Array): Transaction {
   return { hash: toHex(sha256(encodeTransaction({ nonce, input }))), nonce, input }
 }
 
 // -- hashes and signatures
 
-type OpeningContent = Omit<LedgerOpening, keyof Signed>
-type BlockContent = Omit<LedgerBlock, keyof Signed>
+export type OpeningContent = Omit<LedgerOpening, keyof Signed>
+export type BlockContent = Omit<LedgerBlock, keyof Signed>
 
-const openingHash = ({ genesis, blockTimeMs, publicKey }: OpeningContent): string =>
+export const openingHash = ({ genesis, blockTimeMs, publicKey }: OpeningContent): string =>
   toHex(sha256Of(OPENING, u64(genesis), u64(blockTimeMs), publicKey))
 
-const blockHash = ({ height, time, previous, transactions }: BlockContent): string =>
+export const blockHash = ({ height, time, previous, transactions }: BlockContent): string =>
   toHex(sha256Of(BLOCK, u64(height), u64(time), ...[previous, ...transactions.map(({ hash }) => hash)].map(hexBytes)))
 
 /** Of a hash that was computed here or already checked. */
 const hexBytes = (hash: string): Uint8Array => Buffer.from(hash, 'hex')
 
-const signedBytes = (hash: string): Uint8Array => concatBytes(SIGNATURE, hexBytes(hash))
+export const signedBytes = (hash: string): Uint8Array => concatBytes(SIGNATURE, hexBytes(hash))
 
-const withSignature = <T extends object>(content: T, hash: string, key: KeyObject): T & Signed => ({
-  ...content,
-  hash,
-  signature: new Uint8Array(sign(null, signedBytes(hash), key)),
-})
-
-export const signOpening = (content: OpeningContent, key: KeyObject): LedgerOpening =>
-  withSignature(content, openingHash(content), key)
-
-export const signBlock = (content: BlockContent, key: KeyObject): LedgerBlock =>
-  withSignature(content, blockHash(content), key)
-
-/** Throws `VERIFICATION_FAILED` if the signature was not made over the hash with the key of `publicKey`. */
-export function assertSigned({ hash, signature }: Signed, publicKey: KeyObject): void {
-  if (publicKey.asymmetricKeyType !== 'ed25519' || !verify(null, signedBytes(hash), publicKey, signature))
+/**
+ * Throws `VERIFICATION_FAILED` if the signature was not made over the hash with this Ed25519 key, which has 32 bytes.
+ */
+export function assertSigned({ hash, signature }: Signed, publicKey: Uint8Array): void {
+  if (!verifySignature(publicKey, signedBytes(hash), signature))
     throw verificationError('The signature does not verify')
 }
-
-/** The 32 bytes of an Ed25519 public key: the end of its DER (RFC 8410 § 4). */
-export const publicKeyBytes = (key: KeyObject): Uint8Array =>
-  new Uint8Array(key.export({ type: 'spki', format: 'der' })).slice(-KEY_BYTES)
 
 // -- lines
 

@@ -1,4 +1,4 @@
-import { fromHex, toHex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../bytes.ts'
 
 /** Recursive Length Prefix (Ethereum yellow paper, appendix B): byte strings, here as `0x` hex, and lists of them. */
 export type RlpItem = string | readonly RlpItem[]
@@ -48,18 +48,18 @@ interface Decoded {
 
 function decodeItem(bytes: Uint8Array, offset: number): Decoded {
   const first = byteAt(bytes, offset)
-  if (first < STRING) return { item: hexOf(bytes, offset, offset + 1), end: offset + 1 }
+  if (first < STRING) return { item: hexOf(bytes.subarray(offset, offset + 1)), end: offset + 1 }
   const { start, end } = payloadOf(bytes, offset, first < LIST ? first - STRING : first - LIST)
   if (end > bytes.length) throw new TypeError('An RLP item is cut short')
   if (first >= LIST) return { item: decodeList(bytes, start, end), end }
   if (end - start === 1 && byteAt(bytes, start) < STRING) throw new TypeError('A single byte has an RLP length')
-  return { item: hexOf(bytes, start, end), end }
+  return { item: hexOf(bytes.subarray(start, end)), end }
 }
 
 function payloadOf(bytes: Uint8Array, offset: number, code: number): { readonly start: number; readonly end: number } {
   if (code <= MAX_SHORT_BYTES) return { start: offset + 1, end: offset + 1 + code }
   const start = offset + 1 + code - MAX_SHORT_BYTES
-  const length = Number(hexOf(bytes, offset + 1, start))
+  const length = Number(hexOf(bytes.subarray(offset + 1, start)))
   if (byteAt(bytes, offset + 1) === 0 || length <= MAX_SHORT_BYTES) throw new TypeError('An RLP length is not minimal')
   return { start, end: start + length }
 }
@@ -81,4 +81,5 @@ function byteAt(bytes: Uint8Array, offset: number): number {
   return byte
 }
 
-const hexOf = (bytes: Uint8Array, start: number, end: number): string => `0x${toHex(bytes.subarray(start, end))}`
+/** `0x` and lowercase hex. */
+export const hexOf = (bytes: Uint8Array): string => `0x${toHex(bytes)}`

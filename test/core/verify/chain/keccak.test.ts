@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { keccak256 as reference } from 'ethers/crypto'
 import fc from 'fast-check'
-import { keccak256 } from '../../../adapters/evm/keccak.ts'
+import { keccak256 } from '../../../../core/verify/chain/keccak.ts'
 
 describe('Keccak-256', () => {
   test('returns the published digests', () => {

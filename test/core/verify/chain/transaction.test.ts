@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { SigningKey } from 'ethers/crypto'
 import { Transaction } from 'ethers/transaction'
 import fc from 'fast-check'
-import { decodeRlp, encodeRlp, type RlpItem } from '../../../adapters/evm/rlp.ts'
-import { parseTransaction, senderOf } from '../../../adapters/evm/transaction.ts'
+import { decodeRlp, encodeRlp, type RlpItem } from '../../../../core/verify/chain/rlp.ts'
+import { parseTransaction, senderOf } from '../../../../core/verify/chain/transaction.ts'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 

@@ -1,16 +1,19 @@
-import { toHex, fromHex } from '../../core/bytes.ts'
-import type { FeeOffer } from './fees.ts'
+import { toHex, fromHex } from '../../bytes.ts'
 import { keccak256, keccak256Bytes } from './keccak.ts'
 import { decodeRlp, encodeRlp, type RlpItem } from './rlp.ts'
 import { isCanonicalSignature, recoverPublicKey, type RecoverableSignature } from './secp256k1.ts'
 
 /** The content of a raw transaction of type 2 (EIP-1559). */
-export interface ParsedTransaction extends FeeOffer {
+export interface ParsedTransaction {
   /** `0x` and the Keccak-256 of the raw bytes. */
   readonly hash: string
   readonly chainId: bigint
   readonly nonce: number
   readonly gasLimit: bigint
+  /** wei for each gas. */
+  readonly maxFeePerGas: bigint
+  /** wei for each gas. */
+  readonly maxPriorityFeePerGas: bigint
   /** wei. */
   readonly value: bigint
   /** Lowercase `0x` hex; `null` if the transaction creates a contract. */

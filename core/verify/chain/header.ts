@@ -1,6 +1,6 @@
 import { keccak256 } from './keccak.ts'
 import { decodeRlp, encodeRlp } from './rlp.ts'
-import type { JsonObject } from './quantity.ts'
+import type { UntrustedObject } from '../untrusted.ts'
 
 /**
  * The fields of a block's header in the order of its RLP. Each fork added some at the end, so a header has those up to
@@ -38,7 +38,7 @@ const FIELDS = [
 const MIN_FIELDS = 16
 
 /** Returns the RLP of a block's header as `0x` hex, or `undefined` if it does not hash to the block's `hash`. */
-export function headerOf(block: JsonObject): string | undefined {
+export function headerOf(block: UntrustedObject): string | undefined {
   const fields: string[] = []
   for (const [name, kind] of FIELDS) {
     const value = block[name]

@@ -1,4 +1,4 @@
-import { fromHex, toHex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../bytes.ts'
 
 /**
  * Keccak-256 as Ethereum uses it: SHA-3 (FIPS 202) with the padding 0x01 of the original submission. Node's OpenSSL
