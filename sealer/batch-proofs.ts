@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RegistryError } from '../core/errors.ts'
 import type { ProofBlock } from '../core/log/proof-blocks.ts'
-import type { LogReader } from '../core/log/reader.ts'
+import type { PublishedLog } from '../core/api/log.ts'
 import { HASH_BYTES } from '../core/log/tree/hasher.ts'
 import { compileKernel } from './kernel/kernel.ts'
 import { ProofWriter, type ProofFormat } from './kernel/proofs.ts'
@@ -9,7 +9,7 @@ import { ProofWriter, type ProofFormat } from './kernel/proofs.ts'
 /** Which proofs to make. */
 export interface BatchProofsRequest {
   /** The registry's `log`. */
-  readonly log: LogReader
+  readonly log: Pick<PublishedLog, 'batchById' | 'proofBlocks'>
   readonly batchId: string
   /** How the proofs are encoded. */
   readonly format: ProofFormat

@@ -1,3 +1,4 @@
+import type { ProofBlock, ProofRange } from '../log/proof-blocks.ts'
 import type { LogPolicy } from './bundle.ts'
 
 /** The log as it is published: read-only, for anyone. Formats: C2SP tlog-tiles and tlog-checkpoint. */
@@ -41,4 +42,11 @@ export interface PublishedLog {
    * Proof that a tree is the beginning of a larger one (RFC 9162 § 2.1.4). Requires 0 <= from <= to <= the sealed size.
    */
   consistencyProof(sizes: { readonly from: number; readonly to: number }): Promise<readonly Uint8Array[]>
+  /** The log positions of a batch, `end` exclusive; `undefined` if there is no such batch. */
+  batchById(batchId: string): Promise<{ readonly start: number; readonly end: number } | undefined>
+  /**
+   * The tiles from which the inclusion proofs of a range of leaves are copied. `batchProofs` and `writeBatchProofs` of
+   * `evidence-registry/sealer` read them and encode the proofs.
+   */
+  proofBlocks(range: ProofRange): AsyncGenerator<readonly ProofBlock[], void, undefined>
 }

@@ -57,6 +57,8 @@ export function publishedLog(
       assertInteger('from', from, to)
       return log.consistencyProof(from, to)
     },
+    batchById: (batchId) => log.batchById(batchId),
+    proofBlocks: (range) => log.proofBlocks(range),
   }
 }
 

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { fsck, openRegistry, OPERATOR } from 'evidence-registry'
 import { FileSignedHead, openLocalBlobs, readOrCreateSecret } from 'evidence-registry/adapters/files'
 import { openLevelRecords } from 'evidence-registry/adapters/level'
-import { createSealer } from 'evidence-registry/sealer'
+import { createSealer, writeBatchProofs } from 'evidence-registry/sealer'
 
 await mkdir('data', { recursive: true })
 const registry = await openRegistry({
@@ -47,5 +47,16 @@ const result = {
     ...(await Promise.all(events.map(({ txId }) => registry.proofs.transaction(txId)))),
   ],
 }
+const [{ batch }] = events
+let lines = ''
+await writeBatchProofs({
+  log: registry.log,
+  batchId: batch.id,
+  format: 'ndjson',
+  write: ({ bytes }) => {
+    lines += new TextDecoder().decode(bytes)
+  },
+})
+if (!lines.includes(events[0].txId)) throw new Error('The proofs of the batch lack the first event')
 await registry.close()
 process.stdout.write(`${JSON.stringify(result)}\n`)
