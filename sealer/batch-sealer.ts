@@ -2,11 +2,12 @@ import { fromHex, toHex } from '../core/bytes.ts'
 import { isRegistryError } from '../core/errors.ts'
 import type { IdSource } from '../core/ids.ts'
 import { logKeys } from '../core/log/keys.ts'
+import { isControlPayload } from '../core/log/payload.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import type { BatchIndexRecord, BatchRecord, CheckpointRecord, TreeHeadRecord } from '../core/log/records.ts'
 import { assertHoldsSigned, assertTreeHoldsSigned } from '../core/log/signed-head.ts'
 import { StoredTiles } from '../core/log/stored-tiles.ts'
-import { emptyRoot, HASH_BYTES } from '../core/log/tree/hasher.ts'
+import { emptyRoot } from '../core/log/tree/hasher.ts'
 import type { SealerHost, SignedHead, TreeEngine, Version } from '../core/ports/index.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import { InlineEngine } from './engine/inline.ts'
@@ -181,18 +182,14 @@ export class BatchSealer {
   }
 
   /**
-   * Whether an entry from `from` on belongs to an event. The openings of keys and tokens are stored apart, those of
-   * events are not.
+   * Whether an entry from `from` on belongs to an event, and not to a key or a token.
    */
   async #hasEvent(from: number, to: number): Promise<boolean> {
     const { records } = this.#host
     for (let at = Math.max(from, this.#noEventBeforeIndex); at < to; at += SCAN_ENTRIES) {
-      const packed = await records.readLog(at, Math.min(SCAN_ENTRIES, to - at))
-      const openings: string[] = []
-      for (let i = 0; i < packed.length; i += HASH_BYTES)
-        openings.push(logKeys.controlOpening(toHex(packed.subarray(i, i + HASH_BYTES))))
-      if ((await records.get(openings)).includes(undefined)) return true
-      this.#noEventBeforeIndex = at + openings.length
+      const payloads = await records.readPayloads(at, Math.min(SCAN_ENTRIES, to - at))
+      if (!payloads.every(isControlPayload)) return true
+      this.#noEventBeforeIndex = at + payloads.length
     }
     return false
   }

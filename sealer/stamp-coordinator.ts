@@ -1,7 +1,7 @@
-import { toHex } from '../core/bytes.ts'
-import { entryOf, tokenOpening } from '../core/commitment/log-entry.ts'
+import { tokenOpening } from '../core/commitment/log-entry.ts'
 import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
+import { appendControl } from '../core/log/payload.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import type { CheckpointRecord, StampRecord, StampToken } from '../core/log/records.ts'
 import { distinctTokens, isSameAuthority } from '../core/log/stamp-claim.ts'
@@ -152,16 +152,10 @@ export class StampCoordinator {
 
   /** The commit with the token's log entry and validation data. */
   async #withToken(commit: Commit, added: NewToken): Promise<Commit> {
-    const opening = tokenOpening(added.response)
-    const entry = entryOf(opening)
     return {
       ...commit,
-      writes: [
-        ...(commit.writes ?? []),
-        { key: logKeys.controlOpening(toHex(entry)), value: opening },
-        ...(await this.#newValidationData(added)),
-      ],
-      append: entry,
+      writes: [...(commit.writes ?? []), ...(await this.#newValidationData(added))],
+      append: [appendControl(tokenOpening(added.response))],
     }
   }
 

@@ -55,7 +55,7 @@ const REACHES: Readonly<Record<string, readonly string[]>> = {
   test: ['test', ...PRODUCT],
 }
 /** The modules of Node that core may import: none that reads, writes, connects or starts anything. */
-const PURE_BUILTINS = new Set(['node:crypto', 'node:buffer', 'node:util', 'node:assert'])
+const PURE_BUILTINS = new Set(['node:crypto', 'node:buffer', 'node:util', 'node:assert', 'node:zlib'])
 const VERIFY_ONLY = new Set(['pkijs', 'asn1js'])
 const CORE_PACKAGES = new Set(['typebox', 'ajv'])
 /** Generates code at build time. It is not in the package. */

@@ -1,15 +1,28 @@
 import { LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
-import { readU64 } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
-import { EMPTY_TAIL, packRows, ROW_ENTRIES, type LogTail } from '../../core/store/log-rows.ts'
-import { BY_BYTES, BY_TEXT, decodeHead, HEAD_KEY, positionKey, type Head, type LevelDatabase } from './layout.ts'
-import { readRows } from './log-rows.ts'
+import { EMPTY_TAIL, packRows, ROW_ENTRIES, rowOf, type LogTail } from '../../core/store/log-rows.ts'
+import { assertFormat } from '../../core/store/format.ts'
+import {
+  BY_BYTES,
+  BY_TEXT,
+  decodeHead,
+  decodePosition,
+  formatOfHead,
+  HEAD_KEY,
+  positionKey,
+  type Head,
+  type LevelDatabase,
+} from './layout.ts'
+import { readPayloads, readRows } from './log-rows.ts'
 
 /**
  * The newest rows that an open checks. LevelDB's write-ahead log holds at most 4 MiB, which is less than this many
  * rows, so everything that an open can lose is among them.
  */
 const MAX_CHECKED_ROWS = 256
+
+const UPGRADE =
+  'stop all servers, back the data directory up, and run `evidence-registry migrate --upgrade --data-dir DIR`'
 
 /** The head and the unfinished last block of an opened database. */
 export interface DatabaseState {
@@ -21,11 +34,12 @@ export interface DatabaseState {
  * Checks that the last group of commits is complete: the head record exists, the newest 65,536 log entries end exactly
  * at the head's size and have no hole, and the entries of the last block have their positions.
  *
- * It does not detect a record that is missing or altered: LevelDB skips damaged parts of its log without an error, and
- * 93.5 % of one-byte flips in its files go unnoticed. The registry's own hash chain and tree detect those.
+ * It does not detect a record that is missing: LevelDB skips damaged parts of its log without an error. The registry's
+ * own hash chain and tree detect that. A record that was altered is detected when it is read.
  *
  * @returns the state of the database, or `undefined` if it has no key at all
- * @throws RegistryError `CORRUPT` for a database that holds data but fails the check
+ * @throws RegistryError `CORRUPT` for a database that holds data but fails the check, `CONFIG_ERROR` for one with
+ *   another format
  */
 export async function checkDatabase(db: LevelDatabase): Promise<DatabaseState | undefined> {
   const [bytes] = await db.getMany<string, Uint8Array>([HEAD_KEY], BY_TEXT)
@@ -33,12 +47,9 @@ export async function checkDatabase(db: LevelDatabase): Promise<DatabaseState | 
     if ((await db.keys<string>({ limit: 1, keyEncoding: 'utf8' }).all()).length === 0) return undefined
     throw new RegistryError('CORRUPT', 'The record store holds data but has no head record: restore it from a backup')
   }
+  const format = formatOfHead(bytes)
+  if (format !== undefined) assertFormat(format, 'The record store', UPGRADE)
   const head = decodeHead(bytes)
-  if (head === undefined)
-    throw new RegistryError(
-      'CORRUPT',
-      'The head record of the record store cannot be decoded: another version of this program wrote it, or it is damaged',
-    )
   return { head, tail: await checkLog(db, head.logSize) }
 }
 
@@ -55,7 +66,22 @@ async function checkLog(db: LevelDatabase, size: number): Promise<LogTail> {
   const lastRows = rows.filter((row) => row.start >= lastBlock)
   const entries = packRows(lastRows, lastBlock, ROW_ENTRIES)
   await checkPositions(db, lastBlock, entries)
-  return size % ROW_ENTRIES === 0 ? EMPTY_TAIL : { starts: lastRows.map((row) => row.start), entries }
+  const payloads = await readPayloads(db, lastBlock, ROW_ENTRIES)
+  if (payloads.length !== size - lastBlock)
+    throw new RegistryError(
+      'CORRUPT',
+      `The log has ${size - lastBlock} entries from position ${lastBlock}, but ${payloads.length} payloads: ` +
+        'restore the record store from a backup',
+    )
+  if (size % ROW_ENTRIES === 0) return EMPTY_TAIL
+  const packed = rowOf(
+    lastBlock,
+    payloads.map((payload, i) => ({
+      entry: entries.subarray(i * LOG_ENTRY_BYTES, (i + 1) * LOG_ENTRY_BYTES),
+      payload,
+    })),
+  )
+  return { starts: lastRows.map((row) => row.start), entries, payloads: packed.payloads }
 }
 
 async function checkPositions(db: LevelDatabase, from: number, entries: Uint8Array): Promise<void> {
@@ -63,9 +89,10 @@ async function checkPositions(db: LevelDatabase, from: number, entries: Uint8Arr
   for (let at = 0; at < entries.length; at += LOG_ENTRY_BYTES)
     keys.push(positionKey(entries.subarray(at, at + LOG_ENTRY_BYTES)))
   const positions = await db.getMany<Uint8Array, Uint8Array>(keys, BY_BYTES)
-  for (const [index, position] of positions.entries()) {
+  for (const [index, key] of keys.entries()) {
+    const position = positions[index]
     // If the same entry was appended before, the stored position is the earlier one.
-    if (position === undefined || readU64(position) > from + index)
+    if (position === undefined || decodePosition(key, position) > from + index)
       throw new RegistryError(
         'CORRUPT',
         `The index of log positions has no record for entry ${from + index}: restore the record store from a backup`,

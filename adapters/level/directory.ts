@@ -4,6 +4,7 @@ import { Level } from 'level'
 import { isRegistryError, RegistryError } from '../../core/errors.ts'
 import { claimDirectory, type ReleaseDirectory } from '../files/directory-ownership.ts'
 import { nodeFiles, syncDirectory } from '../files/durable.ts'
+import type { Logger } from '../../core/ports/index.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { dataFiles, linkFiles, recoverLinks, releaseLinks, restoreFiles, type StorePaths } from './links.ts'
 import { LevelRecords } from './records.ts'
@@ -13,6 +14,8 @@ import { readHighWaterMark, HighWaterMark, type MinimumHead } from './high-water
 export interface OpenLevelOptions {
   /** Creates the database for a folder, without opening it. Default: classic-level. */
   readonly database?: (folder: string) => LevelDatabase
+  /** Gets an error line for each read that finds damaged data. Default: none. */
+  readonly logger?: Pick<Logger, 'error'>
 }
 
 /**
@@ -74,7 +77,8 @@ async function openClaimed(
   }
   let store: LevelRecords
   try {
-    store = await LevelRecords.open(db, { mustExist, afterGroup, afterClose })
+    const { logger } = options
+    store = await LevelRecords.open(db, { mustExist, afterGroup, afterClose, ...(logger && { logger }) })
     assertNotBehind(store.head, minimum, markPath)
   } catch (error) {
     await db.close()
@@ -113,6 +117,7 @@ async function rollBackOpen(paths: StorePaths, error: unknown): Promise<Registry
     })
   }
   await restoreFiles(paths)
+  if (isRegistryError(error, 'CONFIG_ERROR')) return error
   const code = isRegistryError(error) || isDamaged(error) ? 'CORRUPT' : 'UNAVAILABLE'
   const reason = isRegistryError(error) ? error.message : `LevelDB could not open ${paths.database}`
   return new RegistryError(

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { AbstractChainedBatch } from 'abstract-level'
-import { toHex, u64 } from '../../core/bytes.ts'
-import { keysToRead, LOG_ENTRY_BYTES, type GroupPlan } from '../../core/store/commit-plan.ts'
+import { toHex } from '../../core/bytes.ts'
+import { keysToRead, type GroupPlan } from '../../core/store/commit-plan.ts'
+import { sealValue } from '../../core/store/envelope.ts'
 import { EMPTY_TAIL, type RowChanges } from '../../core/store/log-rows.ts'
-import type { Commit, Entry, Key } from '../../core/ports/index.ts'
+import type { Commit, Entry, Key, LogAppend } from '../../core/ports/index.ts'
 import type { DatabaseState } from './check.ts'
 import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
@@ -43,14 +44,13 @@ export async function currentEntries(reader: LevelReader, commits: readonly Comm
  */
 export async function newPositions(
   reader: LevelReader,
-  appended: Uint8Array,
+  appended: readonly LogAppend[],
   logSize: number,
 ): Promise<readonly PositionRow[]> {
   const firstOfEach = new Map<string, readonly [entry: Uint8Array, position: number]>()
-  for (let at = 0; at < appended.length; at += LOG_ENTRY_BYTES) {
-    const entry = appended.subarray(at, at + LOG_ENTRY_BYTES)
+  for (const [i, { entry }] of appended.entries()) {
     const hex = toHex(entry)
-    if (!firstOfEach.has(hex)) firstOfEach.set(hex, [entry, logSize + at / LOG_ENTRY_BYTES])
+    if (!firstOfEach.has(hex)) firstOfEach.set(hex, [entry, logSize + i])
   }
   const candidates = [...firstOfEach.values()]
   const entries = candidates.map(([entry]) => entry)
@@ -67,13 +67,18 @@ export async function groupBatch(
   putOptions: ReturnType<typeof layout.putOptions>,
 ): Promise<Batch> {
   const batch = db.batch()
+  const putRow = (key: string, row: Uint8Array): Batch => batch.put(key, sealValue(key, row), putOptions)
   try {
     batch.put(layout.HEAD_KEY, layout.encodeHead(head), putOptions)
-    for (const entry of plan.puts) batch.put(entry.key, layout.encodeEnvelope(entry), putOptions)
+    for (const entry of plan.puts) batch.put(entry.key, layout.encodeRecordValue(entry), putOptions)
     for (const key of plan.deletes) batch.del(key, putOptions)
-    for (const row of rows.puts) batch.put(layout.logRowKey(row.start), row.entries, putOptions)
-    for (const start of rows.deletes) batch.del(layout.logRowKey(start), putOptions)
-    for (const [key, position] of positions) batch.put(key, u64(position), layout.BY_BYTES)
+    for (const { start, entries, payloads } of rows.puts) {
+      putRow(layout.rowKey(layout.ENTRY_ROWS, start), entries)
+      putRow(layout.rowKey(layout.PAYLOAD_ROWS, start), payloads)
+    }
+    for (const prefix of [layout.ENTRY_ROWS, layout.PAYLOAD_ROWS])
+      for (const start of rows.deletes) batch.del(layout.rowKey(prefix, start), putOptions)
+    for (const [key, position] of positions) batch.put(key, layout.encodePosition(key, position), layout.BY_BYTES)
     return batch
   } catch (error) {
     await batch.close()

@@ -1,19 +1,24 @@
 import type { AbstractLevel } from 'abstract-level'
 import { allocate, concatBytes, encodeUtf8, readU64, toHex, u64 } from '../../core/bytes.ts'
+import { RegistryError } from '../../core/errors.ts'
 import { versionNumber, versionOf } from '../../core/store/commit-plan.ts'
 import type { Entry, Key } from '../../core/ports/index.ts'
+import { openValue, sealValue } from '../../core/store/envelope.ts'
+import { STORE_FORMAT } from '../../core/store/format.ts'
 
 /**
  * The layout of a record store in an abstract-level database.
  *
- * | key                              | value                                                    |
- * |----------------------------------|----------------------------------------------------------|
- * | a record's key, unchanged        | u64 number of its version ‖ value                        |
- * | `\0head`                         | the head, 33 bytes                                       |
- * | `\0log` ‖ start, 14 hex digits   | a row of the log: 1 to 256 entries from position `start` |
- * | `\0pos` ‖ entry (32 bytes)       | u64 position of the first such entry                     |
+ * | key                              | value                                                     |
+ * |----------------------------------|-----------------------------------------------------------|
+ * | a record's key, unchanged        | u64 number of its version ‖ value                         |
+ * | `\0head`                         | the head; before its envelope one byte: the store's format |
+ * | `\0log` ‖ start, 14 hex digits   | a row of the log: 1 to 256 entries from position `start`  |
+ * | `\0pay` ‖ start, 14 hex digits   | the payloads of the same entries                          |
+ * | `\0pos` ‖ entry (32 bytes)       | u64 position of the first such entry                      |
  *
- * Record keys are printable ASCII and never begin with a zero byte, so the internal keys sort before all of them.
+ * Every value is in an envelope with a CRC-32 (core/store/envelope.ts), because LevelDB verifies no checksums when it
+ * reads. Record keys are printable ASCII and never begin with a zero byte, so the internal keys sort before all of them.
  */
 
 /**
@@ -40,31 +45,42 @@ export const HEAD_KEY = '\0head'
 /** All internal keys sort below it, all record keys at or above it. */
 export const FIRST_RECORD_KEY = ' '
 
-const LOG_PREFIX = '\0log'
-/** The first key after all log rows. */
-export const LOG_END = '\0loh'
+/** Prefixes of the two kinds of rows. */
+export const ENTRY_ROWS = '\0log'
+export const PAYLOAD_ROWS = '\0pay'
+const START_DIGITS = 14
 const POSITION_PREFIX = encodeUtf8('\0pos')
 
-export const logRowKey = (start: number): string => LOG_PREFIX + start.toString(16).padStart(14, '0')
+export const rowKey = (prefix: string, start: number): string => prefix + start.toString(16).padStart(START_DIGITS, '0')
 
-export const logRowStart = (key: string): number => Number.parseInt(key.slice(LOG_PREFIX.length), 16)
+/** Sorts after all rows with this prefix. */
+export const endOfRows = (prefix: string): string => `${prefix}g`
+
+export const rowStart = (key: string): number => Number.parseInt(key.slice(-START_DIGITS), 16)
 
 export const positionKey = (entry: Uint8Array): Uint8Array => concatBytes(POSITION_PREFIX, entry)
 
-/** Prefixes the value with the number of its version. */
-export function encodeEnvelope({ value, version }: Entry): Uint8Array {
-  const out = allocate(8 + value.length)
-  out.set(u64(versionNumber(version)))
-  out.set(value, 8)
-  return out
+/** The stored bytes of a record. */
+export const encodeRecordValue = ({ key, value, version }: Entry): Uint8Array =>
+  sealValue(key, u64(versionNumber(version)), value)
+
+/**
+ * The inverse of `encodeRecordValue`. Copies the value, because memory-level returns the bytes that it holds. Throws
+ * `CORRUPT` for damaged bytes.
+ */
+export function decodeRecordValue(key: Key, bytes: Uint8Array): Entry {
+  const opened = openValue(key, bytes)
+  const value = allocate(opened.length - VERSION_BYTES)
+  value.set(opened.subarray(VERSION_BYTES))
+  return { key, value, version: versionOf(readU64(opened)) }
 }
 
-/** The inverse of `encodeEnvelope`. Copies the value, because memory-level returns the bytes that it holds. */
-export function decodeEnvelope(key: Key, bytes: Uint8Array): Entry {
-  const value = allocate(bytes.length - 8)
-  value.set(bytes.subarray(8))
-  return { key, value, version: versionOf(readU64(bytes)) }
-}
+const VERSION_BYTES = 8
+
+export const encodePosition = (key: Uint8Array, position: number): Uint8Array => sealValue(key, u64(position))
+
+/** The inverse of `encodePosition`. Throws `CORRUPT` for damaged bytes. */
+export const decodePosition = (key: Uint8Array, bytes: Uint8Array): number => readU64(openValue(key, bytes))
 
 /** The head record. Every group of commits writes it, so it also identifies the last group. */
 export interface Head {
@@ -76,14 +92,30 @@ export interface Head {
   readonly group: string
 }
 
-const HEAD_FORMAT = 1
-const HEAD_BYTES = 33
+/** The head of format 1 is one byte, two numbers and the group, without a CRC. */
+const FORMAT_1_HEAD_BYTES = 33
+const HEAD_BYTES = 37
 
-export const encodeHead = (head: Head): Uint8Array =>
-  concatBytes(Uint8Array.of(HEAD_FORMAT), u64(head.lastVersion), u64(head.logSize), Buffer.from(head.group, 'hex'))
+export const encodeHead = ({ lastVersion, logSize, group }: Head): Uint8Array =>
+  concatBytes(
+    Uint8Array.of(STORE_FORMAT),
+    sealValue(HEAD_KEY, u64(lastVersion), u64(logSize), Buffer.from(group, 'hex')),
+  )
 
-/** Returns `undefined` for bytes that `encodeHead` did not make. */
-export function decodeHead(bytes: Uint8Array): Head | undefined {
-  if (bytes.length !== HEAD_BYTES || bytes[0] !== HEAD_FORMAT) return undefined
-  return { lastVersion: readU64(bytes, 1), logSize: readU64(bytes, 9), group: toHex(bytes.subarray(17)) }
+/** The format of a store with this head, `undefined` if the bytes are damaged. */
+export function formatOfHead(bytes: Uint8Array): number | undefined {
+  const [format = 0] = bytes
+  if (format === 1) return bytes.length === FORMAT_1_HEAD_BYTES ? format : undefined
+  return format < STORE_FORMAT || (format === STORE_FORMAT && bytes.length !== HEAD_BYTES) ? undefined : format
+}
+
+/** The inverse of `encodeHead`. Throws `CORRUPT` for damaged bytes. */
+export function decodeHead(bytes: Uint8Array): Head {
+  if (formatOfHead(bytes) !== STORE_FORMAT)
+    throw new RegistryError(
+      'CORRUPT',
+      'The head record of the record store cannot be decoded: restore the record store from a backup',
+    )
+  const head = openValue(HEAD_KEY, bytes.subarray(1))
+  return { lastVersion: readU64(head), logSize: readU64(head, 8), group: toHex(head.subarray(16)) }
 }

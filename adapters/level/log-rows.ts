@@ -1,6 +1,7 @@
 import { LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
-import { assertRow, ROW_ENTRIES, type LogRow } from '../../core/store/log-rows.ts'
-import { BY_TEXT, LOG_END, logRowKey, logRowStart, type LevelDatabase } from './layout.ts'
+import { openValue } from '../../core/store/envelope.ts'
+import { assertRow, payloadsOfRows, ROW_ENTRIES, type EntryRow, type PayloadRow } from '../../core/store/log-rows.ts'
+import { BY_TEXT, endOfRows, ENTRY_ROWS, PAYLOAD_ROWS, rowKey, rowStart, type LevelDatabase } from './layout.ts'
 
 /**
  * Bytes of one page of the iterator: some 120 full rows of 8 KiB. classic-level's default of 16 KiB would return three
@@ -9,28 +10,55 @@ import { BY_TEXT, LOG_END, logRowKey, logRowStart, type LevelDatabase } from './
 const PAGE_BYTES = 1024 * 1024
 
 /**
- * Reads the rows that hold the positions `from` to `end` (exclusive), in order and from one snapshot. Returns fewer if
- * the log ends before `end`.
+ * Reads the rows that hold the entries at positions `from` to `end` (exclusive), in order and from one snapshot.
+ * Returns fewer if the log ends before `end`.
  *
- * @throws RegistryError `CORRUPT` if a row is missing between them or has a wrong length
+ * @throws RegistryError `CORRUPT` if a row is damaged, is missing between them, or has a wrong length
  */
-export async function readRows(db: LevelDatabase, from: number, end: number): Promise<LogRow[]> {
-  const rows: LogRow[] = []
-  if (from >= end) return rows
+export async function readRows(db: LevelDatabase, from: number, end: number): Promise<EntryRow[]> {
+  const rows: EntryRow[] = []
   let expected = from - (from % ROW_ENTRIES)
-  const lt = Number.isSafeInteger(end) ? logRowKey(end) : LOG_END
-  const options = { gte: logRowKey(expected), lt, ...BY_TEXT, highWaterMarkBytes: PAGE_BYTES }
+  for await (const [start, entries] of rowsOf(db, ENTRY_ROWS, { from: expected, end: from < end ? end : 0 })) {
+    const row = { start, entries }
+    assertRow(row, expected)
+    expected += entries.length / LOG_ENTRY_BYTES
+    if (expected > from) rows.push(row)
+  }
+  return rows
+}
+
+/**
+ * Reads up to `count` payloads from position `from`, from one snapshot.
+ *
+ * @throws RegistryError `CORRUPT` if a row is damaged, is missing between them, or has a wrong length
+ */
+export async function readPayloads(db: LevelDatabase, from: number, count: number): Promise<Uint8Array[]> {
+  const rows: PayloadRow[] = []
+  const block = from - (from % ROW_ENTRIES)
+  for await (const [start, payloads] of rowsOf(db, PAYLOAD_ROWS, { from: block, end: count === 0 ? 0 : from + count }))
+    rows.push({ start, payloads })
+  return payloadsOfRows(rows, from, count)
+}
+
+interface RowRange {
+  readonly from: number
+  readonly end: number
+}
+
+async function* rowsOf(
+  db: LevelDatabase,
+  prefix: string,
+  { from, end }: RowRange,
+): AsyncGenerator<readonly [start: number, value: Uint8Array], void, undefined> {
+  if (from >= end) return
+  const lt = Number.isSafeInteger(end) ? rowKey(prefix, end) : endOfRows(prefix)
+  const options = { gte: rowKey(prefix, from), lt, ...BY_TEXT, highWaterMarkBytes: PAGE_BYTES }
   const iterator = db.iterator<string, Uint8Array>(options)
   try {
     for (;;) {
       const page = await iterator.nextv(ROW_ENTRIES)
-      if (page.length === 0) return rows
-      for (const [key, entries] of page) {
-        const row = { start: logRowStart(key), entries }
-        assertRow(row, expected)
-        expected += entries.length / LOG_ENTRY_BYTES
-        if (expected > from) rows.push(row)
-      }
+      if (page.length === 0) return
+      for (const [key, value] of page) yield [rowStart(key), openValue(key, value)]
     }
   } finally {
     await iterator.close()

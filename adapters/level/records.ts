@@ -1,16 +1,15 @@
-import { readU64 } from '../../core/bytes.ts'
 import { assertCommit, assertLogRange, planGroup, type GroupPlan } from '../../core/store/commit-plan.ts'
 import { CommitQueue } from '../../core/store/commit-queue.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { appendRows, packRows, type LogTail } from '../../core/store/log-rows.ts'
-import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports/index.ts'
+import type { Commit, CommitResult, Entry, Key, Range, RecordStore, Logger } from '../../core/ports/index.ts'
 import { checkDatabase, type DatabaseState } from './check.ts'
 import { copyDatabase } from './copy.ts'
 import { toRegistryError, isNotOpen } from './errors.ts'
 import { currentEntries, groupBatch, initialize, newPositions, nextHead, type GroupChanges } from './group-batch.ts'
 import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
-import { readRows } from './log-rows.ts'
+import { readPayloads, readRows } from './log-rows.ts'
 import { LevelReader } from './reader.ts'
 
 /**
@@ -28,6 +27,8 @@ export interface LevelRecordsOptions {
    * is initialized.
    */
   readonly mustExist?: boolean
+  /** Gets an error line for each read that finds damaged data. Default: none. */
+  readonly logger?: Pick<Logger, 'error'>
   /** Called with the new head after each group is durable, before its commits resolve. Must not throw. */
   readonly afterGroup?: (head: Head) => void
   /** Called once, after the database was closed. */
@@ -102,7 +103,7 @@ export class LevelRecords implements RecordStore {
     // between them. During a write the database may or may not hold the new values yet, so only one key is read this
     // way, and not through the cache.
     if (reader.hasGetSync && keys.length <= (this.#isWriting ? 1 : MAX_GET_SYNC_KEYS))
-      return keys.map((key) => (this.#isWriting ? reader.getSync(key) : reader.getCached(key)))
+      return this.#readSync(() => keys.map((key) => (this.#isWriting ? reader.getSync(key) : reader.getCached(key))))
     // A getMany takes one snapshot when it is called; with a limit of 1 more keys are never read one by one.
     return this.#read(() => reader.entries(keys, 1))
   }
@@ -116,7 +117,7 @@ export class LevelRecords implements RecordStore {
       for (;;) {
         const page = await this.#read(() => iterator.nextv(LIST_PAGE_SIZE))
         if (page.length === 0) return
-        for (const [key, value] of page) yield layout.decodeEnvelope(key, value)
+        for (const [key, value] of page) yield this.#readSync(() => layout.decodeRecordValue(key, value))
       }
     } finally {
       await iterator.close()
@@ -137,19 +138,25 @@ export class LevelRecords implements RecordStore {
     return packRows(rows, from, count)
   }
 
+  async readPayloads(from: number, count: number): Promise<readonly Uint8Array[]> {
+    this.#assertOpen()
+    assertLogRange(from, count)
+    return this.#read(() => readPayloads(this.#db, from, count))
+  }
+
   async logSize(): Promise<number> {
     this.#assertOpen()
     // Read from the database, not from `head`: entries that `get` and `readLog` already see must be counted.
-    const [bytes] = await this.#read(() => this.#reader.values([layout.HEAD_KEY], 1))
-    const head = bytes && layout.decodeHead(bytes)
-    if (head === undefined) throw new RegistryError('CORRUPT', 'The head record of the record store is missing')
-    return head.logSize
+    return this.#read(async () => {
+      const [bytes] = await this.#reader.values([layout.HEAD_KEY], 1)
+      if (bytes === undefined) throw new RegistryError('CORRUPT', 'The head record of the record store is missing')
+      return layout.decodeHead(bytes).logSize
+    })
   }
 
   async positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
     this.#assertOpen()
-    const positions = await this.#read(() => this.#reader.positions(entries, MAX_GET_SYNC_KEYS))
-    return positions.map((position) => position && readU64(position))
+    return this.#read(() => this.#reader.positions(entries, MAX_GET_SYNC_KEYS))
   }
 
   /** Writes the commits that wait, then closes the database. */
@@ -210,8 +217,23 @@ export class LevelRecords implements RecordStore {
     try {
       return await read()
     } catch (error) {
-      throw toRegistryError(error)
+      throw this.#reported(error)
     }
+  }
+
+  #readSync<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      throw this.#reported(error)
+    }
+  }
+
+  /** Returns the coded error, and logs it if it says that data is damaged. */
+  #reported(error: unknown): RegistryError {
+    const coded = toRegistryError(error)
+    if (coded.code === 'CORRUPT') this.#options.logger?.error({ err: coded }, 'the record store holds damaged data')
+    return coded
   }
 
   #assertWritable(): void {

@@ -8,7 +8,7 @@ import {
   type GroupPlan,
 } from '../../core/store/commit-plan.ts'
 import { RegistryError } from '../../core/errors.ts'
-import type { Commit, CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports/index.ts'
+import type { Commit, CommitResult, Entry, Key, Range, RecordStore, LogAppend } from '../../core/ports/index.ts'
 import { SortedKeys } from './sorted-keys.ts'
 
 const PAGE_SIZE = 256
@@ -28,6 +28,7 @@ export class MemoryRecords implements RecordStore {
   readonly #keys = new SortedKeys()
   /** Packed log entries. Its capacity doubles when it is full; the first `#logSize` entries are in use. */
   #log = new Uint8Array(256 * LOG_ENTRY_BYTES)
+  readonly #payloads: Uint8Array[] = []
   #logSize = 0
   #lastVersion = 0
   readonly #positions = new Map<string, number>()
@@ -77,6 +78,12 @@ export class MemoryRecords implements RecordStore {
     return this.#log.slice(Math.min(from, end) * LOG_ENTRY_BYTES, end * LOG_ENTRY_BYTES)
   }
 
+  async readPayloads(from: number, count: number): Promise<readonly Uint8Array[]> {
+    this.#assertOpen()
+    assertLogRange(from, count)
+    return this.#payloads.slice(from, from + count).map((payload) => payload.slice())
+  }
+
   async logSize(): Promise<number> {
     this.#assertOpen()
     return this.#logSize
@@ -101,19 +108,22 @@ export class MemoryRecords implements RecordStore {
     this.#lastVersion = plan.lastVersion
   }
 
-  #append(entries: Uint8Array): void {
-    const used = this.#logSize * LOG_ENTRY_BYTES
-    if (used + entries.length > this.#log.length) {
-      const larger = new Uint8Array(Math.max(this.#log.length * 2, used + entries.length))
-      larger.set(this.#log.subarray(0, used))
-      this.#log = larger
-    }
-    this.#log.set(entries, used)
-    for (let at = 0; at < entries.length; at += LOG_ENTRY_BYTES) {
-      const entry = toHex(entries.subarray(at, at + LOG_ENTRY_BYTES))
-      if (!this.#positions.has(entry)) this.#positions.set(entry, this.#logSize)
+  #append(appended: readonly LogAppend[]): void {
+    this.#grow((this.#logSize + appended.length) * LOG_ENTRY_BYTES)
+    for (const { entry, payload } of appended) {
+      this.#log.set(entry, this.#logSize * LOG_ENTRY_BYTES)
+      this.#payloads.push(payload.slice())
+      const hex = toHex(entry)
+      if (!this.#positions.has(hex)) this.#positions.set(hex, this.#logSize)
       this.#logSize += 1
     }
+  }
+
+  #grow(bytes: number): void {
+    if (bytes <= this.#log.length) return
+    const larger = new Uint8Array(Math.max(this.#log.length * 2, bytes))
+    larger.set(this.#log)
+    this.#log = larger
   }
 
   #assertOpen(): void {

@@ -1,6 +1,6 @@
 import { DatabaseError, Pool, type ClientBase, type PoolClient, type PoolConfig, type QueryConfig } from 'pg'
 import { backoffMs, systemClock } from '../../core/clock.ts'
-import { RegistryError } from '../../core/errors.ts'
+import { RegistryError, isRegistryError } from '../../core/errors.ts'
 import type { Logger } from '../../core/ports/index.ts'
 import { toRegistryError, isTransient, reasonOf } from './errors.ts'
 import type { OpenPostgresOptions } from './options.ts'
@@ -112,6 +112,16 @@ export class Database {
         this.logger.debug({ reason: reasonOf(error), attempt }, 'retrying a database call')
         await pause(attempt)
       }
+    }
+  }
+
+  /** Runs `decode`. If it throws `CORRUPT`, logs that the database holds damaged data. */
+  checked<T>(decode: () => T): T {
+    try {
+      return decode()
+    } catch (error) {
+      if (isRegistryError(error, 'CORRUPT')) this.logger.error({ err: error }, 'the record store holds damaged data')
+      throw error
     }
   }
 

@@ -1,32 +1,39 @@
 import { randomUUID } from 'node:crypto'
 import type { PoolClient, QueryArrayResult } from 'pg'
-import {
-  keysToRead,
-  LOG_ENTRY_BYTES,
-  planGroup,
-  versionNumber,
-  versionOf,
-  type GroupPlan,
-} from '../../core/store/commit-plan.ts'
+import { concatBytes } from '../../core/bytes.ts'
+import { keysToRead, LOG_ENTRY_BYTES, planGroup, type GroupPlan } from '../../core/store/commit-plan.ts'
 import { RegistryError } from '../../core/errors.ts'
 import {
   appendRows,
   EMPTY_TAIL,
   packRows,
+  payloadsOfRows,
   ROW_ENTRIES,
+  rowOf,
   type LogTail,
   type RowChanges,
 } from '../../core/store/log-rows.ts'
-import type { Commit, Entry, Key } from '../../core/ports/index.ts'
+import type { Commit, Entry, Key, LogAppend } from '../../core/ports/index.ts'
+import { sealValue } from '../../core/store/envelope.ts'
 import { byteaArray } from './bytea-array.ts'
 import { pause, type Database } from './database.ts'
 import { toRegistryError, isTransient, isRolledBack, reasonOf } from './errors.ts'
-import { bufferOf, missingHeadError, keyBytes, keyText, rowsFrom, type LogRowRow, type RecordRow } from './rows.ts'
-
-interface Head {
-  readonly lastVersion: number
-  readonly logSize: number
-}
+import {
+  bufferOf,
+  encodeHead,
+  encodePosition,
+  encodeRecordValue,
+  entriesName,
+  entryRowsFrom,
+  headOf,
+  keyBytes,
+  payloadRowOf,
+  payloadsName,
+  recordOf,
+  type Head,
+  type LogRowRow,
+  type RecordRow,
+} from './rows.ts'
 
 /** A COMMIT was sent, and its response was lost. */
 class LostCommit extends Error {
@@ -130,11 +137,9 @@ export class GroupWriter {
 
   async #beginGroup(client: PoolClient): Promise<Head> {
     // Two statements in one query have two results, which the types of `pg` do not know.
-    const results: unknown = await client.query<[string, string]>(this.#database.sql.beginGroup)
-    const [, locked] = results as readonly QueryArrayResult<[string, string]>[]
-    const [row] = locked?.rows ?? []
-    if (row === undefined) throw missingHeadError()
-    return { lastVersion: Number(row[0]), logSize: Number(row[1]) }
+    const results: unknown = await client.query<[Buffer]>(this.#database.sql.beginGroup)
+    const [, locked] = results as readonly QueryArrayResult<[Buffer]>[]
+    return this.#database.checked(() => headOf(locked?.rows ?? []))
   }
 
   async #currentEntries(client: PoolClient, commits: readonly Commit[]): Promise<Map<Key, Entry>> {
@@ -144,32 +149,32 @@ export class GroupWriter {
       ...this.#database.sql.get,
       values: [byteaArray(Array.from(keys, keyBytes))],
     })
-    return new Map(
-      rows.map(([key, value, version]) => [
-        keyText(key),
-        { key: keyText(key), value, version: versionOf(Number(version)) },
-      ]),
-    )
+    return this.#database.checked(() => new Map(rows.map(recordOf).map((entry) => [entry.key, entry])))
   }
 
   async #apply(client: PoolClient, plan: GroupPlan, head: Head, group: number): Promise<void> {
     const { sql } = this.#database
     if (plan.appended.length > 0) {
       const { puts, deletes } = await this.#rowChanges(client, head.logSize, plan.appended)
-      const rows = [puts.map(({ start }) => start), byteaArray(puts.map(({ entries }) => entries)), deletes]
-      await client.query({ ...sql.append, values: [...rows, bufferOf(plan.appended), head.logSize] })
+      const values = [
+        puts.map(({ start }) => start),
+        byteaArray(puts.map(({ start, entries }) => sealValue(entriesName(start), entries))),
+        byteaArray(puts.map(({ start, payloads }) => sealValue(payloadsName(start), payloads))),
+        deletes,
+        byteaArray(plan.appended.map(({ entry }) => entry)),
+        byteaArray(plan.appended.map(({ entry }, i) => encodePosition(entry, head.logSize + i))),
+      ]
+      await client.query({ ...sql.append, values })
     }
     await client.query({
       ...sql.apply,
       values: [
         byteaArray(plan.puts.map(({ key }) => keyBytes(key))),
-        byteaArray(plan.puts.map(({ value }) => value)),
-        plan.puts.map(({ version }) => versionNumber(version)),
+        byteaArray(plan.puts.map(encodeRecordValue)),
         byteaArray(plan.deletes.map(keyBytes)),
         this.#writerId,
         group,
-        plan.lastVersion,
-        plan.logSize,
+        bufferOf(encodeHead(plan)),
       ],
     })
   }
@@ -181,25 +186,36 @@ export class GroupWriter {
   async #rowChanges(
     client: PoolClient,
     logSize: number,
-    appended: Uint8Array,
+    appended: readonly LogAppend[],
   ): Promise<Pick<RowChanges, 'puts' | 'deletes'>> {
     const tailEntries = logSize % ROW_ENTRIES
-    if (tailEntries + appended.length / LOG_ENTRY_BYTES < ROW_ENTRIES)
-      return { puts: [{ start: logSize, entries: appended }], deletes: [] }
+    if (tailEntries + appended.length < ROW_ENTRIES) return { puts: [rowOf(logSize, appended)], deletes: [] }
     return appendRows(tailEntries === 0 ? EMPTY_TAIL : await this.#tail(client, logSize), logSize, appended)
   }
 
   async #tail(client: PoolClient, logSize: number): Promise<LogTail> {
     const start = logSize - (logSize % ROW_ENTRIES)
     const result = await client.query<LogRowRow>({ ...this.#database.sql.logRows, values: [start, logSize] })
-    const rows = rowsFrom(start, result.rows)
-    const tail = { starts: rows.map((row) => row.start), entries: packRows(rows, start, logSize - start) }
-    if (tail.entries.length !== (logSize - start) * LOG_ENTRY_BYTES)
-      throw new RegistryError(
-        'CORRUPT',
-        `The log has fewer entries than the ${logSize} in its head: restore the database from a backup`,
-      )
-    return tail
+    return this.#database.checked(() => tailOf(result.rows, start, logSize))
+  }
+}
+
+/** The tail of a log that ends at `logSize`, from the rows of its last block, which begins at `start`. */
+function tailOf(rows: readonly LogRowRow[], start: number, logSize: number): LogTail {
+  const entryRows = entryRowsFrom(start, rows)
+  const entries = packRows(entryRows, start, logSize - start)
+  const payloadRows = rows.map(([rowStart, , payloads]) => payloadRowOf([rowStart, payloads]))
+  const payloads = payloadsOfRows(payloadRows, start, logSize - start)
+  const count = logSize - start
+  if (entries.length !== count * LOG_ENTRY_BYTES || payloads.length !== count)
+    throw new RegistryError(
+      'CORRUPT',
+      `The log has fewer entries than the ${logSize} in its head: restore the database from a backup`,
+    )
+  return {
+    starts: entryRows.map((row) => row.start),
+    entries,
+    payloads: concatBytes(...payloadRows.map((row) => row.payloads)),
   }
 }
 

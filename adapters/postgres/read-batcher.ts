@@ -20,7 +20,8 @@ export interface Lookup {
 /** The records and positions that exist. May contain more than a single look-up requested. */
 export interface LookupResult {
   readonly records: ReadonlyMap<Key, RecordRow>
-  readonly positions: ReadonlyMap<string, number>
+  /** By log entry in hex. */
+  readonly positions: ReadonlyMap<string, Buffer>
 }
 
 interface PendingLookup extends Lookup {

@@ -1,8 +1,8 @@
 import { concatBytes, toHex } from '../../core/bytes.ts'
-import { assertCommit, assertLogRange, LOG_ENTRY_BYTES, versionOf } from '../../core/store/commit-plan.ts'
+import { assertCommit, assertLogRange, LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
 import { CommitQueue } from '../../core/store/commit-queue.ts'
 import { RegistryError } from '../../core/errors.ts'
-import { packRows, ROW_ENTRIES } from '../../core/store/log-rows.ts'
+import { packRows, ROW_ENTRIES, payloadsOfRows } from '../../core/store/log-rows.ts'
 import type { Commit, CommitResult, Entry, Key, Range } from '../../core/ports/index.ts'
 import { byteaArray } from './bytea-array.ts'
 import { Database } from './database.ts'
@@ -10,12 +10,16 @@ import { GroupWriter } from './group-writer.ts'
 import type { OpenPostgresOptions, PostgresRecords } from './options.ts'
 import { ReadBatcher, type Lookup, type LookupResult } from './read-batcher.ts'
 import {
-  missingHeadError,
+  entryRowsFrom,
+  headOf,
   keyBytes,
   keyText,
-  rowsFrom,
+  payloadRowOf,
+  positionOf,
+  recordOf,
+  type EntryRowRow,
   type LookupRow,
-  type LogRowRow,
+  type PayloadRowRow,
   type RecordRow,
 } from './rows.ts'
 
@@ -24,6 +28,8 @@ const LIST_PAGE_SIZE = 128
 const PURGE_PROBABILITY = 1 / 1_000
 /** Rows of the log in one read: 512 KiB of entries, twice that on the wire. */
 const LOG_PAGE_ROWS = 64
+/** Rows of payloads in one read: about 300 KiB, twice that on the wire. */
+const PAYLOAD_PAGE_ROWS = 8
 
 /** Connects to the database and opens the store; see `openPostgresRecords`. */
 export const connectRecords = async (options: OpenPostgresOptions): Promise<PostgresRecords> =>
@@ -52,8 +58,7 @@ class PostgresRecordStore implements PostgresRecords {
     const { records } = await this.#reads.lookup({ keys, entries: [] })
     return keys.map((key) => {
       const row = records.get(key)
-      // Copied: several callers, or one caller twice, may have requested the same key.
-      return row && { key, value: new Uint8Array(row[1]), version: versionOf(Number(row[2])) }
+      return row && this.#database.checked(() => recordOf(row))
     })
   }
 
@@ -69,8 +74,7 @@ class PostgresRecordStore implements PostgresRecords {
         keyBytes(lt),
         size,
       ])
-      for (const [key, value, version] of page)
-        yield { key: keyText(key), value: new Uint8Array(value), version: versionOf(Number(version)) }
+      for (const row of page) yield this.#database.checked(() => recordOf(row))
       const last = page.at(-1)
       if (last === undefined || page.length < size) return
       left -= page.length
@@ -95,8 +99,8 @@ class PostgresRecordStore implements PostgresRecords {
     for (let at = from; at < end;) {
       const start = at - (at % ROW_ENTRIES)
       const pageEnd = Math.min(end, start + LOG_PAGE_ROWS * ROW_ENTRIES)
-      const rows = await this.#database.query<LogRowRow>(this.#database.sql.logRows, [start, pageEnd])
-      const page = packRows(rowsFrom(start, rows), at, pageEnd - at)
+      const rows = await this.#database.query<EntryRowRow>(this.#database.sql.logEntries, [start, pageEnd])
+      const page = this.#database.checked(() => packRows(entryRowsFrom(start, rows), at, pageEnd - at))
       pages.push(page)
       at += page.length / LOG_ENTRY_BYTES
       if (at < pageEnd) break
@@ -105,11 +109,27 @@ class PostgresRecordStore implements PostgresRecords {
     return onlyPage !== undefined && pages.length === 1 ? onlyPage : concatBytes(...pages)
   }
 
+  async readPayloads(from: number, count: number): Promise<readonly Uint8Array[]> {
+    this.#assertOpen()
+    assertLogRange(from, count)
+    const end = Math.min(from + count, Number.MAX_SAFE_INTEGER)
+    const payloads: Uint8Array[] = []
+    for (let at = from; at < end;) {
+      const start = at - (at % ROW_ENTRIES)
+      const pageEnd = Math.min(end, start + PAYLOAD_PAGE_ROWS * ROW_ENTRIES)
+      const rows = await this.#database.query<PayloadRowRow>(this.#database.sql.logPayloads, [start, pageEnd])
+      const page = this.#database.checked(() => payloadsOfRows(rows.map(payloadRowOf), at, pageEnd - at))
+      for (const payload of page) payloads.push(payload)
+      at += page.length
+      if (at < pageEnd) break
+    }
+    return payloads
+  }
+
   async logSize(): Promise<number> {
     this.#assertOpen()
-    const [row] = await this.#database.query<[string]>(this.#database.sql.head)
-    if (row === undefined) throw missingHeadError()
-    return Number(row[0])
+    const rows = await this.#database.query<[Buffer]>(this.#database.sql.head)
+    return this.#database.checked(() => headOf(rows).logSize)
   }
 
   async positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
@@ -117,7 +137,10 @@ class PostgresRecordStore implements PostgresRecords {
     if (entries.length === 0) return []
     const hexEntries = entries.map(toHex)
     const { positions } = await this.#reads.lookup({ keys: [], entries: hexEntries })
-    return hexEntries.map((entry) => positions.get(entry))
+    return entries.map((entry, i) => {
+      const stored = positions.get(hexEntries[i] ?? '')
+      return stored && this.#database.checked(() => positionOf(entry, stored))
+    })
   }
 
   async countRequest(
@@ -164,10 +187,10 @@ const entryBytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
 
 function toLookupResult(rows: readonly LookupRow[]): LookupResult {
   const records = new Map<Key, RecordRow>()
-  const positions = new Map<string, number>()
-  for (const [key, value, number] of rows)
-    if (value === null) positions.set(toHex(key), Number(number))
-    else records.set(keyText(key), [key, value, number])
+  const positions = new Map<string, Buffer>()
+  for (const [key, value, isRecord] of rows)
+    if (isRecord) records.set(keyText(key), [key, value])
+    else positions.set(toHex(key), value)
   return { records, positions }
 }
 
@@ -175,5 +198,7 @@ function toLookupResult(rows: readonly LookupRow[]): LookupResult {
 const copyCommit = (commit: Commit): Commit => ({
   ...commit,
   ...(commit.writes && { writes: commit.writes.map(({ key, value }) => ({ key, value: value && value.slice() })) }),
-  ...(commit.append && { append: commit.append.slice() }),
+  ...(commit.append && {
+    append: commit.append.map(({ entry, payload }) => ({ entry: entry.slice(), payload: payload.slice() })),
+  }),
 })

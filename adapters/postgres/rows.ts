@@ -1,14 +1,21 @@
-import { LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
+import { readU64, u64 } from '../../core/bytes.ts'
+import { LOG_ENTRY_BYTES, versionNumber, versionOf } from '../../core/store/commit-plan.ts'
 import { RegistryError } from '../../core/errors.ts'
-import { assertRow, type LogRow } from '../../core/store/log-rows.ts'
-import type { Key } from '../../core/ports/index.ts'
+import { assertRow, type EntryRow, type PayloadRow } from '../../core/store/log-rows.ts'
+import type { Key, Entry } from '../../core/ports/index.ts'
+import { openValue, sealValue } from '../../core/store/envelope.ts'
 
-/** The rows that the statements return, and their conversion. bigint arrives as text. */
+/**
+ * The rows that the statements return, and their conversion. bigint arrives as text. Values are in an envelope with a
+ * CRC-32; every function that opens one throws `CORRUPT` if it is damaged.
+ */
 
-export type RecordRow = [key: Buffer, value: Buffer, version: string]
-/** A record, or a log entry: then `value` is null and `number` is its position instead of a version. */
-export type LookupRow = [key: Buffer, value: Buffer | null, number: string]
-export type LogRowRow = [start: string, entries: Buffer]
+export type RecordRow = [key: Buffer, value: Buffer]
+/** A record, or a log entry with its position. */
+export type LookupRow = [key: Buffer, value: Buffer, isRecord: boolean]
+export type EntryRowRow = [start: string, entries: Buffer]
+export type PayloadRowRow = [start: string, payloads: Buffer]
+export type LogRowRow = [start: string, entries: Buffer, payloads: Buffer]
 
 /** Keys are printable ASCII; the end of a range may also contain a zero byte. */
 export const keyBytes = (key: Key): Buffer => Buffer.from(key, 'latin1')
@@ -17,16 +24,60 @@ export const keyText = (bytes: Buffer): Key => bytes.toString('latin1')
 /** Returns a view of the bytes as a Buffer. `pg` does not send other typed arrays as bytes. */
 export const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
+const VERSION_BYTES = 8
+
+/** The stored value of a record. */
+export const encodeRecordValue = ({ key, value, version }: Entry): Uint8Array =>
+  sealValue(key, u64(versionNumber(version)), value)
+
+/** The record in a row. Copies the value: several callers, or one caller twice, may have requested the same row. */
+export function recordOf([keyColumn, sealed]: RecordRow): Entry {
+  const key = keyText(keyColumn)
+  const value = openValue(key, sealed)
+  return { key, value: new Uint8Array(value.subarray(VERSION_BYTES)), version: versionOf(readU64(value)) }
+}
+
+/** The row of `head`. */
+export interface Head {
+  readonly lastVersion: number
+  readonly logSize: number
+}
+
+const HEAD_NAME = 'the head'
+
+export const encodeHead = ({ lastVersion, logSize }: Head): Uint8Array =>
+  sealValue(HEAD_NAME, u64(lastVersion), u64(logSize))
+
+export function headOf([row]: readonly [value: Buffer][]): Head {
+  if (row === undefined)
+    throw new RegistryError(
+      'CORRUPT',
+      'The head row of the record store is missing: restore the database from a backup',
+    )
+  const head = openValue(HEAD_NAME, row[0])
+  return { lastVersion: readU64(head), logSize: readU64(head, 8) }
+}
+
+export const encodePosition = (entry: Uint8Array, position: number): Uint8Array => sealValue(entry, u64(position))
+export const positionOf = (entry: Uint8Array, sealed: Uint8Array): number => readU64(openValue(entry, sealed))
+
+/** The keys of the envelopes of a row of the log. */
+export const entriesName = (start: number): string => `the log entries from ${start}`
+export const payloadsName = (start: number): string => `the log payloads from ${start}`
+
 /** Converts rows of the log, and checks that they begin at `start` (the start of a block) and are consecutive. */
-export function rowsFrom(start: number, rows: readonly LogRowRow[]): LogRow[] {
+export function entryRowsFrom(start: number, rows: readonly (EntryRowRow | LogRowRow)[]): EntryRow[] {
   let expected = start
-  return rows.map(([rowStart, entries]) => {
-    const row = { start: Number(rowStart), entries }
+  return rows.map(([startColumn, sealed]) => {
+    const rowStart = Number(startColumn)
+    const row = { start: rowStart, entries: openValue(entriesName(rowStart), sealed) }
     assertRow(row, expected)
-    expected += entries.length / LOG_ENTRY_BYTES
+    expected += row.entries.length / LOG_ENTRY_BYTES
     return row
   })
 }
 
-export const missingHeadError = (): RegistryError =>
-  new RegistryError('CORRUPT', 'The head row of the record store is missing: restore the database from a backup')
+export const payloadRowOf = ([startColumn, sealed]: PayloadRowRow): PayloadRow => {
+  const start = Number(startColumn)
+  return { start, payloads: openValue(payloadsName(start), sealed) }
+}

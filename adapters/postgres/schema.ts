@@ -1,5 +1,7 @@
 import type { PoolClient } from 'pg'
 import { RegistryError } from '../../core/errors.ts'
+import { assertFormat, STORE_FORMAT } from '../../core/store/format.ts'
+import { bufferOf, encodeHead } from './rows.ts'
 
 /**
  * The layout of a record store in PostgreSQL. Keys are bytea, so they sort bytewise whatever the locale of the database
@@ -7,30 +9,34 @@ import { RegistryError } from '../../core/errors.ts'
  *
  * | table          | row                                                                                            |
  * |----------------|------------------------------------------------------------------------------------------------|
- * | `head`         | one row: number of the last version, size of the log. Its lock makes groups serial              |
- * | `record`       | a record: key, value, the number of its version                                                |
- * | `log_row`      | 1 to 256 entries from position `start`, packed (core/store/log-rows.ts)                        |
- * | `log_position` | an entry and its first position                                                                |
+ * | `head`         | one row: the store's format; number of the last version and size of the log. Its lock makes    |
+ * |                | groups serial                                                                                  |
+ * | `record`       | a record: key, u64 number of its version ‖ value                                               |
+ * | `log_row`      | 1 to 256 entries from position `start`, and their payloads (core/store/log-rows.ts)            |
+ * | `log_position` | an entry and u64 of its first position                                                         |
  * | `writer`       | a process that writes, and the number of its last group: shows if a lost COMMIT was applied    |
  * | `rate`         | requests of a sender in the window until `ends`; may be lost in a crash                        |
+ *
+ * Values, rows and positions are in an envelope with a CRC-32 (core/store/envelope.ts).
  */
 const MIGRATIONS: readonly ((schema: string) => string)[] = [
   (schema) => `
     create table ${schema}.head (
       id int primary key check (id = 1),
-      last_version bigint not null,
-      log_size bigint not null
+      format int not null,
+      value bytea not null
     );
-    insert into ${schema}.head values (1, 0, 0);
-    create table ${schema}.record (key bytea primary key, value bytea not null, version bigint not null);
-    create table ${schema}.log_row (start bigint primary key, entries bytea not null);
-    create table ${schema}.log_position (entry bytea primary key, position bigint not null);
+    insert into ${schema}.head values (
+      1, ${STORE_FORMAT}, '\\x${bufferOf(encodeHead({ lastVersion: 0, logSize: 0 })).toString('hex')}'
+    );
+    create table ${schema}.record (key bytea primary key, value bytea not null);
+    create table ${schema}.log_row (start bigint primary key, entries bytea not null, payloads bytea not null);
+    create table ${schema}.log_position (entry bytea primary key, value bytea not null);
     create table ${schema}.writer (
       id uuid primary key,
       last_group bigint not null,
       at timestamptz not null default now()
-    );`,
-  (schema) => `
+    );
     create unlogged table ${schema}.rate (
       sender text primary key,
       requests bigint not null,
@@ -38,7 +44,13 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
     );`,
 ]
 
-const NEWEST = MIGRATIONS.length
+/** The versions of the schema before these were those of store format 1. */
+const FIRST = 3
+const NEWEST = FIRST + MIGRATIONS.length - 1
+
+const UPGRADE =
+  'stop all servers, copy the store to a data directory with `evidence-registry migrate` of version 0.1.0, upgrade that ' +
+  'with `evidence-registry migrate --upgrade --data-dir DIR`, and copy it to an empty database with `migrate`'
 
 /** Accepts only names that need no quoting, because the statements do not quote them. */
 export function assertSchemaName(schema: string): void {
@@ -54,7 +66,7 @@ export function assertSchemaName(schema: string): void {
  * the same time wait for each other. A schema that is up to date is only read, so the role then needs no permission to
  * create.
  *
- * Throws `CONFIG_ERROR` if a newer version of this software wrote the schema.
+ * Throws `CONFIG_ERROR` if a newer version of this software wrote the schema, or version 0.1.0 did.
  */
 export async function migrate(client: PoolClient, schema: string): Promise<void> {
   if ((await versionOfSchema(client, schema)) === NEWEST) return
@@ -62,6 +74,7 @@ export async function migrate(client: PoolClient, schema: string): Promise<void>
   // The lock is released when the transaction ends, committed or not.
   await client.query('select pg_advisory_xact_lock(hashtext($1))', [`evidence-registry ${schema}`])
   const before = await versionOfSchema(client, schema)
+  if (before > 0 && before < FIRST) assertFormat(1, `The schema ${schema} of the database`, UPGRADE)
   if (before === 0) {
     await client.query(`create schema if not exists ${schema}`)
     await client.query(
@@ -69,7 +82,7 @@ export async function migrate(client: PoolClient, schema: string): Promise<void>
     )
   }
   for (const [index, migration] of MIGRATIONS.entries()) {
-    const version = index + 1
+    const version = FIRST + index
     if (version <= before) continue
     await client.query(migration(schema))
     await client.query(`insert into ${schema}.migration (version) values ($1)`, [version])

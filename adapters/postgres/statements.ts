@@ -18,66 +18,60 @@ const named = (name: string, text: string): QueryConfig & { readonly rowMode: 'a
  */
 export const statementsOf = (schema: string) => {
   const recordsAt = (parameter: string): string =>
-    `select key, value, version from ${schema}.record where key = any(${parameter}::bytea[])`
+    `select key, value, true from ${schema}.record where key = any(${parameter}::bytea[])`
   const positionsOf = (parameter: string): string =>
-    `select entry, null::bytea, position from ${schema}.log_position where entry = any(${parameter}::bytea[])`
+    `select entry, value, false from ${schema}.log_position where entry = any(${parameter}::bytea[])`
+  const logRows = (columns: string): string =>
+    `select start, ${columns} from ${schema}.log_row where start >= $1 and start < $2 order by start`
   return {
     /**
      * One round trip. Every group takes the lock first, even if it will append nothing. So groups are serial, and under
      * READ COMMITTED each later statement of the group sees everything that earlier groups have committed.
      */
     beginGroup: {
-      text: `begin isolation level read committed; select last_version, log_size from ${schema}.head where id = 1 for update`,
+      text: `begin isolation level read committed; select value from ${schema}.head where id = 1 for update`,
       rowMode: 'array',
     },
-    head: named('head', `select log_size from ${schema}.head where id = 1`),
+    head: named('head', `select value from ${schema}.head where id = 1`),
     get: named('get', recordsAt('$1')),
     positions: named('positions', positionsOf('$1')),
     getAndPositions: named('get_and_positions', `${recordsAt('$1')} union all ${positionsOf('$2')}`),
-    list: named(
-      'list',
-      `select key, value, version from ${schema}.record where key >= $1 and key < $2 order by key limit $3`,
-    ),
+    list: named('list', `select key, value from ${schema}.record where key >= $1 and key < $2 order by key limit $3`),
     listReverse: named(
       'list_reverse',
-      `select key, value, version from ${schema}.record where key >= $1 and key < $2 order by key desc limit $3`,
+      `select key, value from ${schema}.record where key >= $1 and key < $2 order by key desc limit $3`,
     ),
-    logRows: named(
-      'log_rows',
-      `select start, entries from ${schema}.log_row where start >= $1 and start < $2 order by start`,
-    ),
+    logEntries: named('log_entries', logRows('entries')),
+    logPayloads: named('log_payloads', logRows('payloads')),
+    logRows: named('log_rows', logRows('entries, payloads')),
     /** The whole effect of a group. No row is changed by two parts, so their order does not matter. */
     apply: named(
       'apply',
       `with
         put as (
-          insert into ${schema}.record (key, value, version)
-          select * from unnest($1::bytea[], $2::bytea[], $3::bigint[])
-          on conflict (key) do update set value = excluded.value, version = excluded.version
+          insert into ${schema}.record (key, value)
+          select * from unnest($1::bytea[], $2::bytea[])
+          on conflict (key) do update set value = excluded.value
         ),
-        deleted as (delete from ${schema}.record where key = any($4::bytea[])),
+        deleted as (delete from ${schema}.record where key = any($3::bytea[])),
         written as (
-          insert into ${schema}.writer (id, last_group) values ($5, $6)
+          insert into ${schema}.writer (id, last_group) values ($4, $5)
           on conflict (id) do update set last_group = excluded.last_group, at = now()
         )
-      update ${schema}.head set last_version = $7, log_size = $8 where id = 1`,
+      update ${schema}.head set value = $6 where id = 1`,
     ),
-    /**
-     * Writes appended entries as rows, and the first position of each. `$4` are the entries, packed, from position
-     * `$5`.
-     */
+    /** Writes appended entries and payloads as rows, and the first position of each entry. */
     append: named(
       'append',
       `with
         put as (
-          insert into ${schema}.log_row (start, entries)
-          select * from unnest($1::bigint[], $2::bytea[])
-          on conflict (start) do update set entries = excluded.entries
+          insert into ${schema}.log_row (start, entries, payloads)
+          select * from unnest($1::bigint[], $2::bytea[], $3::bytea[])
+          on conflict (start) do update set entries = excluded.entries, payloads = excluded.payloads
         ),
-        deleted as (delete from ${schema}.log_row where start = any($3::bigint[]))
-      insert into ${schema}.log_position (entry, position)
-      select substring($4::bytea from i * 32 + 1 for 32), $5::bigint + i
-      from generate_series(0, length($4::bytea) / 32 - 1) i order by i
+        deleted as (delete from ${schema}.log_row where start = any($4::bigint[]))
+      insert into ${schema}.log_position (entry, value)
+      select entry, value from unnest($5::bytea[], $6::bytea[]) with ordinality as sent(entry, value, n) order by n
       on conflict (entry) do nothing`,
     ),
     lastGroup: named('last_group', `select last_group from ${schema}.writer where id = $1`),

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { openPostgresRecords } from '../../adapters/postgres/index.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { PostgresServer } from '../../test/support/postgres-server.ts'
@@ -6,6 +6,7 @@ import { formatFinding, roundFigure, type BenchCase, type BenchContext, type Ben
 import { BATCH_SIZE } from '../workload/backlog.ts'
 import { itemAt, secondsInFlight } from '../workload/concurrency.ts'
 import { openBenchRegistry, type BenchRegistry } from '../workload/registry.ts'
+import { randomAppends } from '../workload/log-appends.ts'
 
 const WIDTHS = [1, 16, 256] as const
 const STORES = ['level', 'postgres'] as const
@@ -159,7 +160,7 @@ async function* measureLog({ registry, records }: BenchRegistry, { logEntries }:
   const size = await records.logSize()
   yield await time(`append ${logEntries} entries`, async () => {
     for (let at = 0; at < logEntries; at += APPEND_SIZE)
-      await records.commit({ append: new Uint8Array(randomBytes(Math.min(APPEND_SIZE, logEntries - at) * 32)) })
+      await records.commit({ append: randomAppends(Math.min(APPEND_SIZE, logEntries - at)) })
   })
   yield await time(`read ${logEntries} entries`, () => records.readLog(size, logEntries))
   const sealed = await new LogReader(records).treeHead()

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { openLevelRecords, type LevelRecords } from '../../adapters/level/index.ts'
 import { formatCell, roundFigure, type BenchCase } from '../run/case.ts'
 import { inTemporaryFolder } from '../workload/concurrency.ts'
+import { randomAppends } from '../workload/log-appends.ts'
 
 const FAMILIES = ['ex', 'ev', 'vh', 'tx', 'el', 'ec', 'fi', 'fo'] as const
 const WIDTHS = [1, 16, 256] as const
@@ -36,7 +37,7 @@ export const store: BenchCase = {
         note(`${width} in flight`, await commitsPerSecond(records, width, seconds), 'commits/s')
       const pieces = quick ? 1 : 16
       await time(`append ${pieces} × 65,536 entries`, async () => {
-        for (let i = 0; i < pieces; i += 1) await records.commit({ append: new Uint8Array(randomBytes(65_536 * 32)) })
+        for (let i = 0; i < pieces; i += 1) await records.commit({ append: randomAppends(65_536) })
       })
       await time(`read ${pieces} × 62,500 entries`, () => records.readLog(0, pieces * 62_500))
       await time('close', () => records.close())
@@ -58,7 +59,7 @@ async function commitOne(records: LevelRecords): Promise<void> {
     checks: ['ex', 'ev'].map((family) => ({ key: `${family}/${id}`, version: null })),
     writes: FAMILIES.map((family) => ({ key: `${family}/${id}`, value })),
     adds: [{ key: 'count', delta: 1 }],
-    append: new Uint8Array(randomBytes(32)),
+    append: randomAppends(1),
   })
   if (!result.ok) throw new Error('a commit of new keys failed with a conflict')
 }

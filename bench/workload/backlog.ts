@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { FileSignedHead, openLocalBlobs } from '../../adapters/files/index.ts'
 import { openLevelRecords } from '../../adapters/level/index.ts'
 import { openRegistry, type RecordStore, type Registry, type TreeEngine } from '../../core/index.ts'
 import { createSealer, PoolEngine } from '../../sealer/index.ts'
+import { randomAppends } from './log-appends.ts'
 
 /** Entries of a full batch. */
 export const BATCH_SIZE = 65_536
@@ -39,6 +39,6 @@ export async function fillBacklog(directory: string, logSize: number): Promise<v
   const records = await openLevelRecords(join(directory, 'records'))
   const registry = await openSealingRegistry({ directory, records })
   for (let left = logSize - (await records.logSize()); left > 0; left -= BATCH_SIZE)
-    await records.commit({ append: new Uint8Array(randomBytes(32 * Math.min(left, BATCH_SIZE))) })
+    await records.commit({ append: randomAppends(Math.min(left, BATCH_SIZE)) })
   await registry.close()
 }

@@ -24,6 +24,10 @@ export class ForwardingStore implements RecordStore {
     return this.#records.readLog(from, count)
   }
 
+  readPayloads(from: number, count: number) {
+    return this.#records.readPayloads(from, count)
+  }
+
   logSize() {
     return this.#records.logSize()
   }

@@ -1,6 +1,6 @@
 import { equalBytes } from '../bytes.ts'
 import { logKeys } from '../log/keys.ts'
-import type { Entry, Key, RecordStore } from '../ports/index.ts'
+import type { Entry, Key, RecordStore, LogAppend } from '../ports/index.ts'
 import { LOG_ENTRY_BYTES } from '../store/commit-plan.ts'
 import { keys } from '../store/keys.ts'
 import { ALL_KEYS } from './target.ts'
@@ -27,14 +27,23 @@ export interface RecordDifference {
 export async function firstLogDifference({ from, to }: RecordStores, count: number): Promise<number | undefined> {
   for (let at = 0; at < count; at += CHUNK_ENTRIES) {
     const length = Math.min(CHUNK_ENTRIES, count - at)
-    const [source, target] = await Promise.all([from.readLog(at, length), to.readLog(at, length)])
-    if (source.length === length * LOG_ENTRY_BYTES && equalBytes(source, target)) continue
-    for (let i = 0; i < length; i += 1) {
-      const [start, end] = [i * LOG_ENTRY_BYTES, (i + 1) * LOG_ENTRY_BYTES]
-      if (end > source.length || !equalBytes(source.subarray(start, end), target.subarray(start, end))) return at + i
-    }
+    const [source, target] = await Promise.all([readAppends(from, at, length), readAppends(to, at, length)])
+    for (let i = 0; i < length; i += 1) if (!isSameAppend(source[i], target[i])) return at + i
   }
   return undefined
+}
+
+const isSameAppend = (a: LogAppend | undefined, b: LogAppend | undefined): boolean =>
+  a !== undefined && b !== undefined && equalBytes(a.entry, b.entry) && equalBytes(a.payload, b.payload)
+
+/** Reads log entries with their payloads. Returns fewer than `count` if the log, or its payloads, end before. */
+export async function readAppends(store: RecordStore, from: number, count: number): Promise<readonly LogAppend[]> {
+  const [entries, payloads] = await Promise.all([store.readLog(from, count), store.readPayloads(from, count)])
+  const length = Math.min(payloads.length, entries.length / LOG_ENTRY_BYTES)
+  return payloads.slice(0, length).map((payload, i) => ({
+    entry: entries.subarray(i * LOG_ENTRY_BYTES, (i + 1) * LOG_ENTRY_BYTES),
+    payload,
+  }))
 }
 
 /**

@@ -1,10 +1,10 @@
 import { RegistryError } from '../errors.ts'
 import type { RecordStore, Write } from '../ports/index.ts'
-import { LOG_ENTRY_BYTES } from '../store/commit-plan.ts'
 import {
   CHUNK_ENTRIES,
   compareStores,
   firstLogDifference,
+  readAppends,
   recordDifferences,
   type Comparison,
   type RecordStores,
@@ -70,11 +70,11 @@ async function copyLog({ from, to }: RecordStores, target: CopyTarget, handlers:
   const [size, existing] = await Promise.all([from.logSize(), to.logSize()])
   if (existing > size || (await firstLogDifference({ from, to }, existing)) !== undefined) throw holdsSomethingElse()
   for (let at = existing; at < size;) {
-    const append = await from.readLog(at, Math.min(CHUNK_ENTRIES, size - at))
+    const append = await readAppends(from, at, Math.min(CHUNK_ENTRIES, size - at))
     if (append.length === 0)
       throw new RegistryError('CORRUPT', `The source's log of ${size} entries ends at ${at}: check it with fsck`)
     await target.commit({ append })
-    at += append.length / LOG_ENTRY_BYTES
+    at += append.length
     handlers.onProgress('log', at)
   }
   return size - existing

@@ -96,6 +96,17 @@ export class Check {
     }
   }
 
+  /** As `guard`, for what reads the store. */
+  async guardAsync<T>(kind: DifferenceKind, key: string, read: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await read()
+    } catch (error) {
+      return this.guard<T>(kind, key, () => {
+        throw error
+      })
+    }
+  }
+
   /** Adds `count` to what was checked in a stage. Throws the reason of an aborted signal. */
   progress(stage: FsckStage, count: number): void {
     this.#handlers.signal?.throwIfAborted()

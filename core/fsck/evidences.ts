@@ -42,15 +42,12 @@ interface EventPage {
 async function checkEvents(check: Check, origin: string, { evidence, history, eventPage }: EventPage): Promise<void> {
   const events = eventPage.map((entry) => check.decode<EventRecord>('event', entry))
   const txIds = events.map((event) => event?.txId ?? '')
-  const [transactions, positions] = await Promise.all([
-    check.records.get(txIds.map(keys.transaction)),
-    check.records.positionsOf(txIds.map(logEntryOf)),
-  ])
+  const positions = await check.records.positionsOf(txIds.map(logEntryOf))
   for (const [i, { key }] of eventPage.entries()) {
     const event = events[i]
     if (event === undefined) continue
     check.expect(positions[i] !== undefined, 'event', key, 'Its txId is not in the log')
-    checkOpening(check, { origin, evidence, key, event, transaction: transactions[i] })
+    checkOpening(check, { origin, evidence, key, event })
     await checkEventFiles(check, evidence, event, history)
     check.guard('event', key, () =>
       addEvent(check, keys.event(evidence.id, history.version + 1), { key, event }, history),

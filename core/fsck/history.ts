@@ -1,10 +1,8 @@
-import { equalBytes, toHex } from '../bytes.ts'
+import { toHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { txIdOf } from '../commitment/event-format.ts'
-import type { Entry, Key } from '../ports/index.ts'
+import type { Key } from '../ports/index.ts'
 import { openEvent } from '../registry/event/event.ts'
-import { decodeTransaction } from '../registry/event/transaction.ts'
-import { keys } from '../store/keys.ts'
 import type { EventRecord, EvidenceRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 
@@ -47,22 +45,13 @@ interface StoredEvent {
 interface StoredOpening extends StoredEvent {
   readonly origin: string
   readonly evidence: EvidenceRecord
-  readonly transaction: Entry | undefined
 }
 
-/** Checks that the txId results from the values and salts, and that the transaction refers to the event. */
-export function checkOpening(check: Check, { key, event, origin, evidence, transaction }: StoredOpening): void {
+/** Checks that the txId results from the values and salts. `checkLog` checks that its log entry refers to the event. */
+export function checkOpening(check: Check, { key, event, origin, evidence }: StoredOpening): void {
   const opening = check.guard('event', key, () => openEvent(event, { origin, slotKey: evidence.slotKey }).opening)
   if (opening === undefined) return
   check.expect(toHex(txIdOf(opening)) === event.txId, 'event', key, 'Its values and salts result in another txId')
-  if (transaction === undefined)
-    return check.report('index', keys.transaction(event.txId), `The transaction of ${key} is missing`)
-  check.guard('index', transaction.key, () => {
-    const stored = decodeTransaction(transaction.value)
-    const isSame =
-      equalBytes(stored.opening, opening) && stored.evidenceId === evidence.id && stored.version === event.version
-    check.expect(isSame, 'index', transaction.key, `It does not refer to ${key}`)
-  })
 }
 
 /** Adds an event to the history, and reports it if it does not follow. `expectedKey` is the key of the next version. */

@@ -49,8 +49,8 @@ export interface FsckReport {
 export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Promise<FsckReport> {
   const check = new Check(stores.records, handlers)
   const log = await checkIdentity(check, stores.secret)
-  await checkLog(check, log, stores.signedHead)
-  await checkAttestations(check)
+  const { tokenEntries } = await checkLog(check, log, stores.signedHead)
+  await checkAttestations(check, tokenEntries)
   await checkEvidences(check, log?.origin ?? '')
   await checkCompanies(check)
   await checkIndexes(check)

@@ -1,9 +1,6 @@
-import { equalBytes, fromHex } from '../bytes.ts'
-import { entryOf } from '../commitment/log-entry.ts'
 import { logKeyRanges, logKeys } from '../log/keys.ts'
 import type { BatchIndexRecord, BatchRecord } from '../log/records.ts'
-import { HASH_BYTES } from '../log/tree/hasher.ts'
-import type { Entry, Key, Range } from '../ports/index.ts'
+import type { Key, Range } from '../ports/index.ts'
 import { partsOfKey } from '../store/key.ts'
 import { keys, registryKeyRanges } from '../store/keys.ts'
 import type { CategoryRecord, DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
@@ -14,8 +11,6 @@ import { checkEvidenceListings } from './listings.ts'
 export async function checkIndexes(check: Check): Promise<void> {
   await checkExternalIds(check)
   await checkEvidenceListings(check)
-  await checkTransactions(check)
-  await checkControlOpenings(check)
   await checkBatchIndex(check, logKeys.batchIds(), ({ id }) => logKeys.batchById(id))
   await checkBatchIndex(check, logKeys.batchRoots(), ({ root }) => logKeys.batchByRoot(root))
   await checkFileRecords(check)
@@ -35,40 +30,6 @@ async function checkExternalIds(check: Check): Promise<void> {
     }
     check.progress('indexes', page.length)
   }
-}
-
-/** Each transaction belongs to an entry of the log. `checkLog` checks its opening and its event. */
-async function checkTransactions(check: Check): Promise<void> {
-  for await (const page of check.pages(keys.transactions())) {
-    await expectInLog(check, page, page.map(logEntryOf))
-    check.progress('indexes', page.length)
-  }
-}
-
-async function checkControlOpenings(check: Check): Promise<void> {
-  for await (const page of check.pages(logKeys.controlOpenings())) {
-    const entries = page.map((record) => {
-      const entry = logEntryOf(record)
-      return entry !== undefined && equalBytes(entryOf(record.value), entry) ? entry : undefined
-    })
-    await expectInLog(check, page, entries)
-  }
-}
-
-/** The log entry that is the only part of a record's key. */
-function logEntryOf({ key }: Entry): Uint8Array | undefined {
-  const entry = fromHex(partsOfKey(key)[1] ?? '')
-  return entry?.length === HASH_BYTES ? entry : undefined
-}
-
-async function expectInLog(
-  check: Check,
-  page: readonly Entry[],
-  entries: readonly (Uint8Array | undefined)[],
-): Promise<void> {
-  const positions = await check.records.positionsOf(entries.map((entry) => entry ?? new Uint8Array(HASH_BYTES)))
-  for (const [i, { key }] of page.entries())
-    check.expect(positions[i] !== undefined, 'index', key, 'It is not the opening of a log entry')
 }
 
 async function checkBatchIndex(check: Check, range: Range, keyOf: (batch: BatchRecord) => Key): Promise<void> {

@@ -1,13 +1,14 @@
 import { equalBytes, fromHex, toHex } from '../bytes.ts'
-import { entryOf, kindOf, verifyKeyChain } from '../commitment/log-entry.ts'
+import { verifyKeyChain } from '../commitment/log-entry.ts'
 import { logKeys } from '../log/keys.ts'
 import { createNoteSigner } from '../log/note.ts'
+import { decodePayload } from '../log/payload.ts'
+import { LogReader } from '../log/reader.ts'
 import type { LogIdentityRecord, TreeHeadRecord } from '../log/records.ts'
 import { TreeAccumulator } from '../log/tree/accumulator.ts'
 import { HASH_BYTES, leafHash } from '../log/tree/hasher.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
 import type { Key, SignedHead } from '../ports/index.ts'
-import { decodeTransaction } from '../registry/event/transaction.ts'
 import { deriveSecret } from '../secrets.ts'
 import { keys } from '../store/keys.ts'
 import type { EventRecord } from '../store/records.ts'
@@ -42,13 +43,17 @@ export async function checkIdentity(
 
 async function checkKeyOpenings(check: Check, { origin, keys: keyRecords }: LogIdentityRecord): Promise<void> {
   const key = logKeys.identity()
-  const openings = await check.records.get(keyRecords.map(({ entry }) => logKeys.controlOpening(entry)))
-  check.guard('identity', key, () => {
-    const chain = verifyKeyChain(openings.map((entry) => entry?.value ?? new Uint8Array()))
+  const reader = new LogReader(check.records)
+  await check.guardAsync('identity', key, async () => {
+    const payloads = await Promise.all(keyRecords.map(({ entry }) => reader.payloadOf(bytesOfEntry(entry))))
+    const chain = verifyKeyChain(payloads.map((payload) => payload?.opening ?? new Uint8Array()))
     const isSame = chain.every(({ log, vkey }, i) => log === origin && vkey === keyRecords[i]?.vkey)
     check.expect(isSame, 'identity', key, 'Its keys are not the keys in the log')
   })
 }
+
+/** The log entry in hex. If the hex is damaged, an entry that no log contains. */
+const bytesOfEntry = (hex: string): Uint8Array => fromHex(hex) ?? new Uint8Array(HASH_BYTES)
 
 function checkSecret(check: Check, { origin, keys: keyRecords }: LogIdentityRecord, secret: Uint8Array): void {
   for (const { generation, vkey } of keyRecords) {
@@ -59,8 +64,7 @@ function checkSecret(check: Check, { origin, keys: keyRecords }: LogIdentityReco
 }
 
 async function checkKeyPositions(check: Check, record: LogIdentityRecord): Promise<readonly CheckpointKey[]> {
-  const entries = record.keys.map(({ entry }) => fromHex(entry) ?? new Uint8Array(HASH_BYTES))
-  const positions = await check.records.positionsOf(entries)
+  const positions = await check.records.positionsOf(record.keys.map(({ entry }) => bytesOfEntry(entry)))
   check.expect(
     positions.every((position, i) => position !== undefined && (i > 0 || position === 0)),
     'identity',
@@ -70,13 +74,17 @@ async function checkKeyPositions(check: Check, record: LogIdentityRecord): Promi
   return record.keys.map(({ vkey }, i) => ({ position: positions[i] ?? Infinity, verifierKey: vkey }))
 }
 
-/** Computes leaves, tiles and roots again from the entries of the log, and checks every opening. */
+/**
+ * Computes leaves, tiles and roots again from the entries of the log, and checks every opening. Returns how many entries
+ * belong to tokens.
+ */
 export async function checkLog(
   check: Check,
   identity: CheckedIdentity | undefined,
   signed: SignedHead | undefined,
-): Promise<void> {
+): Promise<{ readonly tokenEntries: number }> {
   const logSize = await check.records.logSize()
+  let tokenEntries = 0
   const head = await check.read<TreeHeadRecord>('head', logKeys.treeHead())
   const sealedSize = Math.min(head?.size ?? 0, logSize)
   check.expect((head?.size ?? 0) <= logSize, 'head', logKeys.treeHead(), 'More entries are sealed than the log has')
@@ -84,7 +92,7 @@ export async function checkLog(
   const batches = await BatchCheck.start(check, identity?.keys ?? [])
   for (let start = 0; start < logSize; start += TILE_WIDTH) {
     const entries = splitEntries(await check.records.readLog(start, TILE_WIDTH))
-    await checkOpenings(check, start, entries)
+    tokenEntries += (await checkOpenings(check, start, entries)).tokenEntries
     for (const entry of entries.slice(0, Math.max(0, sealedSize - start))) {
       const leaf = leafHash(entry)
       tree.add(leaf)
@@ -105,6 +113,7 @@ export async function checkLog(
   await batches.finish(head)
   const message = `A checkpoint of ${signed?.size} entries was signed, but only ${sealedSize} are sealed`
   check.expect((signed?.size ?? 0) <= sealedSize, 'head', 'signed head', message)
+  return { tokenEntries }
 }
 
 function splitEntries(packed: Uint8Array): readonly Uint8Array[] {
@@ -115,56 +124,40 @@ function splitEntries(packed: Uint8Array): readonly Uint8Array[] {
 
 /** An event that a log entry refers to. */
 interface EventReference {
+  /** Of the log entry. */
+  readonly name: string
   readonly txId: string
   readonly eventKey: Key
-  readonly transactionKey: Key
 }
 
 /** Checks that each entry has the position in the index, and is the hash of an opening. Then checks the events. */
-async function checkOpenings(check: Check, start: number, entries: readonly Uint8Array[]): Promise<void> {
-  const names = entries.map(toHex)
-  const [positions, transactions, controls] = await Promise.all([
+async function checkOpenings(
+  check: Check,
+  start: number,
+  entries: readonly Uint8Array[],
+): Promise<{ readonly tokenEntries: number }> {
+  let tokenEntries = 0
+  const [positions, payloads] = await Promise.all([
     check.records.positionsOf(entries),
-    check.records.get(names.map(keys.transaction)),
-    check.records.get(names.map(logKeys.controlOpening)),
+    check.guardAsync('entry', `log/${start}`, () => check.records.readPayloads(start, entries.length)),
   ])
   const events: EventReference[] = []
   for (const [i, entry] of entries.entries()) {
     const name = `log/${start + i}`
-    const [transaction, control] = [transactions[i], controls[i]]
     check.expect(positions[i] === start + i, 'entry', name, `The index has its position as ${positions[i]}`)
-    if (transaction !== undefined) events.push(...checkTransaction(check, transaction, entry))
-    else if (control !== undefined) checkControlOpening(check, name, entry, control.value)
-    else check.report('entry', name, `The opening of ${toHex(entry)} is missing`)
+    const payload = check.guard('entry', name, () => decodePayload(entry, payloads?.[i] ?? new Uint8Array()))
+    if (payload?.kind === 'token') tokenEntries += 1
+    if (payload?.kind !== 'event') continue
+    events.push({ name, txId: toHex(entry), eventKey: keys.event(payload.evidenceId, payload.version) })
   }
   await checkEvents(check, events)
-}
-
-/** Checks the opening of an event. Returns what leads to the event, or nothing if the transaction cannot be read. */
-function checkTransaction(
-  check: Check,
-  { key, value }: { readonly key: Key; readonly value: Uint8Array },
-  entry: Uint8Array,
-): readonly EventReference[] {
-  const transaction = check.guard('entry', key, () => decodeTransaction(value))
-  if (transaction === undefined) return []
-  const { opening, evidenceId, version } = transaction
-  const isRight = equalBytes(entryOf(opening), entry) && kindOf(opening) === 'event'
-  check.expect(isRight, 'entry', key, 'The opening does not hash to its log entry')
-  return [{ txId: toHex(entry), eventKey: keys.event(evidenceId, version), transactionKey: key }]
-}
-
-function checkControlOpening(check: Check, name: string, entry: Uint8Array, opening: Uint8Array): void {
-  check.expect(equalBytes(entryOf(opening), entry), 'entry', name, 'The opening does not hash to its log entry')
-  const kind = kindOf(opening)
-  check.expect(kind === 'key' || kind === 'token', 'entry', name, 'It is not an event, a key or a token')
+  return { tokenEntries }
 }
 
 async function checkEvents(check: Check, references: readonly EventReference[]): Promise<void> {
   const stored = await check.records.get(references.map(({ eventKey }) => eventKey))
-  for (const [i, { txId, eventKey, transactionKey }] of references.entries()) {
+  for (const [i, { name, txId, eventKey }] of references.entries()) {
     const event = check.decode<EventRecord>('event', stored[i])
-    const message = `It refers to ${eventKey}, which is not that event`
-    check.expect(event?.txId === txId, 'entry', transactionKey, message)
+    check.expect(event?.txId === txId, 'entry', name, `It refers to ${eventKey}, which is not that event`)
   }
 }

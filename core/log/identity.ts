@@ -1,11 +1,12 @@
 import { fromHex, toHex } from '../bytes.ts'
-import { assertLogName, entryOf, keyHandover, keyOpening, originOf } from '../commitment/log-entry.ts'
+import { assertLogName, keyHandover, keyOpening, originOf } from '../commitment/log-entry.ts'
 import { RegistryError, isRegistryError } from '../errors.ts'
-import type { CheckpointSigner, Clock, Commit, RecordStore, Version } from '../ports/index.ts'
+import type { CheckpointSigner, Clock, Commit, RecordStore, Version, LogAppend } from '../ports/index.ts'
 import { deriveSecret } from '../secrets.ts'
-import { decodeRecord, encodeRecord } from '../store/record-codec.ts'
+import { decodeRecord, putRecord } from '../store/record-codec.ts'
 import { checkpointText } from './checkpoint.ts'
 import { logKeys } from './keys.ts'
+import { appendControl } from './payload.ts'
 import { createNoteSigner, publicKeyOfSeed, type NoteSigner } from './note.ts'
 import type { LogIdentityRecord, LogKeyRecord } from './records.ts'
 import { HASH_BYTES } from './tree/hasher.ts'
@@ -98,31 +99,22 @@ async function createIdentity({
   const origin = originOf(logName, publicKeyOfSeed(deriveSecret(secret, 'checkpoint-key/0')))
   const { verifierKey } = signerOf(secret, origin, 0)
   const opening = keyOpening({ log: origin, prev: null, sig: null, vkey: verifierKey })
-  const entry = entryOf(opening)
+  const append = appendControl(opening)
   const record: LogIdentityRecord = {
     origin,
-    keys: [{ generation: 0, entry: toHex(entry), vkey: verifierKey }],
+    keys: [{ generation: 0, entry: toHex(append.entry), vkey: verifierKey }],
     createdAt: clock.now(),
   }
   await tryCommit(records, {
     checks: [{ key: logKeys.identity(), version: null }],
-    writes: identityWrites(record, toHex(entry), opening),
-    append: entry,
+    writes: [putRecord(logKeys.identity(), record)],
+    append: [append],
   })
   const stored = await readIdentity(records)
   if (stored === undefined)
     throw new RegistryError('UNAVAILABLE', "The log's identity could not be stored: start again")
   return stored
 }
-
-const identityWrites = (
-  record: LogIdentityRecord,
-  entry: string,
-  opening: Uint8Array,
-): NonNullable<Commit['writes']> => [
-  { key: logKeys.identity(), value: encodeRecord(record) },
-  { key: logKeys.controlOpening(entry), value: opening },
-]
 
 /** Commits. After a conflict or an unknown outcome, the caller must read what is stored. */
 async function tryCommit(records: RecordStore, commit: Commit): Promise<void> {
@@ -222,11 +214,11 @@ class StoredLogIdentity implements LogIdentity {
   async rotateCheckpointKey(): Promise<LogKey> {
     await this.refresh()
     const { record, version } = this.#ring.stored
-    const { opening, keyRecord } = this.#nextKey()
+    const { append, keyRecord } = this.#nextKey()
     await tryCommit(this.#records, {
       checks: [{ key: logKeys.identity(), version }],
-      writes: identityWrites({ ...record, keys: [...record.keys, keyRecord] }, keyRecord.entry, opening),
-      append: entryOf(opening),
+      writes: [putRecord(logKeys.identity(), { ...record, keys: [...record.keys, keyRecord] })],
+      append: [append],
     })
     await this.refresh()
     const added = this.keys.find(({ entry }) => entry === keyRecord.entry)
@@ -235,13 +227,13 @@ class StoredLogIdentity implements LogIdentity {
     return added
   }
 
-  /** The opening and the record of the next key, signed by the current one. */
-  #nextKey(): { readonly opening: Uint8Array; readonly keyRecord: LogKeyRecord } {
+  /** The log entry and the record of the next key, signed by the current one. */
+  #nextKey(): { readonly append: LogAppend; readonly keyRecord: LogKeyRecord } {
     const { key, signer } = this.#ring.current
     const generation = key.generation + 1
     const { verifierKey: vkey } = signerOf(this.#secret, this.origin, generation)
     const handover = { log: this.origin, prev: key.entry, vkey }
-    const opening = keyOpening({ ...handover, sig: toHex(signer.sign(keyHandover(handover))) })
-    return { opening, keyRecord: { generation, entry: toHex(entryOf(opening)), vkey } }
+    const append = appendControl(keyOpening({ ...handover, sig: toHex(signer.sign(keyHandover(handover))) }))
+    return { append, keyRecord: { generation, entry: toHex(append.entry), vkey } }
   }
 }

@@ -4,9 +4,6 @@ import { keysFrom, keysUnder, onlyKey, recordKey } from '../store/key.ts'
 /** Keys of the records that the log keeps beside its entries. The records are in `core/log/records.ts`. */
 export const logKeys = {
   identity: (): Key => 'lg',
-  /** The opening of a key entry or a token entry. `entry`: hex. */
-  controlOpening: (entry: string): Key => recordKey('oe', entry),
-  controlOpenings: (): Range => keysUnder('oe'),
   /** The tree's head: size and root. A batch's commit checks it. */
   treeHead: (): Key => 'th',
   /** Which of several sealers is active. */
@@ -49,7 +46,6 @@ export const logKeyRanges: readonly Range[] = [
   onlyKey(logKeys.treeHead()),
   onlyKey(logKeys.sealerLease()),
   onlyKey(logKeys.anchorHead()),
-  logKeys.controlOpenings(),
   logKeys.tiles(),
   keysUnder('ba'),
   logKeys.batchIds(),

@@ -5,6 +5,7 @@ import { DecodeCache } from '../store/decode-cache.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import { BatchCache } from './batch-cache.ts'
 import { logKeys } from './keys.ts'
+import { decodePayload, openingOfPayload, type LogPayload } from './payload.ts'
 import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
 import {
   NO_ANCHORS,
@@ -204,9 +205,17 @@ export class LogReader {
    * The first `width` entries under tile `index`, packed (32 bytes each); `undefined` if not all of them are sealed.
    */
   async packedEntries(index: number, width: number): Promise<Uint8Array | undefined> {
-    const start = index * TILE_WIDTH
-    const { size } = await this.treeHead()
-    return start + width > size ? undefined : this.#records.readLog(start, width)
+    return (await this.#isSealed(index, width)) ? this.#records.readLog(index * TILE_WIDTH, width) : undefined
+  }
+
+  async #isSealed(index: number, width: number): Promise<boolean> {
+    return index * TILE_WIDTH + width <= (await this.treeHead()).size
+  }
+
+  /** The openings of the first `width` entries under tile `index`; `undefined` if not all of them are sealed. */
+  async openings(index: number, width: number): Promise<readonly Uint8Array[] | undefined> {
+    if (!(await this.#isSealed(index, width))) return undefined
+    return (await this.#records.readPayloads(index * TILE_WIDTH, width)).map(openingOfPayload)
   }
 
   /** The same as a C2SP entry bundle: before each entry its length in two bytes, big-endian. */
@@ -221,10 +230,15 @@ export class LogReader {
     return out
   }
 
-  /** The opening of a key entry or a token entry (32 bytes), `undefined` for any other entry. */
-  async controlOpening(entry: Uint8Array): Promise<Uint8Array | undefined> {
-    const [stored] = await this.#records.get([logKeys.controlOpening(toHex(entry))])
-    return stored?.value
+  /**
+   * What is stored with a log entry (32 bytes), `undefined` if it is not in the log. Throws `CORRUPT` if the stored
+   * opening does not hash to the entry.
+   */
+  async payloadOf(entry: Uint8Array): Promise<LogPayload | undefined> {
+    const [position] = await this.#records.positionsOf([entry])
+    if (position === undefined) return undefined
+    const [payload] = await this.#records.readPayloads(position, 1)
+    return decodePayload(entry, payload ?? new Uint8Array())
   }
 
   async #hashesOf(ranges: readonly LeafRange[]): Promise<readonly Uint8Array[]> {

@@ -57,8 +57,16 @@ export interface Commit {
   /** A key appears at most once among `writes` and `adds` together. */
   readonly writes?: readonly Write[]
   readonly adds?: readonly Add[]
-  /** Log entries, n × 32 bytes. They are appended in this order at consecutive positions. */
-  readonly append?: Uint8Array
+  /** Log entries. They are appended in this order at consecutive positions. */
+  readonly append?: readonly LogAppend[]
+}
+
+/** A log entry, and the bytes that are stored with it under its position. */
+export interface LogAppend {
+  /** 32 bytes. */
+  readonly entry: Uint8Array
+  /** 1 to 4,096 bytes. */
+  readonly payload: Uint8Array
 }
 
 export type CommitResult =
@@ -76,10 +84,10 @@ export type CommitResult =
     }
 
 /**
- * An ordered map of key → bytes and one append-only log of 32-byte entries without gaps, changed together. A conflict
- * is a result; a failure throws.
+ * An ordered map of key → bytes and one append-only log of 32-byte entries with their payloads, without gaps, changed
+ * together. A conflict is a result; a failure throws. Stored bytes that are damaged are never returned.
  *
- * @throws `UNAVAILABLE` if nothing was applied, `UNKNOWN_OUTCOME` if that could not be determined (a caller that
+ * @throws `CORRUPT` if stored bytes are damaged, `UNAVAILABLE` if nothing was applied, `UNKNOWN_OUTCOME` if that could not be determined (a caller that
  * retries needs a check that fails if the first try was applied), `STORE_POISONED` after a failed write made the store
  * read-only, `CLOSED` after `close`
  */
@@ -105,6 +113,14 @@ export interface RecordStore {
    * @returns the entries, n × 32 bytes: fewer than `count` only at the end of the log
    */
   readLog(from: number, count: number): Promise<Uint8Array>
+  /**
+   * Reads the payloads of log entries.
+   *
+   * @param from - position of the first entry
+   * @param count - number of entries
+   * @returns the payloads in order: fewer than `count` only at the end of the log
+   */
+  readPayloads(from: number, count: number): Promise<readonly Uint8Array[]>
   /** The number of entries in the log. */
   logSize(): Promise<number>
   /**

@@ -2,12 +2,11 @@ import type { PublishedLog } from '../api/log.ts'
 import { toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import type { LogIdentity } from '../log/identity.ts'
-import { HASH_BYTES } from '../log/tree/hasher.ts'
+import type { LogReader } from '../log/reader.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
 import type { Context } from './context.ts'
 import type { SealerStatus, SealerTrust } from '../ports/index.ts'
 import { logPolicy, logPolicyText } from './log-policy.ts'
-import { openingsOf } from './proof/events.ts'
 import { invalidInput } from './validation.ts'
 
 /** The part of the log that anyone may read. */
@@ -45,7 +44,7 @@ export function publishedLog(
     },
     openings: async (bundle) => {
       assertBundle(bundle)
-      return openingsOfBundle(context, bundle)
+      return openingsOfBundle(log, bundle)
     },
     inclusionProof: async ({ leafIndex, treeSize }) => {
       await assertSealed('treeSize', treeSize)
@@ -67,19 +66,10 @@ interface Bundle {
   readonly width: number
 }
 
-async function openingsOfBundle(
-  { records, log }: Pick<Context, 'records' | 'log'>,
-  { index, width }: Bundle,
-): Promise<readonly string[] | undefined> {
-  const packed = await log.packedEntries(index, width)
-  if (packed === undefined) return undefined
-  const entries = Array.from({ length: width }, (_, i) => packed.subarray(HASH_BYTES * i, HASH_BYTES * (i + 1)))
-  const openings = await openingsOf({ records, log }, entries)
-  return openings.map((opening, i) => {
-    if (opening !== undefined) return toHex(opening)
-    const entry = toHex(entries[i] ?? new Uint8Array())
-    throw new RegistryError('CORRUPT', `The opening of log entry ${entry} is missing: restore the store from a backup`)
-  })
+async function openingsOfBundle(log: LogReader, { index, width }: Bundle): Promise<readonly string[] | undefined> {
+  const openings = await log.openings(index, width)
+  if (openings === undefined || openings.length === width) return openings?.map(toHex)
+  throw new RegistryError('CORRUPT', 'Openings of the log are missing: restore the store from a backup')
 }
 
 function assertBundle({ index, width }: Bundle): void {

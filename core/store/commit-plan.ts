@@ -1,7 +1,6 @@
-import { concatBytes } from '../bytes.ts'
 import { decodeCounter, encodeCounter } from './counter.ts'
 import { RegistryError } from '../errors.ts'
-import type { Add, Commit, CommitResult, Entry, Key, Version } from '../ports/index.ts'
+import type { Add, Commit, CommitResult, Entry, Key, Version, LogAppend } from '../ports/index.ts'
 
 /**
  * Decides a group of waiting commits over one snapshot, one after the other: a later commit sees the changes of the
@@ -11,6 +10,9 @@ import type { Add, Commit, CommitResult, Entry, Key, Version } from '../ports/in
 
 /** Size of a log entry in bytes. */
 export const LOG_ENTRY_BYTES = 32
+
+/** Largest payload of a log entry in bytes. */
+export const MAX_PAYLOAD_BYTES = 4_096
 
 const MAX_KEY_CHARS = 2048
 const notPrintable = /[^\x20-\x7e]/
@@ -37,8 +39,8 @@ export interface GroupPlan {
   /** The net changes. Each key occurs at most once, in `puts` or in `deletes`. */
   readonly puts: readonly Entry[]
   readonly deletes: readonly Key[]
-  /** All appended log entries, packed. */
-  readonly appended: Uint8Array
+  /** All appended log entries with their payloads, in order. */
+  readonly appended: readonly LogAppend[]
   readonly logSize: number
   readonly lastVersion: number
 }
@@ -66,8 +68,8 @@ const changes = (commit: Commit): boolean =>
 
 /**
  * Throws a TypeError or RangeError for an invalid commit: a key that is not 1 to 2,048 characters of printable ASCII, a
- * key that occurs twice among writes and adds, a delta that is not a safe integer, an append that is not n × 32 bytes.
- * These are errors in the calling program, so they have no code of the registry.
+ * key that occurs twice among writes and adds, a delta that is not a safe integer, a log entry that is not 32 bytes, a
+ * payload that is not 1 to 4,096 bytes. These are errors in the calling program, so they have no code of the registry.
  */
 export function assertCommit(commit: Commit): void {
   const changed = new Set<Key>()
@@ -77,8 +79,14 @@ export function assertCommit(commit: Commit): void {
     assertChangedOnce(key, changed)
     if (!Number.isSafeInteger(delta)) throw new RangeError(`The delta of ${key} must be a safe integer, got ${delta}`)
   }
-  if ((commit.append?.length ?? 0) % LOG_ENTRY_BYTES !== 0)
-    throw new RangeError(`append must be n × ${LOG_ENTRY_BYTES} bytes, got ${commit.append?.length}`)
+  for (const append of commit.append ?? []) assertAppend(append)
+}
+
+function assertAppend({ entry, payload }: LogAppend): void {
+  if (entry.length !== LOG_ENTRY_BYTES)
+    throw new RangeError(`A log entry must have ${LOG_ENTRY_BYTES} bytes, got ${entry.length}`)
+  if (payload.length === 0 || payload.length > MAX_PAYLOAD_BYTES)
+    throw new RangeError(`The payload of a log entry must have 1 to ${MAX_PAYLOAD_BYTES} bytes, got ${payload.length}`)
 }
 
 function assertChangedOnce(key: Key, changed: Set<Key>): void {
@@ -93,17 +101,19 @@ export function assertKey(key: Key): void {
     throw new TypeError(`A key must be 1 to ${MAX_KEY_CHARS} characters of printable ASCII, got ${JSON.stringify(key)}`)
 }
 
-/** Throws a RangeError unless both arguments of `RecordStore.readLog` are safe integers >= 0. */
+/** Throws a RangeError unless both arguments of `readLog` or `readPayloads` are safe integers >= 0. */
 export function assertLogRange(from: number, count: number): void {
   if (!Number.isSafeInteger(from) || from < 0 || !Number.isSafeInteger(count) || count < 0)
-    throw new RangeError(`readLog needs a position and a count, both integers >= 0, got ${from} and ${count}`)
+    throw new RangeError(
+      `The log is read from a position and for a count, both integers >= 0, got ${from} and ${count}`,
+    )
 }
 
 /** Decides a group of commits. Requires that they passed `assertCommit`, and the entries of all their `keysToRead`. */
 export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): GroupPlan {
   // The changes of the group so far; `undefined` means deleted.
   const changed = new Map<Key, Entry | undefined>()
-  const appended: Uint8Array[] = []
+  const appended: LogAppend[] = []
   const outcomes: (CommitResult | RegistryError)[] = []
   let { logSize, lastVersion } = snapshot
 
@@ -127,10 +137,8 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
     for (const { key, value } of commit.writes ?? [])
       changed.set(key, value === null ? undefined : { key, value, version })
     for (const [key, value] of sums) changed.set(key, { key, value, version })
-    if (commit.append !== undefined && commit.append.length > 0) {
-      appended.push(commit.append)
-      logSize += commit.append.length / LOG_ENTRY_BYTES
-    }
+    for (const append of commit.append ?? []) appended.push(append)
+    logSize += commit.append?.length ?? 0
   }
 
   const puts: Entry[] = []
@@ -139,7 +147,7 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
     if (entry === undefined) deletes.push(key)
     else puts.push(entry)
   }
-  return { outcomes, puts, deletes, appended: concatBytes(...appended), logSize, lastVersion }
+  return { outcomes, puts, deletes, appended, logSize, lastVersion }
 }
 
 /** Returns the keys whose checks fail, each once, in the order of the checks. */

@@ -54,9 +54,6 @@ export const keys = {
   evidenceCounts: (): Range => keysUnder('ec'),
   event: (evidence: string, version: number): Key => recordKey('vh', evidence, version),
   allEvents: (): Range => keysUnder('vh'),
-  /** Holds the opening, and the event's evidence and version. */
-  transaction: (txId: string): Key => recordKey('tx', txId),
-  transactions: (): Range => keysUnder('tx'),
   // -- files
   file: (id: string): Key => recordKey('fi', id),
   files: (): Range => keysUnder('fi'),
@@ -98,7 +95,6 @@ export const registryKeyRanges: readonly Range[] = [
   keys.allEvidenceListings(),
   keys.evidenceCounts(),
   keys.allEvents(),
-  keys.transactions(),
   keys.files(),
   keys.allFileListings(),
   keys.blobIntents(),

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import type { Commit, CommitResult, Entry, Key, Range, RecordStore, Version } from '../../core/ports/index.ts'
+import type {
+  Commit,
+  CommitResult,
+  Entry,
+  Key,
+  Range,
+  RecordStore,
+  Version,
+  LogAppend,
+} from '../../core/ports/index.ts'
 
 /** The store under test. */
 export interface OpenedRecordStore {
@@ -31,6 +40,22 @@ export function logEntries(from: number, count: number): Uint8Array {
     out.fill(`entry ${from + i}`, i * 32 + 8, i * 32 + 32)
   }
   return new Uint8Array(out)
+}
+
+/** Returns the appends of packed log entries, each with the payload `payloadOf`. */
+export const appendsOf = (packed: Uint8Array): readonly LogAppend[] =>
+  Array.from({ length: packed.length / 32 }, (_, i) => {
+    const entry = packed.slice(i * 32, (i + 1) * 32)
+    return { entry, payload: payloadOf(entry) }
+  })
+
+/** Returns `count` appends; their entries are those of `logEntries`. */
+export const logAppends = (from: number, count: number): readonly LogAppend[] => appendsOf(logEntries(from, count))
+
+/** A payload that follows from the entry: 1 to 300 bytes, and every 64th one is as long as a payload can be. */
+export function payloadOf(entry: Uint8Array): Uint8Array {
+  const seed = Buffer.from(entry).readUInt32BE(4) + (entry[0] ?? 0)
+  return new Uint8Array(seed % 64 === 63 ? 4_096 : 1 + ((seed * 37) % 300)).fill(seed % 251)
 }
 
 /** Returns all entries of a range. */
@@ -82,6 +107,11 @@ export class RecordStorePair {
   async getOne(key: Key): Promise<Entry | undefined> {
     const [entry] = await this.store.get([key])
     return entry
+  }
+
+  /** The payloads of the log, in arrays that `assert.deepEqual` can compare. */
+  async payloads(from: number, count: number): Promise<Uint8Array[]> {
+    return (await this.store.readPayloads(from, count)).map((payload) => new Uint8Array(payload))
   }
 
   listAll(range: Range): Promise<Entry[]> {

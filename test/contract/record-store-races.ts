@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { Commit, CommitResult, Key, RecordStore, Version } from '../../core/ports/index.ts'
-import { bytes, text, UNKNOWN_VERSION, logEntries, type RecordStorePair } from './record-store-pair.ts'
+import { bytes, text, UNKNOWN_VERSION, type RecordStorePair, logAppends } from './record-store-pair.ts'
 
 /** Tests of commits at the same time. `runs` is the number of runs of the property test. */
 export function testRaces(stores: RecordStorePair, runs: number): void {
@@ -56,7 +56,7 @@ export function testRaces(stores: RecordStorePair, runs: number): void {
       fc.asyncProperty(fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 8 }), async (groups) => {
         const prefix = `model/${(run += 1)}/`
         const start = await stores.store.logSize()
-        let model: Model = { rows: new Map(), log: '' }
+        let model: Model = { rows: new Map(), log: '', payloads: [] }
         for (const [g, group] of groups.entries()) {
           const commits = group.map((next, i) => commitOf(next, prefix, model, 5_000_000 + g * 100 + i * 10))
           const results = await stores.commitAll(commits)
@@ -68,6 +68,7 @@ export function testRaces(stores: RecordStorePair, runs: number): void {
               ]),
             ),
             log: hex(await stores.store.readLog(start, 10_000)),
+            payloads: (await stores.payloads(start, 10_000)).map(hex),
           }
           const orders = permutations(commits.map((_, i) => i))
           const isExplained = orders.some((order) =>
@@ -95,10 +96,11 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
 const hex = (value: Uint8Array): string => Buffer.from(value).toString('hex')
 
-/** The records below a prefix, and the log from a position; values and log in hex. */
+/** The records below a prefix, and the log from a position; values, log and payloads in hex. */
 interface Model {
   readonly rows: ReadonlyMap<Key, { readonly value: string; readonly version: Version }>
   readonly log: string
+  readonly payloads: readonly string[]
 }
 
 function commitOf(
@@ -116,7 +118,7 @@ function commitOf(
         : [{ key, version: check === 'current' ? current : check === 'absent' ? null : UNKNOWN_VERSION }],
     writes: write === null ? [] : [{ key: prefix + write.key, value: write.value }],
     adds: add === null ? [] : [{ key: prefix + add.key, delta: add.delta }],
-    append: logEntries(firstEntry, append),
+    append: logAppends(firstEntry, append),
   }
 }
 
@@ -130,8 +132,9 @@ function replay(
 ): Model | undefined {
   const rows = new Map(model.rows)
   let { log } = model
+  const payloads = [...model.payloads]
   for (const i of order) {
-    const { checks = [], writes = [], adds = [], append = new Uint8Array() } = commits[i] ?? {}
+    const { checks = [], writes = [], adds = [], append = [] } = commits[i] ?? {}
     const result = results[i]
     assert.ok(result)
     const conflicts = checks
@@ -151,9 +154,12 @@ function replay(
       const sum = BigInt.asIntN(64, BigInt(`0x${rows.get(key)?.value ?? '0'}`)) + BigInt(delta)
       rows.set(key, { value: BigInt.asUintN(64, sum).toString(16).padStart(16, '0'), version })
     }
-    log += hex(append)
+    for (const { entry, payload } of append) {
+      log += hex(entry)
+      payloads.push(hex(payload))
+    }
   }
-  return { rows, log }
+  return { rows, log, payloads }
 }
 
 function permutations(items: readonly number[]): number[][] {

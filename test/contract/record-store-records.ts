@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Commit, Version } from '../../core/ports/index.ts'
-import { bytes, text, UNKNOWN_VERSION, logEntries, type RecordStorePair } from './record-store-pair.ts'
+import { bytes, text, UNKNOWN_VERSION, logEntries, type RecordStorePair, logAppends } from './record-store-pair.ts'
 
 /** Tests of records: writes, checks, deletions, values and reads. */
 export function testRecords(stores: RecordStorePair): void {
@@ -85,7 +85,7 @@ export function testRecords(stores: RecordStorePair): void {
           { key: 'atomic/new', value: bytes('x') },
         ],
         adds: [{ key: 'atomic/counter', delta: 1 }],
-        append: logEntries(9_000_000, 1),
+        append: logAppends(9_000_000, 1),
       })
       assert.ok(!result.ok)
       assert.deepEqual([...result.conflicts].sort(), ['atomic/counter', 'atomic/there', 'atomic/there2'])
@@ -137,7 +137,9 @@ export function testRecords(stores: RecordStorePair): void {
         { writes: [{ key: 'wrong/both', value }], adds: [{ key: 'wrong/both', delta: 1 }] },
         { adds: [{ key: 'wrong/delta', delta: 0.5 }] },
         { adds: [{ key: 'wrong/delta', delta: 2 ** 53 }] },
-        { append: new Uint8Array(31) },
+        { append: [{ entry: new Uint8Array(31), payload: value }] },
+        { append: [{ entry: new Uint8Array(32), payload: new Uint8Array() }] },
+        { append: [{ entry: new Uint8Array(32), payload: new Uint8Array(4_097) }] },
         { writes: [{ key: '', value }] },
         { writes: [{ key: 'wrong/\0', value }] },
         { writes: [{ key: 'wrong/é', value }] },

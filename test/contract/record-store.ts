@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { bytes, logEntries, listAll, RecordStorePair, type OpenedRecordStore } from './record-store-pair.ts'
+import { bytes, logAppends, logEntries, listAll, RecordStorePair, type OpenedRecordStore } from './record-store-pair.ts'
 import { testCounters, testListing } from './record-store-listing.ts'
 import { testLog } from './record-store-log.ts'
 import { testRaces } from './record-store-races.ts'
@@ -61,24 +61,30 @@ function testReopen(stores: RecordStorePair): void {
     const range = { gte: '', lt: '\x7f' }
     const acknowledged = await stores.commitOk({
       writes: [{ key: 'reopen/a', value: bytes('x') }],
-      append: logEntries(3_000_000, 3),
+      append: logAppends(3_000_000, 3),
     })
     const entries = await stores.listAll(range)
     const size = await stores.store.logSize()
     const log = new Uint8Array(await stores.store.readLog(0, size))
+    const payloads = await stores.payloads(0, size)
     await stores.close()
     stores.use(await reopen())
     assert.deepEqual(await stores.listAll(range), entries)
     assert.equal(await stores.store.logSize(), size)
     assert.deepEqual(new Uint8Array(await stores.store.readLog(0, size)), log)
+    assert.deepEqual(await stores.payloads(0, size), payloads)
     assert.deepEqual(await stores.store.positionsOf([logEntries(3_000_002, 1)]), [acknowledged.firstPosition + 2])
     const next = await stores.commitOk({
       writes: [{ key: 'reopen/a', value: null }],
-      append: logEntries(4_000_000, 300),
+      append: logAppends(4_000_000, 300),
     })
     assert.equal(next.firstPosition, size)
     assert.ok(!entries.some((entry) => entry.version === next.version), 'a version was used again')
     assert.deepEqual(new Uint8Array(await stores.store.readLog(size - 1, 301)).subarray(32), logEntries(4_000_000, 300))
+    assert.deepEqual(
+      await stores.payloads(size, 301),
+      logAppends(4_000_000, 300).map(({ payload }) => payload),
+    )
   })
 }
 
@@ -100,6 +106,7 @@ function testClose(open: () => Promise<OpenedRecordStore>): void {
     await assert.rejects(listAll(closing, { gte: 'a', lt: 'b' }), isClosed)
     await assert.rejects(closing.commit({}), isClosed)
     await assert.rejects(closing.readLog(0, 1), isClosed)
+    await assert.rejects(closing.readPayloads(0, 1), isClosed)
     await assert.rejects(closing.logSize(), isClosed)
     await assert.rejects(closing.positionsOf([]), isClosed)
     await closing.close()

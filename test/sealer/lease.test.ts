@@ -12,6 +12,7 @@ import { SealerLease } from '../../sealer/lease.ts'
 import { FaultyRecords } from '../support/faulty-records.ts'
 import { ManualClock, settle, until } from '../support/manual-clock.ts'
 import { FIXTURE_SECRET } from '../support/sealer-fixture.ts'
+import { appendsOf } from '../contract/record-store-pair.ts'
 
 const LEASE_MS = 5_000
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
@@ -93,7 +94,7 @@ describe('several sealers', () => {
     const sealers = [await start(t, records, clock, heads[0]!), await start(t, records, clock, heads[1]!)]
     const reader = new LogReader(records)
     let events = 0
-    const append = (): Promise<unknown> => records.commit({ append: sha256Of(u64((events += 1))) })
+    const append = (): Promise<unknown> => records.commit({ append: appendsOf(sha256Of(u64((events += 1)))) })
     const sealedAfter = async (ms: number): Promise<number> => {
       for (let passed = 0; passed < ms; passed += 250) {
         await clock.advance(250)
@@ -124,7 +125,7 @@ describe('several sealers', () => {
     const head = new MemorySignedHead()
     const observer = await start(t, records, clock, head)
     await head.write({ size: 1, root: new Uint8Array(32).fill(9) })
-    await records.commit({ append: sha256Of(u64(1)) })
+    await records.commit({ append: appendsOf(sha256Of(u64(1))) })
     await until(async () => {
       await clock.advance(250)
       await settle()

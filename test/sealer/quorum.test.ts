@@ -62,7 +62,7 @@ describe('a quorum of timestamp authorities', () => {
       const info = verifyTimestamp(response, { data: encodeUtf8(stamp.checkpoint), trustAnchors })
       assert.equal(info.genTime, token.genTime)
       const opening = tokenOpening(response)
-      assert.deepEqual(await fixture.reader.controlOpening(entryOf(opening)), opening)
+      assert.deepEqual(await fixture.reader.payloadOf(entryOf(opening)), { kind: 'token', opening })
       assert.notEqual((await fixture.records.positionsOf([entryOf(opening)]))[0], undefined)
     }
   }

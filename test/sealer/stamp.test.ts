@@ -66,7 +66,7 @@ describe('stamping', () => {
       },
     )
     const opening = tokenOpening(response)
-    assert.deepEqual(await fixture.reader.controlOpening(entryOf(opening)), opening)
+    assert.deepEqual(await fixture.reader.payloadOf(entryOf(opening)), { kind: 'token', opening })
     assert.notEqual((await fixture.records.positionsOf([entryOf(opening)]))[0], undefined)
     return stamp
   }

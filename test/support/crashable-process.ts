@@ -32,6 +32,7 @@ export class CrashableProcess {
       list: (range) => this.#list(records.list(range)),
       commit: (commit) => this.#commit(() => records.commit(commit)),
       readLog: (from, count) => this.#call(() => records.readLog(from, count)),
+      readPayloads: (from, count) => this.#call(() => records.readPayloads(from, count)),
       logSize: () => this.#call(() => records.logSize()),
       positionsOf: (entries) => this.#call(() => records.positionsOf(entries)),
       close: async () => undefined,

@@ -44,6 +44,10 @@ export class FaultyRecords implements RecordStore {
     return this.#records.readLog(from, count)
   }
 
+  readPayloads(from: number, count: number): Promise<readonly Uint8Array[]> {
+    return this.#records.readPayloads(from, count)
+  }
+
   logSize(): Promise<number> {
     return this.#records.logSize()
   }

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { once } from 'node:events'
 import { openLevelRecords } from '../../adapters/level/index.ts'
 import { isRegistryError } from '../../core/errors.ts'
+import { appendsOf } from '../contract/record-store-pair.ts'
 
 /**
  * A separate process with a store, for crash tests: `level-process.ts MODE DIRECTORY`. It reports on stdout, a line
@@ -19,7 +20,7 @@ async function write(): Promise<void> {
   const commitNext = async (): Promise<void> => {
     const n = (next += 1)
     const count = (n % 5) + 1
-    const append = new Uint8Array(count * 32).fill(n % 251)
+    const append = appendsOf(new Uint8Array(count * 32).fill(n % 251))
     const value = Buffer.from(`${n}`)
     const result = await store.commit({
       writes: ['a', 'b'].map((side) => ({ key: `${side}/${n}`, value })),

@@ -2,24 +2,29 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { countOf } from '../../core/store/counter.ts'
 import type { Commit, RecordStore } from '../../core/ports/index.ts'
+import { appendsOf } from '../contract/record-store-pair.ts'
 
 /** A commit that can be applied once. */
-export type Step = Commit & { readonly append: Uint8Array }
+export type Step = Commit & { readonly entry: Uint8Array }
 
 /** Returns a commit with a write, a counter, a log entry, and a check that succeeds once. */
-export const stepOf = (id: string): Step => ({
-  checks: [{ key: `step/${id}`, version: null }],
-  writes: [{ key: `step/${id}`, value: new TextEncoder().encode(id) }],
-  adds: [{ key: 'steps', delta: 1 }],
-  append: new Uint8Array(randomBytes(32)),
-})
+export function stepOf(id: string): Step {
+  const entry = new Uint8Array(randomBytes(32))
+  return {
+    entry,
+    checks: [{ key: `step/${id}`, version: null }],
+    writes: [{ key: `step/${id}`, value: new TextEncoder().encode(id) }],
+    adds: [{ key: 'steps', delta: 1 }],
+    append: appendsOf(entry),
+  }
+}
 
 /** Asserts that the store holds exactly these steps, each once. */
 export async function assertSteps(store: RecordStore, steps: readonly Step[]): Promise<void> {
   const [counter] = await store.get(['steps'])
   assert.equal(countOf(counter), steps.length)
   assert.equal(await store.logSize(), steps.length)
-  const positions = await store.positionsOf(steps.map(({ append }) => append))
+  const positions = await store.positionsOf(steps.map(({ entry }) => entry))
   assert.deepEqual(
     [...positions].sort((a, b) => Number(a) - Number(b)),
     steps.map((_, i) => i),

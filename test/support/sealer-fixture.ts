@@ -1,11 +1,12 @@
 import { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
-import { concatBytes, sha256Of, u64 } from '../../core/bytes.ts'
+import { sha256Of, u64 } from '../../core/bytes.ts'
 import { openLogIdentity, type LogIdentity } from '../../core/log/identity.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import type { Logger, RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports/index.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { compileKernel } from '../../sealer/kernel/kernel.ts'
 import { ManualClock } from './manual-clock.ts'
+import { appendsOf } from '../contract/record-store-pair.ts'
 
 export const FIXTURE_SECRET = new Uint8Array(32).fill(3)
 
@@ -56,7 +57,7 @@ export class SealerFixture {
   /** Appends events in one commit, and returns their entries. */
   async append(count: number): Promise<readonly Uint8Array[]> {
     const entries = Array.from({ length: count }, () => sha256Of(u64(this.#events++)))
-    await this.records.commit({ append: concatBytes(...entries) })
+    await this.records.commit({ append: entries.flatMap(appendsOf) })
     return entries
   }
 

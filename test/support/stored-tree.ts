@@ -9,6 +9,7 @@ import type { Key, Write } from '../../core/ports/index.ts'
 import { encodeRecord } from '../../core/store/record-codec.ts'
 import { nodeTable, sampleEntries } from './node-table.ts'
 import { plainTiles } from './plain-tiles.ts'
+import { appendsOf } from '../contract/record-store-pair.ts'
 
 /** A log in memory with all its tiles and its head, made without the sealer. */
 export interface StoredTree {
@@ -38,7 +39,7 @@ export async function storeTree(size: number): Promise<StoredTree> {
   const head: TreeHeadRecord = { size, root: toHex(root), batchId: 'batch', time: 1 }
   await records.commit({
     writes: [...tileWrites(entries), { key: logKeys.treeHead(), value: encodeRecord(head) }],
-    append: new Uint8Array(Buffer.concat(entries)),
+    append: entries.flatMap(appendsOf),
   })
   return { records, entries, nodes, root }
 }

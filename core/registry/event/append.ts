@@ -1,14 +1,13 @@
-import { concatBytes } from '../../bytes.ts'
 import type { StagedFile } from '../../api/files.ts'
 import type { RecordedEvent } from '../../api/evidences.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import type { AttachedFile } from '../../commitment/event-format.ts'
-import type { Write } from '../../ports/index.ts'
+import type { Write, LogAppend } from '../../ports/index.ts'
+import { encodeEventPayload } from '../../log/payload.ts'
 import { keys } from '../../store/keys.ts'
 import { putRecord } from '../../store/record-codec.ts'
 import type { EventFile, EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { makeEvent } from './event.ts'
-import { encodeTransaction } from './transaction.ts'
 
 /** The part of an evidence's record that its events change at will. The rest follows from the events themselves. */
 export type EvidenceState = Omit<EvidenceRecord, 'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes'>
@@ -41,8 +40,8 @@ export interface AppendedEvents {
   readonly events: readonly RecordedEvent[]
   /** The events, and the evidence's record. */
   readonly writes: readonly Write[]
-  /** The log entries: 32 bytes for each event. */
-  readonly append: Uint8Array
+  /** The log entry of each event. */
+  readonly append: readonly LogAppend[]
 }
 
 /**
@@ -65,13 +64,13 @@ export function appendEvents(
     evidence,
     events: made.map(({ evidence: { lastTxId, lastVersion } }) => ({ txId: lastTxId, version: lastVersion })),
     writes: [putRecord(keys.evidence(evidence.id), evidence), ...made.flatMap(({ writes }) => writes)],
-    append: concatBytes(...made.map(({ txId }) => txId)),
+    append: made.map(({ append }) => append),
   }
 }
 
 interface AppendedEvent {
   readonly evidence: EvidenceRecord
-  readonly txId: Uint8Array
+  readonly append: LogAppend
   readonly writes: readonly Write[]
 }
 
@@ -102,14 +101,11 @@ function appendEvent(
   })
   return {
     evidence: evidenceAfter(state, before, record),
-    txId,
-    writes: [
-      putRecord(keys.event(state.id, record.version), record),
-      {
-        key: keys.transaction(record.txId),
-        value: encodeTransaction({ opening, evidenceId: state.id, version: record.version }),
-      },
-    ],
+    append: {
+      entry: txId,
+      payload: encodeEventPayload({ opening, evidenceId: state.id, version: record.version }),
+    },
+    writes: [putRecord(keys.event(state.id, record.version), record)],
   }
 }
 

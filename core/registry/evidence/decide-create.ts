@@ -1,7 +1,7 @@
 import type { CreatedEvidence, EvidenceInput } from '../../api/evidences.ts'
 import type { StagedFile } from '../../api/files.ts'
 import type { EvidenceId } from '../../api/ids.ts'
-import { concatBytes, toHex } from '../../bytes.ts'
+import { toHex } from '../../bytes.ts'
 import type { Commit, Write } from '../../ports/index.ts'
 import { randomBytes } from '../../random.ts'
 import { consume } from '../../store/blob-lifecycle.ts'
@@ -116,6 +116,6 @@ export function decideCreate(
       ...ref.adds,
       ...scopes.map(([kind, scopeId]) => ({ key: keys.evidenceCount(kind, scopeId), delta: decisions.length })),
     ],
-    append: concatBytes(...decisions.map(({ appended }) => appended.append)),
+    append: decisions.flatMap(({ appended }) => appended.append),
   }
 }

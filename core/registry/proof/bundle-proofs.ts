@@ -69,10 +69,10 @@ async function proveKeys(log: LogReader, logKeys: readonly LogKey[], sizes: read
   const newest = Math.max(0, ...sizes.map(signerOf))
   return Promise.all(
     logKeys.slice(0, newest + 1).map(async ({ entry, position }, i) => {
-      const opening = await log.controlOpening(fromHex(entry) ?? new Uint8Array())
-      if (opening === undefined) throw corrupt(`The opening of checkpoint key ${entry} is missing`)
+      const payload = await log.payloadOf(fromHex(entry) ?? new Uint8Array())
+      if (payload === undefined) throw corrupt(`The opening of checkpoint key ${entry} is missing`)
       const signed = sizes.filter((size) => signerOf(size) === i)
-      return { opening: toHex(opening), position, inclusion: await inclusionsOf(log, position, signed) }
+      return { opening: toHex(payload.opening), position, inclusion: await inclusionsOf(log, position, signed) }
     }),
   )
 }

@@ -1,11 +1,11 @@
 import type { EvidenceId } from '../../api/ids.ts'
-import { fromHex, toHex } from '../../bytes.ts'
+import { fromHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
 import { keys } from '../../store/keys.ts'
 import { readRecord } from '../../store/read.ts'
 import type { EventRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { decodeTransaction, entryOfTxId } from '../event/transaction.ts'
+import { entryOfTxId } from '../event/tx-id.ts'
 import { proveEntry, type LogProof } from './log-proof.ts'
 
 /** An event of an evidence that exists. Throws `CORRUPT` if it is missing. */
@@ -17,20 +17,6 @@ export async function readEvent({ records }: Context, evidenceId: EvidenceId, ve
       `Version ${version} of evidence ${evidenceId} is missing: restore the store from a backup`,
     )
   return event.record
-}
-
-/** The openings of log entries (32 bytes each): of events, and of the log's own key and token entries. */
-export async function openingsOf(
-  { records, log }: Pick<Context, 'records' | 'log'>,
-  entries: readonly Uint8Array[],
-): Promise<readonly (Uint8Array | undefined)[]> {
-  const stored = await records.get(entries.map((entry) => keys.transaction(toHex(entry))))
-  return Promise.all(
-    entries.map(async (entry, i) => {
-      const transaction = stored[i]
-      return transaction === undefined ? log.controlOpening(entry) : decodeTransaction(transaction.value).opening
-    }),
-  )
 }
 
 /** The 32 bytes of a txId, `undefined` for any text that cannot be one. */

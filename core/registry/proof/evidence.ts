@@ -1,11 +1,9 @@
 import type { EvidenceProof } from '../../api/proof-documents.ts'
 import { toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
-import { keys } from '../../store/keys.ts'
 import type { TxId } from '../../api/ids.ts'
 import type { Context } from '../context.ts'
-import { decodeTransaction } from '../event/transaction.ts'
-import { proveEvent } from './events.ts'
+import { entryOf, proveEvent } from './events.ts'
 import { findEvidence, type EvidenceSelector } from './find-evidence.ts'
 import { assuranceOf, blockMember, logProofMembers, rfc3339 } from './log-proof.ts'
 
@@ -30,9 +28,10 @@ export async function proveEvidence(context: Context, selector: EvidenceSelector
   }
 }
 
-async function readOpening({ records }: Context, txId: TxId): Promise<Uint8Array> {
-  const [entry] = await records.get([keys.transaction(txId)])
-  if (entry === undefined)
-    throw new RegistryError('CORRUPT', `The record of txId ${txId} is missing: restore the store from a backup`)
-  return decodeTransaction(entry.value).opening
+async function readOpening({ log }: Context, txId: TxId): Promise<Uint8Array> {
+  const entry = entryOf(txId)
+  const payload = entry && (await log.payloadOf(entry))
+  if (payload === undefined)
+    throw new RegistryError('CORRUPT', `The log entry of txId ${txId} is missing: restore the store from a backup`)
+  return payload.opening
 }

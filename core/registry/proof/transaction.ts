@@ -6,7 +6,7 @@ import type { LogReader } from '../../log/reader.ts'
 import type { BatchRecord } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/stamp-claim.ts'
 import type { Context } from '../context.ts'
-import { entryOf, openingsOf } from './events.ts'
+import { entryOf } from './events.ts'
 import { invalid } from './find-evidence.ts'
 import { assuranceOf, proveEntry, rfc3339 } from './log-proof.ts'
 
@@ -17,10 +17,10 @@ const notInLog = { status: 'not_found', error: 'This log does not contain the tx
 export async function proveTransaction(context: Context, txId: string): Promise<MerkleProof> {
   const entry = entryOf(txId)
   if (entry === undefined) return { ...malformed, txId }
-  const [[opening], [status]] = await Promise.all([openingsOf(context, [entry]), context.log.entryStatuses([entry])])
-  if (status === undefined || opening === undefined) return { ...notInLog, txId }
+  const [payload, [status]] = await Promise.all([context.log.payloadOf(entry), context.log.entryStatuses([entry])])
+  if (status === undefined || payload === undefined) return { ...notInLog, txId }
   const proof = await proveEntry(context.log, status)
-  const proven = { opening: toHex(opening), assurance: assuranceOf(proof) }
+  const proven = { opening: toHex(payload.opening), assurance: assuranceOf(proof) }
   if (proof === undefined) return { status: 'pending', txId, ...proven }
   const { merkleRoot, leafIndex, proof: path, treeSize, batchId, sendStatus, checkpoint } = proof.merkle
   return {

@@ -16,6 +16,7 @@ import {
 } from '../../../adapters/level/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import { programArgs } from '../../support/program.ts'
+import { appendsOf } from '../../contract/record-store-pair.ts'
 
 let root: string
 let directory: string
@@ -56,7 +57,7 @@ const nextLine = async (lines: AsyncIterator<string>): Promise<string> => String
 const put = (store: LevelRecords, ...keys: string[]) =>
   store.commit({
     writes: keys.map((key) => ({ key, value: Buffer.from(key) })),
-    append: new Uint8Array(32).fill(keys.length),
+    append: appendsOf(new Uint8Array(32).fill(keys.length)),
   })
 
 async function keysOf(store: LevelRecords): Promise<string[]> {

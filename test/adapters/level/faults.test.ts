@@ -2,8 +2,18 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryLevel } from 'memory-level'
 import { LevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
-import { BY_BYTES, BY_TEXT, HEAD_KEY, logRowKey, positionKey } from '../../../adapters/level/layout.ts'
+import {
+  BY_BYTES,
+  BY_TEXT,
+  HEAD_KEY,
+  positionKey,
+  rowKey,
+  ENTRY_ROWS,
+  PAYLOAD_ROWS,
+} from '../../../adapters/level/layout.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
+import { sealValue } from '../../../core/store/envelope.ts'
+import { appendsOf } from '../../contract/record-store-pair.ts'
 
 type Fault = 'not applied' | 'applied'
 
@@ -54,7 +64,7 @@ const put = (store: RecordStore, key: string) =>
     checks: [{ key, version: null }],
     writes: [{ key, value: Buffer.from(key) }],
     adds: [{ key: 'n', delta: 1 }],
-    append: new Uint8Array(32).fill(key.charCodeAt(0)),
+    append: appendsOf(new Uint8Array(32).fill(key.charCodeAt(0))),
   })
 
 const keysOf = async (store: RecordStore): Promise<string[]> => {
@@ -144,22 +154,28 @@ describe('opening checks that the last group is complete', () => {
     const store = await LevelRecords.open(db)
     const append = Buffer.alloc(590 * 32)
     for (let i = 0; i < 590; i += 1) append.writeUInt32BE(i + 1, i * 32)
-    await store.commit({ append: new Uint8Array(append), writes: [{ key: 'a', value: entry(0) }] })
-    for (let i = 0; i < 10; i += 1) await store.commit({ append: entry(i) })
+    await store.commit({ append: appendsOf(new Uint8Array(append)), writes: [{ key: 'a', value: entry(0) }] })
+    for (let i = 0; i < 10; i += 1) await store.commit({ append: appendsOf(entry(i)) })
     await store.close()
     await db.open()
     return db
   }
 
+  /** Replaces a row of entries, with a correct CRC-32. */
+  const putRow = (db: LevelDatabase, start: number, entries: Uint8Array): Promise<void> =>
+    db.put(rowKey(ENTRY_ROWS, start), sealValue(rowKey(ENTRY_ROWS, start), entries), BY_TEXT)
+
   const damages: readonly (readonly [string, (db: LevelDatabase) => Promise<void>])[] = [
     ['its head is missing', (db) => db.del(HEAD_KEY, BY_TEXT)],
     ['its head cannot be decoded', (db) => db.put(HEAD_KEY, new Uint8Array(33), BY_TEXT)],
-    ['a full row is missing', (db) => db.del(logRowKey(256), BY_TEXT)],
-    ['the last row is missing', (db) => db.del(logRowKey(599), BY_TEXT)],
-    ['a row of the last block is missing', (db) => db.del(logRowKey(595), BY_TEXT)],
-    ['a row is cut short', (db) => db.put(logRowKey(256), new Uint8Array(255 * 32), BY_TEXT)],
-    ['a row is not a multiple of 32 bytes', (db) => db.put(logRowKey(599), new Uint8Array(33), BY_TEXT)],
-    ['the log runs beyond its head', (db) => db.put(logRowKey(600), entry(9), BY_TEXT)],
+    ['a full row is missing', (db) => db.del(rowKey(ENTRY_ROWS, 256), BY_TEXT)],
+    ['the last row is missing', (db) => db.del(rowKey(ENTRY_ROWS, 599), BY_TEXT)],
+    ['a row of the last block is missing', (db) => db.del(rowKey(ENTRY_ROWS, 595), BY_TEXT)],
+    ['a row is cut short', (db) => putRow(db, 256, new Uint8Array(255 * 32))],
+    ['a row is not a multiple of 32 bytes', (db) => putRow(db, 599, new Uint8Array(33))],
+    ['the log runs beyond its head', (db) => putRow(db, 600, entry(9))],
+    ['the payloads of a row of the last block are missing', (db) => db.del(rowKey(PAYLOAD_ROWS, 595), BY_TEXT)],
+    ['the last payloads are missing', (db) => db.del(rowKey(PAYLOAD_ROWS, 599), BY_TEXT)],
     ['a position is missing', (db) => db.del(positionKey(entry(4)), BY_BYTES)],
   ]
   for (const [name, damage] of damages) {
@@ -169,6 +185,17 @@ describe('opening checks that the last group is complete', () => {
       await assert.rejects(LevelRecords.open(db), { code: 'CORRUPT' })
     })
   }
+
+  it('and throws CONFIG_ERROR for the format of version 0.1.0, or of a newer version', async () => {
+    for (const [head, remedy] of [
+      [Uint8Array.of(1, ...new Uint8Array(32)), /^The record store has store format 1 .*migrate --upgrade/],
+      [Uint8Array.of(3, 1, 2), /format 3; this version needs 2: use a newer version$/],
+    ] as const) {
+      const db = await writeDatabase()
+      await db.put(HEAD_KEY, head, BY_TEXT)
+      await assert.rejects(LevelRecords.open(db), { code: 'CONFIG_ERROR', message: remedy })
+    }
+  })
 
   it('and accepts a complete database', async () => {
     const store = await LevelRecords.open(await writeDatabase())

@@ -6,6 +6,7 @@ import { openPostgresRecords, type OpenPostgresOptions } from '../../../adapters
 import { countOf } from '../../../core/store/counter.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
+import { appendsOf } from '../../contract/record-store-pair.ts'
 import { until } from '../../support/manual-clock.ts'
 import { PostgresProxy } from '../../support/postgres-proxy.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
@@ -47,7 +48,7 @@ describe('a connection that is lost during a statement', () => {
       // The 256th entry fills the block, which needs one more statement.
       await store.commit({
         ...stepOf('first'),
-        append: new Uint8Array(randomBytes(32 * 253)),
+        append: appendsOf(new Uint8Array(randomBytes(32 * 253))),
         adds: [],
         checks: [],
         writes: [],
@@ -62,7 +63,7 @@ describe('a connection that is lost during a statement', () => {
         const result = await store.commit(step)
         assert.ok(result.ok, `statement ${statement}`)
         done.push(step)
-        const [position] = await store.positionsOf([step.append])
+        const [position] = await store.positionsOf([step.entry])
         assert.equal(position, 254 + statement)
         assert.equal(result.firstPosition, position)
         if (proxy.isArmed) break
@@ -92,8 +93,8 @@ describe('a connection that is lost during a statement', () => {
       const reads = [
         async () => assert.equal(countOf((await store.get(['steps']))[0]), 1),
         async () => assert.equal(await store.logSize(), 1),
-        async () => assert.deepEqual(await store.positionsOf([step.append]), [0]),
-        async () => assert.deepEqual(await store.readLog(0, 5), step.append),
+        async () => assert.deepEqual(await store.positionsOf([step.entry]), [0]),
+        async () => assert.deepEqual(await store.readLog(0, 5), step.entry),
         async () => {
           for await (const { key } of store.list({ gte: 'step/', lt: 'step0' })) assert.equal(key, 'step/read')
         },
@@ -210,7 +211,7 @@ it('a transaction that is rolled back after a deadlock is repeated', async (t) =
   await other.connect()
   t.after(() => other.end())
   // The store detects the deadlock first, because its deadlock_timeout is shorter.
-  await other.query(`set deadlock_timeout = '600s'; begin; update ${store.schema}.record set version = version`)
+  await other.query(`set deadlock_timeout = '600s'; begin; update ${store.schema}.record set value = value`)
   const committing = store.commit({ writes: [{ key: 'knot', value: new Uint8Array(2) }] })
   const waiting = `select 1 from pg_stat_activity where application_name = 'evidence-registry' and wait_event_type = 'Lock'`
   await until(async () => (await server.query(waiting)).length > 0, DEADLINE_MS)
@@ -250,8 +251,17 @@ describe('the schema', () => {
     const migrations = await server.query('select version from together.migration order by version')
     assert.deepEqual(
       migrations.map(({ version }) => version),
-      [1, 2],
+      [3],
     )
+  })
+
+  it('is rejected with its format if version 0.1.0 wrote it', async (t) => {
+    const { schema } = await open(t)
+    await server.query(`update ${schema}.migration set version = 2`)
+    await assert.rejects(openPostgresRecords({ url: server.url(), schema }), {
+      code: 'CONFIG_ERROR',
+      message: /store format 1 \(version 0\.1\.0\); this version needs 2: .*migrate --upgrade/,
+    })
   })
 
   it('is rejected if its version is newer', async (t) => {

@@ -24,8 +24,8 @@ function start(): { readonly reads: ReadBatcher; readonly calls: Call[] } {
 }
 
 const resultFor = ({ keys, entries }: Lookup): LookupResult => ({
-  records: new Map(keys.map((key) => [key, [Buffer.from(key), Buffer.from('value'), '1']])),
-  positions: new Map(entries.map((entry, i) => [entry, i])),
+  records: new Map(keys.map((key) => [key, [Buffer.from(key), Buffer.from('value')]])),
+  positions: new Map(entries.map((entry, i) => [entry, Buffer.of(i)])),
 })
 
 /** Enough turns of the event loop for a resolved look-up to start the waiting ones. */
@@ -57,7 +57,7 @@ describe('reads that are called at the same time', () => {
       [{ keys: ['a', 'b', 'c'], entries: ['00'] }],
     )
     calls[0]?.succeed()
-    assert.equal((await results[1])?.positions.get('00'), 0)
+    assert.deepEqual((await results[1])?.positions.get('00'), Buffer.of(0))
     assert.ok((await results[2])?.records.has('b'))
     await Promise.all(results)
   })

@@ -53,7 +53,7 @@ async function commitAndRead(store: PostgresRecords): Promise<void> {
     assert.ok((await store.commit(step)).ok)
     const [entries, positions] = await Promise.all([
       store.get([`step/step ${i}`, 'nowhere']),
-      store.positionsOf([step.append, new Uint8Array(randomBytes(32))]),
+      store.positionsOf([step.entry, new Uint8Array(randomBytes(32))]),
     ])
     assert.deepEqual(
       entries.map((entry) => entry && Buffer.from(entry.value).toString()),
@@ -102,12 +102,12 @@ describe('statements', () => {
       create function ${schema}.damage() returns bytea language plpgsql as
         $$ begin raise exception 'invalid page' using errcode = 'XX001'; end $$;
       create view ${schema}.record as
-        select key, case when key = 'damaged' then ${schema}.damage() else value end as value, version from ${schema}.whole`)
+        select key, case when key = 'damaged' then ${schema}.damage() else value end as value from ${schema}.whole`)
     const [whole, damaged, other, positions] = await Promise.allSettled([
       store.get(['a']),
       store.get(['damaged']),
       store.get(['z']),
-      store.positionsOf([one.append]),
+      store.positionsOf([one.entry]),
     ])
     assert.ok(damaged.status === 'rejected' && isRegistryError(damaged.reason, 'CORRUPT'))
     for (const read of [whole, other, positions]) assert.equal(read.status, 'fulfilled')

@@ -9,6 +9,7 @@ import { logKeys } from '../../../core/log/keys.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { copyRecords, type CopyRecordsReport } from '../../../core/copy/index.ts'
 import { FaultyRecords, type CommitFault } from '../../support/faulty-records.ts'
+import { appendsOf } from '../../contract/record-store-pair.ts'
 
 const ENTRIES = 40_000
 const COUNTER = keys.evidenceCount('company', 'acme')
@@ -18,7 +19,7 @@ const COUNTER = keys.evidenceCount('company', 'acme')
  */
 async function createSource(): Promise<MemoryRecords> {
   const records = new MemoryRecords()
-  await records.commit({ append: new Uint8Array(randomBytes(ENTRIES * 32)) })
+  await records.commit({ append: appendsOf(new Uint8Array(randomBytes(ENTRIES * 32))) })
   for (let n = 0; n < 9; n += 1) {
     const value = new Uint8Array(n === 4 ? 5_000_000 : 1_500_000).fill(n)
     await records.commit({ writes: [{ key: keys.file(`f-${n}`), value }], adds: [{ key: COUNTER, delta: 3 }] })
@@ -103,7 +104,7 @@ describe('copying records', () => {
       { key: keys.file('f-1'), value: new Uint8Array([9]) },
       { key: keys.file('g'), value: new Uint8Array([10]) },
     ]
-    await from.commit({ writes, append: new Uint8Array(64).fill(5) })
+    await from.commit({ writes, append: appendsOf(new Uint8Array(64).fill(5)) })
     const report = await copy(from, to)
     assert.deepEqual(report, { entries: 2, records: 3, compared: ENTRIES + 2 + 11, differences: 0, named: [] })
     await assertCopied(from, to)
@@ -124,14 +125,14 @@ describe('copying records', () => {
     const marker = { key: keys.filling(), value: new Uint8Array([1]) }
     const foreign = {
       'a record': { writes: [{ key: keys.operator(), value: new Uint8Array([1]) }] },
-      'a log': { append: new Uint8Array(32) },
-      'a copy of another log': { writes: [marker], append: new Uint8Array(32) },
-      'a copy with a longer log': { writes: [marker], append: await from.readLog(0, ENTRIES) },
+      'a log': { append: appendsOf(new Uint8Array(32)) },
+      'a copy of another log': { writes: [marker], append: appendsOf(new Uint8Array(32)) },
+      'a copy with a longer log': { writes: [marker], append: appendsOf(await from.readLog(0, ENTRIES)) },
     }
     for (const [name, commit] of Object.entries(foreign)) {
       const to = new FaultyRecords(new MemoryRecords())
       await to.commit(commit)
-      if (name.endsWith('longer log')) await to.commit({ append: new Uint8Array(32) })
+      if (name.endsWith('longer log')) await to.commit({ append: appendsOf(new Uint8Array(32)) })
       const before = await contents(to)
       const commits = to.commits
       await assert.rejects(copy(from, to), { code: 'CONFIG_ERROR' }, name)
@@ -203,6 +204,7 @@ function over(store: RecordStore, own: Partial<RecordStore>): RecordStore {
     list: (range) => store.list(range),
     commit: (commit) => store.commit(commit),
     readLog: (from, count) => store.readLog(from, count),
+    readPayloads: (from, count) => store.readPayloads(from, count),
     logSize: () => store.logSize(),
     positionsOf: (entries) => store.positionsOf(entries),
     close: () => store.close(),

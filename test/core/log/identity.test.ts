@@ -5,10 +5,12 @@ import { fromHex, toHex } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { verifyCheckpoint } from '../../../core/log/checkpoint.ts'
 import { entryOf, verifyKeyChain } from '../../../core/commitment/log-entry.ts'
+import { LogReader } from '../../../core/log/reader.ts'
 import { openLogIdentity, type LogIdentity } from '../../../core/log/identity.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { FaultyRecords } from '../../support/faulty-records.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
+import { appendsOf } from '../../contract/record-store-pair.ts'
 
 const clock = new ManualClock()
 const secret = new Uint8Array(32).fill(1)
@@ -17,8 +19,9 @@ const open = (records: RecordStore, more: { secret?: Uint8Array; logName?: strin
   openLogIdentity({ records, secret, clock, ...more })
 
 async function openingsOf(records: RecordStore, identity: LogIdentity): Promise<readonly Uint8Array[]> {
-  const stored = await records.get(identity.keys.map(({ entry }) => logKeys.controlOpening(entry)))
-  return stored.map((entry) => entry?.value as Uint8Array)
+  const reader = new LogReader(records)
+  const payloads = await Promise.all(identity.keys.map(({ entry }) => reader.payloadOf(fromHex(entry) as Uint8Array)))
+  return payloads.map((payload) => payload?.opening as Uint8Array)
 }
 
 describe('the log identity', () => {
@@ -83,7 +86,7 @@ describe('the log identity', () => {
     const records = new MemoryRecords()
     const identity = await open(records)
     const oldKey = identity.verifierKey
-    await records.commit({ append: new Uint8Array(64).fill(7) })
+    await records.commit({ append: appendsOf(new Uint8Array(64).fill(7)) })
     const added = await identity.rotateCheckpointKey()
     assert.equal(added.position, 3)
     assert.notEqual(identity.verifierKey, oldKey)

@@ -76,7 +76,8 @@ describe('the log reader', () => {
       reader.anchorCovering(0),
       reader.tile(0, 0, 1),
       reader.entries(0, 1),
-      reader.controlOpening(new Uint8Array(32)),
+      reader.payloadOf(new Uint8Array(32)),
+      reader.openings(0, 1),
     ])
       assert.equal(await result, undefined)
   })
@@ -247,8 +248,15 @@ describe('the log reader', () => {
     assert.equal(await reader.packedEntries(1, 45), undefined)
     const bundle = await reader.entries(0, 256)
     assert.deepEqual(bundle, concatBytes(...entries.slice(0, 256).flatMap((entry) => [Uint8Array.of(0, 32), entry])))
-    assert.match(Buffer.from((await reader.controlOpening(entries[0] as Uint8Array)) ?? []).toString(), /^er1\.key/)
-    assert.equal(await reader.controlOpening(entries[1] as Uint8Array), undefined)
+    const key = await reader.payloadOf(entries[0] as Uint8Array)
+    assert.equal(key?.kind, 'key')
+    assert.match(Buffer.from(key?.opening ?? []).toString(), /^er1\.key/)
+    // The fixture appends events without a real opening.
+    await assert.rejects(reader.payloadOf(entries[1] as Uint8Array), { code: 'CORRUPT' })
+    const openings = await reader.openings(0, 256)
+    assert.equal(openings?.length, 256)
+    assert.deepEqual(openings?.[0], key?.opening)
+    assert.equal(await reader.openings(1, 45), undefined)
   })
 
   it('throws for a damaged record instead of treating it as missing', async () => {

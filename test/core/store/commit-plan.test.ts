@@ -11,7 +11,8 @@ import {
 } from '../../../core/store/commit-plan.ts'
 import { countOf, decodeCounter, encodeCounter } from '../../../core/store/counter.ts'
 import { RegistryError } from '../../../core/errors.ts'
-import type { Commit, Entry, Key } from '../../../core/ports/index.ts'
+import type { Commit, Entry, Key, LogAppend } from '../../../core/ports/index.ts'
+import { appendsOf } from '../../contract/record-store-pair.ts'
 
 const EMPTY: GroupSnapshot = { entries: new Map(), logSize: 0, lastVersion: 0 }
 const value = Uint8Array.of(1)
@@ -45,7 +46,7 @@ const commit: fc.Arbitrary<Commit> = fc
     checks,
     writes: changes.filter(({ delta }) => delta === null),
     adds: changes.flatMap(({ key, delta }) => (delta === null ? [] : [{ key, delta }])),
-    append: new Uint8Array(append * 32).fill(fill),
+    append: appendsOf(new Uint8Array(append * 32).fill(fill)),
   }))
 
 describe('planGroup', () => {
@@ -55,7 +56,7 @@ describe('planGroup', () => {
     fc.assert(
       fc.property(fc.array(commit, { maxLength: 12 }), (commits) => {
         let snapshot = EMPTY
-        let appended = ''
+        const appended: LogAppend[] = []
         const outcomes = commits.flatMap((next) => {
           // Only the keys in keysToRead: if planGroup needed another one, keysToRead would be wrong.
           const entries = new Map<Key, Entry>()
@@ -65,13 +66,13 @@ describe('planGroup', () => {
           }
           const plan = planGroup([next], { ...snapshot, entries })
           snapshot = applyPlan(snapshot, plan)
-          appended += Buffer.from(plan.appended).toString('hex')
+          appended.push(...plan.appended)
           return plan.outcomes
         })
         const group = planGroup(commits, EMPTY)
         assert.deepEqual(group.outcomes, outcomes)
         assert.deepEqual(applyPlan(EMPTY, group), snapshot)
-        assert.equal(Buffer.from(group.appended).toString('hex'), appended)
+        assert.deepEqual(group.appended, appended)
         const touched = [...group.puts.map(({ key }) => key), ...group.deletes]
         assert.equal(new Set(touched).size, touched.length)
         appliedCount += outcomes.filter((outcome) => !(outcome instanceof RegistryError) && outcome.ok).length
@@ -86,7 +87,7 @@ describe('planGroup', () => {
     const create: Commit = {
       checks: [{ key: 'a', version: null }],
       writes: [{ key: 'a', value }],
-      append: new Uint8Array(64),
+      append: appendsOf(new Uint8Array(64)),
     }
     const plan = planGroup([create, create, { writes: [{ key: 'a', value: null }] }, create], EMPTY)
     assert.deepEqual(plan.outcomes, [
@@ -98,7 +99,7 @@ describe('planGroup', () => {
     assert.deepEqual(plan.puts, [{ key: 'a', value, version: versionOf(3) }])
     assert.deepEqual(plan.deletes, [])
     assert.equal(plan.logSize, 4)
-    assert.equal(plan.appended.length, 128)
+    assert.equal(plan.appended.length, 4)
   })
 
   it('assigns no version if nothing changes', () => {
@@ -108,7 +109,7 @@ describe('planGroup', () => {
   })
 
   it('assigns a version to a commit that only appends or only deletes', () => {
-    assert.equal(planGroup([{ append: new Uint8Array(32) }], EMPTY).lastVersion, 1)
+    assert.equal(planGroup([{ append: appendsOf(new Uint8Array(32)) }], EMPTY).lastVersion, 1)
     assert.equal(planGroup([{ writes: [{ key: 'a', value: null }] }], EMPTY).lastVersion, 1)
   })
 
@@ -123,7 +124,7 @@ describe('planGroup', () => {
           { key: 'fine', delta: 1 },
           { key, delta: 1 },
         ],
-        append: new Uint8Array(32),
+        append: appendsOf(new Uint8Array(32)),
       }
       const plan = planGroup([wrong, { writes: [{ key: 'b', value }] }], snapshot)
       const [rejected, accepted] = plan.outcomes
@@ -142,17 +143,23 @@ describe('assertCommit', () => {
       checks: [{ key: 'a', version: null }],
       writes: [{ key: 'a', value }],
       adds: [{ key: 'b', delta: -3 }],
-      append: new Uint8Array(96),
+      append: appendsOf(new Uint8Array(96)),
     })
   })
 
-  it('rejects a key that is changed twice, invalid keys, unsafe deltas and incomplete entries', () => {
+  it('rejects a key that is changed twice, invalid keys, unsafe deltas, incomplete entries and payloads that are empty or too long', () => {
     assert.throws(() => assertCommit({ writes: [{ key: 'a', value }], adds: [{ key: 'a', delta: 1 }] }), TypeError)
     for (const key of ['', '\n', '\x7f', 'ü', 'x'.repeat(2049)])
       assert.throws(() => assertCommit({ checks: [{ key, version: null }] }), TypeError)
     for (const delta of [0.1, NaN, Infinity, 2 ** 53])
       assert.throws(() => assertCommit({ adds: [{ key: 'a', delta }] }), RangeError)
-    assert.throws(() => assertCommit({ append: new Uint8Array(33) }), RangeError)
+    const [entry, payload] = [new Uint8Array(32), new Uint8Array(1)]
+    for (const append of [
+      { entry: new Uint8Array(33), payload },
+      { entry, payload: new Uint8Array() },
+      { entry, payload: new Uint8Array(4_097) },
+    ])
+      assert.throws(() => assertCommit({ append: [append] }), RangeError)
   })
 })
 

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { appendRows, EMPTY_TAIL, packRows, ROW_ENTRIES, type LogTail } from '../../../core/store/log-rows.ts'
+import {
+  appendRows,
+  EMPTY_TAIL,
+  packRows,
+  payloadsOfRows,
+  ROW_ENTRIES,
+  type LogRow,
+  type LogTail,
+} from '../../../core/store/log-rows.ts'
+import { appendsOf } from '../../contract/record-store-pair.ts'
 
 const packed = (from: number, count: number): Uint8Array => {
   const out = Buffer.alloc(count * 32)
@@ -13,21 +22,27 @@ describe('appendRows', () => {
   it('keeps full rows of 256 and smaller rows of the last block, for appends of any size', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.nat({ max: 4 }), fc.nat({ max: 600 })), { maxLength: 40 }), (sizes) => {
-        const rows = new Map<number, Uint8Array>()
+        const rows = new Map<number, LogRow>()
         let tail: LogTail = EMPTY_TAIL
         let size = 0
         for (const count of sizes) {
-          const changes = appendRows(tail, size, packed(size, count))
+          const changes = appendRows(tail, size, appendsOf(packed(size, count)))
           for (const start of changes.deletes) assert.ok(rows.delete(start), `row ${start} was not there`)
-          for (const { start, entries } of changes.puts) rows.set(start, entries)
+          for (const row of changes.puts) rows.set(row.start, row)
           tail = changes.tail
           size += count
         }
-        const sorted = [...rows].sort(([a], [b]) => a - b).map(([start, entries]) => ({ start, entries }))
+        const sorted = [...rows.values()].sort((a, b) => a.start - b.start)
         assert.deepEqual(packRows(sorted, 0, size), packed(0, size))
+        assert.deepEqual(
+          payloadsOfRows(sorted, 0, size),
+          appendsOf(packed(0, size)).map(({ payload }) => payload),
+        )
         const tailStart = size - (size % ROW_ENTRIES)
         for (const { start, entries } of sorted) if (start < tailStart) assert.equal(entries.length, ROW_ENTRIES * 32)
         assert.deepEqual(tail.entries, packed(tailStart, size % ROW_ENTRIES))
+        const tailRows = sorted.filter(({ start }) => start >= tailStart)
+        assert.deepEqual(tail.payloads, new Uint8Array(Buffer.concat(tailRows.map(({ payloads }) => payloads))))
         assert.deepEqual(
           tail.starts,
           sorted.map(({ start }) => start).filter((start) => start >= tailStart),

@@ -201,7 +201,7 @@ describe('verifyProof', () => {
     const proof = overTheWire(await registry.proofs.evidence({ evidenceId: 'after the rotation' }))
     const log = new LogReader(records)
     const openings = await Promise.all(
-      identity.keys.map(async ({ entry }) => present(await log.controlOpening(present(fromHex(entry))))),
+      identity.keys.map(async ({ entry }) => present(await log.payloadOf(present(fromHex(entry)))).opening),
     )
     const verifierKeys = verifierKeysOf(registry.log.origin, openings)
     assert.equal(verifierKeys.length, 2)

@@ -25,6 +25,7 @@ describe('operations', () => {
     get: (...args) => inner.get(...args),
     list: (...args) => inner.list(...args),
     readLog: (...args) => inner.readLog(...args),
+    readPayloads: (...args) => inner.readPayloads(...args),
     logSize: () => inner.logSize(),
     positionsOf: (...args) => inner.positionsOf(...args),
     close: () => inner.close(),
