@@ -152,6 +152,7 @@ describe('sealing', () => {
     let tiles = 0
     const counting: RecordStore = Object.assign(Object.create(fixture.records) as RecordStore, {
       readLog: (from: number, count: number) => ((entries += count), fixture.records.readLog(from, count)),
+      readPayloads: (from: number, count: number) => ((entries += count), fixture.records.readPayloads(from, count)),
       get: (wanted: readonly string[]) => (
         (tiles += wanted.filter((key) => key.startsWith('ti/')).length),
         fixture.records.get(wanted)
@@ -447,6 +448,7 @@ describe('sealing with faults', () => {
         if (from === 0) packed[5 * 32] = present(packed[5 * 32]) ^ 1
         return packed
       },
+      readPayloads: (from: number, count: number) => fixture.records.readPayloads(from, count),
       get: (wanted: readonly string[]) => fixture.records.get(wanted),
       logSize: () => fixture.records.logSize(),
       list: (range: Parameters<RecordStore['list']>[0]) => fixture.records.list(range),
