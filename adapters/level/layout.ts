@@ -18,7 +18,8 @@ import { STORE_FORMAT } from '../../core/store/format.ts'
  * | `\0pos` ‖ entry (32 bytes)       | u64 position of the first such entry                      |
  *
  * Every value is in an envelope with a CRC-32 (core/store/envelope.ts), because LevelDB verifies no checksums when it
- * reads. Record keys are printable ASCII and never begin with a zero byte, so the internal keys sort before all of them.
+ * reads. Record keys are printable ASCII and never begin with a zero byte, so the internal keys sort before all of
+ * them.
  */
 
 /**

@@ -75,8 +75,8 @@ async function checkKeyPositions(check: Check, record: LogIdentityRecord): Promi
 }
 
 /**
- * Computes leaves, tiles and roots again from the entries of the log, and checks every opening. Returns how many entries
- * belong to tokens.
+ * Computes leaves, tiles and roots again from the entries of the log, and checks every opening. Returns how many
+ * entries belong to tokens.
  */
 export async function checkLog(
   check: Check,

@@ -87,7 +87,8 @@ export type CommitResult =
  * An ordered map of key → bytes and one append-only log of 32-byte entries with their payloads, without gaps, changed
  * together. A conflict is a result; a failure throws. Stored bytes that are damaged are never returned.
  *
- * @throws `CORRUPT` if stored bytes are damaged, `UNAVAILABLE` if nothing was applied, `UNKNOWN_OUTCOME` if that could not be determined (a caller that
+ * @throws `CORRUPT` if stored bytes are damaged,
+ *   `UNAVAILABLE` if nothing was applied, `UNKNOWN_OUTCOME` if that could not be determined (a caller that
  * retries needs a check that fails if the first try was applied), `STORE_POISONED` after a failed write made the store
  * read-only, `CLOSED` after `close`
  */

@@ -6,7 +6,10 @@ import { RegistryError } from '../errors.ts'
  */
 export const STORE_FORMAT = 2
 
-/** Throws `CONFIG_ERROR` for a store of another format. `store` names it, and `remedy` says what to do if it is older. */
+/**
+ * Throws `CONFIG_ERROR` for a store of another format. `store` names the store, and `remedy` says what to do if it is
+ * older.
+ */
 export function assertFormat(format: number, store: string, remedy: string): void {
   if (format === STORE_FORMAT) return
   const writer = format === 1 ? ' (version 0.1.0)' : ''
