@@ -109,20 +109,20 @@ function appendEvent(
   }
 }
 
+/** `Object.assign`, because a spread that is followed by more members takes several times as long. */
 function evidenceAfter(
   state: EvidenceState,
   before: EvidenceRecord | undefined,
   { type, txId, version, time }: EventRecord,
 ): EvidenceRecord {
   const changes = before?.changes ?? { create: 0, update: 0, transfer: 0 }
-  return {
-    ...state,
+  return Object.assign({}, state, {
     txId: before?.txId ?? txId,
     lastVersion: version,
     lastTxId: txId,
     lastAt: time,
     changes: { ...changes, [type]: changes[type] + 1 },
-  }
+  })
 }
 
 /** What an event commits to of the files that it attaches. */

@@ -65,11 +65,12 @@ async function historyEvents(
   disclose: boolean,
 ): Promise<readonly HistoryEvent[]> {
   const statuses = await log.entryStatuses(events.map(({ txId }) => entryOfTxId(txId)))
-  return events.map((event, i) => ({
-    ...describeEvent(event),
-    batch: batchOf(statuses[i]),
-    ...(disclose && { disclosure: openEvent(event, { origin, slotKey }).disclosure }),
-  }))
+  return events.map((event, i) =>
+    Object.assign(describeEvent(event), {
+      batch: batchOf(statuses[i]),
+      ...(disclose && { disclosure: openEvent(event, { origin, slotKey }).disclosure }),
+    }),
+  )
 }
 
 function describeEvent(event: EventRecord): Omit<HistoryEvent, 'batch' | 'disclosure'> {

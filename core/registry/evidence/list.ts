@@ -71,16 +71,17 @@ async function categoryOfSubcategory(
 
 async function summarize(context: Context, records: readonly EvidenceRecord[]): Promise<readonly EvidenceSummary[]> {
   const blocks = await blocksOf(context, new Set(records.flatMap(({ txId, lastTxId }) => [txId, lastTxId])))
-  return records.map((record) => ({
-    ...evidenceCore(record),
-    eventCounts: record.changes,
-    ...blockMember(blocks.get(record.txId)),
-    lastEvent: {
-      recordedAt: new Date(record.lastAt),
-      txId: record.lastTxId,
-      ...blockMember(blocks.get(record.lastTxId)),
-    },
-  }))
+  return records.map((record) =>
+    Object.assign(evidenceCore(record), {
+      eventCounts: record.changes,
+      ...blockMember(blocks.get(record.txId)),
+      lastEvent: {
+        recordedAt: new Date(record.lastAt),
+        txId: record.lastTxId,
+        ...blockMember(blocks.get(record.lastTxId)),
+      },
+    }),
+  )
 }
 
 const blockMember = (blockNumber: number | undefined) => (blockNumber === undefined ? {} : { blockNumber })
