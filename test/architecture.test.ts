@@ -82,8 +82,11 @@ function wrongReach(path: string, specifier: string, known: Package): string | u
   if (!specifier.endsWith('.ts')) return 'relative imports end in .ts'
   const target = normalize(join(dirname(path), specifier))
   const [from, to] = [path.split('/')[0] as string, target.split('/')[0] as string]
-  if (path.startsWith('server/demo/') && to !== 'core' && !target.startsWith('server/demo/'))
-    return 'the demo may import core, and nothing else of the server'
+  if (path.startsWith('server/client/') && !target.startsWith('server/client/'))
+    return 'the client imports nothing outside of its folder, so that it stays small'
+  const isForDemo = to === 'core' || target.startsWith('server/demo/') || target === 'server/client/index.ts'
+  if (path.startsWith('server/demo/') && !isForDemo)
+    return 'the demo may import core and the client, and nothing else of the server'
   if (!(REACHES[from] ?? []).includes(to)) return `${from} must not import ${to}`
   if (from === 'server' && to !== 'server' && !known.entries.has(target))
     return 'the server uses the library by its public entries only'
@@ -94,6 +97,7 @@ function wrongModule(path: string, { specifier, isTypeOnly }: Import, known: Pac
   const isProduct = PRODUCT.includes(path.split('/')[0] as string)
   const isCore = path.startsWith('core/')
   if (specifier.startsWith('computed: ')) return isProduct ? 'a computed import cannot be checked' : undefined
+  if (path.startsWith('server/client/')) return 'the client also runs in browsers, without any package'
   if (isBuiltin(specifier)) {
     if (!specifier.startsWith('node:')) return 'builtin modules have the prefix node:'
     return isCore && !PURE_BUILTINS.has(specifier) ? 'core does no I/O' : undefined
@@ -224,6 +228,11 @@ describe('the check of the architecture', () => {
     ['server/a.ts', 'const x = await import(name)'],
     ['server/a.ts', 'const x = require("left-pad")'],
     ['server/demo/a.ts', "import x from '../app.ts'"],
+    ['server/demo/a.ts', "import x from '../client/send.ts'"],
+    ['server/client/a.ts', "import x from '../app.ts'"],
+    ['server/client/a.ts', "import x from '../../core/index.ts'"],
+    ['server/client/a.ts', "import fs from 'node:fs'"],
+    ['server/client/a.ts', "import x from 'koa'"],
     ['server/demo/a.ts', "import x from '../../adapters/memory/index.ts'"],
     ['server/demo/a.ts', "import Koa from 'koa'"],
     ['test/a.ts', "import x from '../bench/x.ts'"],
@@ -250,6 +259,8 @@ describe('the check of the architecture', () => {
       'server/demo/a.ts',
       "import { x } from '../../core/verify/index.ts'\nimport { y } from './y.ts'\nimport http from 'node:http'",
     ],
+    ['server/demo/a.ts', "import { x } from '../client/index.ts'"],
+    ['server/client/a.ts', "import { x } from './b.ts'"],
     [
       'core/a.ts',
       "// import x from '../server/x.ts'\n/* import y from 'koa' */\nconst address = 'https://x' // import('fs')",

@@ -1,0 +1,243 @@
+// Writes what the typed client knows about the service from the service's OpenAPI document: server/client/types.ts (the
+// types of requests and responses) and server/client/routes.ts (the table of endpoints). Needs a build in dist/.
+// `--check` writes nothing and fails if a file is not up to date.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const BANNER = '// Made by `npm run client:types` from the OpenAPI document. Do not edit.\n'
+const MAX_COLUMNS = 120
+const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete']
+/** Path parameters whose name in the client is not the camel case of their name in the document. */
+const PARAMETER_NAMES = { EVIDENCE_EXTERNAL_ID: 'externalId', txid: 'txId', L: 'level', N: 'tile' }
+
+const parameterName = (name) =>
+  PARAMETER_NAMES[name] ??
+  (/^[A-Z_]+$/.test(name) ? name.toLowerCase().replaceAll(/_(.)/g, (_, letter) => letter.toUpperCase()) : name)
+
+/** The document does not depend on the registry, so none is opened. */
+async function openApiDocument() {
+  const { createApp } = await import('../dist/server/index.js')
+  const limits = { maxFileBytes: 1, maxFilesPerRequest: 1, uploadIdleMs: 1, rateLimitPerMinute: 0 }
+  const publicUrl = () => 'http://localhost'
+  return createApp({ ...limits, registry: {}, logger: {}, publicUrl, trustProxy: false }).document()
+}
+
+// -- types of schemas
+
+const isFile = (schema) => schema.contentMediaType !== undefined
+const isFiles = (schema) => schema.type === 'array' && isFile(schema.items)
+const literal = (value) => (typeof value === 'string' ? `'${value.replaceAll(/['\\]/g, '\\$&')}'` : String(value))
+const propertyName = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name))
+
+/** The TypeScript type of a schema. */
+function typeOf(schema) {
+  if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1)
+  if (schema.const !== undefined) return literal(schema.const)
+  if (schema.enum !== undefined) return schema.enum.map(literal).join(' | ')
+  const choices = schema.anyOf ?? schema.oneOf
+  // A text beside files holds their titles, which the client sends by itself.
+  if (choices?.some(isFiles)) return 'readonly Upload[]'
+  if (choices !== undefined) return unionOf(choices)
+  if (schema.allOf !== undefined) return schema.allOf.map((part) => `(${typeOf(part)})`).join(' & ')
+  if (isFile(schema)) return 'Upload'
+  if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ ...schema, type })).join(' | ')
+  if (schema.type === 'array') return arrayType(schema)
+  if (schema.type === 'object') return objectType(schema)
+  return (
+    { string: 'string', number: 'number', integer: 'number', boolean: 'boolean', null: 'null' }[schema.type] ??
+    'unknown'
+  )
+}
+
+/** Without the empty text, which means "not given" and is also a text. */
+const unionOf = (choices) => [...new Set(choices.map(typeOf))].filter((type) => type !== "''").join(' | ')
+
+function arrayType({ items = {} }) {
+  const type = typeOf(items)
+  return /[ |&{]/.test(type) && !type.startsWith('{') ? `readonly (${type})[]` : `readonly ${type}[]`
+}
+
+function objectType({ properties = {}, required = [], additionalProperties }) {
+  const names = Object.keys(properties)
+  if (names.length === 0) {
+    const values = typeof additionalProperties === 'object' ? typeOf(additionalProperties) : 'unknown'
+    return `{ readonly [name: string]: ${values} }`
+  }
+  return block(names.map((name) => member(name, properties[name], required.includes(name))))
+}
+
+const block = (members) => `{\n${indent(members.join('\n'))}\n}`
+const indent = (text) => text.replaceAll(/^(?=.)/gm, '  ')
+
+const member = (name, schema, isRequired) =>
+  `${comment(schema.description)}readonly ${propertyName(name)}${isRequired ? '' : '?'}: ${typeOf(schema)}`
+
+/** A doc comment, wrapped so that it fits into the line with some indentation. */
+function comment(text) {
+  if (text === undefined) return ''
+  const width = MAX_COLUMNS - 12
+  const plain = text.replaceAll('*/', '*\\/')
+  if (plain.length <= width - 4) return `/** ${plain} */\n`
+  const lines = ['']
+  for (const word of plain.split(/\s+/)) {
+    if (lines.at(-1).length + word.length >= width) lines.push('')
+    lines.push(`${lines.pop()} ${word}`.trim())
+  }
+  return `/**\n${lines.map((line) => ` * ${line}\n`).join('')} */\n`
+}
+
+function declaration(name, schema) {
+  const type = typeOf(schema)
+  const head = comment(schema.description)
+  return type.startsWith('{\n') && schema.type === 'object'
+    ? `${head}export interface ${name} ${type}\n`
+    : `${head}export type ${name} = ${type}\n`
+}
+
+// -- operations
+
+function operationsOf(document) {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    METHODS.filter((method) => item[method] !== undefined).map((method) => ({
+      method: method.toUpperCase(),
+      path,
+      isRoot: item.servers !== undefined,
+      ...item[method],
+    })),
+  )
+}
+
+/** The members of a request: path and query parameters. `companyId` defaults to the client's own. */
+function parameterMembers({ parameters = [], security = [] }) {
+  const members = parameters
+    .filter((parameter) => parameter.in !== 'header')
+    .map(({ name, in: position, required, schema, description }) => {
+      const isDefaulted = name === 'COMPANY_ID'
+      const text = isDefaulted ? 'Default: the company of the client' : (description ?? schema.description)
+      return {
+        name: position === 'path' ? parameterName(name) : name,
+        schema: { ...schema, description: text },
+        isRequired: required === true && !isDefaulted,
+      }
+    })
+  const hasToken = security.some((scheme) => 'fileToken' in scheme)
+  const token = { type: 'string', description: 'Opens one file without an API key' }
+  return hasToken ? [...members, { name: 'token', schema: token, isRequired: false }] : members
+}
+
+/** The alternatives of a request body, each as a list of members. */
+function bodyMembers({ requestBody }, resolve) {
+  if (requestBody === undefined) return [[]]
+  const { 'application/json': json, 'multipart/form-data': form } = requestBody.content
+  const inline = alternativesOf(json.schema, resolve)
+  return alternativesOf((form ?? json).schema, resolve).map(({ properties = {}, required = [] }, i) =>
+    Object.entries(properties)
+      // Other names of the same file part.
+      .filter(([name]) => /^\w+$/.test(name))
+      .map(([name, schema]) => {
+        const inJson = inline[i]?.properties?.[name]
+        const both = isFile(schema) && inJson !== undefined ? { anyOf: [schema, inJson] } : schema
+        return { name, schema: both, isRequired: required.includes(name) }
+      }),
+  )
+}
+
+const resolverOf = ({ components: { schemas } }) => {
+  const resolve = (schema) => (schema.$ref === undefined ? schema : resolve(schemas[schema.$ref.split('/').at(-1)]))
+  return resolve
+}
+
+function alternativesOf(schema, resolve) {
+  const resolved = resolve(schema)
+  return (resolved.anyOf ?? resolved.oneOf ?? [resolved]).map(resolve)
+}
+
+const successOf = ({ responses }) => responses['201'] ?? responses['200'] ?? { content: {} }
+
+/** How the client returns a success: parsed JSON, a text, or the response with its stream. */
+function resultOf(operation) {
+  const [media = '*/*'] = Object.keys(successOf(operation).content ?? {})
+  if (operation.method === 'HEAD') return 'response'
+  if (media.startsWith('application/json')) return 'json'
+  return media.startsWith('text/plain') ? 'text' : 'response'
+}
+
+function resultType(operation) {
+  const result = resultOf(operation)
+  if (result !== 'json') return result === 'text' ? 'string' : 'Response'
+  return typeOf(successOf(operation).content['application/json'].schema)
+}
+
+function method(operation, resolve) {
+  const parameters = parameterMembers(operation)
+  const alternatives = bodyMembers(operation, resolve).map((body) => {
+    const all = [...parameters, ...body]
+    const names = all.map(({ name }) => name)
+    const repeated = names.find((name, i) => names.indexOf(name) !== i)
+    if (repeated !== undefined) throw new Error(`${operation.operationId} has two parameters ${repeated}`)
+    return all
+  })
+  const isOptional = alternatives.some((members) => members.every(({ isRequired }) => !isRequired))
+  const request = alternatives.map(requestType).join(' | ')
+  const text = [operation.summary, operation.description].filter((each) => each !== undefined).join('. ')
+  return `${comment(text)}${operation.operationId}(\n  request${isOptional ? '?' : ''}: ${indent(request).trimStart()},\n  options?: RequestOptions,\n): Promise<${resultType(operation)}>`
+}
+
+const requestType = (members) =>
+  members.length === 0
+    ? '{ readonly [name: string]: never }'
+    : block(members.map(({ name, schema, isRequired }) => member(name, schema, isRequired)))
+
+function emitTypes(document) {
+  const { schemas } = document.components
+  const resolve = resolverOf(document)
+  const operations = operationsOf(document).map((operation) => method(operation, resolve))
+  const declarations = Object.entries(schemas).map(([name, schema]) => declaration(name, schema))
+  return [
+    `${BANNER}import type { RequestOptions, Upload } from './options.ts'\n`,
+    `/** Every endpoint of the service, by the id of its operation. */\nexport interface Operations ${block(operations)}\n`,
+    ...declarations,
+  ].join('\n')
+}
+
+// -- the table
+
+const isUpload = (schema) => isFile(schema) || [...(schema.anyOf ?? [])].some((each) => isFile(each) || isFiles(each))
+
+function route(operation, resolve) {
+  const { method: verb, operationId, security = [], parameters = [], isRoot } = operation
+  const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_, name) => `{${parameterName(name)}}`)
+  const needsKey = security.some((scheme) => 'apiKey' in scheme)
+  const isIdempotent = parameters.some(({ name }) => name === 'Idempotency-Key')
+  const isSafe = verb === 'GET' || verb === 'HEAD' || (verb === 'POST' && !needsKey)
+  const repeat = isSafe ? 'safe' : isIdempotent ? 'idempotent' : 'never'
+  const members = bodyMembers(operation, resolve).flat()
+  const files = members.filter(({ schema }) => isUpload(schema)).map(({ name }) => literal(name))
+  const flags = [
+    needsKey ? 'keyed: true, ' : '',
+    isRoot ? 'root: true, ' : '',
+    files.length > 0 ? `files: [${files.join(', ')}], ` : '',
+  ].join('')
+  return `${operationId}: { method: '${verb}', path: '${path}', ${flags}repeat: '${repeat}', result: '${resultOf(operation)}' },`
+}
+
+const emitRoutes = (document) =>
+  [
+    `${BANNER}import type { Route } from './route.ts'\nimport type { Operations } from './types.ts'\n`,
+    `export const ROUTES: { readonly [K in keyof Operations]: Route } = ${block(operationsOf(document).map((operation) => route(operation, resolverOf(document))))}\n`,
+  ].join('\n')
+
+const document = await openApiDocument()
+const outputs = { 'server/client/types.ts': emitTypes(document), 'server/client/routes.ts': emitRoutes(document) }
+for (const [path, content] of Object.entries(outputs)) {
+  const file = join(root, path)
+  if (!process.argv.includes('--check')) writeFileSync(file, content)
+  else if (readFileSync(file, 'utf8') !== content) {
+    process.stderr.write(
+      `${path} does not fit the OpenAPI document: run \`npm run client:types\` and commit the result\n`,
+    )
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,1256 @@
+// Made by `npm run client:types` from the OpenAPI document. Do not edit.
+import type { RequestOptions, Upload } from './options.ts'
+
+/** Every endpoint of the service, by the id of its operation. */
+export interface Operations {
+  /** List categories with their subcategories */
+  listCategories(
+    request?: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+    },
+    options?: RequestOptions,
+  ): Promise<CategoryList>
+  /**
+   * Create a category. Names are unique in the company. In JSON `image` is `{name?, mimeType, data}` with base64
+   * data, in a form a file part.
+   */
+  createCategory(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      readonly name: CategoryName
+      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      readonly description?: string
+      readonly image?: Upload | InlineImage
+    },
+    options?: RequestOptions,
+  ): Promise<Created>
+  /** Get a category */
+  getCategory(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** A category's id */
+      readonly categoryId: string
+    },
+    options?: RequestOptions,
+  ): Promise<CategoryDetails>
+  /**
+   * Update, activate, deactivate or remove a category. `file` replaces the image. Only an empty category can be
+   * removed.
+   */
+  updateCategory(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** A category's id */
+      readonly categoryId: string
+      /** 1 to 256 characters, no / and no control characters */
+      readonly name?: string
+      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      readonly description?: string
+      readonly action?: 'CHANGE' | 'ACTIVATE' | 'DEACTIVATE' | 'REMOVE'
+      readonly file?: Upload
+    },
+    options?: RequestOptions,
+  ): Promise<ImageChanged>
+  /** Create a subcategory. As creating a category; names are unique in the category. */
+  createSubcategory(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** A category's id */
+      readonly categoryId: string
+      readonly name: CategoryName
+      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      readonly description?: string
+      readonly image?: Upload | InlineImage
+    },
+    options?: RequestOptions,
+  ): Promise<Created>
+  /** Update, activate, deactivate or remove a subcategory */
+  updateSubcategory(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** A category's id */
+      readonly categoryId: string
+      /** A subcategory's id */
+      readonly subcategoryId: string
+      /** 1 to 256 characters, no / and no control characters */
+      readonly name?: string
+      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      readonly description?: string
+      readonly action?: 'CHANGE' | 'ACTIVATE' | 'DEACTIVATE' | 'REMOVE'
+      readonly file?: Upload
+    },
+    options?: RequestOptions,
+  ): Promise<ImageChanged>
+  /** List a subcategory's files and its category's */
+  listSubcategoryFiles(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** A category's id */
+      readonly categoryId: string
+      /** A subcategory's id */
+      readonly subcategoryId: string
+    },
+    options?: RequestOptions,
+  ): Promise<FileListing>
+  /**
+   * Create an evidence. Category and subcategory are given by id or by name; an id takes precedence. A name that
+   * does not exist yet is created. `meta` is JSON text in a form. The text of `images` is empty or a JSON array
+   * of titles for the files.
+   */
+  createEvidence(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      readonly categoryName?: CategoryName
+      readonly categoryId?: string
+      readonly subcategoryName?: CategoryName
+      readonly subcategoryId?: string
+      readonly externalId: ExternalId
+      readonly name: Name
+      /** At most 256 characters, no control characters */
+      readonly owner?: string
+      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      readonly description?: string
+      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      readonly summary?: string
+      /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+      readonly meta?: { readonly [name: string]: unknown }
+      readonly image?: Upload
+      readonly images?: readonly Upload[]
+    },
+    options?: RequestOptions,
+  ): Promise<CreatedEvidence>
+  /**
+   * Create one evidence or many. One evidence as above, or `evidences`: up to 1,000 of them without files, all
+   * or none.
+   */
+  createEvidences(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** A category's id */
+      readonly categoryId: string
+      /** A subcategory's id */
+      readonly subcategoryId: string
+      readonly externalId: ExternalId
+      readonly name: Name
+      /** At most 256 characters, no control characters */
+      readonly owner?: string
+      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      readonly description?: string
+      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      readonly summary?: string
+      /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+      readonly meta?: { readonly [name: string]: unknown }
+      readonly image?: Upload
+      readonly images?: readonly Upload[]
+    } | {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** A category's id */
+      readonly categoryId: string
+      /** A subcategory's id */
+      readonly subcategoryId: string
+      /** 1 to 1000 evidences, all or none */
+      readonly evidences: readonly EvidenceInput[]
+    },
+    options?: RequestOptions,
+  ): Promise<CreatedEvidences>
+  /**
+   * List evidences, newest first. `last` is the id of the last item that you have; `count` is the number of all
+   * that match.
+   */
+  listEvidences(
+    request?: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      readonly categoryId?: string
+      readonly subcategoryId?: string
+      readonly len?: number
+      readonly last?: string
+    },
+    options?: RequestOptions,
+  ): Promise<EvidenceList>
+  /**
+   * Get an evidence and a page of its history. `last` is the version of the last event that you have (default
+   * 0), `len` the number of events to return (default 50, at most 500). `disclose=1` adds what is needed to
+   * recompute each txId.
+   */
+  getEvidence(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** The evidence's external id, percent-encoded: `%2F` is part of it */
+      readonly externalId: string
+      readonly last?: number
+      readonly len?: number
+      readonly disclose?: boolean
+    },
+    options?: RequestOptions,
+  ): Promise<EvidencePage>
+  /**
+   * Update or transfer an evidence, and attach files. Records up to three events in one step: the changed
+   * content, the transfer to another owner, the files. An empty value clears, an equal value is not a change.
+   * `If-Match` names the version of the last event that you know.
+   */
+  updateEvidence(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** The evidence's external id, percent-encoded: `%2F` is part of it */
+      readonly externalId: string
+      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      readonly updateActionDescription?: string
+      /** At most 256 characters, no control characters */
+      readonly updateActionPersona?: string
+      /** At most 256 characters, no control characters */
+      readonly owner?: string
+      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      readonly description?: string
+      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      readonly summary?: string
+      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      readonly eventDescription?: string
+      /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+      readonly meta?: { readonly [name: string]: unknown }
+      readonly action?: 'update' | 'transfer'
+      readonly actionType?: 'stolen' | 'repair' | 'custom' | 'change'
+      readonly stolen?: boolean
+      readonly file?: Upload
+      readonly files?: readonly Upload[]
+    },
+    options?: RequestOptions,
+  ): Promise<UpdatedEvidence>
+  /** List an evidence's files, its category's and its subcategory's */
+  listEvidenceFiles(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** The evidence's external id, percent-encoded: `%2F` is part of it */
+      readonly externalId: string
+    },
+    options?: RequestOptions,
+  ): Promise<FileListing>
+  /**
+   * Download a file. Whole or one range. Every owner that the query names must own the file. `ETag` is the
+   * SHA-256 of the content. Types that a browser could run are sent as application/octet-stream.
+   */
+  downloadFile(
+    request?: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** Id of the file; not needed with a token */
+      readonly fileId?: string
+      /** External id of the evidence that must own the file */
+      readonly evidenceId?: string
+      /** Category that must own the file */
+      readonly categoryId?: string
+      /** Subcategory that must own the file */
+      readonly subcategoryId?: string
+      /** Content-Type of the response: one of the inert types */
+      readonly mimeType?: 'application/json' | 'application/octet-stream' | 'application/pdf' | 'application/zip' | 'audio/aac' | 'audio/flac' | 'audio/mpeg' | 'audio/ogg' | 'audio/wav' | 'audio/webm' | 'image/avif' | 'image/bmp' | 'image/gif' | 'image/heic' | 'image/heif' | 'image/jpeg' | 'image/png' | 'image/tiff' | 'image/webp' | 'text/csv' | 'text/plain' | 'video/mp4' | 'video/mpeg' | 'video/ogg' | 'video/quicktime' | 'video/webm'
+      /** Opens one file without an API key */
+      readonly token?: string
+    },
+    options?: RequestOptions,
+  ): Promise<Response>
+  /**
+   * Delete a file. Appends a deletefile event and destroys the bytes; the history still verifies. Deleting a
+   * category's image records no event.
+   */
+  deleteFile(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      readonly fileId: string
+      readonly evidenceId?: string
+      readonly categoryId?: string
+      readonly subcategoryId?: string
+    },
+    options?: RequestOptions,
+  ): Promise<Ok>
+  /** Create a token that opens one file for five minutes without a key */
+  createFileToken(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      readonly fileId: Id
+    },
+    options?: RequestOptions,
+  ): Promise<FileToken>
+  /** List source systems, without their keys */
+  listSourceSystems(
+    request?: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+    },
+    options?: RequestOptions,
+  ): Promise<SourceSystemList>
+  /**
+   * Create a source system. The operator key creates a company with its first source system. Without `apiKey`
+   * the service makes a key and shows it only this once. A key cannot grant a level above its own.
+   */
+  createSourceSystem(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      readonly name: Name
+      /** Your own key: 16 to 1,024 printable ASCII characters without spaces */
+      readonly apiKey?: string
+      /** R reads; I also creates; U also updates; A also manages source systems */
+      readonly permissions?: 'I' | 'U' | 'R' | 'A'
+    },
+    options?: RequestOptions,
+  ): Promise<CreatedSourceSystem>
+  /** Rotate the key, rename, change permissions, (de)activate. The previous key stops working at once. */
+  updateSourceSystem(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** A source system's id */
+      readonly systemId: string
+      /** 1 to 256 characters, no control characters */
+      readonly name?: string
+      /** Your own key: 16 to 1,024 printable ASCII characters without spaces */
+      readonly apiKey?: string
+      /** R reads; I also creates; U also updates; A also manages source systems */
+      readonly permissions?: 'I' | 'U' | 'R' | 'A'
+      readonly active?: boolean
+    },
+    options?: RequestOptions,
+  ): Promise<Ok>
+  /** Whether the key belongs to an active source system of the company */
+  checkSourceSystem(
+    request?: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+    },
+    options?: RequestOptions,
+  ): Promise<Ok>
+  /**
+   * Recompute a root from a proof. `valid`: the path leads to `merkleRoot`. `unknown_root`: this log never
+   * sealed that root. Without positions, leaf index and tree size are those of the batch of `txId`.
+   */
+  validateProof(
+    request: {
+      readonly txId: Hash
+      readonly merkleRoot: Hash
+      readonly proof: readonly {
+        readonly hash: Hash
+        readonly position?: 'left' | 'right'
+      }[]
+    },
+    options?: RequestOptions,
+  ): Promise<MerkleValidation>
+  /** Prove an evidence. `evidenceId` is the internal id, which takes precedence, or the external id. */
+  verifyEvidence(
+    request: {
+      /** The evidence's id, or its external id */
+      readonly evidenceId: string
+      /** Decides if several companies use this external id */
+      readonly companyId?: string
+    },
+    options?: RequestOptions,
+  ): Promise<EvidenceProof>
+  /** Prove a file of an evidence */
+  verifyFile(
+    request: {
+      /** The evidence's id, or its external id */
+      readonly evidenceId: string
+      /** The file's id */
+      readonly fileId: string
+      /** Decides if several companies use this external id */
+      readonly companyId?: string
+    },
+    options?: RequestOptions,
+  ): Promise<FileProof>
+  /** A transaction's path to the root of its batch */
+  getProof(
+    request: {
+      /** A transaction id: 64 lowercase hex digits */
+      readonly txId: string
+    },
+    options?: RequestOptions,
+  ): Promise<MerkleProof>
+  /** The root of a transaction's batch, and its time stamp */
+  getRoot(
+    request: {
+      /** A transaction id: 64 lowercase hex digits */
+      readonly txId: string
+    },
+    options?: RequestOptions,
+  ): Promise<MerkleRoot>
+  /** The time stamp that covers a batch: a whole RFC 3161 TimeStampResp, DER */
+  getTimestampToken(
+    request: {
+      /** A batch's id */
+      readonly batchId: string
+    },
+    options?: RequestOptions,
+  ): Promise<Response>
+  /** The newest signed checkpoint */
+  getCheckpoint(
+    request?: { readonly [name: string]: never },
+    options?: RequestOptions,
+  ): Promise<string>
+  /**
+   * An entry bundle: each 32-byte entry after its length in two bytes. `N` is the tile's index in groups of
+   * three digits such as `x001/067`, followed by `.p/W` for the first W of a partial tile.
+   */
+  getEntries(
+    request: {
+      /** Index and width of the tile as C2SP tlog-tiles writes them; may contain slashes */
+      readonly tile: string
+    },
+    options?: RequestOptions,
+  ): Promise<Response>
+  /**
+   * The openings of the entries of a bundle, in hex, one per line. An entry is the SHA-256 of its opening. `N`
+   * is the tile's index in groups of three digits such as `x001/067`, followed by `.p/W` for the first W of a
+   * partial tile.
+   */
+  getOpenings(
+    request: {
+      /** Index and width of the tile as C2SP tlog-tiles writes them; may contain slashes */
+      readonly tile: string
+    },
+    options?: RequestOptions,
+  ): Promise<string>
+  /**
+   * A tile: up to 256 hashes of level 8 × L. `N` is the tile's index in groups of three digits such as
+   * `x001/067`, followed by `.p/W` for the first W of a partial tile.
+   */
+  getTile(
+    request: {
+      /** Level of the tile, from 0 */
+      readonly level: string
+      /** Index and width of the tile as C2SP tlog-tiles writes them; may contain slashes */
+      readonly tile: string
+    },
+    options?: RequestOptions,
+  ): Promise<Response>
+  /** The OpenAPI 3.1 document of this service */
+  getOpenApi(
+    request?: { readonly [name: string]: never },
+    options?: RequestOptions,
+  ): Promise<OpenApi>
+  /** Whether the process responds */
+  livez(
+    request?: { readonly [name: string]: never },
+    options?: RequestOptions,
+  ): Promise<Ok>
+  /** Whether a load balancer should send requests to it */
+  readyz(
+    request?: { readonly [name: string]: never },
+    options?: RequestOptions,
+  ): Promise<Readiness>
+  /** Metrics for Prometheus */
+  metrics(
+    request?: { readonly [name: string]: never },
+    options?: RequestOptions,
+  ): Promise<string>
+}
+
+export type AssuranceLevel = 'none' | 'operator' | 'independent'
+
+export interface AssuranceNote {
+  readonly time: AssuranceLevel
+  readonly anchor: AssuranceLevel
+  readonly note: string
+}
+
+/** No key, a wrong key, or a key without the permission */
+export interface AuthorizationError {
+  readonly statusCode: 401 | 403
+  readonly message: 'Unauthorized' | 'Forbidden resource'
+}
+
+export type Base64 = string
+
+export interface CategoryChange {
+  /** 1 to 256 characters, no / and no control characters */
+  readonly name?: string
+  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  readonly description?: string
+  readonly action?: 'CHANGE' | 'ACTIVATE' | 'DEACTIVATE' | 'REMOVE'
+}
+
+export interface CategoryDetails {
+  readonly path: string
+  readonly name: string
+  readonly status: 'active' | 'inactive' | 'removed'
+  readonly fileIds: readonly FileEntry[]
+  readonly digitalTwinsCount: Count
+  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  readonly imageId?: string
+  readonly description?: string
+}
+
+export interface CategoryList {
+  readonly categories: readonly {
+    readonly id: Id
+    readonly path: string
+    readonly name: string
+    readonly status: 'active' | 'inactive' | 'removed'
+    readonly fileIds: readonly FileEntry[]
+    readonly digitalTwinsCount: Count
+    /** UUID in lowercase; the ids that the service makes are of version 7 */
+    readonly imageId?: string
+    readonly description?: string
+    readonly subcategories: readonly {
+      readonly id: Id
+      readonly path: string
+      readonly name: string
+      readonly status: 'active' | 'inactive' | 'removed'
+      readonly fileIds: readonly FileEntry[]
+      readonly digitalTwinsCount: Count
+      /** UUID in lowercase; the ids that the service makes are of version 7 */
+      readonly imageId?: string
+      readonly description?: string
+    }[]
+  }[]
+  readonly count: Count
+}
+
+/** 1 to 256 characters, no / and no control characters */
+export type CategoryName = string
+
+export type Count = number
+
+export interface Created {
+  readonly id: Id
+}
+
+export interface CreatedEvidence {
+  readonly id: Id
+  readonly txId: Hash
+  readonly version: Version
+  readonly events: readonly RecordedEvent[]
+}
+
+export interface CreatedEvidences {
+  readonly ids: readonly Id[]
+  readonly count: Count
+  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  readonly id?: string
+  readonly events: readonly {
+    readonly id: Id
+    readonly txId: Hash
+    readonly version: Version
+  }[]
+  /** SHA-256: 64 lowercase hex digits */
+  readonly txId?: string
+  readonly version?: number
+}
+
+export interface CreatedSourceSystem {
+  readonly id: Id
+  /** Only if the service made the key, and only this once */
+  readonly apiKey?: string
+}
+
+/** RFC 3339, UTC, milliseconds */
+export type DateTime = string
+
+export interface EventMerkleProof {
+  /** a UUID in lowercase */
+  readonly batchId: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly merkleRoot: string
+  readonly leafIndex: number
+  readonly treeSize: number
+  /** P pending, S sent, C confirmed */
+  readonly sendStatus: 'P' | 'S' | 'C'
+  readonly proof: readonly ProofItem[]
+  /** The whole signed note (C2SP tlog-checkpoint) at treeSize */
+  readonly checkpoint: string
+  readonly anchor?: {
+    readonly type: string
+    readonly network: string
+    /** 0 if the chain has none */
+    readonly chainId: number
+    readonly txHash: string
+    readonly blockNumber: number
+    readonly blockHash: string
+    /** a time in RFC 3339, UTC, with milliseconds */
+    readonly blockTime: string
+    readonly confirmations: number
+    readonly treeSize: number
+    /** a SHA-256 hash of 64 lowercase hex digits */
+    readonly merkleRoot: string
+    readonly checkpoint: string
+    readonly consistency: readonly string[]
+  }
+}
+
+export interface Evidence {
+  readonly id: Id
+  readonly categoryId: Id
+  readonly subcategoryId: Id
+  readonly externalId: string
+  readonly createDate: DateTime
+  readonly name: string
+  readonly status: 'active' | 'stolen'
+  readonly description?: string
+  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  readonly imageId?: string
+  readonly summary?: string
+  readonly owner?: string
+  readonly txId: Hash
+  /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+  readonly meta?: { readonly [name: string]: unknown }
+}
+
+export interface EvidenceBatch {
+  /** 1 to 1000 evidences, all or none */
+  readonly evidences: readonly EvidenceInput[]
+}
+
+export interface EvidenceEvent {
+  readonly timestamp: DateTime
+  readonly personaName?: string
+  readonly ownerName: string
+  readonly type: 'update' | 'transfer' | 'create'
+  readonly updateType?: 'stolen' | 'repair' | 'custom' | 'change' | 'addfile' | 'deletefile'
+  readonly eventDescription?: string
+  readonly updateDescription?: string
+  readonly txId: Hash
+  readonly version: Version
+  /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+  readonly meta?: { readonly [name: string]: unknown }
+  readonly merkleBatchId: Id | null
+  readonly merkleSendStatus: SendStatus | null
+  /**
+   * What is needed to recompute the txId. What was erased is absent here, and only its hash is in the header or
+   * filesText
+   */
+  readonly disclosure?: {
+    /** The 120 bytes whose SHA-256 is the txId, hex */
+    readonly opening: string
+    readonly header: string
+    readonly filesText: string
+    readonly filesSalt: Hash
+    readonly fields: { readonly [name: string]: {
+      /** The exact text that was hashed */
+      readonly text: string
+      readonly salt: Hash
+    } }
+    readonly files: { readonly [name: string]: {
+      /** The exact text that was hashed */
+      readonly text: string
+      readonly salt: Hash
+    } }
+  }
+}
+
+export interface EvidenceInput {
+  readonly externalId: ExternalId
+  readonly name: Name
+  /** At most 256 characters, no control characters */
+  readonly owner?: string
+  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  readonly description?: string
+  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  readonly summary?: string
+  /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+  readonly meta?: { readonly [name: string]: unknown }
+}
+
+export interface EvidenceList {
+  readonly dts: readonly EvidenceListItem[]
+  readonly count: Count
+  readonly isMore: boolean
+}
+
+export interface EvidenceListItem {
+  readonly id: Id
+  readonly externalId: string
+  readonly name: string
+  readonly creationDate: DateTime
+  readonly owner: {
+    readonly name: string
+  }
+  readonly historyChanges: {
+    readonly create: Count
+    readonly update: Count
+    readonly transfer: Count
+    readonly total: Count
+  }
+  readonly categoryId: Id
+  readonly subcategoryId: Id
+  readonly txId: Hash
+  readonly summary?: string
+  readonly lastUpdateDate: DateTime
+  readonly lastUpdateTxId: Hash
+  readonly iconId: {
+    readonly id: Id
+    readonly mimeType: string
+  } | null
+  readonly stolen: boolean
+  readonly blockNumber?: number
+  readonly lastUpdateBlockNumber?: number
+}
+
+export type EvidenceOrBatch = EvidenceInput | EvidenceBatch
+
+export interface EvidencePage {
+  readonly object: Evidence
+  readonly events: readonly EvidenceEvent[]
+  readonly lastVersion: Count
+  readonly isMore: boolean
+}
+
+export type EvidenceProof = {
+  readonly status: 'ok'
+  readonly evidenceId: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly txId: string
+  /** a time in RFC 3339, UTC, with milliseconds */
+  readonly createdAt: string
+  readonly fileCount: number
+  readonly opening: string
+  readonly assurance: AssuranceNote
+  readonly merkle: EventMerkleProof
+  readonly blockNumber?: number
+  readonly tsa?: {
+    readonly authority: string
+    /** a time in RFC 3339, UTC, with milliseconds */
+    readonly genTime: string
+    readonly serialNumber: string
+    readonly policy: string
+    readonly hashAlgorithm: string
+    readonly imprint: string
+    /** The whole RFC 3161 TimeStampResp, base64 */
+    readonly token: string
+    readonly treeSize: number
+    readonly checkpoint: string
+    readonly consistency: readonly string[]
+    /** Only in tsas: certificates, CRLs and OCSP responses (DER, base64), kept for later checks of the token */
+    readonly evidence?: readonly {
+      readonly type: 'certificate' | 'crl' | 'ocsp'
+      readonly data: string
+    }[]
+  }
+  /**
+   * Every token over the same checkpoint as tsa, which is the token by which a quorum of authorities vouches for
+   * the time
+   */
+  readonly tsas?: readonly TsaProof[]
+} | {
+  readonly status: 'pending'
+  readonly evidenceId: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly txId: string
+  /** a time in RFC 3339, UTC, with milliseconds */
+  readonly createdAt: string
+  readonly fileCount: number
+  readonly opening: string
+  readonly assurance: AssuranceNote
+} | {
+  readonly status: 'invalid' | 'not_found' | 'ambiguous'
+  readonly evidenceId: string
+  readonly error: string
+  readonly code: string
+}
+
+export interface EvidenceUpdate {
+  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  readonly updateActionDescription?: string
+  /** At most 256 characters, no control characters */
+  readonly updateActionPersona?: string
+  /** At most 256 characters, no control characters */
+  readonly owner?: string
+  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  readonly description?: string
+  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  readonly summary?: string
+  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  readonly eventDescription?: string
+  /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+  readonly meta?: { readonly [name: string]: unknown }
+  readonly action?: 'update' | 'transfer'
+  readonly actionType?: 'stolen' | 'repair' | 'custom' | 'change'
+  readonly stolen?: boolean
+}
+
+/** Any text without control characters, unique in its company; not . or .. */
+export type ExternalId = string
+
+export interface FileDeletion {
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly txId: string
+  /** a time in RFC 3339, UTC, with milliseconds */
+  readonly eventTimestamp: string
+  readonly blockNumber?: number
+  readonly merkle?: {
+    /** a UUID in lowercase */
+    readonly batchId: string
+    /** a SHA-256 hash of 64 lowercase hex digits */
+    readonly merkleRoot: string
+    readonly leafIndex: number
+    readonly treeSize: number
+    /** P pending, S sent, C confirmed */
+    readonly sendStatus: 'P' | 'S' | 'C'
+    readonly proof: readonly ProofItem[]
+    /** The whole signed note (C2SP tlog-checkpoint) at treeSize */
+    readonly checkpoint: string
+    readonly anchor?: {
+      readonly type: string
+      readonly network: string
+      /** 0 if the chain has none */
+      readonly chainId: number
+      readonly txHash: string
+      readonly blockNumber: number
+      readonly blockHash: string
+      /** a time in RFC 3339, UTC, with milliseconds */
+      readonly blockTime: string
+      readonly confirmations: number
+      readonly treeSize: number
+      /** a SHA-256 hash of 64 lowercase hex digits */
+      readonly merkleRoot: string
+      readonly checkpoint: string
+      readonly consistency: readonly string[]
+    }
+  }
+  readonly tsa?: {
+    readonly authority: string
+    /** a time in RFC 3339, UTC, with milliseconds */
+    readonly genTime: string
+    readonly serialNumber: string
+    readonly policy: string
+    readonly hashAlgorithm: string
+    readonly imprint: string
+    /** The whole RFC 3161 TimeStampResp, base64 */
+    readonly token: string
+    readonly treeSize: number
+    readonly checkpoint: string
+    readonly consistency: readonly string[]
+    /** Only in tsas: certificates, CRLs and OCSP responses (DER, base64), kept for later checks of the token */
+    readonly evidence?: readonly {
+      readonly type: 'certificate' | 'crl' | 'ocsp'
+      readonly data: string
+    }[]
+  }
+  /**
+   * Every token over the same checkpoint as tsa, which is the token by which a quorum of authorities vouches for
+   * the time
+   */
+  readonly tsas?: readonly TsaProof[]
+}
+
+export interface FileEntry {
+  readonly name: string
+  readonly overlayId: Id
+  readonly mimeType: string
+  readonly title: string
+  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  readonly iconId?: string
+  /** Version of the event that attached it, 0 for files of categories */
+  readonly eventId: number
+}
+
+export interface FileListing {
+  readonly dt: readonly FileEntry[]
+  readonly category: readonly FileEntry[]
+  readonly subcategory: readonly FileEntry[]
+}
+
+export type FileProof = {
+  readonly status: 'ok'
+  readonly fileId: string
+  readonly evidenceId: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly txId: string
+  /** a time in RFC 3339, UTC, with milliseconds */
+  readonly eventTimestamp: string
+  readonly filesText: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly filesSalt: string
+  readonly opening: string
+  readonly assurance: AssuranceNote
+  readonly merkle: EventMerkleProof
+  readonly blockNumber?: number
+  readonly tsa?: {
+    readonly authority: string
+    /** a time in RFC 3339, UTC, with milliseconds */
+    readonly genTime: string
+    readonly serialNumber: string
+    readonly policy: string
+    readonly hashAlgorithm: string
+    readonly imprint: string
+    /** The whole RFC 3161 TimeStampResp, base64 */
+    readonly token: string
+    readonly treeSize: number
+    readonly checkpoint: string
+    readonly consistency: readonly string[]
+    /** Only in tsas: certificates, CRLs and OCSP responses (DER, base64), kept for later checks of the token */
+    readonly evidence?: readonly {
+      readonly type: 'certificate' | 'crl' | 'ocsp'
+      readonly data: string
+    }[]
+  }
+  /**
+   * Every token over the same checkpoint as tsa, which is the token by which a quorum of authorities vouches for
+   * the time
+   */
+  readonly tsas?: readonly TsaProof[]
+} | {
+  readonly status: 'pending'
+  readonly fileId: string
+  readonly evidenceId: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly txId: string
+  /** a time in RFC 3339, UTC, with milliseconds */
+  readonly eventTimestamp: string
+  readonly filesText: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly filesSalt: string
+  readonly opening: string
+  readonly assurance: AssuranceNote
+} | {
+  readonly status: 'deleted'
+  readonly fileId: string
+  readonly evidenceId: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly txId: string
+  /** a time in RFC 3339, UTC, with milliseconds */
+  readonly eventTimestamp: string
+  readonly filesText: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly filesSalt: string
+  readonly opening: string
+  readonly assurance: AssuranceNote
+  readonly merkle?: {
+    /** a UUID in lowercase */
+    readonly batchId: string
+    /** a SHA-256 hash of 64 lowercase hex digits */
+    readonly merkleRoot: string
+    readonly leafIndex: number
+    readonly treeSize: number
+    /** P pending, S sent, C confirmed */
+    readonly sendStatus: 'P' | 'S' | 'C'
+    readonly proof: readonly ProofItem[]
+    /** The whole signed note (C2SP tlog-checkpoint) at treeSize */
+    readonly checkpoint: string
+    readonly anchor?: {
+      readonly type: string
+      readonly network: string
+      /** 0 if the chain has none */
+      readonly chainId: number
+      readonly txHash: string
+      readonly blockNumber: number
+      readonly blockHash: string
+      /** a time in RFC 3339, UTC, with milliseconds */
+      readonly blockTime: string
+      readonly confirmations: number
+      readonly treeSize: number
+      /** a SHA-256 hash of 64 lowercase hex digits */
+      readonly merkleRoot: string
+      readonly checkpoint: string
+      readonly consistency: readonly string[]
+    }
+  }
+  readonly blockNumber?: number
+  readonly tsa?: {
+    readonly authority: string
+    /** a time in RFC 3339, UTC, with milliseconds */
+    readonly genTime: string
+    readonly serialNumber: string
+    readonly policy: string
+    readonly hashAlgorithm: string
+    readonly imprint: string
+    /** The whole RFC 3161 TimeStampResp, base64 */
+    readonly token: string
+    readonly treeSize: number
+    readonly checkpoint: string
+    readonly consistency: readonly string[]
+    /** Only in tsas: certificates, CRLs and OCSP responses (DER, base64), kept for later checks of the token */
+    readonly evidence?: readonly {
+      readonly type: 'certificate' | 'crl' | 'ocsp'
+      readonly data: string
+    }[]
+  }
+  /**
+   * Every token over the same checkpoint as tsa, which is the token by which a quorum of authorities vouches for
+   * the time
+   */
+  readonly tsas?: readonly TsaProof[]
+  readonly deletion: FileDeletion
+} | {
+  readonly status: 'invalid' | 'not_found' | 'ambiguous'
+  readonly fileId: string
+  readonly evidenceId: string
+  readonly error: string
+  readonly code: string
+}
+
+export interface FileToken {
+  readonly token: string
+  readonly expiresAt: DateTime
+}
+
+/** SHA-256: 64 lowercase hex digits */
+export type Hash = string
+
+/** UUID in lowercase; the ids that the service makes are of version 7 */
+export type Id = string
+
+/** Without imageId if there is no image */
+export interface ImageChanged {
+  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  readonly imageId?: string
+}
+
+/** An image in JSON: base64 of at most 5 MiB */
+export interface InlineImage {
+  readonly name?: string
+  readonly mimeType: string
+  readonly data: Base64
+}
+
+export type MerkleProof = {
+  readonly status: 'ok'
+  readonly txId: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly merkleRoot: string
+  readonly leafIndex: number
+  readonly proof: readonly ProofItem[]
+  readonly treeSize: number
+  /** a UUID in lowercase */
+  readonly batchId: string
+  /** P pending, S sent, C confirmed */
+  readonly sendStatus: 'P' | 'S' | 'C'
+  readonly checkpoint: string
+  readonly opening: string
+  readonly assurance: AssuranceNote
+} | {
+  readonly status: 'pending'
+  readonly txId: string
+  readonly opening: string
+  readonly assurance: AssuranceNote
+} | {
+  readonly status: 'invalid' | 'not_found'
+  readonly txId: string
+  readonly error: string
+  readonly code: string
+}
+
+export type MerkleRoot = {
+  readonly status: 'ok'
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly merkleRoot: string
+  readonly txidCount: number
+  /** P pending, S sent, C confirmed */
+  readonly sendStatus: 'P' | 'S' | 'C'
+  readonly treeDepth: number
+  /** a time in RFC 3339, UTC, with milliseconds */
+  readonly createdAt: string
+  /** a time in RFC 3339, UTC, with milliseconds */
+  readonly tsaGenTime?: string
+  readonly tsaSerial?: string
+  readonly tsaPolicy?: string
+  /** a UUID in lowercase */
+  readonly batchId: string
+} | {
+  readonly status: 'pending'
+} | {
+  readonly status: 'invalid' | 'not_found'
+  readonly error: string
+  readonly code: string
+}
+
+export type MerkleValidation = {
+  readonly status: 'ok'
+  readonly valid: true
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly computedRoot: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly expectedRoot: string
+  readonly txIdKnown: boolean
+  readonly rootKnown: boolean
+  /** P pending, S sent, C confirmed */
+  readonly sendStatus?: 'P' | 'S' | 'C'
+} | {
+  readonly status: 'ok'
+  readonly valid: false
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly computedRoot?: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly expectedRoot: string
+  readonly txIdKnown: boolean
+  readonly rootKnown: boolean
+  /** P pending, S sent, C confirmed */
+  readonly sendStatus?: 'P' | 'S' | 'C'
+  readonly error: string
+  readonly code: string
+} | {
+  readonly status: 'unknown_root'
+  /** The path leads to the root, but this log never sealed it */
+  readonly valid: boolean
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly computedRoot?: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly expectedRoot: string
+  readonly txIdKnown: boolean
+  readonly rootKnown: boolean
+  /** P pending, S sent, C confirmed */
+  readonly sendStatus?: 'P' | 'S' | 'C'
+  readonly error: string
+  readonly code: string
+} | {
+  readonly status: 'pending' | 'not_found'
+  readonly valid: false
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly expectedRoot: string
+  readonly txIdKnown: boolean
+  readonly rootKnown: boolean
+  /** P pending, S sent, C confirmed */
+  readonly sendStatus?: 'P' | 'S' | 'C'
+  readonly error: string
+  readonly code: string
+}
+
+export interface MerkleValidationRequest {
+  readonly txId: Hash
+  readonly merkleRoot: Hash
+  readonly proof: readonly {
+    readonly hash: Hash
+    readonly position?: 'left' | 'right'
+  }[]
+}
+
+/** 1 to 256 characters, no control characters */
+export type Name = string
+
+export interface NewEvidence {
+  readonly categoryName?: CategoryName
+  readonly categoryId?: string
+  readonly subcategoryName?: CategoryName
+  readonly subcategoryId?: string
+  readonly externalId: ExternalId
+  readonly name: Name
+  /** At most 256 characters, no control characters */
+  readonly owner?: string
+  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  readonly description?: string
+  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  readonly summary?: string
+  /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+  readonly meta?: { readonly [name: string]: unknown }
+}
+
+export interface NewSourceSystem {
+  readonly name: Name
+  /** Your own key: 16 to 1,024 printable ASCII characters without spaces */
+  readonly apiKey?: string
+  /** R reads; I also creates; U also updates; A also manages source systems */
+  readonly permissions?: 'I' | 'U' | 'R' | 'A'
+}
+
+export interface Ok {
+  readonly status: 'ok'
+}
+
+export interface OpenApi {
+  readonly openapi: string
+}
+
+/** Every other failure */
+export interface OperationError {
+  /** For people; may change */
+  readonly error: string
+  /** Stable */
+  readonly code: string
+}
+
+/** R reads; I also creates; U also updates; A also manages source systems */
+export type Permission = 'I' | 'U' | 'R' | 'A'
+
+export interface ProofItem {
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly hash: string
+  /** The side of the sibling */
+  readonly position: 'left' | 'right'
+}
+
+export interface Readiness {
+  readonly status: 'ok' | 'unavailable'
+  readonly reason?: string
+}
+
+export interface RecordedEvent {
+  readonly txId: Hash
+  readonly version: Version
+}
+
+/** P pending, S sent, C confirmed */
+export type SendStatus = 'P' | 'S' | 'C'
+
+export interface SourceSystem {
+  readonly id: Id
+  readonly name: Name
+  readonly permissions: Permission
+  readonly active: boolean
+  readonly createdAt: DateTime
+}
+
+export interface SourceSystemChange {
+  /** 1 to 256 characters, no control characters */
+  readonly name?: string
+  /** Your own key: 16 to 1,024 printable ASCII characters without spaces */
+  readonly apiKey?: string
+  /** R reads; I also creates; U also updates; A also manages source systems */
+  readonly permissions?: 'I' | 'U' | 'R' | 'A'
+  readonly active?: boolean
+}
+
+export interface SourceSystemList {
+  readonly sourceSystems: readonly SourceSystem[]
+  readonly count: Count
+}
+
+export interface TokenRequest {
+  readonly fileId: Id
+}
+
+export interface TsaProof {
+  readonly authority: string
+  /** a time in RFC 3339, UTC, with milliseconds */
+  readonly genTime: string
+  readonly serialNumber: string
+  readonly policy: string
+  readonly hashAlgorithm: string
+  readonly imprint: string
+  /** The whole RFC 3161 TimeStampResp, base64 */
+  readonly token: string
+  readonly treeSize: number
+  readonly checkpoint: string
+  readonly consistency: readonly string[]
+  /** Only in tsas: certificates, CRLs and OCSP responses (DER, base64), kept for later checks of the token */
+  readonly evidence?: readonly {
+    readonly type: 'certificate' | 'crl' | 'ocsp'
+    readonly data: string
+  }[]
+}
+
+export interface UpdatedEvidence {
+  readonly status: 'ok'
+  readonly events: readonly RecordedEvent[]
+}
+
+/** A failure of a verification endpoint */
+export interface VerificationError {
+  /** error says nothing about the requested proof */
+  readonly status: 'invalid' | 'not_found' | 'ambiguous' | 'error'
+  readonly error: string
+  readonly code: string
+}
+
+export type Version = number

@@ -1,0 +1,73 @@
+import type { UploadProgress } from './options.ts'
+
+/** The parts of `XMLHttpRequest` that this module uses, because the types of Node do not contain it. */
+interface Xhr {
+  responseType: string
+  readonly status: number
+  readonly response: ArrayBuffer
+  readonly upload: { addEventListener(type: 'progress', listener: (event: ProgressEvent) => void): void }
+  addEventListener(type: 'load' | 'error', listener: () => void): void
+  open(method: string, url: string): void
+  setRequestHeader(name: string, value: string): void
+  getAllResponseHeaders(): string
+  send(body: FormData): void
+  abort(): void
+}
+
+interface ProgressEvent {
+  readonly loaded: number
+  readonly total: number
+}
+
+/** `undefined` outside of browsers. */
+const constructorOfXhr = (): (new () => Xhr) | undefined =>
+  (globalThis as { readonly XMLHttpRequest?: new () => Xhr }).XMLHttpRequest
+
+export const hasXhr = (): boolean => constructorOfXhr() !== undefined
+
+interface XhrRequest {
+  readonly url: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: FormData
+  readonly signal: AbortSignal | undefined
+  readonly onProgress: (progress: UploadProgress) => void
+}
+
+/** Sends a form as `fetch` does. `fetch` itself does not show the progress of an upload. */
+export function fetchWithProgress({ url, method, headers, body, signal, onProgress }: XhrRequest): Promise<Response> {
+  const Constructor = constructorOfXhr()
+  if (Constructor === undefined) throw new TypeError('There is no XMLHttpRequest')
+  const xhr = new Constructor()
+  return new Promise<Response>((resolve, reject) => {
+    signal?.throwIfAborted()
+    const abort = (): void => {
+      xhr.abort()
+      reject(signal?.reason as Error)
+    }
+    const end = (): void => signal?.removeEventListener('abort', abort)
+    signal?.addEventListener('abort', abort, { once: true })
+    xhr.open(method, url)
+    xhr.responseType = 'arraybuffer'
+    for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value)
+    xhr.upload.addEventListener('progress', ({ loaded, total }) => onProgress({ sentBytes: loaded, totalBytes: total }))
+    xhr.addEventListener('load', () => {
+      end()
+      resolve(new Response(xhr.response, { status: xhr.status, headers: headersOf(xhr) }))
+    })
+    xhr.addEventListener('error', () => {
+      end()
+      reject(new TypeError('The request failed'))
+    })
+    xhr.send(body)
+  })
+}
+
+function headersOf(xhr: Xhr): Headers {
+  const headers = new Headers()
+  for (const line of xhr.getAllResponseHeaders().trim().split('\r\n')) {
+    const [name = '', ...value] = line.split(':')
+    if (name !== '') headers.append(name, value.join(':').trim())
+  }
+  return headers
+}

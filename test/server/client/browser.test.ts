@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { chromium, type Browser, type Page } from 'playwright-core'
+import { BASE_PATH } from '../../../server/index.ts'
+import { startService, type Service } from '../../support/service.ts'
+
+const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../../' : '../../../../', import.meta.url))
+const CHROMIUM = '/usr/bin/chromium'
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+const UPLOAD_BYTES = 900_000
+
+/** A page of the service's own origin that has the client as `window.client`. */
+async function openPage(browser: Browser, service: Service): Promise<Page> {
+  const { outputFiles } = await build({
+    entryPoints: [join(root, 'server/client/index.ts')],
+    bundle: true,
+    format: 'iife',
+    globalName: 'client',
+    platform: 'browser',
+    write: false,
+  })
+  const page = await browser.newPage()
+  await page.route('**/page', (route) =>
+    route.fulfill({ contentType: 'text/html', body: `<script>${outputFiles[0]?.text}</script>` }),
+  )
+  await page.goto(`${service.url}/page`)
+  return page
+}
+
+describe('the client in Chromium', { skip: existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing` }, () => {
+  let service: Service
+  let browser: Browser
+  before(async () => {
+    service = await startService()
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+  })
+  after(async () => {
+    await browser.close()
+    await service.close()
+  })
+
+  it('uploads with progress, repeats, aborts and reads', async () => {
+    const { keys } = await service.company('acme')
+    const page = await openPage(browser, service)
+    const options = { baseUrl: `${service.url}${BASE_PATH}`, companyId: 'acme', apiKey: keys.U }
+    // Runs in the page. As a text, because a compiled function could refer to what is not there.
+    const script = `async ({ options, bytes }) => {
+      const registry = client.createClient(options)
+      const content = new Blob([new Uint8Array(bytes)])
+      const progress = []
+      const evidence = { categoryName: 'C', subcategoryName: 'S', name: 'E' }
+      const created = await registry.createEvidence(
+        { ...evidence, externalId: 'e', images: [{ name: 'a.bin', content, title: 'A' }, new File(['b'], 'b.txt')] },
+        { onProgress: (each) => progress.push(each) },
+      )
+      const plain = await registry.updateEvidence({ externalId: 'e', file: { name: 'c.txt', content: 'c' } })
+      const abort = new AbortController()
+      const aborted = await registry
+        .createEvidence(
+          { ...evidence, externalId: 'f', images: [{ content }] },
+          { signal: abort.signal, onProgress: () => abort.abort(new Error('enough')) },
+        )
+        .catch((error) => error.message)
+      const events = []
+      for await (const { version } of registry.history({ externalId: 'e' })) events.push(version)
+      const files = await registry.listEvidenceFiles({ externalId: 'e' })
+      const { overlayId } = files.dt.find(({ name }) => name === 'a.bin')
+      const { size } = await (await registry.downloadFile({ fileId: overlayId })).blob()
+      const refused = await registry.createEvidence({ ...evidence, externalId: 'e', images: [new Blob(['x'])] }, { onProgress() {} })
+        .catch(({ name, code, status }) => [name, code, status])
+      return { created, plain, progress, aborted, events, titles: files.dt.map(({ title }) => title).sort(), size, refused }
+    }`
+    const result = (await page.evaluate(`(${script})(${JSON.stringify({ options, bytes: UPLOAD_BYTES })})`)) as {
+      readonly progress: readonly { readonly sentBytes: number; readonly totalBytes: number }[]
+    } & Record<string, unknown>
+    const last = result.progress.at(-1)
+    assert.ok(last !== undefined && last.sentBytes > UPLOAD_BYTES && last.sentBytes === last.totalBytes)
+    assert.deepEqual(result['titles'], ['A', 'b', 'c'])
+    assert.deepEqual(result['events'], [1, 2])
+    assert.equal(result['aborted'], 'enough')
+    assert.equal(result['size'], UPLOAD_BYTES)
+    assert.deepEqual(result['refused'], ['EvidenceRegistryError', 'EXTERNAL_ID_EXISTS', 409])
+  })
+})

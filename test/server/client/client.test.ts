@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { createReadStream, openAsBlob, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { createClient, EvidenceRegistryError, type Client, type UploadProgress } from '../../../server/client/index.ts'
+import { ROUTES } from '../../../server/client/routes.ts'
+import { BASE_PATH } from '../../../server/index.ts'
+import { moduleUrl } from '../../support/program.ts'
+import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../../' : '../../../../', import.meta.url))
+
+async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+  const list: T[] = []
+  for await (const item of items) list.push(item)
+  return list
+}
+
+const withCode = (code: string, status: number) => (error: unknown) =>
+  error instanceof EvidenceRegistryError && error.code === code && error.status === status
+
+describe('the client', () => {
+  let service: Service
+  let company: Company
+  let client: Client
+  before(async () => {
+    service = await startService()
+    company = await service.company('acme')
+    client = createClient({ baseUrl: `${service.url}${BASE_PATH}/`, companyId: 'acme', apiKey: company.keys.U })
+  })
+  after(() => service.close())
+
+  const golf = { categoryName: 'Vehicles', subcategoryName: 'Cars', name: 'Golf' }
+
+  it('creates, updates, reads and proves', async () => {
+    const created = await client.createEvidence({
+      ...golf,
+      externalId: 'a/b ?#%',
+      owner: 'Ada',
+      meta: { content: 'x' },
+    })
+    const { events } = await client.updateEvidence({ externalId: 'a/b ?#%', owner: 'Grace' }, { ifMatch: 1 })
+    assert.equal(events[0]?.version, 2)
+    const { object } = await client.getEvidence({ externalId: 'a/b ?#%' })
+    assert.deepEqual([object.owner, object.meta], ['Grace', { content: 'x' }])
+    await service.until(async () => (await client.getProof({ txId: created.txId })).status === 'ok', 'it is sealed')
+    const proof = await client.getProof({ txId: created.txId })
+    assert.ok(proof.status === 'ok')
+    const { txId, merkleRoot, proof: path } = proof
+    assert.equal((await client.validateProof({ txId, merkleRoot, proof: path })).valid, path.length > 0)
+    assert.match(await client.getCheckpoint(), /^[^\n]+\n\d+\n/)
+    assert.equal((await client.livez()).status, 'ok')
+  })
+
+  it('has a method for every endpoint of the document', async () => {
+    const document = (await (await service.fetch(`${BASE_PATH}/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, { readonly operationId?: string }>>
+    }
+    const operations = Object.values(document.paths).flatMap((item) =>
+      Object.values(item).map((each) => each.operationId),
+    )
+    assert.deepEqual(Object.keys(ROUTES).sort(), operations.filter((id) => id !== undefined).sort())
+    assert.ok(Object.keys(ROUTES).every((name) => name in client))
+  })
+
+  it('sends the key only to endpoints that need one, and never in an address', async () => {
+    const requests: { url: string; key: string | undefined }[] = []
+    const { key } = { key: company.keys.A }
+    const spy = createClient({
+      baseUrl: `${service.url}${BASE_PATH}`,
+      companyId: 'acme',
+      apiKey: key,
+      fetch: (input, init) => {
+        requests.push({ url: String(input), key: new Headers(init?.headers).get('x-api-key') ?? undefined })
+        return fetch(input, init)
+      },
+    })
+    await spy.checkSourceSystem()
+    await spy.livez()
+    await assert.rejects(spy.getRoot({ txId: '0'.repeat(64) }), withCode('NOT_FOUND', 404))
+    assert.deepEqual(
+      requests.map((request) => request.key),
+      [key, undefined, undefined],
+    )
+    assert.ok(requests.every(({ url }) => !url.includes(key)))
+    for (const baseUrl of ['http://user:secret@host/api/v1', 'http://host/api/v1?key=1', 'file:///x', 'nonsense'])
+      assert.throws(() => createClient({ baseUrl }), TypeError)
+  })
+
+  it('rejects with one error class that has code, status and body', async () => {
+    await assert.rejects(client.getEvidence({ externalId: 'missing' }), withCode('EVIDENCE_NOT_FOUND', 404))
+    await assert.rejects(client.listSourceSystems(), withCode('FORBIDDEN', 403))
+    await assert.rejects(client.createEvidence({ ...golf, externalId: '' }), withCode('VALIDATION_ERROR', 400))
+    const stranger = createClient({
+      baseUrl: `${service.url}${BASE_PATH}`,
+      companyId: 'acme',
+      apiKey: 'not-a-key-of-acme',
+    })
+    await assert.rejects(stranger.checkSourceSystem(), withCode('UNAUTHORIZED', 401))
+    const offline = createClient({ baseUrl: 'http://127.0.0.1:1/api/v1', retry: { retries: 0 } })
+    await assert.rejects(offline.livez(), withCode('NETWORK_ERROR', 0))
+    await assert.rejects(client.verifyEvidence({ evidenceId: 'missing' }), (error: EvidenceRegistryError) => {
+      assert.equal((error.body as { status?: string }).status, 'not_found')
+      return true
+    })
+    const noCompany = createClient({ baseUrl: `${service.url}${BASE_PATH}`, apiKey: company.keys.R })
+    await assert.rejects(noCompany.listCategories(), /companyId is missing/)
+    await assert.rejects(client.getEvidence({ externalId: '..' }), TypeError)
+  })
+
+  it('iterates over all evidences and all events, page by page', async () => {
+    const operator = createClient({ baseUrl: `${service.url}${BASE_PATH}`, companyId: 'pages', apiKey: OPERATOR_KEY })
+    await operator.createSourceSystem({ name: 'first' })
+    const { id: categoryId } = await operator.createCategory({ name: 'C' })
+    const { id: subcategoryId } = await operator.createSubcategory({ categoryId, name: 'S' })
+    const evidences = Array.from({ length: 7 }, (_, i) => ({ externalId: `e${i}`, name: `E${i}` }))
+    await operator.createEvidences({ categoryId, subcategoryId, evidences })
+    const listed = await all(operator.evidences({ categoryId, len: 3 }))
+    assert.deepEqual(
+      listed.map(({ externalId }) => externalId),
+      ['e6', 'e5', 'e4', 'e3', 'e2', 'e1', 'e0'],
+    )
+    for (const owner of ['a', 'b', 'c', 'd']) await operator.updateEvidence({ externalId: 'e0', owner })
+    const versions = (await all(operator.history({ externalId: 'e0', len: 2 }))).map(({ version }) => version)
+    assert.deepEqual(versions, [1, 2, 3, 4, 5])
+    assert.deepEqual(await all(operator.evidences({ categoryId: 'unknown' })), [])
+  })
+
+  it('streams files from disk, reports the progress, and reads them again', async (t) => {
+    const path = join(await temporaryFor(t), 'large.bin')
+    const content = Buffer.from(new Uint8Array(700_000).map((_, i) => i * 31))
+    await writeFile(path, content)
+    const progress: UploadProgress[] = []
+    await client.createEvidence(
+      {
+        ...golf,
+        externalId: 'files',
+        meta: { wheels: 4 },
+        image: new File(['png'], 'the "image".png', { type: 'image/png' }),
+        images: [
+          { name: 'blob.bin', content: await openAsBlob(path), title: 'From a blob' },
+          { name: 'stream.bin', content: () => createReadStream(path) },
+        ],
+      },
+      { onProgress: (each) => progress.push(each) },
+    )
+    assert.ok(progress.length > 5)
+    assert.ok((progress.at(-1)?.sentBytes ?? 0) > 2 * content.length)
+    assert.equal(progress[0]?.totalBytes, undefined)
+    const { dt } = await client.listEvidenceFiles({ externalId: 'files' })
+    assert.deepEqual(dt.map(({ name, title, mimeType }) => [name, title, mimeType]).sort(), [
+      ['blob.bin', 'From a blob', 'application/octet-stream'],
+      ['stream.bin', 'stream', 'application/octet-stream'],
+      ['the "image".png', 'the "image"', 'image/png'],
+    ])
+    for (const { overlayId } of dt.filter(({ name }) => name.endsWith('.bin'))) {
+      const response = await client.downloadFile({ fileId: overlayId })
+      assert.ok(content.equals(Buffer.from(await response.arrayBuffer())))
+    }
+    const [file] = dt
+    assert.ok(file)
+    const { token } = await client.createFileToken({ fileId: file.overlayId })
+    const withoutKey = createClient({ baseUrl: `${service.url}${BASE_PATH}`, companyId: 'acme' })
+    const part = await withoutKey.downloadFile({ token }, { headers: { Range: 'bytes=0-1' } })
+    assert.deepEqual([part.status, (await part.arrayBuffer()).byteLength], [206, 2])
+  })
+
+  it('knows the total size of files whose size is known', async () => {
+    const progress: UploadProgress[] = []
+    const content = new Uint8Array(200_000)
+    await client.updateEvidence(
+      { externalId: 'files', file: { name: 'bytes.bin', content }, stolen: false, actionType: 'stolen' },
+      { onProgress: (each) => progress.push(each) },
+    )
+    const last = progress.at(-1)
+    assert.equal(last?.sentBytes, last?.totalBytes)
+  })
+
+  it('ends an upload when its signal aborts, and closes the stream', async () => {
+    const abort = new AbortController()
+    let isClosed = false
+    async function* endless(): AsyncGenerator<Uint8Array, void, undefined> {
+      try {
+        for (;;) {
+          yield new Uint8Array(16_384)
+          await new Promise((resolve) => setTimeout(resolve, 1))
+        }
+      } finally {
+        isClosed = true
+      }
+    }
+    const upload = client.createEvidence(
+      { ...golf, externalId: 'aborted', images: [{ content: endless() }] },
+      { signal: abort.signal, onProgress: ({ sentBytes }) => sentBytes > 100_000 && abort.abort(new Error('enough')) },
+    )
+    await assert.rejects(upload, /enough/)
+    await service.until(() => isClosed, 'the stream is closed')
+    await assert.rejects(client.getEvidence({ externalId: 'aborted' }), withCode('EVIDENCE_NOT_FOUND', 404))
+    await assert.rejects(client.livez({}, { signal: AbortSignal.abort(new Error('too late')) }), /too late/)
+  })
+
+  it('creates an evidence once, although the response to the first attempt was lost', async () => {
+    let attempts = 0
+    const lossy = createClient({
+      baseUrl: `${service.url}${BASE_PATH}`,
+      companyId: 'acme',
+      apiKey: company.keys.U,
+      retry: { firstPauseMs: 1 },
+      fetch: async (input, init) => {
+        const response = await fetch(input, init)
+        if (attempts++ > 0) return response
+        await response.arrayBuffer()
+        throw new TypeError('the connection broke')
+      },
+    })
+    const images = [{ name: 'a.txt', content: 'A' }]
+    const { id } = await lossy.createEvidence({ ...golf, externalId: 'once', images })
+    assert.deepEqual([attempts, (await client.getEvidence({ externalId: 'once' })).object.id], [2, id])
+    assert.equal((await client.listEvidenceFiles({ externalId: 'once' })).dt.length, 1)
+  })
+
+  it('runs the example of its README', async (t) => {
+    const [, program = ''] = /```js\n([^]*?)```/.exec(readFileSync(join(root, 'server/client/README.md'), 'utf8')) ?? []
+    const [, printed = ''] =
+      /It prints\n\n```\n([^]*?)```/.exec(readFileSync(join(root, 'server/client/README.md'), 'utf8')) ?? []
+    const folder = await temporaryFor(t)
+    await writeFile(join(folder, 'golf.jpg'), 'not really a picture')
+    const own = moduleUrl(import.meta.url, '../../../server/client/index.ts').href
+    const code = program.replace("'evidence-registry/client'", `'${own}'`).replace('http://127.0.0.1:8080', service.url)
+    await writeFile(join(folder, 'program.mjs'), code)
+    const flags = own.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : []
+    const { stdout } = await promisify(execFile)(process.execPath, [...flags, 'program.mjs'], {
+      cwd: folder,
+      env: { ...process.env, EVIDENCE_API_KEY: company.keys.U },
+    })
+    const pattern = printed.replace(/ad2f…64 digits… pending/, '[0-9a-f]{64} (?:pending|ok)')
+    assert.match(stdout, new RegExp(`^${pattern}$`))
+  })
+})
