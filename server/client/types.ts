@@ -228,6 +228,26 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<UpdatedEvidence>
+  /**
+   * The proof bundle: one file that anyone can verify offline. The whole history with its proofs. `fields` and
+   * `files` select what is disclosed to the reader of the file; everything else stays a hash. Check it with `npx
+   * evidence-registry verify`.
+   */
+  getBundle(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** The evidence's external id, percent-encoded: `%2F` is part of it */
+      readonly externalId: string
+      /** Names of the fields to disclose, separated by commas; `all` or `none` */
+      readonly fields: string
+      /** Ids of the files to disclose, separated by commas; `all` or `none` */
+      readonly files: string
+      /** Also disclose `slotKey`, with which later versions can be found in the log */
+      readonly history?: boolean
+    },
+    options?: RequestOptions,
+  ): Promise<Response>
   /** List an evidence's files, its category's and its subcategory's */
   listEvidenceFiles(
     request: {
@@ -356,6 +376,8 @@ export interface Operations {
       readonly evidenceId: string
       /** Decides if several companies use this external id */
       readonly companyId?: string
+      /** `bundle`: one file that can be verified offline */
+      readonly format?: 'json' | 'bundle'
     },
     options?: RequestOptions,
   ): Promise<EvidenceProof>
@@ -368,6 +390,8 @@ export interface Operations {
       readonly fileId: string
       /** Decides if several companies use this external id */
       readonly companyId?: string
+      /** `bundle`: one file that can be verified offline */
+      readonly format?: 'json' | 'bundle'
     },
     options?: RequestOptions,
   ): Promise<FileProof>
@@ -395,6 +419,17 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Response>
+  /**
+   * What a verifier pins: keys, witnesses, timestamp authorities, chains. Pin it once, from a source that you
+   * trust. `format=text` returns its C2SP tlog-policy lines alone.
+   */
+  getPolicy(
+    request?: {
+      /** `text`: the C2SP tlog-policy lines alone */
+      readonly format?: 'json' | 'text'
+    },
+    options?: RequestOptions,
+  ): Promise<LogPolicy>
   /** The newest signed checkpoint */
   getCheckpoint(
     request?: { readonly [name: string]: never },
@@ -473,6 +508,152 @@ export interface AuthorizationError {
 }
 
 export type Base64 = string
+
+export interface Bundle {
+  readonly format: 'evidence-registry.bundle'
+  readonly version: 1
+  /** The log */
+  readonly origin: string
+  readonly subject: BundleSubject
+  readonly events: readonly BundleEvent[]
+  /** In the order of the log, entry 0 first */
+  readonly keys: readonly BundleKey[]
+  /** By ascending size, each size once */
+  readonly checkpoints: readonly BundleCheckpoint[]
+  /** Certificates, CRLs and OCSP responses (DER) for the tokens of all checkpoints, each once */
+  readonly validationData: readonly BundleValidationData[]
+  readonly claimedPolicy?: {
+    readonly origin: string
+    /** Every checkpoint key, oldest first */
+    readonly keys: readonly {
+      /** C2SP verifier key */
+      readonly vkey: string
+      /** The smallest tree size that the key signs */
+      readonly from: number
+      /** The largest tree size that it signs; null: it is the newest key */
+      readonly until: number | null
+    }[]
+    readonly witnesses: readonly {
+      /** Local to this policy */
+      readonly name: string
+      /** C2SP verifier key */
+      readonly vkey: string
+      /** Submission prefix */
+      readonly url?: string
+    }[]
+    readonly groups: readonly {
+      readonly name: string
+      readonly threshold: 'all' | 'any' | number
+      readonly members: readonly string[]
+    }[]
+    /** The witness or group that must have cosigned a checkpoint, or none */
+    readonly quorum: string
+    readonly timestampAuthorities: readonly {
+      readonly name: string
+      readonly trustAnchors: readonly string[]
+    }[]
+    /** How many of them must have stamped a checkpoint */
+    readonly timestampQuorum: number
+    readonly chains: readonly {
+      readonly type: string
+      readonly network: string
+      readonly chainId: number
+      /** evm: the sender's address. local: the ledger's Ed25519 public key in hex */
+      readonly account: string
+    }[]
+    /** Free for other programs. Nothing in it is verified */
+    readonly extensions?: { readonly [name: string]: unknown }
+  }
+  /** Free for other programs. Nothing in it is verified */
+  readonly extensions?: { readonly [name: string]: unknown }
+}
+
+export interface BundleAnchor {
+  /** `evm`, `local`, …: which format `proof` has */
+  readonly type: string
+  readonly network: string
+  readonly chainId: number
+  readonly txHash: string
+  readonly blockNumber: number
+  readonly blockHash: string
+  /**
+   * The adapter's own proof. evm: JSON with the raw transaction, the block's header and the trie path. local:
+   * the line of the ledger's file that holds the block. For any other type base64
+   */
+  readonly proof: string
+}
+
+export interface BundleCheckpoint {
+  /** C2SP tlog-checkpoint with the signature of the log alone: the stamped bytes */
+  readonly note: string
+  /** Signature lines of witnesses (C2SP tlog-cosignature), without the line feed */
+  readonly cosignatures: readonly string[]
+  /** Whole RFC 3161 TimeStampResps over the bytes of `note` */
+  readonly tokens: readonly string[]
+  /** Transactions that carry the bytes of `note` */
+  readonly anchors: readonly BundleAnchor[]
+}
+
+export interface BundleEvent {
+  /** 120 bytes. Its SHA-256 is the txId, a log entry */
+  readonly opening: string
+  /** Index of the entry in the log. Absent until it is sealed */
+  readonly position?: number
+  /**
+   * Under the earliest stamped and the earliest anchored checkpoint that cover the event; without either, under
+   * the earliest checkpoint. Empty until the event is sealed
+   */
+  readonly inclusion: readonly BundleInclusion[]
+  /** Exact text. Only in bundles made with a key */
+  readonly header?: string
+  /** Exact text of the map of file hashes. Always together with filesSalt */
+  readonly filesText?: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly filesSalt?: string
+  /** Disclosed fields by name. Needs header */
+  readonly fields?: { readonly [name: string]: {
+    readonly text: string
+    /** a SHA-256 hash of 64 lowercase hex digits */
+    readonly salt: string
+  } }
+  /** Disclosed files by id. Needs filesText */
+  readonly files?: { readonly [name: string]: {
+    readonly text: string
+    /** a SHA-256 hash of 64 lowercase hex digits */
+    readonly salt: string
+  } }
+}
+
+export interface BundleInclusion {
+  /** The size of a checkpoint in `checkpoints` */
+  readonly treeSize: number
+  /** From the sibling of the leaf to the child of the root */
+  readonly path: readonly string[]
+}
+
+export interface BundleKey {
+  /** Its SHA-256 is a log entry */
+  readonly opening: string
+  readonly position: number
+  /** Under every checkpoint of the bundle that this key signed, which proves that the tree holds its entry */
+  readonly inclusion: readonly BundleInclusion[]
+}
+
+export type BundleSubject = {
+  readonly type: 'evidence'
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly txId: string
+} | {
+  readonly type: 'file'
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly txId: string
+  readonly fileId: string
+}
+
+export interface BundleValidationData {
+  readonly type: 'certificate' | 'crl' | 'ocsp'
+  readonly data: string
+}
 
 export interface CategoryChange {
   /** 1 to 256 characters, no / and no control characters */
@@ -1013,6 +1194,49 @@ export interface InlineImage {
   readonly name?: string
   readonly mimeType: string
   readonly data: Base64
+}
+
+export interface LogPolicy {
+  readonly origin: string
+  /** Every checkpoint key, oldest first */
+  readonly keys: readonly {
+    /** C2SP verifier key */
+    readonly vkey: string
+    /** The smallest tree size that the key signs */
+    readonly from: number
+    /** The largest tree size that it signs; null: it is the newest key */
+    readonly until: number | null
+  }[]
+  readonly witnesses: readonly {
+    /** Local to this policy */
+    readonly name: string
+    /** C2SP verifier key */
+    readonly vkey: string
+    /** Submission prefix */
+    readonly url?: string
+  }[]
+  readonly groups: readonly {
+    readonly name: string
+    readonly threshold: 'all' | 'any' | number
+    readonly members: readonly string[]
+  }[]
+  /** The witness or group that must have cosigned a checkpoint, or none */
+  readonly quorum: string
+  readonly timestampAuthorities: readonly {
+    readonly name: string
+    readonly trustAnchors: readonly string[]
+  }[]
+  /** How many of them must have stamped a checkpoint */
+  readonly timestampQuorum: number
+  readonly chains: readonly {
+    readonly type: string
+    readonly network: string
+    readonly chainId: number
+    /** evm: the sender's address. local: the ledger's Ed25519 public key in hex */
+    readonly account: string
+  }[]
+  /** Free for other programs. Nothing in it is verified */
+  readonly extensions?: { readonly [name: string]: unknown }
 }
 
 export type MerkleProof = {
