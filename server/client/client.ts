@@ -62,6 +62,6 @@ function settingsOf({ baseUrl, apiKey, companyId, retry, fetch: givenFetch }: Cl
     companyId,
     retry: { ...DEFAULT_RETRY, ...retry },
     // Browsers call `fetch` only on their global object.
-    fetch: givenFetch ?? ((input, init) => fetch(input, init)),
+    fetch: givenFetch ?? ((url, init) => fetch(url, init)),
   }
 }

@@ -29,7 +29,7 @@ export interface ClientOptions {
   readonly companyId?: string
   readonly retry?: Partial<RetryOptions>
   /** Replaces the global `fetch`. Browsers send an upload whose progress is observed with `XMLHttpRequest` instead. */
-  readonly fetch?: typeof fetch
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
 }
 
 /** How requests are repeated that failed for a reason that may pass. */

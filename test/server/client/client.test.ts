@@ -75,9 +75,9 @@ describe('the client', () => {
       baseUrl: `${service.url}${BASE_PATH}`,
       companyId: 'acme',
       apiKey: key,
-      fetch: (input, init) => {
-        requests.push({ url: String(input), key: new Headers(init?.headers).get('x-api-key') ?? undefined })
-        return fetch(input, init)
+      fetch: (url, init) => {
+        requests.push({ url, key: new Headers(init.headers).get('x-api-key') ?? undefined })
+        return fetch(url, init)
       },
     })
     await spy.checkSourceSystem()
@@ -153,10 +153,10 @@ describe('the client', () => {
     assert.ok((progress.at(-1)?.sentBytes ?? 0) > 2 * content.length)
     assert.equal(progress[0]?.totalBytes, undefined)
     const { dt } = await client.listEvidenceFiles({ externalId: 'files' })
-    assert.deepEqual(dt.map(({ name, title, mimeType }) => [name, title, mimeType]).sort(), [
-      ['blob.bin', 'From a blob', 'application/octet-stream'],
-      ['stream.bin', 'stream', 'application/octet-stream'],
-      ['the "image".png', 'the "image"', 'image/png'],
+    assert.deepEqual(dt.map(({ name, title, mimeType }) => `${name}; ${title}; ${mimeType}`).sort(), [
+      'blob.bin; From a blob; application/octet-stream',
+      'stream.bin; stream; application/octet-stream',
+      'the "image".png; the "image"; image/png',
     ])
     for (const { overlayId } of dt.filter(({ name }) => name.endsWith('.bin'))) {
       const response = await client.downloadFile({ fileId: overlayId })
@@ -211,8 +211,8 @@ describe('the client', () => {
       companyId: 'acme',
       apiKey: company.keys.U,
       retry: { firstPauseMs: 1 },
-      fetch: async (input, init) => {
-        const response = await fetch(input, init)
+      fetch: async (url, init) => {
+        const response = await fetch(url, init)
         if (attempts++ > 0) return response
         await response.arrayBuffer()
         throw new TypeError('the connection broke')

@@ -21,11 +21,11 @@ function scripted(
     fetch: async (_, init) => {
       const response = responses[sent.length]
       sent.push({
-        method: init?.method ?? 'GET',
-        idempotencyKey: new Headers(init?.headers).get('idempotency-key'),
+        method: init.method ?? 'GET',
+        idempotencyKey: new Headers(init.headers).get('idempotency-key'),
       })
       // As fetch does, reads the body.
-      if (init?.body != null) await new Response(init.body, { duplex: 'half' } as ResponseInit).text()
+      if (init.body) await new Response(init.body).text()
       if (response === undefined) throw new Error('unexpected request')
       if (response instanceof Error) throw response
       return response
