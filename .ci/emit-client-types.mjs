@@ -170,7 +170,7 @@ function resultType(operation) {
   return typeOf(successOf(operation).content['application/json'].schema)
 }
 
-function method(operation, resolve) {
+function methodDeclaration(operation, resolve) {
   const parameters = parameterMembers(operation)
   const alternatives = bodyMembers(operation, resolve).map((body) => {
     const all = [...parameters, ...body]
@@ -193,7 +193,7 @@ const requestType = (members) =>
 function emitTypes(document) {
   const { schemas } = document.components
   const resolve = resolverOf(document)
-  const operations = operationsOf(document).map((operation) => method(operation, resolve))
+  const operations = operationsOf(document).map((operation) => methodDeclaration(operation, resolve))
   const declarations = Object.entries(schemas).map(([name, schema]) => declaration(name, schema))
   return [
     `${BANNER}import type { RequestOptions, Upload } from './options.ts'\n`,
