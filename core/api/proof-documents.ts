@@ -160,6 +160,15 @@ export const FileDeletion = closed({
   blockNumber: opt(Count),
   merkle: opt(EventMerkleProof),
   ...stamps,
+  opening: Type.String(),
+  filesText: Type.String(),
+  filesSalt: Hash,
+  file: closed(
+    { text: Type.String(), salt: Hash },
+    {
+      description: "The file's entry in that event. It holds the file's id and the txId of the event that attached it",
+    },
+  ),
 })
 export type FileDeletion = Static<typeof FileDeletion>
 

@@ -10,9 +10,8 @@ export interface MerkleValidationRequest {
 }
 
 /**
- * Proofs, for anyone except `bundle`. A result carries its own `status` and is a union by it. What does not exist is
- * a result
- * (`not_found`), not an exception.
+ * Proofs, for anyone except `bundle`. A result carries its own `status` and is a union by it. What does not exist is a
+ * result (`not_found`), not an exception.
  */
 export interface Proofs {
   /**
@@ -46,8 +45,7 @@ export interface Proofs {
   timestampToken(batchId: string): Promise<Uint8Array>
   /**
    * Everything it takes to verify an evidence offline, as one JSON document (`core/registry/proof/README.md`): its
-   * whole
-   * history, with the selected fields and files disclosed. Requires level `R`.
+   * whole history, with the selected fields and files disclosed. Requires level `R`.
    *
    * @throws `EVIDENCE_NOT_FOUND`, `FILE_NOT_FOUND`, `VALIDATION_ERROR` if the selection is malformed or the history too
    * long

@@ -40,7 +40,10 @@ export function kindOf(opening: Uint8Array): EntryKind | undefined {
 }
 
 /** The opening of a timestamp token. `response` is the whole TimeStampResp in DER. */
-export const tokenOpening = (response: Uint8Array): Uint8Array => concatBytes(TOKEN, sha256(response))
+export const tokenOpening = (response: Uint8Array): Uint8Array => tokenOpeningOf(sha256(response))
+
+/** The opening of a timestamp token, from the SHA-256 of its whole TimeStampResp (32 bytes). */
+export const tokenOpeningOf = (digest: Uint8Array): Uint8Array => concatBytes(TOKEN, digest)
 
 /** The longest origin, in characters. */
 export const MAX_ORIGIN_LENGTH = 200

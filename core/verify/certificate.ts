@@ -4,7 +4,8 @@ import { BasicConstraints, Certificate as PkiCertificate, ExtKeyUsage, type Exte
 import { equalBytes } from '../bytes.ts'
 import type { RegistryError } from '../errors.ts'
 import { parseAsn1 } from './asn1.ts'
-import type { HashName } from './timestamp-info.ts'
+import type { SignatureBudget } from './signature-budget.ts'
+import { isKeyFor, schemeOf } from './signature-scheme.ts'
 import { verificationError } from './untrusted.ts'
 
 /**
@@ -14,17 +15,6 @@ import { verificationError } from './untrusted.ts'
  * names and checks signatures. Paths are built here, because pkijs recurses without end on two certificates that sign
  * each other.
  */
-
-/** The accepted signature algorithms, by OID: RSA PKCS #1 v1.5 (RFC 4055 § 5) and ECDSA (RFC 5758 § 3.2). */
-export const SIGNATURE_HASHES: ReadonlyMap<string, { readonly keyType: 'rsa' | 'ec'; readonly hash: HashName }> =
-  new Map([
-    ['1.2.840.113549.1.1.11', { keyType: 'rsa', hash: 'sha256' }],
-    ['1.2.840.113549.1.1.12', { keyType: 'rsa', hash: 'sha384' }],
-    ['1.2.840.113549.1.1.13', { keyType: 'rsa', hash: 'sha512' }],
-    ['1.2.840.10045.4.3.2', { keyType: 'ec', hash: 'sha256' }],
-    ['1.2.840.10045.4.3.3', { keyType: 'ec', hash: 'sha384' }],
-    ['1.2.840.10045.4.3.4', { keyType: 'ec', hash: 'sha512' }],
-  ])
 
 const OID_SUBJECT_KEY_ID = '2.5.29.14'
 const OID_KEY_USAGE = '2.5.29.15'
@@ -49,7 +39,15 @@ const DIGITAL_SIGNATURE = 0x80
 const NON_REPUDIATION = 0x40
 const KEY_CERT_SIGN = 0x04
 
-const CURVES: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
+/** NIST curves, and those of RFC 5639 that European authorities use. */
+const CURVES: ReadonlySet<string> = new Set([
+  'prime256v1',
+  'secp384r1',
+  'secp521r1',
+  'brainpoolP256r1',
+  'brainpoolP384r1',
+  'brainpoolP512r1',
+])
 const MIN_RSA_BITS = 2048
 /** An attacker may send large keys: checking a 16,384-bit RSA signature takes about a hundred times the usual time. */
 const MAX_RSA_BITS = 8192
@@ -101,7 +99,7 @@ export function certificateFromSchema(schema: BaseBlock): Certificate {
 /** Returns why a public key is too weak or too expensive to use, or `undefined` if it is acceptable. */
 export function keyProblem(key: KeyObject): string | undefined {
   const details = key.asymmetricKeyDetails ?? {}
-  if (key.asymmetricKeyType === 'rsa') {
+  if (key.asymmetricKeyType === 'rsa' || key.asymmetricKeyType === 'rsa-pss') {
     const bits = details.modulusLength ?? 0
     return bits >= MIN_RSA_BITS && bits <= MAX_RSA_BITS ? undefined : `an RSA key of ${bits} bits`
   }
@@ -174,16 +172,26 @@ interface IssuerCandidate {
   readonly issuersBelow: number
   /** ms since 1970. */
   readonly time: number
+  readonly budget: SignatureBudget
 }
 
 /** Returns why `issuer` did not issue `subject`, or was not allowed to. `undefined` if it did. */
-function issuerProblem({ issuer, subject, issuersBelow, time }: IssuerCandidate): string | undefined {
+function issuerProblem({ issuer, subject, issuersBelow, time, budget }: IssuerCandidate): string | undefined {
   const problem = certificateProblem(issuer, time) ?? authorityProblem(issuer, issuersBelow)
   if (problem) return problem
-  if (!SIGNATURE_HASHES.has(subject.pki.signatureAlgorithm.algorithmId))
-    return `the signature algorithm ${subject.pki.signatureAlgorithm.algorithmId} of the certificate below it is not accepted`
-  if (!subject.x509.verify(issuer.x509.publicKey)) return 'it did not sign the certificate below it'
-  return undefined
+  const { algorithmId } = subject.pki.signatureAlgorithm
+  if (schemeOf(subject.pki.signatureAlgorithm) === undefined)
+    return `the signature algorithm ${algorithmId} of the certificate below it is not accepted`
+  return isSignedBy(subject, issuer, budget) ? undefined : 'it did not sign the certificate below it'
+}
+
+/** Whether a certificate has an accepted signature by this issuer's key. */
+export function isSignedBy(subject: Certificate, issuer: Certificate, budget: SignatureBudget): boolean {
+  const scheme = schemeOf(subject.pki.signatureAlgorithm)
+  const key = issuer.x509.publicKey
+  if (scheme === undefined || !isKeyFor(key, scheme)) return false
+  budget.spend()
+  return subject.x509.verify(key)
 }
 
 /** Returns why a certificate may not issue the certificates below it, or `undefined` if it may. */
@@ -210,6 +218,7 @@ interface PathRequest {
   readonly anchors: readonly Certificate[]
   /** ms since 1970: all certificates must be valid then. */
   readonly time: number
+  readonly budget: SignatureBudget
 }
 
 type Path = readonly [Certificate, ...Certificate[]]
@@ -219,7 +228,7 @@ type Path = readonly [Certificate, ...Certificate[]]
  * certificate once, so that certificates made by an attacker cost a bounded time. Throws `VERIFICATION_FAILED` with the
  * last problem found.
  */
-export function buildPath({ signer, candidates, anchors, time }: PathRequest): Path {
+export function buildPath({ signer, candidates, anchors, time, budget }: PathRequest): Path {
   const signerProblem = certificateProblem(signer, time)
   if (signerProblem) throw pathError(`of the signer: ${signerProblem}`)
   const anchorIds = new Set(anchors.map(idOf))
@@ -235,7 +244,7 @@ export function buildPath({ signer, candidates, anchors, time }: PathRequest): P
     for (const issuer of issuers) {
       if (visited.has(idOf(issuer)) || !subject.x509.checkIssued(issuer.x509)) continue
       if (++checks > MAX_PATH_CHECKS) throw pathError(`more than ${MAX_PATH_CHECKS} possible issuers`)
-      const issuerFault = issuerProblem({ issuer, subject, issuersBelow: issuersIn(path), time })
+      const issuerFault = issuerProblem({ issuer, subject, issuersBelow: issuersIn(path), time, budget })
       if (issuerFault) problem = `of an issuer: ${issuerFault}`
       else {
         visited.add(idOf(issuer))

@@ -1,6 +1,15 @@
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { assertSlot, verifyEvent, type VerifiedEvent } from './event.ts'
-import { asCount, asHash, asObject, verificationError, asString, asTime, type UntrustedObject } from './untrusted.ts'
+import {
+  asCount,
+  asHash,
+  asObject,
+  assertOnlyMembers,
+  asString,
+  asTime,
+  verificationError,
+  type UntrustedObject,
+} from './untrusted.ts'
 
 /** The verified events of one evidence, from version 1 on without a gap. */
 export interface VerifiedHistory {
@@ -12,6 +21,10 @@ export interface VerifiedHistory {
   readonly slotKey: Uint8Array
   /** In the order of their versions. */
   readonly events: readonly VerifiedEvent[]
+  /**
+   * The owner after the last version: '' if there is none, `undefined` if the last change of owner is not disclosed.
+   */
+  readonly owner: string | undefined
 }
 
 /** Fields that must have the same value in all versions. */
@@ -28,7 +41,8 @@ export interface VerifyHistoryOptions {
  *
  * Checks that each disclosure hashes to its txId (`verifyEvent`); that versions are consecutive and `first` and `prev`
  * link them; that slots are derived from the slot key of version 1; that a deletion names the event that attached the
- * file; and that the members of an event beside its disclosure are the committed ones.
+ * file; and that the members of an event beside its disclosure are the committed ones. A value that the event commits
+ * to but that is not disclosed is unknown: an event that shows it is rejected.
  *
  * It cannot detect that the last versions are missing. To detect that, compute the slot of the next version from
  * `slotKey` (`core/README.md`) and search `VerifiedLog.slots` for it.
@@ -38,7 +52,7 @@ export interface VerifyHistoryOptions {
  */
 export function verifyHistory(events: readonly unknown[], options: VerifyHistoryOptions = {}): VerifiedHistory {
   const verified: VerifiedEvent[] = []
-  let owner = ''
+  let owner: string | undefined = ''
   for (const value of events) {
     const shown = asObject(value, 'An event')
     const event = verifyEvent(shown['disclosure'], {
@@ -46,13 +60,25 @@ export function verifyHistory(events: readonly unknown[], options: VerifyHistory
       txId: asString(shown['txId'], 'The txId'),
     })
     assertFollows(event, verified)
-    owner = stringField(event.fields, 'owner') ?? owner
+    owner = ownerAfter(event, owner)
     assertMatchesDisclosure(shown, event, owner)
     verified.push(event)
   }
   const [first] = verified
   if (first === undefined) throw verificationError('A history must have at least one event')
-  return { evidence: constantField(first, 'evidence'), txId: first.txId, slotKey: slotKeyOf(first), events: verified }
+  return {
+    evidence: constantField(first, 'evidence'),
+    txId: first.txId,
+    slotKey: slotKeyOf(first),
+    events: verified,
+    owner,
+  }
+}
+
+/** A change of owner that is not disclosed makes the owner unknown, until a later change is disclosed. */
+function ownerAfter(event: VerifiedEvent, before: string | undefined): string | undefined {
+  const owner = disclosedText(event, 'owner')
+  return owner === undefined && !event.erasedFields.includes('owner') ? before : owner
 }
 
 function assertFollows(event: VerifiedEvent, before: readonly VerifiedEvent[]): void {
@@ -74,10 +100,13 @@ function assertFollows(event: VerifiedEvent, before: readonly VerifiedEvent[]): 
   for (const [id, file] of event.files) if ('deleted' in file) assertDeletes(event, id, file.deleted, before)
 }
 
-/** The event that attached the file must be in this history, and the file must not be deleted twice. */
+/**
+ * The event that attached the file must be in this history, and the file must not be deleted twice. A deletion holds
+ * the file's id too, so only the first event with the id attached it.
+ */
 function assertDeletes(event: VerifiedEvent, id: string, txId: string, before: readonly VerifiedEvent[]): void {
-  const attached = before.find((other) => other.txId === txId)
-  if (attached === undefined || !(attached.files.has(id) || attached.erasedFiles.includes(id)))
+  const attached = before.find(({ files, erasedFiles }) => files.has(id) || erasedFiles.includes(id))
+  if (attached?.txId !== txId)
     throw verificationError(`Version ${event.version} deletes the file ${id}, which no earlier event attached`)
   const isDeleted = before.some((other) => {
     const file = other.files.get(id)
@@ -92,24 +121,44 @@ function constantField(event: VerifiedEvent, name: (typeof CONSTANT_FIELDS)[numb
   return asString(event.fields.get(name), `The ${name} of version ${event.version}`)
 }
 
-const stringField = (fields: ReadonlyMap<string, Json>, name: string): string | undefined => {
+/** The disclosed text of a field; `undefined` if the event does not set the field, or does not disclose it. */
+function disclosedText({ fields, version }: VerifiedEvent, name: string): string | undefined {
   const value = fields.get(name)
-  return typeof value === 'string' ? value : undefined
+  return value === undefined ? undefined : asString(value, `The ${name} of version ${version}`)
 }
 
+/** The members of an event beside its disclosure. The log's position is verified by the proof of the event. */
+const SHOWN_MEMBERS = [
+  'timestamp',
+  'personaName',
+  'ownerName',
+  'type',
+  'updateType',
+  'eventDescription',
+  'updateDescription',
+  'txId',
+  'version',
+  'meta',
+  'merkleBatchId',
+  'merkleSendStatus',
+  'disclosure',
+  'extensions',
+]
+
 /** The members of an event beside its disclosure must not differ from the committed values. */
-function assertMatchesDisclosure(shown: UntrustedObject, event: VerifiedEvent, owner: string): void {
+function assertMatchesDisclosure(shown: UntrustedObject, event: VerifiedEvent, owner: string | undefined): void {
   const at = `Version ${event.version}`
+  assertOnlyMembers(shown, SHOWN_MEMBERS, at)
   if (asTime(shown['timestamp'], 'The timestamp') !== event.time)
     throw verificationError(`${at} is shown with another time`)
   if (asCount(shown['version'], 'The version') !== event.version)
     throw verificationError(`${at} is shown with another version`)
   const action = event.fields.get('action')
-  const { type, updateType } = action === undefined ? shown : asObject(action, 'The action')
+  const { type, updateType } = action === undefined ? {} : asObject(action, `The action of version ${event.version}`)
   if (shown['type'] !== type || shown['updateType'] !== updateType)
     throw verificationError(`${at} is shown with another type`)
   for (const name of ['personaName', 'eventDescription', 'updateDescription'])
-    assertShown(shown, event, name, stringField(event.fields, name) || undefined)
+    assertShown(shown, event, name, disclosedText(event, name) || undefined)
   assertShown(shown, event, 'meta', event.fields.get('meta'))
   if (shown['ownerName'] !== owner) throw verificationError(`${at} is shown with another owner`)
 }

@@ -13,18 +13,44 @@ export {
 } from './timestamp.ts'
 export { MAX_TIMESTAMP_BYTES, type HashName, type TimestampInfo } from './timestamp-info.ts'
 export { revocationAddresses, revocationStatus, type RevocationAddresses } from './revocation.ts'
-export { MAX_VALIDATION_DATA_BYTES, voidsTimestamp, type RevocationStatus } from './revocation-status.ts'
+export {
+  MAX_VALIDATION_DATA_BYTES,
+  voidsTimestamp,
+  type CertificateStatus,
+  type RevocationStatus,
+} from './revocation-status.ts'
 export { verifyEvent, type VerifiedEvent, type VerifyEventOptions } from './event.ts'
 export { verifyHistory, type VerifiedHistory, type VerifyHistoryOptions } from './history.ts'
 export { assertContent, verifyFile, type FileCommitment } from './file.ts'
-export { verifierKeysOf, verifyLog, verifySignedCheckpoint, type VerifiedLog, type VerifyLogOptions } from './log.ts'
+export {
+  logKeysOf,
+  verifierKeysOf,
+  verifyLog,
+  verifySignedCheckpoint,
+  type KeyEntry,
+  type LogKey,
+  type VerifiedLog,
+  type VerifyLogOptions,
+} from './log.ts'
+export { parsePolicy, type PinnedAuthority, type PinnedChain, type PinnedKey, type Policy } from './policy.ts'
+export type { Witness, WitnessGroup } from './policy-text.ts'
+export { MAX_PROOF_LENGTH, verifyProof, type VerifyProofOptions } from './proof.ts'
+export type { AnchoredTransaction } from './proof-anchor.ts'
+export type { Cosignature } from './cosignature.ts'
+export type { Expectation } from './expectation.ts'
 export {
   PROOF_STEPS,
-  verifyProof,
-  type AnchoredTransaction,
+  type AnchorClaim,
+  type AuthorityClaim,
+  type EventClaims,
+  type FileClaim,
+  type ProofClaims,
   type ProofResult,
   type ProofStep,
   type ProofStepName,
-  type VerifyProofOptions,
-} from './proof.ts'
+  type TimestampClaim,
+  type Unchecked,
+} from './proof-result.ts'
+export { MAX_TOKENS } from './proof-tokens.ts'
+export { MAX_SIGNATURE_CHECKS } from './signature-budget.ts'
 export type { UntrustedObject } from './untrusted.ts'

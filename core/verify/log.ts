@@ -1,10 +1,12 @@
 import { equalBytes, toHex } from '../bytes.ts'
 import { parseOpening, TAG_BYTES } from '../commitment/event-format.ts'
-import { parseCheckpoint, verifyCheckpoint, type Checkpoint } from '../log/checkpoint.ts'
+import type { Checkpoint } from '../log/checkpoint.ts'
+import { parseNote } from '../log/note.ts'
 import { entryOf, kindOf, verifyKeyChain } from '../commitment/log-entry.ts'
-import { isRegistryError } from '../errors.ts'
 import { TreeAccumulator } from '../log/tree/accumulator.ts'
 import { leafHash } from '../log/tree/hasher.ts'
+import { verifyCheckpointUnder } from './checkpoint.ts'
+import type { PinnedKey } from './policy.ts'
 import { verificationError } from './untrusted.ts'
 
 /**
@@ -22,25 +24,56 @@ export function verifierKeysOf(origin: string, keyOpenings: readonly Uint8Array[
   return chain.map(({ vkey }) => vkey)
 }
 
+/** A key of a log, with the tree sizes that it signs. */
+export interface LogKey {
+  /** C2SP verifier key. */
+  readonly vkey: string
+  /** The smallest tree size that holds the key's own entry. */
+  readonly from: number
+  /** The largest tree size that does not hold the next key's entry; `null` for the newest key. */
+  readonly until: number | null
+}
+
+/** The opening of a key entry, and its position in the log. */
+export interface KeyEntry {
+  readonly opening: Uint8Array
+  readonly position: number
+}
+
 /**
- * Verifies a checkpoint (C2SP tlog-checkpoint) that one of the keys signed.
+ * Derives the keys of a log and the tree sizes that each may sign, for a policy. A key signs the trees that contain its
+ * own entry and not the next key's.
+ *
+ * @param origin The log's origin, from a trusted source.
+ * @param entries All key entries in log order. Untrusted, except that they must be proven to be in the log.
+ * @throws `VERIFICATION_FAILED` if the keys do not belong to the origin, or if the first one is not entry 0.
+ */
+export function logKeysOf(origin: string, entries: readonly KeyEntry[]): readonly LogKey[] {
+  const vkeys = verifierKeysOf(
+    origin,
+    entries.map(({ opening }) => opening),
+  )
+  if (entries[0]?.position !== 0) throw verificationError('The first key must be entry 0 of the log')
+  return vkeys.map((vkey, i) => {
+    const [own = 0, next = null] = [entries[i]?.position, entries[i + 1]?.position]
+    if (next !== null && next <= own) throw verificationError('The key entries must be in the order of the log')
+    return { vkey, from: own + 1, until: next }
+  })
+}
+
+/**
+ * Verifies a checkpoint (C2SP tlog-checkpoint) that one of the keys signed. Signature lines of unknown keys are
+ * ignored.
  *
  * @param note The signed note. Untrusted.
- * @param verifierKeys C2SP verifier keys, for example from `verifierKeysOf`.
+ * @param keys C2SP verifier keys, or keys with the tree sizes that they sign (`logKeysOf`, `Policy.keys`).
  * @returns Origin, tree size and root hash.
- * @throws `VERIFICATION_FAILED` if no key verifies the signature.
+ * @throws `VERIFICATION_FAILED` if no key verifies the signature, or if its key may not sign a tree of this size.
  */
-export function verifySignedCheckpoint(note: string, verifierKeys: readonly string[]): Checkpoint {
-  let lastError: unknown = verificationError('No verifier key was given to verify the checkpoint with')
-  for (const key of verifierKeys) {
-    try {
-      return verifyCheckpoint(note, key)
-    } catch (error) {
-      if (!isRegistryError(error)) throw error
-      lastError = error
-    }
-  }
-  throw lastError
+export function verifySignedCheckpoint(note: string, keys: readonly (string | PinnedKey)[]): Checkpoint {
+  const pinned = keys.map((key) => (typeof key === 'string' ? { vkey: key } : key))
+  const { origin, size, root } = verifyCheckpointUnder(note, pinned)
+  return { origin, size, root }
 }
 
 /** A verified log. */
@@ -48,6 +81,8 @@ export interface VerifiedLog {
   readonly origin: string
   /** All checkpoint keys of the log (C2SP), oldest first. */
   readonly verifierKeys: readonly string[]
+  /** The same keys with the tree sizes that they sign, for a policy. */
+  readonly keys: readonly LogKey[]
   /** Number of entries. */
   readonly size: number
   /** Root hash of the Merkle tree (RFC 9162 § 2.1), hex. */
@@ -70,35 +105,40 @@ export interface VerifyLogOptions {
 }
 
 /**
- * Verifies a whole log, as a monitor does: its entries hash to the checkpoint's root, its keys belong to the origin and
- * signed the checkpoint, and no two events have the same slot (a forked history). Keeps all slots in memory.
+ * Verifies a whole log, as a monitor does: its entries hash to the checkpoint's root, its keys belong to the origin,
+ * entry 0 is the first of them, the newest one signed the checkpoint, and no two events have the same slot (a forked
+ * history). Keeps all slots in memory.
  *
  * @param openings The openings of all entries in log order, as many as the checkpoint's size. Untrusted.
  * @throws `VERIFICATION_FAILED` with the first check that failed.
  */
 export function verifyLog(
   openings: Iterable<Uint8Array>,
-  { checkpoint, origin = parseCheckpoint(checkpoint).origin }: VerifyLogOptions,
+  { checkpoint, origin = originOf(checkpoint) }: VerifyLogOptions,
 ): VerifiedLog {
   const tree = new TreeAccumulator()
-  const keyOpenings: Uint8Array[] = []
+  const keyEntries: KeyEntry[] = []
   const slots = new Set<string>()
   const tokens = new Set<string>()
   for (const opening of openings) {
     const kind = kindOf(opening)
     if (kind === undefined) throw verificationError(`The opening of entry ${tree.size} is of an unknown kind`)
-    if (kind === 'key') keyOpenings.push(opening)
+    if (kind === 'key') keyEntries.push({ opening, position: tree.size })
     if (kind === 'token') tokens.add(toHex(opening.subarray(TAG_BYTES)))
     if (kind === 'event') addSlot(slots, opening, tree.size)
     tree.add(leafHash(entryOf(opening)))
   }
-  const verifierKeys = verifierKeysOf(origin, keyOpenings)
-  const signed = verifySignedCheckpoint(checkpoint, verifierKeys)
+  const keys = logKeysOf(origin, keyEntries)
+  const signed = verifySignedCheckpoint(checkpoint, keys)
   if (signed.size !== tree.size)
     throw verificationError(`Expected the ${signed.size} entries of the checkpoint, got ${tree.size}`)
   if (!equalBytes(signed.root, tree.root())) throw verificationError("The entries do not hash to the checkpoint's root")
-  return { origin, verifierKeys, size: tree.size, root: toHex(tree.root()), slots, tokens }
+  const verifierKeys = keys.map(({ vkey }) => vkey)
+  return { origin, verifierKeys, keys, size: tree.size, root: toHex(tree.root()), slots, tokens }
 }
+
+/** The origin that a note states. Its keys must belong to it, so a wrong one verifies nothing. */
+const originOf = (note: string): string => parseNote(note).text.split('\n')[0] ?? ''
 
 function addSlot(slots: Set<string>, opening: Uint8Array, position: number): void {
   const slot = parseOpening(opening)?.slot

@@ -1,89 +1,81 @@
-import { encodeUtf8, equalBytes, fromBase64, toHex } from '../bytes.ts'
+import { equalBytes, fromBase64, sha256, toHex } from '../bytes.ts'
 import type { ValidationData } from '../ports/index.ts'
-import { verifyTimestamp } from './timestamp.ts'
-import { asArray, asObject, asString, asTime, isObject, verificationError, type UntrustedObject } from './untrusted.ts'
+import type { PinnedAuthority, Policy } from './policy.ts'
+import type { AuthorityClaim, TimestampClaim } from './proof-result.ts'
+import type { SignatureBudget } from './signature-budget.ts'
+import { certificatesIn, verifyToken, type VerifiedToken } from './timestamp.ts'
+import { asArray, asObject, asString, asTime, verificationError, type UntrustedObject } from './untrusted.ts'
 
 /** The timestamp tokens of a proof document. */
 
-interface ShownTokens {
-  /** The member `tsa`: the token whose time the document shows. */
-  readonly shown: UntrustedObject
-  /** The member `tsas`: the tokens of all authorities. */
-  readonly all: unknown
-  /** As in `VerifyProofOptions`. */
-  readonly trustAnchors: readonly Uint8Array[]
-  readonly authorities: readonly (readonly Uint8Array[])[]
+/** Distinct tokens that one document may hold. Each costs a few signature checks. */
+export const MAX_TOKENS = 8
+/** Certificates, CRLs and OCSP responses that one document may hold. */
+const MAX_VALIDATION_DATA = 64
+
+/** What the tokens of a document are verified with. */
+export interface TokenContext {
+  readonly authorities: readonly PinnedAuthority[]
   readonly quorum: number
+  /**
+   * All that the document and the caller have: a certificate, CRL or OCSP response found anywhere serves every token.
+   */
+  readonly validationData: readonly ValidationData[]
+  /** By the SHA-256 (hex) of a token: when a later stamp proves that it existed. */
+  readonly renewedAt: Map<string, number>
+  readonly budget: SignatureBudget
+}
+
+/** The bytes of a token. Throws `VERIFICATION_FAILED`. */
+export function tokenBytes(token: UntrustedObject): Uint8Array {
+  const bytes = fromBase64(asString(token['token'], 'token'))
+  if (bytes === undefined) throw verificationError('The token is not base64')
+  return bytes
 }
 
 /**
- * Verifies the shown token, and that a quorum of authorities stamped by its time. Another token that is invalid does
- * not count. Throws `VERIFICATION_FAILED`.
+ * Collects what serves every token. Throws `VERIFICATION_FAILED` if the document holds too much.
+ *
+ * @param tokens All tokens of the document, those of renewals included.
  */
-export function verifyTokens({ shown, all, trustAnchors, authorities, quorum }: ShownTokens): void {
-  const { genTime, bytes } = decodeToken(shown)
-  verifyToken(shown, trustAnchors)
-  const tokens = asArray(all, 'tsas').slice(0, MAX_TOKENS).filter(isObject)
-  const counted = tokens.filter((token) => hasSameCheckpoint(token, shown) && isStampedBy(token, genTime))
-  if (!counted.some((token) => equalBytes(decodeToken(token).bytes, bytes)))
-    throw verificationError('tsas does not contain the token of tsa')
-  const stamping = authorities.filter((anchors) => counted.some((token) => passes(() => verifyToken(token, anchors))))
-  if (stamping.length < quorum)
-    throw verificationError(`Expected ${quorum} trusted authorities to have stamped by then, got ${stamping.length}`)
+export function tokenContext(
+  tokens: readonly UntrustedObject[],
+  { authorities = [], timestampQuorum = 1 }: Policy,
+  { own, budget }: { readonly own: readonly ValidationData[]; readonly budget: SignatureBudget },
+): TokenContext {
+  const distinct = distinctTokens(tokens)
+  const pieces = new Map(tokens.flatMap(validationDataOf).map((piece) => [toHex(sha256(piece.der)), piece]))
+  if (pieces.size > MAX_VALIDATION_DATA)
+    throw verificationError(`The document has more than ${MAX_VALIDATION_DATA} certificates, CRLs and OCSP responses`)
+  const embedded = distinct.flatMap(readableCertificates).map((der) => ({ type: 'certificate', der }) as const)
+  return {
+    authorities,
+    quorum: timestampQuorum,
+    validationData: [...own, ...pieces.values(), ...embedded],
+    renewedAt: new Map(),
+    budget,
+  }
 }
 
-/** Tokens that are verified in one document. Each costs a few signature checks. */
-const MAX_TOKENS = 32
+/** The different tokens of a document. Throws `VERIFICATION_FAILED` if there are more than `MAX_TOKENS`. */
+export function distinctTokens(tokens: readonly UntrustedObject[]): readonly Uint8Array[] {
+  const distinct = new Map(tokens.map(tokenBytes).map((der) => [toHex(sha256(der)), der]))
+  if (distinct.size > MAX_TOKENS) throw verificationError(`The document has more than ${MAX_TOKENS} tokens`)
+  return [...distinct.values()]
+}
 
-function passes(check: () => void): boolean {
+/** A token that is malformed fails when it is verified. */
+function readableCertificates(der: Uint8Array): readonly Uint8Array[] {
   try {
-    check()
-    return true
+    return certificatesIn(der)
   } catch {
-    return false
+    return []
   }
-}
-
-/** The checkpoint of `tsa` is verified in its own step. This makes it hold for the other token as well. */
-const hasSameCheckpoint = (token: UntrustedObject, tsa: UntrustedObject): boolean =>
-  token['checkpoint'] === tsa['checkpoint'] &&
-  token['treeSize'] === tsa['treeSize'] &&
-  JSON.stringify(token['consistency']) === JSON.stringify(tsa['consistency'])
-
-const isStampedBy = (token: UntrustedObject, time: number): boolean =>
-  passes(() => {
-    if (decodeToken(token).genTime > time) throw verificationError('The token is later')
-  })
-
-/** The bytes and the time (ms since 1970) that a token is shown with. Throws `VERIFICATION_FAILED`. */
-export function decodeToken(tsa: UntrustedObject): { readonly bytes: Uint8Array; readonly genTime: number } {
-  const bytes = fromBase64(asString(tsa['token'], 'token'))
-  if (bytes === undefined) throw verificationError('The token is not base64')
-  return { bytes, genTime: asTime(tsa['genTime'], 'genTime') }
-}
-
-/** Throws unless the token verifies under these anchors and states what is shown. */
-function verifyToken(tsa: UntrustedObject, trustAnchors: readonly Uint8Array[]): void {
-  const data = encodeUtf8(asString(tsa['checkpoint'], 'checkpoint'))
-  const validationData = validationDataOf(tsa)
-  const info = verifyTimestamp(decodeToken(tsa).bytes, { data, trustAnchors, validationData })
-  const stated = {
-    genTime: new Date(info.genTime).toISOString(),
-    serialNumber: info.serialNumber,
-    policy: info.policy,
-    hashAlgorithm: info.hashAlgorithm,
-    imprint: toHex(info.imprint),
-  }
-  for (const [name, value] of Object.entries(stated))
-    if (tsa[name] !== value) throw verificationError(`${name} is not the value in the token`)
 }
 
 /** The document calls it `evidence`. */
-function validationDataOf(tsa: UntrustedObject): readonly ValidationData[] {
-  const pieces = asArray(tsa['evidence'] ?? [], 'evidence')
-  if (pieces.length > MAX_VALIDATION_DATA)
-    throw verificationError(`The evidence of the token has more than ${MAX_VALIDATION_DATA} pieces`)
-  return pieces.map((piece) => {
+function validationDataOf(token: UntrustedObject): readonly ValidationData[] {
+  return asArray(token['evidence'] ?? [], 'evidence').map((piece) => {
     const { type, data } = asObject(piece, "A piece of the token's evidence")
     const der = fromBase64(asString(data, "The data of the token's evidence"))
     if (der === undefined || (type !== 'certificate' && type !== 'crl' && type !== 'ocsp'))
@@ -92,4 +84,124 @@ function validationDataOf(tsa: UntrustedObject): readonly ValidationData[] {
   })
 }
 
-const MAX_VALIDATION_DATA = 32
+/** A token that a pinned authority made. */
+export interface HeldToken {
+  readonly der: Uint8Array
+  readonly token: VerifiedToken
+  readonly claim: AuthorityClaim
+}
+
+/** What became of tokens. */
+export interface CheckedTokens {
+  /** One for each authority at most. */
+  readonly held: readonly HeldToken[]
+  /** Why a token does not count. */
+  readonly rejected: readonly string[]
+}
+
+/**
+ * Verifies tokens over the same data. Each counts for one authority, and each authority counts once, by its earliest
+ * token. An invalid token does not count.
+ */
+export function checkTokens(tokens: readonly Uint8Array[], data: Uint8Array, context: TokenContext): CheckedTokens {
+  const rejected: string[] = []
+  const verified = tokens.flatMap((der): readonly HeldToken[] => {
+    try {
+      return [verifyHeld(der, data, context)]
+    } catch (error) {
+      if (context.budget.isExceeded) throw error
+      rejected.push(error instanceof Error ? error.message : String(error))
+      return []
+    }
+  })
+  const byAuthority = new Map<string, HeldToken>()
+  for (const held of verified.toSorted((a, b) => latestTime(a.claim) - latestTime(b.claim)))
+    if (!byAuthority.has(held.claim.name)) byAuthority.set(held.claim.name, held)
+  return { held: [...byAuthority.values()], rejected }
+}
+
+function verifyHeld(der: Uint8Array, data: Uint8Array, context: TokenContext): HeldToken {
+  const { authorities, validationData, budget, renewedAt } = context
+  const renewed = renewedAt.get(toHex(sha256(der)))
+  const token = verifyToken(der, {
+    data,
+    trustAnchors: authorities.flatMap(({ trustAnchors }) => trustAnchors),
+    validationData,
+    budget,
+    ...(renewed !== undefined && { renewedAt: renewed }),
+  })
+  const authority = authorities.find(({ trustAnchors }) =>
+    trustAnchors.some((anchor) => token.certificates.some((certificate) => equalBytes(certificate, anchor))),
+  )
+  if (authority === undefined) throw verificationError('The token is not of a pinned authority')
+  const { genTime, accuracyMs = 0, serialNumber, policy } = token.info
+  const claim = { name: authority.name, genTime, accuracyMs, serialNumber, policy, revocation: token.revocation }
+  return { der, token, claim }
+}
+
+/** The latest true time that a token allows, ms since 1970. */
+const latestTime = ({ genTime, accuracyMs }: AuthorityClaim): number => genTime + Math.ceil(accuracyMs)
+
+/**
+ * The time that a quorum of k authorities vouches for: the k-th smallest, because k of them say that the data existed
+ * by then. `undefined` if there are fewer.
+ */
+export const timeOfQuorum = (claims: readonly AuthorityClaim[], quorum: number): number | undefined =>
+  claims.map(latestTime).toSorted((a, b) => a - b)[quorum - 1]
+
+export interface ShownTokens {
+  /** The member `tsa`: the token whose time the document shows. */
+  readonly tsa: UntrustedObject
+  /** The member `tsas`: the tokens of all authorities. */
+  readonly tsas: readonly UntrustedObject[]
+  /** The note with the log's signature alone. */
+  readonly noteBytes: Uint8Array
+}
+
+/**
+ * Verifies the shown token, and that a quorum of authorities stamped by the time that it shows. Throws
+ * `VERIFICATION_FAILED`.
+ */
+export function verifyShownTokens(
+  { tsa, tsas, noteBytes }: ShownTokens,
+  context: TokenContext,
+): { readonly timestamp: TimestampClaim; readonly rejected: readonly string[] } {
+  const bytes = tokenBytes(tsa)
+  if (!tsas.some((token) => equalBytes(tokenBytes(token), bytes) && hasSameCheckpoint(token, tsa)))
+    throw verificationError('tsas does not contain the token of tsa')
+  const counted = tsas.filter((token) => hasSameCheckpoint(token, tsa))
+  const { held, rejected } = checkTokens(distinctTokens(counted), noteBytes, context)
+  const shown = held.find(({ der }) => equalBytes(der, bytes))
+  if (shown === undefined) throw verificationError(rejected[0] ?? 'The token of tsa is not of a pinned authority')
+  const stated = held.filter(({ der, token }) =>
+    counted.filter((each) => equalBytes(tokenBytes(each), der)).every((each) => isStatedBy(each, token)),
+  )
+  if (!stated.includes(shown) || !isStatedBy(tsa, shown.token))
+    throw verificationError('tsa shows another value than its token')
+  const claims = stated.map(({ claim }) => claim)
+  const byThen = claims.filter(({ genTime }) => genTime <= asTime(tsa['genTime'], 'genTime'))
+  const notLaterThan = timeOfQuorum(claims, context.quorum)
+  if (byThen.length < context.quorum || notLaterThan === undefined)
+    throw verificationError(
+      `Expected ${context.quorum} trusted authorities to have stamped by then, got ${byThen.length}`,
+    )
+  return { timestamp: { notLaterThan, authorities: claims }, rejected }
+}
+
+/** The checkpoint of `tsa` is verified in its own step. This makes it hold for the other tokens as well. */
+const hasSameCheckpoint = (token: UntrustedObject, tsa: UntrustedObject): boolean =>
+  token['checkpoint'] === tsa['checkpoint'] &&
+  token['treeSize'] === tsa['treeSize'] &&
+  JSON.stringify(token['consistency']) === JSON.stringify(tsa['consistency'])
+
+/** Whether the document shows what the token says. */
+function isStatedBy(shown: UntrustedObject, { info }: VerifiedToken): boolean {
+  const stated = {
+    genTime: new Date(info.genTime).toISOString(),
+    serialNumber: info.serialNumber,
+    policy: info.policy,
+    hashAlgorithm: info.hashAlgorithm,
+    imprint: toHex(info.imprint),
+  }
+  return Object.entries(stated).every(([name, value]) => shown[name] === value)
+}

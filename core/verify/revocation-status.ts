@@ -15,11 +15,14 @@ export type RevocationStatus =
       readonly by: 'crl' | 'ocsp'
       /** The time of the statement (thisUpdate), ms since 1970. */
       readonly asOf: number
-      /** ms since 1970. */
+      /** ms since 1970: the revocation, or the date on which the certificate became invalid if that is earlier. */
       readonly revokedAt: number
       /** CRLReason (RFC 5280 § 5.3.1), if it is given. */
       readonly reason?: number
     }
+
+/** The revocation status of a certificate on a token's path. */
+export type CertificateStatus = RevocationStatus & { readonly subject: string }
 
 /** unspecified, affiliationChanged, superseded, cessationOfOperation: the key was not compromised. */
 const HARMLESS_REASONS: readonly number[] = [0, 3, 4, 5]
@@ -32,7 +35,9 @@ const HARMLESS_REASONS: readonly number[] = [0, 3, 4, 5]
  * @param genTime The token's time, ms since 1970.
  */
 export function voidsTimestamp(status: RevocationStatus, genTime: number): boolean {
-  if (status.state !== 'revoked') return false
-  const isHarmless = status.reason !== undefined && HARMLESS_REASONS.includes(status.reason)
-  return !(isHarmless && genTime < status.revokedAt)
+  return status.state === 'revoked' && !(isHarmless(status) && genTime < status.revokedAt)
 }
+
+/** Whether a reason is given and rules out that the key was compromised. */
+export const isHarmless = ({ reason }: { readonly reason?: number }): boolean =>
+  reason !== undefined && HARMLESS_REASONS.includes(reason)

@@ -5,6 +5,7 @@ import type { ValidationData } from '../ports/index.ts'
 import { childrenOf, parseAsn1, withParserErrors } from './asn1.ts'
 import { parseCertificate } from './certificate.ts'
 import type { RevocationStatus } from './revocation-status.ts'
+import { SignatureBudget } from './signature-budget.ts'
 import { issuerIdentity, revocationStatusOf } from './validation-data.ts'
 
 /**
@@ -12,7 +13,8 @@ import { issuerIdentity, revocationStatusOf } from './validation-data.ts'
  *
  * A piece that is malformed, larger than `MAX_VALIDATION_DATA_BYTES`, about another certificate or not signed by the
  * issuer (for OCSP: or by a responder that the issuer authorised) is ignored. If any piece says revoked, the
- * certificate is revoked. Else the newest piece counts.
+ * certificate is revoked: of several revocations one that may be a compromise counts first, then the earliest. Else the
+ * newest piece counts.
  *
  * @param certificate DER.
  * @param issuer DER of the certificate that issued it.
@@ -23,7 +25,11 @@ export const revocationStatus = (
   certificate: Uint8Array,
   issuer: Uint8Array,
   validationData: readonly ValidationData[],
-): RevocationStatus => revocationStatusOf(parseCertificate(certificate), parseCertificate(issuer), validationData)
+): RevocationStatus =>
+  revocationStatusOf(
+    { certificate: parseCertificate(certificate), issuer: parseCertificate(issuer), budget: new SignatureBudget() },
+    validationData,
+  )
 
 const OID_AUTHORITY_INFO_ACCESS = '1.3.6.1.5.5.7.1.1'
 const OID_CRL_DISTRIBUTION_POINTS = '2.5.29.31'

@@ -5,7 +5,8 @@ import { toHex } from '../bytes.ts'
 import type { RegistryError } from '../errors.ts'
 import { childrenOf, parseAsn1 } from './asn1.ts'
 import { certificateFromSchema, type Certificate } from './certificate.ts'
-import { MAX_TIMESTAMP_BYTES, type HashName, type TimestampInfo } from './timestamp-info.ts'
+import { HASHES } from './signature-scheme.ts'
+import { MAX_TIMESTAMP_BYTES, type TimestampInfo } from './timestamp-info.ts'
 import { verificationError } from './untrusted.ts'
 
 /**
@@ -22,13 +23,6 @@ export const MAX_CERTIFICATES = 32
 const OID_SIGNED_DATA = '1.2.840.113549.1.7.2'
 /** The content type of a token: id-ct-TSTInfo. */
 export const OID_TST_INFO = '1.2.840.113549.1.9.16.1.4'
-
-/** The accepted hash algorithms, by OID. */
-export const HASHES: ReadonlyMap<string, { readonly name: HashName; readonly length: number }> = new Map([
-  ['2.16.840.1.101.3.4.2.1', { name: 'sha256', length: 32 }],
-  ['2.16.840.1.101.3.4.2.2', { name: 'sha384', length: 48 }],
-  ['2.16.840.1.101.3.4.2.3', { name: 'sha512', length: 64 }],
-])
 
 /** PKIStatus and PKIFailureInfo (RFC 3161 § 2.4.2). */
 const STATUSES = ['granted', 'grantedWithMods', 'rejection', 'waiting', 'revocationWarning', 'revocationNotification']

@@ -87,3 +87,9 @@ export function assertMembers(object: UntrustedObject, names: readonly string[],
   if (actual.length !== names.length || !names.every((name) => Object.hasOwn(object, name)))
     throw verificationError(`${what} must have exactly the members ${names.join(', ')}`)
 }
+
+/** Throws if the object has a member with another name. */
+export function assertOnlyMembers(object: UntrustedObject, names: readonly string[], what: string): void {
+  const unknown = Object.keys(object).find((name) => !names.includes(name))
+  if (unknown !== undefined) throw verificationError(`${what} has the unknown member ${unknown.slice(0, 64)}`)
+}

@@ -1,4 +1,4 @@
-import { createHash, verify as verifySignature } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { Enumerated, GeneralizedTime, type BaseBlock, type BitString } from 'asn1js'
 import { BasicOCSPResponse, CertificateRevocationList, OCSPResponse, type SingleResponse } from 'pkijs'
 import type { AlgorithmIdentifier, Extension } from 'pkijs'
@@ -9,11 +9,13 @@ import {
   certificateFromSchema,
   certificateProblem,
   extendedKeyUsage,
+  isSignedBy,
   keyUsage,
-  SIGNATURE_HASHES,
   type Certificate,
 } from './certificate.ts'
-import { MAX_VALIDATION_DATA_BYTES, type RevocationStatus } from './revocation-status.ts'
+import { isHarmless, MAX_VALIDATION_DATA_BYTES, type RevocationStatus } from './revocation-status.ts'
+import type { SignatureBudget } from './signature-budget.ts'
+import { isSignature, schemeOf } from './signature-scheme.ts'
 
 /**
  * Parses certificate revocation lists (RFC 5280 § 5) and OCSP responses (RFC 6960), offline. The input is untrusted: a
@@ -24,6 +26,7 @@ import { MAX_VALIDATION_DATA_BYTES, type RevocationStatus } from './revocation-s
 const MAX_RESPONDERS = 4
 
 const OID_CRL_REASON = '2.5.29.21'
+const OID_INVALIDITY_DATE = '2.5.29.24'
 const OID_OCSP_BASIC = '1.3.6.1.5.5.7.48.1.1'
 const OID_OCSP_SIGNING = '1.3.6.1.5.5.7.3.9'
 /** First byte of the KeyUsage bits (RFC 5280 § 4.2.1.3). */
@@ -34,34 +37,43 @@ const CERT_ID_HASHES: ReadonlyMap<string, string> = new Map([
   ['2.16.840.1.101.3.4.2.1', 'sha256'],
 ])
 
-/** As `revocationStatus` in revocation.ts, for parsed certificates. */
+/** What a status is read from. */
+interface StatusRequest {
+  readonly certificate: Certificate
+  readonly issuer: Certificate
+  readonly budget: SignatureBudget
+}
+
+/** As `revocationStatus` in revocation.ts, for parsed certificates. The order of the pieces has no effect. */
 export function revocationStatusOf(
-  certificate: Certificate,
-  issuer: Certificate,
+  request: StatusRequest,
   validationData: readonly ValidationData[],
 ): RevocationStatus {
-  let newest: RevocationStatus = { state: 'unknown' }
-  for (const piece of validationData) {
-    const status = readStatus(piece, certificate, issuer)
-    if (status?.state === 'revoked') return status
-    if (status !== undefined && (newest.state === 'unknown' || status.asOf > newest.asOf)) newest = status
-  }
-  return newest
+  return worstOf(validationData.flatMap((piece) => readStatuses(piece, request)))
 }
 
 type KnownStatus = Exclude<RevocationStatus, { readonly state: 'unknown' }>
+type Revoked = Extract<RevocationStatus, { readonly state: 'revoked' }>
 
-function readStatus(
-  { type, der }: ValidationData,
-  certificate: Certificate,
-  issuer: Certificate,
-): KnownStatus | undefined {
-  if (der.length > MAX_VALIDATION_DATA_BYTES || type === 'certificate') return undefined
+/** A revocation counts before `good`, one that may be a compromise before a harmless one, then the earliest one. */
+function worstOf(statuses: readonly KnownStatus[]): RevocationStatus {
+  const [revoked] = statuses.filter((status) => status.state === 'revoked').toSorted(compareRevocations)
+  if (revoked !== undefined) return revoked
+  const [newest] = statuses.toSorted((a, b) => b.asOf - a.asOf)
+  return newest ?? { state: 'unknown' }
+}
+
+const compareRevocations = (a: Revoked, b: Revoked): number =>
+  Number(isHarmless(a)) - Number(isHarmless(b)) || a.revokedAt - b.revokedAt || b.asOf - a.asOf
+
+function readStatuses({ type, der }: ValidationData, request: StatusRequest): readonly KnownStatus[] {
+  if (der.length > MAX_VALIDATION_DATA_BYTES || type === 'certificate') return []
   try {
-    return type === 'crl' ? readCrl(der, certificate, issuer) : readOcsp(der, certificate, issuer)
-  } catch {
+    return type === 'crl' ? readCrl(der, request) : readOcsp(der, request)
+  } catch (error) {
+    if (request.budget.isExceeded) throw error
     // The parsers throw errors of many kinds for malformed input.
-    return undefined
+    return []
   }
 }
 
@@ -71,14 +83,15 @@ interface Signed {
   readonly signature: BitString
 }
 
-function isSignedBy(signer: Certificate, { bytes, algorithm, signature }: Signed): boolean {
-  const scheme = SIGNATURE_HASHES.get(algorithm.algorithmId)
-  const key = signer.x509.publicKey
-  return (
-    scheme !== undefined &&
-    key.asymmetricKeyType === scheme.keyType &&
-    verifySignature(scheme.hash, bytes, { key, dsaEncoding: 'der' }, signature.valueBlock.valueHexView)
-  )
+function hasSignatureBy(
+  signer: Certificate,
+  { bytes, algorithm, signature }: Signed,
+  budget: SignatureBudget,
+): boolean {
+  const scheme = schemeOf(algorithm)
+  if (scheme === undefined) return false
+  budget.spend()
+  return isSignature(scheme, signer.x509.publicKey, bytes, signature.valueBlock.valueHexView)
 }
 
 const hasCritical = (extensions: readonly Extension[] | undefined): boolean =>
@@ -90,48 +103,69 @@ const hasCritical = (extensions: readonly Extension[] | undefined): boolean =>
  * Accepts only a full list that the issuer itself signed. Delta, indirect and partitioned lists carry critical
  * extensions, which are not supported.
  */
-function readCrl(der: Uint8Array, certificate: Certificate, issuer: Certificate): KnownStatus | undefined {
+function readCrl(der: Uint8Array, { certificate, issuer, budget }: StatusRequest): readonly KnownStatus[] {
   const crl = new CertificateRevocationList({ schema: parseAsn1(der, 'The CRL') })
   const usage = keyUsage(issuer)
-  if (usage !== undefined && (usage & CRL_SIGN) === 0) return undefined
-  if (!crl.issuer.isEqual(certificate.pki.issuer) || hasCritical(crl.crlExtensions?.extensions)) return undefined
+  if (usage !== undefined && (usage & CRL_SIGN) === 0) return []
+  if (!crl.issuer.isEqual(certificate.pki.issuer) || hasCritical(crl.crlExtensions?.extensions)) return []
   const signed = { bytes: crl.tbsView, algorithm: crl.signatureAlgorithm, signature: crl.signatureValue }
-  if (!isSignedBy(issuer, signed)) return undefined
+  if (!hasSignatureBy(issuer, signed, budget)) return []
   const asOf = crl.thisUpdate.value.getTime()
-  const entry = crl.revokedCertificates?.find(({ userCertificate }) =>
+  const entries = (crl.revokedCertificates ?? []).filter(({ userCertificate }) =>
     userCertificate.isEqual(certificate.pki.serialNumber),
   )
-  if (!entry) return { state: 'good', by: 'crl', asOf }
-  const extensions = entry.crlEntryExtensions?.extensions ?? []
-  if (hasCritical(extensions)) return undefined
-  const reason: unknown = extensions.find(({ extnID }) => extnID === OID_CRL_REASON)?.parsedValue
-  return {
+  if (entries.length === 0) return [{ state: 'good', by: 'crl', asOf }]
+  if (entries.some(({ crlEntryExtensions }) => hasCritical(crlEntryExtensions?.extensions))) return []
+  return entries.map(({ revocationDate, crlEntryExtensions }) => ({
     state: 'revoked',
     by: 'crl',
     asOf,
-    revokedAt: entry.revocationDate.value.getTime(),
+    ...revocationOf(revocationDate.value.getTime(), crlEntryExtensions?.extensions),
+  }))
+}
+
+/**
+ * When and why a certificate was revoked. If a date is given on which it became invalid, that counts if it is earlier.
+ */
+function revocationOf(
+  revokedAt: number,
+  extensions: readonly Extension[] | undefined,
+): Pick<Revoked, 'revokedAt' | 'reason'> {
+  const valueOf = (oid: string): unknown => extensions?.find(({ extnID }) => extnID === oid)?.parsedValue
+  const [reason, invalidity] = [valueOf(OID_CRL_REASON), valueOf(OID_INVALIDITY_DATE)]
+  const invalidFrom = invalidity instanceof GeneralizedTime ? invalidity.toDate().getTime() : revokedAt
+  return {
+    revokedAt: Math.min(revokedAt, invalidFrom),
     ...(reason instanceof Enumerated && { reason: reason.valueBlock.valueDec }),
   }
 }
 
 // -- OCSP
 
-function readOcsp(der: Uint8Array, certificate: Certificate, issuer: Certificate): KnownStatus | undefined {
+function readOcsp(der: Uint8Array, { certificate, issuer, budget }: StatusRequest): readonly KnownStatus[] {
   const { responseStatus, responseBytes } = new OCSPResponse({ schema: parseAsn1(der, 'The OCSP response') })
-  if (responseStatus.valueBlock.valueDec !== 0 || responseBytes?.responseType !== OID_OCSP_BASIC) return undefined
+  if (responseStatus.valueBlock.valueDec !== 0 || responseBytes?.responseType !== OID_OCSP_BASIC) return []
   const schema = parseAsn1(responseBytes.response.valueBlock.valueHexView, 'The basic OCSP response')
   const { tbsResponseData: data, signatureAlgorithm: algorithm, signature } = new BasicOCSPResponse({ schema })
-  if (hasCritical(data.responseExtensions)) return undefined
-  const responders = [issuer, ...delegatedResponders(schema, issuer, data.producedAt.getTime())]
+  if (hasCritical(data.responseExtensions)) return []
+  const responders = [issuer, ...delegatedResponders(schema, { issuer, time: data.producedAt.getTime(), budget })]
   const signed = { bytes: data.tbsView, algorithm, signature }
-  if (!responders.some((responder) => isSignedBy(responder, signed))) return undefined
-  const single = data.responses.find(({ certID }) => identifies(certID, certificate, issuer))
-  if (single === undefined || hasCritical(single.singleExtensions)) return undefined
-  return readSingleResponse(single)
+  if (!responders.some((responder) => hasSignatureBy(responder, signed, budget))) return []
+  return data.responses
+    .filter(({ certID }) => identifies(certID, certificate, issuer))
+    .filter(({ singleExtensions }) => !hasCritical(singleExtensions))
+    .flatMap(readSingleResponse)
+}
+
+interface ResponderRequest {
+  readonly issuer: Certificate
+  /** When the response was made, ms since 1970. */
+  readonly time: number
+  readonly budget: SignatureBudget
 }
 
 /** The certificates in the response that the issuer itself authorised to sign OCSP responses (RFC 6960 § 4.2.2.2). */
-function delegatedResponders(basic: BaseBlock, issuer: Certificate, time: number): readonly Certificate[] {
+function delegatedResponders(basic: BaseBlock, { issuer, time, budget }: ResponderRequest): readonly Certificate[] {
   // BasicOCSPResponse ::= SEQUENCE {
   //   tbsResponseData, signatureAlgorithm, signature, certs [0] EXPLICIT SEQUENCE OF Certificate OPTIONAL }
   const certificates = childrenOf(childrenOf(childrenOf(basic)[3])[0])
@@ -142,9 +176,8 @@ function delegatedResponders(basic: BaseBlock, issuer: Certificate, time: number
       (responder) =>
         certificateProblem(responder, time) === undefined &&
         extendedKeyUsage(responder)?.includes(OID_OCSP_SIGNING) === true &&
-        SIGNATURE_HASHES.has(responder.pki.signatureAlgorithm.algorithmId) &&
         responder.x509.checkIssued(issuer.x509) &&
-        responder.x509.verify(issuer.x509.publicKey),
+        isSignedBy(responder, issuer, budget),
     )
 }
 
@@ -166,19 +199,21 @@ export const issuerIdentity = ({ pki }: Certificate): { readonly name: Uint8Arra
 })
 
 /** CertStatus ::= CHOICE { good [0], revoked [1] { revocationTime, revocationReason [0] OPTIONAL }, unknown [2] }. */
-function readSingleResponse({ certStatus, thisUpdate }: SingleResponse): KnownStatus | undefined {
+function readSingleResponse({ certStatus, thisUpdate, singleExtensions }: SingleResponse): readonly KnownStatus[] {
   // pkijs types it as `any`.
   const status: BaseBlock = certStatus
   const asOf = thisUpdate.getTime()
-  if (status.idBlock.tagNumber === 0) return { state: 'good', by: 'ocsp', asOf }
+  if (status.idBlock.tagNumber === 0) return [{ state: 'good', by: 'ocsp', asOf }]
   const [time, taggedReason] = childrenOf(status)
-  if (status.idBlock.tagNumber !== 1 || !(time instanceof GeneralizedTime)) return undefined
+  if (status.idBlock.tagNumber !== 1 || !(time instanceof GeneralizedTime)) return []
   const [reason] = childrenOf(taggedReason)
-  return {
-    state: 'revoked',
-    by: 'ocsp',
-    asOf,
-    revokedAt: time.toDate().getTime(),
-    ...(reason instanceof Enumerated && { reason: reason.valueBlock.valueDec }),
-  }
+  return [
+    {
+      state: 'revoked',
+      by: 'ocsp',
+      asOf,
+      revokedAt: revocationOf(time.toDate().getTime(), singleExtensions).revokedAt,
+      ...(reason instanceof Enumerated && { reason: reason.valueBlock.valueDec }),
+    },
+  ]
 }

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { parseCheckpoint, TILE_WIDTH } from '../../core/log/index.ts'
 import {
-  verifierKeysOf,
+  logKeysOf,
   verifyFile,
   verifyHistory,
   verifyLog,
   verifyProof,
+  type KeyEntry,
+  type LogKey,
   type ProofStepName,
   type VerifiedHistory,
 } from '../../core/verify/index.ts'
@@ -37,7 +39,8 @@ interface CheckedEvidence {
 
 interface CheckedLog {
   readonly origin: string
-  readonly verifierKeys: readonly string[]
+  /** The keys that follow from the origin, with the tree sizes that each may sign. */
+  readonly keys: readonly LogKey[]
   /** `undefined` if the log did not verify. */
   readonly slots: ReadonlySet<string> | undefined
 }
@@ -51,11 +54,11 @@ export async function recheckLog({ client, summary, progress }: Recheck): Promis
     openings.push(...(await readOpenings(client, at, Math.min(TILE_WIDTH, size - at))))
     progress.show(`log: ${openings.length} of ${size} entries`)
   }
-  const keys = openings.filter(isKeyOpening)
-  const verifierKeys = summary.run('log keys follow from the origin', origin, () => verifierKeysOf(origin, keys))
+  const entries = openings.map((opening, position) => ({ opening, position })).filter(isKeyEntry)
+  const keys = summary.run('log keys follow from the origin', origin, () => logKeysOf(origin, entries))
   const log = summary.run('log rebuilt to its signed root', origin, () => verifyLog(openings, { checkpoint }))
   summary.note('log entries opened', origin, log === undefined ? 'The log did not verify' : undefined, openings.length)
-  return { origin, verifierKeys: verifierKeys ?? [], slots: log?.slots }
+  return { origin, keys: keys ?? [], slots: log?.slots }
 }
 
 async function readOpenings(client: Client, position: number, width: number): Promise<readonly Uint8Array[]> {
@@ -77,7 +80,7 @@ function tilePath(index: number): string {
 /** The first 16 bytes of an opening name its kind. */
 const TAG_BYTES = 16
 const tag = (name: string): Buffer => Buffer.from(name.padEnd(TAG_BYTES, '\0'))
-const isKeyOpening = (opening: Uint8Array): boolean => tag('er1.key').equals(opening.subarray(0, TAG_BYTES))
+const isKeyEntry = ({ opening }: KeyEntry): boolean => tag('er1.key').equals(opening.subarray(0, TAG_BYTES))
 
 /** Checks the history of each evidence: values, salts, txIds, chain, slots, and receipts. */
 export async function recheckHistories(recheck: Recheck, log: CheckedLog): Promise<readonly CheckedEvidence[]> {
@@ -151,6 +154,12 @@ function assertNoLaterSlot({ events, slotKey }: VerifiedHistory, slots: Readonly
 
 /** Names of the steps of a proof in the table. */
 const STEPS: Readonly<Record<ProofStepName, string>> = {
+  document: 'proofs: strict JSON, known members',
+  disclosure: 'proofs: disclosed fields',
+  renewal: 'proofs: renewed tokens',
+  witnesses: 'proofs: cosigned by witnesses',
+  deletion: 'proofs: the event deletes this file',
+  expected: 'proofs: for the event of the receipt',
   opening: 'proofs: opening to txId, time',
   files: 'proofs: file in the event',
   inclusion: 'proofs: inclusion in the tree',
@@ -191,17 +200,14 @@ export async function recheckProofs(
 
 async function recheckProof(
   { client, summary, trustAnchors }: Recheck,
-  { verifierKeys }: CheckedLog,
+  { keys }: CheckedLog,
   path: string,
   required: readonly ProofStepName[],
 ): Promise<void> {
-  const { steps } = verifyProof(await client.get(path), { verifierKeys, trustAnchors, require: required })
-  for (const { name, of, state, reason } of steps) {
-    // The proof of a deletion has no opening: its event was recomputed from its own disclosure.
-    const isExpected = of === 'event' || name !== 'opening'
-    if (state === 'ok' || (state === 'failed' && isExpected))
-      summary.note(STEPS[name], path, state === 'ok' ? undefined : reason)
-  }
+  const policy = { keys, authorities: [{ name: 'timestamp authority', trustAnchors }] }
+  const { steps } = verifyProof(await client.text(path), { policy, require: required })
+  for (const { name, state, reason } of steps)
+    if (state !== 'skipped') summary.note(STEPS[name], path, state === 'ok' ? undefined : reason)
 }
 
 interface AttachedFile {

@@ -1,4 +1,5 @@
 import type { FileDeletion, FileProof } from '../../api/proof-documents.ts'
+import { RegistryError } from '../../errors.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
 import { readRecord } from '../../store/read.ts'
@@ -82,13 +83,21 @@ const sealedMembers = (eventTimestamp: string, proof: LogProof | undefined) => (
   ...(proof && logProofMembers(proof)),
 })
 
+/** Shows that the event deletes this file: its files map, and in it the entry of the file, which holds only ids. */
 async function proveDeletion(
   context: Context,
-  { id }: EvidenceRecord,
-  { deletion }: DeletedFileRecord,
+  { id, slotKey }: EvidenceRecord,
+  file: DeletedFileRecord,
 ): Promise<FileDeletion> {
-  const event = await readEvent(context, id, deletion.version)
+  const event = await readEvent(context, id, file.deletion.version)
   const proof = await proveEvent(context, event)
   const { eventTimestamp, ...sealed } = sealedMembers(rfc3339(event.time), proof)
-  return { txId: event.txId, eventTimestamp, ...sealed }
+  const { opening, filesText, filesSalt, files } = openEvent(event, { origin: context.origin, slotKey }).disclosure
+  const entry = files[file.id]
+  if (entry === undefined)
+    throw new RegistryError(
+      'CORRUPT',
+      `Version ${event.version} of evidence ${id} does not delete the file ${file.id}: restore the store from a backup`,
+    )
+  return { txId: event.txId, eventTimestamp, ...sealed, opening, filesText, filesSalt, file: entry }
 }

@@ -541,7 +541,9 @@ describe('public documents', () => {
       secrets.push(slotKey[1])
       for (const { disclosure } of events) {
         for (const { salt } of Object.values(disclosure?.fields ?? {})) secrets.push(salt)
-        for (const { salt } of Object.values(disclosure?.files ?? {})) secrets.push(salt)
+        // The entry of a deletion is public: it holds only the file's id and the txId of the event that attached it.
+        for (const { text: entry, salt } of Object.values(disclosure?.files ?? {}))
+          if (!('deleted' in (JSON.parse(entry) as object))) secrets.push(salt)
         secrets.push(
           ...Object.values((JSON.parse(disclosure?.header ?? '') as { fields: Record<string, string> }).fields),
         )

@@ -4,7 +4,7 @@ import { fromBase64, sha256, toHex } from '../../../core/bytes.ts'
 import { fsck, type Difference } from '../../../core/fsck/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { EvidenceProof } from '../../../core/index.ts'
-import { verifyProof, verifyTimestamp, type VerifyProofOptions } from '../../../core/verify/index.ts'
+import { verifyProof, verifyTimestamp, type Policy } from '../../../core/verify/index.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { openAuthorities } from '../../support/local-authorities.ts'
@@ -13,6 +13,12 @@ import { withStatus } from '../../support/registry-fixture.ts'
 import { until } from '../../support/manual-clock.ts'
 
 const KEPT = { type: 'ocsp', der: Uint8Array.of(0x30, 1, 5) } as const
+
+/** The trust anchors (DER) of each authority, and how many of them must have stamped. */
+interface PinnedAuthorities {
+  readonly authorities: readonly (readonly Uint8Array[])[]
+  readonly quorum: number
+}
 
 describe('proofs with a quorum of time stamp authorities', () => {
   let directory: string
@@ -47,12 +53,18 @@ describe('proofs with a quorum of time stamp authorities', () => {
   })
 
   const anchorsOf = (): readonly (readonly Uint8Array[])[] => authorities.map(({ info }) => info.trustAnchors)
-  const timestampOf = (changed: unknown, options: Partial<VerifyProofOptions> = {}): string | undefined =>
-    verifyProof(changed, {
-      verifierKeys: [sealed.registry.log.verifierKey],
-      authorities: anchorsOf(),
-      ...options,
-    }).steps.find(({ name }) => name === 'timestamp')?.state
+  const timestampOf = (
+    changed: unknown,
+    { authorities: pinned = anchorsOf(), quorum = 1 }: Partial<PinnedAuthorities> = {},
+  ): string | undefined => {
+    const policy: Policy = {
+      keys: [{ vkey: sealed.registry.log.verifierKey }],
+      authorities: pinned.map((trustAnchors, i) => ({ name: `authority ${i}`, trustAnchors })),
+      timestampQuorum: quorum,
+    }
+    const { steps } = verifyProof(JSON.stringify(changed), { policy })
+    return steps.find(({ name, state }) => name === 'timestamp' || (name === 'document' && state === 'failed'))?.state
+  }
 
   it('contain every token, and claim the time of the second one', () => {
     const { tsa, tsas, assurance } = answer

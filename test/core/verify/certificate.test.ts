@@ -14,6 +14,7 @@ import {
   timestampingProblem,
   type Certificate,
 } from '../../../core/verify/certificate.ts'
+import { SignatureBudget } from '../../../core/verify/signature-budget.ts'
 import {
   certificate,
   derOf,
@@ -127,7 +128,11 @@ describe('keyProblem', () => {
 
   test('rejects other types', () => {
     assert.match(keyProblem(generateKeyPairSync('ed25519').publicKey) ?? '', /ed25519/)
-    assert.match(keyProblem(generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).publicKey) ?? '', /rsa-pss/)
+    assert.match(keyProblem(generateKeyPairSync('x25519').publicKey) ?? '', /x25519/)
+    assert.match(
+      keyProblem(generateKeyPairSync('rsa-pss', { modulusLength: 1024 }).publicKey) ?? '',
+      /RSA key of 1024 bits/,
+    )
   })
 })
 
@@ -180,6 +185,7 @@ describe('buildPath', () => {
   }): readonly string[] => {
     const { candidates = [], anchors = [root], at = time } = certificates
     return buildPath({
+      budget: new SignatureBudget(100),
       signer: parsed(certificates.signer ?? signer),
       candidates: candidates.map(parsed),
       anchors: anchors.map(parsed),

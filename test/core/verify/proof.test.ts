@@ -7,7 +7,10 @@ import { openLogIdentity } from '../../../core/log/identity.ts'
 import {
   verifierKeysOf,
   verifyProof,
+  logKeysOf,
+  parsePolicy,
   type AnchoredTransaction,
+  type Policy,
   type ProofResult,
   type VerifyProofOptions,
 } from '../../../core/verify/index.ts'
@@ -18,6 +21,8 @@ import { present } from '../../support/present.ts'
 /** As over HTTP: only JSON values. */
 const overTheWire = (proof: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(proof)) as never
 
+const check = (proof: unknown, options: VerifyProofOptions): ProofResult => verifyProof(JSON.stringify(proof), options)
+
 const failed = ({ steps }: ProofResult): string[] =>
   steps.filter(({ state }) => state === 'failed').map(({ name, of }) => `${of}: ${name}`)
 
@@ -25,6 +30,7 @@ describe('verifyProof', () => {
   let directory: string
   let sealed: SealedRegistry
   let filled: Filled
+  let policy: Policy
   let options: VerifyProofOptions
   let proofs: Record<string, Record<string, unknown>>
 
@@ -41,9 +47,12 @@ describe('verifyProof', () => {
       deleted: overTheWire(await registry.proofs.file({ evidenceId: filled.drill, fileId: filled.deletedFile })),
       path: overTheWire(await registry.proofs.transaction(present(events[1]).txId)),
     }
-    const chain = chainOf(Object.values(proofs))
+    const account = present(registry.log.policy().chains[0]).account
+    const chain = chainOf(Object.values(proofs), account)
     const findTransaction: VerifyProofOptions['findTransaction'] = (anchor) => chain.get(anchor['txHash'])
-    options = { verifierKeys: [registry.log.verifierKey], trustAnchors: [trustAnchor], findTransaction }
+    policy = parsePolicy(JSON.stringify(registry.log.policy()))
+    assert.deepEqual(policy.authorities?.[0]?.trustAnchors, [trustAnchor])
+    options = { policy, findTransaction }
   })
   after(async () => {
     await sealed.registry.close()
@@ -53,13 +62,12 @@ describe('verifyProof', () => {
   const proofOf = (kind: string): Record<string, unknown> => structuredClone(present(proofs[kind]))
 
   it('verifies each document from the opening to the token and the chain', () => {
-    const states = (kind: string): string[] => verifyProof(proofs[kind], options).steps.map(({ state }) => state)
-    assert.deepEqual(states('evidence'), Array(7).fill('ok'))
-    assert.deepEqual(states('file'), Array(8).fill('ok'))
-    // The proof of a deletion has no opening.
-    assert.deepEqual(states('deleted'), [...Array(8).fill('ok'), 'skipped', ...Array(6).fill('ok')])
-    assert.deepEqual(states('path'), ['ok', 'ok', 'ok', ...Array(4).fill('skipped')])
-    for (const kind of Object.keys(proofs)) assert.equal(verifyProof(proofs[kind], options).ok, true)
+    const states = (kind: string): string[] => check(proofs[kind], options).steps.map(({ state }) => state)
+    assert.deepEqual(states('evidence'), Array(8).fill('ok'))
+    assert.deepEqual(states('file'), Array(9).fill('ok'))
+    assert.deepEqual(states('deleted'), Array(9 + 7 + 1).fill('ok'))
+    assert.deepEqual(states('path'), [...Array(4).fill('ok'), ...Array(4).fill('skipped')])
+    for (const kind of Object.keys(proofs)) assert.equal(check(proofs[kind], options).ok, true)
   })
 
   it('verifies a stamp and an anchor that are later than the batch', () => {
@@ -69,20 +77,20 @@ describe('verifyProof', () => {
       assert.ok(later.consistency.length > 0)
     }
     assert.deepEqual(
-      verifyProof(proofs['later'], options).steps.map(({ state }) => state),
-      Array(8).fill('ok'),
+      check(proofs['later'], options).steps.map(({ state }) => state),
+      Array(9).fill('ok'),
     )
   })
 
   it('skips steps that it cannot run, unless they are required', async () => {
     const { registry, scope } = sealed
-    const bare = { verifierKeys: [registry.log.verifierKey] }
-    const states = verifyProof(proofs['evidence'], bare).steps.filter(({ state }) => state === 'skipped')
+    const bare = { policy: { keys: [{ vkey: registry.log.verifierKey }] } }
+    const states = check(proofs['evidence'], bare).steps.filter(({ state }) => state === 'skipped')
     assert.deepEqual(
       states.map(({ name }) => name),
       ['timestamp', 'anchor'],
     )
-    assert.deepEqual(failed(verifyProof(proofs['path'], { ...bare, require: ['timestamp'] })), ['event: timestamp'])
+    assert.deepEqual(failed(check(proofs['path'], { ...bare, require: ['timestamp'] })), ['event: timestamp'])
     const { txId } = await registry.evidences.create(scope, {
       category: { name: 'Tools & Gärten' },
       subcategory: { name: 'Drills' },
@@ -91,7 +99,7 @@ describe('verifyProof', () => {
     })
     const pending = overTheWire(await registry.proofs.evidence({ evidenceId: 'unsealed' }))
     assert.equal(pending['txId'], txId)
-    assert.deepEqual(failed(verifyProof(pending, options)), ['event: inclusion', 'event: checkpoint'])
+    assert.deepEqual(failed(check(pending, options)), ['event: inclusion', 'event: checkpoint'])
   })
 
   /** What a document states that no cryptography covers (see the comment on `verifyProof`). */
@@ -106,13 +114,9 @@ describe('verifyProof', () => {
     'merkle.batchId',
     'merkle.sendStatus',
     ...['time', 'anchor', 'note'].map((name) => `assurance.${name}`),
-    ...['type', 'network', 'chainId', 'confirmations'].map((name) => `merkle.anchor.${name}`),
+    'merkle.anchor.confirmations',
   ])
-  const isUnproven = (path: string): boolean =>
-    UNPROVEN.has(path) ||
-    UNPROVEN.has(path.replace(/^deletion\./, '')) ||
-    // Without its opening, the time of a deletion cannot be verified.
-    path === 'deletion.eventTimestamp'
+  const isUnproven = (path: string): boolean => UNPROVEN.has(path) || UNPROVEN.has(path.replace(/^deletion\./, ''))
 
   for (const kind of ['evidence', 'file', 'later', 'deleted', 'path']) {
     it(`rejects every change of a member: ${kind}`, () => {
@@ -121,7 +125,7 @@ describe('verifyProof', () => {
         for (const change of [other, wrongKind]) {
           const proof = proofOf(kind)
           edit(proof, path, change)
-          const { ok } = verifyProof(proof, options)
+          const { ok } = check(proof, options)
           assert.equal(ok, isUnproven(nameOf(path)), `${nameOf(path)} changed by ${change.name}`)
           if (!ok) changes += 1
         }
@@ -136,8 +140,8 @@ describe('verifyProof', () => {
         const name = nameOf(path).replace(/^deletion\./, '')
         // The opening holds the time, and an anchor's checkpoint its root. A document without these members is still
         // correct.
-        const optional = ['opening', 'createdAt', 'eventTimestamp', 'blockNumber', 'merkle.anchor.merkleRoot', 'fileId']
-        const { ok } = verifyProof(JSON.parse(JSON.stringify(proof)), options)
+        const optional = ['createdAt', 'eventTimestamp', 'blockNumber', 'merkle.anchor.merkleRoot', 'fileId']
+        const { ok } = check(proof, options)
         if (!optional.includes(name)) assert.equal(ok, isUnproven(nameOf(path)), `${nameOf(path)} removed`)
       }
     })
@@ -152,25 +156,30 @@ describe('verifyProof', () => {
       const proof = proofOf('evidence') as { merkle: { proof: unknown[] } }
       assert.ok(proof.merkle.proof.length > 1)
       proof.merkle.proof = edits(proof.merkle.proof)
-      assert.deepEqual(failed(verifyProof(proof, options)), ['event: inclusion'])
+      assert.deepEqual(failed(check(proof, options)), ['event: inclusion'])
     }
   })
 
   it('trusts no other key, no other authority and no other chain', async () => {
-    const { registry, trustAnchor } = sealed
+    const { trustAnchor } = sealed
     const stranger = await openSealedRegistry(`${directory}/other`, 8)
-    const keys = [stranger.registry.log.verifierKey]
+    const keys = [{ vkey: stranger.registry.log.verifierKey }]
     await stranger.registry.close()
     const steps = (some: Partial<VerifyProofOptions>): string[] =>
-      failed(verifyProof(proofs['evidence'], { ...options, ...some }))
-    const checkpoints = ['event: checkpoint', 'event: stamped checkpoint', 'event: anchored checkpoint']
-    assert.deepEqual(steps({ verifierKeys: keys }), checkpoints)
-    assert.deepEqual(steps({ verifierKeys: [] }), checkpoints)
-    assert.deepEqual(steps({ verifierKeys: ['nonsense', ...keys, registry.log.verifierKey] }), [])
-    assert.deepEqual(steps({ trustAnchors: [stranger.trustAnchor] }), ['event: timestamp'])
-    assert.deepEqual(steps({ trustAnchors: [stranger.trustAnchor, trustAnchor] }), [])
+      failed(check(proofs['evidence'], { ...options, ...some }))
+    const withAuthority = (...trustAnchors: readonly Uint8Array[]): Partial<VerifyProofOptions> => ({
+      policy: { ...policy, authorities: [{ name: 'authority', trustAnchors }] },
+    })
+    const all = ['checkpoint', 'stamped checkpoint', 'timestamp', 'anchored checkpoint', 'anchor']
+    const unsigned = all.map((name) => `event: ${name}`)
+    assert.deepEqual(steps({ policy: { ...policy, keys } }), unsigned)
+    assert.deepEqual(steps({ policy: { ...policy, keys: [] } }), unsigned)
+    assert.deepEqual(steps({ policy: { ...policy, keys: [{ vkey: 'nonsense' }, ...keys, ...policy.keys] } }), [])
+    assert.deepEqual(steps(withAuthority(stranger.trustAnchor)), ['event: timestamp'])
+    assert.deepEqual(steps(withAuthority(stranger.trustAnchor, trustAnchor)), [])
     assert.deepEqual(steps({ findTransaction: () => undefined }), ['event: anchor'])
-    const transaction = { input: encodeUtf8('x'), blockNumber: 1, blockHash: '', blockTime: 0 }
+    const account = present(policy.chains?.[0]).account
+    const transaction = { chainId: 0, account, input: encodeUtf8('x'), blockNumber: 1, blockHash: '', blockTime: 0 }
     assert.deepEqual(steps({ findTransaction: () => transaction }), ['event: anchor'])
   })
 
@@ -184,11 +193,11 @@ describe('verifyProof', () => {
       { merkle: 'x', tsa: 7 },
       { merkle: { anchor: [] }, tsa: [], deletion: null },
     ]
-    for (const proof of nonsense) assert.equal(verifyProof(proof, options).ok, false)
+    for (const proof of nonsense) assert.equal(check(proof, options).ok, false)
   })
 
   it('verifies under a rotated key, derived from the keys in the log', async () => {
-    const { registry, records, secret, clock, scope, settle, trustAnchor } = sealed
+    const { registry, records, secret, clock, scope, settle } = sealed
     const identity = await openLogIdentity({ records, secret, clock })
     await identity.rotateCheckpointKey()
     await registry.evidences.create(scope, {
@@ -200,26 +209,38 @@ describe('verifyProof', () => {
     await settle()
     const proof = overTheWire(await registry.proofs.evidence({ evidenceId: 'after the rotation' }))
     const log = new LogReader(records)
-    const openings = await Promise.all(
-      identity.keys.map(async ({ entry }) => present(await log.payloadOf(present(fromHex(entry)))).opening),
+    const entries = await Promise.all(
+      identity.keys.map(async ({ entry, position }) => ({
+        opening: present(await log.payloadOf(present(fromHex(entry)))).opening,
+        position,
+      })),
     )
-    const verifierKeys = verifierKeysOf(registry.log.origin, openings)
-    assert.equal(verifierKeys.length, 2)
-    assert.deepEqual(failed(verifyProof(proof, { verifierKeys, trustAnchors: [trustAnchor] })), [])
-    assert.deepEqual(failed(verifyProof(proof, { verifierKeys: verifierKeys.slice(0, 1) })), [
-      'event: checkpoint',
-      'event: stamped checkpoint',
-      'event: anchored checkpoint',
-    ])
+    const keys = logKeysOf(registry.log.origin, entries)
+    assert.equal(keys.length, 2)
+    assert.deepEqual(keys, parsePolicy(JSON.stringify(registry.log.policy())).keys)
+    assert.deepEqual(failed(check(proof, { policy: { ...policy, keys } })), [])
+    const all = ['checkpoint', 'stamped checkpoint', 'timestamp', 'anchored checkpoint', 'anchor']
+    assert.deepEqual(
+      failed(check(proof, { policy: { ...policy, keys: keys.slice(0, 1) } })),
+      all.map((name) => `event: ${name}`),
+    )
     // Entries that were sealed before still verify under the first key.
-    assert.equal(verifyProof(proofs['evidence'], { ...options, verifierKeys }).ok, true)
+    assert.equal(check(proofs['evidence'], { ...options, policy: { ...policy, keys } }).ok, true)
+    const openings = entries.map(({ opening }) => opening)
+    assert.deepEqual(
+      verifierKeysOf(registry.log.origin, openings),
+      keys.map(({ vkey }) => vkey),
+    )
     assert.throws(() => verifierKeysOf(registry.log.origin, openings.toReversed()), { code: 'VERIFICATION_FAILED' })
     assert.throws(() => verifierKeysOf(`${registry.log.origin}0`, openings), { code: 'VERIFICATION_FAILED' })
   })
 })
 
 /** The chain's transactions, taken from the proofs. */
-function chainOf(allProofs: readonly Record<string, unknown>[]): ReadonlyMap<unknown, AnchoredTransaction> {
+function chainOf(
+  allProofs: readonly Record<string, unknown>[],
+  account: string,
+): ReadonlyMap<unknown, AnchoredTransaction> {
   const anchors = allProofs.flatMap((proof) => {
     const { merkle, deletion } = proof as Partial<Extract<FileProof, { readonly status: 'deleted' }>>
     return [merkle?.anchor, deletion?.merkle?.anchor]
@@ -229,7 +250,14 @@ function chainOf(allProofs: readonly Record<string, unknown>[]): ReadonlyMap<unk
       .filter((anchor) => anchor !== undefined)
       .map(({ txHash, checkpoint, blockNumber, blockHash, blockTime }) => [
         txHash,
-        { input: encodeUtf8(checkpoint), blockNumber, blockHash, blockTime: Date.parse(blockTime) },
+        {
+          chainId: 0,
+          account,
+          input: encodeUtf8(checkpoint),
+          blockNumber,
+          blockHash,
+          blockTime: Date.parse(blockTime),
+        },
       ]),
   )
 }

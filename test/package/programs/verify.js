@@ -6,9 +6,10 @@ const { verifierKey, events, proofs } = JSON.parse(readFileSync('proofs.json', '
 const history = verifyHistory(events)
 if (history.events.length !== 2) throw new Error('The history has two events')
 for (const proof of proofs) {
-  const { ok, steps } = verifyProof(proof, { verifierKeys: [verifierKey] })
+  const policy = { keys: [{ vkey: verifierKey }] }
+  const { ok, steps } = verifyProof(JSON.stringify(proof), { policy })
   if (!ok) throw new Error(JSON.stringify(steps))
-  const changed = JSON.parse(JSON.stringify(proof).replace(/"leafIndex":\d+/, '"leafIndex":0'))
-  if (verifyProof(changed, { verifierKeys: [verifierKey] }).ok) throw new Error('A changed proof passed')
+  const changed = JSON.stringify(proof).replace(/"leafIndex":\d+/, '"leafIndex":0')
+  if (verifyProof(changed, { policy }).ok) throw new Error('A changed proof passed')
 }
 process.stdout.write(`${history.events.length} events and ${proofs.length} proofs verified\n`)

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import type { EvidenceProof } from '../../../core/index.ts'
-import { verifyProof } from '../../../core/verify/index.ts'
+import { verifyProof, type Policy } from '../../../core/verify/index.ts'
 import type { Logger } from '../../../core/ports/index.ts'
 import { loadConfig, type Config } from '../../../server/settings/load.ts'
 import { openTimestampAuthorities } from '../../../server/startup/timestamp-authorities.ts'
@@ -106,11 +106,13 @@ describe('the bundled server with real timestamp authorities', { skip: skipWitho
       return response.status === 'ok' && response.tsas?.length === 2 ? response : undefined
     })
     assert.equal(proof.assurance.time, 'independent')
-    const anchors = authorities.map(({ trustAnchor }) => [trustAnchor])
-    const { ok, steps } = verifyProof(proof, {
-      verifierKeys: [verifierKey],
-      authorities: anchors,
-      quorum: 2,
+    const policy: Policy = {
+      keys: [{ vkey: verifierKey }],
+      authorities: authorities.map(({ trustAnchor }, i) => ({ name: `authority ${i}`, trustAnchors: [trustAnchor] })),
+      timestampQuorum: 2,
+    }
+    const { ok, steps } = verifyProof(JSON.stringify(proof), {
+      policy,
       require: ['timestamp', 'stamped checkpoint'],
     })
     assert.ok(ok, JSON.stringify(steps))

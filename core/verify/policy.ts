@@ -1,0 +1,188 @@
+import { isRegistryError } from '../errors.ts'
+import { parseWitnessKey } from './witness-key.ts'
+import { certificatesFromPem } from './pem.ts'
+import { parseVerifierKey } from '../log/note.ts'
+import { parsePolicyText, resolveQuorum, type PolicyLines, type WitnessGroup } from './policy-text.ts'
+import {
+  asArray,
+  asCount,
+  asObject,
+  asString,
+  assertOnlyMembers,
+  parseUntrustedJson,
+  verificationError,
+  type UntrustedObject,
+} from './untrusted.ts'
+
+/** A key that signs checkpoints. */
+export interface PinnedKey {
+  /** C2SP verifier key. Its name is the log's origin. */
+  readonly vkey: string
+  /** The smallest tree size that the key may sign: the position of its own entry in the log, plus 1. Default 1. */
+  readonly from?: number
+  /**
+   * The largest tree size that the key may sign: the position of the next key's entry. `null`: there is no next key.
+   * Default: not pinned, and the result says that it could not be checked.
+   */
+  readonly until?: number | null
+}
+
+/** A timestamp authority that counts for the quorum. */
+export interface PinnedAuthority {
+  readonly name: string
+  /** DER certificates that are trusted to issue (or to be) the certificate of its tokens. */
+  readonly trustAnchors: readonly Uint8Array[]
+}
+
+/** A chain account that anchors checkpoints. */
+export interface PinnedChain {
+  /** The kind of chain, for example `evm` or `local`. */
+  readonly type: string
+  /** For example `eip155:1`. */
+  readonly network: string
+  /** 0 if the chain has none. */
+  readonly chainId: number
+  /** The account that sends the transactions: `0x` hex in either case, for the local ledger its public key in hex. */
+  readonly account: string
+}
+
+/** What a verifier pins, from a source that it trusts. `parsePolicy` reads it from what `GET /log/policy` returns. */
+export interface Policy {
+  /** All keys of the log. */
+  readonly keys: readonly PinnedKey[]
+  /** The witnesses that must have cosigned the checkpoint. Default: none are required. */
+  readonly witnesses?: WitnessGroup
+  readonly authorities?: readonly PinnedAuthority[]
+  /** How many of `authorities` must have stamped the log by the shown time. Default 1. */
+  readonly timestampQuorum?: number
+  readonly chains?: readonly PinnedChain[]
+}
+
+const MAX_POLICY_LENGTH = 1_048_576
+const MAX_KEYS = 1_024
+const MAX_LIST = 256
+
+/**
+ * Parses a policy: the JSON of `GET /log/policy`, or C2SP tlog-policy text.
+ *
+ *     {"origin", "keys": [{"vkey", "from", "until"}], "witnesses": [{"name", "vkey", "url"}],
+ *      "groups": [{"name", "threshold", "members"}], "quorum",
+ *      "timestampAuthorities": [{"name", "trustAnchors": [PEM]}], "timestampQuorum",
+ *      "chains": [{"type", "network", "chainId", "account"}]}
+ *
+ * Only `keys` is required. `threshold` is `all`, `any` or a number, and `quorum` the name of a witness or group, or
+ * `none`. `until` is `null` for the newest key. Members with other names are only accepted inside `extensions`.
+ *
+ * @throws `VERIFICATION_FAILED` with the first rule that the text breaks.
+ * @example
+ * const policy = parsePolicy(await readFile('policy.json', 'utf8'))
+ */
+export function parsePolicy(text: string): Policy {
+  if (text.length > MAX_POLICY_LENGTH) throw verificationError(`A policy has at most ${MAX_POLICY_LENGTH} characters`)
+  return /^\s*\{/.test(text) ? policyOfJson(text) : policyOfText(text)
+}
+
+function policyOfText(text: string): Policy {
+  const lines = parsePolicyText(text)
+  return { keys: lines.logs.map(({ vkey }) => ({ vkey: logKey(vkey) })), witnesses: resolveQuorum(lines) }
+}
+
+const MEMBERS = [
+  'origin',
+  'keys',
+  'witnesses',
+  'groups',
+  'quorum',
+  'timestampAuthorities',
+  'timestampQuorum',
+  'chains',
+  'extensions',
+]
+
+function policyOfJson(text: string): Policy {
+  const policy = asObject(parseUntrustedJson(text, 'The policy'), 'The policy')
+  assertOnlyMembers(policy, MEMBERS, 'The policy')
+  const keys = listOf(policy['keys'], 'keys', MAX_KEYS).map(pinnedKey)
+  assertKeys(keys, policy['origin'])
+  const witnesses = resolveQuorum(policyLines(policy))
+  const { timestampQuorum = 1 } = policy
+  return {
+    keys,
+    witnesses,
+    authorities: listOf(policy['timestampAuthorities'] ?? [], 'timestampAuthorities').map(pinnedAuthority),
+    timestampQuorum: positive(timestampQuorum, 'timestampQuorum'),
+    chains: listOf(policy['chains'] ?? [], 'chains').map(pinnedChain),
+  }
+}
+
+function listOf(value: unknown, what: string, max = MAX_LIST): readonly UntrustedObject[] {
+  const items = asArray(value, what)
+  if (items.length > max) throw verificationError(`${what} has more than ${max} items`)
+  return items.map((item) => asObject(item, `An item of ${what}`))
+}
+
+function positive(value: unknown, what: string): number {
+  const count = asCount(value, what)
+  if (count === 0) throw verificationError(`${what} must be an integer >= 1`)
+  return count
+}
+
+function pinnedKey(key: UntrustedObject): PinnedKey {
+  assertOnlyMembers(key, ['vkey', 'from', 'until'], 'A key of the policy')
+  const { from, until } = key
+  return {
+    vkey: logKey(asString(key['vkey'], 'vkey')),
+    ...(from !== undefined && { from: positive(from, 'from') }),
+    ...(until !== undefined && { until: until === null ? null : positive(until, 'until') }),
+  }
+}
+
+function logKey(vkey: string): string {
+  parseVerifierKey(vkey)
+  return vkey
+}
+
+function assertKeys(keys: readonly PinnedKey[], origin: unknown): void {
+  if (keys.length === 0) throw verificationError('The policy has no key')
+  if (new Set(keys.map(({ vkey }) => vkey)).size < keys.length) throw verificationError('The policy has a key twice')
+  for (const { vkey } of keys)
+    if (origin !== undefined && parseVerifierKey(vkey).name !== origin)
+      throw verificationError('The policy has a key of another origin')
+}
+
+function policyLines(policy: UntrustedObject): PolicyLines {
+  const witnesses = listOf(policy['witnesses'] ?? [], 'witnesses').map((witness) => {
+    assertOnlyMembers(witness, ['name', 'vkey', 'url'], 'A witness')
+    const vkey = asString(witness['vkey'], 'The vkey of a witness')
+    parseWitnessKey(vkey)
+    return { name: asString(witness['name'], 'The name of a witness'), vkey }
+  })
+  const groups = listOf(policy['groups'] ?? [], 'groups').map((group) => {
+    assertOnlyMembers(group, ['name', 'threshold', 'members'], 'A group')
+    const members = asArray(group['members'], 'members').map((name) => asString(name, 'A member of a group'))
+    return { name: asString(group['name'], 'The name of a group'), threshold: String(group['threshold']), members }
+  })
+  return { logs: [], witnesses, groups, quorum: asString(policy['quorum'] ?? 'none', 'quorum') }
+}
+
+function pinnedAuthority(authority: UntrustedObject): PinnedAuthority {
+  assertOnlyMembers(authority, ['name', 'trustAnchors'], 'A timestamp authority')
+  const pems = asArray(authority['trustAnchors'], 'trustAnchors').map((pem) => asString(pem, 'A trust anchor'))
+  const name = asString(authority['name'], 'The name of a timestamp authority')
+  try {
+    return { name, trustAnchors: pems.flatMap(certificatesFromPem) }
+  } catch (error) {
+    if (!isRegistryError(error)) throw error
+    throw verificationError(`The trust anchors of ${name} must be certificates in PEM`, error)
+  }
+}
+
+function pinnedChain(chain: UntrustedObject): PinnedChain {
+  assertOnlyMembers(chain, ['type', 'network', 'chainId', 'account'], 'A chain')
+  return {
+    type: asString(chain['type'], 'The type of a chain'),
+    network: asString(chain['network'], 'The network of a chain'),
+    chainId: asCount(chain['chainId'], 'chainId'),
+    account: asString(chain['account'], 'The account of a chain'),
+  }
+}
