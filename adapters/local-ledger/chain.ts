@@ -19,6 +19,8 @@ export interface Chain {
   readonly tip: Pick<LedgerBlock, 'height' | 'time' | 'hash'>
   readonly blocks: number
   readonly transactions: number
+  /** The input of the last transaction: the newest checkpoint. `undefined` if there is none. */
+  readonly newestInput: Uint8Array | undefined
 }
 
 interface ReadOptions {
@@ -67,14 +69,20 @@ function startChain(opening: LedgerOpening, publicKey: Uint8Array): Chain {
   assertSigned(opening, publicKey)
   if (!equalBytes(opening.publicKey, publicKey)) throw verificationError('The ledger names another public key')
   const { genesis: time, hash } = opening
-  return { opening, tip: { height: 0, time, hash }, blocks: 0, transactions: 0 }
+  return { opening, tip: { height: 0, time, hash }, blocks: 0, transactions: 0, newestInput: undefined }
 }
 
-function extendChain({ opening, tip, blocks, transactions }: Chain, block: LedgerBlock): Chain {
+function extendChain({ opening, tip, blocks, transactions, newestInput }: Chain, block: LedgerBlock): Chain {
   const follows = { hash: block.previous === tip.hash, height: block.height > tip.height, time: block.time >= tip.time }
   for (const [name, isRight] of Object.entries(follows))
     if (!isRight) throw verificationError(`The block's ${name} does not follow that of the line before it`)
-  return { opening, tip: block, blocks: blocks + 1, transactions: transactions + block.transactions.length }
+  return {
+    opening,
+    tip: block,
+    blocks: blocks + 1,
+    transactions: transactions + block.transactions.length,
+    newestInput: block.transactions.at(-1)?.input ?? newestInput,
+  }
 }
 
 /** What `verifyLedger` counted. */
@@ -85,6 +93,8 @@ export interface LedgerSummary {
   readonly height: number
   /** Hash of the last block, or of the opening if there are no blocks. 64 lowercase hex digits. */
   readonly hash: string
+  /** The input of the last transaction: the newest checkpoint. `undefined` if there is none. */
+  readonly newestInput: Uint8Array | undefined
 }
 
 /**
@@ -103,8 +113,8 @@ export async function verifyLedger(path: string, publicKey: KeyObject): Promise<
   const file = await LineFile.open(nodeFiles, path, 'read')
   try {
     const chain = await readChain(file.lines(), path, { publicKey, signatures: 'every' })
-    const { blocks, transactions, tip } = chain
-    return { blocks, transactions, height: tip.height, hash: tip.hash }
+    const { blocks, transactions, tip, newestInput } = chain
+    return { blocks, transactions, height: tip.height, hash: tip.hash, newestInput }
   } finally {
     await file.close()
   }

@@ -77,6 +77,8 @@ export class LocalLedger implements Anchor {
   readonly info: AnchorInfo
   /** Size in bytes of an unfinished last line that was removed when the ledger was opened, else 0. */
   readonly truncatedBytes: number
+  /** Input of the last transaction at the open: the newest checkpoint. `undefined` if there was none. */
+  readonly newestInput: Uint8Array | undefined
   readonly #clock: Clock
   readonly #confirmations: number
   readonly #files: LedgerFiles
@@ -95,6 +97,7 @@ export class LocalLedger implements Anchor {
     this.#files = files
     this.#tip = files.chain.tip
     this.truncatedBytes = files.truncatedBytes
+    this.newestInput = files.chain.newestInput
   }
 
   /**

@@ -7,6 +7,17 @@ import type { Proofs } from './proofs.ts'
 import type { SourceSystems } from './source-systems.ts'
 
 /**
+ * Why every write throws `UNAVAILABLE`. `CLOCK`: the clock is behind the last batch. `READ_ONLY`: the registry was
+ * opened with `readOnly`. `NO_SIGNED_HEAD`: this process joined shared records and does not know yet what was signed.
+ */
+export type WritesRefused = 'CLOCK' | 'READ_ONLY' | 'NO_SIGNED_HEAD'
+
+export interface RegistryStatus extends SealerStatus {
+  /** `null`: the registry accepts writes. With `CLOCK` only writes of events are refused. */
+  readonly writesRefused: WritesRefused | null
+}
+
+/**
  * An open registry: what `openRegistry` returns.
  *
  * Every operation validates its input, and checks that the principal of its scope may do it. It throws a
@@ -22,8 +33,8 @@ export interface Registry {
   readonly files: Files
   readonly proofs: Proofs
   readonly log: PublishedLog
-  /** What is sealed, stamped and anchored, and what failed since the start. */
-  status(): SealerStatus
+  /** What is sealed, stamped and anchored, and what failed since the start, and whether it accepts writes. */
+  status(): RegistryStatus
   /**
    * Seals everything written so far without waiting for the sealer's schedule. Resolves when the checkpoint is signed.
    */

@@ -17,6 +17,8 @@ export interface FsckStores {
   readonly secret?: Uint8Array
   /** The tree that was signed last. If given, a store that was set back is reported. */
   readonly signedHead?: SignedHead
+  /** Other trees that are known to be signed, such as the newest one in the local ledger. */
+  readonly knownHeads?: readonly SignedHead[]
 }
 
 export interface FsckReport {
@@ -49,7 +51,10 @@ export interface FsckReport {
 export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Promise<FsckReport> {
   const check = new Check(stores.records, handlers)
   const log = await checkIdentity(check, stores.secret)
-  const { tokenEntries } = await checkLog(check, log, stores.signedHead)
+  const { tokenEntries } = await checkLog(check, log, [
+    ...(stores.signedHead ? [stores.signedHead] : []),
+    ...(stores.knownHeads ?? []),
+  ])
   await checkAttestations(check, tokenEntries)
   await checkEvidences(check, log?.origin ?? '')
   await checkCompanies(check)

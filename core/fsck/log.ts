@@ -81,7 +81,7 @@ async function checkKeyPositions(check: Check, record: LogIdentityRecord): Promi
 export async function checkLog(
   check: Check,
   identity: CheckedIdentity | undefined,
-  signed: SignedHead | undefined,
+  signedHeads: readonly SignedHead[],
 ): Promise<{ readonly tokenEntries: number }> {
   const logSize = await check.records.logSize()
   let tokenEntries = 0
@@ -98,21 +98,24 @@ export async function checkLog(
       tree.add(leaf)
       tiles.add(leaf)
       await batches.compare(tree)
-      if (signed?.size === tree.size)
-        check.expect(
-          equalBytes(signed.root, tree.root()),
-          'head',
-          'signed head',
-          'The signed root of this size differs',
-        )
+      for (const signed of signedHeads)
+        if (signed.size === tree.size)
+          check.expect(
+            equalBytes(signed.root, tree.root()),
+            'head',
+            'signed head',
+            'The signed root of this size differs',
+          )
     }
     await tiles.compare()
     check.progress('log', entries.length)
   }
   await tiles.finish(sealedSize)
   await batches.finish(head)
-  const message = `A checkpoint of ${signed?.size} entries was signed, but only ${sealedSize} are sealed`
-  check.expect((signed?.size ?? 0) <= sealedSize, 'head', 'signed head', message)
+  for (const { size } of signedHeads) {
+    const message = `A checkpoint of ${size} entries was signed, but only ${sealedSize} are sealed`
+    check.expect(size <= sealedSize, 'head', 'signed head', message)
+  }
   return { tokenEntries }
 }
 

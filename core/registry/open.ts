@@ -4,7 +4,7 @@ import { RegistryError } from '../errors.ts'
 import { createIdSource } from '../ids.ts'
 import { openLogIdentity } from '../log/identity.ts'
 import { LogReader } from '../log/reader.ts'
-import type { Logger } from '../ports/index.ts'
+import type { Logger, SealerStatus } from '../ports/index.ts'
 import { deriveSecret } from '../secrets.ts'
 import { KeyedLock } from '../store/keyed-lock.ts'
 import { categoryOperations } from './category/categories.ts'
@@ -18,7 +18,10 @@ import { FileTokens } from './file/token.ts'
 import { assertOptions, type RegistryOptions } from './options.ts'
 import { proofOperations } from './proof/proofs.ts'
 import { publishedLog } from './published-log.ts'
+import { openSignedHead } from './signed-head.ts'
 import { startSweeping } from './sweeping.ts'
+import { ObservedLog, waitForHead } from './wait-for-head.ts'
+import { WriteAccess } from './write-access.ts'
 
 const CLOCK_TOLERANCE_MS = 60_000
 
@@ -30,7 +33,8 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
  * The registry owns the sealer and both stores from this call on: `close` closes them, and so does a call that throws.
  *
  * @returns the registry, ready for use
- * @throws `CONFIG_ERROR` if an option is missing or wrong, `LOG_BEHIND_SIGNED` if the store has lost signed entries,
+ * @throws `CONFIG_ERROR` if an option is missing or wrong, `LOG_BEHIND_SIGNED` if the store has lost signed entries or
+ * the signed head is missing,
  * `LOG_KEY_MISMATCH` if the secret is not the one of this log, `CORRUPT`, `UNAVAILABLE`
  * @example
  * import { randomBytes } from 'node:crypto'
@@ -69,11 +73,16 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
 }
 
 async function open(options: RegistryOptions): Promise<Registry> {
-  const { records, blobs, sealer, signedHead, secret, clock = systemClock, logger = silent } = options
+  const { blobs, sealer, signedHead, secret, clock = systemClock, logger = silent } = options
   const { logName, operatorKey, acceptClock = false, sharedRecords = false } = options
+  const access = await openAccess(options)
+  const records = access.guard(options.records)
   const apiKeys = new ApiKeys(records, deriveSecret(secret, 'api-key'))
   const log = new LogReader(records)
   const identity = await openLogIdentity({ records, secret, clock, ...(logName !== undefined && { logName }) })
+  const observed = new ObservedLog(records, log)
+  const status = (): SealerStatus => ({ ...sealer.status(), ...(access.refused !== null && observed.sizes) })
+  const isBehind = (lastBatchAt: number | null): boolean => !acceptClock && isClockBehind(clock.now(), lastBatchAt)
 
   const context: Context = {
     records,
@@ -88,15 +97,29 @@ async function open(options: RegistryOptions): Promise<Registry> {
     fingerprintKey: deriveSecret(secret, 'idempotency'),
     notify: () => sealer.notify(),
     assertClock: () => {
-      if (!acceptClock) assertNotBehind(clock.now(), sealer.status().lastBatchAt)
+      const { lastBatchAt } = sealer.status()
+      if (isBehind(lastBatchAt)) throw clockBehind(lastBatchAt)
     },
   }
-  // First, because it checks that the store still holds what was signed: nothing is written to a store that was set
-  // back.
-  await sealer.start({ records, signedHead, identity, clock, logger, sharedRecords })
-  await apiKeys.load()
-  if (operatorKey !== undefined) await apiKeys.setOperatorKey(operatorKey, false)
-  const sweeping = startSweeping(context, { sharedRecords })
+  let sweeping: { stop(): Promise<void> } | undefined
+  let isStarted = false
+  const begin = async (): Promise<void> => {
+    // First, because it checks that the store still holds what was signed: nothing is written to a store that was set
+    // back.
+    if (!isStarted) await sealer.start({ records: options.records, signedHead, identity, clock, logger, sharedRecords })
+    isStarted = true
+    access.allow()
+    await apiKeys.load()
+    if (operatorKey !== undefined) await apiKeys.setOperatorKey(operatorKey, false)
+    sweeping = startSweeping(context, { sharedRecords })
+  }
+  let waiting: { stop(): Promise<void> } | undefined
+  if (access.refused === null) await begin()
+  else {
+    await observed.refresh()
+    await apiKeys.load()
+    if (access.refused === 'NO_SIGNED_HEAD') waiting = waitForHead({ context, signedHead, observed, begin })
+  }
 
   return {
     sourceSystems: sourceSystemOperations(context, apiKeys),
@@ -104,24 +127,43 @@ async function open(options: RegistryOptions): Promise<Registry> {
     evidences: evidenceOperations(context),
     files: fileOperations(context, new FileTokens(deriveSecret(secret, 'file-token'), clock)),
     proofs: proofOperations(context, { identity, trust: sealer.trust }),
-    log: publishedLog(context, { identity, trust: sealer.trust }, () => sealer.status()),
-    status: () => sealer.status(),
-    sealNow: (signal) => sealer.sealNow(signal),
+    log: publishedLog(context, { identity, trust: sealer.trust }, status),
+    status: () => {
+      const current = status()
+      return { ...current, writesRefused: access.refused ?? (isBehind(current.lastBatchAt) ? 'CLOCK' : null) }
+    },
+    sealNow: async (signal) => {
+      access.assertWritable()
+      await sealer.sealNow(signal)
+    },
     close: async () => {
-      await sweeping.stop()
+      await waiting?.stop()
+      await sweeping?.stop()
       await closeAll(options)
     },
   }
 }
 
-/** Throws `UNAVAILABLE` if the clock is behind the last batch. Both in ms since 1970. */
-function assertNotBehind(now: number, lastBatchAt: number | null): void {
-  if (lastBatchAt === null || now >= lastBatchAt - CLOCK_TOLERANCE_MS) return
+/** Whether it may write from the start. Throws as `openSignedHead`, and `CONFIG_ERROR` for `readOnly` without a log. */
+async function openAccess(options: RegistryOptions): Promise<WriteAccess> {
+  if (options.readOnly !== true) return new WriteAccess((await openSignedHead(options)) ? null : 'NO_SIGNED_HEAD')
+  if ((await options.records.logSize()) > 0) return new WriteAccess('READ_ONLY')
   throw new RegistryError(
-    'UNAVAILABLE',
-    `The clock is behind the log's last batch (${new Date(lastBatchAt).toISOString()}): set the clock, or confirm it with acceptClock`,
+    'CONFIG_ERROR',
+    'readOnly needs an existing registry, but the record store is empty: open the right store',
+    { field: 'readOnly' },
   )
 }
+
+/** `lastBatchAt` and `now` in ms since 1970. */
+const isClockBehind = (now: number, lastBatchAt: number | null): boolean =>
+  lastBatchAt !== null && now < lastBatchAt - CLOCK_TOLERANCE_MS
+
+const clockBehind = (lastBatchAt: number | null): RegistryError =>
+  new RegistryError(
+    'UNAVAILABLE',
+    `The clock is behind the log's last batch (${new Date(lastBatchAt ?? 0).toISOString()}): set the clock, or confirm it with acceptClock`,
+  )
 
 /**
  * Closes the sealer, then the stores, also if one of them fails. Throws the first error. Skips parts that are missing.

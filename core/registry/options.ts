@@ -1,5 +1,5 @@
 import { RegistryError } from '../errors.ts'
-import type { BlobStore, Clock, Logger, RecordStore, Sealer, SignedHeadKeeper } from '../ports/index.ts'
+import type { BlobStore, Clock, Logger, RecordStore, Sealer, SignedHead, SignedHeadKeeper } from '../ports/index.ts'
 
 /** What `openRegistry` needs. The stores and the sealer belong to the registry from then on: it closes them. */
 export interface RegistryOptions {
@@ -32,6 +32,18 @@ export interface RegistryOptions {
    * than a day ago are cleaned up. Default false.
    */
   readonly sharedRecords?: boolean
+  /**
+   * The signed head of another copy, for example of another server of the same records. It replaces a signed head that
+   * is missing. The store must hold it.
+   */
+  readonly adoptHead?: SignedHead
+  /** Trees that are known to be signed, for example from a ledger beside the records. The store must hold them. */
+  readonly knownHeads?: readonly SignedHead[]
+  /**
+   * Serves what is recorded, and writes and signs nothing: each write throws `UNAVAILABLE`. Opens a store that has lost
+   * signed entries as well. Default false.
+   */
+  readonly readOnly?: boolean
 }
 
 /** The methods that each part must have. */
@@ -50,6 +62,9 @@ const OPTIONAL_VALUES = {
   logName: 'string',
   acceptClock: 'boolean',
   sharedRecords: 'boolean',
+  adoptHead: 'object',
+  knownHeads: 'object',
+  readOnly: 'boolean',
 } as const
 const KNOWN = new Set<string>([
   'secret',

@@ -1,12 +1,13 @@
 import { join, resolve } from 'node:path'
 import { FileSignedHead, readSecret } from '../../adapters/files/index.ts'
-import { fsck, type FsckReport, type FsckStores } from '../../core/index.ts'
+import { fsck, type Difference, type FsckReport, type FsckStores } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { openBlobs } from '../startup/blobs.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { openRecords } from '../startup/records.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
 import { assertHasRecords, exists } from './existing.ts'
+import { checkFiles } from './fsck-files.ts'
 import { ProgressLine } from './progress-line.ts'
 
 const flags = {
@@ -40,14 +41,25 @@ async function check(config: Config, skipFiles: boolean): Promise<FsckReport> {
   if (config.records === 'level') await assertHasRecords(directory)
   const secret = await readSecretOf(config, directory)
   const signedHead = await new FileSignedHead(join(directory, 'signed-head.json')).read()
+  const { differences, knownHeads } = await checkFiles(directory)
   const parts = new OpenParts()
   try {
     const { records } = await parts.add(openRecords(config), (opened) => opened.records)
     const blobs = skipFiles ? undefined : await parts.add(openBlobs(config, directory))
-    return await run({ records, ...(blobs && { blobs }), ...(secret && { secret }), ...(signedHead && { signedHead }) })
+    const isHeadMissing = signedHead === undefined && (await records.logSize()) > 0
+    return await run(
+      { records, knownHeads, ...(blobs && { blobs }), ...(secret && { secret }), ...(signedHead && { signedHead }) },
+      [...differences, ...(isHeadMissing ? [MISSING_HEAD] : [])],
+    )
   } finally {
     await parts.close()
   }
+}
+
+const MISSING_HEAD: Difference = {
+  kind: 'head',
+  key: 'signed-head.json',
+  message: 'It is missing, although the log has entries: restore the newest one',
 }
 
 /** A secret file that was named must exist. Without the file in the data directory, the check is less complete. */
@@ -58,16 +70,20 @@ async function readSecretOf({ secretFile }: Config, directory: string): Promise<
   return undefined
 }
 
-async function run(stores: FsckStores): Promise<FsckReport> {
+/** `before`: differences of files beside the records. They are printed first and counted. */
+async function run(stores: FsckStores, before: readonly Difference[]): Promise<FsckReport> {
   const progress = new ProgressLine()
+  const onDifference = ({ kind, key, message }: Difference): void => progress.print(`${kind}: ${key}: ${message}`)
+  before.forEach(onDifference)
   const report = await fsck(stores, {
-    onDifference: ({ kind, key, message }) => progress.print(`${kind}: ${key}: ${message}`),
+    onDifference,
     onProgress: ({ stage, done }) => progress.show(`${stage}: ${done}`),
   })
   const { log, evidences, indexes, blobs } = report.done
-  const verdict = report.differences === 0 ? 'nothing differs' : `${report.differences} differences`
+  const differences = report.differences + before.length
+  const verdict = differences === 0 ? 'nothing differs' : `${differences} differences`
   progress.print(
     `${log} log entries, ${evidences} events, ${indexes} index records and ${blobs} files checked: ${verdict}`,
   )
-  return report
+  return { ...report, differences }
 }

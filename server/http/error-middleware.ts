@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import type { Logger } from '../../core/index.ts'
 import { drainAfterResponse } from './body.ts'
-import { errorBody, failureOf, HttpError, type ErrorShape } from './errors.ts'
+import { errorBody, failureOf, HttpError, type ErrorShape, type Failure } from './errors.ts'
 import type { Health } from './health.ts'
 
 /** Turns every error into its status and body. Logs the errors that are the server's fault. */
@@ -20,7 +20,7 @@ export function respondWithErrors({
       await next()
     } catch (error) {
       health.note(error)
-      const failure = failureOf(error)
+      const failure = withRefusal(failureOf(error), health)
       const requestId = ctx.state['requestId'] as string
       if (failure.status >= 500) logger.error({ err: error, requestId, code: failure.code }, 'a request failed')
       ctx.state['code'] = failure.code
@@ -29,6 +29,10 @@ export function respondWithErrors({
     }
   }
 }
+
+/** Says in a 503 that this server refuses writes, and why. */
+const withRefusal = (failure: Failure, health: Health): Failure =>
+  failure.code === 'UNAVAILABLE' ? { ...failure, text: health.refusedText() ?? failure.text } : failure
 
 /**
  * Rejects paths with broken percent-escapes or control characters. The router would pass them to the endpoints as they

@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa'
-import { isRegistryError, type ErrorCode, type Registry } from '../../core/index.ts'
+import { isRegistryError, type ErrorCode, type Registry, type WritesRefused } from '../../core/index.ts'
 
 /** Failures that a retry does not repair: the process must be restarted, or the operator must act. */
 const FATAL: ReadonlySet<ErrorCode> = new Set([
@@ -9,6 +9,13 @@ const FATAL: ReadonlySet<ErrorCode> = new Set([
   'LOG_KEY_MISMATCH',
   'CLOSED',
 ])
+
+/** What a client is told about a write that is refused. */
+const REFUSED_TEXTS: Readonly<Record<WritesRefused, string>> = {
+  READ_ONLY: 'This service is read-only: it serves what is recorded, and accepts no writes',
+  NO_SIGNED_HEAD: 'This server accepts no writes yet, because it does not know what was signed; try again later',
+  CLOCK: 'This server accepts no writes, because its clock is wrong; try again later',
+}
 
 /** Whether a load balancer should send requests to this process. */
 export class Health {
@@ -36,11 +43,23 @@ export class Health {
     await next()
   }
 
+  /** The registry was opened read-only, so that every write is refused. */
+  isReadOnly(): boolean {
+    return this.#registry.status().writesRefused === 'READ_ONLY'
+  }
+
+  /** The text of a 503 while writes are refused, else `undefined`. */
+  refusedText(): string | undefined {
+    const reason = this.#registry.status().writesRefused
+    return reason === null ? undefined : REFUSED_TEXTS[reason]
+  }
+
   /** Why it is not ready, `undefined` if it is. */
   problem(): string | undefined {
     if (this.#stopping) return 'stopping'
     if (this.#fatal !== undefined) return this.#fatal
-    const { failures } = this.#registry.status()
+    const { failures, writesRefused } = this.#registry.status()
+    if (writesRefused === 'CLOCK' || writesRefused === 'NO_SIGNED_HEAD') return writesRefused
     return (
       [failures.seal, failures.stamp, failures.anchor]
         .map(({ lastCode }) => lastCode)

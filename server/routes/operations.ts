@@ -25,10 +25,15 @@ export function operations({ health, metrics }: { readonly health: Health; reado
         path: '/readyz',
         access: 'public',
         summary: 'Whether a load balancer should send requests to it',
-        response: { schema: Readiness, others: { 503: 'Stopping, or it accepts no writes until it is restarted' } },
+        response: {
+          schema: Readiness,
+          others: {
+            503: 'Stopping, or it accepts no writes: because of the store, the clock, or a missing signed head',
+          },
+        },
         async handle({ ctx }) {
           const reason = health.problem()
-          if (reason === undefined) return ok
+          if (reason === undefined) return health.isReadOnly() ? { ...ok, writes: 'READ_ONLY' } : ok
           ctx.status = 503
           return { status: 'unavailable', reason }
         },

@@ -18,7 +18,7 @@ export interface FirstStart {
  * not a terminal. Call it when the server listens: a key that was set but never shown would be lost.
  */
 export async function introduceOperator({ registry, logger, dataDir, url }: FirstStart): Promise<void> {
-  if (registry.sourceSystems.hasOperatorKey()) return
+  if (registry.sourceSystems.hasOperatorKey() || registry.status().writesRefused === 'READ_ONLY') return
   const operatorKey = randomBytes(32).toString('base64url')
   const setKey = (): Promise<boolean> => registry.sourceSystems.setOperatorKey(operatorKey, { onlyIfNone: true })
   if (process.stderr.isTTY) {

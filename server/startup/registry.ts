@@ -8,6 +8,7 @@ import { anchorOptions } from './anchor.ts'
 import { openBlobs } from './blobs.ts'
 import { OpenParts } from './open-parts.ts'
 import { assertSharable, openRecords } from './records.ts'
+import { knownHeads, readAdoptedHead } from './signed-heads.ts'
 import { openTimestampAuthorities } from './timestamp-authorities.ts'
 
 export interface OpenedRegistry {
@@ -42,14 +43,15 @@ async function openParts(config: Config, logger: Logger, parts: OpenParts): Prom
   const directory = resolve(config.dataDir)
   // First, because it keeps a second process out of the data directory.
   const { records, isShared, requestCounter } = await parts.add(openRecords(config, logger), (opened) => opened.records)
-  const secret = await (config.secretFile === undefined
+  const secret = await (config.secretFile === undefined && !config.readOnly
     ? readOrCreateSecret(join(directory, 'secret'))
-    : readSecret(config.secretFile))
+    : readSecret(config.secretFile ?? join(directory, 'secret')))
   const blobs = await parts.add(openBlobs(config, directory))
   const { timestampAuthorities, quorum } = await openTimestampAuthorities(config, directory, logger)
   for (const authority of timestampAuthorities) parts.keep(authority)
   const anchoring = await anchorOptions(config, join(directory, 'ledger'), systemClock)
   if (anchoring.anchor !== undefined) parts.keep(anchoring.anchor)
+  const adoptHead = await readAdoptedHead(config.adoptHead)
   const sealer = createSealer({
     timestampAuthorities,
     quorum,
@@ -63,11 +65,14 @@ async function openParts(config: Config, logger: Logger, parts: OpenParts): Prom
     blobs,
     sealer,
     signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
+    knownHeads: knownHeads(anchoring.anchor),
+    readOnly: config.readOnly,
     secret,
     logName: config.logName,
     acceptClock: config.acceptClock,
     logger,
     sharedRecords: isShared,
+    ...(adoptHead && { adoptHead }),
     ...(config.operatorKey !== undefined && { operatorKey: config.operatorKey }),
   })
   return { registry, ...(requestCounter && { requestCounter }) }

@@ -131,11 +131,15 @@ describe('verifyLedger', () => {
     const { open, blocks, publicKey } = await ledgerDirectory(t)
     const ledger = await open()
     const empty = await verifyLedger(blocks, await publicKey())
-    assert.deepEqual({ ...empty, hash: empty.hash.length }, { blocks: 0, transactions: 0, height: 0, hash: 64 })
+    assert.deepEqual(
+      { ...empty, hash: empty.hash.length },
+      { blocks: 0, transactions: 0, height: 0, hash: 64, newestInput: undefined },
+    )
     for (let i = 0; i < 5; i += 1) await send(ledger)
-    const { hash, ...counts } = await verifyLedger(blocks, await publicKey())
+    const { hash, newestInput, ...counts } = await verifyLedger(blocks, await publicKey())
     assert.deepEqual(counts, { blocks: 5, transactions: 5, height: 5 })
     assert.match(hash, /^[0-9a-f]{64}$/)
+    assert.ok(newestInput instanceof Uint8Array)
   })
 
   test('names the line that does not verify, also if only its signature is wrong', async (t) => {

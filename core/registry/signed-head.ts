@@ -1,0 +1,54 @@
+import { fromHex } from '../bytes.ts'
+import { RegistryError } from '../errors.ts'
+import { LogReader } from '../log/reader.ts'
+import { assertHoldsSigned } from '../log/signed-head.ts'
+import { emptyRoot } from '../log/tree/hasher.ts'
+import type { SignedHead } from '../ports/index.ts'
+import type { RegistryOptions } from './options.ts'
+
+type HeadOptions = Pick<RegistryOptions, 'records' | 'signedHead' | 'adoptHead' | 'knownHeads' | 'sharedRecords'>
+
+/**
+ * Makes sure that there is a signed head before anything is written to the log. The first start writes one of size 0.
+ * So a missing head of a log with entries means that it was lost: then `adoptHead` replaces it, if the store holds it.
+ *
+ * Returns false if the head is missing and other processes share the records: this process must not seal until it has
+ * one.
+ *
+ * Throws `LOG_BEHIND_SIGNED` if the head is missing otherwise, or if the store does not hold `adoptHead` and
+ * `knownHeads`.
+ */
+export async function openSignedHead(options: HeadOptions): Promise<boolean> {
+  const { records, signedHead, adoptHead, knownHeads = [], sharedRecords = false } = options
+  const reader = new LogReader(records)
+  // The heads were read before this call, and the tree is read now. In the other order, a batch of another process in
+  // between would look like a tree that was set back.
+  const head = await signedHead.read()
+  for (const known of [...knownHeads, ...(adoptHead === undefined ? [] : [adoptHead])])
+    await assertHoldsSigned(records, reader, known)
+  if (head !== undefined) return true
+  const logSize = await records.logSize()
+  // Servers that start together for the first time: another one has just created the log, whose only entry is its key.
+  const isNew = logSize === 0 || (sharedRecords && logSize === 1)
+  const first = adoptHead ?? (isNew ? { size: 0, root: emptyRoot() } : undefined)
+  if (first !== undefined) await signedHead.write(first)
+  else if (!sharedRecords) throw missingHead(logSize)
+  return first !== undefined
+}
+
+/** The tree of the newest confirmed anchor on record, `undefined` if there is none. */
+export async function newestAnchoredHead(reader: LogReader): Promise<SignedHead | undefined> {
+  const { confirmedSize } = await reader.anchorHead()
+  const anchor = confirmedSize === 0 ? undefined : await reader.anchor(confirmedSize)
+  const root = anchor && fromHex(anchor.root)
+  return root && { size: confirmedSize, root }
+}
+
+const missingHead = (logSize: number): RegistryError =>
+  new RegistryError(
+    'LOG_BEHIND_SIGNED',
+    `The signed head is missing, but the log has ${logSize} entries. The first start wrote a signed head, so it was lost, ` +
+      'and without it a record store that was set back is not noticed. Restore the newest signed-head.json, or adopt one ' +
+      'that another copy still has (adoptHead, --adopt-head FILE). If there is none, open the registry read-only ' +
+      '(readOnly, EVIDENCE_READ_ONLY=true), and continue with a new registry',
+  )

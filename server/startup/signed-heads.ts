@@ -1,0 +1,26 @@
+import { FileSignedHead } from '../../adapters/files/index.ts'
+import { LocalLedger } from '../../adapters/local-ledger/index.ts'
+import { RegistryError, type Anchor, type SignedHead } from '../../core/index.ts'
+import { parseCheckpoint } from '../../core/log/index.ts'
+
+/** Reads the file of `--adopt-head`. Throws `CONFIG_ERROR` if it is missing, `CORRUPT` if it holds no signed head. */
+export async function readAdoptedHead(path: string | undefined): Promise<SignedHead | undefined> {
+  if (path === undefined) return undefined
+  const head = await new FileSignedHead(path).read()
+  if (head !== undefined) return head
+  throw new RegistryError(
+    'CONFIG_ERROR',
+    `EVIDENCE_ADOPT_HEAD: ${path} does not exist: name signed-head.json of another server or copy`,
+  )
+}
+
+/** What was signed, as the local ledger recorded it. Empty for other anchors. */
+export const knownHeads = (anchor: Anchor | undefined): readonly SignedHead[] =>
+  anchor instanceof LocalLedger ? headsIn(anchor.newestInput) : []
+
+/** The tree of a checkpoint, as a list of at most one. Requires a checkpoint that was read from a ledger of ours. */
+export function headsIn(checkpoint: Uint8Array | undefined): readonly SignedHead[] {
+  if (checkpoint === undefined) return []
+  const { size, root } = parseCheckpoint(new TextDecoder().decode(checkpoint))
+  return [{ size, root }]
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { MemorySignedHead } from '../../../adapters/memory/index.ts'
+import { emptyRoot } from '../../../core/log/tree/hasher.ts'
+import type { Logger, RecordStore, SignedHead } from '../../../core/ports/index.ts'
+import { confirmAnchorOf } from '../../support/confirmed-anchor.ts'
+import { until } from '../../support/manual-clock.ts'
+import { openFixture, Stores, withCode, type Fixture } from '../../support/registry-fixture.ts'
+
+/** Stores with one sealed evidence, and the head that was signed. */
+async function sealedStores(): Promise<{ readonly stores: Stores; readonly head: SignedHead }> {
+  const stores = new Stores()
+  const first = await openFixture({ stores })
+  await first.evidence()
+  await first.registry.sealNow()
+  await first.close()
+  const head = await stores.signedHead.read()
+  assert.ok(head)
+  return { stores, head }
+}
+
+const openWith = (stores: Stores, registry: NonNullable<Parameters<typeof openFixture>[0]>['registry'] = {}) =>
+  openFixture({ stores, registry })
+
+/** Records that count their commits. */
+function countCommits(records: RecordStore): { readonly records: RecordStore; readonly commits: () => number } {
+  let count = 0
+  return {
+    commits: () => count,
+    records: {
+      get: (keys) => records.get(keys),
+      list: (range) => records.list(range),
+      readLog: (from, size) => records.readLog(from, size),
+      readPayloads: (from, size) => records.readPayloads(from, size),
+      logSize: () => records.logSize(),
+      positionsOf: (entries) => records.positionsOf(entries),
+      close: () => records.close(),
+      async commit(commit) {
+        count += 1
+        return records.commit(commit)
+      },
+    },
+  }
+}
+
+describe('the signed head of a registry', () => {
+  it('is written with size 0 before the log exists', async () => {
+    const stores = new Stores()
+    const sizes: [head: number | undefined, log: number][] = []
+    const write = stores.signedHead.write.bind(stores.signedHead)
+    stores.signedHead.write = async (head) => {
+      sizes.push([head.size, await stores.records.logSize()])
+      assert.deepEqual(head.root, emptyRoot())
+      return write(head)
+    }
+    const registry = await openWith(stores)
+    assert.deepEqual(sizes, [[0, 0]])
+    await registry.close()
+  })
+
+  it('must not be missing if the log has entries, even if none is sealed, and the message says what to do', async () => {
+    const { stores } = await sealedStores()
+    const unsealed = new Stores()
+    await (await openWith(unsealed)).close()
+    for (const each of [stores, unsealed]) {
+      const signedHead = new MemorySignedHead()
+      await assert.rejects(openWith(each, { signedHead }), (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'LOG_BEHIND_SIGNED')
+        assert.match(error.message, /signed head is missing.*Restore.*adopt.*read-only/is)
+        return true
+      })
+      assert.equal(await signedHead.read(), undefined)
+    }
+  })
+
+  it('is not accepted if it has the size of the store and another root', async () => {
+    const { stores, head } = await sealedStores()
+    const signedHead = new MemorySignedHead()
+    await signedHead.write({ size: head.size, root: new Uint8Array(32).fill(9) })
+    await assert.rejects(openWith(stores, { signedHead }), withCode('LOG_BEHIND_SIGNED'))
+  })
+
+  it('is adopted from a given head that the store holds, and only from such a head', async () => {
+    const { stores, head } = await sealedStores()
+    for (const wrong of [
+      { size: head.size + 1, root: head.root },
+      { size: head.size, root: new Uint8Array(32).fill(9) },
+    ]) {
+      const signedHead = new MemorySignedHead()
+      await assert.rejects(openWith(stores, { signedHead, adoptHead: wrong }), withCode('LOG_BEHIND_SIGNED'))
+      assert.equal(await signedHead.read(), undefined)
+    }
+    const signedHead = new MemorySignedHead()
+    const fixture = await openWith(stores, { signedHead, adoptHead: head })
+    assert.deepEqual(await signedHead.read(), head)
+    await fixture.evidence({ externalId: 'e-2' })
+    await fixture.registry.sealNow()
+    await fixture.close()
+  })
+
+  it('is compared with the heads that are known from elsewhere, such as the ledger', async () => {
+    const { stores, head } = await sealedStores()
+    for (const known of [
+      { size: head.size + 1, root: head.root },
+      { size: head.size, root: new Uint8Array(32).fill(9) },
+    ])
+      await assert.rejects(openWith(stores, { knownHeads: [known] }), withCode('LOG_BEHIND_SIGNED'))
+    await (await openWith(stores, { knownHeads: [head] })).close()
+  })
+})
+
+describe('a registry that is opened read-only', () => {
+  /** A store that lost its last batch: the head is newer. */
+  async function behindHead(): Promise<Fixture> {
+    const { stores, head } = await sealedStores()
+    await stores.signedHead.write({ size: head.size + 5, root: new Uint8Array(32).fill(9) })
+    await assert.rejects(openWith(stores), withCode('LOG_BEHIND_SIGNED'))
+    const counting = countCommits(stores.records)
+    const fixture = await openWith(stores, { readOnly: true, records: counting.records, operatorKey: 'a'.repeat(20) })
+    assert.equal(counting.commits(), 0)
+    return fixture
+  }
+
+  it('serves every proof of a store that is behind its head, and signs and writes nothing', async () => {
+    const fixture = await behindHead()
+    const { registry, scope, stores } = fixture
+    const before = await stores.signedHead.read()
+    const proof = await registry.proofs.evidence({ evidenceId: 'e-1' })
+    assert.equal(proof.status, 'ok')
+    assert.equal((await registry.evidences.list(scope)).count, 1)
+    const { writesRefused, sealedSize, logSize } = registry.status()
+    assert.deepEqual([writesRefused, sealedSize, logSize], ['READ_ONLY', 2, 2])
+    const writes = [
+      () => fixture.evidence({ externalId: 'e-2' }),
+      () => fixture.stage(),
+      () => registry.evidences.update(scope, 'e-1', { description: 'x' }),
+      () => registry.categories.create(scope, { name: 'x' }),
+      () => registry.sourceSystems.create(scope, { name: 'x' }),
+      () => registry.sourceSystems.setOperatorKey('b'.repeat(20)),
+      () => registry.sealNow(),
+    ]
+    for (const write of writes)
+      await assert.rejects(write, (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'UNAVAILABLE')
+        assert.match(error.message, /read-only/)
+        return true
+      })
+    assert.deepEqual(await stores.signedHead.read(), before)
+    assert.deepEqual([...stores.blobKeys], [])
+    await fixture.close()
+  })
+
+  it('needs an existing log, and creates none', async () => {
+    const stores = new Stores()
+    await assert.rejects(openWith(stores, { readOnly: true }), withCode('CONFIG_ERROR'))
+    assert.deepEqual([await stores.records.logSize(), await stores.signedHead.read()], [0, undefined])
+  })
+})
+
+describe('a registry on shared records without a signed head', () => {
+  it('serves reads, and neither writes nor seals, until an anchor is confirmed', async () => {
+    const { stores } = await sealedStores()
+    const signedHead = new MemorySignedHead()
+    const lines: string[] = []
+    const keep = (_: object, message: string): void => void lines.push(message)
+    const logger: Logger = { debug() {}, info: keep, warn: keep, error: keep }
+    const joining = await openWith(stores, { signedHead, sharedRecords: true, logger })
+    assert.equal(joining.registry.status().writesRefused, 'NO_SIGNED_HEAD')
+    assert.equal((await joining.registry.proofs.evidence({ evidenceId: 'e-1' })).status, 'ok')
+    await assert.rejects(joining.evidence({ externalId: 'e-2' }), withCode('UNAVAILABLE'))
+    await assert.rejects(joining.registry.sealNow(), withCode('UNAVAILABLE'))
+    assert.equal(await signedHead.read(), undefined)
+    assert.ok(lines.some((line) => line.includes('signed head')))
+
+    await confirmAnchorOf(stores.records)
+    await until(async () => {
+      await stores.clock.advance(1_000)
+      return joining.registry.status().writesRefused === null
+    })
+    assert.equal((await signedHead.read())?.size, 2)
+    await joining.evidence({ externalId: 'e-2' })
+    await joining.registry.sealNow()
+    assert.equal((await signedHead.read())?.size, 3)
+    await joining.close()
+  })
+})

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { cp, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { eventually } from '../../support/eventually.ts'
+import { runCli, ServerProcess } from '../../support/server-process.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+const OPERATOR_KEY = 'operator-key-of-a-test'
+
+/** A server in a data directory, and requests with the operator key. */
+async function start(t: TestContext, directory: string, env: Readonly<Record<string, string>> = {}) {
+  const server = new ServerProcess(directory, { EVIDENCE_OPERATOR_KEY: OPERATOR_KEY, ...env })
+  t.after(() => server.stop('SIGKILL'))
+  const url = await server.ready()
+  const post = (path: string, body: object): Promise<Response> =>
+    fetch(`${url}/api/v1${path}`, {
+      method: 'POST',
+      headers: { 'x-api-key': OPERATOR_KEY, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const create = (externalId: string): Promise<Response> =>
+    post('/evidences/acme/evidence', { externalId, name: 'x', categoryName: 'Tools', subcategoryName: 'Drills' })
+  const isAnchored = async (externalId: string): Promise<boolean> => {
+    const response = await fetch(`${url}/api/v1/merkle/verify/${externalId}`)
+    const { merkle } = (await response.json()) as { merkle?: { sendStatus?: string } }
+    return merkle?.sendStatus === 'C'
+  }
+  return { server, url, post, create, isAnchored }
+}
+
+/** Ends with an error line, before it is ready. */
+async function failsToStart(directory: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
+  const failed = new ServerProcess(directory, env)
+  assert.notEqual(await failed.ended(), 0)
+  return failed.stderr
+}
+
+describe('the signed head of a server', () => {
+  it('must be there, newer records must not be set back, and such a store opens read-only', async (t) => {
+    const directory = await temporaryFor(t)
+    const [data, older] = [join(directory, 'data'), join(directory, 'older')]
+    const first = await start(t, data)
+    await first.post('/sourceSystem/acme', { name: 'first' })
+    assert.equal((await first.create('one')).status, 201)
+    await eventually(() => first.isAnchored('one'))
+    assert.equal(await first.server.stop(), 0)
+    await cp(data, older, { recursive: true })
+    const second = await start(t, data)
+    assert.equal((await second.create('two')).status, 201)
+    await eventually(() => second.isAnchored('two'))
+    assert.equal(await second.server.stop(), 0)
+
+    // The newest head alone, kept elsewhere.
+    const head = join(directory, 'head.json')
+    await cp(join(data, 'signed-head.json'), head)
+    await rm(join(data, 'signed-head.json'))
+    assert.match(await failsToStart(data), /signed head is missing.*--adopt-head/)
+    const missing = await runCli(['fsck', '--data-dir', data])
+    assert.equal(missing.code, 1)
+    assert.match(missing.stdout, /^head: signed-head.json: It is missing/m)
+    const adopting = await start(t, data, { EVIDENCE_ADOPT_HEAD: head })
+    assert.equal(await adopting.server.stop(), 0)
+    assert.equal(await readFile(join(data, 'signed-head.json'), 'utf8'), await readFile(head, 'utf8'))
+
+    // Older records with their older head pass each check but the one against the ledger.
+    await rm(join(data, 'records'), { recursive: true })
+    await cp(join(older, 'records'), join(data, 'records'), { recursive: true })
+    await cp(join(older, 'signed-head.json'), join(data, 'signed-head.json'))
+    assert.match(await failsToStart(data), /set back or replaced/)
+    const behind = await runCli(['fsck', '--data-dir', data])
+    assert.equal(behind.code, 1)
+    assert.match(behind.stdout, /^head: signed head: A checkpoint of \d+ entries was signed/m)
+
+    const reading = await start(t, data, { EVIDENCE_READ_ONLY: 'true' })
+    assert.ok(await reading.isAnchored('one'))
+    const refused = await reading.create('three')
+    assert.equal(refused.status, 503)
+    const { code, error } = (await refused.json()) as Record<string, string>
+    assert.equal(code, 'UNAVAILABLE')
+    assert.match(String(error), /read-only/)
+    const ready = await fetch(`${reading.url}/readyz`)
+    assert.deepEqual([ready.status, await ready.json()], [200, { status: 'ok', writes: 'READ_ONLY' }])
+    assert.equal(await reading.server.stop(), 0)
+  })
+})
