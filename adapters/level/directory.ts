@@ -117,7 +117,9 @@ async function rollBackOpen(paths: StorePaths, error: unknown): Promise<Registry
     })
   }
   await restoreFiles(paths)
-  if (isRegistryError(error, 'CONFIG_ERROR')) return error
+  // The store has another format.
+  if (isRegistryError(error, 'CONFIG_ERROR'))
+    return new RegistryError('CONFIG_ERROR', `${paths.directory}: ${error.message}`, { cause: error })
   const code = isRegistryError(error) || isDamaged(error) ? 'CORRUPT' : 'UNAVAILABLE'
   const reason = isRegistryError(error) ? error.message : `LevelDB could not open ${paths.database}`
   return new RegistryError(
@@ -155,7 +157,7 @@ const BLOCK_CACHE_BYTES = 64 * 1024 * 1024
  */
 const WRITE_BUFFER_BYTES = 16 * 1024 * 1024
 
-const classicLevel = (folder: string): LevelDatabase =>
+export const classicLevel = (folder: string): LevelDatabase =>
   new Level<string, Uint8Array>(folder, {
     keyEncoding: 'utf8',
     valueEncoding: 'view',

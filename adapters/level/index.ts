@@ -1,4 +1,5 @@
 /** Records in LevelDB, in a directory of one machine, for one process at a time. */
 export { backupLevelRecords, openLevelRecords, type OpenLevelOptions } from './directory.ts'
+export { openFormat1Records } from './format-1.ts'
 export type { LevelDatabase } from './layout.ts'
 export { LevelRecords, type LevelRecordsOptions } from './records.ts'

@@ -1,26 +1,20 @@
 import { readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { FileSignedHead } from '../../adapters/files/index.ts'
-import {
-  copyRecords,
-  fsck,
-  RegistryError,
-  type RecordStore,
-  type RecordStores,
-  type SignedHead,
-} from '../../core/index.ts'
+import { resolve } from 'node:path'
+import { RegistryError, type RecordStore } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openPostgres } from '../startup/records.ts'
 import { DATA_DIR, defineCommand, type FlagValues } from './command.ts'
+import { copyAndCheck } from './copy-and-check.ts'
 import { assertHasRecords } from './existing.ts'
-import { ProgressLine } from './progress-line.ts'
+import { upgradeRecords } from './upgrade.ts'
 
 const flags = {
   from: { value: 'STORE', doc: 'where the records are' },
   to: { value: 'STORE', doc: 'where to copy them' },
   'from-file': { value: 'FILE', doc: 'instead of --from: a file with the URL of a database' },
   'to-file': { value: 'FILE', doc: 'instead of --to: a file with the URL of a database' },
+  upgrade: { doc: 'convert the records of an older version in the data directory' },
   'data-dir': DATA_DIR,
 } as const
 
@@ -28,7 +22,7 @@ type Flags = FlagValues<typeof flags>
 
 export const migrateCommand = defineCommand({
   name: 'migrate',
-  usage: ['--from STORE --to STORE [--data-dir DIR]'],
+  usage: ['--from STORE --to STORE [--data-dir DIR]', '--upgrade [--data-dir DIR]'],
   description: `
 Copies the log and all records to an empty store, compares all of them, and checks the copy as fsck does. The copy can be
 interrupted and run again. Stop all servers of both stores first. No server starts on a target that is not complete. Files
@@ -40,11 +34,24 @@ A STORE is one of
   postgres      the database of EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE
   postgres:URL  this database; every user of the machine can read a command line, so do not put a password here
 
+--upgrade converts the records in a data directory from the store format of version 0.1.0 to the present one. It copies
+them to DIR/records.upgrade, computes every txId, leaf and root again, and then puts the copy in place of DIR/records.
+The old records stay in DIR/records.format-1. It can be interrupted and run again. Stop the server and make a backup
+first.
+
 The source is not changed. Remove it when servers run on the target: a server on the source would fork the log. The
 secret, the signed head and local files stay in the data directory: keep using it, or move them.`,
   flags,
   success: 'the copy is complete and sound',
   async run(values, config) {
+    if (values.upgrade === true) {
+      if (values.from ?? values.to ?? values['from-file'] ?? values['to-file'])
+        throw new RegistryError(
+          'CONFIG_ERROR',
+          '--upgrade converts a data directory in place: leave --from and --to out',
+        )
+      return upgradeRecords(resolve(config.dataDir))
+    }
     const from = await locationOf('from', values, config)
     const to = await locationOf('to', values, config)
     if (nameOf(from) === nameOf(to))
@@ -96,8 +103,8 @@ async function migrate(from: StoreLocation, to: StoreLocation): Promise<number> 
   const parts = new OpenParts()
   try {
     const stores = { from: await parts.add(open(from)), to: await parts.add(open(to)) }
-    const signedHead = await signedHeadOf([from, to])
-    return (await copy(stores)) || (await checkCopy(stores.to, signedHead))
+    const directories = [from, to].flatMap((location) => ('directory' in location ? [location.directory] : []))
+    return await copyAndCheck(stores, directories)
   } finally {
     await parts.close()
   }
@@ -105,42 +112,3 @@ async function migrate(from: StoreLocation, to: StoreLocation): Promise<number> 
 
 const open = (location: StoreLocation): Promise<RecordStore> =>
   'url' in location ? openPostgres(location.url) : openLevel(location.directory)
-
-/** Reads the last signed head from the first data directory that has one. */
-async function signedHeadOf(locations: readonly StoreLocation[]): Promise<SignedHead | undefined> {
-  for (const location of locations) {
-    if (!('directory' in location)) continue
-    const head = await new FileSignedHead(join(location.directory, 'signed-head.json')).read()
-    if (head !== undefined) return head
-  }
-  return undefined
-}
-
-/** Returns the number of differences. */
-async function copy(stores: RecordStores): Promise<number> {
-  const progress = new ProgressLine()
-  const { entries, records, compared, differences } = await copyRecords(stores, {
-    onDifference: (subject, message) => progress.print(`${subject}: ${message}`),
-    onProgress: (stage, done) => progress.show(`${stage}: ${done}`),
-  })
-  const verdict = differences === 0 ? 'everything is equal' : `${differences} differences; was a server running?`
-  progress.print(`${entries} log entries and ${records} records copied, ${compared} compared: ${verdict}`)
-  return differences
-}
-
-/** Returns the number of differences. */
-async function checkCopy(records: RecordStore, signedHead: SignedHead | undefined): Promise<number> {
-  const progress = new ProgressLine()
-  const { done, differences } = await fsck(
-    { records, ...(signedHead && { signedHead }) },
-    {
-      onDifference: ({ kind, key, message }) => progress.print(`${kind}: ${key}: ${message}`),
-      onProgress: ({ stage, done: count }) => progress.show(`check of ${stage}: ${count}`),
-    },
-  )
-  const verdict = differences === 0 ? 'nothing differs' : `${differences} differences, which the source has as well`
-  progress.print(
-    `${done.log} log entries, ${done.evidences} events and ${done.indexes} index records checked in the target: ${verdict}`,
-  )
-  return differences
-}

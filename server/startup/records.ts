@@ -41,7 +41,7 @@ async function openStore(settings: RecordSettings, logger?: Logger): Promise<Ope
   const directory = resolve(settings.dataDir)
   await mkdir(directory, { recursive: true, mode: 0o700 })
   return settings.records === 'level'
-    ? { records: await openLevel(directory), isShared: false }
+    ? { records: await openLevel(directory, logger), isShared: false }
     : openSharedRecords(settings, directory, logger)
 }
 
@@ -68,9 +68,9 @@ async function openSharedRecords(
 }
 
 /** Opens the records in a data directory. Loads LevelDB only now. */
-export async function openLevel(directory: string): Promise<RecordStore> {
+export async function openLevel(directory: string, logger?: Logger): Promise<RecordStore> {
   const { openLevelRecords } = await import('../../adapters/level/index.ts')
-  return openLevelRecords(join(directory, 'records'))
+  return openLevelRecords(join(directory, 'records'), { ...(logger && { logger }) })
 }
 
 export interface OpenPostgresSettings {
