@@ -40,8 +40,10 @@ export interface NewCategory {
 
 export interface CategoryChange {
   readonly name?: string
-  /** The empty text removes the description. */
+  /** An empty text means that the description is not given. */
   readonly description?: string
+  /** Removes these values. A value must not be both cleared and given. */
+  readonly clear?: readonly 'description'[]
   /** Replaces the image. */
   readonly image?: StagedFile
   readonly status?: CategoryStatus

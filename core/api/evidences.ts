@@ -158,15 +158,23 @@ export interface CreatedEvidence extends RecordedEvent {
   readonly id: EvidenceId
 }
 
-/** At least one value must differ from the current one, or a text or file must be given. */
+/** A value of an evidence that an update can remove. */
+export type ClearableField = 'owner' | 'description' | 'summary' | 'meta'
+
+/**
+ * At least one value must differ from the current one, or a text or file must be given. An empty text means that the
+ * value is not given.
+ */
 export interface EvidenceChange {
-  /** A value other than the current one records a `transfer` event. The empty text: no owner. */
+  readonly name?: string
+  /** A value other than the current one records a `transfer` event. */
   readonly owner?: string
-  /** The empty text removes the description. */
   readonly description?: string
   readonly summary?: string
-  /** Replaces the previous value. `{}` removes it. */
+  /** Replaces the previous value, also if it is `{}`. */
   readonly meta?: Meta
+  /** Removes these values. A value must not be both cleared and given. Without an owner: a `transfer` event whose owner is empty. */
+  readonly clear?: readonly ClearableField[]
   /** Recorded on every event of this update. */
   readonly eventDescription?: string
   readonly updateDescription?: string

@@ -66,6 +66,9 @@ export const Permission = Type.Enum(['I', 'U', 'R', 'A'], {
   description: 'R reads; I also creates; U also updates; A also manages source systems',
 })
 export const SendStatus = Type.Enum(['P', 'S', 'C'], { description: 'P pending, S sent, C confirmed' })
+/** The names of values that a change removes. */
+export const clearSchema = <const Name extends string>(names: Name[]) =>
+  Type.Array(Type.Enum(names), { description: `an array with names of ${names.join(', ')}` })
 /**
  * An id that a look-up searches for. A string that is not an id of this registry is not found, which is not an error of
  * form.

@@ -33,6 +33,15 @@ function compiledCheck(schema: TSchema): ValidateFunction {
 export const invalidInput = (field: string, text: string): RegistryError =>
   new RegistryError('VALIDATION_ERROR', `${field} ${text}`, { field })
 
+/** Throws `VALIDATION_ERROR` if a change both clears and gives a value. An empty text is not given. */
+export function assertClearOrGiven(change: object & { readonly clear?: readonly string[] }): void {
+  const given = new Set(Object.entries(change).flatMap(([name, value]) => (isGiven(value) ? [name] : [])))
+  const both = change.clear?.find((name) => given.has(name))
+  if (both !== undefined) throw invalidInput(both, 'must not be both cleared and given')
+}
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== ''
+
 /** The error of a branch of a union says more than that no branch fits. */
 const mostUseful = (errors: readonly ErrorObject[]): ErrorObject | undefined =>
   errors.find(({ keyword }) => keyword !== 'anyOf' && keyword !== 'const') ?? errors[0]
@@ -59,12 +68,19 @@ function memberNamedBy(error: ErrorObject | undefined): string | undefined {
 
 function problemOf(error: ErrorObject | undefined): string {
   if (error === undefined) return 'is not valid'
-  if (error.keyword === 'required') return 'is required'
+  if (error.keyword === 'required') return `is required${expectedMember(error)}`
   if (error.keyword === 'additionalProperties') return 'is not a known field'
   if (error.keyword === 'enum') return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`
   const { description } = (error.parentSchema ?? {}) as { readonly description?: string }
   const expected = description === undefined ? (error.message ?? 'is not valid') : `must be ${description}`
   return error.keyword === 'type' ? `${expected}, not ${kindOf(error.data)}` : expected
+}
+
+/** What a missing member must be. */
+function expectedMember({ params, parentSchema }: ErrorObject): string {
+  const { properties } = (parentSchema ?? {}) as { readonly properties?: Record<string, { description?: string }> }
+  const description = properties?.[String(params['missingProperty'])]?.description
+  return description === undefined ? '' : ` and must be ${description}`
 }
 
 function kindOf(value: unknown): string {

@@ -9,13 +9,18 @@ import type {
 } from '../../core/index.ts'
 import { HttpError } from '../http/errors.ts'
 import { FileEntry, fileEntry, type FileListing } from './files.ts'
-import { CategoryName, closed, Count, defined, Id, opt, Text } from './values.ts'
+import { CategoryName, clearSchema, closed, Count, defined, Id, opt, Text } from './values.ts'
 
 export const NewCategory = closed({ name: CategoryName, description: opt(Text) })
 export type NewCategory = Static<typeof NewCategory>
 
 export const CategoryAction = Type.Enum(['CHANGE', 'ACTIVATE', 'DEACTIVATE', 'REMOVE'])
-export const CategoryChange = closed({ name: opt(CategoryName), description: opt(Text), action: opt(CategoryAction) })
+export const CategoryChange = closed({
+  name: opt(CategoryName),
+  description: opt(Text),
+  clear: opt(clearSchema(['description'])),
+  action: opt(CategoryAction),
+})
 export type CategoryChange = Static<typeof CategoryChange>
 
 const detailFields = {
@@ -48,10 +53,10 @@ const STATUS_AFTER = { CHANGE: undefined, ACTIVATE: 'active', DEACTIVATE: 'inact
 
 /** What a request of endpoint 4 or 6 changes, or `remove`. Throws `VALIDATION_ERROR` if its `action` does not fit. */
 export function categoryChange(
-  { name, description, action = 'CHANGE' }: CategoryChange,
+  { name, description, clear, action = 'CHANGE' }: CategoryChange,
   image?: StagedFile,
 ): CoreCategoryChange | 'remove' {
-  const change = defined({ name, description, image })
+  const change = defined({ name, description, clear, image })
   if (action !== 'REMOVE') return { ...change, ...defined({ status: statusAfter(action) }) }
   if (Object.keys(change).length > 0)
     throw new HttpError('VALIDATION_ERROR', 'action REMOVE must be sent without other fields and files')

@@ -26,8 +26,8 @@ export interface FileSlot {
   readonly inline?: true
 }
 
-/** How the text of a form field becomes a value. Default: it stays text. */
-export type FieldKind = 'json' | 'boolean'
+/** How the text of a form field becomes a value. Default: it stays text. `list`: JSON array, or comma-separated. */
+export type FieldKind = 'json' | 'boolean' | 'list'
 
 export interface FormShape {
   readonly slots: readonly FileSlot[]
@@ -40,6 +40,8 @@ export interface BodyShape<B extends TSchema> {
   readonly schema: B
   /** Present if multipart/form-data is accepted besides JSON. */
   readonly form?: FormShape
+  /** `null` and empty texts are wrong values. Otherwise they mean that a field is not given. */
+  readonly rejectsEmpty?: true
   /** If `schema` is a union: the member that these fields must fit. */
   choose?(fields: object): TSchema
   /** An example for the document. */

@@ -8,7 +8,7 @@ import type {
   StagedFile,
 } from '../../core/index.ts'
 import { HttpError } from '../http/errors.ts'
-import { CategoryName, closed, defined, ExternalId, Line, Meta, Name, opt, Text } from './values.ts'
+import { CategoryName, clearSchema, closed, defined, ExternalId, Line, Meta, Name, opt, Text } from './values.ts'
 
 const MAX_BATCH_EVIDENCES = 1_000
 
@@ -24,10 +24,10 @@ export const EvidenceInput = closed(evidenceInput)
 export type EvidenceInput = Static<typeof EvidenceInput>
 
 export const NewEvidence = closed({
-  categoryName: opt(Type.Union([CategoryName, Type.Literal('')])),
-  categoryId: opt(Type.String({ maxLength: 64 })),
-  subcategoryName: opt(Type.Union([CategoryName, Type.Literal('')])),
-  subcategoryId: opt(Type.String({ maxLength: 64 })),
+  categoryName: opt(CategoryName),
+  categoryId: opt(Type.String()),
+  subcategoryName: opt(CategoryName),
+  subcategoryId: opt(Type.String()),
   ...evidenceInput,
 })
 export type NewEvidence = Static<typeof NewEvidence>
@@ -47,11 +47,13 @@ export const UpdateActionType = Type.Enum(['stolen', 'repair', 'custom', 'change
 export const EvidenceUpdate = closed({
   updateActionDescription: opt(Text),
   updateActionPersona: opt(Line),
+  name: opt(Name),
   owner: opt(Line),
   description: opt(Text),
   summary: opt(Text),
   eventDescription: opt(Text),
   meta: opt(Meta),
+  clear: opt(clearSchema(['owner', 'description', 'summary', 'meta'])),
   action: opt(UpdateAction),
   actionType: opt(UpdateActionType),
   stolen: opt(Type.Boolean()),
@@ -102,18 +104,12 @@ export function newEvidence(request: NewEvidence, { image, files }: EvidenceFile
   const { categoryId, categoryName, subcategoryId, subcategoryName, ...evidence } = request
   return {
     ...evidence,
-    category: selector(categoryId, categoryName),
-    subcategory: selector(subcategoryId, subcategoryName),
+    category: defined({ id: categoryId, name: categoryName }),
+    subcategory: defined({ id: subcategoryId, name: subcategoryName }),
     ...defined({ image }),
     files,
   }
 }
-
-/** An empty text is the same as an absent one. */
-const selector = (id = '', name = ''): CoreNewEvidence['category'] => ({
-  ...(id !== '' && { id }),
-  ...(name !== '' && { name }),
-})
 
 /** Endpoint 9: one evidence with its files, or many without. */
 export function newEvidences(

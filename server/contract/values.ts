@@ -76,6 +76,13 @@ export function defined<T extends object>(members: T): { [K in keyof T]?: Exclud
   return result
 }
 
+/** The names of values that a change removes. */
+export const clearSchema = <const Name extends string>(names: Name[]) =>
+  Type.Array(Type.Enum(names), {
+    description:
+      'Names of values to remove; in a form also separated by commas. An empty value or null removes nothing',
+  })
+
 // -- responses that several route groups share
 
 export const Ok = closed({ status: Type.Literal('ok') })

@@ -60,6 +60,8 @@ function authenticateToken(registry: Registry, ctx: Context, companyId: string):
   const [token = ''] = query.get('token') ?? []
   const principal = registry.files.authenticateToken({ companyId, token })
   if (principal?.kind !== 'fileToken') return undefined
-  const namesOtherFile = (query.get('fileId') ?? []).some((fileId) => fileId !== principal.fileId)
+  const namesOtherFile = (query.get('fileId') ?? []).some(
+    (fileId) => fileId !== '' && fileId.toLowerCase() !== principal.fileId,
+  )
   return namesOtherFile ? undefined : { companyId, principal }
 }

@@ -4,6 +4,7 @@ import { isRegistryError, parseStrictJson, type FileToStage, type Json, type Sta
 import type { FieldKind, FileSlot, FormShape } from '../contract/endpoint.ts'
 import { bodyText } from './body.ts'
 import { HttpError } from './errors.ts'
+import { isGiven } from './given-fields.ts'
 import { MAX_INLINE_BYTES, readInlineImage } from './inline-image.ts'
 import { MAX_TEXT_BYTES, readJsonObject } from './json-body.ts'
 import { partsOf, type Part } from './multipart.ts'
@@ -56,7 +57,7 @@ export async function readJsonForm(ctx: Context, { shape, limits, stage }: FormO
   for (const { name, inline } of shape.slots) {
     const value = fields[name]
     delete fields[name]
-    if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) continue
+    if (value === undefined || !isGiven(value) || (Array.isArray(value) && value.length === 0)) continue
     if (inline !== true) throw invalid(`${name} must be sent as multipart/form-data: JSON cannot hold its files`)
     const { data, ...image } = readInlineImage(name, value)
     files.set(name, [await stage({ ...image, body: chunksOf(data) }, MAX_INLINE_BYTES)])
@@ -95,7 +96,8 @@ class FormReader {
       if (staged.length > 0) files.set(slot.name, staged)
     }
     const fields: Record<string, Json> = {}
-    for (const [name, text] of this.#texts) fields[name] = fieldValue(name, text, kindOf(this.#shape, name))
+    for (const [name, text] of this.#texts)
+      if (isGiven(text)) fields[name] = fieldValue(name, text, kindOf(this.#shape, name))
     return { fields, files }
   }
 
@@ -153,11 +155,13 @@ const kindOf = ({ kinds }: FormShape, name: string): FieldKind | undefined =>
 
 function fieldValue(name: string, text: string, kind: FieldKind | undefined): Json {
   if (kind === undefined) return text
-  // An empty value clears a field. For an object that is the empty object.
-  if (kind === 'json') return text.trim() === '' ? {} : jsonField(name, text)
+  if (kind === 'json') return jsonField(name, text)
+  if (kind === 'list') return text.trimStart().startsWith('[') ? jsonField(name, text) : listField(text)
   if (text === 'true' || text === 'false') return text === 'true'
   throw invalid(`${name} must be true or false`)
 }
+
+const listField = (text: string): readonly string[] => text.split(',').map((item) => item.trim())
 
 function jsonField(name: string, text: string): Json {
   try {

@@ -51,7 +51,8 @@ function parseQuery(ctx: Context, schema: TObject, ignoreUnknown: boolean): Stat
       throw new HttpError('VALIDATION_ERROR', `${name.slice(0, 64)} is not a known query parameter`)
     const [value = '', ...others] = values
     if (others.length > 0) throw new HttpError('VALIDATION_ERROR', `The query parameter ${name} was sent twice`)
-    query[name] = coerce(value, property.type)
+    // An empty value means that the parameter is not given.
+    if (value !== '') query[name] = coerce(value, property.type)
   }
   return query
 }

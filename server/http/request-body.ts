@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox'
 import type { Registry, Scope, StagedFile } from '../../core/index.ts'
 import type { BodyShape } from '../contract/endpoint.ts'
 import { bodyType } from './body.ts'
+import { givenFields } from './given-fields.ts'
 import { readJsonForm, readMultipart, type Form, type FormOptions, type Stage, type UploadLimits } from './form.ts'
 import { readJsonObject } from './json-body.ts'
 import { assertKnownFields } from './unknown-fields.ts'
@@ -33,9 +34,10 @@ export async function readBody(
     return stagedFile
   }
   try {
-    const form = await readForm(shape, ctx, { limits, stage })
-    assertKnownFields(shape.choose?.(form.fields) ?? shape.schema, form.fields)
-    return { ...form, discardFiles }
+    const { files, ...form } = await readForm(shape, ctx, { limits, stage })
+    const fields = shape.rejectsEmpty === true ? form.fields : givenFields(form.fields)
+    assertKnownFields(shape.choose?.(fields) ?? shape.schema, fields)
+    return { fields, files, discardFiles }
   } catch (error) {
     await discardFiles()
     throw error

@@ -22,7 +22,7 @@ const newCategoryBody = {
 
 const categoryChangeBody = {
   schema: CategoryChange,
-  form: { slots: [{ name: 'file' }] },
+  form: { slots: [{ name: 'file' }], kinds: { clear: 'list' } },
   example: { description: 'Cars, vans and trucks' },
 } as const
 

@@ -154,10 +154,10 @@ export const evidences: EndpointGroup = {
       access: 'U',
       summary: 'Update or transfer an evidence, and attach files',
       description:
-        'Records up to three events in one step: the changed content, the transfer to another owner, the files. An empty value clears, an equal value is not a change. `If-Match` names the version of the last event that you know.',
+        'Records up to three events in one step: the changed content, the transfer to another owner, the files. An empty value, null and an equal value change nothing; `clear` removes values. `If-Match` names the version of the last event that you know.',
       body: {
         schema: EvidenceUpdate,
-        form: { slots: updateSlots, kinds: { meta: 'json', stolen: 'boolean' } },
+        form: { slots: updateSlots, kinds: { meta: 'json', clear: 'list', stolen: 'boolean' } },
         example: { owner: 'Grace', eventDescription: 'Sold' },
       },
       idempotent: true,

@@ -23,7 +23,7 @@ export const sourceSystems: EndpointGroup = {
       summary: 'Create a source system',
       description:
         'The operator key creates a company with its first source system. Without `apiKey` the service makes a key and shows it only this once. A key cannot grant a level above its own.',
-      body: { schema: NewSourceSystem, example: { name: 'Workshop', permissions: 'U' } },
+      body: { schema: NewSourceSystem, rejectsEmpty: true, example: { name: 'Workshop', permissions: 'U' } },
       idempotent: true,
       response: { status: 201, schema: CreatedSourceSystem },
       errors: ['NAME_EXISTS', 'KEY_EXISTS'],
@@ -45,7 +45,7 @@ export const sourceSystems: EndpointGroup = {
       access: 'A',
       summary: 'Rotate the key, rename, change permissions, (de)activate',
       description: 'The previous key stops working at once.',
-      body: { schema: SourceSystemChange, example: { active: false } },
+      body: { schema: SourceSystemChange, rejectsEmpty: true, example: { active: false } },
       response: { schema: Ok },
       errors: ['SOURCE_SYSTEM_NOT_FOUND', 'NAME_EXISTS', 'KEY_EXISTS'],
       async handle({ registry, scope, param, input }) {

@@ -58,6 +58,7 @@ export const verification: EndpointGroup = {
         '`valid`: the path leads to `merkleRoot`. `unknown_root`: this log never sealed that root. Without positions, leaf index and tree size are those of the batch of `txId`.',
       body: {
         schema: MerkleValidationRequest,
+        rejectsEmpty: true,
         example: {
           txId: '0'.repeat(64),
           merkleRoot: '0'.repeat(64),

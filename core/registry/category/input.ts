@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { stagedFileSchema } from '../file/input.ts'
-import { CategoryName, closed, IdToFind, opt, Text } from '../schemas.ts'
+import { CategoryName, clearSchema, closed, IdToFind, opt, Text } from '../schemas.ts'
 
 /** The same as the input types in core/api/categories.ts. */
 
@@ -9,6 +9,7 @@ export const newCategorySchema = closed({ name: CategoryName, description: opt(T
 export const categoryChangeSchema = closed({
   name: opt(CategoryName),
   description: opt(Text),
+  clear: opt(clearSchema(['description'])),
   image: opt(stagedFileSchema),
   status: opt(Type.Enum(['active', 'inactive'])),
 })

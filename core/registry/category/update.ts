@@ -9,7 +9,7 @@ import { attachFiles, removeImage } from '../file/stored-file.ts'
 import { idempotentCall, type IdempotentCall } from '../idempotency.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { IdToFind } from '../schemas.ts'
-import { validate } from '../validation.ts'
+import { assertClearOrGiven, validate } from '../validation.ts'
 import { write, type Decision } from '../write.ts'
 import { categoryChangeSchema, subcategoryPathSchema } from './input.ts'
 import { assertNameFree, loadCategory, loadSubcategory, type StoredCategory } from './stored-category.ts'
@@ -26,7 +26,7 @@ export async function updateCategory(
   options: WriteOptions = {},
 ): Promise<ChangedCategory> {
   validate(IdToFind, categoryId, 'categoryId')
-  validate(categoryChangeSchema, change)
+  assertChange(change)
   const call = idempotentCall(context, scope, options, {
     operation: 'updateCategory',
     ids: [categoryId],
@@ -47,13 +47,18 @@ export async function updateSubcategory(
   options: WriteOptions = {},
 ): Promise<ChangedCategory> {
   validate(subcategoryPathSchema, path)
-  validate(categoryChangeSchema, change)
+  assertChange(change)
   const call = idempotentCall(context, scope, options, {
     operation: 'updateSubcategory',
     ids: [path.categoryId, path.subcategoryId],
     input: change,
   })
   return update(context, call, change, () => loadSubcategory(context, scope.companyId, path))
+}
+
+function assertChange(change: CategoryChange): void {
+  validate(categoryChangeSchema, change)
+  assertClearOrGiven(change)
 }
 
 async function update(
@@ -105,10 +110,12 @@ function decideUpdate(category: StoredCategory, change: CategoryChange, now: num
   }
 }
 
-/** The empty description removes the description. */
-function changedRecord(before: CategoryRecord, { name, description, image, status }: CategoryChange): CategoryRecord {
+function changedRecord(
+  before: CategoryRecord,
+  { name, description = '', clear = [], image, status }: CategoryChange,
+): CategoryRecord {
   const { description: oldDescription = '', ...rest } = before
-  const newDescription = description ?? oldDescription
+  const newDescription = clear.includes('description') ? '' : description || oldDescription
   return {
     ...rest,
     ...(newDescription !== '' && { description: newDescription }),

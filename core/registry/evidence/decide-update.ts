@@ -46,7 +46,7 @@ function stepsOf(before: EvidenceRecord, change: EvidenceChange): readonly [Even
   const steps: EventStep[] = []
   const add = (step: UpdateStep | undefined): void => {
     if (step === undefined) return
-    const { sets, files = [], ...type } = step
+    const { sets, clearsMeta: _, files = [], ...type } = step
     const state = stateAfter(steps.at(-1)?.state ?? before, step)
     steps.push({ ...type, fields: { ...texts, ...sets }, files: attachedFiles(files), state })
   }
@@ -66,11 +66,14 @@ function stepsOf(before: EvidenceRecord, change: EvidenceChange): readonly [Even
 interface UpdateStep {
   readonly type: 'update' | 'transfer'
   readonly updateType?: NonNullable<EventStep['updateType']>
+  /** A cleared text is empty, a cleared meta the empty object. */
   readonly sets: ContentChanges & { readonly owner?: string; readonly status?: 'active' | 'stolen' }
+  /** `meta` is removed, and not set to the empty object. */
+  readonly clearsMeta?: boolean
   readonly files?: readonly StagedFile[]
 }
 
-type ContentChanges = Pick<EvidenceChange, 'description' | 'summary' | 'meta'>
+type ContentChanges = Pick<EvidenceChange, 'name' | 'description' | 'summary' | 'meta'>
 
 /** Recorded if the content changes, if the caller names an update type, or if there are only texts. */
 function contentStep(before: EvidenceRecord, change: EvidenceChange): UpdateStep | undefined {
@@ -84,12 +87,23 @@ function contentStep(before: EvidenceRecord, change: EvidenceChange): UpdateStep
     type: 'update',
     updateType: updateType ?? (isChanged ? 'change' : 'custom'),
     sets: { ...content, ...status },
+    clearsMeta: change.clear?.includes('meta') === true,
   }
 }
 
-/** The owner, if the change really changes it. */
-const newOwner = (before: EvidenceRecord, { owner }: EvidenceChange): string | undefined =>
-  owner === (before.owner ?? '') ? undefined : owner
+/** A text, if the change really changes it; empty if the change clears it. */
+function newText(
+  before: EvidenceRecord,
+  change: EvidenceChange,
+  name: 'owner' | 'description' | 'summary',
+): string | undefined {
+  const current = before[name] ?? ''
+  const value = change.clear?.includes(name) ? '' : change[name] || current
+  return value === current ? undefined : value
+}
+
+const newOwner = (before: EvidenceRecord, change: EvidenceChange): string | undefined =>
+  newText(before, change, 'owner')
 
 function transferStep(before: EvidenceRecord, change: EvidenceChange): UpdateStep | undefined {
   const owner = newOwner(before, change)
@@ -112,20 +126,32 @@ function textsOf({ updateDescription = '', persona = '', eventDescription = '', 
   }
 }
 
-/** The values that differ from the current ones. An empty value removes the current one. */
-function contentChanges(before: EvidenceRecord, { description, summary, meta }: EvidenceChange): ContentChanges {
+/** The values that differ from the current ones. */
+function contentChanges(before: EvidenceRecord, change: EvidenceChange): ContentChanges {
+  const { name } = change
+  const description = newText(before, change, 'description')
+  const summary = newText(before, change, 'summary')
+  const meta = newMeta(before, change)
   return {
-    ...(description !== undefined && description !== (before.description ?? '') && { description }),
-    ...(summary !== undefined && summary !== (before.summary ?? '') && { summary }),
-    ...(meta !== undefined && canonicalJson(meta) !== canonicalJson(before.meta ?? {}) && { meta }),
+    ...(name !== undefined && name !== before.name && { name }),
+    ...(description !== undefined && { description }),
+    ...(summary !== undefined && { summary }),
+    ...(meta !== undefined && { meta }),
   }
 }
 
-function stateAfter(before: EvidenceState, { sets, files = [] }: UpdateStep): EvidenceState {
+/** The meta, if the change really changes it; the empty object if the change clears it. */
+function newMeta({ meta: current }: EvidenceRecord, { meta, clear = [] }: EvidenceChange): EvidenceChange['meta'] {
+  if (clear.includes('meta')) return current === undefined ? undefined : {}
+  if (meta === undefined || current === undefined) return meta
+  return canonicalJson(meta) === canonicalJson(current) ? undefined : meta
+}
+
+function stateAfter(before: EvidenceState, { sets, clearsMeta, files = [] }: UpdateStep): EvidenceState {
   const { description, summary, owner, meta, status, ...rest } = { ...before, ...sets }
   return {
     ...rest,
-    ...givenDetails({ description, summary, owner, meta }),
+    ...givenDetails({ description, summary, owner, meta: clearsMeta === true ? undefined : meta }),
     ...(status !== undefined && { stolen: status === 'stolen' }),
     fileCount: before.fileCount + files.length,
   }

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { stagedFileSchema } from '../file/input.ts'
-import { CategoryName, closed, ExternalId, IdToFind, Line, Meta, Name, opt, Text } from '../schemas.ts'
+import { CategoryName, clearSchema, closed, ExternalId, IdToFind, Line, Meta, Name, opt, Text } from '../schemas.ts'
 
 /** The same as the input types in core/api/evidences.ts. */
 
@@ -42,10 +42,12 @@ export const newEvidencesSchema = closed({
 })
 
 export const evidenceChangeSchema = closed({
+  name: opt(Name),
   owner: opt(Line),
   description: opt(Text),
   summary: opt(Text),
   meta: opt(Meta),
+  clear: opt(clearSchema(['owner', 'description', 'summary', 'meta'])),
   eventDescription: opt(Text),
   updateDescription: opt(Text),
   persona: opt(Line),

@@ -61,15 +61,15 @@ export const evidenceOf = (record: EvidenceRecord): Evidence =>
 
 type Details = Pick<EvidenceRecord, 'description' | 'summary' | 'owner' | 'meta'>
 
-/** The details that are set. An empty text or object means that there is none. */
+/** The details that are set. An empty text means that there is none. */
 export const givenDetails = ({
   description = '',
   summary = '',
   owner = '',
-  meta = {},
+  meta,
 }: { readonly [K in keyof Details]: Details[K] | undefined }): Details => ({
   ...(description !== '' && { description }),
   ...(summary !== '' && { summary }),
   ...(owner !== '' && { owner }),
-  ...(Object.keys(meta).length > 0 && { meta }),
+  ...(meta !== undefined && { meta }),
 })

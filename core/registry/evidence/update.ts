@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import { idempotentCall } from '../idempotency.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { ExternalId } from '../schemas.ts'
-import { invalidInput, metaText, validate } from '../validation.ts'
+import { assertClearOrGiven, invalidInput, metaText, validate } from '../validation.ts'
 import { write } from '../write.ts'
 import { decideUpdate } from './decide-update.ts'
 import { evidenceChangeSchema } from './input.ts'
@@ -46,6 +46,7 @@ export async function updateEvidence(
 
 function assertChange(change: EvidenceChange): void {
   validate(evidenceChangeSchema, change)
+  assertClearOrGiven(change)
   if (change.meta !== undefined) metaText(change.meta)
   if (change.stolen !== undefined && change.updateType !== 'stolen')
     throw invalidInput('stolen', 'requires the update type stolen')

@@ -141,6 +141,10 @@ describe('categories', () => {
       await categories.create(scope, { name: 'Tools' })
       await categories.createSubcategory(scope, id, { name: 'Drills' })
       await categories.update(scope, id, { description: '' })
+      assert.equal((await categories.get(scope, id)).description, 'd')
+      const both = { description: 'e', clear: ['description'] } as const
+      await assert.rejects(categories.update(scope, id, both), withCode('VALIDATION_ERROR'))
+      await categories.update(scope, id, { clear: ['description'] })
       assert.equal('description' in (await categories.get(scope, id)), false)
     }))
 

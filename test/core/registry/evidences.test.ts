@@ -75,7 +75,7 @@ describe('creating evidences', () => {
 
   it('omits fields that were omitted or are empty', () =>
     withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
-      await evidence({ owner: '', description: '', summary: '', meta: {} })
+      await evidence({ owner: '', description: '', summary: '' })
       const { evidence: stored, events } = await evidences.get(scope, 'e-1', { disclose: true })
       assert.deepEqual(Object.keys(stored).sort(), [
         'categoryId',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { EvidenceChange, HistoryEvent } from '../../../core/index.ts'
+import { fsck, type EvidenceChange, type HistoryEvent } from '../../../core/index.ts'
 import { withCode, withRegistry, withStatus, type Fixture } from '../../support/registry-fixture.ts'
 
 /** The values of an evidence with all of them set. */
@@ -33,9 +33,11 @@ describe('what an update records', () => {
     ['a new description', { description: 'new' }, 0, 'update/change'],
     ['a new summary', { summary: 'new' }, 0, 'update/change'],
     ['a new meta', { meta: { a: 2 } }, 0, 'update/change'],
-    ['several at once', { description: 'new', summary: '', meta: {} }, 0, 'update/change'],
+    ['several at once', { description: 'new', clear: ['summary', 'meta'] }, 0, 'update/change'],
+    ['a new name', { name: 'new' }, 0, 'update/change'],
+    ['an empty meta', { meta: {} }, 0, 'update/change'],
     ['another owner', { owner: 'Grace' }, 0, 'transfer'],
-    ['no owner', { owner: '' }, 0, 'transfer'],
+    ['no owner', { clear: ['owner'] }, 0, 'transfer'],
     ['files', {}, 2, 'update/addfile'],
     ['content and owner', { description: 'new', owner: 'Grace' }, 0, 'update/change transfer'],
     ['content, owner and files', { description: 'new', owner: 'Grace' }, 1, 'update/change transfer update/addfile'],
@@ -86,6 +88,10 @@ describe('what an update records', () => {
     ['equal values', CURRENT, 0],
     ['equal meta with other order and spelling', { meta: JSON.parse('{"a":1.0}') as { a: number } }, 0],
     ['empty texts', { updateDescription: '', persona: '', eventDescription: '' }, 0],
+    ['empty values', { owner: '', description: '', summary: '' }, 0],
+    ['a text that is cleared and given', { description: 'new', clear: ['description'] }, 0],
+    ['a meta that is cleared and given', { meta: {}, clear: ['meta'] }, 0],
+    ['a name to clear', { clear: ['name' as 'owner'] }, 0],
     ['an expected update that is a transfer', { expectedType: 'update', owner: 'Grace' }, 0],
     ['an expected transfer to the same owner', { expectedType: 'transfer', owner: 'Ada', description: 'new' }, 0],
     ['an expected transfer without an owner', { expectedType: 'transfer' }, 1],
@@ -95,7 +101,8 @@ describe('what an update records', () => {
     ['stolen with another type', { stolen: false, updateType: 'repair' }, 0],
     ['an unknown type', { updateType: 'addfile' as 'custom' }, 0],
     ['a meta that canonical JSON cannot hold', { meta: { a: [-0] } }, 0],
-    ['an unknown field', { name: 'new' } as EvidenceChange, 0],
+    ['an unknown field', { title: 'new' } as EvidenceChange, 0],
+    ['an empty name', { name: '' }, 0],
   ]
   for (const [what, update, files] of refusals)
     it(`rejects ${what}`, () =>
@@ -109,24 +116,38 @@ describe('what an update records', () => {
 })
 
 describe('after an update', () => {
-  it('the evidence has the new values, and no empty ones', () =>
+  it('the evidence has the new values, and no cleared ones', () =>
     withRegistry(async (fixture) => {
       const { evidence: stored, events } = await updated(fixture, {
-        description: '',
+        name: 'renamed',
         summary: 'new',
-        meta: {},
-        owner: '',
+        clear: ['description', 'meta', 'owner'],
       })
+      assert.equal(stored.name, 'renamed')
       assert.deepEqual(
         ['description' in stored, stored.summary, 'meta' in stored, 'owner' in stored],
         [false, 'new', false, false],
       )
-      assert.deepEqual(committed(events[1] as HistoryEvent), { description: '', summary: 'new', meta: {} })
-      assert.deepEqual(committed(events[2] as HistoryEvent), { owner: '', meta: {} })
+      assert.deepEqual(committed(events[1] as HistoryEvent), {
+        name: 'renamed',
+        description: '',
+        summary: 'new',
+        meta: {},
+      })
+      assert.deepEqual(committed(events[2] as HistoryEvent), { owner: '' })
+      assert.equal(events[2]?.owner, '')
       // A value that was removed cannot be removed again.
       const { registry: { evidences }, scope } = fixture // prettier-ignore
-      const again = { description: '', meta: {}, owner: '' }
+      const again: EvidenceChange = { clear: ['description', 'meta', 'owner'] }
       await assert.rejects(evidences.update(scope, 'e-1', again), withCode('VALIDATION_ERROR'))
+      await evidences.update(scope, 'e-1', { meta: {} })
+      assert.deepEqual((await evidences.get(scope, 'e-1')).evidence.meta, {})
+      await evidences.update(scope, 'e-1', again)
+      assert.equal('meta' in (await evidences.get(scope, 'e-1')).evidence, false)
+      const differences: unknown[] = []
+      await fixture.registry.sealNow()
+      await fsck({ records: fixture.stores.records }, { onDifference: (difference) => differences.push(difference) })
+      assert.deepEqual(differences, [])
     }))
 
   it('meta is replaced completely', () =>

@@ -30,7 +30,7 @@ const HASH = 'a'.repeat(64)
 
 describe('validation', () => {
   const cases: readonly [string, TSchema, unknown, RegExp][] = [
-    ['a missing field', newCategorySchema, {}, /^name is required$/],
+    ['a missing field', newCategorySchema, {}, /^name is required and must be a string of 1 to 256 characters/],
     ['an unknown field', newCategorySchema, { name: 'a', nmae: 'b' }, /^nmae is not a known field$/],
     ['a wrong type', newCategorySchema, { name: 1 }, /^name must be a string of 1 to 256 characters .*, not a number$/],
     ['null', newEvidenceSchema, { ...evidence, owner: null }, /^owner must be a string of at most 256 .*, not null$/],

@@ -39,6 +39,24 @@ describe('categories and subcategories', () => {
     })
   })
 
+  it('4, 6: null and empty values change nothing, and only clear removes the description', async () => {
+    const { id } = await service.ok('createCategory', { ...at, json: { name: 'Blank', description: 'd', image: null } })
+    const { id: sub } = await service.ok('createSubcategory', {
+      ...inCategory(id),
+      form: formOf({ name: 'Blank', description: '', image: '' }),
+    })
+    const blanks = formOf({ name: '', description: '', clear: '', action: '', file: '' })
+    await service.ok('updateCategory', { ...inCategory(id), form: blanks })
+    await service.ok('updateCategory', { ...inCategory(id), json: { name: null, description: null, action: null } })
+    const { name, description, status } = await service.ok('getCategory', inCategory(id))
+    assert.deepEqual([name, description, status], ['Blank', 'd', 'active'])
+    const both = { description: 'e', clear: ['description'] }
+    await service.fails('updateCategory', 400, 'VALIDATION_ERROR', { ...inCategory(id), json: both })
+    await service.fails('updateSubcategory', 400, 'VALIDATION_ERROR', { ...inSubcategory(id, sub), json: both })
+    await service.ok('updateCategory', { ...inCategory(id), form: formOf({ clear: 'description' }) })
+    assert.equal('description' in (await service.ok('getCategory', inCategory(id))), false)
+  })
+
   it('1: accepts an image in JSON and in a form, lists it and serves it', async () => {
     const { id: json } = await service.ok('createCategory', {
       ...at,

@@ -70,7 +70,7 @@ describe('updates of an evidence', () => {
     )
   })
 
-  it('12: an empty value clears, an equal value records nothing, and stolen can be set and reset', async () => {
+  it('12: an equal value records nothing, and stolen can be set and reset', async () => {
     await create('cleared', { owner: 'Ada', summary: 's', meta: { a: 1 } })
     await service.fails('updateEvidence', 400, 'VALIDATION_ERROR', {
       ...of('cleared'),
@@ -81,7 +81,7 @@ describe('updates of an evidence', () => {
       ...of('cleared'),
       json: { action: 'transfer', summary: 'other' },
     })
-    await service.ok('updateEvidence', { ...of('cleared'), form: formOf({ summary: '', meta: '' }) })
+    await service.ok('updateEvidence', { ...of('cleared'), form: formOf({ clear: 'summary, meta' }) })
     const { object } = await page('cleared')
     assert.deepEqual(['summary' in object, 'meta' in object, object.owner], [false, false, 'Ada'])
     await service.ok('updateEvidence', { ...of('cleared'), json: { actionType: 'stolen' } })
@@ -103,6 +103,40 @@ describe('updates of an evidence', () => {
       events.slice(1).map((event: ServiceResponse['body']) => event.updateType),
       ['change', 'stolen', 'stolen', 'custom'],
     )
+  })
+
+  it('12: null and empty values change nothing, and only clear removes a value', async () => {
+    const values = { owner: 'Ada', description: 'd', summary: 's', meta: { a: null, b: '' } }
+    await create('blank', values)
+    const blanks = { name: '', owner: '', description: '', summary: '', meta: '', clear: '', stolen: '', files: '' }
+    await service.fails('updateEvidence', 400, 'VALIDATION_ERROR', { ...of('blank'), form: formOf(blanks) })
+    const nulls = { name: null, owner: null, description: '', summary: null, meta: null, clear: null, files: null }
+    await service.fails('updateEvidence', 400, 'VALIDATION_ERROR', { ...of('blank'), json: nulls })
+    await service.ok('updateEvidence', { ...of('blank'), form: formOf({ ...blanks, eventDescription: 'seen' }) })
+    await service.ok('updateEvidence', { ...of('blank'), json: { ...nulls, eventDescription: 'seen' } })
+    const { object, events } = await page('blank')
+    const { owner, description, summary, meta } = object
+    assert.deepEqual({ owner, description, summary, meta }, values)
+    assert.deepEqual(
+      events.slice(1).map(({ updateType }: ServiceResponse['body']) => updateType),
+      ['custom', 'custom'],
+    )
+    const rejected = [{ owner: 'Grace', clear: ['owner'] }, { clear: ['name'] }, { clear: 'owner' }, { clear: [1] }]
+    for (const json of rejected)
+      await service.fails('updateEvidence', 400, 'VALIDATION_ERROR', { ...of('blank'), json })
+    await service.ok('updateEvidence', { ...of('blank'), form: formOf({ clear: '["owner","summary"]' }) })
+    await service.ok('updateEvidence', { ...of('blank'), json: { meta: {}, clear: ['description'] } })
+    const { object: left, events: all } = await page('blank')
+    assert.deepEqual(['owner' in left, 'description' in left, 'summary' in left, left.meta], [false, false, false, {}])
+    assert.equal(all.at(-1).ownerName, '')
+    await service.fails('updateEvidence', 400, 'VALIDATION_ERROR', { ...of('blank'), json: { clear: ['owner'] } })
+  })
+
+  it('12: renames', async () => {
+    await create('named')
+    await service.ok('updateEvidence', { ...of('named'), json: { name: 'Renamed' } })
+    const { object, events } = await page('named')
+    assert.deepEqual([object.name, events[1].updateType], ['Renamed', 'change'])
   })
 
   it('12: If-Match only accepts the current version', async () => {

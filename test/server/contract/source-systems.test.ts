@@ -27,6 +27,16 @@ describe('source systems', () => {
     assert.deepEqual(listed, { id, name: 'made', permissions: 'U', active: true, createdAt: listed.createdAt })
   })
 
+  it('16, 17: null and empty values are wrong, and the error names field and type', async () => {
+    const { id } = await service.ok('createSourceSystem', { ...asAdmin, json: { name: 'strict' } })
+    for (const json of [{ name: null }, { name: 'x', apiKey: null }, { name: 'x', apiKey: '' }, { name: '' }]) {
+      await service.fails('createSourceSystem', 400, 'VALIDATION_ERROR', { ...asAdmin, json })
+      await service.fails('updateSourceSystem', 400, 'VALIDATION_ERROR', { ...system(id), json })
+    }
+    const { body } = await service.call('createSourceSystem', { ...asAdmin, json: { name: 1 } })
+    assert.match(body.error, /^name must be a string of 1 to 256 characters .*, not a number$/)
+  })
+
   it("16: never shows a caller's own key, and rejects the same key or name twice", async () => {
     const apiKey = 'own-key-of-the-caller'
     const created = await service.call('createSourceSystem', {

@@ -74,7 +74,7 @@ describe('bad input', () => {
       'another one': { toString: 'x', hasOwnProperty: 'y' },
       'name of a wrong type': { name: 1 },
       'externalId of a wrong type': { externalId: ['x'] },
-      null: { owner: null },
+      'null as name': { name: null },
       'meta that is an array': { meta: [1] },
       'meta that is a text': { meta: '{}' },
       'empty externalId': { externalId: '' },

@@ -49,7 +49,7 @@ describe('bad paths', () => {
       ['/evidences/acme/evidences?unknown=1', 400, 'VALIDATION_ERROR'],
       ['/evidences/acme/evidences?len=1&len=2', 400, 'VALIDATION_ERROR'],
       ['/evidences/acme/evidences?len=1e1', 400, 'VALIDATION_ERROR'],
-      ['/evidences/acme/evidences?len=', 400, 'VALIDATION_ERROR'],
+      ['/evidences/acme/evidences?len=%20', 400, 'VALIDATION_ERROR'],
       ['/evidences/acme/evidences?__proto__=1', 400, 'VALIDATION_ERROR'],
       ['/evidences/acme/category?constructor=1', 400, 'VALIDATION_ERROR'],
       ['/evidences/acme/file?fileId=%E0%A4%A', 400, 'VALIDATION_ERROR'],

@@ -1,0 +1,21 @@
+import type { Json } from '../../core/index.ts'
+
+type Fields = Record<string, Json>
+
+/**
+ * The fields of a body that are given: without `null` and empty texts, so that a form with empty inputs and a
+ * serializer that writes nulls change nothing. Holds also for the objects of a list, but not for members of objects,
+ * because those of `meta` are data.
+ */
+export function givenFields(fields: Fields): Fields {
+  const given: Fields = {}
+  for (const [name, value] of Object.entries(fields))
+    if (isGiven(value)) given[name] = Array.isArray(value) ? value.map(givenItem) : value
+  return given
+}
+
+/** Whether a field has a value: `null` and the empty text mean that it has none. */
+export const isGiven = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== ''
+
+const givenItem = (item: Json): Json =>
+  typeof item === 'object' && item !== null && !Array.isArray(item) ? givenFields(item as Fields) : item
