@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { closed, Hash, opt } from '../registry/schemas.ts'
+import type { EvidenceCandidate } from './proof-documents.ts'
 
 /**
  * The proof bundle: one JSON document that a stranger can verify offline. The format is specified, with an example, in
@@ -166,4 +167,10 @@ export interface BundleSelection {
 /** The public bundle, or why there is none. */
 export type PublicBundle =
   | { readonly status: 'ok'; readonly bundle: Bundle }
-  | { readonly status: 'invalid' | 'not_found' | 'ambiguous'; readonly error: string; readonly code: string }
+  | { readonly status: 'invalid' | 'not_found'; readonly error: string; readonly code: string }
+  | {
+      readonly status: 'ambiguous'
+      readonly error: string
+      readonly code: string
+      readonly candidates: EvidenceCandidate[]
+    }

@@ -173,7 +173,9 @@ export interface EvidenceChange {
   readonly summary?: string
   /** Replaces the previous value, also if it is `{}`. */
   readonly meta?: Meta
-  /** Removes these values. A value must not be both cleared and given. Without an owner: a `transfer` event whose owner is empty. */
+  /**
+   * Removes these values. A value must not be both cleared and given. Removing the owner records a `transfer` event.
+   */
   readonly clear?: readonly ClearableField[]
   /** Recorded on every event of this update. */
   readonly eventDescription?: string

@@ -133,13 +133,26 @@ export const MerkleValidation = Type.Union([
 ])
 export type MerkleValidation = Static<typeof MerkleValidation>
 
+/** An evidence that an external id of several companies can mean. */
+export const EvidenceCandidate = closed({
+  id: Id,
+  txId: Hash,
+  createdAt: DateTime,
+})
+export type EvidenceCandidate = Static<typeof EvidenceCandidate>
+const Candidates = Type.Array(EvidenceCandidate, {
+  maxItems: 100,
+  description: 'The evidences that the external id can mean, oldest first: their internal ids',
+})
+
 const evidence = { evidenceId: Type.String() }
 const creation = { ...evidence, txId: Hash, createdAt: DateTime, fileCount: Count, ...opened }
 
 export const EvidenceProof = Type.Union([
   closed({ status: Type.Literal('ok'), ...creation, ...sealed }),
   closed({ status: Type.Literal('pending'), ...creation }),
-  closed({ status: Type.Enum(['invalid', 'not_found', 'ambiguous']), ...evidence, ...failure }),
+  closed({ status: Type.Literal('ambiguous'), ...evidence, ...failure, candidates: Candidates }),
+  closed({ status: Type.Enum(['invalid', 'not_found']), ...evidence, ...failure }),
 ])
 export type EvidenceProof = Static<typeof EvidenceProof>
 
@@ -182,7 +195,8 @@ export const FileProof = Type.Union([
     merkle: opt(EventMerkleProof),
     deletion: FileDeletion,
   }),
-  closed({ status: Type.Enum(['invalid', 'not_found', 'ambiguous']), ...file, ...failure }),
+  closed({ status: Type.Literal('ambiguous'), ...file, ...failure, candidates: Candidates }),
+  closed({ status: Type.Enum(['invalid', 'not_found']), ...file, ...failure }),
 ])
 export type FileProof = Static<typeof FileProof>
 

@@ -9,6 +9,16 @@ export interface MerkleValidationRequest {
   readonly proof: readonly { readonly hash: string; readonly position?: 'left' | 'right' }[]
 }
 
+/** Selects an evidence for the public. */
+export interface EvidenceSelector {
+  /** The external id or the internal id. */
+  readonly evidenceId: string
+  /** With it, the external id in this company takes precedence. Without it, the internal id does. */
+  readonly companyId?: string
+  /** The txId of the creation. It selects one of several evidences with the same external id. */
+  readonly txId?: string
+}
+
 /**
  * Proofs, for anyone except `bundle`. A result carries its own `status` and is a union by it. What does not exist is a
  * result (`not_found`), not an exception.
@@ -24,15 +34,16 @@ export interface Proofs {
   /**
    * Proof of an evidence's creation.
    *
-   * @param evidence - `evidenceId`: the internal id (which takes precedence) or the external id; `companyId` decides if
-   * several companies use the external id
+   * An external id that several companies use is `ambiguous`, with the `candidates`, unless `companyId` or `txId`
+   * selects one of them.
+   *
    * @example
    * const proof = await registry.proofs.evidence({ evidenceId: 'VIN-1' })
    * if (proof.status === 'ok') console.log(proof.merkle.merkleRoot)
    */
-  evidence(evidence: { readonly evidenceId: string; readonly companyId?: string }): Promise<EvidenceProof>
+  evidence(evidence: EvidenceSelector): Promise<EvidenceProof>
   /** Proof of the event that attached a file, and of the event that deleted it if there is one. */
-  file(file: { readonly evidenceId: string; readonly fileId: string; readonly companyId?: string }): Promise<FileProof>
+  file(file: EvidenceSelector & { readonly fileId: string }): Promise<FileProof>
   /** The path of a txId to the root of its batch. */
   transaction(txId: string): Promise<MerkleProof>
   /** The root of the batch of a txId, and its time stamp. */
@@ -58,9 +69,5 @@ export interface Proofs {
    * The bundle that anyone may have. Of an evidence: the creation, without its content. With `fileId`: the event that
    * attached the file, and the event that deleted it if there is one.
    */
-  publicBundle(subject: {
-    readonly evidenceId: string
-    readonly fileId?: string
-    readonly companyId?: string
-  }): Promise<PublicBundle>
+  publicBundle(subject: EvidenceSelector & { readonly fileId?: string }): Promise<PublicBundle>
 }

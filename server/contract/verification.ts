@@ -11,7 +11,10 @@ export const MerkleValidationRequest = closed({
 })
 
 export const CompanyQuery = closed({
-  companyId: opt(Type.String({ description: 'Decides if several companies use this external id' })),
+  companyId: opt(
+    Type.String({ description: 'Company of the evidence. Its external ids then take precedence over internal ids' }),
+  ),
+  txId: opt(Type.String({ description: 'txId of the creation: selects one of several evidences' })),
 })
 
 export type Proof = EvidenceProof | FileProof | MerkleProof | MerkleRoot

@@ -3,6 +3,7 @@ import {
   Bundle,
   BUNDLE_MEDIA_TYPE,
   EvidenceProof,
+  type EvidenceSelector,
   FileProof,
   MerkleProof,
   MerkleRoot,
@@ -29,7 +30,7 @@ function proofQuery(query: ProofQuery): ProofQuery {
 /** The same proof as one file that can be verified offline. A failure has the usual document. */
 async function respondBundle(
   { registry, ctx }: Pick<EndpointRequest, 'registry' | 'ctx'>,
-  subject: { readonly evidenceId: string; readonly fileId?: string; readonly companyId?: string },
+  subject: EvidenceSelector & { readonly fileId?: string },
 ): Promise<unknown> {
   const result = await registry.proofs.publicBundle(subject)
   if (result.status === 'ok') return sendBundle(ctx, result.bundle, subject.fileId ?? subject.evidenceId)
@@ -39,7 +40,7 @@ async function respondBundle(
 }
 
 const notFound = { 404: 'Not in this registry' }
-const ambiguous = { 409: 'Several companies use this external id: choose one by companyId' }
+const ambiguous = { 409: 'Several companies use this external id: `candidates` are the evidences that it can mean' }
 const EVIDENCE = '/merkle/verify/{evidenceId}'
 
 /** Endpoints 19 to 22 of the contract, and the other public proofs. They need no key. */
@@ -74,7 +75,8 @@ export const verification: EndpointGroup = {
       path: EVIDENCE,
       access: 'public',
       summary: 'Prove an evidence',
-      description: '`evidenceId` is the internal id, which takes precedence, or the external id.',
+      description:
+        '`evidenceId` is the internal id, which takes precedence, or the external id. With `companyId` the external id takes precedence. If several companies use the external id, choose one of the `candidates` by its internal id or by `txId`, or name the company.',
       query: ProofQuery,
       response: { schema: EvidenceProof, media: BUNDLE, others: { ...notFound, ...ambiguous } },
       async handle(request) {

@@ -18,7 +18,9 @@ import { invalidInput, validate } from '../validation.ts'
 import { discloseCreation, discloseFile, discloseHistory, type DisclosedEvent } from './bundle-events.ts'
 import { proveEvents } from './bundle-proofs.ts'
 import { readFileOf } from './file.ts'
-import { findEvidence, invalid, type EvidenceSelector } from './find-evidence.ts'
+import type { EvidenceSelector } from '../../api/proofs.ts'
+import { uuidInput } from '../input-forms.ts'
+import { findEvidence, invalid } from './find-evidence.ts'
 import { bundleSelectionSchema, MAX_BUNDLE_EVENTS } from './input.ts'
 
 /** The log's identity and what vouches for it. */
@@ -58,9 +60,10 @@ async function assertFiles(context: Context, evidence: EvidenceRecord, fileIds: 
 export async function bundlePublic(
   context: Context,
   sources: BundleSources,
-  { fileId, ...selector }: EvidenceSelector & { readonly fileId?: string },
+  { fileId: fileText, ...selector }: EvidenceSelector & { readonly fileId?: string },
 ): Promise<PublicBundle> {
-  if (fileId !== undefined && !isId(fileId)) return invalid('fileId must be the id of a file: a UUID in lowercase')
+  const fileId = fileText === undefined ? undefined : uuidInput(fileText)
+  if (fileId !== undefined && !isId(fileId)) return invalid('fileId must be the id of a file: a UUID')
   const found = await findEvidence(context, selector)
   if (!('record' in found)) return found
   const { record } = found

@@ -4,7 +4,8 @@ import { RegistryError } from '../../errors.ts'
 import type { TxId } from '../../api/ids.ts'
 import type { Context } from '../context.ts'
 import { entryOf, proveEvent } from './events.ts'
-import { findEvidence, type EvidenceSelector } from './find-evidence.ts'
+import type { EvidenceSelector } from '../../api/proofs.ts'
+import { findEvidence } from './find-evidence.ts'
 import { assuranceOf, blockMember, logProofMembers, rfc3339 } from './log-proof.ts'
 
 /** Contains no name, owner, text, meta, company or category, because the proof is for anyone. */

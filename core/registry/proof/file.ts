@@ -7,7 +7,9 @@ import type { DeletedFileRecord, EvidenceRecord, FileRecord } from '../../store/
 import type { Context } from '../context.ts'
 import { openEvent } from '../event/event.ts'
 import { proveEvent, readEvent } from './events.ts'
-import { findEvidence, invalid, type EvidenceSelector } from './find-evidence.ts'
+import type { EvidenceSelector } from '../../api/proofs.ts'
+import { uuidInput } from '../input-forms.ts'
+import { findEvidence, invalid } from './find-evidence.ts'
 import { assuranceOf, blockMember, logProofMembers, rfc3339, type LogProof } from './log-proof.ts'
 
 interface ProvenFile extends EvidenceSelector {
@@ -15,9 +17,10 @@ interface ProvenFile extends EvidenceSelector {
 }
 
 /** Contains nothing of the file but its id, because the proof is for anyone. */
-export async function proveFile(context: Context, { fileId, ...selector }: ProvenFile): Promise<FileProof> {
+export async function proveFile(context: Context, { fileId: text, ...selector }: ProvenFile): Promise<FileProof> {
   const { evidenceId } = selector
-  if (!isId(fileId)) return { ...invalid('fileId must be the id of a file: a UUID in lowercase'), evidenceId, fileId }
+  const fileId = uuidInput(text)
+  if (!isId(fileId)) return { ...invalid('fileId must be the id of a file: a UUID'), evidenceId, fileId }
   const found = await findEvidence(context, selector)
   if (!('record' in found)) return { ...found, evidenceId, fileId }
   const file = await readFileOf(context, found.record, fileId)

@@ -1,61 +1,119 @@
 import type { EvidenceId } from '../../api/ids.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
-import { listEntries, readRecord } from '../../store/read.ts'
+import { existing, listEntries, readRecord } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
+import type { EvidenceCandidate } from '../../api/proof-documents.ts'
+import type { EvidenceSelector } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
+import { hexInput, uuidInput } from '../input-forms.ts'
+import { entryOf } from './events.ts'
 import { ExternalId } from '../schemas.ts'
 import { validate } from '../validation.ts'
 
-/** Which evidence a proof is about. */
-export interface EvidenceSelector {
-  /** Internal or external id. */
-  readonly evidenceId: string
-  readonly companyId?: string
-}
-
 /** Why there is no proof. Part of a proof document. */
-export interface Failure<Status extends 'invalid' | 'not_found' | 'ambiguous' = 'invalid' | 'not_found' | 'ambiguous'> {
+export interface Failure<Status extends 'invalid' | 'not_found' = 'invalid' | 'not_found'> {
   readonly status: Status
   readonly error: string
   readonly code: string
 }
 
+/** Several companies use the external id. */
+export interface Ambiguity {
+  readonly status: 'ambiguous'
+  readonly error: string
+  readonly code: string
+  readonly candidates: EvidenceCandidate[]
+}
+
 export const invalid = (error: string): Failure<'invalid'> => ({ status: 'invalid', error, code: 'VALIDATION_ERROR' })
 
 const notFound: Failure = { status: 'not_found', error: 'There is no such evidence', code: 'EVIDENCE_NOT_FOUND' }
-const ambiguous: Failure = {
-  status: 'ambiguous',
-  error: 'Several evidences have this external id: use the internal id, or name the company',
-  code: 'AMBIGUOUS',
-}
+const AMBIGUOUS =
+  'Several companies use this external id: use the internal id of one of the candidates as evidenceId, or add ?txId= with its txId, or ?companyId='
 
-/** An internal id takes precedence. An external id must belong to `companyId` or, without it, to a single company. */
+const MAX_CANDIDATES = 100
+/** How many companies with the same external id are compared. */
+const MAX_COMPARED = 10_000
+
+type Found = { readonly record: EvidenceRecord }
+
+/**
+ * With `companyId`: by the external id in that company, then by the internal id of one of its evidences. Otherwise by
+ * the internal id, then by the external id, which must belong to a single company unless `txId` selects one. An
+ * external id of one company can be the internal id of another company's evidence.
+ */
 export async function findEvidence(
-  { records }: Context,
-  { evidenceId, companyId }: EvidenceSelector,
-): Promise<{ readonly record: EvidenceRecord } | Failure> {
-  const byId = isId(evidenceId) ? await readRecord<EvidenceRecord>(records, keys.evidence(evidenceId)) : undefined
-  if (byId !== undefined) return byId
+  context: Context,
+  { evidenceId, companyId, txId }: EvidenceSelector,
+): Promise<Found | Failure | Ambiguity> {
   if (!isExternalId(evidenceId)) return invalid('evidenceId must be the external id or the internal id of an evidence')
-  const [id, ...others] = await idsOf({ records }, { evidenceId, ...(companyId !== undefined && { companyId }) })
-  if (others.length > 0) return ambiguous
-  const evidence = id && (await readRecord<EvidenceRecord>(records, keys.evidence(id)))
-  return evidence || notFound
+  const entry = txId === undefined ? undefined : hexInput(txId)
+  if (entry !== undefined && !isHash(entry)) return invalid('txId must be a string of 64 hex digits')
+  const found = await (companyId === undefined
+    ? findInAllCompanies(context, evidenceId, entry)
+    : findInCompany(context, evidenceId, companyId))
+  if (found === undefined) return notFound
+  if ('record' in found && entry !== undefined && found.record.txId !== entry) return notFound
+  return found
 }
 
-/** The internal ids that an external id can mean: at most two, because two are ambiguous already. */
-async function idsOf(
-  { records }: Pick<Context, 'records'>,
-  { evidenceId, companyId }: EvidenceSelector,
-): Promise<readonly EvidenceId[]> {
-  if (companyId === undefined) {
-    const entries = await listEntries(records, { ...keys.externalIds(evidenceId), limit: 2 })
-    return entries.map((entry) => decodeRecord<NameRecord<EvidenceId>>(entry).id)
-  }
+const isHash = (text: string): boolean => /^[0-9a-f]{64}$/.test(text)
+
+async function findInCompany(context: Context, evidenceId: string, companyId: string): Promise<Found | undefined> {
+  const { records } = context
   const name = await readRecord<NameRecord<EvidenceId>>(records, keys.externalId(evidenceId, companyId))
-  return name === undefined ? [] : [name.record.id]
+  if (name !== undefined) return readRecord<EvidenceRecord>(records, keys.evidence(name.record.id))
+  const byId = await findById(context, evidenceId)
+  return byId?.record.company === companyId ? byId : undefined
+}
+
+async function findInAllCompanies(
+  context: Context,
+  evidenceId: string,
+  txId: string | undefined,
+): Promise<Found | Ambiguity | undefined> {
+  const { records } = context
+  const byId = await findById(context, evidenceId)
+  if (byId !== undefined && (txId === undefined || byId.record.txId === txId)) return byId
+  const [first, ...others] = await listEntries(records, { ...keys.externalIds(evidenceId), limit: 2 })
+  if (first === undefined) return undefined
+  if (others.length === 0) return readRecord(records, keys.evidence(decodeRecord<NameRecord>(first).id))
+  if (txId !== undefined) return findByTxId(context, evidenceId, txId)
+  return {
+    status: 'ambiguous',
+    error: AMBIGUOUS,
+    code: 'AMBIGUOUS',
+    candidates: await candidatesOf(context, evidenceId),
+  }
+}
+
+async function findById({ records }: Context, text: string): Promise<Found | undefined> {
+  const id = uuidInput(text)
+  return isId(id) ? readRecord<EvidenceRecord>(records, keys.evidence(id)) : undefined
+}
+
+/** The evidence with this external id that this transaction belongs to. */
+async function findByTxId({ records, log }: Context, externalId: string, txId: string): Promise<Found | undefined> {
+  const entry = entryOf(txId)
+  const payload = entry && (await log.payloadOf(entry))
+  if (payload?.kind !== 'event') return undefined
+  const evidence = await readRecord<EvidenceRecord>(records, keys.evidence(payload.evidenceId))
+  return evidence?.record.externalId === externalId ? evidence : undefined
+}
+
+/** The oldest evidences with this external id. Ids are in the order of creation. */
+async function candidatesOf({ records }: Context, externalId: string): Promise<EvidenceCandidate[]> {
+  const ids: string[] = []
+  for await (const entry of records.list({ ...keys.externalIds(externalId), limit: MAX_COMPARED }))
+    ids.push(decodeRecord<NameRecord>(entry).id)
+  const oldest = ids.sort().slice(0, MAX_CANDIDATES)
+  const entries = await records.get(oldest.map((id) => keys.evidence(id)))
+  return existing(entries).map((entry) => {
+    const { id, txId, createdAt } = decodeRecord<EvidenceRecord>(entry)
+    return { id, txId, createdAt: new Date(createdAt).toISOString() }
+  })
 }
 
 function isExternalId(text: string): boolean {

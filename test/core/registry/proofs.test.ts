@@ -219,8 +219,26 @@ describe('the proof of an evidence', () => {
       }
     }))
 
+  it('is that of the named company, also if its external id is the internal id of another company', () =>
+    withRegistry(async ({ registry: { proofs, evidences }, scope, evidence, system }) => {
+      await evidence({ externalId: 'first' })
+      const { id, txId } = (await evidences.get(scope, 'first')).evidence
+      const { scope: foreign } = await system('I', 'other')
+      const own = await evidences.create(foreign, { ...inCategory('C', 'S'), externalId: id, name: 'x' })
+      const txIdOf = async (selector: { companyId?: string; txId?: string }) =>
+        withStatus(await proofs.evidence({ evidenceId: id, ...selector }), 'pending').txId
+      assert.equal(await txIdOf({}), txId)
+      assert.equal(await txIdOf({ companyId: COMPANY }), txId)
+      assert.equal(await txIdOf({ companyId: 'other' }), own.txId)
+      assert.equal(await txIdOf({ txId }), txId)
+      assert.equal(await txIdOf({ txId: own.txId }), own.txId)
+      assert.equal((await proofs.evidence({ evidenceId: id, companyId: 'ghost' })).status, 'not_found')
+      assert.equal((await proofs.evidence({ evidenceId: own.id, companyId: COMPANY })).status, 'not_found')
+      assert.equal((await proofs.evidence({ evidenceId: id.toUpperCase(), companyId: COMPANY })).status, 'pending')
+    }))
+
   it('is ambiguous if several companies use the external id, and reveals nothing else', () =>
-    withRegistry(async ({ registry: { proofs, evidences }, evidence, system }) => {
+    withRegistry(async ({ registry: { proofs, evidences }, scope, evidence, system }) => {
       await evidence({ externalId: 'shared' })
       const { scope: foreign } = await system('I', 'other')
       await evidences.create(foreign, {
@@ -229,7 +247,19 @@ describe('the proof of an evidence', () => {
         name: 'x',
       })
       const answer = withStatus(await proofs.evidence({ evidenceId: 'shared' }), 'ambiguous')
-      assert.deepEqual(Object.keys(answer).sort(), ['code', 'error', 'evidenceId', 'status'])
+      assert.deepEqual(Object.keys(answer).sort(), ['candidates', 'code', 'error', 'evidenceId', 'status'])
+      const expected = [await evidences.get(scope, 'shared'), await evidences.get(foreign, 'shared')].map(
+        ({ evidence: { id, txId: created, createdAt } }) => ({ id, txId: created, createdAt: createdAt.toISOString() }),
+      )
+      assert.deepEqual(answer.candidates, expected, 'oldest first')
+      for (const { txId: selected } of expected)
+        assert.equal(
+          withStatus(await proofs.evidence({ evidenceId: 'shared', txId: `0x${selected.toUpperCase()}` }), 'pending')
+            .txId,
+          selected,
+        )
+      assert.equal((await proofs.evidence({ evidenceId: 'shared', txId: '0'.repeat(64) })).status, 'not_found')
+      assert.equal((await proofs.evidence({ evidenceId: 'shared', txId: 'x' })).status, 'invalid')
       assert.equal(answer.code, 'AMBIGUOUS')
       assert.equal(
         (await proofs.file({ evidenceId: 'shared', fileId: '01890000-0000-7000-8000-000000000000' })).status,
@@ -333,7 +363,7 @@ describe('the proof of a file', () => {
         withStatus(await registry.proofs.file({ evidenceId: 'none', fileId: file.id }), 'not_found').code,
         'EVIDENCE_NOT_FOUND',
       )
-      for (const id of ['', 'x', file.id.toUpperCase(), `${file.id} `]) {
+      for (const id of ['', 'x', `${file.id} `]) {
         const answer = await registry.proofs.file({ evidenceId: 'e-1', fileId: id })
         assert.equal(withStatus(answer, 'invalid').code, 'VALIDATION_ERROR')
       }

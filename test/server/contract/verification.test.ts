@@ -132,6 +132,17 @@ describe('verification', () => {
     })
     const ambiguous = await verify('car/1')
     assert.deepEqual([ambiguous.status, ambiguous.body.status, ambiguous.body.txId], [409, 'ambiguous', undefined])
+    const { candidates, error } = ambiguous.body
+    assert.deepEqual([candidates[0].id, candidates[0].txId, candidates.length], [id, txId, 2])
+    for (const way of ['internal id', '?txId=', '?companyId=']) assert.ok(error.includes(way), way)
+    for (const candidate of candidates) {
+      assert.equal((await verify('car/1', { txId: candidate.txId })).body.txId, candidate.txId)
+      assert.equal((await verify(candidate.id.toUpperCase())).body.txId, candidate.txId)
+    }
+    assert.deepEqual(
+      [(await verify('car/1', { txId: 'x' })).status, (await verify(id, { companyId: 'ghost' })).status],
+      [400, 404],
+    )
     assert.equal((await verify('car/1', { companyId: 'acme' })).body.txId, txId)
     assert.equal((await verify(id)).body.txId, txId)
     assert.equal((await service.call('verifyFile', { params: { evidenceId: 'car/1', fileId } })).status, 409)
