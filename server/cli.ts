@@ -7,6 +7,7 @@ import type { CommandInput } from './commands/command.ts'
 const COMMANDS: Readonly<Record<string, () => Promise<(input: CommandInput) => Promise<number>>>> = {
   fsck: async () => (await import('./commands/fsck.ts')).fsckCommand,
   migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
+  verify: async () => (await import('./commands/verify.ts')).verifyCommand,
   'migrate-blobs': async () => (await import('./commands/migrate-blobs.ts')).migrateBlobsCommand,
 }
 

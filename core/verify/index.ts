@@ -2,6 +2,16 @@
  * The offline verifier: pure, synchronous functions for everything that the registry returns. Input is untrusted, and a
  * check that fails throws `VERIFICATION_FAILED`.
  */
+export {
+  verifyBundle,
+  type BundleClaims,
+  type BundleEventClaims,
+  type BundleFileClaim,
+  type BundleResult,
+  type VerifyBundleOptions,
+} from './bundle.ts'
+export type { BundleAnchorClaim } from './bundle-checkpoints.ts'
+export { MAX_BUNDLE_LENGTH, type ShownAnchor } from './bundle-document.ts'
 export { certificatesFromPem } from './pem.ts'
 export {
   MAX_CLOCK_SKEW_MS,

@@ -1,0 +1,165 @@
+import { toHex } from '../bytes.ts'
+import { leafHash } from '../log/tree/hasher.ts'
+import { verifyInclusion } from '../log/tree/proof.ts'
+import { entryOf, verifyKeyChain, type KeyOpening } from '../commitment/log-entry.ts'
+import type { ShownAnchor, ShownBundle, ShownCheckpoint, ShownEntry } from './bundle-document.ts'
+import { verifyAnchorProof } from './chain/anchor-proof.ts'
+import { verifyCheckpointUnder, type VerifiedCheckpoint } from './checkpoint.ts'
+import { verifyCosignatures, type Cosignature } from './cosignature.ts'
+import type { Policy } from './policy.ts'
+import type { TimestampClaim, Unchecked } from './proof-result.ts'
+import { checkTokens, timeOfQuorum, type TokenContext } from './proof-tokens.ts'
+import { verificationError } from './untrusted.ts'
+
+/** A block that holds a checkpoint. */
+export interface BundleAnchorClaim extends Omit<ShownAnchor, 'proof'> {
+  readonly account: string
+  /** The time that the block states, ms since 1970. */
+  readonly blockTime: number
+  /** Whether the block is known to be part of the chain. */
+  readonly isBlockFinal: boolean
+}
+
+/** A checkpoint of a bundle, with all that holds for every entry of its tree. */
+export interface ProvenCheckpoint {
+  readonly checkpoint: VerifiedCheckpoint
+  readonly witnesses: readonly Cosignature[]
+  readonly timestamp: TimestampClaim | undefined
+  readonly anchors: readonly BundleAnchorClaim[]
+}
+
+/** What checkpoints are verified with. */
+export interface CheckpointContext {
+  readonly policy: Policy
+  readonly tokens: TokenContext
+  /** Notes something that was not checked. */
+  readonly doubt: (unchecked: Unchecked) => void
+  readonly isBlockOnChain: ((anchor: Omit<ShownAnchor, 'proof'>) => boolean) | undefined
+}
+
+/** Verifies every checkpoint, and the keys that signed them. Throws `VERIFICATION_FAILED`. */
+export function verifyCheckpoints(
+  { origin, keys, checkpoints }: Pick<ShownBundle, 'origin' | 'keys' | 'checkpoints'>,
+  context: CheckpointContext,
+): ReadonlyMap<number, ProvenCheckpoint> {
+  const chain = verifyKeyChain(keys.map(({ opening }) => opening))
+  if (chain[0]?.log !== origin) throw verificationError(`The keys do not belong to the log ${origin}`)
+  const proven = new Map<number, ProvenCheckpoint>()
+  let largest = 0
+  for (const shown of checkpoints) {
+    const verified = verifyOne(shown, context)
+    const { size } = verified.checkpoint
+    if (verified.checkpoint.origin !== origin) throw verificationError('A checkpoint belongs to another log')
+    if (size <= largest) throw verificationError('The checkpoints must have ascending sizes')
+    largest = size
+    assertSigner(verified.checkpoint, keys, chain)
+    proven.set(size, verified)
+  }
+  for (const entry of keys) assertIncluded(entry, proven)
+  return proven
+}
+
+function verifyOne(shown: ShownCheckpoint, context: CheckpointContext): ProvenCheckpoint {
+  const { policy, tokens: tokenContext, doubt } = context
+  const note = [shown.note, ...shown.cosignatures.map((line) => `${line}\n`)].join('')
+  const checkpoint = verifyCheckpointUnder(note, policy.keys, tokenContext.budget)
+  if (checkpoint.key.until === undefined)
+    doubt({ what: 'retired keys', why: 'The policy does not say up to which tree size each key signs' })
+  const { witnesses: required = { threshold: 0, members: [] } } = policy
+  const timestamp = timestampOf(shown, checkpoint, context)
+  return {
+    checkpoint,
+    witnesses: verifyCosignatures(checkpoint.note, required, tokenContext.budget),
+    timestamp,
+    anchors: shown.anchors.flatMap((anchor) => anchorOf(anchor, checkpoint, context)),
+  }
+}
+
+function timestampOf(
+  { tokens }: ShownCheckpoint,
+  { noteBytes, size }: VerifiedCheckpoint,
+  { tokens: context, doubt }: CheckpointContext,
+): TimestampClaim | undefined {
+  if (tokens.length === 0) return undefined
+  if (context.authorities.length === 0) {
+    doubt({ what: `timestamps of the tree of ${size} entries`, why: 'No timestamp authority is pinned' })
+    return undefined
+  }
+  const { held, rejected } = checkTokens(tokens, noteBytes, context)
+  const authorities = held.map(({ claim }) => claim)
+  const notLaterThan = timeOfQuorum(authorities, context.quorum)
+  if (notLaterThan === undefined)
+    throw verificationError(
+      `Expected timestamps of ${context.quorum} pinned authorities over the tree of ${size} entries, got ` +
+        `${authorities.length}${rejected[0] === undefined ? '' : `: ${rejected[0]}`}`,
+    )
+  for (const why of rejected) doubt({ what: `a timestamp of the tree of ${size} entries`, why })
+  return { notLaterThan, authorities }
+}
+
+function anchorOf(
+  anchor: ShownAnchor,
+  { noteBytes }: VerifiedCheckpoint,
+  { policy, doubt, isBlockOnChain }: CheckpointContext,
+): readonly BundleAnchorClaim[] {
+  const { proof: _, ...shown } = anchor
+  const { type, network, chainId, blockNumber, blockHash } = anchor
+  const what = `the anchor in block ${blockNumber} of ${network.slice(0, 64)}`
+  const chain = (policy.chains ?? []).find(
+    (one) => one.type === type && one.network === network && one.chainId === chainId,
+  )
+  if (chain === undefined) {
+    doubt({ what, why: 'No account of this chain is pinned' })
+    return []
+  }
+  const proven = verifyAnchorProof(anchor, chain, noteBytes)
+  if (typeof proven === 'string') {
+    doubt({ what, why: proven })
+    return []
+  }
+  if (!proven.isBlockFinal && isBlockOnChain?.(shown) === false)
+    throw verificationError(`The block ${blockHash} is not part of the chain ${network}`)
+  const isBlockFinal = proven.isBlockFinal || isBlockOnChain !== undefined
+  if (!isBlockFinal) doubt({ what, why: `Ask a node whether the block ${blockHash} is part of the chain` })
+  return [{ ...shown, account: chain.account, blockTime: proven.blockTime, isBlockFinal }]
+}
+
+/** The key that signed must be the newest one whose entry the tree holds, and must be proven to be in the tree. */
+function assertSigner(
+  { size, key }: VerifiedCheckpoint,
+  entries: readonly ShownEntry[],
+  chain: readonly KeyOpening[],
+): void {
+  const index = chain.findIndex(({ vkey }) => vkey === key.vkey)
+  const entry = entries[index]
+  if (entry === undefined) throw verificationError('The key that signed a checkpoint has no entry in the bundle')
+  if (!entry.inclusion.some(({ treeSize }) => treeSize === size))
+    throw verificationError(`The tree of ${size} entries is not proven to hold the entry of the key that signed it`)
+  const next = entries[index + 1]?.position
+  if (next !== undefined && size > next)
+    throw verificationError(`The key was retired at ${next} entries, but signed a tree of ${size}`)
+}
+
+/** Verifies all inclusion proofs of an entry. Throws `VERIFICATION_FAILED`. */
+export function assertIncluded(
+  { opening, position, inclusion }: ShownEntry,
+  checkpoints: ReadonlyMap<number, ProvenCheckpoint>,
+): void {
+  const entry = entryOf(opening)
+  for (const { treeSize, path } of inclusion) {
+    const tree = checkpoints.get(treeSize)?.checkpoint
+    if (tree === undefined) throw verificationError(`The bundle has no checkpoint of ${treeSize} entries`)
+    const claim = { leafHash: leafHash(entry), leafIndex: position ?? -1, treeSize, proof: path, root: tree.root }
+    if (!verifyInclusion(claim))
+      throw verificationError(`The entry ${toHex(entry)} is not in the tree of ${treeSize} entries`)
+  }
+}
+
+/** The first key is entry 0, and the positions of keys ascend. */
+export function assertKeyPositions(keys: readonly ShownEntry[]): void {
+  for (const [i, { position = 0 }] of keys.entries()) {
+    const previous = keys[i - 1]?.position
+    if (previous === undefined ? position !== 0 : position <= previous)
+      throw verificationError('The positions of the keys must begin at 0 and ascend')
+  }
+}

@@ -1,0 +1,217 @@
+import type { BundleSubject, BundleValidationData } from '../api/bundle.ts'
+import { fromBase64 } from '../bytes.ts'
+import { parseStrictJson } from '../commitment/canonical-json.ts'
+import type { ValidationData } from '../ports/index.ts'
+import {
+  asArray,
+  asBytes,
+  asCount,
+  asHash,
+  asHashes,
+  asObject,
+  asString,
+  assertMembers,
+  assertOnlyMembers,
+  verificationError,
+  type UntrustedObject,
+} from './untrusted.ts'
+
+/**
+ * Parses a bundle's text (`core/registry/proof/README.md`) from an untrusted source into types. Only the form is checked
+ * here. Unknown members are rejected, so that two verifiers cannot read the same bundle differently.
+ */
+
+export interface ShownInclusion {
+  readonly treeSize: number
+  readonly path: readonly Uint8Array[]
+}
+
+export interface ShownEntry {
+  readonly opening: Uint8Array
+  /** `undefined` if it is not sealed. Then it has no inclusion. */
+  readonly position: number | undefined
+  readonly inclusion: readonly ShownInclusion[]
+}
+
+export interface ShownBundleEvent extends ShownEntry {
+  readonly members: UntrustedObject
+}
+
+export interface ShownAnchor {
+  readonly type: string
+  readonly network: string
+  readonly chainId: number
+  readonly txHash: string
+  readonly blockNumber: number
+  readonly blockHash: string
+  /** Text or base64, depending on `type`. */
+  readonly proof: string
+}
+
+export interface ShownCheckpoint {
+  readonly note: string
+  readonly cosignatures: readonly string[]
+  readonly tokens: readonly Uint8Array[]
+  readonly anchors: readonly ShownAnchor[]
+}
+
+export interface ShownBundle {
+  readonly origin: string
+  readonly subject: BundleSubject
+  readonly events: readonly ShownBundleEvent[]
+  readonly keys: readonly ShownEntry[]
+  readonly checkpoints: readonly ShownCheckpoint[]
+  readonly validationData: readonly ValidationData[]
+  /** The registry's own policy, as JSON text. */
+  readonly claimedPolicy: string | undefined
+}
+
+/** The longest bundle, in UTF-16 code units. */
+export const MAX_BUNDLE_LENGTH = 256 * 1024 * 1024
+const MAX_EVENTS = 10_000
+const MAX_KEYS = 64
+const MAX_CHECKPOINTS = 20_000
+const MAX_TOKENS = 8
+const MAX_ANCHORS = 4
+const MAX_COSIGNATURES = 32
+const MAX_VALIDATION_DATA = 20_000
+const MAX_OPENING_BYTES = 16 * 1024
+
+const FORMAT = 'evidence-registry.bundle'
+const MEMBERS = ['format', 'version', 'origin', 'subject', 'events', 'keys', 'checkpoints', 'validationData']
+const EVENT_MEMBERS = ['opening', 'position', 'inclusion', 'header', 'filesText', 'filesSalt', 'fields', 'files']
+const ANCHOR_MEMBERS = ['type', 'network', 'chainId', 'txHash', 'blockNumber', 'blockHash', 'proof']
+
+/** Throws `VERIFICATION_FAILED` if the text is not a bundle of version 1. */
+export function parseBundle(text: string): ShownBundle {
+  if (text.length > MAX_BUNDLE_LENGTH)
+    throw verificationError(`A bundle must have at most ${MAX_BUNDLE_LENGTH} characters`)
+  const bundle = asObject(parseText(text), 'The bundle')
+  assertOnlyMembers(bundle, [...MEMBERS, 'claimedPolicy', 'extensions'], 'The bundle')
+  if (bundle['format'] !== FORMAT || bundle['version'] !== 1)
+    throw verificationError(`The bundle must have the format ${FORMAT} and the version 1`)
+  if (bundle['extensions'] !== undefined) asObject(bundle['extensions'], 'extensions')
+  const policy = bundle['claimedPolicy']
+  return {
+    origin: asString(bundle['origin'], 'origin'),
+    subject: subjectOf(bundle['subject']),
+    events: listOf(bundle['events'], 'events', MAX_EVENTS).map(eventOf),
+    keys: listOf(bundle['keys'], 'keys', MAX_KEYS).map(keyOf),
+    checkpoints: listOf(bundle['checkpoints'], 'checkpoints', MAX_CHECKPOINTS).map(checkpointOf),
+    validationData: listOf(bundle['validationData'], 'validationData', MAX_VALIDATION_DATA).map(validationDataOf),
+    claimedPolicy: policy === undefined ? undefined : JSON.stringify(asObject(policy, 'claimedPolicy')),
+  }
+}
+
+function parseText(text: string): unknown {
+  try {
+    return parseStrictJson(text)
+  } catch (cause) {
+    throw verificationError('The bundle is not strict JSON', cause)
+  }
+}
+
+function listOf(value: unknown, what: string, max: number): readonly UntrustedObject[] {
+  return itemsOf(value, what, max).map((item) => asObject(item, `An item of ${what}`))
+}
+
+function itemsOf(value: unknown, what: string, max: number): readonly unknown[] {
+  const items = asArray(value, what)
+  if (items.length > max) throw verificationError(`${what} has more than ${max} items`)
+  return items
+}
+
+function subjectOf(value: unknown): BundleSubject {
+  const subject = asObject(value, 'subject')
+  const { type } = subject
+  const txId = asString(subject['txId'], 'The txId of the subject')
+  asHash(txId, 'The txId of the subject')
+  if (type === 'evidence') {
+    assertOnlyMembers(subject, ['type', 'txId'], 'subject')
+    return { type, txId }
+  }
+  if (type !== 'file') throw verificationError('The type of the subject must be evidence or file')
+  assertOnlyMembers(subject, ['type', 'txId', 'fileId'], 'subject')
+  return { type, txId, fileId: asString(subject['fileId'], 'The fileId of the subject') }
+}
+
+function entryOf(entry: UntrustedObject, maxInclusions: number): ShownEntry {
+  const { position } = entry
+  const inclusion = listOf(entry['inclusion'], 'inclusion', maxInclusions).map((item) => {
+    assertOnlyMembers(item, ['treeSize', 'path'], 'An inclusion')
+    return { treeSize: asCount(item['treeSize'], 'treeSize'), path: asHashes(item['path'], 'path') }
+  })
+  const sizes = new Set(inclusion.map(({ treeSize }) => treeSize))
+  if (sizes.size < inclusion.length) throw verificationError('An entry is proven under the same checkpoint twice')
+  return {
+    opening: asBytes(entry['opening'], 'An opening'),
+    position: position === undefined ? undefined : asCount(position, 'position'),
+    inclusion,
+  }
+}
+
+function eventOf(members: UntrustedObject): ShownBundleEvent {
+  assertOnlyMembers(members, EVENT_MEMBERS, 'An event')
+  for (const texts of [members['fields'], members['files']])
+    for (const [name, value] of Object.entries(asObject(texts ?? {}, 'The disclosed texts')))
+      assertMembers(asObject(value, name), ['text', 'salt'], name)
+  const entry = entryOf(members, 2)
+  if ((entry.position === undefined) !== (entry.inclusion.length === 0))
+    throw verificationError('An event must have both a position and an inclusion proof, or neither')
+  return { ...entry, members }
+}
+
+function keyOf(key: UntrustedObject): ShownEntry {
+  assertOnlyMembers(key, ['opening', 'position', 'inclusion'], 'A key')
+  const entry = entryOf(key, MAX_CHECKPOINTS)
+  if (entry.position === undefined) throw verificationError('A key must have a position')
+  if (entry.opening.length > MAX_OPENING_BYTES)
+    throw verificationError(`The opening of a key must have at most ${MAX_OPENING_BYTES} bytes`)
+  return entry
+}
+
+function checkpointOf(checkpoint: UntrustedObject): ShownCheckpoint {
+  assertOnlyMembers(checkpoint, ['note', 'cosignatures', 'tokens', 'anchors'], 'A checkpoint')
+  return {
+    note: asString(checkpoint['note'], 'note'),
+    cosignatures: itemsOf(checkpoint['cosignatures'], 'cosignatures', MAX_COSIGNATURES).map(cosignatureOf),
+    tokens: itemsOf(checkpoint['tokens'], 'tokens', MAX_TOKENS).map((token) => base64Of(token, 'A token')),
+    anchors: listOf(checkpoint['anchors'], 'anchors', MAX_ANCHORS).map(anchorOf),
+  }
+}
+
+function cosignatureOf(value: unknown): string {
+  const line = asString(value, 'A cosignature')
+  if (!line.startsWith('— ') || line.includes('\n'))
+    throw verificationError('A cosignature must be a signature line of a note, without the line feed')
+  return line
+}
+
+function anchorOf(anchor: UntrustedObject): ShownAnchor {
+  assertOnlyMembers(anchor, ANCHOR_MEMBERS, 'An anchor')
+  return {
+    type: asString(anchor['type'], 'The type of an anchor'),
+    network: asString(anchor['network'], 'The network of an anchor'),
+    chainId: asCount(anchor['chainId'], 'chainId'),
+    txHash: asString(anchor['txHash'], 'txHash'),
+    blockNumber: asCount(anchor['blockNumber'], 'blockNumber'),
+    blockHash: asString(anchor['blockHash'], 'blockHash'),
+    proof: asString(anchor['proof'], 'The proof of an anchor'),
+  }
+}
+
+const TYPES: ReadonlySet<unknown> = new Set(['certificate', 'crl', 'ocsp'])
+const isValidationType = (type: unknown): type is BundleValidationData['type'] => TYPES.has(type)
+
+function validationDataOf(piece: UntrustedObject): ValidationData {
+  assertOnlyMembers(piece, ['type', 'data'], 'A piece of validationData')
+  const { type } = piece
+  if (!isValidationType(type)) throw verificationError('validationData must be a certificate, crl or ocsp')
+  return { type, der: base64Of(piece['data'], 'The data of validationData') }
+}
+
+function base64Of(value: unknown, what: string): Uint8Array {
+  const bytes = fromBase64(asString(value, what))
+  if (bytes === undefined) throw verificationError(`${what} must be base64`)
+  return bytes
+}

@@ -1,0 +1,267 @@
+import { sha256, toHex } from '../bytes.ts'
+import type { Json } from '../commitment/canonical-json.ts'
+import type { AttachedFile } from '../commitment/event-format.ts'
+import { verifyKeyChain } from '../commitment/log-entry.ts'
+import { isRegistryError } from '../errors.ts'
+import { parseVerifierKey } from '../log/note.ts'
+import type { ValidationData } from '../ports/index.ts'
+import type { DeletedFile } from '../store/records.ts'
+import {
+  assertIncluded,
+  assertKeyPositions,
+  verifyCheckpoints,
+  type BundleAnchorClaim,
+  type ProvenCheckpoint,
+} from './bundle-checkpoints.ts'
+import { parseBundle, type ShownAnchor, type ShownBundle, type ShownBundleEvent } from './bundle-document.ts'
+import { deletionIn, holdsFile, verifyBundleEvent, verifySameSubject, type CommittedEvent } from './bundle-events.ts'
+import type { Cosignature } from './cosignature.ts'
+import { parsePolicy, type Policy } from './policy.ts'
+import type { TimestampClaim, Unchecked } from './proof-result.ts'
+import type { TokenContext } from './proof-tokens.ts'
+import { MAX_SIGNATURE_CHECKS, SignatureBudget } from './signature-budget.ts'
+import { certificatesIn } from './timestamp.ts'
+import { asHash, verificationError } from './untrusted.ts'
+
+/** What is proven about one event of a bundle. */
+export interface BundleEventClaims {
+  /** Hex. */
+  readonly txId: string
+  /** The time that the event commits to, ms since 1970. The registry chose it. */
+  readonly committedTime: number
+  /** The position of the event, and the size of a signed tree that holds it; `undefined` if it is not sealed. */
+  readonly log: { readonly position: number; readonly treeSize: number } | undefined
+  /** ms since 1970: the earliest time that a quorum of authorities or a block states; `undefined` if there is none. */
+  readonly notLaterThan: number | undefined
+  readonly timestamps: readonly TimestampClaim[]
+  readonly anchors: readonly BundleAnchorClaim[]
+  /** Witnesses of the policy that cosigned a checkpoint that holds the event. */
+  readonly witnesses: readonly Cosignature[]
+  /** From 1. `undefined` in a bundle without headers, as are the fields. */
+  readonly version: number | undefined
+  /** Disclosed fields by name. */
+  readonly fields: ReadonlyMap<string, Json>
+  /** Fields that the event sets and the bundle does not disclose. */
+  readonly hiddenFields: readonly string[]
+  /** Disclosed files by id. */
+  readonly files: ReadonlyMap<string, AttachedFile | DeletedFile>
+  /** Files that the event holds and the bundle does not disclose. */
+  readonly hiddenFiles: readonly string[]
+}
+
+/** What is proven about the file that a bundle is about. */
+export interface BundleFileClaim {
+  readonly fileId: string
+  /** `listed`: the event attached or deleted the file, which of both is not disclosed. */
+  readonly state: 'listed' | 'attached' | 'deleted'
+  /** txIds, hex. */
+  readonly event: string
+  readonly deletedBy: string | undefined
+}
+
+/** What a bundle proves. Nothing else of it is verified. */
+export interface BundleClaims {
+  readonly origin: string
+  /** The event that the bundle is about: its txId in hex. In a history it is version 1, the creation. */
+  readonly subject: string
+  readonly events: readonly BundleEventClaims[]
+  /** Whether the events are all versions of one history from 1 to the last one shown. */
+  readonly isHistory: boolean
+  readonly file: BundleFileClaim | undefined
+  /** For each content in `contents`, the disclosed file that has it. */
+  readonly contents: readonly { readonly name: string; readonly fileId: string; readonly txId: string }[]
+}
+
+/**
+ * - `proven`: every event is in the log, by keys that the policy pins.
+ * - `unpinned`: the bundle is consistent with its own policy, which anyone can make.
+ * - `pending`: nothing is wrong, but an event is not sealed yet.
+ * - `refuted`: a check failed. There are no claims.
+ */
+export type BundleResult =
+  | {
+      readonly state: 'proven' | 'unpinned' | 'pending'
+      readonly claims: BundleClaims
+      readonly unchecked: readonly Unchecked[]
+    }
+  | { readonly state: 'refuted'; readonly reason: string; readonly unchecked: readonly Unchecked[] }
+
+export interface VerifyBundleOptions {
+  /** What you pin, from a source that you trust (`parsePolicy`). Default: the bundle's own word. */
+  readonly policy?: Policy
+  /** What the bundle must be about: its subject's txId (hex), the id of its file. */
+  readonly expect?: { readonly txId?: string; readonly fileId?: string }
+  /** Contents that must be those of disclosed files: SHA-256 in hex and size in bytes. */
+  readonly contents?: readonly { readonly name: string; readonly sha256: string; readonly size: number }[]
+  /** Fails if an event has no such claim. Default: none. */
+  readonly require?: readonly ('timestamp' | 'anchor')[]
+  /** Your own certificates, CRLs and OCSP responses for the tokens. */
+  readonly validationData?: readonly ValidationData[]
+  /** Whether a block belongs to its chain, as a node said beforehand. Default: not known. */
+  readonly isBlockOnChain?: (anchor: Omit<ShownAnchor, 'proof'>) => boolean
+}
+
+/**
+ * Verifies a proof bundle, offline (`core/registry/proof/README.md`). Every claim in the result holds, whoever made the
+ * bundle and from whatever pieces.
+ *
+ * @param text The bundle's text. Untrusted: whatever it holds, the function returns a result and does not throw.
+ * @example
+ * const result = verifyBundle(await readFile('VIN-1.evidence.json', 'utf8'), { policy })
+ * if (result.state === 'proven') console.log(result.claims.events.length)
+ */
+export function verifyBundle(text: string, options: VerifyBundleOptions = {}): BundleResult {
+  const unchecked = new Map<string, Unchecked>()
+  const doubt = (one: Unchecked): void => void unchecked.set(`${one.what}: ${one.why}`, one)
+  try {
+    const bundle = parseBundle(text)
+    const policy = options.policy ?? claimedPolicyOf(bundle)
+    const claims = claimsOf(bundle, { ...options, policy, doubt })
+    if (options.policy === undefined)
+      doubt({ what: 'the keys of the log', why: "No policy is pinned: this is the bundle's own word" })
+    if (claims.isHistory) doubt({ what: 'later versions', why: 'A bundle cannot show that it has the newest version' })
+    const isPending = claims.events.some(({ log }) => log === undefined)
+    const state = isPending ? 'pending' : options.policy === undefined ? 'unpinned' : 'proven'
+    return { state, claims, unchecked: [...unchecked.values()] }
+  } catch (error) {
+    const reason = isRegistryError(error) ? error.message : `The bundle cannot be verified: ${String(error)}`
+    return { state: 'refuted', reason, unchecked: [...unchecked.values()] }
+  }
+}
+
+/** The bundle's own policy, or at least its own keys. */
+function claimedPolicyOf({ claimedPolicy, keys }: ShownBundle): Policy {
+  if (claimedPolicy !== undefined) return parsePolicy(claimedPolicy)
+  return { keys: verifyKeyChain(keys.map(({ opening }) => opening)).map(({ vkey }) => ({ vkey })) }
+}
+
+type CheckOptions = VerifyBundleOptions & {
+  readonly policy: Policy
+  readonly doubt: (unchecked: Unchecked) => void
+}
+
+function claimsOf(bundle: ShownBundle, options: CheckOptions): BundleClaims {
+  const { policy, doubt, isBlockOnChain, expect = {} } = options
+  if (policy.keys.every(({ vkey }) => parseVerifierKey(vkey).name !== bundle.origin))
+    throw verificationError(`The policy pins no key of the log ${bundle.origin}`)
+  assertKeyPositions(bundle.keys)
+  const committed = bundle.events.map((event) => verifyBundleEvent(event, bundle.origin))
+  verifySameSubject(committed, bundle.subject)
+  const tokens = tokenContextOf(bundle, options)
+  const checkpoints = verifyCheckpoints(bundle, { policy, tokens, doubt, isBlockOnChain })
+  assertAscending(bundle.events)
+  const events = bundle.events.map((event, i) => eventClaims(event, committed[i], checkpoints))
+  if (tokens.budget.isExceeded) throw verificationError('The bundle needs too many signature checks')
+  for (const event of events) assertRequired(event, options)
+  const file = fileClaim(bundle, committed)
+  if (expect.txId !== undefined && bundle.subject.txId !== expect.txId.toLowerCase())
+    throw verificationError(`The bundle is about another event than ${expect.txId}`)
+  if (expect.fileId !== undefined && file?.fileId !== expect.fileId)
+    throw verificationError(`The bundle is not about the file ${expect.fileId}`)
+  return {
+    origin: bundle.origin,
+    subject: bundle.subject.txId,
+    events,
+    isHistory: committed.every(({ header }) => header !== undefined),
+    file,
+    contents: (options.contents ?? []).map((content) => contentClaim(content, committed)),
+  }
+}
+
+function tokenContextOf(
+  { checkpoints, validationData }: ShownBundle,
+  { policy, validationData: own = [] }: CheckOptions,
+): TokenContext {
+  const embedded = checkpoints.flatMap(({ tokens }) => tokens.flatMap(readableCertificates))
+  const distinct = new Map(embedded.map((der) => [toHex(sha256(der)), { type: 'certificate', der } as const]))
+  return {
+    authorities: policy.authorities ?? [],
+    quorum: policy.timestampQuorum ?? 1,
+    validationData: [...own, ...validationData, ...distinct.values()],
+    renewedAt: new Map(),
+    budget: new SignatureBudget(MAX_SIGNATURE_CHECKS * (1 + checkpoints.length)),
+  }
+}
+
+/** A token that is malformed fails when it is verified. */
+function readableCertificates(der: Uint8Array): readonly Uint8Array[] {
+  try {
+    return certificatesIn(der)
+  } catch {
+    return []
+  }
+}
+
+/** Later versions are later in the log, and after an event that is not sealed none is. */
+function assertAscending(events: readonly ShownBundleEvent[]): void {
+  const positions = events.map(({ position = Infinity }) => position)
+  for (const [i, position] of positions.entries())
+    if (i > 0 && position <= (positions[i - 1] ?? 0) && position !== Infinity)
+      throw verificationError('The positions of the events must ascend')
+}
+
+function eventClaims(
+  shown: ShownBundleEvent,
+  event: CommittedEvent | undefined,
+  checkpoints: ReadonlyMap<number, ProvenCheckpoint>,
+): BundleEventClaims {
+  if (event === undefined) throw verificationError('The bundle has no event')
+  assertIncluded(shown, checkpoints)
+  const trees = shown.inclusion.flatMap(({ treeSize }) => checkpoints.get(treeSize) ?? [])
+  const timestamps = trees.flatMap(({ timestamp }) => timestamp ?? [])
+  const anchors = trees.flatMap((tree) => tree.anchors)
+  const times = [
+    ...timestamps.map(({ notLaterThan }) => notLaterThan),
+    ...anchors.filter(({ isBlockFinal }) => isBlockFinal).map(({ blockTime }) => blockTime),
+  ]
+  const treeSize = Math.min(...shown.inclusion.map((one) => one.treeSize))
+  return {
+    txId: event.txId,
+    committedTime: event.time,
+    log: shown.position === undefined ? undefined : { position: shown.position, treeSize },
+    notLaterThan: times.length === 0 ? undefined : Math.min(...times),
+    timestamps,
+    anchors,
+    witnesses: trees.flatMap(({ witnesses }) => witnesses),
+    version: event.header?.version,
+    fields: event.header?.fields ?? new Map(),
+    hiddenFields: event.header?.erasedFields ?? [],
+    files: event.files ?? new Map(),
+    hiddenFiles: event.hiddenFiles,
+  }
+}
+
+function assertRequired({ txId, timestamps, anchors }: BundleEventClaims, { require = [] }: CheckOptions): void {
+  const held = { timestamp: timestamps.length > 0, anchor: anchors.some(({ isBlockFinal }) => isBlockFinal) }
+  const missing = require.find((name) => !held[name])
+  if (missing !== undefined) throw verificationError(`The event ${txId} has no verified ${missing}`)
+}
+
+function fileClaim({ subject }: ShownBundle, events: readonly CommittedEvent[]): BundleFileClaim | undefined {
+  if (subject.type !== 'file') return undefined
+  const { fileId, txId } = subject
+  const event = events.find((one) => one.txId === txId)
+  if (event === undefined || !holdsFile(event, fileId))
+    throw verificationError(`The event ${txId} does not hold the file ${fileId}`)
+  if (deletionIn(event, fileId) !== undefined) throw verificationError(`The event ${txId} deletes the file ${fileId}`)
+  const deletedBy = events.find((one) => deletionIn(one, fileId)?.deleted === txId)?.txId
+  const state = deletedBy === undefined ? (event.files?.has(fileId) === true ? 'attached' : 'listed') : 'deleted'
+  return { fileId, state, event: txId, deletedBy }
+}
+
+function contentClaim(
+  { name, sha256: digest, size }: NonNullable<VerifyBundleOptions['contents']>[number],
+  events: readonly CommittedEvent[],
+): BundleClaims['contents'][number] {
+  const hash = digest.toLowerCase()
+  asHash(hash, `The SHA-256 of ${name}`)
+  for (const { txId, files } of events)
+    for (const file of files?.values() ?? [])
+      if ('sha256' in file && file.sha256 === hash && file.size === size) return { name, fileId: file.id, txId }
+  const isHidden = events.some(({ hiddenFiles }) => hiddenFiles.length > 0)
+  throw verificationError(
+    isHidden
+      ? `No disclosed file has the content of ${name}, and some files are not disclosed`
+      : `No file has the content of ${name}`,
+  )
+}

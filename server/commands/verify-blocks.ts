@@ -1,0 +1,41 @@
+interface Block {
+  readonly chainId: number
+  readonly blockNumber: number
+  readonly blockHash: string
+}
+
+const TIMEOUT_MS = 30_000
+const MAX_RESPONSE_LENGTH = 1_048_576
+
+/**
+ * Asks a node of an EVM chain which of these blocks are part of its chain.
+ *
+ * @returns their hashes
+ * @throws an Error if the node cannot be asked, or belongs to another chain
+ */
+export async function blocksOnChain(url: string, blocks: readonly Block[]): Promise<ReadonlySet<string>> {
+  const chainId = Number(await call(url, 'eth_chainId', []))
+  const other = blocks.find((block) => block.chainId !== chainId)
+  if (other !== undefined) throw new Error(`it belongs to the chain ${chainId}, expected ${other.chainId}`)
+  const onChain = new Set<string>()
+  for (const { blockNumber, blockHash } of new Map(blocks.map((block) => [block.blockHash, block])).values()) {
+    const block = await call(url, 'eth_getBlockByNumber', [`0x${blockNumber.toString(16)}`, false])
+    const { hash } = (block ?? {}) as { readonly hash?: unknown }
+    if (typeof hash === 'string' && hash.toLowerCase() === blockHash.toLowerCase()) onChain.add(blockHash)
+  }
+  return onChain
+}
+
+async function call(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  })
+  const text = await response.text()
+  if (!response.ok || text.length > MAX_RESPONSE_LENGTH) throw new Error(`${method} returned ${response.status}`)
+  const { result, error } = JSON.parse(text) as { readonly result?: unknown; readonly error?: unknown }
+  if (error !== undefined) throw new Error(`${method} failed`)
+  return result
+}

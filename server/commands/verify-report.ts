@@ -1,0 +1,81 @@
+import type { BundleClaims, BundleEventClaims, BundleResult } from '../../core/verify/index.ts'
+
+/** What `verify` prints. */
+
+const VERDICTS: Readonly<Record<BundleResult['state'], string>> = {
+  proven: 'PROVEN',
+  unpinned: 'CONSISTENT, BUT NOT PROVEN: no keys are pinned (--policy)',
+  pending: 'PENDING: an event is not sealed yet',
+  refuted: 'REFUTED',
+}
+
+export const jsonReport = (result: BundleResult): string =>
+  `${JSON.stringify(result, (_, value: unknown) => (value instanceof Map ? Object.fromEntries(value) : value), 2)}\n`
+
+export function textReport(name: string, result: BundleResult): string {
+  const verdict = `${printable(name)}: ${VERDICTS[result.state]}`
+  const lines =
+    result.state === 'refuted' ? [`${verdict}: ${printable(result.reason)}`] : [verdict, ...claimLines(result.claims)]
+  const unchecked = result.unchecked.map(({ what, why }) => `not checked: ${printable(what)}: ${printable(why)}`)
+  return [...lines, ...unchecked, ''].join('\n')
+}
+
+function claimLines({ origin, events, file, contents }: BundleClaims): readonly string[] {
+  return [
+    `log ${printable(origin)}`,
+    ...(file === undefined ? [] : [`file ${printable(file.fileId)}: ${file.state} (event ${file.event})`]),
+    ...contents.map(({ name, fileId }) => `original ${printable(name)}: the content of file ${printable(fileId)}`),
+    ...events.flatMap(eventLines),
+  ]
+}
+
+const time = (ms: number): string => {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? `${ms} ms after 1970` : date.toISOString()
+}
+
+function eventLines(event: BundleEventClaims): readonly string[] {
+  const { txId, version, committedTime, log, notLaterThan } = event
+  return [
+    `event ${version === undefined ? '' : `${version} `}${txId}`,
+    `  recorded at ${time(committedTime)} by the registry's own clock`,
+    log === undefined
+      ? '  not sealed yet'
+      : `  entry ${log.position} of the log, in its tree of ${log.treeSize} entries`,
+    `  ${notLaterThan === undefined ? 'no time is proven' : `existed at ${time(notLaterThan)}`}`,
+    ...vouchers(event),
+    ...disclosures(event),
+  ]
+}
+
+function vouchers({ timestamps, anchors, witnesses }: BundleEventClaims): readonly string[] {
+  const authorities = timestamps.flatMap((timestamp) => timestamp.authorities)
+  return [
+    ...authorities.map(({ name, genTime, serialNumber, revocation }) => {
+      const states = [...new Set(revocation.map(({ state }) => state))].join(', ')
+      return `    timestamp of ${printable(name)}: ${time(genTime)}, serial ${serialNumber}, revocation: ${states || 'none to check'}`
+    }),
+    ...anchors.map(({ network, blockNumber, blockTime, account, isBlockFinal }) => {
+      const doubt = isBlockFinal ? '' : ', if a node confirms the block'
+      return `    block ${blockNumber} of ${printable(network)}: ${time(blockTime)}, account ${printable(account)}${doubt}`
+    }),
+    ...witnesses.map((witness) => `    witness ${printable(witness.name)}: ${time(witness.time)}`),
+  ]
+}
+
+function disclosures({ fields, hiddenFields, files, hiddenFiles }: BundleEventClaims): readonly string[] {
+  return [
+    ...[...fields].map(([name, value]) => `  ${printable(name)} = ${printable(JSON.stringify(value))}`),
+    ...(hiddenFields.length === 0 ? [] : [`  not disclosed: ${printable(hiddenFields.join(', '))}`]),
+    ...[...files.values()].map((file) =>
+      'deleted' in file
+        ? `  deletes the file ${printable(file.id)}`
+        : `  file ${printable(file.id)}: ${printable(file.name)}, ${printable(file.mimeType)}, ${file.size} bytes, SHA-256 ${file.sha256}`,
+    ),
+    ...hiddenFiles.map((id) => `  file ${printable(id)}: not disclosed`),
+  ]
+}
+
+/** Text from a stranger, without characters that control a terminal or change the direction of the text. */
+const printable = (text: string): string =>
+  text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { parseArgs } from 'node:util'
+import { parsePolicy, verifyBundle, type BundleResult, type VerifyBundleOptions } from '../../core/verify/index.ts'
+import type { CommandInput } from './command.ts'
+import { blocksOnChain } from './verify-blocks.ts'
+import { jsonReport, textReport } from './verify-report.ts'
+
+/**
+ * `verify` loads only the verifier, so that it starts fast. It needs no registry, and the network only with --rpc.
+ */
+
+const HELP = `Usage: evidence-registry verify FILE.evidence.json [--file ORIGINAL]... [--policy FILE] [--rpc URL] [--json]
+
+Verifies a proof bundle, offline. Prints what is proven, by whom and when, what is disclosed, and what was not checked.
+
+  --policy FILE    what you pin: the JSON of GET /log/policy, or C2SP tlog-policy text, from a source that you trust.
+                   Without it the bundle is only compared with its own word
+  --file ORIGINAL  must have the content of a disclosed file; may be given more than once
+  --rpc URL        a node of the EVM chain, which is asked whether the anchors' blocks are part of the chain
+  --json           print the result as JSON
+
+Exit codes: 0 proven; 1 refuted; 2 wrong use; 3 consistent, but no keys are pinned; 4 an event is not sealed yet.
+`
+
+const EXIT_CODES: Readonly<Record<BundleResult['state'], number>> = { proven: 0, refuted: 1, unpinned: 3, pending: 4 }
+const EXIT_USAGE = 2
+
+/** An error in the arguments. */
+class UsageError extends Error {}
+
+export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promise<number> {
+  try {
+    const request = parseArguments(args)
+    if (request === 'help') {
+      process.stdout.write(HELP)
+      return 0
+    }
+    const { path, rpc, json } = request
+    const text = await readText(path)
+    const result = await verifyWithNode(text, await optionsOf(request), rpc)
+    process.stdout.write(json ? jsonReport(result) : textReport(basename(path), result))
+    return EXIT_CODES[result.state]
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    process.stderr.write(`evidence-registry verify: ${error.message}\n`)
+    return EXIT_USAGE
+  }
+}
+
+interface Request {
+  readonly path: string
+  readonly originals: readonly string[]
+  readonly policy: string | undefined
+  readonly rpc: string | undefined
+  readonly json: boolean
+}
+
+const OPTIONS = {
+  file: { type: 'string', multiple: true },
+  policy: { type: 'string' },
+  rpc: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+function parseArguments(args: readonly string[]): Request | 'help' {
+  const { values, positionals } = parsed(args)
+  if (values.help === true) return 'help'
+  const [path, ...others] = positionals
+  if (path === undefined || others.length > 0) throw new UsageError('expected one bundle; --help shows the usage')
+  const { file: originals = [], policy, rpc, json = false } = values
+  if (rpc !== undefined && !/^https?:$/.test(URL.parse(rpc)?.protocol ?? ''))
+    throw new UsageError('--rpc must be an http or https URL')
+  return { path, originals, policy, rpc, json }
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+async function optionsOf({ originals, policy }: Request): Promise<VerifyBundleOptions> {
+  const contents = await Promise.all(originals.map(digestOf))
+  return { contents, ...(policy !== undefined && { policy: await readPolicy(policy) }) }
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(path))
+  } catch (error) {
+    throw unreadable(path, error)
+  }
+}
+
+async function readPolicy(path: string): Promise<NonNullable<VerifyBundleOptions['policy']>> {
+  const text = await readText(path)
+  try {
+    return parsePolicy(text)
+  } catch (error) {
+    throw new UsageError(`${path} is not a policy: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+async function digestOf(path: string): Promise<NonNullable<VerifyBundleOptions['contents']>[number]> {
+  const hash = createHash('sha256')
+  let size = 0
+  try {
+    for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) {
+      hash.update(chunk)
+      size += chunk.length
+    }
+  } catch (error) {
+    throw unreadable(path, error)
+  }
+  return { name: basename(path), sha256: hash.digest('hex'), size }
+}
+
+const unreadable = (path: string, error: unknown): UsageError =>
+  new UsageError(`cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`)
+
+/** With a node, the blocks that only a node can confirm are looked up between two verifications. */
+async function verifyWithNode(
+  text: string,
+  options: VerifyBundleOptions,
+  rpc: string | undefined,
+): Promise<BundleResult> {
+  const result = verifyBundle(text, options)
+  if (rpc === undefined || result.state === 'refuted') return result
+  const anchors = result.claims.events.flatMap((event) => event.anchors).filter(({ isBlockFinal }) => !isBlockFinal)
+  if (anchors.length === 0) return result
+  const onChain = await blocksOnChain(rpc, anchors).catch((error: unknown) => {
+    throw new UsageError(`the node could not be asked: ${error instanceof Error ? error.message : String(error)}`)
+  })
+  return verifyBundle(text, { ...options, isBlockOnChain: ({ blockHash }) => onChain.has(blockHash) })
+}

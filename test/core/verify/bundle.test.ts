@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import type { Bundle } from '../../../core/api/bundle.ts'
+import { verifyBundle, type BundleResult, type VerifyBundleOptions } from '../../../core/verify/bundle.ts'
+import type { Policy } from '../../../core/verify/policy.ts'
+import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+
+const verify = (bundle: Bundle, options?: VerifyBundleOptions): BundleResult =>
+  verifyBundle(JSON.stringify(bundle), options)
+
+function proven(result: BundleResult) {
+  assert.ok(result.state !== 'refuted', 'reason' in result ? result.reason : '')
+  return result.claims
+}
+
+function refutedFor(result: BundleResult, why: RegExp): void {
+  assert.equal(result.state, 'refuted')
+  assert.match('reason' in result ? result.reason : '', why)
+}
+
+describe('verifyBundle', () => {
+  let directory: string
+  let registry: BundleRegistry
+  let policy: Policy
+  let history: Bundle
+  let hidden: Bundle
+  let creation: Bundle
+  let attached: Bundle
+  let deleted: Bundle
+  let fileId: string
+  before(async () => {
+    directory = await makeTemporary()
+    registry = await openBundleRegistry({ directory })
+    const { evidence, stage, scope } = registry
+    await evidence({ owner: 'Ada', files: [await stage('first'), await stage('second')] })
+    await registry.settle()
+    await registry.registry.evidences.update(scope, 'e-1', { owner: 'Grace', description: 'x' })
+    await registry.settle()
+    const [file, other] = (await registry.registry.evidences.files(scope, 'e-1')).evidence
+    fileId = file?.id ?? ''
+    await registry.registry.files.delete(scope, { fileId: other?.id ?? '' })
+    await registry.settle()
+    policy = registry.policy()
+    history = await registry.history()
+    hidden = await registry.history('none', 'none')
+    creation = await registry.anyone('e-1')
+    attached = await registry.anyone('e-1', fileId)
+    deleted = await registry.anyone('e-1', other?.id)
+  })
+  after(async () => {
+    await registry.close()
+    await removeTemporary(directory)
+  })
+
+  it('proves a history with what it discloses', () => {
+    const result = verify(history, { policy, require: ['timestamp', 'anchor'] })
+    assert.equal(result.state, 'proven')
+    const claims = proven(result)
+    assert.deepEqual(
+      claims.events.map(({ version, fields }) => [version, fields.get('owner')]),
+      [
+        [1, 'Ada'],
+        [2, undefined],
+        [3, 'Grace'],
+        [4, undefined],
+      ],
+    )
+    assert.equal(claims.isHistory, true)
+    for (const { notLaterThan, committedTime, timestamps, anchors } of claims.events) {
+      assert.ok(notLaterThan !== undefined && notLaterThan >= committedTime)
+      assert.equal(timestamps[0]?.authorities[0]?.name, 'tsa')
+      assert.equal(anchors[0]?.type, 'local')
+    }
+    assert.deepEqual(
+      result.unchecked.map(({ what }) => what),
+      ['later versions'],
+    )
+  })
+
+  it('says what is hidden', () => {
+    const claims = proven(verify(hidden, { policy }))
+    assert.deepEqual([claims.events[0]?.fields.size, claims.events[0]?.files.size], [0, 0])
+    assert.ok(claims.events[0]?.hiddenFields.includes('owner'))
+    assert.equal(claims.events[0]?.hiddenFiles.length, 2)
+  })
+
+  it('proves what anyone may have', () => {
+    const [event] = proven(verify(creation, { policy })).events
+    assert.deepEqual([event?.version, event?.fields.size], [undefined, 0])
+    assert.equal(proven(verify(attached, { policy })).file?.state, 'listed')
+    const { file } = proven(verify(deleted, { policy }))
+    assert.deepEqual([file?.state, file?.event], ['deleted', creation.subject.txId])
+  })
+
+  it('tells a pinned policy from the own word of the bundle', () => {
+    const result = verify(history)
+    assert.equal(result.state, 'unpinned')
+    assert.ok(result.unchecked.some(({ what }) => what === 'the keys of the log'))
+    const { claimedPolicy: _, ...without } = history
+    const bare = verify(without)
+    assert.equal(bare.state, 'unpinned')
+    assert.equal(proven(bare).events[0]?.notLaterThan, undefined)
+  })
+
+  it('is pending while an event is not sealed', async () => {
+    await registry.evidence({ externalId: 'e-2' })
+    const pending = await registry.history('all', 'all', 'e-2')
+    assert.equal(verify(pending, { policy }).state, 'pending')
+    assert.equal(proven(verify(pending, { policy })).events[0]?.log, undefined)
+    await registry.settle()
+    assert.equal(verify(await registry.history('all', 'all', 'e-2'), { policy }).state, 'proven')
+  })
+
+  it('compares contents with the disclosed files', () => {
+    const content = (text: string) => ({
+      name: text,
+      sha256: createHash('sha256').update(text).digest('hex'),
+      size: text.length,
+    })
+    assert.deepEqual(proven(verify(history, { policy, contents: [content('first')] })).contents[0]?.fileId, fileId)
+    refutedFor(verify(history, { policy, contents: [content('other')] }), /No disclosed file|No file has/)
+    refutedFor(verify(hidden, { policy, contents: [content('first')] }), /not disclosed/)
+  })
+
+  it('refutes another subject than the expected one', () => {
+    refutedFor(verify(history, { policy, expect: { txId: '0'.repeat(64) } }), /another event/)
+    refutedFor(verify(attached, { policy, expect: { fileId: 'x' } }), /not about the file/)
+    assert.equal(verify(attached, { policy, expect: { fileId, txId: creation.subject.txId } }).state, 'proven')
+  })
+
+  it('refutes another log, key, account or authority than the pinned ones', async () => {
+    const other = await openBundleRegistry({ directory: `${directory}/other` })
+    try {
+      await other.registry.close()
+    } finally {
+      const [key] = policy.keys
+      assert.ok(key)
+      refutedFor(verify(history, { policy: { ...policy, keys: [{ ...key, from: 1_000 }] } }), /signs trees from/)
+      refutedFor(verify(history, { policy: { ...policy, keys: [{ ...key, until: 2 }] } }), /retired/)
+      const [chain] = policy.chains ?? []
+      assert.ok(chain)
+      const account = 'ab'.repeat(32)
+      refutedFor(verify(history, { policy: { ...policy, chains: [{ ...chain, account }] } }), /signature/)
+      const relabelled = verify(history, { policy: { ...policy, chains: [{ ...chain, network: 'eip155:1' }] } })
+      assert.deepEqual(proven(relabelled).events[0]?.anchors, [])
+    }
+  })
+
+  const change = <T>(bundle: Bundle, edit: (copy: Bundle) => T): string => {
+    const copy = structuredClone(bundle)
+    edit(copy)
+    return JSON.stringify(copy)
+  }
+  const first = <T>([item]: readonly T[]): T => {
+    assert.ok(item !== undefined)
+    return item
+  }
+
+  it('refutes pieces that are missing, exchanged or unknown', () => {
+    const refuted = (edit: (copy: Bundle) => void, why: RegExp, bundle = history): void =>
+      refutedFor(verifyBundle(change(bundle, edit), { policy }), why)
+    refuted((copy) => Object.assign(copy, { more: 1 }), /unknown member/)
+    refuted((copy) => Object.assign(first(copy.events), { txId: 1 }), /unknown member/)
+    refuted((copy) => void copy.events.shift(), /subject/)
+    refuted((copy) => void copy.events.splice(1, 1), /Expected version 2/)
+    refuted((copy) => void copy.events.reverse(), /subject/)
+    refuted((copy) => void copy.checkpoints.shift(), /no checkpoint of|not proven/)
+    refuted((copy) => void copy.checkpoints.reverse(), /ascending/)
+    refuted((copy) => void copy.keys.shift(), /keys/)
+    refuted((copy) => void (first(copy.keys).inclusion = []), /not proven to hold/)
+    refuted((copy) => void delete first(copy.events).header, /without its header|has its header/)
+    refuted((copy) => void delete first(copy.events).filesSalt, /files salt/)
+    refuted((copy) => void (first(copy.checkpoints).tokens = first(copy.checkpoints).tokens.map(flip)), /timestamp/i)
+    refuted((copy) => void Object.assign(first(copy.events), { position: undefined }), /both a position/)
+    refuted((copy) => void (copy.origin = 'another'), /policy pins no key/)
+    refuted((copy) => void (copy.version = 2 as 1), /version 1/)
+    refuted((copy) => void copy.events.push(...structuredClone(attached.events)), /has its header/)
+    refuted((copy) => void copy.events.push(first(creation.events)), /does not delete the file/, attached)
+    refuted((copy) => void copy.events.push(...deleted.events), /at most the deletion/, attached)
+    refuted((copy) => void (copy.subject = { ...attached.subject, fileId: 'x' } as Bundle['subject']), /not hold/)
+    const [text] = [JSON.stringify(history)]
+    refutedFor(verifyBundle(text.replace('"version":1', '"version":1,"version":1'), { policy }), /strict JSON/)
+    refutedFor(verifyBundle(text.slice(0, -1), { policy }), /strict JSON/)
+    refutedFor(verifyBundle('[]', { policy }), /object/)
+    assert.equal(
+      verifyBundle(
+        change(history, (copy) => void (copy.extensions = { a: [1] })),
+        { policy },
+      ).state,
+      'proven',
+    )
+  })
+
+  it('keeps every claim true in a mix of two bundles', async () => {
+    const other = await registry.history('all', 'all', 'e-2')
+    const all = [history, hidden, creation, attached, deleted, other]
+    const facts = new Set(all.flatMap((bundle) => factsOf(verify(bundle, { policy }))))
+    const deletedFile = proven(verify(deleted, { policy })).file
+    const mixes = new Set(all.flatMap((a) => all.flatMap((b) => mixesOf(a, b))).map((mix) => JSON.stringify(mix)))
+    let accepted = 0
+    for (const mix of mixes) {
+      const result = verifyBundle(mix, { policy })
+      if (result.state === 'refuted') continue
+      accepted += 1
+      for (const fact of factsOf(result)) assert.ok(facts.has(fact), fact)
+      const { file } = result.claims
+      // The creation attached both files, and the last version deleted one of them.
+      if (file !== undefined) assert.equal(file.event, creation.subject.txId)
+      if (file?.state === 'deleted') assert.deepEqual(file, deletedFile)
+      if (result.claims.isHistory) assert.equal(result.claims.events[0]?.version, 1)
+    }
+    assert.ok(accepted > all.length)
+  })
+})
+
+/** Replaces one bit of base64 in the middle, where every bit counts. */
+const flip = (base64: string): string => {
+  const bytes = Buffer.from(base64, 'base64')
+  bytes[bytes.length - 20] = (bytes[bytes.length - 20] ?? 0) ^ 1
+  return bytes.toString('base64')
+}
+
+/** Each claim about an event as one text. */
+function factsOf(result: BundleResult): readonly string[] {
+  if (result.state === 'refuted') return []
+  const facts: string[] = []
+  for (const { txId, fields, files, log, committedTime, timestamps, anchors } of result.claims.events) {
+    facts.push(JSON.stringify({ txId, committedTime, position: log?.position }))
+    for (const each of [...fields, ...files, ...timestamps, ...anchors]) facts.push(JSON.stringify({ txId, each }))
+  }
+  return facts
+}
+
+/** Every bundle that has some members of `a` and the others of `b`. */
+function mixesOf(a: Bundle, b: Bundle): readonly object[] {
+  const names = ['subject', 'events', 'keys', 'checkpoints', 'validationData'] as const
+  const mixes: object[] = []
+  for (let bits = 0; bits < 1 << names.length; bits++)
+    mixes.push({ ...a, ...Object.fromEntries(names.filter((_, i) => (bits >> i) & 1).map((name) => [name, b[name]])) })
+  for (const [i, event] of a.events.entries())
+    for (const other of b.events) mixes.push({ ...a, events: a.events.with(i, { ...event, ...other }) })
+  mixes.push({ ...a, events: [...a.events, ...b.events] })
+  return mixes
+}
