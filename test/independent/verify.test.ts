@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import type { Bundle } from '../../core/index.ts'
+import { verifyBundle } from '../../core/verify/index.ts'
+import { openBundleRegistry, type BundleRegistry } from '../support/bundle-fixture.ts'
+import { makeTemporary, removeTemporary } from '../support/temporary.ts'
+
+/** A second implementation, made from the format page alone, must agree with the verifier. */
+const SCRIPT = resolve('test/independent/verify.py')
+const hasTools = spawnSync('python3', ['--version']).status === 0 && spawnSync('openssl', ['version']).status === 0
+const skip = hasTools ? false : 'python3 and openssl are needed'
+
+describe('the verifier in Python', { skip }, () => {
+  let directory: string
+  let registry: BundleRegistry
+  let bundles: readonly Bundle[]
+  before(async () => {
+    directory = await makeTemporary()
+    registry = await openBundleRegistry({ directory, authorities: [{ name: 'a' }, { name: 'b' }, { name: 'c' }] })
+    const { evidence, stage, scope, settle } = registry
+    await evidence({ owner: 'Ädá', files: [await stage('an original'), await stage('another')] })
+    await settle()
+    await registry.rotate()
+    await registry.registry.evidences.update(scope, 'e-1', { owner: 'Grace', meta: { a: [1, 'ü'] } })
+    await settle()
+    const [file, other] = (await registry.registry.evidences.files(scope, 'e-1')).evidence
+    await registry.registry.files.delete(scope, { fileId: other?.id ?? '' })
+    await settle()
+    bundles = [
+      await registry.history(),
+      await registry.history('none', 'none'),
+      await registry.registry.proofs.bundle(scope, { externalId: 'e-1', fields: 'all', files: 'none', history: true }),
+      await registry.anyone('e-1'),
+      await registry.anyone('e-1', file?.id),
+      await registry.anyone('e-1', other?.id),
+    ]
+    await writeFile(join(directory, 'policy.json'), JSON.stringify(registry.registry.log.policy()))
+    await writeFile(join(directory, 'original'), 'an original')
+  })
+  after(async () => {
+    await registry.close()
+    await removeTemporary(directory)
+  })
+
+  async function run(text: string, ...args: readonly string[]): Promise<{ code: number; stdout: string }> {
+    const path = join(directory, 'bundle.evidence.json')
+    await writeFile(path, text)
+    return new Promise((done) => {
+      execFile('python3', [SCRIPT, path, ...args], (error, stdout) => {
+        done({ code: typeof error?.code === 'number' ? error.code : 0, stdout })
+      })
+    })
+  }
+  const pinned = (): readonly string[] => ['--policy', join(directory, 'policy.json')]
+
+  it('proves every kind of bundle', async () => {
+    for (const bundle of bundles) {
+      const { code, stdout } = await run(JSON.stringify(bundle), ...pinned())
+      assert.equal(code, 0, stdout)
+      assert.match(stdout, /existed at \d{4}-/)
+      assert.equal(verifyBundle(JSON.stringify(bundle), { policy: registry.policy() }).state, 'proven')
+    }
+    const [first] = bundles
+    const text = JSON.stringify(first)
+    assert.equal((await run(text)).code, 3)
+    assert.equal((await run(text, ...pinned(), '--file', join(directory, 'original'))).code, 0)
+    assert.equal((await run(text, ...pinned(), '--file', join(directory, 'policy.json'))).code, 1)
+  })
+
+  it('agrees with the verifier about damaged bundles', async () => {
+    const policy = registry.policy()
+    for (const bundle of bundles) {
+      const text = JSON.stringify(bundle)
+      const damaged = [
+        text.replace(/"position":(\d+)/, (_, position: string) => `"position":${Number(position) + 1}`),
+        text.replace(/"opening":"(..)/, '"opening":"00'),
+        text.replace(/"path":\["./, '"path":["x'),
+        text.replace(
+          /"subject":\{"type":"\w+","txId":"./,
+          (match) => `${match.slice(0, -1)}${match.endsWith('0') ? '1' : '0'}`,
+        ),
+        text.replace('"version":1,', '"version":1,"more":1,'),
+        text.replace(/"note":"[^\\]+\\n\d/, (match) => `${match}0`),
+      ]
+      for (const each of damaged) {
+        assert.equal(verifyBundle(each, { policy }).state, 'refuted')
+        assert.equal((await run(each, ...pinned())).code, 1)
+      }
+    }
+  })
+})

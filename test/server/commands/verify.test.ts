@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import type { Bundle } from '../../../core/index.ts'
+import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
+import { runCli } from '../../support/server-process.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+
+describe('evidence-registry verify', () => {
+  let directory: string
+  let registry: BundleRegistry
+  let bundle: Bundle
+  const path = (name: string): string => join(directory, name)
+  const save = (name: string, value: unknown): Promise<void> =>
+    writeFile(path(name), typeof value === 'string' ? value : JSON.stringify(value))
+  before(async () => {
+    directory = await makeTemporary()
+    registry = await openBundleRegistry({ directory, anchor: 'evm' })
+    await registry.evidence({ owner: 'Ada\u202e', files: [await registry.stage('an original', 'a.txt')] })
+    await save('pending.evidence.json', await registry.history())
+    await registry.settle()
+    bundle = await registry.history()
+    await save('e-1.evidence.json', bundle)
+    await save('policy.json', registry.registry.log.policy())
+    await save('policy.txt', registry.registry.log.policyText())
+    await save('original', 'an original')
+    await save('another', 'another one')
+  })
+  after(async () => {
+    await registry.close()
+    await removeTemporary(directory)
+  })
+  const verify = (...args: readonly string[]) => runCli(['verify', ...args])
+
+  it('ends with 0 if all is proven, and says by whom', async () => {
+    const file = path('e-1.evidence.json')
+    const { code, stdout } = await verify(file, '--policy', path('policy.json'), '--file', path('original'))
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, /^e-1\.evidence\.json: PROVEN\n/)
+    assert.match(stdout, /original original: the content of file /)
+    assert.match(stdout, /timestamp of tsa: \d{4}-/)
+    assert.match(stdout, /owner = "Ada\\u\{202e\}"/)
+    assert.match(stdout, /not checked: the anchor in block \d+ of eip155:7: Ask a node/)
+    const text = await verify(file, '--policy', path('policy.txt'))
+    assert.equal(text.code, 0, text.stdout)
+    assert.match(text.stdout, /no time is proven/)
+  })
+
+  it('ends with 1 if a check fails', async () => {
+    const text = JSON.stringify(bundle)
+    await save('tampered.evidence.json', text.replace('A drill', 'A thrill'))
+    const tampered = await verify(path('tampered.evidence.json'), '--policy', path('policy.json'))
+    assert.equal(tampered.code, 1)
+    assert.match(tampered.stdout, /REFUTED: The field name does not hash/)
+    const other = await verify(path('e-1.evidence.json'), '--policy', path('policy.json'), '--file', path('another'))
+    assert.equal(other.code, 1)
+  })
+
+  it('ends with 2 if it is used wrongly', async () => {
+    for (const args of [
+      [],
+      ['a', 'b'],
+      ['--unknown'],
+      [path('missing')],
+      [path('e-1.evidence.json'), '--policy', path('original')],
+      [path('e-1.evidence.json'), '--rpc', 'ftp://x'],
+      [path('e-1.evidence.json'), '--file', path('missing')],
+    ]) {
+      const { code, stderr } = await verify(...args)
+      assert.equal(code, 2, args.join(' '))
+      assert.match(stderr, /^evidence-registry verify: /)
+    }
+    assert.equal((await verify('--help')).code, 0)
+  })
+
+  it('ends with 3 without pinned keys, and with 4 before the events are sealed', async () => {
+    const unpinned = await verify(path('e-1.evidence.json'))
+    assert.equal(unpinned.code, 3)
+    assert.match(unpinned.stdout, /not checked: the keys of the log/)
+    const pending = await verify(path('pending.evidence.json'), '--policy', path('policy.json'), '--json')
+    assert.equal(pending.code, 4)
+    const { state, claims } = JSON.parse(pending.stdout) as { state: string; claims: { events: { fields: object }[] } }
+    assert.equal(state, 'pending')
+    assert.ok('owner' in (claims.events[0]?.fields ?? {}))
+  })
+
+  it('asks a node about the blocks of anchors', async () => {
+    const anchors = bundle.checkpoints.flatMap((checkpoint) => checkpoint.anchors)
+    let hashes = new Map(anchors.map(({ blockNumber, blockHash }) => [`0x${blockNumber.toString(16)}`, blockHash]))
+    const node = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        const body = JSON.parse(Buffer.concat(chunks).toString()) as { method: string; params: [string] }
+        const result = body.method === 'eth_chainId' ? '0x7' : { hash: hashes.get(body.params[0]) }
+        response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }))
+      })
+    })
+    await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve))
+    const rpc = `http://127.0.0.1:${(node.address() as AddressInfo).port}`
+    try {
+      const args = [path('e-1.evidence.json'), '--policy', path('policy.json'), '--rpc', rpc]
+      const confirmed = await verify(...args)
+      assert.equal(confirmed.code, 0, confirmed.stdout)
+      assert.doesNotMatch(confirmed.stdout, /Ask a node/)
+      hashes = new Map()
+      const missing = await verify(...args)
+      assert.equal(missing.code, 1)
+      assert.match(missing.stdout, /is not part of the chain/)
+    } finally {
+      node.close()
+    }
+  })
+})
