@@ -17,8 +17,8 @@ import {
 } from './untrusted.ts'
 
 /**
- * Parses a bundle's text (`core/registry/proof/README.md`) from an untrusted source into types. Only the form is checked
- * here. Unknown members are rejected, so that two verifiers cannot read the same bundle differently.
+ * Parses a bundle's text (`core/registry/proof/README.md`) from an untrusted source into types. Only the form is
+ * checked here. Unknown members are rejected, so that two verifiers cannot read the same bundle differently.
  */
 
 export interface ShownInclusion {

@@ -64,8 +64,8 @@ function filesOf(members: ShownBundleEvent['members'], txId: string): Pick<Commi
 }
 
 /**
- * Verifies that the events belong together: they are one history from version 1 on without a gap or, without headers, the
- * subject and the deletion of its file. Throws `VERIFICATION_FAILED`.
+ * Verifies that the events belong together: they are one history from version 1 on without a gap or, without headers,
+ * the subject and the deletion of its file. Throws `VERIFICATION_FAILED`.
  */
 export function verifySameSubject(events: readonly CommittedEvent[], subject: BundleSubject): void {
   const [first] = events

@@ -102,8 +102,8 @@ export interface VerifyBundleOptions {
 }
 
 /**
- * Verifies a proof bundle, offline (`core/registry/proof/README.md`). Every claim in the result holds, whoever made the
- * bundle and from whatever pieces.
+ * Verifies a proof bundle, offline (`core/registry/proof/README.md`). Every claim in the result holds, also for a
+ * bundle that an attacker made, or that was put together from pieces of several bundles.
  *
  * @param text The bundle's text. Untrusted: whatever it holds, the function returns a result and does not throw.
  * @example
