@@ -21,7 +21,7 @@ import {
   type AnchorConfirmedBy,
 } from './anchor-record.ts'
 import { reviewUnsettled } from './reorg.ts'
-import { msUntilDue, type Schedule } from './schedule.ts'
+import { msUntilDue, type DurationObserver, type Schedule } from './schedule.ts'
 
 /** When anchors are due, and when their transactions are replaced. */
 export interface AnchorSchedule extends Schedule {
@@ -43,6 +43,7 @@ interface AnchorerOptions {
   readonly reader: LogReader
   readonly anchor: Anchor
   readonly schedule: AnchorSchedule
+  readonly onDuration?: DurationObserver
 }
 
 /**
@@ -55,10 +56,13 @@ export class Anchorer {
   readonly #reader: LogReader
   readonly #anchor: Anchor
   readonly #schedule: AnchorSchedule
+  readonly #onDuration: DurationObserver
   #anchoredSize = 0
+  #oldestUnanchoredAt: number | null = null
   #reviewedAt: number | undefined
 
-  constructor({ host, reader, anchor, schedule }: AnchorerOptions) {
+  constructor({ host, reader, anchor, schedule, onDuration = () => undefined }: AnchorerOptions) {
+    this.#onDuration = onDuration
     this.#host = host
     this.#reader = reader
     this.#anchor = anchor
@@ -68,6 +72,11 @@ export class Anchorer {
   /** Size of the newest confirmed anchor, 0 if there is none. */
   get anchoredSize(): number {
     return this.#anchoredSize
+  }
+
+  /** When the oldest batch without a confirmed anchor was sealed, ms since 1970; `null` if there is none. */
+  get oldestUnanchoredAt(): number | null {
+    return this.#oldestUnanchoredAt
   }
 
   /**
@@ -90,6 +99,7 @@ export class Anchorer {
   async observe(): Promise<AnchorHead> {
     const head = await this.#head()
     this.#anchoredSize = head.record.confirmedSize
+    this.#oldestUnanchoredAt = (await this.#reader.batchOf(this.#anchoredSize))?.createdAt ?? null
     return head
   }
 
@@ -228,6 +238,7 @@ export class Anchorer {
       await addToFrontierWrites(this.#host.records, { size: anchor.size, blockNumber }),
     )
     this.#anchoredSize = confirmedSize
+    this.#onDuration('anchor', this.#host.clock.now() - (anchor.transactions[0]?.preparedAt ?? 0))
     this.#host.logger.info({ size: anchor.size, ref, blockNumber }, 'anchor confirmed')
     return 0
   }

@@ -11,6 +11,7 @@ import { emptyRoot } from '../core/log/tree/hasher.ts'
 import type { SealerHost, SignedHead, TreeEngine, Version } from '../core/ports/index.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import { InlineEngine } from './engine/inline.ts'
+import type { DurationObserver } from './schedule.ts'
 import { integrationStart, integrate, type Integration } from './integrate.ts'
 
 /** When a batch closes. */
@@ -32,6 +33,8 @@ export interface SealStep {
   readonly head: TreeHeadRecord
   /** Entries in the log. */
   readonly logSize: number
+  /** Entries that wait for a batch, from the first event on. */
+  readonly unsealedEvents: number
   /** ms until the open batch closes. 0 if there may be more to seal now, `null` if no event waits. */
   readonly dueInMs: number | null
 }
@@ -49,6 +52,7 @@ const CACHED_TILES = 16
 const SCAN_ENTRIES = 16
 
 interface BatchSealerOptions {
+  readonly onDuration: DurationObserver
   readonly host: SealerHost
   readonly reader: LogReader
   readonly engine: TreeEngine
@@ -68,6 +72,7 @@ export class BatchSealer {
   readonly #ids: IdSource
   readonly #rules: BatchRules
   readonly #stored: StoredTiles
+  readonly #onDuration: DurationObserver
   readonly #inline = new InlineEngine()
   /** The largest size whose checkpoint is known to be stored. */
   #signedSize = 0
@@ -78,7 +83,8 @@ export class BatchSealer {
   /** The leaf tiles of a backlog's next batch. */
   #precomputed: PrecomputedTiles | undefined
 
-  constructor({ host, reader, engine, ids, rules }: BatchSealerOptions) {
+  constructor({ host, reader, engine, ids, rules, onDuration }: BatchSealerOptions) {
+    this.#onDuration = onDuration
     this.#host = host
     this.#reader = reader
     this.#engine = engine
@@ -99,17 +105,19 @@ export class BatchSealer {
     const { size } = head.record
     if (!(await this.#hasEvent(size, logSize))) {
       this.#batchOpenedAt = null
-      return { head: head.record, logSize, dueInMs: null }
+      return { head: head.record, logSize, unsealedEvents: 0, dueInMs: null }
     }
+    const unsealedEvents = this.#unsealedFrom(size, logSize)
     const now = this.#host.clock.now()
     // A clock that was set back must not keep a batch open for longer than maxWait.
     this.#batchOpenedAt = Math.min(this.#batchOpenedAt ?? now, now)
     const dueInMs = this.#batchOpenedAt + this.#rules.maxWaitMs - now
     if (!isForced && dueInMs > 0 && logSize - size < this.#rules.maxLeaves)
-      return { head: head.record, logSize, dueInMs }
+      return { head: head.record, logSize, unsealedEvents, dueInMs }
     await this.#sealBatch(head, Math.min(logSize, size + this.#rules.maxLeaves), logSize)
     this.#batchOpenedAt = null
-    return { head: (await this.#signedHead()).record, logSize, dueInMs: 0 }
+    const sealed = (await this.#signedHead()).record
+    return { head: sealed, logSize, unsealedEvents: this.#unsealedFrom(sealed.size, logSize), dueInMs: 0 }
   }
 
   /** Reads what another sealer has sealed, and remembers it as signed if it is. Seals nothing. */
@@ -117,7 +125,9 @@ export class BatchSealer {
     const { record } = await this.#head()
     const isSigned = record.size > 0 && (await this.#reader.checkpoint(record.size)) !== undefined
     const head = isSigned ? (await this.#signedHead()).record : record
-    return { head, logSize: await this.#host.records.logSize() }
+    const logSize = await this.#host.records.logSize()
+    const hasEvent = await this.#hasEvent(head.size, logSize)
+    return { head, logSize, unsealedEvents: hasEvent ? this.#unsealedFrom(head.size, logSize) : 0 }
   }
 
   /** Waits for the precomputed tiles, so that nothing reads the store afterwards. Requires that no step is running. */
@@ -194,6 +204,10 @@ export class BatchSealer {
     return false
   }
 
+  #unsealedFrom(size: number, logSize: number): number {
+    return Math.max(0, logSize - Math.max(size, this.#noEventBeforeIndex))
+  }
+
   /** Writes tiles, batch and head in one commit. If another sealer was first, nothing is written. */
   async #sealBatch({ record: head, version }: Head, end: number, logSize: number): Promise<void> {
     const { records, clock, logger } = this.#host
@@ -218,12 +232,11 @@ export class BatchSealer {
         { key: logKeys.treeHead(), value: encodeRecord(headAfter(batch)) },
       ],
     })
-    if (result.ok)
-      logger.info(
-        { batchId: batch.id, start: batch.start, end, root: batch.root, ms: Math.round(performance.now() - startedAt) },
-        'batch sealed',
-      )
-    else logger.debug({ start: head.size, end }, 'another sealer sealed these entries')
+    if (!result.ok) return logger.debug({ start: head.size, end }, 'another sealer sealed these entries')
+    const ms = performance.now() - startedAt
+    this.#onDuration('seal', ms)
+    const { id: batchId, start, root: batchRoot } = batch
+    logger.info({ batchId, start, end, root: batchRoot, ms: Math.round(ms) }, 'batch sealed')
   }
 
   /** If a worker fails, hashes again in this thread. So a machine that cannot run workers still seals. */

@@ -1,3 +1,9 @@
+/**
+ * `seal`: a batch was hashed and committed. `stamp`: an authority stamped a checkpoint. `anchor`: an anchor was
+ * confirmed, counted from its first transaction.
+ */
+export type DurationObserver = (step: 'seal' | 'stamp' | 'anchor', ms: number) => void
+
 /** When the next stamp or anchor is due. */
 export interface Schedule {
   /** Minimum time from one to the next, ms. 0: as soon as the previous one is done. */

@@ -62,6 +62,7 @@ class LogSealer implements Sealer {
   #isBatchOpen = false
   #sealed: { readonly size: number; readonly at: number | null } = { size: 0, at: null }
   #logSize = 0
+  #unsealedEvents = 0
   #closed: Promise<void> | undefined
 
   constructor(options: SealerOptions) {
@@ -84,7 +85,8 @@ class LogSealer implements Sealer {
     const reader = new LogReader(host.records)
     const running = this.#assemble(host, reader)
     await running.batches.start()
-    this.#noteState({ head: await reader.treeHead(), logSize: await host.records.logSize() })
+    const logSize = await host.records.logSize()
+    this.#noteState({ head: await reader.treeHead(), logSize, unsealedEvents: 0 })
     this.#running = running
     for (const loop of loopsOf(running)) loop.start()
   }
@@ -113,9 +115,11 @@ class LogSealer implements Sealer {
     return {
       sealedSize: this.#sealed.size,
       logSize: this.#logSize,
+      unsealedEvents: this.#unsealedEvents,
       lastBatchAt: this.#sealed.at,
       stampedSize: stampCoordinator?.stampedSize ?? 0,
       anchoredSize: anchorer?.anchoredSize ?? 0,
+      oldestUnanchoredAt: anchorer?.oldestUnanchoredAt ?? null,
       // A getter, because every create reads the status but not the failures.
       get failures() {
         return { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]) }
@@ -141,12 +145,19 @@ class LogSealer implements Sealer {
 
   #assemble(host: SealerHost, reader: LogReader): Running {
     const { clock, logger, records, sharedRecords = false } = host
-    const { batches: rules, stamps: stampSchedule, anchors, leaseMs } = this.#settings
+    const { batches: rules, stamps: stampSchedule, anchors, leaseMs, onDuration } = this.#settings
     const { members, quorum } = this.#authorities
     const anchor = this.#anchor
-    const batches = new BatchSealer({ host, reader, engine: this.#engine, ids: createIdSource(clock), rules })
+    const batches = new BatchSealer({
+      host,
+      reader,
+      engine: this.#engine,
+      ids: createIdSource(clock),
+      rules,
+      onDuration,
+    })
     const stampCoordinator = new StampCoordinator({ host, reader, quorum, schedule: stampSchedule })
-    const anchorer = anchor && new Anchorer({ host, reader, anchor, schedule: anchors })
+    const anchorer = anchor && new Anchorer({ host, reader, anchor, schedule: anchors, onDuration })
     const lease = sharedRecords ? new SealerLease(records, clock, leaseMs) : undefined
     const loop = (options: Pick<LoopOptions, 'name' | 'fields' | 'step'>, maxBackoffMs: number): Loop =>
       new Loop({ ...options, clock, logger, maxBackoffMs })
@@ -160,7 +171,7 @@ class LogSealer implements Sealer {
       lease,
       seal: loop({ name: 'seal', step: () => this.#sealStep(running) }, MAX_SEAL_BACKOFF_MS),
       stamps: members.map(({ authority, trustAnchors }) =>
-        outsideLoop('stamp', new Stamper(stampCoordinator, authority, trustAnchors), {
+        outsideLoop('stamp', new Stamper({ coordinator: stampCoordinator, authority, trustAnchors, onDuration }), {
           authority: authority.info.name,
         }),
       ),
@@ -221,7 +232,8 @@ class LogSealer implements Sealer {
     return step
   }
 
-  #noteState({ head, logSize }: Pick<SealStep, 'head' | 'logSize'>): void {
+  #noteState({ head, logSize, unsealedEvents }: Omit<SealStep, 'dueInMs'>): void {
+    this.#unsealedEvents = unsealedEvents
     this.#sealed = { size: head.size, at: head.size === 0 ? null : head.time }
     this.#logSize = logSize
   }

@@ -2,7 +2,7 @@ import { RegistryError } from '../core/errors.ts'
 import type { Anchor, TimestampAuthority, TreeEngine } from '../core/ports/index.ts'
 import type { AnchorSchedule } from './anchorer.ts'
 import type { BatchRules } from './batch-sealer.ts'
-import type { Schedule } from './schedule.ts'
+import type { DurationObserver, Schedule } from './schedule.ts'
 
 /** Options of `createSealer`. The sealer owns the engine, the authorities and the anchor, and closes them. */
 export interface SealerOptions {
@@ -39,6 +39,8 @@ export interface SealerOptions {
   readonly anchorPollIntervalMs?: number
   /** A stuck or rejected transaction is replaced when it is this old, ms. Default 180,000. */
   readonly anchorReplaceAfterMs?: number
+  /** Called with the duration of each step that did something, ms. For metrics. */
+  readonly onDuration?: DurationObserver
   /**
    * With shared records: another process takes over when a sealer has not renewed its lease for this long, ms. Default
    * 5,000.
@@ -53,6 +55,7 @@ export interface SealerSettings {
   readonly anchors: AnchorSchedule
   readonly pollIntervalMs: number
   readonly leaseMs: number
+  readonly onDuration: DurationObserver
 }
 
 /** Fifteen of Ethereum's blocks: a transaction that pays enough is included by then. */
@@ -74,6 +77,7 @@ export function sealerSettings(options: SealerOptions): SealerSettings {
     },
     pollIntervalMs,
     leaseMs: integer('leaseMs', options.leaseMs ?? 5_000, 1),
+    onDuration: options.onDuration ?? (() => undefined),
   }
 }
 

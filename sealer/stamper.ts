@@ -3,16 +3,26 @@ import { encodeUtf8, equalBytes, sha256, toBase64, toHex } from '../core/bytes.t
 import { RegistryError } from '../core/errors.ts'
 import type { StampToken } from '../core/log/records.ts'
 import type { TimestampAuthority, ValidationData } from '../core/ports/index.ts'
+import type { DurationObserver } from './schedule.ts'
 import type { StampCoordinator, StampedCheckpoint } from './stamp-coordinator.ts'
+
+interface StamperOptions {
+  readonly coordinator: StampCoordinator
+  readonly authority: TimestampAuthority
+  /** SHA-256 (hex) of the public key of each trust anchor. */
+  readonly trustAnchors: readonly string[]
+  readonly onDuration: DurationObserver
+}
 
 /** Has one authority stamp the checkpoints, independently of the other authorities. */
 export class Stamper {
   readonly #coordinator: StampCoordinator
   readonly #authority: TimestampAuthority
   readonly #trustAnchors: readonly string[]
+  readonly #onDuration: DurationObserver
 
-  /** `trustAnchors`: SHA-256 (hex) of the public key of each trust anchor. */
-  constructor(coordinator: StampCoordinator, authority: TimestampAuthority, trustAnchors: readonly string[]) {
+  constructor({ coordinator, authority, trustAnchors, onDuration }: StamperOptions) {
+    this.#onDuration = onDuration
     this.#coordinator = coordinator
     this.#authority = authority
     this.#trustAnchors = trustAnchors
@@ -34,11 +44,13 @@ export class Stamper {
 
   /** If the process stops before the token is stored, the checkpoint is stamped again. */
   async #stamp(checkpoint: StampedCheckpoint, signal: AbortSignal): Promise<void> {
+    const startedAt = performance.now()
     const data = encodeUtf8(checkpoint.note)
     const response = await this.#authority.stamp(data, signal)
     const validationData = await this.#authority.validationDataOf(response, signal)
     const token = await this.#tokenOf(response, data, validationData)
     await this.#coordinator.addToken(checkpoint, { token, response, validationData })
+    this.#onDuration('stamp', performance.now() - startedAt)
   }
 
   async #tokenOf(

@@ -45,11 +45,18 @@ async function start(config: Config, logger: Log): Promise<void> {
 async function serve(
   config: Config,
   logger: Log,
-  { registry, requestCounter }: OpenedRegistry,
+  { registry, instruments, requestCounter }: OpenedRegistry,
   publicUrl: () => string,
 ): Promise<RunningServer> {
   try {
-    const app = createApp({ ...config, registry, logger, publicUrl, ...(requestCounter && { requestCounter }) })
+    const app = createApp({
+      ...config,
+      registry,
+      logger,
+      instruments,
+      publicUrl,
+      ...(requestCounter && { requestCounter }),
+    })
     return await listen(app, config)
   } catch (error) {
     await registry.close()

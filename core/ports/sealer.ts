@@ -55,12 +55,21 @@ export interface SealerStatus {
   readonly sealedSize: number
   /** Number of entries in the log. */
   readonly logSize: number
+  /**
+   * Number of entries that wait for a batch, from the first event on. 0 if no event waits: the tokens of a stamp alone
+   * are not sealed.
+   */
+  readonly unsealedEvents: number
   /** ms since 1970, `null` before the first batch. */
   readonly lastBatchAt: number | null
   /** Size of the newest stamped checkpoint, 0 if there is none. */
   readonly stampedSize: number
   /** Size of the newest checkpoint with a confirmed anchor, 0 if there is none. */
   readonly anchoredSize: number
+  /**
+   * When the oldest batch without a confirmed anchor was sealed, ms since 1970. `null` if there is none, or no chain.
+   */
+  readonly oldestUnanchoredAt: number | null
   /** How often each step failed since the start, and the code of its last error. */
   readonly failures: Readonly<
     Record<'seal' | 'stamp' | 'anchor', { readonly count: number; readonly lastCode: string | null }>

@@ -16,6 +16,7 @@ import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-m
 import { createRouter } from './handle.ts'
 import { allowAnyOrigin, setSecurityHeaders } from './headers.ts'
 import { Health } from './health.ts'
+import { createInstruments, type Instruments } from './instruments.ts'
 import { createMetrics } from './metrics.ts'
 import { pathRules } from './path-rules.ts'
 import { createRateLimiter } from './rate-limit.ts'
@@ -29,6 +30,8 @@ const API_VERSION = '1.0.0'
 export interface AppOptions {
   readonly registry: Registry
   readonly logger: Logger
+  /** Those with which the registry was opened. Default: `/metrics` shows nothing of stores and sealer steps. */
+  readonly instruments?: Instruments
   /**
    * Address at which clients reach the service, without the base path and without a slash at its end. Called when it is
    * first needed, because a free port is known only after the server listens.
@@ -64,9 +67,9 @@ export interface App {
 }
 
 /** Serves the REST contract for a registry. The caller closes the registry. */
-export function createApp({ registry, logger, ...options }: AppOptions): App {
+export function createApp({ registry, logger, instruments = createInstruments(), ...options }: AppOptions): App {
   const health = new Health(registry)
-  const metrics = createMetrics(registry)
+  const metrics = createMetrics(registry, instruments)
   const rootGroups = [operations({ health, metrics })]
   const groups: EndpointGroup[] = [
     categories,

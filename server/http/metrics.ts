@@ -1,11 +1,12 @@
 import type { Middleware } from 'koa'
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry as MetricsRegistry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry as MetricsRegistry } from 'prom-client'
 import type { Registry } from '../../core/index.ts'
+import type { Instruments } from './instruments.ts'
 import { routeOf } from './request-log.ts'
 
 /**
- * Metrics for Prometheus: requests by route template, the state of the log and of the sealer, and the process. Uses a
- * registry of its own.
+ * Metrics for Prometheus: requests by route template, the state of the log and of the sealer, the stores, and the
+ * process.
  */
 export interface Metrics {
   readonly middleware: Middleware
@@ -16,8 +17,8 @@ export interface Metrics {
 
 const STEPS = ['seal', 'stamp', 'anchor'] as const
 
-export function createMetrics(registry: Registry): Metrics {
-  const metrics = new MetricsRegistry()
+/** Adds the metrics of requests, of the log and of the process to those of the stores and the sealer. */
+export function createMetrics(registry: Registry, { metrics }: Pick<Instruments, 'metrics'>): Metrics {
   collectDefaultMetrics({ register: metrics })
   const labels = ['method', 'route', 'status'] as const
   const requests = new Counter({
@@ -65,8 +66,8 @@ function addLogGauges(metrics: MetricsRegistry, registry: Registry): void {
   gauge('log_sealed_entries', 'Entries in batches', () => registry.status().sealedSize)
   gauge(
     'log_unsealed_entries',
-    'Entries that are not in a batch yet',
-    () => registry.status().logSize - registry.status().sealedSize,
+    'Entries that wait for a batch, from the first event on; 0 if no event waits',
+    () => registry.status().unsealedEvents,
   )
   gauge('log_stamped_entries', 'Entries that a time stamp covers', () => registry.status().stampedSize)
   gauge('log_anchored_entries', 'Entries that a confirmed anchor covers', () => registry.status().anchoredSize)
@@ -74,6 +75,9 @@ function addLogGauges(metrics: MetricsRegistry, registry: Registry): void {
     'last_batch_timestamp_seconds',
     'When the last batch was closed; 0 before the first',
     () => (registry.status().lastBatchAt ?? 0) / 1_000,
+  )
+  gauge('anchor_lag_seconds', 'Age of the oldest batch without a confirmed anchor; 0 if there is none', () =>
+    secondsSince(registry.status().oldestUnanchoredAt),
   )
   const failures = new Gauge({
     name: 'evidence_sealer_failures',
@@ -86,3 +90,6 @@ function addLogGauges(metrics: MetricsRegistry, registry: Registry): void {
   })
   metrics.registerMetric(failures)
 }
+
+/** 0 for `null`, and for a time in the future: another server's clock may be ahead. */
+const secondsSince = (ms: number | null): number => (ms === null ? 0 : Math.max(0, Date.now() - ms) / 1_000)

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import { FileSignedHead, readOrCreateSecret, readSecret } from '../../adapters/files/index.ts'
 import { openRegistry, systemClock, type Logger, type Registry } from '../../core/index.ts'
 import { createSealer } from '../../sealer/index.ts'
+import { createInstruments, type Instruments } from '../http/instruments.ts'
 import type { RequestCounter } from '../http/request-counter.ts'
 import type { Config } from '../settings/load.ts'
 import { anchorOptions } from './anchor.ts'
@@ -13,6 +14,7 @@ import { openTimestampAuthorities } from './timestamp-authorities.ts'
 
 export interface OpenedRegistry {
   readonly registry: Registry
+  readonly instruments: Instruments
   /** Set if several servers share the records. */
   readonly requestCounter?: RequestCounter
 }
@@ -52,7 +54,9 @@ async function openParts(config: Config, logger: Logger, parts: OpenParts): Prom
   const anchoring = await anchorOptions(config, join(directory, 'ledger'), systemClock)
   if (anchoring.anchor !== undefined) parts.keep(anchoring.anchor)
   const adoptHead = await readAdoptedHead(config.adoptHead)
+  const instruments = createInstruments()
   const sealer = createSealer({
+    onDuration: instruments.observeStep,
     timestampAuthorities,
     quorum,
     ...anchoring,
@@ -61,8 +65,8 @@ async function openParts(config: Config, logger: Logger, parts: OpenParts): Prom
     tsaIntervalMs: config.tsaIntervalMs,
   })
   const registry = await openRegistry({
-    records,
-    blobs,
+    records: instruments.observeRecords(records),
+    blobs: instruments.observeBlobs(blobs),
     sealer,
     signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
     knownHeads: knownHeads(anchoring.anchor),
@@ -75,5 +79,5 @@ async function openParts(config: Config, logger: Logger, parts: OpenParts): Prom
     ...(adoptHead && { adoptHead }),
     ...(config.operatorKey !== undefined && { operatorKey: config.operatorKey }),
   })
-  return { registry, ...(requestCounter && { requestCounter }) }
+  return { registry, instruments, ...(requestCounter && { requestCounter }) }
 }

@@ -20,7 +20,7 @@ import { keys } from '../../core/store/keys.ts'
 import { CountingBlobs } from './counting-blobs.ts'
 import { validate } from '../../core/registry/validation.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
-import { BASE_PATH, createApp, listen, type App, type AppOptions } from '../../server/index.ts'
+import { BASE_PATH, createApp, createInstruments, listen, type App, type AppOptions } from '../../server/index.ts'
 import { parametersOf, type Endpoint } from '../../server/contract/endpoint.ts'
 import { categories } from '../../server/routes/categories.ts'
 import { evidences } from '../../server/routes/evidences.ts'
@@ -210,17 +210,19 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   } = options
   const directory = await mkdtemp(join(tmpdir(), 'evidence-server-'))
   const records = wrapRecords(new MemoryRecords())
+  const instruments = createInstruments()
   const blobs = new CountingBlobs(wrapBlobs(new MemoryBlobs()))
   const sealer = createSealer({
     engine: new InlineEngine(),
     timestampAuthority: await openLocalTsa(join(directory, 'tsa'), { clock: systemClock }),
     anchor: await openLocalLedger(join(directory, 'ledger'), { clock: systemClock, blockTimeMs: 20, confirmations: 2 }),
     maxWaitMs: sealMaxWaitMs,
+    onDuration: instruments.observeStep,
     pollIntervalMs: 10,
   })
   const registry = await openRegistry({
-    records,
-    blobs,
+    records: instruments.observeRecords(records),
+    blobs: instruments.observeBlobs(blobs),
     sealer,
     signedHead: new MemorySignedHead(),
     secret: new Uint8Array(randomBytes(32)),
@@ -230,6 +232,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const made = createApp({
     registry,
     logger,
+    instruments,
     publicUrl: () => 'https://evidence.example',
     maxFileBytes: 1024 * 1024,
     maxFilesPerRequest: 20,

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { RegistryError, type RecordStore } from '../../../core/index.ts'
+import { startService, type Service } from '../../support/service.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../../' : '../../../../', import.meta.url))
+const monitoring = (name: string): string => join(root, 'server/monitoring', name)
+
+const promtool = (args: readonly string[], input?: string) =>
+  spawnSync('promtool', args, { encoding: 'utf8', ...(input !== undefined && { input }) })
+const skip = promtool(['--version']).error === undefined ? false : 'promtool is missing (Debian package prometheus)'
+
+interface Dashboard {
+  readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[]
+}
+
+/** Every expression of the dashboard, with a value for Grafana's own variable. */
+function dashboardExpressions(): readonly string[] {
+  const { panels } = JSON.parse(readFileSync(monitoring('dashboard.json'), 'utf8')) as Dashboard
+  return panels.flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '5m')))
+}
+
+const METRIC = /\b(?:evidence|process|nodejs)_[a-z_]+\b/g
+
+/** The value of a metric without labels. */
+async function valueOf(service: Service, name: string): Promise<number> {
+  const text = await (await service.fetch('/metrics')).text()
+  const [, value] = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text) ?? []
+  return Number(value)
+}
+
+describe('monitoring', () => {
+  let service: Service
+  let mustFail = false
+  const wrapRecords = (inner: RecordStore): RecordStore => ({
+    get: (keys) => inner.get(keys),
+    list: (range) => inner.list(range),
+    readLog: (from, count) => inner.readLog(from, count),
+    readPayloads: (from, count) => inner.readPayloads(from, count),
+    logSize: () => inner.logSize(),
+    positionsOf: (entries) => inner.positionsOf(entries),
+    close: () => inner.close(),
+    async commit(commit) {
+      if (mustFail) throw new RegistryError('UNAVAILABLE', 'the store is away')
+      return inner.commit(commit)
+    },
+  })
+  before(async () => {
+    service = await startService({ wrapRecords })
+  })
+  after(() => service.close())
+
+  const create = (externalId: string, key: string) =>
+    service.call('createEvidence', {
+      key,
+      params: { COMPANY_ID: 'acme' },
+      json: { categoryName: 'C', subcategoryName: 'S', externalId, name: 'E' },
+    })
+
+  it('shows latencies, the anchor lag and errors, and no waiting entry after everything is sealed', async () => {
+    const { keys } = await service.company('acme')
+    await create('e', keys.U)
+    const isDone = async (): Promise<boolean> => {
+      const { logSize, sealedSize, anchoredSize } = service.registry.status()
+      // The token of the stamp stays unsealed until the next event.
+      return sealedSize > 0 && anchoredSize >= sealedSize && logSize > sealedSize
+    }
+    await service.until(isDone, 'it is sealed, stamped and anchored')
+    await service.until(async () => (await valueOf(service, 'evidence_log_unsealed_entries')) === 0, 'no event waits')
+    await service.until(async () => (await valueOf(service, 'evidence_anchor_lag_seconds')) === 0, 'no batch waits')
+    for (const step of ['commit', 'seal', 'stamp', 'anchor'])
+      assert.ok((await valueOf(service, `evidence_${step}_duration_seconds_count`)) > 0, step)
+    assert.ok((await valueOf(service, 'evidence_anchor_duration_seconds_sum')) < 60)
+    mustFail = true
+    await create('f', keys.U)
+    mustFail = false
+    assert.ok((await valueOf(service, 'evidence_store_errors_total')) >= 1)
+  })
+
+  it('counts events that wait for a batch', async () => {
+    const still = await startService({ sealMaxWaitMs: 3_600_000 })
+    try {
+      const { keys } = await still.company('acme')
+      for (const externalId of ['a', 'b', 'c'])
+        await still.ok('createEvidence', {
+          key: keys.U,
+          params: { COMPANY_ID: 'acme' },
+          json: { categoryName: 'C', subcategoryName: 'S', externalId, name: 'E' },
+        })
+      await still.until(async () => (await valueOf(still, 'evidence_log_unsealed_entries')) >= 3, 'they are counted')
+    } finally {
+      await still.close()
+    }
+  })
+
+  it('uses only metrics in alerts and dashboard that the service has', async () => {
+    const text = await (await service.fetch('/metrics')).text()
+    const declared = new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name))
+    const rules = readFileSync(monitoring('alerts.yaml'), 'utf8')
+    const names = [rules, ...dashboardExpressions()].flatMap((expression) => expression.match(METRIC) ?? [])
+    assert.ok(names.length > 30)
+    const unknown = names.filter(
+      (name) => !declared.has(name) && !declared.has(name.replace(/_(?:bucket|sum|count)$/, '')),
+    )
+    assert.deepEqual(unknown, [])
+  })
+
+  it('has alert rules and dashboard expressions that promtool accepts', { skip }, async (t) => {
+    const rules = promtool(['check', 'rules', monitoring('alerts.yaml')])
+    assert.equal(rules.status, 0, rules.stderr + rules.stdout)
+    const recording = dashboardExpressions().map((expr, i) => ({ record: `panel:${i}`, expr }))
+    const file = join(await temporaryFor(t), 'dashboard.yaml')
+    // JSON is YAML.
+    await writeFile(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: recording }] }))
+    const dashboard = promtool(['check', 'rules', file])
+    assert.equal(dashboard.status, 0, dashboard.stderr + dashboard.stdout)
+    const metrics = await (await service.fetch('/metrics')).text()
+    const parsed = promtool(['check', 'metrics'], metrics)
+    assert.ok(!parsed.stderr.includes('error while linting'), parsed.stderr)
+  })
+})
