@@ -1024,6 +1024,16 @@ export interface FileDeletion {
    * the time
    */
   readonly tsas?: readonly TsaProof[]
+  readonly opening: string
+  readonly filesText: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly filesSalt: string
+  /** The file's entry in that event. It holds the file's id and the txId of the event that attached it */
+  readonly file: {
+    readonly text: string
+    /** a SHA-256 hash of 64 lowercase hex digits */
+    readonly salt: string
+  }
 }
 
 export interface FileEntry {
@@ -1407,6 +1417,7 @@ export interface ProofItem {
 export interface Readiness {
   readonly status: 'ok' | 'unavailable'
   readonly reason?: string
+  readonly writes?: 'READ_ONLY'
 }
 
 export interface RecordedEvent {
