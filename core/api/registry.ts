@@ -15,6 +15,8 @@ export type WritesRefused = 'CLOCK' | 'READ_ONLY' | 'NO_SIGNED_HEAD'
 export interface RegistryStatus extends SealerStatus {
   /** `null`: the registry accepts writes. With `CLOCK` only writes of events are refused. */
   readonly writesRefused: WritesRefused | null
+  /** Reads of files since the start whose stored bytes were missing or had another size. */
+  readonly damagedReads: number
 }
 
 /**

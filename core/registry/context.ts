@@ -14,6 +14,8 @@ export interface Context extends BlobStores {
   readonly origin: string
   /** Keys the HMAC of request fingerprints: a request can contain a secret that is easy to guess. */
   readonly fingerprintKey: Uint8Array
+  /** Counts reads of files whose stored bytes were missing or damaged. */
+  readonly damage: { reads: number }
   /** Tells the sealer that the log has new entries. */
   notify(): void
   /** Throws `UNAVAILABLE` while the clock is too far behind the log. */

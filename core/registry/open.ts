@@ -95,6 +95,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     categoryCache: new CategoryCache(),
     origin: identity.origin,
     fingerprintKey: deriveSecret(secret, 'idempotency'),
+    damage: { reads: 0 },
     notify: () => sealer.notify(),
     assertClock: () => {
       const { lastBatchAt } = sealer.status()
@@ -130,7 +131,8 @@ async function open(options: RegistryOptions): Promise<Registry> {
     log: publishedLog(context, { identity, trust: sealer.trust }, status),
     status: () => {
       const current = status()
-      return { ...current, writesRefused: access.refused ?? (isBehind(current.lastBatchAt) ? 'CLOCK' : null) }
+      const writesRefused = access.refused ?? (isBehind(current.lastBatchAt) ? 'CLOCK' : null)
+      return { ...current, writesRefused, damagedReads: context.damage.reads }
     },
     sealNow: async (signal) => {
       access.assertWritable()

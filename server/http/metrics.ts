@@ -72,6 +72,11 @@ function addLogGauges(metrics: MetricsRegistry, registry: Registry): void {
   gauge('log_stamped_entries', 'Entries that a time stamp covers', () => registry.status().stampedSize)
   gauge('log_anchored_entries', 'Entries that a confirmed anchor covers', () => registry.status().anchoredSize)
   gauge(
+    'damaged_file_reads',
+    'Reads of files since the start whose stored bytes were missing or had another size',
+    () => registry.status().damagedReads,
+  )
+  gauge(
     'last_batch_timestamp_seconds',
     'When the last batch was closed; 0 before the first',
     () => (registry.status().lastBatchAt ?? 0) / 1_000,

@@ -1,6 +1,9 @@
 import type { FileInfo } from '../../api/files.ts'
 import { RegistryError } from '../../errors.ts'
 import type { BlobRange } from '../../ports/index.ts'
+import { keys } from '../../store/keys.ts'
+import { decodeRecord } from '../../store/record-codec.ts'
+import type { DeletedFileRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { fileNotFound } from './stored-file.ts'
 import { VerifiedBody } from './verified-body.ts'
@@ -10,15 +13,33 @@ export interface ReadOptions {
   readonly signal?: AbortSignal
 }
 
+/**
+ * Reads a file. Throws `FILE_NOT_FOUND` if it was deleted meanwhile, `CORRUPT` if the store does not have the recorded
+ * bytes.
+ */
 export async function readFile(
-  { blobs }: Context,
+  context: Context,
   file: FileInfo,
   { range, signal }: ReadOptions = {},
 ): Promise<AsyncIterable<Uint8Array>> {
-  const blob = await blobs.get(file.id, range, signal)
-  if (blob === undefined) throw fileNotFound()
+  const blob = await context.blobs.get(file.id, range, signal)
+  if (blob === undefined) {
+    if (!(await isRecorded(context, file.id))) throw fileNotFound()
+    throw damaged(context, file.id, 'are missing')
+  }
   if (blob.size === file.size) return range === undefined ? new VerifiedBody(blob.body, file) : blob.body
   // A body that is not read must be released, or its file stays open.
   await blob.body[Symbol.asyncIterator]().return?.()
-  throw new RegistryError('CORRUPT', `The stored bytes of file ${file.id} do not have the recorded size`)
+  throw damaged(context, file.id, 'do not have the recorded size')
+}
+
+async function isRecorded({ records }: Context, fileId: string): Promise<boolean> {
+  const [entry] = await records.get([keys.file(fileId)])
+  return entry !== undefined && !('deletion' in decodeRecord<FileRecord | DeletedFileRecord>(entry))
+}
+
+function damaged({ logger, damage }: Context, fileId: string, problem: string): RegistryError {
+  damage.reads += 1
+  logger.error({ fileId }, `the stored bytes of a file ${problem}: is the right volume mounted? Run fsck`)
+  return new RegistryError('CORRUPT', `The stored bytes of file ${fileId} ${problem}`)
 }

@@ -47,11 +47,11 @@ const MAX_NAME_LENGTH = 256
 
 /**
  * The file name to show: the last path segment of the client's name without control characters, or `file` if none is
- * left.
+ * left. Bidirectional controls are removed as well, because they can show another extension than the name has.
  */
 export function displayName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? ''
-  const shown = last.toWellFormed().replace(/\p{Cc}/gu, '')
+  const shown = last.toWellFormed().replace(/\p{Cc}|\p{Bidi_Control}/gu, '')
   const cut = Array.from(shown).slice(0, MAX_NAME_LENGTH).join('')
   return ['', '.', '..'].includes(cut) ? 'file' : cut
 }

@@ -121,6 +121,9 @@ describe('staging a file', () => {
       ['😀'.repeat(300), '😀'.repeat(256)],
     ]
     for (const [given, shown] of names) assert.equal(displayName(given), shown, JSON.stringify(given))
+    // Bidirectional controls (UAX 9) would show `invoice_exe.pdf` for a name that ends with `.exe`.
+    for (const control of '\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069')
+      assert.equal(displayName(`invoice_${control}fdp.exe`), 'invoice_fdp.exe')
   })
 
   it('uses the given title, or the name without its extension', () =>
@@ -237,7 +240,11 @@ describe('finding and reading a file', () => {
       await assert.rejects(files.read(info), withCode('CORRUPT'))
       assert.equal(returned, 1, 'the body is released')
       fixture.process.blobs.get = async () => undefined
+      await assert.rejects(files.read(info), withCode('CORRUPT'))
+      assert.equal(fixture.registry.status().damagedReads, 2)
+      await files.delete(scope, { fileId: info.id })
       await assert.rejects(files.read(info), withCode('FILE_NOT_FOUND'))
+      assert.equal(fixture.registry.status().damagedReads, 2)
     }))
 
   it('yields the last bytes of a whole file only if its hash matches, and releases what is not read', () =>
