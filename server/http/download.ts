@@ -91,7 +91,7 @@ function rangeOf(ctx: Context, { size }: FileInfo, etag: string): BlobRange | un
   const header = ctx.get('Range')
   const ifRange = ctx.get('If-Range')
   if (ctx.method !== 'GET' || header === '' || (ifRange !== '' && ifRange !== etag)) return undefined
-  const [, first, last] = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header) ?? []
+  const [, first, last] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined
   if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined
   const start = first === '' ? Math.max(0, size - Number(last)) : Number(first)

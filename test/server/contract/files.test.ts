@@ -91,6 +91,9 @@ describe('files', () => {
       ['bytes=-900000', 206, 'bytes 0-199999/200000', CONTENT],
       ['bytes=199999-300000', 206, 'bytes 199999-199999/200000', CONTENT.subarray(-1)],
       ['bytes=200000-', 416, 'bytes */200000', undefined],
+      ['bytes=9999999999999999999-', 416, 'bytes */200000', undefined],
+      ['bytes=0-9999999999999999999', 206, 'bytes 0-199999/200000', CONTENT],
+      ['bytes=-9999999999999999999', 206, 'bytes 0-199999/200000', CONTENT],
       ['bytes=-0', 416, 'bytes */200000', undefined],
       // Several ranges, another unit, and an invalid range: the whole file.
       ['bytes=0-1,3-4', 200, null, CONTENT],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
+import { parseTilePath } from '../../../server/contract/log.ts'
 import { startService, type Service } from '../../support/service.ts'
 
 const sha256 = (...parts: Uint8Array[]): Buffer => {
@@ -8,6 +9,13 @@ const sha256 = (...parts: Uint8Array[]): Buffer => {
   for (const part of parts) hash.update(part)
   return hash.digest()
 }
+
+it('parses the width of a tile only in its one form, also if the log has that many entries', () => {
+  assert.deepEqual(parseTilePath('000'), { index: 0, width: 256 })
+  assert.deepEqual(parseTilePath('x001/067.p/255'), { index: 1_067, width: 255 })
+  for (const path of ['000.p/256', '000.p/999', '000.p/0', '000.p/01', 'x000/000'])
+    assert.equal(parseTilePath(path), undefined, path)
+})
 
 describe('the log as tiles', () => {
   let service: Service
