@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { certificatesFromPem } from '../../core/verify/index.ts'
+import { checkBundle } from './bundle.ts'
 import { CheckSummary, table } from './check-summary.ts'
 import { Client } from './client.ts'
 import { HELP, parseOptions, type DemoOptions } from './options.ts'
@@ -66,6 +67,11 @@ async function demo({ service, dataDir, files, tamper }: Run): Promise<boolean> 
   const evidences = await stages.run('check histories', () => recheckHistories(recheck, log))
   await stages.run('check proofs', () => recheckProofs(recheck, evidences, log))
   await stages.run('check file bytes', () => recheckFiles(recheck, evidences))
+  const [receipt] = receipts
+  if (receipt !== undefined)
+    await stages.run('check a proof bundle', () =>
+      checkBundle({ client, receipt, directory: dataDir, summary, progress }),
+    )
   progress.print('')
   report(summary, stages)
   return summary.failures.length === 0

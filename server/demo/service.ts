@@ -19,7 +19,7 @@ const SHOWN_LINES = 20
 /** Starts the server with its data in `dataDir`, on a free port of this machine, and waits until it is ready. */
 export async function startService(dataDir: string, signal: AbortSignal): Promise<Service> {
   const operatorKey = randomBytes(32).toString('base64url')
-  const child = spawn(process.execPath, serverArguments(), {
+  const child = spawn(process.execPath, programArguments('main'), {
     env: {
       ...withoutSettings(),
       EVIDENCE_PORT: '0',
@@ -45,15 +45,15 @@ export async function startService(dataDir: string, signal: AbortSignal): Promis
   }
 }
 
-/** From sources, the server runs with the same loader as this process. */
-function serverArguments(): readonly string[] {
+/** Node's arguments for a program of the server. From sources, it runs with the same loader as this process. */
+export function programArguments(name: 'main' | 'cli'): readonly string[] {
   const isBuilt = import.meta.url.endsWith('.js')
-  const main = fileURLToPath(new URL(isBuilt ? '../main.js' : '../main.ts', import.meta.url))
-  return isBuilt ? [main] : [...process.execArgv, main]
+  const path = fileURLToPath(new URL(isBuilt ? `../${name}.js` : `../${name}.ts`, import.meta.url))
+  return isBuilt ? [path] : [...process.execArgv, path]
 }
 
 /** The settings of the user must not reach the demo's server. */
-const withoutSettings = (): NodeJS.ProcessEnv =>
+export const withoutSettings = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('EVIDENCE_')))
 
 function readyUrl(child: ChildProcess, keepLine: (line: string) => void, signal: AbortSignal): Promise<string> {

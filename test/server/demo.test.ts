@@ -58,6 +58,10 @@ describe('the demo', { concurrency: true }, () => {
     assert.match(output, /file bytes: as sent, and as the event says +5 +0\n/)
     assert.match(output, /deleted files are gone +1 +0\n/)
     assert.match(output, /log rebuilt to its signed root +1 +0\n/)
+    assert.match(output, /demo\.evidence\.json: PROVEN\n/)
+    assert.match(output, /tampered\.evidence\.json: REFUTED: /)
+    assert.match(output, /bundle: proven by the command +1 +0\n/)
+    assert.match(output, /bundle: a changed copy is refuted +1 +0\n/)
     assert.equal(code, 0)
   })
 
