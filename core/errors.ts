@@ -39,6 +39,8 @@ export const ERROR_CODES = [
   'CATEGORY_NOT_EMPTY',
   /** The category or subcategory is inactive and accepts no new evidences. Activate it, or choose another one. */
   'CATEGORY_INACTIVE',
+  /** The category or subcategory has as many files as it can have. Delete some of them first. */
+  'TOO_MANY_FILES',
   /** The id and name of a category do not belong together, or the subcategory is not in the category. */
   'CATEGORY_MISMATCH',
   /** This idempotency key was already used for a different call. Use a new key for a new call. */

@@ -44,8 +44,10 @@ export interface CategoryChange {
   readonly description?: string
   /** Removes these values. A value must not be both cleared and given. */
   readonly clear?: readonly 'description'[]
-  /** Replaces the image. */
+  /** Becomes the image, and is added to the files. The previous image stays a file. */
   readonly image?: StagedFile
+  /** Added to the files. A category or subcategory has at most 1,000. */
+  readonly files?: readonly StagedFile[]
   readonly status?: CategoryStatus
 }
 
@@ -72,13 +74,13 @@ export interface Categories {
   /** @throws `CATEGORY_NOT_FOUND` */
   get(scope: Scope, categoryId: string): Promise<Category>
   /**
-   * Changes name, description, image and status in one step. Requires level `U`.
+   * Changes name, description, image and status, and adds files, in one step. Requires level `U`.
    *
-   * @throws `CATEGORY_NOT_FOUND`, `NAME_EXISTS`, `VALIDATION_ERROR`, `FILE_NOT_FOUND`
+   * @throws `CATEGORY_NOT_FOUND`, `NAME_EXISTS`, `VALIDATION_ERROR`, `FILE_NOT_FOUND`, `TOO_MANY_FILES`
    */
   update(scope: Scope, categoryId: string, change: CategoryChange, options?: WriteOptions): Promise<ChangedCategory>
   /**
-   * Removes an empty category and destroys its image. Its name is free again. Requires level `U`.
+   * Removes an empty category and destroys its files. Its name is free again. Requires level `U`.
    *
    * @throws `CATEGORY_NOT_FOUND`, `CATEGORY_NOT_EMPTY` if it has evidences or subcategories
    */

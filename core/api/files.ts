@@ -51,7 +51,7 @@ export interface FileInfo {
 /** Names a file, and optionally the entities that must own it. */
 export interface FileSelector {
   readonly fileId: string
-  /** External id of the evidence that must own the file. */
+  /** External id of the evidence that must list the file: as its own, or as one of its category or subcategory. */
   readonly externalId?: string
   readonly categoryId?: string
   readonly subcategoryId?: string

@@ -2,7 +2,10 @@ import type { Bundle, BundleSelection, PublicBundle } from './bundle.ts'
 import type { Scope } from './principal.ts'
 import type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from './proof-documents.ts'
 
-/** A caller's own path from a txId to a root. Hashes are 64 hex digits; `position` is the side of the sibling. */
+/**
+ * A caller's own path from a txId to a root. Hashes are 64 hex digits in either case, with or without `0x`. `position`
+ * is the side of the sibling. Other members are ignored, so that a whole `MerkleProof` can be passed.
+ */
 export interface MerkleValidationRequest {
   readonly txId: string
   readonly merkleRoot: string

@@ -171,8 +171,15 @@ function addName(names: Set<string> | null | undefined, name: string): void {
 function checkNumberToken(token: string): void {
   const value = Number(token)
   checkNumber(value)
-  if (decimal(token) !== decimal(String(value)))
+  const exact = decimal(token)
+  if (exact !== decimal(String(value)) && exact !== printedWithDigitsOf(exact, value))
     throw validationError(`The number ${token.slice(0, 64)} has too many digits for a double: send it as a text`)
+}
+
+/** The decimal that a printer of as many significant digits writes, such as C's `%.17g`. A double needs at most 17. */
+function printedWithDigitsOf(exact: string, value: number): string | undefined {
+  const digits = /\d+/.exec(exact)?.[0].length ?? 0
+  return digits <= 17 ? decimal(value.toPrecision(digits)) : undefined
 }
 
 const numberParts = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/

@@ -49,7 +49,7 @@ async function checkFileRecords(check: Check): Promise<void> {
       const file = check.decode<FileRecord | DeletedFileRecord>('file', entry)
       if (file === undefined) continue
       check.expect(keys.file(file.id) === entry.key, 'file', entry.key, 'It is stored under another id')
-      await (file.ownerKind === 'evidence' ? expectInEvent(check, file) : expectImage(check, file))
+      await (file.ownerKind === 'evidence' ? expectInEvent(check, file) : expectInCategory(check, file))
       const listing = keys.fileOf(file.ownerId, file.id)
       const isListed = (await check.get(listing)) !== undefined
       const isDeleted = 'deletion' in file
@@ -66,10 +66,10 @@ async function expectInEvent(check: Check, file: FileRecord | DeletedFileRecord)
   check.expect(isInEvent, 'file', keys.file(file.id), 'No event attached it')
 }
 
-async function expectImage(check: Check, { id, company, ownerKind, ownerId, version }: FileRecord): Promise<void> {
+async function expectInCategory(check: Check, { id, company, ownerKind, ownerId, version }: FileRecord): Promise<void> {
   const key = ownerKind === 'category' ? keys.category(company, ownerId) : keys.subcategory(company, ownerId)
   const owner = await check.read<CategoryRecord>('category', key)
-  check.expect(owner?.imageId === id && version === 0, 'file', keys.file(id), 'It is not the image of a category')
+  check.expect(owner?.id === ownerId && version === 0, 'file', keys.file(id), 'It is not a file of a category')
 }
 
 async function checkFileListings(check: Check): Promise<void> {

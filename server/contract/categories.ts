@@ -54,9 +54,11 @@ const STATUS_AFTER = { CHANGE: undefined, ACTIVATE: 'active', DEACTIVATE: 'inact
 /** What a request of endpoint 4 or 6 changes, or `remove`. Throws `VALIDATION_ERROR` if its `action` does not fit. */
 export function categoryChange(
   { name, description, clear, action = 'CHANGE' }: CategoryChange,
-  image?: StagedFile,
+  file?: StagedFile,
 ): CoreCategoryChange | 'remove' {
-  const change = defined({ name, description, clear, image })
+  const isImage = file?.mimeType.startsWith('image/') === true
+  const files = file === undefined || isImage ? undefined : [file]
+  const change = defined({ name, description, clear, image: isImage ? file : undefined, files })
   if (action !== 'REMOVE') return { ...change, ...defined({ status: statusAfter(action) }) }
   if (Object.keys(change).length > 0)
     throw new HttpError('VALIDATION_ERROR', 'action REMOVE must be sent without other fields and files')

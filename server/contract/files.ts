@@ -40,7 +40,7 @@ export const DownloadQuery = closed({
   evidenceId: opt(Type.String({ description: 'External id of the evidence that must own the file' })),
   categoryId: opt(Type.String({ description: 'Category that must own the file' })),
   subcategoryId: opt(Type.String({ description: 'Subcategory that must own the file' })),
-  mimeType: opt(Type.String({ description: 'Content-Type of the response: one of the inert types' })),
+  mimeType: opt(Type.String({ description: 'Content-Type of the response. Default: the stored type' })),
   token: opt(Type.String({ description: 'Opens one file for five minutes without a key' })),
 })
 

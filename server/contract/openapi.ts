@@ -1,5 +1,4 @@
 import type { TSchema } from 'typebox'
-import { INERT_TYPES } from '../http/download.ts'
 import { codesWith, statusOf, type ResponseCode } from '../http/errors.ts'
 import { documentPath, parametersOf, type Endpoint, type EndpointGroup, type FileSlot } from './endpoint.ts'
 import { InlineImage } from './files.ts'
@@ -110,7 +109,7 @@ function parameters(
     // The token is a security scheme.
     .filter(([name]) => !(access === 'fileToken' && name === 'token'))
     .map(([name, schema]) => {
-      const emitted = schemas.emit(name === 'mimeType' ? { ...schema, enum: INERT_TYPES } : schema)
+      const emitted = schemas.emit(schema)
       return { name, in: 'query', required: required.includes(name), schema: emitted }
     })
   const headers = [
@@ -149,7 +148,7 @@ function requestContent({ body }: Endpoint, schemas: SchemaEmitter): JsonObject 
 
 const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' }
 const BINARIES = { type: 'array', items: BINARY }
-const TITLES = { type: 'string', description: 'Empty, or a JSON array of titles for the files' }
+const TITLES = { type: 'string', description: 'A JSON array of titles for the files, or one title for all' }
 
 function fileProperties({ name, aliases = [], many }: FileSlot): JsonObject {
   if (many !== true) return { [name]: BINARY }

@@ -1,13 +1,20 @@
 import Type from 'typebox'
 import type { EvidenceProof, FileProof, MerkleProof, MerkleRoot } from '../../core/index.ts'
-import { closed, Hash, opt } from './values.ts'
+import { closed, opt } from './values.ts'
 
 // The core's proof documents are the responses, unchanged.
 
-export const MerkleValidationRequest = closed({
-  txId: Hash,
-  merkleRoot: Hash,
-  proof: Type.Array(closed({ hash: Hash, position: opt(Type.Enum(['left', 'right'])) }), { maxItems: 64 }),
+/** A hash as it is accepted. */
+const HashInput = Type.String({
+  pattern: '^(?:0[xX])?[0-9a-fA-F]{64}$',
+  description: '64 hex digits in either case, with or without 0x',
+})
+
+/** Open, so that it also accepts the whole response of 22, and `merkle` of 20 with a txId. */
+export const MerkleValidationRequest = Type.Object({
+  txId: HashInput,
+  merkleRoot: HashInput,
+  proof: Type.Array(Type.Object({ hash: HashInput, position: opt(Type.Enum(['left', 'right'])) }), { maxItems: 64 }),
 })
 
 export const CompanyQuery = closed({

@@ -69,6 +69,7 @@ const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   CATEGORY_NOT_EMPTY: { status: 409 },
   CATEGORY_INACTIVE: { status: 409 },
   CATEGORY_MISMATCH: { status: 409 },
+  TOO_MANY_FILES: { status: 409 },
   IDEMPOTENCY_KEY_REUSED: { status: 409 },
   VERSION_CONFLICT: { status: 412 },
   PAYLOAD_TOO_LARGE: { status: 413 },

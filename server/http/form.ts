@@ -54,9 +54,11 @@ export async function readMultipart(request: IncomingMessage, options: FormOptio
 export async function readJsonForm(ctx: Context, { shape, limits, stage }: FormOptions): Promise<Form> {
   const fields = await readJsonObject(ctx, limits.idleMs)
   const files = new Map<string, StagedFile[]>()
-  for (const { name, inline } of shape.slots) {
+  for (const { name, inline, many } of shape.slots) {
     const value = fields[name]
     delete fields[name]
+    // A text can only be the titles of files, and JSON has none.
+    if (many === true && typeof value === 'string') continue
     if (value === undefined || !isGiven(value) || (Array.isArray(value) && value.length === 0)) continue
     if (inline !== true) throw invalid(`${name} must be sent as multipart/form-data: JSON cannot hold its files`)
     const { data, ...image } = readInlineImage(name, value)
@@ -84,8 +86,10 @@ class FormReader {
   }
 
   async read(part: Part): Promise<void> {
-    if (part.filename === undefined) await this.#readText(part)
-    else await this.#readFile(part, part.filename)
+    // A Blob of FormData has a file name, also if it is the JSON text of a field.
+    const isText = part.filename === undefined || kindOf(this.#shape, part.name) === 'json'
+    if (isText) await this.#readText(part)
+    else await this.#readFile(part, part.filename ?? '')
   }
 
   finish(): Form {
@@ -123,32 +127,48 @@ class FormReader {
 
   /** The slot that a file part belongs to. `undefined`, and a noted problem, if there is none or it is full. */
   #slotFor(name: string): FileSlot | undefined {
-    const slot = this.#shape.slots.find(({ name: own, aliases }) => own === name || aliases?.includes(name) === true)
+    const slot = this.#shape.slots.find((each) => isPartOf(each, name))
     if (slot === undefined) this.#problem ??= invalid(`${quoted(name)} is not a known file field`)
     else if (slot.many === true || !this.#files.has(slot.name)) return slot
     else this.#problem ??= invalid(`${slot.name} must be one file`)
     return undefined
   }
 
-  /** The titles in the text field of a slot, which is removed from the texts. */
-  #takeTitles({ name, many }: FileSlot): readonly string[] {
+  /** The text field of a slot, which is removed from the texts. */
+  #takeTitles({ name, many }: FileSlot): string {
     const text = this.#texts.get(name) ?? ''
     this.#texts.delete(name)
-    if (text.trim() === '') return []
-    if (many !== true) throw invalid(`${name} must be a file, not a text`)
-    const titles = jsonField(name, text)
-    if (isTexts(titles)) return titles
-    throw invalid(`The text of ${name} must be empty, or a JSON array with the titles of its files`)
+    if (text.trim() !== '' && many !== true) throw invalid(`${name} must be a file, not a text`)
+    return text
+  }
+}
+
+/** Files of a slot for many may have an index: `images[0]`, `images.items[0]`. */
+function isPartOf({ name: own, aliases = [], many }: FileSlot, partName: string): boolean {
+  const name = many === true ? partName.replace(/\[\d{0,6}\]$/, '') : partName
+  return own === name || aliases.includes(name)
+}
+
+/** The files with their titles. Without files, the text has no effect. */
+function withTitles(slot: string, staged: readonly StagedFile[], text: string): readonly StagedFile[] {
+  if (staged.length === 0 || text.trim() === '') return staged
+  const titles = titlesIn(text) ?? staged.map(() => text)
+  if (titles.length > staged.length) throw invalid(`${slot} has more titles than files`)
+  return staged.map((file, i) => (titles[i] === undefined || titles[i] === '' ? file : { ...file, title: titles[i] }))
+}
+
+/** The titles in a JSON array, `undefined` for any other text. */
+function titlesIn(text: string): readonly string[] | undefined {
+  try {
+    const value = parseStrictJson(text)
+    return isTexts(value) ? value : undefined
+  } catch {
+    return undefined
   }
 }
 
 const isTexts = (value: Json): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
-
-function withTitles(slot: string, staged: readonly StagedFile[], titles: readonly string[]): readonly StagedFile[] {
-  if (titles.length > staged.length) throw invalid(`${slot} has more titles than files`)
-  return staged.map((file, i) => (titles[i] === undefined || titles[i] === '' ? file : { ...file, title: titles[i] }))
-}
 
 const kindOf = ({ kinds }: FormShape, name: string): FieldKind | undefined =>
   kinds && Object.hasOwn(kinds, name) ? kinds[name] : undefined

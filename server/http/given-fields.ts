@@ -1,4 +1,5 @@
 import type { Json } from '../../core/index.ts'
+import { idInput } from './id-input.ts'
 
 type Fields = Record<string, Json>
 
@@ -10,7 +11,7 @@ type Fields = Record<string, Json>
 export function givenFields(fields: Fields): Fields {
   const given: Fields = {}
   for (const [name, value] of Object.entries(fields))
-    if (isGiven(value)) given[name] = Array.isArray(value) ? value.map(givenItem) : value
+    if (isGiven(value)) given[name] = Array.isArray(value) ? value.map(givenItem) : idInput(name, value)
   return given
 }
 

@@ -5,6 +5,7 @@ import { withWireNames } from '../contract/field-names.ts'
 import { authorize, type AuthorizationServices } from './authorize.ts'
 import { HttpError } from './errors.ts'
 import type { UploadLimits } from './form.ts'
+import { idInput } from './id-input.ts'
 import { readQuery } from './query.ts'
 import { readBody } from './request-body.ts'
 
@@ -42,7 +43,7 @@ async function handle(endpoint: Endpoint, ctx: Context, { registry, limits, rate
     const body = await endpoint.handle({
       registry,
       ctx,
-      param: (name) => params[name] ?? '',
+      param: (name) => idInput(name, params[name] ?? ''),
       query,
       scope,
       input: fields,

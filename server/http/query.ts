@@ -2,6 +2,7 @@ import type { Context } from 'koa'
 import Type, { type Static, type TObject } from 'typebox'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { HttpError } from './errors.ts'
+import { idInput } from './id-input.ts'
 
 /**
  * The query as it was sent: every value of each name, decoded. Throws `VALIDATION_ERROR` for escapes that are not
@@ -52,7 +53,7 @@ function parseQuery(ctx: Context, schema: TObject, ignoreUnknown: boolean): Stat
     const [value = '', ...others] = values
     if (others.length > 0) throw new HttpError('VALIDATION_ERROR', `The query parameter ${name} was sent twice`)
     // An empty value means that the parameter is not given.
-    if (value !== '') query[name] = coerce(value, property.type)
+    if (value !== '') query[name] = coerce(idInput(name, value), property.type)
   }
   return query
 }

@@ -80,11 +80,12 @@ export const categories: EndpointGroup = {
       path: `${CATEGORY}/{CATEGORY_ID}`,
       access: 'U',
       summary: 'Update, activate, deactivate or remove a category',
-      description: '`file` replaces the image. Only an empty category can be removed.',
+      description:
+        '`file` is added to the files. If it is an image, it also becomes the icon. Only an empty category can be removed.',
       body: categoryChangeBody,
       idempotent: true,
       response: { schema: ImageChanged },
-      errors: ['CATEGORY_NOT_FOUND', 'NAME_EXISTS', 'CATEGORY_NOT_EMPTY'],
+      errors: ['CATEGORY_NOT_FOUND', 'NAME_EXISTS', 'CATEGORY_NOT_EMPTY', 'TOO_MANY_FILES'],
       async handle({ registry, scope, param, input, files, options }) {
         const change = categoryChange(input, files('file')[0])
         if (change !== 'remove') return registry.categories.update(scope, param('CATEGORY_ID'), change, options)
@@ -120,7 +121,7 @@ export const categories: EndpointGroup = {
       body: categoryChangeBody,
       idempotent: true,
       response: { schema: ImageChanged },
-      errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND', 'NAME_EXISTS', 'CATEGORY_NOT_EMPTY'],
+      errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND', 'NAME_EXISTS', 'CATEGORY_NOT_EMPTY', 'TOO_MANY_FILES'],
       async handle({ registry, scope, param, input, files, options }) {
         const change = categoryChange(input, files('file')[0])
         if (change !== 'remove') return registry.categories.updateSubcategory(scope, pathOf(param), change, options)

@@ -27,7 +27,7 @@ export const files: EndpointGroup = {
       access: 'fileToken',
       summary: 'Download a file',
       description:
-        'Whole or one range. Every owner that the query names must own the file. `ETag` is the SHA-256 of the content. Types that a browser could run are sent as application/octet-stream.',
+        'Whole or one range. Every owner that the query names must own the file. `ETag` is the SHA-256 of the content. Always an attachment, and sandboxed, because files come from strangers.',
       query: DownloadQuery,
       response: {
         media: '*/*',

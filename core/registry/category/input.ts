@@ -11,6 +11,7 @@ export const categoryChangeSchema = closed({
   description: opt(Text),
   clear: opt(clearSchema(['description'])),
   image: opt(stagedFileSchema),
+  files: opt(Type.Array(stagedFileSchema, { description: 'an array of staged files' })),
   status: opt(Type.Enum(['active', 'inactive'])),
 })
 

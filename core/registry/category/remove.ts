@@ -1,12 +1,14 @@
 import type { SubcategoryPath } from '../../api/categories.ts'
-import type { FileId } from '../../api/ids.ts'
 import type { WriteOptions } from '../../api/writes.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Check, Commit } from '../../ports/index.ts'
+import type { Check, Commit, Write } from '../../ports/index.ts'
 import { destroy } from '../../store/blob-lifecycle.ts'
 import { countOf } from '../../store/counter.ts'
+import { lastPartOfKey } from '../../store/key.ts'
+import { keys } from '../../store/keys.ts'
+import { listEntries } from '../../store/read.ts'
 import type { Context } from '../context.ts'
-import { removeImage } from '../file/stored-file.ts'
+import { removeFile } from '../file/stored-file.ts'
 import { idempotentCall, type IdempotentCall } from '../idempotency.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { IdToFind } from '../schemas.ts'
@@ -53,13 +55,22 @@ async function remove(
   call: IdempotentCall | undefined,
   load: () => Promise<StoredCategory>,
 ): Promise<void> {
-  let removedImage: FileId | undefined
+  let files: readonly string[] = []
   await write(context, call, async ({ now }) => {
     const category = await load()
-    removedImage = category.record.imageId
-    return { commit: decideRemove(category, await emptyChecks(context, category), now), result: {} }
+    const empty = await emptyChecks(context, category)
+    const listing = await listEntries(context.records, keys.filesOf(category.record.id))
+    files = listing.map(({ key }) => lastPartOfKey(key))
+    return {
+      commit: decideRemove(
+        category,
+        empty,
+        files.flatMap((id) => removeFile(category.record.id, id, now)),
+      ),
+      result: {},
+    }
   })
-  if (removedImage !== undefined) await destroy(context, removedImage)
+  for (const id of files) await destroy(context, id)
 }
 
 /** Checks that hold while the category is empty. Throws `CATEGORY_NOT_EMPTY`. */
@@ -73,16 +84,11 @@ async function emptyChecks({ records }: Context, { counters }: StoredCategory): 
 function decideRemove(
   { record, check, key, nameKey, removal: { checks = [], writes = [], adds = [] } }: StoredCategory,
   empty: readonly Check[],
-  now: number,
+  fileRemovals: readonly Write[],
 ): Commit {
   return {
     checks: [check, ...empty, ...checks],
-    writes: [
-      { key, value: null },
-      { key: nameKey(record.name), value: null },
-      ...writes,
-      ...(record.imageId === undefined ? [] : removeImage(record.id, record.imageId, now)),
-    ],
+    writes: [{ key, value: null }, { key: nameKey(record.name), value: null }, ...writes, ...fileRemovals],
     adds,
   }
 }

@@ -1,11 +1,15 @@
 import type { CategoryChange, ChangedCategory, SubcategoryPath } from '../../api/categories.ts'
+import type { StagedFile } from '../../api/files.ts'
 import type { FileId } from '../../api/ids.ts'
 import type { WriteOptions } from '../../api/writes.ts'
-import { consume, destroy } from '../../store/blob-lifecycle.ts'
+import { RegistryError } from '../../errors.ts'
+import { consume } from '../../store/blob-lifecycle.ts'
+import { keys } from '../../store/keys.ts'
+import { listEntries } from '../../store/read.ts'
 import { putRecord } from '../../store/record-codec.ts'
 import type { CategoryRecord, NameRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { attachFiles, removeImage } from '../file/stored-file.ts'
+import { attachFiles } from '../file/stored-file.ts'
 import { idempotentCall, type IdempotentCall } from '../idempotency.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { IdToFind } from '../schemas.ts'
@@ -67,29 +71,38 @@ async function update(
   change: CategoryChange,
   load: () => Promise<StoredCategory>,
 ): Promise<ChangedCategory> {
-  let replacedImage: FileId | undefined
-  const result = await write(context, call, async ({ now }) => {
+  return write(context, call, async () => {
     const category = await load()
     const name = newName(category, change)
     if (name !== undefined) await assertNameFree(context, category.nameKey(name))
-    replacedImage = change.image && category.record.imageId
-    return decideUpdate(category, change, now)
+    await assertRoomForFiles(context, category, addedFiles(change).length)
+    return decideUpdate(category, change)
   })
-  if (replacedImage !== undefined) await destroy(context, replacedImage)
-  return result
 }
+
+const MAX_FILES = 1_000
+
+/** Every change of the files also writes the category's record, so the number is right when it is committed. */
+async function assertRoomForFiles({ records }: Context, { record }: StoredCategory, added: number): Promise<void> {
+  if (added === 0) return
+  const { length } = await listEntries(records, { ...keys.filesOf(record.id), limit: MAX_FILES })
+  if (length + added > MAX_FILES)
+    throw new RegistryError('TOO_MANY_FILES', `It has ${length} of at most ${MAX_FILES} files: delete some first`)
+}
+
+const addedFiles = ({ image, files = [] }: CategoryChange): readonly StagedFile[] =>
+  image === undefined ? files : [image, ...files]
 
 /** The name, if the change really changes it. */
 const newName = ({ record }: StoredCategory, { name }: CategoryChange): string | undefined =>
   name === record.name ? undefined : name
 
-/** Name, description, image and status change in one commit. */
-function decideUpdate(category: StoredCategory, change: CategoryChange, now: number): Decision<{ imageId?: FileId }> {
+/** Name, description, image, files and status change in one commit. */
+function decideUpdate(category: StoredCategory, change: CategoryChange): Decision<{ imageId?: FileId }> {
   const { record: before, check, key, nameKey, fileOwner } = category
   const after = changedRecord(before, change)
-  const images = change.image === undefined ? [] : [change.image]
-  const used = consume(images)
-  const replacesImage = change.image !== undefined && before.imageId !== undefined
+  const files = addedFiles(change)
+  const used = consume(files)
   const name = newName(category, change)
   const renaming =
     name === undefined
@@ -98,13 +111,7 @@ function decideUpdate(category: StoredCategory, change: CategoryChange, now: num
   return {
     commit: {
       checks: [check, ...used.checks, ...(name === undefined ? [] : [{ key: nameKey(name), version: null }])],
-      writes: [
-        putRecord(key, after),
-        ...used.writes,
-        ...attachFiles(images, fileOwner),
-        ...(replacesImage ? removeImage(before.id, before.imageId, now) : []),
-        ...renaming,
-      ],
+      writes: [putRecord(key, after), ...used.writes, ...attachFiles(files, fileOwner), ...renaming],
     },
     result: after.imageId === undefined ? {} : { imageId: after.imageId },
   }

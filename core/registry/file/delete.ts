@@ -11,7 +11,7 @@ import { eraseFile } from '../event/event.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { write } from '../write.ts'
 import { selectFile } from './find.ts'
-import { fileNotFound, removeImage } from './stored-file.ts'
+import { fileNotFound, removeFile } from './stored-file.ts'
 
 export async function deleteFile(context: Context, scope: AuthorizedScope, selector: FileSelector): Promise<void> {
   const { fileId } = selector
@@ -20,7 +20,7 @@ export async function deleteFile(context: Context, scope: AuthorizedScope, selec
     const commit =
       file.record.ownerKind === 'evidence'
         ? await deleteFromEvidence(context, file, { origin: context.origin, actor: scope.actor, now })
-        : await deleteImage(context, file, now)
+        : await deleteFromCategory(context, file, now)
     return { commit, result: null }
   })
   await destroy(context, fileId)
@@ -81,11 +81,13 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
   }
 }
 
-async function deleteImage({ records }: Context, file: Read<FileRecord>, now: number): Promise<Commit> {
+async function deleteFromCategory({ records }: Context, file: Read<FileRecord>, now: number): Promise<Commit> {
   const { company, ownerKind, ownerId, id } = file.record
   const ownerKey = ownerKind === 'category' ? keys.category(company, ownerId) : keys.subcategory(company, ownerId)
   const owner = await requireRecord<CategoryRecord>(records, ownerKey, fileNotFound)
-  const { imageId: _, ...rest } = owner.record
+  const { imageId, ...rest } = owner.record
+  const after = imageId === id ? rest : owner.record
   const checks: readonly Check[] = [file.check, owner.check]
-  return { checks, writes: [putRecord(ownerKey, rest), ...removeImage(ownerId, id, now)] }
+  // Also written if it stays the same, so that a simultaneous change of the category's files is decided again.
+  return { checks, writes: [putRecord(ownerKey, after), ...removeFile(ownerId, id, now)] }
 }

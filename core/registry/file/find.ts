@@ -3,7 +3,13 @@ import type { CompanyId } from '../../api/ids.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
 import { requireRecord, type Read } from '../../store/read.ts'
-import type { DeletedFileRecord, EvidenceRecord, FileRecord, SubcategoryRecord } from '../../store/records.ts'
+import type {
+  DeletedFileRecord,
+  EvidenceRecord,
+  FileRecord,
+  NameRecord,
+  SubcategoryRecord,
+} from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { validate } from '../validation.ts'
@@ -30,9 +36,23 @@ export async function selectFile(
   const { record, check } = await readFileRecord(context, fileId)
   if (record.company !== companyId || 'deletion' in record) throw fileNotFound()
   const owners = await ownersOf(context, record)
-  for (const name of ['externalId', 'categoryId', 'subcategoryId'] as const)
+  for (const name of ['categoryId', 'subcategoryId'] as const)
     if (named[name] !== undefined && named[name] !== owners[name]) throw fileNotFound()
+  const { externalId } = named
+  if (externalId !== undefined && externalId !== owners.externalId) await assertListedWith(context, record, externalId)
   return { record, check }
+}
+
+/** An evidence also lists the files of its category and subcategory. Throws `FILE_NOT_FOUND` for any other file. */
+async function assertListedWith(
+  { records }: Context,
+  { company, ownerKind, ownerId }: FileRecord,
+  externalId: string,
+): Promise<void> {
+  if (ownerKind === 'evidence') throw fileNotFound()
+  const { record: name } = await requireRecord<NameRecord>(records, keys.externalId(externalId, company), fileNotFound)
+  const { record } = await requireRecord<EvidenceRecord>(records, keys.evidence(name.id), fileNotFound)
+  if ((ownerKind === 'category' ? record.categoryId : record.subcategoryId) !== ownerId) throw fileNotFound()
 }
 
 async function readFileRecord({ records }: Context, fileId: string): Promise<Read<FileRecord | DeletedFileRecord>> {

@@ -22,11 +22,11 @@ export const attachFiles = (files: readonly StagedFile[], owner: FileOwnerRef): 
     { key: keys.fileOf(owner.ownerId, file.id), value: new Uint8Array() },
   ])
 
-/** The writes that remove a category's image from every list, and have its bytes deleted. */
-export const removeImage = (ownerId: string, imageId: string, now: number): readonly Write[] => [
-  { key: keys.file(imageId), value: null },
-  { key: keys.fileOf(ownerId, imageId), value: null },
-  pendingDeletion(imageId, now),
+/** The writes that remove a category's file from every list, and have its bytes deleted. */
+export const removeFile = (ownerId: string, fileId: string, now: number): readonly Write[] => [
+  { key: keys.file(fileId), value: null },
+  { key: keys.fileOf(ownerId, fileId), value: null },
+  pendingDeletion(fileId, now),
 ]
 
 /** The files of an owner, oldest first. */

@@ -6,6 +6,7 @@ import { readRecord } from '../../store/read.ts'
 import type { EventRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { entryOfTxId } from '../event/tx-id.ts'
+import { hexInput } from '../input-forms.ts'
 import { proveEntry, type LogProof } from './log-proof.ts'
 
 /** An event of an evidence that exists. Throws `CORRUPT` if it is missing. */
@@ -20,7 +21,10 @@ export async function readEvent({ records }: Context, evidenceId: EvidenceId, ve
 }
 
 /** The 32 bytes of a txId, `undefined` for any text that cannot be one. */
-export const entryOf = (txId: string): Uint8Array | undefined => (txId.length === 64 ? fromHex(txId) : undefined)
+export function entryOf(txId: string): Uint8Array | undefined {
+  const hex = hexInput(txId)
+  return hex.length === 64 ? fromHex(hex) : undefined
+}
 
 /** The proof of an event, `undefined` until it is sealed. */
 export async function proveEvent({ log }: Context, { txId }: Pick<EventRecord, 'txId'>): Promise<LogProof | undefined> {

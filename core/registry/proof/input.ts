@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { closed, Hash, opt } from '../schemas.ts'
+import { closed, opt } from '../schemas.ts'
 
 /** The same as `MerkleValidationRequest` in core/api/proofs.ts. */
 
@@ -22,10 +22,16 @@ export const bundleSelectionSchema = closed({
   history: opt(Type.Boolean({ description: 'a boolean' })),
 })
 
-export const merkleValidationRequestSchema = closed({
-  txId: Hash,
-  merkleRoot: Hash,
-  proof: Type.Array(closed({ hash: Hash, position: opt(Type.Enum(['left', 'right'])) }), {
+const HashInput = Type.String({
+  pattern: '^(?:0[xX])?[0-9a-fA-F]{64}$',
+  description: 'a SHA-256 hash of 64 hex digits',
+})
+
+/** Open, so that a whole proof can be sent. */
+export const merkleValidationRequestSchema = Type.Object({
+  txId: HashInput,
+  merkleRoot: HashInput,
+  proof: Type.Array(Type.Object({ hash: HashInput, position: opt(Type.Enum(['left', 'right'])) }), {
     maxItems: MAX_PROOF_ITEMS,
     description: `an array of at most ${MAX_PROOF_ITEMS} items`,
   }),

@@ -6,17 +6,19 @@ import type { LogReader } from '../../log/reader.ts'
 import type { BatchRecord } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/stamp-claim.ts'
 import type { Context } from '../context.ts'
+import { uuidInput } from '../input-forms.ts'
 import { entryOf } from './events.ts'
 import { invalid } from './find-evidence.ts'
 import { assuranceOf, proveEntry, rfc3339 } from './log-proof.ts'
 
-const malformed = invalid('txId must be a string of 64 lowercase hex digits')
+const malformed = invalid('txId must be a string of 64 hex digits')
 const notInLog = { status: 'not_found', error: 'This log does not contain the txId', code: 'NOT_FOUND' } as const
 
 /** The path of any log entry to the root of its batch. */
-export async function proveTransaction(context: Context, txId: string): Promise<MerkleProof> {
-  const entry = entryOf(txId)
-  if (entry === undefined) return { ...malformed, txId }
+export async function proveTransaction(context: Context, text: string): Promise<MerkleProof> {
+  const entry = entryOf(text)
+  if (entry === undefined) return { ...malformed, txId: text }
+  const txId = toHex(entry)
   const [payload, [status]] = await Promise.all([context.log.payloadOf(entry), context.log.entryStatuses([entry])])
   if (status === undefined || payload === undefined) return { ...notInLog, txId }
   const proof = await proveEntry(context.log, status)
@@ -60,7 +62,8 @@ export async function describeRoot({ log }: Context, txId: string): Promise<Merk
 
 /** The DER TimeStampResp of the stamp that covers a batch. Throws `BATCH_NOT_FOUND`. */
 export async function timestampToken({ log }: Context, batchId: string): Promise<Uint8Array> {
-  const batch = isId(batchId) ? await log.batchById(batchId) : undefined
+  const id = uuidInput(batchId)
+  const batch = isId(id) ? await log.batchById(id) : undefined
   if (batch === undefined) throw new RegistryError('BATCH_NOT_FOUND', 'There is no such batch')
   const claim = await stampClaimOf(log, batch)
   if (claim === undefined)

@@ -4,6 +4,7 @@ import { toHex } from '../../bytes.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import { leafHash } from '../../log/tree/hasher.ts'
 import { rootFromInclusionProof, rootFromSides, sidesOf } from '../../log/tree/proof.ts'
+import { hexInput } from '../input-forms.ts'
 import { validate } from '../validation.ts'
 import { merkleValidationRequestSchema } from './input.ts'
 
@@ -11,14 +12,21 @@ import { merkleValidationRequestSchema } from './input.ts'
  * Whether a caller's own path leads from a txId to a root, and whether this log knows the two. Throws
  * `VALIDATION_ERROR`.
  */
-export async function validatePath(log: LogReader, request: MerkleValidationRequest): Promise<MerkleValidation> {
-  validate(merkleValidationRequestSchema, request)
+export async function validatePath(log: LogReader, input: MerkleValidationRequest): Promise<MerkleValidation> {
+  const request = knownMembers(validate(merkleValidationRequestSchema, input))
   const [[status], rootSize] = await Promise.all([
     log.entryStatuses([bytesOf(request.txId)]),
     log.sizeOfRoot(request.merkleRoot),
   ])
   return judge(request, status, rootSize)
 }
+
+/** The members that are used, with hashes in lowercase. */
+const knownMembers = ({ txId, merkleRoot, proof }: MerkleValidationRequest): MerkleValidationRequest => ({
+  txId: hexInput(txId),
+  merkleRoot: hexInput(merkleRoot),
+  proof: proof.map(({ hash, position }) => ({ hash: hexInput(hash), ...(position !== undefined && { position }) })),
+})
 
 /** `rootSize`: the size of the tree with the requested root, `undefined` if this log never sealed the root. */
 function judge(

@@ -181,6 +181,8 @@ describe('finding and reading a file', () => {
         [one, { subcategoryId }],
         [ofCategory, { categoryId }],
         [ofSubcategory, { categoryId, subcategoryId }],
+        [ofCategory, { externalId: 'e-1' }],
+        [ofSubcategory, { externalId: 'e-1', categoryId }],
       ]
       for (const [file, owners] of found) {
         const { name, mimeType, size, sha256 } = file
@@ -196,7 +198,9 @@ describe('finding and reading a file', () => {
         [one.id, { externalId: id }],
         [one.id, { externalId: 'e-1', categoryId: other }],
         [one.id, { subcategoryId: categoryId }],
-        [ofCategory.id, { externalId: 'e-1' }],
+        [ofCategory.id, { externalId: 'e-2' }],
+        [ofSubcategory.id, { externalId: 'e-2' }],
+        [ofCategory.id, { externalId: 'none' }],
         [ofCategory.id, { categoryId, subcategoryId }],
         [ofSubcategory.id, { categoryId: other }],
         ['01890000-0000-7000-8000-000000000000', {}],

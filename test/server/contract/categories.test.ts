@@ -132,7 +132,7 @@ describe('categories and subcategories', () => {
     })
   })
 
-  it('4, 6, 7: updates texts and images; a replaced image is destroyed', async () => {
+  it('4, 6, 7: updates texts and adds files; an image becomes the icon, and the earlier one stays a file', async () => {
     const { id } = await service.ok('createCategory', { ...at, json: { name: 'Boats', image: PNG } })
     const { id: sub } = await service.ok('createSubcategory', { ...inCategory(id), json: { name: 'Sails' } })
     const { imageId: first } = await service.ok('updateCategory', {
@@ -144,7 +144,12 @@ describe('categories and subcategories', () => {
       form: formOf({ name: 'Ships' }, [['file', 'b.png', 'b', 'image/png']]),
     })
     assert.notEqual(second, first)
-    await service.fails('downloadFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: first } })
+    assert.equal((await service.call('downloadFile', { ...at, query: { fileId: first } })).status, 200)
+    const { imageId: same } = await service.ok('updateCategory', {
+      ...inCategory(id),
+      form: formOf({}, [['file', 'terms.txt', 't']]),
+    })
+    assert.equal(same, second, 'a text does not become the icon')
     assert.deepEqual(await service.ok('updateSubcategory', { ...inSubcategory(id, sub), json: { name: 'Masts' } }), {})
     const { imageId: third } = await service.ok('updateSubcategory', {
       ...inSubcategory(id, sub),
@@ -154,8 +159,9 @@ describe('categories and subcategories', () => {
     assert.deepEqual(listing.dt, [])
     assert.deepEqual(
       listing.category.map((file: { overlayId: string }) => file.overlayId),
-      [second],
+      [first, second, listing.category[2].overlayId],
     )
+    assert.equal(listing.category[2].name, 'terms.txt')
     assert.deepEqual(
       listing.subcategory.map((file: { overlayId: string }) => file.overlayId),
       [third],
@@ -167,8 +173,10 @@ describe('categories and subcategories', () => {
     )
     assert.deepEqual(
       details.fileIds.map((file: { overlayId: string }) => file.overlayId),
-      [second, third],
+      [first, second, listing.category[2].overlayId, third],
     )
+    await service.ok('deleteFile', { ...at, query: { fileId: first } })
+    assert.equal((await service.ok('getCategory', inCategory(id))).imageId, second)
     assert.deepEqual(await service.unfinished(), [])
   })
 

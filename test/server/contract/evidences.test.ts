@@ -30,6 +30,40 @@ describe('evidences', () => {
     return { CATEGORY_ID: object.categoryId as string, SUBCATEGORY_ID: object.subcategoryId as string }
   }
 
+  it('8: accepts one title for all files, meta as a Blob, and decimals of 17 digits', async () => {
+    const form = formOf({ ...PLACE, externalId: 'blob', name: 'x', images: 'Front view' }, [
+      ['images', 'a.txt', 'a'],
+      ['images[]', 'b.txt', 'b'],
+      ['images[1]', 'c.txt', 'c'],
+    ])
+    form.set('meta', new Blob(['{"lat":52.520006600000002,"lon":2.2999999999999998}'], { type: 'application/json' }))
+    await service.ok('createEvidence', { ...at, form })
+    const { object } = await page('blob')
+    assert.deepEqual(object.meta, { lat: 52.5200066, lon: 2.3 })
+    const { dt } = await service.ok('listEvidenceFiles', of('blob'))
+    assert.deepEqual(
+      dt.map(({ title }: { title: string }) => title),
+      ['Front view', 'Front view', 'Front view'],
+    )
+    const untitled = formOf({ ...PLACE, externalId: 'untitled', name: 'x', images: '["no", "file"]' })
+    await service.ok('createEvidence', { ...at, form: untitled })
+    await service.ok('createEvidence', { ...at, json: { ...PLACE, externalId: 'text', name: 'x', images: 'Front' } })
+    const many = formOf({ ...PLACE, externalId: 'more', name: 'x', images: '["a","b"]' }, [['images', 'a.txt', 'a']])
+    await service.fails('createEvidence', 400, 'VALIDATION_ERROR', { ...at, form: many })
+  })
+
+  it('8, 9, 12, 14: accepts ids in either case', async () => {
+    await create('cased')
+    const { object } = await page('cased')
+    const [categoryId, subcategoryId] = [object.categoryId.toUpperCase(), object.subcategoryId.toUpperCase()]
+    const json = { categoryId, subcategoryId, externalId: 'cased-2', name: 'x' }
+    await service.ok('createEvidence', { ...at, json })
+    const params = { ...at.params, CATEGORY_ID: categoryId, SUBCATEGORY_ID: subcategoryId }
+    await service.ok('createEvidences', { ...at, params, json: { externalId: 'cased-3', name: 'x' } })
+    const { count } = await service.ok('listEvidences', { ...at, query: { categoryId, subcategoryId } })
+    assert.ok(count >= 3)
+  })
+
   it('8, 11: creates from a form with every field and file', async () => {
     const fields = {
       ...PLACE,
@@ -44,8 +78,8 @@ describe('evidences', () => {
     const form = formOf(fields, [
       ['image', 'icon.png', 'icon', 'image/png'],
       ['images.items', 'front.jpg', 'front', 'image/jpeg'],
-      ['images[]', '../../etc/back.jpg', 'back', 'image/jpeg'],
-      ['images', 'third.txt', 'third'],
+      ['images[0]', '../../etc/back.jpg', 'back', 'image/jpeg'],
+      ['images.items[12]', 'third.txt', 'third'],
     ])
     const created = await service.call('createEvidence', { ...at, form })
     assert.equal(created.status, 201)

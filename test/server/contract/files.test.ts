@@ -126,20 +126,31 @@ describe('files', () => {
     assert.equal((await download({ fileId: empty }, { range: 'bytes=0-' })).status, 416)
   })
 
-  it('14: sends types that a browser could run as octets, and accepts only inert types as an override', async () => {
+  it('14: sends the stored type, or the one in the query, always as a sandboxed attachment', async () => {
     const stored = [
       'text/html',
       'image/svg+xml',
       'application/javascript',
       'application/xhtml+xml',
       'text/xml',
-      'nonsense',
+      'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
     ]
     for (const [i, type] of stored.entries()) {
       const [id = ''] = await attach(`active-${i}`, [['images', 'a', '<script>', type]])
-      assert.equal((await download({ fileId: id })).headers.get('content-type'), 'application/octet-stream', type)
-      await service.fails('downloadFile', 400, 'VALIDATION_ERROR', { ...at, query: { fileId: id, mimeType: type } })
+      for (const query of [{ fileId: id }, { mimeType: type }, { fileId: id.toUpperCase(), mimeType: '' }]) {
+        const { headers } = await download(query)
+        assert.equal(headers.get('content-type'), type)
+        assert.equal(headers.get('x-content-type-options'), 'nosniff')
+        assert.match(headers.get('content-disposition') ?? '', /^attachment/)
+        assert.match(headers.get('content-security-policy') ?? '', /sandbox/)
+      }
     }
+    const [untyped = ''] = await attach('untyped', [['images', 'a', 'x', 'nonsense']])
+    assert.equal((await download({ fileId: untyped })).headers.get('content-type'), 'application/octet-stream')
+    const charset = 'text/plain; charset=utf-8'
+    assert.equal((await download({ mimeType: charset })).headers.get('content-type'), charset)
+    for (const mimeType of ['nonsense', 'text/', 'a/b;c', 'a/b\r\nc: d', 'ü/b'])
+      await service.fails('downloadFile', 400, 'VALIDATION_ERROR', { ...at, query: { fileId: untyped, mimeType } })
     assert.equal((await download({ mimeType: 'application/pdf' })).headers.get('content-type'), 'application/pdf')
     assert.equal((await download({ mimeType: 'text/plain' })).headers.get('content-type'), 'text/plain')
   })

@@ -163,7 +163,9 @@ describe('verification', () => {
     assert.ok(Number.isInteger(body.leafIndex) && body.leafIndex < body.treeSize)
     const unknown = await service.call('getProof', { params: { txid: 'ab'.repeat(32) } })
     assert.deepEqual([unknown.status, unknown.body.status], [404, 'not_found'])
-    for (const txid of ['short', 'AB'.repeat(32), `0x${txId}`]) {
+    for (const txid of [txId.toUpperCase(), `0x${txId}`, `0X${txId}`])
+      assert.equal((await service.ok('getProof', { params: { txid } })).txId, txId)
+    for (const txid of ['short', 'XY'.repeat(32), `0x${txId}00`]) {
       const invalid = await service.call('getProof', { params: { txid } })
       assert.deepEqual([invalid.status, invalid.body.status], [400, 'invalid'])
     }
@@ -194,6 +196,25 @@ describe('verification', () => {
       proof: body.proof.map(({ hash }: { hash: string }) => ({ hash })),
     })
     assert.deepEqual([unknown.status, unknown.valid], ['not_found', false])
+  })
+
+  it('19: accepts the responses of 20 and 22 as they are, and hex in every spelling', async () => {
+    const { body } = await service.call('getProof', { params: { txid: txId } })
+    const { merkle } = (await verify(id)).body
+    const upper = (hash: string): string => `0X${hash.toUpperCase()}`
+    const spelled = {
+      txId: upper(txId),
+      merkleRoot: upper(body.merkleRoot),
+      proof: body.proof.map(({ hash, position }: { hash: string; position: string }) => ({
+        hash: upper(hash),
+        position,
+      })),
+      note: null,
+    }
+    for (const json of [body, { ...merkle, txId }, spelled]) {
+      const { status, valid, expectedRoot } = await service.ok('validateProof', { json })
+      assert.deepEqual([status, valid, expectedRoot], ['ok', true, body.merkleRoot])
+    }
   })
 
   it('19: rejects malformed requests, with a status', async () => {
