@@ -17,6 +17,7 @@ import {
   type Registry,
 } from '../../core/index.ts'
 import { keys } from '../../core/store/keys.ts'
+import { DocumentCheck } from './document-check.ts'
 import { CountingBlobs } from './counting-blobs.ts'
 import { validate } from '../../core/registry/validation.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
@@ -36,6 +37,9 @@ export const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map(
     endpoints.map((endpoint) => [endpoint.id, endpoint]),
   ),
 )
+
+/** The same for every service, because the document depends on no option. */
+let documentCheck: DocumentCheck | undefined
 
 export const OPERATOR_KEY = 'operator-key-of-the-tests'
 
@@ -114,7 +118,10 @@ export class Service {
     return fetch(`${this.url}${path}`, init)
   }
 
-  /** Calls an endpoint, and checks the response against the shape that the endpoint promises for its status. */
+  /**
+   * Calls an endpoint, and checks the response against the shape that the endpoint promises for its status, and against
+   * the OpenAPI document.
+   */
   async call(id: string, options: CallOptions = {}): Promise<ServiceResponse> {
     const endpoint = endpointOf(id)
     const headers: Record<string, string> = { ...options.headers }
@@ -133,6 +140,8 @@ export class Service {
     })
     const answer = await readResponse(response)
     checkShape(endpoint, answer)
+    documentCheck ??= new DocumentCheck(this.app.document())
+    documentCheck.check(id, answer)
     return answer
   }
 
