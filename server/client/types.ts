@@ -50,6 +50,8 @@ export interface Operations {
       readonly name?: string
       /** At most 8,192 characters; of control characters only tab, LF and CR */
       readonly description?: string
+      /** Names of values to remove; in a form also separated by commas. An empty value or null removes nothing */
+      readonly clear?: readonly 'description'[]
       readonly action?: 'CHANGE' | 'ACTIVATE' | 'DEACTIVATE' | 'REMOVE'
       readonly file?: Upload
     },
@@ -82,6 +84,8 @@ export interface Operations {
       readonly name?: string
       /** At most 8,192 characters; of control characters only tab, LF and CR */
       readonly description?: string
+      /** Names of values to remove; in a form also separated by commas. An empty value or null removes nothing */
+      readonly clear?: readonly 'description'[]
       readonly action?: 'CHANGE' | 'ACTIVATE' | 'DEACTIVATE' | 'REMOVE'
       readonly file?: Upload
     },
@@ -108,9 +112,11 @@ export interface Operations {
     request: {
       /** Default: the company of the client */
       readonly companyId?: string
-      readonly categoryName?: CategoryName
+      /** 1 to 256 characters, no / and no control characters */
+      readonly categoryName?: string
       readonly categoryId?: string
-      readonly subcategoryName?: CategoryName
+      /** 1 to 256 characters, no / and no control characters */
+      readonly subcategoryName?: string
       readonly subcategoryId?: string
       readonly externalId: ExternalId
       readonly name: Name
@@ -197,8 +203,8 @@ export interface Operations {
   ): Promise<EvidencePage>
   /**
    * Update or transfer an evidence, and attach files. Records up to three events in one step: the changed
-   * content, the transfer to another owner, the files. An empty value clears, an equal value is not a change.
-   * `If-Match` names the version of the last event that you know.
+   * content, the transfer to another owner, the files. An empty value, null and an equal value change nothing;
+   * `clear` removes values. `If-Match` names the version of the last event that you know.
    */
   updateEvidence(
     request: {
@@ -210,6 +216,8 @@ export interface Operations {
       readonly updateActionDescription?: string
       /** At most 256 characters, no control characters */
       readonly updateActionPersona?: string
+      /** 1 to 256 characters, no control characters */
+      readonly name?: string
       /** At most 256 characters, no control characters */
       readonly owner?: string
       /** At most 8,192 characters; of control characters only tab, LF and CR */
@@ -220,6 +228,8 @@ export interface Operations {
       readonly eventDescription?: string
       /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
       readonly meta?: { readonly [name: string]: unknown }
+      /** Names of values to remove; in a form also separated by commas. An empty value or null removes nothing */
+      readonly clear?: readonly ('owner' | 'description' | 'summary' | 'meta')[]
       readonly action?: 'update' | 'transfer'
       readonly actionType?: 'stolen' | 'repair' | 'custom' | 'change'
       readonly stolen?: boolean
@@ -369,13 +379,19 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<MerkleValidation>
-  /** Prove an evidence. `evidenceId` is the internal id, which takes precedence, or the external id. */
+  /**
+   * Prove an evidence. `evidenceId` is the internal id, which takes precedence, or the external id. With
+   * `companyId` the external id takes precedence. If several companies use the external id, choose one of the
+   * `candidates` by its internal id or by `txId`, or name the company.
+   */
   verifyEvidence(
     request: {
       /** The evidence's id, or its external id */
       readonly evidenceId: string
-      /** Decides if several companies use this external id */
+      /** Company of the evidence. Its external ids then take precedence over internal ids */
       readonly companyId?: string
+      /** txId of the creation: selects one of several evidences */
+      readonly txId?: string
       /** `bundle`: one file that can be verified offline */
       readonly format?: 'json' | 'bundle'
     },
@@ -388,8 +404,10 @@ export interface Operations {
       readonly evidenceId: string
       /** The file's id */
       readonly fileId: string
-      /** Decides if several companies use this external id */
+      /** Company of the evidence. Its external ids then take precedence over internal ids */
       readonly companyId?: string
+      /** txId of the creation: selects one of several evidences */
+      readonly txId?: string
       /** `bundle`: one file that can be verified offline */
       readonly format?: 'json' | 'bundle'
     },
@@ -660,6 +678,8 @@ export interface CategoryChange {
   readonly name?: string
   /** At most 8,192 characters; of control characters only tab, LF and CR */
   readonly description?: string
+  /** Names of values to remove; in a form also separated by commas. An empty value or null removes nothing */
+  readonly clear?: readonly 'description'[]
   readonly action?: 'CHANGE' | 'ACTIVATE' | 'DEACTIVATE' | 'REMOVE'
 }
 
@@ -792,6 +812,15 @@ export interface Evidence {
 export interface EvidenceBatch {
   /** 1 to 1000 evidences, all or none */
   readonly evidences: readonly EvidenceInput[]
+}
+
+export interface EvidenceCandidate {
+  /** a UUID in lowercase */
+  readonly id: string
+  /** a SHA-256 hash of 64 lowercase hex digits */
+  readonly txId: string
+  /** a time in RFC 3339, UTC, with milliseconds */
+  readonly createdAt: string
 }
 
 export interface EvidenceEvent {
@@ -935,7 +964,14 @@ export type EvidenceProof = {
   readonly opening: string
   readonly assurance: AssuranceNote
 } | {
-  readonly status: 'invalid' | 'not_found' | 'ambiguous'
+  readonly status: 'ambiguous'
+  readonly evidenceId: string
+  readonly error: string
+  readonly code: string
+  /** The evidences that the external id can mean, oldest first: their internal ids */
+  readonly candidates: readonly EvidenceCandidate[]
+} | {
+  readonly status: 'invalid' | 'not_found'
   readonly evidenceId: string
   readonly error: string
   readonly code: string
@@ -946,6 +982,8 @@ export interface EvidenceUpdate {
   readonly updateActionDescription?: string
   /** At most 256 characters, no control characters */
   readonly updateActionPersona?: string
+  /** 1 to 256 characters, no control characters */
+  readonly name?: string
   /** At most 256 characters, no control characters */
   readonly owner?: string
   /** At most 8,192 characters; of control characters only tab, LF and CR */
@@ -956,6 +994,8 @@ export interface EvidenceUpdate {
   readonly eventDescription?: string
   /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
   readonly meta?: { readonly [name: string]: unknown }
+  /** Names of values to remove; in a form also separated by commas. An empty value or null removes nothing */
+  readonly clear?: readonly ('owner' | 'description' | 'summary' | 'meta')[]
   readonly action?: 'update' | 'transfer'
   readonly actionType?: 'stolen' | 'repair' | 'custom' | 'change'
   readonly stolen?: boolean
@@ -1175,7 +1215,15 @@ export type FileProof = {
   readonly tsas?: readonly TsaProof[]
   readonly deletion: FileDeletion
 } | {
-  readonly status: 'invalid' | 'not_found' | 'ambiguous'
+  readonly status: 'ambiguous'
+  readonly fileId: string
+  readonly evidenceId: string
+  readonly error: string
+  readonly code: string
+  /** The evidences that the external id can mean, oldest first: their internal ids */
+  readonly candidates: readonly EvidenceCandidate[]
+} | {
+  readonly status: 'invalid' | 'not_found'
   readonly fileId: string
   readonly evidenceId: string
   readonly error: string
@@ -1364,9 +1412,11 @@ export interface MerkleValidationRequest {
 export type Name = string
 
 export interface NewEvidence {
-  readonly categoryName?: CategoryName
+  /** 1 to 256 characters, no / and no control characters */
+  readonly categoryName?: string
   readonly categoryId?: string
-  readonly subcategoryName?: CategoryName
+  /** 1 to 256 characters, no / and no control characters */
+  readonly subcategoryName?: string
   readonly subcategoryId?: string
   readonly externalId: ExternalId
   readonly name: Name
