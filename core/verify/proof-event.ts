@@ -180,10 +180,7 @@ export class EventCheck {
         throw verificationError('The later stamp does not cover the token')
       const tokens = distinctTokens(asArray(renewal['tokens'], 'tokens').map((token) => asObject(token, 'A token')))
       const { held, rejected } = checkTokens(tokens, signed.noteBytes, context)
-      const time = timeOfQuorum(
-        held.map(({ claim }) => claim),
-        context.quorum,
-      )
+      const time = timeOfQuorum(held, context.quorum)
       if (time === undefined)
         throw verificationError(rejected[0] ?? 'Too few trusted authorities stamped the tree that holds the token')
       context.renewedAt.set(toHex(tokenSha256), time)

@@ -93,19 +93,15 @@ export interface HeldToken {
 
 /** What became of tokens. */
 export interface CheckedTokens {
-  /** One for each authority at most. */
   readonly held: readonly HeldToken[]
   /** Why a token does not count. */
   readonly rejected: readonly string[]
 }
 
-/**
- * Verifies tokens over the same data. Each counts for one authority, and each authority counts once, by its earliest
- * token. An invalid token does not count.
- */
+/** Verifies tokens over the same data. An invalid token does not count. */
 export function checkTokens(tokens: readonly Uint8Array[], data: Uint8Array, context: TokenContext): CheckedTokens {
   const rejected: string[] = []
-  const verified = tokens.flatMap((der): readonly HeldToken[] => {
+  const held = tokens.flatMap((der): readonly HeldToken[] => {
     try {
       return [verifyHeld(der, data, context)]
     } catch (error) {
@@ -114,10 +110,15 @@ export function checkTokens(tokens: readonly Uint8Array[], data: Uint8Array, con
       return []
     }
   })
-  const byAuthority = new Map<string, HeldToken>()
-  for (const held of verified.toSorted((a, b) => latestTime(a.claim) - latestTime(b.claim)))
-    if (!byAuthority.has(held.claim.name)) byAuthority.set(held.claim.name, held)
-  return { held: [...byAuthority.values()], rejected }
+  return { held, rejected }
+}
+
+/** The claim of each authority, which counts once, by its earliest token. */
+function claimsOf(held: readonly HeldToken[]): readonly AuthorityClaim[] {
+  const claims = new Map<string, AuthorityClaim>()
+  for (const { claim } of held.toSorted((a, b) => latestTime(a.claim) - latestTime(b.claim)))
+    if (!claims.has(claim.name)) claims.set(claim.name, claim)
+  return [...claims.values()]
 }
 
 function verifyHeld(der: Uint8Array, data: Uint8Array, context: TokenContext): HeldToken {
@@ -146,8 +147,10 @@ const latestTime = ({ genTime, accuracyMs }: AuthorityClaim): number => genTime 
  * The time that a quorum of k authorities vouches for: the k-th smallest, because k of them say that the data existed
  * by then. `undefined` if there are fewer.
  */
-export const timeOfQuorum = (claims: readonly AuthorityClaim[], quorum: number): number | undefined =>
-  claims.map(latestTime).toSorted((a, b) => a - b)[quorum - 1]
+export const timeOfQuorum = (held: readonly HeldToken[], quorum: number): number | undefined =>
+  claimsOf(held)
+    .map(latestTime)
+    .toSorted((a, b) => a - b)[quorum - 1]
 
 export interface ShownTokens {
   /** The member `tsa`: the token whose time the document shows. */
@@ -178,14 +181,14 @@ export function verifyShownTokens(
   )
   if (!stated.includes(shown) || !isStatedBy(tsa, shown.token))
     throw verificationError('tsa shows another value than its token')
-  const claims = stated.map(({ claim }) => claim)
-  const byThen = claims.filter(({ genTime }) => genTime <= asTime(tsa['genTime'], 'genTime'))
-  const notLaterThan = timeOfQuorum(claims, context.quorum)
+  const shownTime = asTime(tsa['genTime'], 'genTime')
+  const byThen = claimsOf(stated.filter(({ claim }) => claim.genTime <= shownTime))
+  const notLaterThan = timeOfQuorum(stated, context.quorum)
   if (byThen.length < context.quorum || notLaterThan === undefined)
     throw verificationError(
       `Expected ${context.quorum} trusted authorities to have stamped by then, got ${byThen.length}`,
     )
-  return { timestamp: { notLaterThan, authorities: claims }, rejected }
+  return { timestamp: { notLaterThan, authorities: claimsOf(stated) }, rejected }
 }
 
 /** The checkpoint of `tsa` is verified in its own step. This makes it hold for the other tokens as well. */

@@ -51,7 +51,7 @@ export function verifyProof(text: string, options: VerifyProofOptions): ProofRes
   const shown = run.step('document', 'event', () => parseDocument(text))
   const context = shown && run.step('document', 'event', () => contextOf(shown, options, run))
   const claims = shown && context ? checkEvents(shown, context, options, run) : undefined
-  run.finish()
+  if (shown && context) run.finish()
   const work = { tokens: shown === undefined ? 0 : countTokens(shown), signatureChecks: run.budget.used }
   const { steps, unchecked } = run
   if (shown === undefined || claims === undefined || !run.isOk)
