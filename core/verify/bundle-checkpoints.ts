@@ -8,7 +8,7 @@ import { verifyCheckpointUnder, type VerifiedCheckpoint } from './checkpoint.ts'
 import { verifyCosignatures, type Cosignature } from './cosignature.ts'
 import type { Policy } from './policy.ts'
 import type { TimestampClaim, Unchecked } from './proof-result.ts'
-import { checkTokens, timeOfQuorum, type TokenContext } from './proof-tokens.ts'
+import { authorityClaims, checkTokens, timeOfQuorum, type TokenContext } from './proof-tokens.ts'
 import { verificationError } from './untrusted.ts'
 
 /** A block that holds a checkpoint. */
@@ -86,7 +86,7 @@ function timestampOf(
     return undefined
   }
   const { held, rejected } = checkTokens(tokens, noteBytes, context)
-  const authorities = held.map(({ claim }) => claim)
+  const authorities = authorityClaims(held)
   const notLaterThan = timeOfQuorum(authorities, context.quorum)
   if (notLaterThan === undefined)
     throw verificationError(

@@ -11,7 +11,14 @@ import type { WitnessGroup } from './policy-text.ts'
 import type { ShownEvent } from './proof-document.ts'
 import type { AnchorClaim, EventClaims, FileClaim, ProofStep, ProofStepName, TimestampClaim } from './proof-result.ts'
 import { Skip, type ProofRun } from './proof-run.ts'
-import { checkTokens, distinctTokens, timeOfQuorum, verifyShownTokens, type TokenContext } from './proof-tokens.ts'
+import {
+  authorityClaims,
+  checkTokens,
+  distinctTokens,
+  timeOfQuorum,
+  verifyShownTokens,
+  type TokenContext,
+} from './proof-tokens.ts'
 import {
   asArray,
   asCount,
@@ -180,7 +187,7 @@ export class EventCheck {
         throw verificationError('The later stamp does not cover the token')
       const tokens = distinctTokens(asArray(renewal['tokens'], 'tokens').map((token) => asObject(token, 'A token')))
       const { held, rejected } = checkTokens(tokens, signed.noteBytes, context)
-      const time = timeOfQuorum(held, context.quorum)
+      const time = timeOfQuorum(authorityClaims(held), context.quorum)
       if (time === undefined)
         throw verificationError(rejected[0] ?? 'Too few trusted authorities stamped the tree that holds the token')
       context.renewedAt.set(toHex(tokenSha256), time)

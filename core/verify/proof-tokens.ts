@@ -114,7 +114,7 @@ export function checkTokens(tokens: readonly Uint8Array[], data: Uint8Array, con
 }
 
 /** The claim of each authority, which counts once, by its earliest token. */
-function claimsOf(held: readonly HeldToken[]): readonly AuthorityClaim[] {
+export function authorityClaims(held: readonly HeldToken[]): readonly AuthorityClaim[] {
   const claims = new Map<string, AuthorityClaim>()
   for (const { claim } of held.toSorted((a, b) => latestTime(a.claim) - latestTime(b.claim)))
     if (!claims.has(claim.name)) claims.set(claim.name, claim)
@@ -147,10 +147,8 @@ const latestTime = ({ genTime, accuracyMs }: AuthorityClaim): number => genTime 
  * The time that a quorum of k authorities vouches for: the k-th smallest, because k of them say that the data existed
  * by then. `undefined` if there are fewer.
  */
-export const timeOfQuorum = (held: readonly HeldToken[], quorum: number): number | undefined =>
-  claimsOf(held)
-    .map(latestTime)
-    .toSorted((a, b) => a - b)[quorum - 1]
+export const timeOfQuorum = (claims: readonly AuthorityClaim[], quorum: number): number | undefined =>
+  claims.map(latestTime).toSorted((a, b) => a - b)[quorum - 1]
 
 export interface ShownTokens {
   /** The member `tsa`: the token whose time the document shows. */
@@ -182,13 +180,14 @@ export function verifyShownTokens(
   if (!stated.includes(shown) || !isStatedBy(tsa, shown.token))
     throw verificationError('tsa shows another value than its token')
   const shownTime = asTime(tsa['genTime'], 'genTime')
-  const byThen = claimsOf(stated.filter(({ claim }) => claim.genTime <= shownTime))
-  const notLaterThan = timeOfQuorum(stated, context.quorum)
+  const byThen = authorityClaims(stated.filter(({ claim }) => claim.genTime <= shownTime))
+  const authorities = authorityClaims(stated)
+  const notLaterThan = timeOfQuorum(authorities, context.quorum)
   if (byThen.length < context.quorum || notLaterThan === undefined)
     throw verificationError(
       `Expected ${context.quorum} trusted authorities to have stamped by then, got ${byThen.length}`,
     )
-  return { timestamp: { notLaterThan, authorities: claimsOf(stated) }, rejected }
+  return { timestamp: { notLaterThan, authorities }, rejected }
 }
 
 /** The checkpoint of `tsa` is verified in its own step. This makes it hold for the other tokens as well. */
