@@ -15,7 +15,12 @@ import { positionKey, rowKey, rowStart, type LevelDatabase } from './layout.ts'
 /** The records in which format 1 kept what format 2 stores as the payload of a log entry. */
 const EVENT_PAYLOADS = 'tx/'
 const CONTROL_PAYLOADS = 'oe/'
-const isPayloadRecord = (key: Key): boolean => key.startsWith(EVENT_PAYLOADS) || key.startsWith(CONTROL_PAYLOADS)
+/** Lists that are merged from others in format 2. */
+const CATEGORY_LISTINGS = 'el/category/'
+
+/** True for a record that format 2 does not have. */
+const isDropped = (key: Key): boolean =>
+  [EVENT_PAYLOADS, CONTROL_PAYLOADS, CATEGORY_LISTINGS].some((family) => key.startsWith(family))
 
 const VERSION_BYTES = 8
 const LIST_PAGE_SIZE = 128
@@ -44,7 +49,8 @@ export async function openFormat1Records(directory: string): Promise<RecordStore
 
 /**
  * Reads a database of store format 1, which version 0.1.0 wrote, as if it had the present format: the records of
- * transactions and of the log's own openings appear as the payloads of their log entries. `migrate --upgrade` copies it
+ * transactions and of the log's own openings appear as the payloads of their log entries, and the lists of categories
+ * do not appear. `migrate --upgrade` copies it
  * to a new store. Format 1 has no CRC-32, so the copy must be checked with `fsck`.
  */
 class Format1Records implements RecordStore {
@@ -78,7 +84,7 @@ class Format1Records implements RecordStore {
 
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
     const values = await this.#values(keys)
-    return keys.map((key, i) => (isPayloadRecord(key) ? undefined : entryOf(key, values[i])))
+    return keys.map((key, i) => (isDropped(key) ? undefined : entryOf(key, values[i])))
   }
 
   async *list({ gte, lt, reverse = false, limit = Infinity }: Range): AsyncIterable<Entry> {
@@ -90,7 +96,7 @@ class Format1Records implements RecordStore {
         const page = await iterator.nextv(LIST_PAGE_SIZE)
         if (page.length === 0) return
         for (const [key, value] of page) {
-          const entry = isPayloadRecord(key) ? undefined : entryOf(key, value)
+          const entry = isDropped(key) ? undefined : entryOf(key, value)
           if (entry !== undefined && left-- > 0) yield entry
         }
       }

@@ -7,6 +7,7 @@ import type { Check } from './check.ts'
 
 /**
  * Checks that every listed evidence is in the scope that lists it, and that each scope's counter has the right value.
+ * Holds a number for each category.
  */
 export async function checkEvidenceListings(check: Check): Promise<void> {
   const counts = new ListingCounts(check)
@@ -16,7 +17,7 @@ export async function checkEvidenceListings(check: Check): Promise<void> {
       const evidence = check.decode<EvidenceRecord>('evidence', evidences[i])
       const isRight = evidence !== undefined && listingKeysOf(evidence).includes(key)
       check.expect(isRight, 'index', key, 'It does not list an evidence of this scope')
-      await counts.add(scopeOfKey(key))
+      await counts.add(scopeOfKey(key), evidence)
     }
     check.progress('indexes', page.length)
   }
@@ -24,9 +25,8 @@ export async function checkEvidenceListings(check: Check): Promise<void> {
 }
 
 /** The keys under which an evidence is listed. */
-export const listingKeysOf = ({ id, company, categoryId, subcategoryId }: EvidenceRecord): readonly Key[] => [
+export const listingKeysOf = ({ id, company, subcategoryId }: EvidenceRecord): readonly Key[] => [
   keys.evidenceIn('company', company, id),
-  keys.evidenceIn('category', categoryId, id),
   keys.evidenceIn('subcategory', subcategoryId, id),
 ]
 
@@ -42,17 +42,21 @@ function scopeOfKey(key: Key): Scope {
   return { kind: kind as EvidenceScope, id }
 }
 
-/** Counts listings whose keys come in order, scope after scope, and compares each count with its counter. */
+/**
+ * Counts listings whose keys come in order, scope after scope, and compares each count with its counter. The evidences
+ * of a category are those of its subcategories.
+ */
 class ListingCounts {
   readonly #check: Check
   #counter: Key | undefined
   #count = 0
+  readonly #inCategories = new Map<string, number>()
 
   constructor(check: Check) {
     this.#check = check
   }
 
-  async add({ kind, id }: Scope): Promise<void> {
+  async add({ kind, id }: Scope, evidence: EvidenceRecord | undefined): Promise<void> {
     const counter = keys.evidenceCount(kind, id)
     if (counter !== this.#counter) {
       await this.#compare()
@@ -60,15 +64,22 @@ class ListingCounts {
       this.#count = 0
     }
     this.#count += 1
+    if (kind === 'subcategory' && evidence !== undefined)
+      this.#inCategories.set(evidence.categoryId, (this.#inCategories.get(evidence.categoryId) ?? 0) + 1)
   }
 
   /** Compares the last count, and checks that every counter without a listing is 0. */
   async finish(): Promise<void> {
     await this.#compare()
+    for (const [id, count] of this.#inCategories) {
+      const key = keys.evidenceCount('category', id)
+      expectCount(this.#check, key, await this.#check.get(key), count)
+    }
     for await (const page of this.#check.pages(keys.evidenceCounts()))
       for (const entry of page) {
         const { kind, id } = scopeOfKey(entry.key)
-        const isEmpty = await this.#isEmpty(keys.evidencesIn(kind, id))
+        const isEmpty =
+          kind === 'category' ? !this.#inCategories.has(id) : await this.#isEmpty(keys.evidencesIn(kind, id))
         if (isEmpty) expectCount(this.#check, entry.key, entry, 0)
       }
   }

@@ -1,7 +1,10 @@
 import type { Key, Range } from '../ports/index.ts'
 import { keysUnder, onlyKey, recordKey } from './key.ts'
 
-export type EvidenceScope = 'company' | 'category' | 'subcategory'
+/** What lists evidences. The list of a category is merged from those of its subcategories. */
+export type ListingScope = 'company' | 'subcategory'
+/** What counts its evidences. */
+export type EvidenceScope = ListingScope | 'category'
 
 /**
  * Keys of the registry's own records. Those of the log are in `core/log/keys.ts`, the encoding in `core/store/key.ts`.
@@ -45,9 +48,9 @@ export const keys = {
   externalId: (externalId: string, company: string): Key => recordKey('ex', externalId, company),
   externalIds: (externalId: string): Range => keysUnder(recordKey('ex', externalId)),
   allExternalIds: (): Range => keysUnder('ex'),
-  /** Lists by id, within a company, category or subcategory. */
-  evidenceIn: (kind: EvidenceScope, scope: string, id: string): Key => recordKey('el', kind, scope, id),
-  evidencesIn: (kind: EvidenceScope, scope: string): Range => keysUnder(recordKey('el', kind, scope)),
+  /** Lists by id, within a company or subcategory. */
+  evidenceIn: (kind: ListingScope, scope: string, id: string): Key => recordKey('el', kind, scope, id),
+  evidencesIn: (kind: ListingScope, scope: string): Range => keysUnder(recordKey('el', kind, scope)),
   allEvidenceListings: (): Range => keysUnder('el'),
   /** Counter. */
   evidenceCount: (kind: EvidenceScope, scope: string): Key => recordKey('ec', kind, scope),

@@ -1,4 +1,4 @@
-import type { RegistryError } from '../errors.ts'
+import { RegistryError } from '../errors.ts'
 import type { Check, Entry, Key, Range, RecordStore } from '../ports/index.ts'
 import { decodeRecord } from './record-codec.ts'
 
@@ -37,6 +37,10 @@ export async function listEntries(records: RecordStore, range: Range): Promise<E
   for await (const entry of records.list(range)) entries.push(entry)
   return entries
 }
+
+/** The error for a record that another record refers to and that does not exist: the store has lost it. */
+export const danglingReference = (from: string, to: string): RegistryError =>
+  new RegistryError('CORRUPT', `${from} refers to ${to}, which is missing: restore the store from a backup`)
 
 /** The entries that exist. */
 export const existing = (entries: readonly (Entry | undefined)[]): Entry[] =>

@@ -92,16 +92,16 @@ export function decideCreate(
 ): Commit {
   const staged = stagedFiles(files)
   const used = consume(staged)
-  const scopes = [
+  const listings = [
     ['company', companyId],
-    ['category', ref.category.id],
     ['subcategory', ref.subcategory.id],
   ] as const
+  const counters = [...listings, ['category', ref.category.id]] as const
   const names = decisions.map(({ appended: { evidence } }) =>
     putRecord(keys.externalId(evidence.externalId, companyId), { id: evidence.id } satisfies NameRecord),
   )
   const indexWrites = (id: EvidenceId): readonly Write[] => [
-    ...scopes.map(([kind, scopeId]) => ({ key: keys.evidenceIn(kind, scopeId, id), value: new Uint8Array() })),
+    ...listings.map(([kind, scopeId]) => ({ key: keys.evidenceIn(kind, scopeId, id), value: new Uint8Array() })),
     ...attachFiles(staged, { company: companyId, ownerKind: 'evidence', ownerId: id, version: 1 }),
   ]
   return {
@@ -114,7 +114,7 @@ export function decideCreate(
     ],
     adds: [
       ...ref.adds,
-      ...scopes.map(([kind, scopeId]) => ({ key: keys.evidenceCount(kind, scopeId), delta: decisions.length })),
+      ...counters.map(([kind, scopeId]) => ({ key: keys.evidenceCount(kind, scopeId), delta: decisions.length })),
     ],
     append: decisions.flatMap(({ appended }) => appended.append),
   }

@@ -13,7 +13,7 @@ import { entryOfTxId } from '../event/tx-id.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { validate } from '../validation.ts'
 import { historyQuerySchema } from './input.ts'
-import { evidenceNotFound, evidenceOf, idOfEvidence } from './stored-evidence.ts'
+import { missingEvidence, evidenceOf, idOfEvidence } from './stored-evidence.ts'
 
 const DEFAULT_LIMIT = 50
 
@@ -27,7 +27,7 @@ export async function getEvidence(
   const id = await idOfEvidence(context, scope, externalId)
   // Most histories are short, so the first event of the page is read together with the evidence.
   const [evidence, first] = await context.records.get([keys.evidence(id), keys.event(id, after + 1)])
-  if (evidence === undefined) throw evidenceNotFound()
+  if (evidence === undefined) throw missingEvidence(externalId, id)
   const record = decodeRecord<EvidenceRecord>(evidence)
   const end = Math.min(after + limit, record.lastVersion)
   const events = end <= after ? [] : [eventOf(record, first), ...(await readEvents(context, record, after + 2, end))]

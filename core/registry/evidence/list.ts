@@ -3,7 +3,7 @@ import type { CategoryId, CompanyId, TxId } from '../../api/ids.ts'
 import { countOf } from '../../store/counter.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'
-import { existing, listEntries, readRecord } from '../../store/read.ts'
+import { danglingReference, listEntries, readRecord } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { CategoryRecord, EvidenceRecord, SubcategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -11,6 +11,7 @@ import { entryOfTxId } from '../event/tx-id.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { evidenceQuerySchema } from './input.ts'
+import { newestIds, type Listing } from './listing.ts'
 import { evidenceCore } from './stored-evidence.ts'
 
 const DEFAULT_LIMIT = 100
@@ -23,17 +24,23 @@ export async function listEvidences(
   const { records } = context
   const { limit = DEFAULT_LIMIT, after, ...filter } = validate(evidenceQuerySchema, query)
   if (after !== undefined) await assertOwnEvidence(context, companyId, after)
-  const listing = await narrowestListing(context, companyId, filter)
-  if (listing === undefined) return { items: [], count: 0, hasMore: false }
-  const { gte, lt } = keys.evidencesIn(...listing)
-  const end = after === undefined ? lt : keys.evidenceIn(...listing, after)
-  const page = await listEntries(records, { gte, lt: end, reverse: true, limit: limit + 1 })
-  const [[count], entries] = await Promise.all([
-    records.get([keys.evidenceCount(...listing)]),
-    records.get(page.slice(0, limit).map(({ key }) => keys.evidence(lastPartOfKey(key)))),
+  const matches = await narrowestScope(context, companyId, filter)
+  if (matches === undefined) return { items: [], count: 0, hasMore: false }
+  const ids = await newestIds(records, matches.listings, { after, limit: limit + 1 })
+  const [[count], evidences] = await Promise.all([
+    records.get([keys.evidenceCount(...matches.scope)]),
+    readListed(context, ids.slice(0, limit)),
   ])
-  const evidences = existing(entries).map((entry) => decodeRecord<EvidenceRecord>(entry))
-  return { items: await summarize(context, evidences), count: countOf(count), hasMore: page.length > limit }
+  return { items: await summarize(context, evidences), count: countOf(count), hasMore: ids.length > limit }
+}
+
+/** The records of listed evidences. Evidences are never deleted, so a missing one is `CORRUPT`. */
+async function readListed({ records }: Context, ids: readonly string[]): Promise<readonly EvidenceRecord[]> {
+  const entries = await records.get(ids.map((id) => keys.evidence(id)))
+  return entries.map((entry, i) => {
+    if (entry === undefined) throw danglingReference('A list', `evidence ${ids[i]}`)
+    return decodeRecord<EvidenceRecord>(entry)
+  })
 }
 
 async function assertOwnEvidence({ records }: Context, companyId: CompanyId, id: string): Promise<void> {
@@ -44,20 +51,34 @@ async function assertOwnEvidence({ records }: Context, companyId: CompanyId, id:
 
 type Filter = Pick<EvidenceQuery, 'categoryId' | 'subcategoryId'>
 
-/** Which listing contains all matches and nothing else, `undefined` if nothing can match. */
-async function narrowestListing(
+interface Matches {
+  /** Counts the matches. */
+  readonly scope: Parameters<typeof keys.evidenceCount>
+  /** Together they contain all matches and nothing else. */
+  readonly listings: readonly Listing[]
+}
+
+/** Where all matches are found, `undefined` if nothing can match. */
+async function narrowestScope(
   context: Context,
   companyId: CompanyId,
   { categoryId, subcategoryId }: Filter,
-): Promise<Parameters<typeof keys.evidencesIn> | undefined> {
+): Promise<Matches | undefined> {
   if (subcategoryId !== undefined) {
     const parent = await categoryOfSubcategory(context, companyId, subcategoryId)
     const matches = parent !== undefined && (categoryId === undefined || categoryId === parent)
-    return matches ? ['subcategory', subcategoryId] : undefined
+    return matches ? listedIn('subcategory', subcategoryId) : undefined
   }
-  if (categoryId === undefined) return ['company', companyId]
+  if (categoryId === undefined) return listedIn('company', companyId)
   const category = await readRecord<CategoryRecord>(context.records, keys.category(companyId, categoryId))
-  return category && ['category', categoryId]
+  return category && { scope: ['category', categoryId], listings: await listingsOfCategory(context, categoryId) }
+}
+
+const listedIn = (...listing: Listing): Matches => ({ scope: listing, listings: [listing] })
+
+async function listingsOfCategory({ records }: Context, categoryId: string): Promise<readonly Listing[]> {
+  const subcategories = await listEntries(records, keys.subcategoriesOf(categoryId))
+  return subcategories.map(({ key }) => ['subcategory', lastPartOfKey(key)])
 }
 
 async function categoryOfSubcategory(

@@ -2,7 +2,7 @@ import type { Evidence } from '../../api/evidences.ts'
 import type { EvidenceId } from '../../api/ids.ts'
 import { RegistryError } from '../../errors.ts'
 import { keys } from '../../store/keys.ts'
-import { requireRecord, type Read } from '../../store/read.ts'
+import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
 import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
@@ -11,6 +11,10 @@ import { validate } from '../validation.ts'
 
 export const evidenceNotFound = (): RegistryError =>
   new RegistryError('EVIDENCE_NOT_FOUND', 'There is no such evidence in this company')
+
+/** The error for an evidence whose external id is stored, but whose record is not. */
+export const missingEvidence = (externalId: string, id: EvidenceId): RegistryError =>
+  danglingReference(`The external id ${JSON.stringify(externalId)}`, `evidence ${id}`)
 
 /** The internal id of an evidence. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */
 export async function idOfEvidence(
@@ -31,7 +35,7 @@ export async function readEvidence(
   externalId: string,
 ): Promise<Read<EvidenceRecord>> {
   const id = await idOfEvidence(context, scope, externalId)
-  return requireRecord(context.records, keys.evidence(id), evidenceNotFound)
+  return requireRecord(context.records, keys.evidence(id), () => missingEvidence(externalId, id))
 }
 
 /**

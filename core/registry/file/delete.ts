@@ -2,7 +2,7 @@ import type { FileSelector } from '../../api/files.ts'
 import type { Check, Commit } from '../../ports/index.ts'
 import { destroy, pendingDeletion } from '../../store/blob-lifecycle.ts'
 import { keys } from '../../store/keys.ts'
-import { requireRecord, type Read } from '../../store/read.ts'
+import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
 import { putRecord } from '../../store/record-codec.ts'
 import type { CategoryRecord, DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -30,8 +30,12 @@ async function deleteFromEvidence(context: Context, file: Read<FileRecord>, auth
   context.assertClock()
   const { records } = context
   const { ownerId, version } = file.record
-  const evidence = await requireRecord<EvidenceRecord>(records, keys.evidence(ownerId), fileNotFound)
-  const attaching = await requireRecord<EventRecord>(records, keys.event(ownerId, version), fileNotFound)
+  const evidence = await requireRecord<EvidenceRecord>(records, keys.evidence(ownerId), () =>
+    danglingReference(`File ${file.record.id}`, `evidence ${ownerId}`),
+  )
+  const attaching = await requireRecord<EventRecord>(records, keys.event(ownerId, version), () =>
+    danglingReference(`File ${file.record.id}`, `version ${version} of evidence ${ownerId}`),
+  )
   return decideDelete(author, { file, evidence, attaching })
 }
 

@@ -2,7 +2,7 @@ import type { FileInfo, FileSelector } from '../../api/files.ts'
 import type { CompanyId } from '../../api/ids.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
-import { requireRecord, type Read } from '../../store/read.ts'
+import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
 import type {
   DeletedFileRecord,
   EvidenceRecord,
@@ -70,6 +70,8 @@ async function ownersOf(
     const { record } = await requireRecord<SubcategoryRecord>(records, keys.subcategory(company, ownerId), fileNotFound)
     return { categoryId: record.categoryId, subcategoryId: ownerId }
   }
-  const { record } = await requireRecord<EvidenceRecord>(records, keys.evidence(ownerId), fileNotFound)
+  const { record } = await requireRecord<EvidenceRecord>(records, keys.evidence(ownerId), () =>
+    danglingReference(`A file`, `evidence ${ownerId}`),
+  )
   return { externalId: record.externalId, categoryId: record.categoryId, subcategoryId: record.subcategoryId }
 }

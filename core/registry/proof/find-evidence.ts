@@ -1,13 +1,14 @@
 import type { EvidenceId } from '../../api/ids.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
-import { existing, listEntries, readRecord } from '../../store/read.ts'
+import { existing, listEntries, readRecord, requireRecord } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
 import type { EvidenceCandidate } from '../../api/proof-documents.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
 import { hexInput, uuidInput } from '../input-forms.ts'
+import { missingEvidence } from '../evidence/stored-evidence.ts'
 import { entryOf } from './events.ts'
 import { ExternalId } from '../schemas.ts'
 import { validate } from '../validation.ts'
@@ -64,7 +65,7 @@ const isHash = (text: string): boolean => /^[0-9a-f]{64}$/.test(text)
 async function findInCompany(context: Context, evidenceId: string, companyId: string): Promise<Found | undefined> {
   const { records } = context
   const name = await readRecord<NameRecord<EvidenceId>>(records, keys.externalId(evidenceId, companyId))
-  if (name !== undefined) return readRecord<EvidenceRecord>(records, keys.evidence(name.record.id))
+  if (name !== undefined) return readNamed(context, evidenceId, name.record.id)
   const byId = await findById(context, evidenceId)
   return byId?.record.company === companyId ? byId : undefined
 }
@@ -79,7 +80,7 @@ async function findInAllCompanies(
   if (byId !== undefined && (txId === undefined || byId.record.txId === txId)) return byId
   const [first, ...others] = await listEntries(records, { ...keys.externalIds(evidenceId), limit: 2 })
   if (first === undefined) return undefined
-  if (others.length === 0) return readRecord(records, keys.evidence(decodeRecord<NameRecord>(first).id))
+  if (others.length === 0) return readNamed(context, evidenceId, decodeRecord<NameRecord<EvidenceId>>(first).id)
   if (txId !== undefined) return findByTxId(context, evidenceId, txId)
   return {
     status: 'ambiguous',
@@ -88,6 +89,10 @@ async function findInAllCompanies(
     candidates: await candidatesOf(context, evidenceId),
   }
 }
+
+/** Reads the evidence that an external id refers to. Throws `CORRUPT` if it is missing. */
+const readNamed = ({ records }: Context, externalId: string, id: EvidenceId): Promise<Found> =>
+  requireRecord<EvidenceRecord>(records, keys.evidence(id), () => missingEvidence(externalId, id))
 
 async function findById({ records }: Context, text: string): Promise<Found | undefined> {
   const id = uuidInput(text)

@@ -570,6 +570,49 @@ describe('damaged records', () => {
         await assert.rejects(proofs.evidence({ evidenceId: 'e-1' }), withCode('CORRUPT'))
       }
     }))
+
+  it('are CORRUPT, not unknown, if another record refers to one that is missing', () =>
+    withRegistry(async ({ registry: { evidences, files, proofs }, scope, evidence, stage, stores }) => {
+      const file = await stage('1')
+      await evidence({ files: [file] })
+      const { id } = (await evidences.get(scope, 'e-1')).evidence
+      await stores.records.commit({ writes: [{ key: keys.evidence(id), value: null }] })
+      await assert.rejects(evidences.get(scope, 'e-1'), withCode('CORRUPT'))
+      await assert.rejects(evidences.list(scope), withCode('CORRUPT'))
+      await assert.rejects(evidences.update(scope, 'e-1', { owner: 'x' }), withCode('CORRUPT'))
+      await assert.rejects(proofs.evidence({ evidenceId: 'e-1' }), withCode('CORRUPT'))
+      await assert.rejects(files.find(scope, { fileId: file.id, externalId: 'e-1' }), withCode('CORRUPT'))
+      await assert.rejects(files.delete(scope, { fileId: file.id }), withCode('CORRUPT'))
+    }))
+})
+
+describe('the list of a category', () => {
+  it('is merged from the lists of its subcategories, newest first, in pages of any size', () =>
+    withRegistry(async ({ registry: { evidences, categories }, scope, evidence }) => {
+      const expected: string[] = []
+      for (let i = 0; i < 23; i += 1) {
+        const name = i % 7 === 3 ? 'Other' : 'Merged'
+        const externalId = `m-${i}`
+        await evidence({ externalId, category: { name }, subcategory: { name: `Part ${(i * 5) % 4}` } })
+        if (name === 'Merged') expected.unshift(externalId)
+      }
+      const category = (await categories.list(scope)).find(({ name }) => name === 'Merged')
+      assert.ok(category)
+      assert.equal(category.evidenceCount, expected.length)
+      for (const limit of [1, 2, 5, expected.length - 1, expected.length, 100]) {
+        const found: string[] = []
+        let after: string | undefined
+        for (let hasMore = true; hasMore;) {
+          const page = await evidences.list(scope, { categoryId: category.id, limit, ...(after && { after }) })
+          assert.equal(page.count, expected.length)
+          assert.ok(page.items.length <= limit)
+          found.push(...page.items.map(({ externalId }) => externalId))
+          after = page.items.at(-1)?.id
+          hasMore = page.hasMore
+        }
+        assert.deepEqual(found, expected, `pages of ${limit}`)
+      }
+    }))
 })
 
 describe('disclosed events', () => {
