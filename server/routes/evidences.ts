@@ -90,7 +90,7 @@ export const evidences: EndpointGroup = {
         schema: EvidenceOrBatch,
         form: { slots: createSlots, kinds: { meta: 'json', evidences: 'json' } },
         choose: (fields) => (Object.hasOwn(fields, 'evidences') ? EvidenceBatch : EvidenceInput),
-        example: { evidences: [example] },
+        example: { evidences: [{ ...example, externalId: 'WVWZZZ1JZXW000002', name: 'Polo' }] },
       },
       idempotent: true,
       response: { status: 201, schema: CreatedEvidences },

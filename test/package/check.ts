@@ -71,6 +71,10 @@ try {
     run(app, process.execPath, ['--import', './record.js', 'log.js'])
     assertLoaded(app, [], [...SERVER_ONLY, ...TOKENS_ONLY, ...STORES_ONLY, 'ajv', 'typebox'])
   })
+  step('use the client alone', () => {
+    run(app, process.execPath, ['--import', './record.js', 'client.js'])
+    assertLoaded(app, [], [...SERVER_ONLY, ...TOKENS_ONLY, ...STORES_ONLY, 'ajv', 'typebox'])
+  })
   step('embed in TypeScript: strict, NodeNext, every declaration of every entry checked', () => {
     const entries = Object.keys(manifest.exports).filter((entry) => !/\*|json$/.test(entry))
     const imports = entries.map((entry, i) => `export * as entry${i} from 'evidence-registry${entry.slice(1)}'\n`)
