@@ -37,8 +37,8 @@ export interface Operations {
     options?: RequestOptions,
   ): Promise<CategoryDetails>
   /**
-   * Update, activate, deactivate or remove a category. `file` replaces the image. Only an empty category can be
-   * removed.
+   * Update, activate, deactivate or remove a category. `file` is added to the files. If it is an image, it also
+   * becomes the icon. Only an empty category can be removed.
    */
   updateCategory(
     request: {
@@ -270,7 +270,7 @@ export interface Operations {
   ): Promise<FileListing>
   /**
    * Download a file. Whole or one range. Every owner that the query names must own the file. `ETag` is the
-   * SHA-256 of the content. Types that a browser could run are sent as application/octet-stream.
+   * SHA-256 of the content. Always an attachment, and sandboxed, because files come from strangers.
    */
   downloadFile(
     request?: {
@@ -284,8 +284,8 @@ export interface Operations {
       readonly categoryId?: string
       /** Subcategory that must own the file */
       readonly subcategoryId?: string
-      /** Content-Type of the response: one of the inert types */
-      readonly mimeType?: 'application/json' | 'application/octet-stream' | 'application/pdf' | 'application/zip' | 'audio/aac' | 'audio/flac' | 'audio/mpeg' | 'audio/ogg' | 'audio/wav' | 'audio/webm' | 'image/avif' | 'image/bmp' | 'image/gif' | 'image/heic' | 'image/heif' | 'image/jpeg' | 'image/png' | 'image/tiff' | 'image/webp' | 'text/csv' | 'text/plain' | 'video/mp4' | 'video/mpeg' | 'video/ogg' | 'video/quicktime' | 'video/webm'
+      /** Content-Type of the response. Default: the stored type */
+      readonly mimeType?: string
       /** Opens one file without an API key */
       readonly token?: string
     },
@@ -370,10 +370,13 @@ export interface Operations {
    */
   validateProof(
     request: {
-      readonly txId: Hash
-      readonly merkleRoot: Hash
+      /** 64 hex digits in either case, with or without 0x */
+      readonly txId: string
+      /** 64 hex digits in either case, with or without 0x */
+      readonly merkleRoot: string
       readonly proof: readonly {
-        readonly hash: Hash
+        /** 64 hex digits in either case, with or without 0x */
+        readonly hash: string
         readonly position?: 'left' | 'right'
       }[]
     },
@@ -1400,10 +1403,13 @@ export type MerkleValidation = {
 }
 
 export interface MerkleValidationRequest {
-  readonly txId: Hash
-  readonly merkleRoot: Hash
+  /** 64 hex digits in either case, with or without 0x */
+  readonly txId: string
+  /** 64 hex digits in either case, with or without 0x */
+  readonly merkleRoot: string
   readonly proof: readonly {
-    readonly hash: Hash
+    /** 64 hex digits in either case, with or without 0x */
+    readonly hash: string
     readonly position?: 'left' | 'right'
   }[]
 }
