@@ -8,7 +8,8 @@ export * from './api/proof-documents.ts'
 export type * from './ports/index.ts'
 export { ERROR_CODES, isRegistryError, RegistryError, type ErrorCode } from './errors.ts'
 export { systemClock } from './clock.ts'
-export { canonicalJson, parseStrictJson, type Json } from './commitment/canonical-json.ts'
+export { canonicalJson, type Json } from './commitment/canonical-json.ts'
+export { parseStrictJson } from './commitment/strict-json.ts'
 export type { Disclosure, DisclosedText } from './commitment/disclosure.ts'
 export {
   fsck,

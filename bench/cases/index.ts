@@ -10,6 +10,7 @@ import { scaling } from './scaling.ts'
 import { sealing } from './sealing.ts'
 import { servers } from './servers.ts'
 import { store } from './store.ts'
+import { strictJson } from './strict-json.ts'
 import { throughput } from './throughput.ts'
 
 /** The benchmark that runs if none is named. */
@@ -29,4 +30,5 @@ export const CASES: readonly BenchCase[] = [
   blobs,
   postgres,
   servers,
+  strictJson,
 ]

@@ -1,7 +1,8 @@
 import { concatBytes, decodeUtf8, encodeUtf8, equalBytes, fromHex, sha256, sha256Of, toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import { parseVerifierKey, verifySignature } from '../log/note.ts'
-import { canonicalJson, parseStrictJson } from './canonical-json.ts'
+import { canonicalJson } from './canonical-json.ts'
+import { parseStrictJson } from './strict-json.ts'
 import { OPENING_BYTES, tag, TAG_BYTES } from './event-format.ts'
 
 /**

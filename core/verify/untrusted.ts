@@ -1,5 +1,6 @@
 import { fromHex } from '../bytes.ts'
-import { parseStrictJson, type Json } from '../commitment/canonical-json.ts'
+import type { Json } from '../commitment/canonical-json.ts'
+import { parseStrictJson } from '../commitment/strict-json.ts'
 import { RegistryError } from '../errors.ts'
 import { MAX_PROOF_ITEMS } from '../log/tree/proof.ts'
 

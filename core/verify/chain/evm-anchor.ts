@@ -1,5 +1,5 @@
 import { decodeUtf8, fromHex } from '../../bytes.ts'
-import { parseStrictJson } from '../../commitment/canonical-json.ts'
+import { parseStrictJson } from '../../commitment/strict-json.ts'
 import { RegistryError } from '../../errors.ts'
 import { isObject } from '../untrusted.ts'
 import { parseHeader, type Header } from './header.ts'
