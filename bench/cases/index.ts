@@ -23,6 +23,7 @@ export const CASES: readonly BenchCase[] = [
   limit,
   scaling,
   sealing,
+  strictJson,
   store,
   ingest,
   http,
@@ -30,5 +31,4 @@ export const CASES: readonly BenchCase[] = [
   blobs,
   postgres,
   servers,
-  strictJson,
 ]
