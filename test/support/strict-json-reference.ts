@@ -21,13 +21,13 @@ export function referenceStrictJson(text: string): Json {
   }
   const match = (pattern: RegExp): string => {
     skipSpace()
-    const [token] = new RegExp(pattern, 'y')[Symbol.match](text.slice(at)) ?? []
+    const [token] = new RegExp(pattern, `y${pattern.flags}`)[Symbol.match](text.slice(at)) ?? []
     if (token === undefined) return fail()
     at += token.length
     return token
   }
   const string = (): string => {
-    const token = match(/"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/)
+    const token = match(/"(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/u)
     const value: unknown = JSON.parse(token)
     return typeof value === 'string' && value.isWellFormed() ? value : fail()
   }

@@ -114,7 +114,7 @@ describe('parseStrictJson', () => {
       removed: fc.nat(3),
       inserted: fc.constantFrom(
         '',
-        ...'{}[]:,"\\-0.eE19 ',
+        ...Array.from('{}[]:,"\\-0.eE19 '),
         '\\u0061',
         '\\ud800',
         '"a":1,',
