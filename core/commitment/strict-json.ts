@@ -109,8 +109,9 @@ function isHeldByDouble(token: string): boolean {
   const { digits, exponent } = decimalOf(token)
   if (digits.length > MAX_DIGITS || !Number.isFinite(value)) return false
   if (digits === '') return true
-  const printed = decimalOf(value.toExponential(digits.length - 1))
-  return printed.digits === digits && printed.exponent === exponent
+  // Of two decimals that are equally near, the shortest form can be one, and the form with 17 digits the other.
+  const printed = [value.toExponential(), value.toExponential(digits.length - 1)].map(decimalOf)
+  return printed.some((decimal) => decimal.digits === digits && decimal.exponent === exponent)
 }
 
 const numberParts = /^([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/
@@ -140,11 +141,14 @@ interface Check {
   names: number
 }
 
+/** `Array.isArray` does not narrow readonly arrays. */
+const isArray = (value: Json): value is readonly Json[] => Array.isArray(value)
+
 /** Checks numbers and texts, and counts names. The depth was checked before. */
 function checkValue(value: Json, check: Check): void {
   if (typeof value === 'number') checkNumber(value)
   else if (typeof value === 'string') checkText(value, check)
-  else if (value instanceof Array) for (let i = 0; i < value.length; i++) checkValue(value[i] ?? null, check)
+  else if (isArray(value)) for (let i = 0; i < value.length; i++) checkValue(value[i] ?? null, check)
   else if (typeof value === 'object' && value !== null) checkObject(value, check)
 }
 

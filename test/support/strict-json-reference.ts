@@ -42,7 +42,8 @@ export function referenceStrictJson(text: string): Json {
       .replace(/^0+/, '')
       .replace(/0+$/, '').length
     const printed = value.toExponential(Math.min(17, Math.max(1, digits)) - 1)
-    return digits <= 17 && isSameDecimal(token, printed) ? value : fail()
+    const isHeld = isSameDecimal(token, printed) || isSameDecimal(token, String(value))
+    return digits <= 17 && isHeld ? value : fail()
   }
   const value = (depth: number): Json => {
     if (depth > 64) return fail()

@@ -68,6 +68,8 @@ describe('parseStrictJson', () => {
     // What printers with 17 digits write.
     ['[52.520006599999995,0.10000000000000001]', [52.520006599999995, 0.1]],
     ['0.1000000000000000000000', 0.1],
+    // Halfway between two decimals of 17 digits.
+    ['[2248087358292.9062,2248087358292.90620]', [2248087358292.9062, 2248087358292.9062]],
     ['"\\ud83d\\ude00"', '😀'],
     [' \n\t"x" ', 'x'],
     ['{"constructor":1,"toString":2,"hasOwnProperty":3}', { constructor: 1, toString: 2, hasOwnProperty: 3 }],
