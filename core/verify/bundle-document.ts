@@ -1,6 +1,6 @@
 import type { BundleSubject, BundleValidationData } from '../api/bundle.ts'
 import { fromBase64 } from '../bytes.ts'
-import { parseStrictJson } from '../commitment/canonical-json.ts'
+import { parseStrictJson } from '../commitment/strict-json.ts'
 import type { ValidationData } from '../ports/index.ts'
 import {
   asArray,
