@@ -25,6 +25,8 @@ describe('parseStrictJson', () => {
     ['an unsafe integer with an exponent', '1e16', 'VALIDATION_ERROR'],
     ['an unsafe integer with a fraction', '9007199254740993.0', 'VALIDATION_ERROR'],
     ['a decimal that does not round-trip', '0.1234567890123456789', 'VALIDATION_ERROR'],
+    ['a decimal of 18 digits', '52.5200065999999981', 'VALIDATION_ERROR'],
+    ['a decimal that no printer writes', '52.520006599999997', 'VALIDATION_ERROR'],
     ['a decimal one digit too long', '{"a":333333333.33333329}', 'VALIDATION_ERROR'],
     ['a duplicate key', '{"a":1,"a":1}', 'VALIDATION_ERROR'],
     ['a duplicate key by an escape', String.raw`{"a":1,"\u0061":2}`, 'VALIDATION_ERROR'],
