@@ -37,42 +37,54 @@ export interface CheckpointContext {
   readonly isBlockOnChain: ((anchor: Omit<ShownAnchor, 'proof'>) => boolean) | undefined
 }
 
-/** Verifies every checkpoint, and the keys that signed them. Throws `VERIFICATION_FAILED`. */
-export function verifyCheckpoints(
+/** The signed trees of a bundle, by their size. */
+export type SignedTrees = ReadonlyMap<number, VerifiedCheckpoint>
+
+/** Verifies the signature of every checkpoint, and the keys that signed them. Throws `VERIFICATION_FAILED`. */
+export function verifyTrees(
   { origin, keys, checkpoints }: Pick<ShownBundle, 'origin' | 'keys' | 'checkpoints'>,
-  context: CheckpointContext,
-): ReadonlyMap<number, ProvenCheckpoint> {
+  { policy, tokens: { budget }, doubt }: CheckpointContext,
+): SignedTrees {
   const chain = verifyKeyChain(keys.map(({ opening }) => opening))
   if (chain[0]?.log !== origin) throw verificationError(`The keys do not belong to the log ${origin}`)
-  const proven = new Map<number, ProvenCheckpoint>()
+  const trees = new Map<number, VerifiedCheckpoint>()
   let largest = 0
-  for (const shown of checkpoints) {
-    const verified = verifyOne(shown, context)
-    const { size } = verified.checkpoint
-    if (verified.checkpoint.origin !== origin) throw verificationError('A checkpoint belongs to another log')
-    if (size <= largest) throw verificationError('The checkpoints must have ascending sizes')
-    largest = size
-    assertSigner(verified.checkpoint, keys, chain)
-    proven.set(size, verified)
+  for (const { note, cosignatures } of checkpoints) {
+    const whole = [note, ...cosignatures.map((line) => `${line}\n`)].join('')
+    const tree = verifyCheckpointUnder(whole, policy.keys, budget)
+    if (tree.origin !== origin) throw verificationError('A checkpoint belongs to another log')
+    if (tree.size <= largest) throw verificationError('The checkpoints must have ascending sizes')
+    if (tree.key.until === undefined)
+      doubt({ what: 'retired keys', why: 'The policy does not say up to which tree size each key signs' })
+    assertSigner(tree, keys, chain)
+    largest = tree.size
+    trees.set(tree.size, tree)
   }
-  for (const entry of keys) assertIncluded(entry, proven)
-  return proven
+  for (const entry of keys) assertIncluded(entry, trees)
+  return trees
 }
 
-function verifyOne(shown: ShownCheckpoint, context: CheckpointContext): ProvenCheckpoint {
-  const { policy, tokens: tokenContext, doubt } = context
-  const note = [shown.note, ...shown.cosignatures.map((line) => `${line}\n`)].join('')
-  const checkpoint = verifyCheckpointUnder(note, policy.keys, tokenContext.budget)
-  if (checkpoint.key.until === undefined)
-    doubt({ what: 'retired keys', why: 'The policy does not say up to which tree size each key signs' })
-  const { witnesses: required = { threshold: 0, members: [] } } = policy
-  const timestamp = timestampOf(shown, checkpoint, context)
-  return {
-    checkpoint,
-    witnesses: verifyCosignatures(checkpoint.note, required, tokenContext.budget),
-    timestamp,
-    anchors: shown.anchors.flatMap((anchor) => anchorOf(anchor, checkpoint, context)),
-  }
+/** Verifies who vouches for the checkpoints: authorities, chains and witnesses. Throws `VERIFICATION_FAILED`. */
+export function verifyVouchers(
+  { checkpoints }: Pick<ShownBundle, 'checkpoints'>,
+  trees: SignedTrees,
+  context: CheckpointContext,
+): ReadonlyMap<number, ProvenCheckpoint> {
+  const { witnesses: required = { threshold: 0, members: [] } } = context.policy
+  const { budget } = context.tokens
+  return new Map(
+    [...trees.values()].flatMap((checkpoint, i) => {
+      const shown = checkpoints[i]
+      if (shown === undefined) return []
+      const proven: ProvenCheckpoint = {
+        checkpoint,
+        witnesses: verifyCosignatures(checkpoint.note, required, budget),
+        anchors: shown.anchors.flatMap((anchor) => anchorOf(anchor, checkpoint, context)),
+        timestamp: timestampOf(shown, checkpoint, context),
+      }
+      return [[checkpoint.size, proven] as const]
+    }),
+  )
 }
 
 function timestampOf(
@@ -141,13 +153,10 @@ function assertSigner(
 }
 
 /** Verifies all inclusion proofs of an entry. Throws `VERIFICATION_FAILED`. */
-export function assertIncluded(
-  { opening, position, inclusion }: ShownEntry,
-  checkpoints: ReadonlyMap<number, ProvenCheckpoint>,
-): void {
+export function assertIncluded({ opening, position, inclusion }: ShownEntry, trees: SignedTrees): void {
   const entry = entryOf(opening)
   for (const { treeSize, path } of inclusion) {
-    const tree = checkpoints.get(treeSize)?.checkpoint
+    const tree = trees.get(treeSize)
     if (tree === undefined) throw verificationError(`The bundle has no checkpoint of ${treeSize} entries`)
     const claim = { leafHash: leafHash(entry), leafIndex: position ?? -1, treeSize, proof: path, root: tree.root }
     if (!verifyInclusion(claim))

@@ -9,7 +9,8 @@ import type { DeletedFile } from '../store/records.ts'
 import {
   assertIncluded,
   assertKeyPositions,
-  verifyCheckpoints,
+  verifyTrees,
+  verifyVouchers,
   type BundleAnchorClaim,
   type ProvenCheckpoint,
 } from './bundle-checkpoints.ts'
@@ -148,8 +149,12 @@ function claimsOf(bundle: ShownBundle, options: CheckOptions): BundleClaims {
   const committed = bundle.events.map((event) => verifyBundleEvent(event, bundle.origin))
   verifySameSubject(committed, bundle.subject)
   const tokens = tokenContextOf(bundle, options)
-  const checkpoints = verifyCheckpoints(bundle, { policy, tokens, doubt, isBlockOnChain })
+  const context = { policy, tokens, doubt, isBlockOnChain }
+  const trees = verifyTrees(bundle, context)
   assertAscending(bundle.events)
+  for (const event of bundle.events) assertIncluded(event, trees)
+  // Last, because tokens take the most time.
+  const checkpoints = verifyVouchers(bundle, trees, context)
   const events = bundle.events.map((event, i) => eventClaims(event, committed[i], checkpoints))
   if (tokens.budget.isExceeded) throw verificationError('The bundle needs too many signature checks')
   for (const event of events) assertRequired(event, options)
@@ -206,7 +211,6 @@ function eventClaims(
   checkpoints: ReadonlyMap<number, ProvenCheckpoint>,
 ): BundleEventClaims {
   if (event === undefined) throw verificationError('The bundle has no event')
-  assertIncluded(shown, checkpoints)
   const trees = shown.inclusion.flatMap(({ treeSize }) => checkpoints.get(treeSize) ?? [])
   const timestamps = trees.flatMap(({ timestamp }) => timestamp ?? [])
   const anchors = trees.flatMap((tree) => tree.anchors)

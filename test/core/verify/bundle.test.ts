@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/api/bundle.ts'
 import { verifyBundle, type BundleResult, type VerifyBundleOptions } from '../../../core/verify/bundle.ts'
 import type { Policy } from '../../../core/verify/policy.ts'
+import { factsOf } from '../../support/bundle-facts.ts'
 import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
@@ -220,17 +221,6 @@ const flip = (base64: string): string => {
   const bytes = Buffer.from(base64, 'base64')
   bytes[bytes.length - 20] = (bytes[bytes.length - 20] ?? 0) ^ 1
   return bytes.toString('base64')
-}
-
-/** Each claim about an event as one text. */
-function factsOf(result: BundleResult): readonly string[] {
-  if (result.state === 'refuted') return []
-  const facts: string[] = []
-  for (const { txId, fields, files, log, committedTime, timestamps, anchors } of result.claims.events) {
-    facts.push(JSON.stringify({ txId, committedTime, position: log?.position }))
-    for (const each of [...fields, ...files, ...timestamps, ...anchors]) facts.push(JSON.stringify({ txId, each }))
-  }
-  return facts
 }
 
 /** Every bundle that has some members of `a` and the others of `b`. */
