@@ -26,7 +26,7 @@ export const OID = {
 export type Hash = 'sha256' | 'sha384' | 'sha512'
 const WEB_HASH = { sha256: 'SHA-256', sha384: 'SHA-384', sha512: 'SHA-512' } as const
 
-export type KeyKind = 'P-256' | 'P-384' | 'P-521' | 'RSA' | 'RSA-1024'
+export type KeyKind = 'P-256' | 'P-384' | 'P-521' | 'RSA' | 'RSA-1024' | 'RSA-PSS'
 
 const keyPairs = new Map<string, Promise<webcrypto.CryptoKeyPair>>()
 
@@ -39,9 +39,14 @@ export function keyPair(kind: KeyKind, name: string): Promise<webcrypto.CryptoKe
 }
 
 const algorithmOf = (kind: KeyKind): webcrypto.RsaHashedKeyGenParams & webcrypto.EcKeyGenParams => {
-  const rsa = { modulusLength: kind === 'RSA' ? 2048 : 1024, publicExponent: Uint8Array.of(1, 0, 1), hash: 'SHA-256' }
-  const isRsa = kind === 'RSA' || kind === 'RSA-1024'
-  return { name: isRsa ? 'RSASSA-PKCS1-v1_5' : 'ECDSA', namedCurve: isRsa ? '' : kind, ...rsa }
+  const rsa = {
+    modulusLength: kind === 'RSA-1024' ? 1024 : 2048,
+    publicExponent: Uint8Array.of(1, 0, 1),
+    hash: 'SHA-256',
+  }
+  const isRsa = kind.startsWith('RSA')
+  const rsaName = kind === 'RSA-PSS' ? 'RSA-PSS' : 'RSASSA-PKCS1-v1_5'
+  return { name: isRsa ? rsaName : 'ECDSA', namedCurve: isRsa ? '' : kind, ...rsa }
 }
 
 export const buffer = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer

@@ -126,6 +126,13 @@ describe('keyProblem', () => {
     for (const curve of ['secp256k1', 'secp224r1']) assert.match(keyProblem(ec(curve)) ?? '', new RegExp(curve))
   })
 
+  test('accepts the curves of RFC 5639, and RSA keys that are only for PSS', () => {
+    for (const namedCurve of ['brainpoolP256r1', 'brainpoolP384r1', 'brainpoolP512r1'])
+      assert.equal(keyProblem(generateKeyPairSync('ec', { namedCurve }).publicKey), undefined, namedCurve)
+    assert.match(keyProblem(generateKeyPairSync('ec', { namedCurve: 'brainpoolP224r1' }).publicKey) ?? '', /P224r1/)
+    assert.equal(keyProblem(generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).publicKey), undefined)
+  })
+
   test('rejects other types', () => {
     assert.match(keyProblem(generateKeyPairSync('ed25519').publicKey) ?? '', /ed25519/)
     assert.match(keyProblem(generateKeyPairSync('x25519').publicKey) ?? '', /x25519/)

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { encodeUtf8, sha256, toHex } from '../../../core/bytes.ts'
 import type { Json } from '../../../core/commitment/canonical-json.ts'
 import { attachedFileText, deletedFileText } from '../../../core/commitment/event-format.ts'
-import { verifyEvent, verifyFile, verifyHistory, verifyLog } from '../../../core/verify/index.ts'
+import { logKeysOf, verifyEvent, verifyFile, verifyHistory, verifyLog } from '../../../core/verify/index.ts'
 import { ForgedLog, forgeEvent, unknownOpening, wireOf, type EventParts, type ForgedEvent } from './forger.ts'
 
 /** Every hash and signature here is correct, so that exactly one rule is left that can reject the forgery. */
@@ -139,8 +139,12 @@ describe('forged events', () => {
       rejects(() => verifyEvent(extra, { txId: event.txId }), /does not commit to/)
     }
     const other = firstEvent()
-    for (const name of ['opening', 'header', 'filesText'] as const)
-      rejects(() => verifyEvent({ ...event.disclosure, [name]: other.disclosure[name] }, { txId: event.txId }), /hash/)
+    // Everything of another event that fits together, except the one link.
+    const { header, fields, filesText, filesSalt, files } = other.disclosure
+    const { txId } = event
+    rejects(() => verifyEvent(other.disclosure, { txId }), /opening does not hash to the txId/)
+    rejects(() => verifyEvent({ ...event.disclosure, header, fields }, { txId }), /header does not hash/)
+    rejects(() => verifyEvent({ ...event.disclosure, filesText, filesSalt, files }, { txId }), /files text and salt/)
     rejects(() => verifyEvent(event.disclosure, { txId: event.txId, origin: 'another/log' }), /belongs to the log/)
     const key = log.openings[0] ?? new Uint8Array()
     const opening = { ...event.disclosure, opening: toHex(key) }
@@ -326,6 +330,18 @@ describe('forged logs', () => {
     rejects(() => verifyLog(made.openings, { checkpoint: made.checkpoint(made.tree.size, { key: 0 }) }), /was retired/)
     const early = made.checkpoint(2, { key: 1 })
     rejects(() => verifyLog(made.openings.slice(0, 2), { checkpoint: early }), /No pinned key/)
+  })
+
+  it('are rejected: key entries in another order, and an event without a possible time', () => {
+    const made = honest()
+    made.addKey()
+    const entries = made.keys.map(({ position }) => ({ opening: made.openings[position] ?? event(1), position }))
+    assert.deepEqual(logKeysOf(made.origin, entries), made.pinned)
+    const moved = entries.map((entry) => ({ ...entry, position: 0 }))
+    rejects(() => logKeysOf(made.origin, moved), /in the order of the log/)
+    const late = event(3).fill(0xff, 48, 56)
+    made.add(late)
+    rejects(() => verifyLog(made.openings, { checkpoint: made.checkpoint() }), /malformed/)
   })
 
   it('are rejected: another origin, size or root', () => {

@@ -691,6 +691,19 @@ describe('forged timestamps', () => {
     }
   })
 
+  it('are verified with RSA-PSS signatures of the token, its certificate and a CRL', async () => {
+    const root = await issuerNamed('pss root', undefined, 'RSA-PSS')
+    const signer = await signerUnder(root, 'pss signer', 'RSA-PSS')
+    const token = await tokenOf(signer)
+    const der = await crl({ issuer: root })
+    const pinned = { ...policy, authorities: [{ name: 'pss', trustAnchors: [derOf(root.certificate)] }] }
+    const result = check(withTokens(token, token), { policy: pinned, validationData: [{ type: 'crl', der }] })
+    assert.equal(result.claims?.timestamp?.authorities[0]?.revocation[0]?.state, 'good', JSON.stringify(result.steps))
+    const position = Buffer.from(token).lastIndexOf(present(token.at(-1)))
+    const damaged = token.with(position, present(token.at(-1)) ^ 1)
+    assert.equal(check(withTokens(damaged, damaged), { policy: pinned }).ok, false)
+  })
+
   it('are verified with intermediates from anywhere in the document', async () => {
     const middle = await issuerNamed('middle', rootA)
     const signer = await signerUnder(middle, 'signer below')
