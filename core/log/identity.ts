@@ -70,6 +70,10 @@ export async function openLogIdentity(options: LogIdentityOptions): Promise<LogI
   return identity
 }
 
+/** The origin of the log in a record store, `undefined` if there is no log yet. */
+export const storedOrigin = async (records: RecordStore): Promise<string | undefined> =>
+  (await readIdentity(records))?.record.origin
+
 interface StoredIdentity {
   readonly record: LogIdentityRecord
   readonly version: Version

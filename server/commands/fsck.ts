@@ -4,6 +4,8 @@ import { fsck, type Difference, type FsckReport, type FsckStores } from '../../c
 import type { Config } from '../settings/load.ts'
 import { openBlobs } from '../startup/blobs.ts'
 import { OpenParts } from '../startup/open-parts.ts'
+import { markedFolders } from '../startup/registry.ts'
+import { readMarkers } from '../startup/folder-markers.ts'
 import { openRecords } from '../startup/records.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
 import { assertHasRecords, exists } from './existing.ts'
@@ -39,6 +41,8 @@ say, as for the server.`,
 async function check(config: Config, skipFiles: boolean): Promise<FsckReport> {
   const directory = resolve(config.dataDir)
   if (config.records === 'level') await assertHasRecords(directory)
+  // A folder that is lost must not be made again by opening it.
+  await readMarkers(directory, markedFolders(config))
   const secret = await readSecretOf(config, directory)
   const signedHead = await new FileSignedHead(join(directory, 'signed-head.json')).read()
   const { differences, knownHeads } = await checkFiles(directory)

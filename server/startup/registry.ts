@@ -1,12 +1,14 @@
 import { join, resolve } from 'node:path'
 import { FileSignedHead, readOrCreateSecret, readSecret } from '../../adapters/files/index.ts'
-import { openRegistry, systemClock, type Logger, type Registry } from '../../core/index.ts'
+import { openRegistry, RegistryError, storedOrigin, systemClock, type Logger, type Registry } from '../../core/index.ts'
 import { createSealer } from '../../sealer/index.ts'
+import { exists } from '../commands/existing.ts'
 import { createInstruments, type Instruments } from '../http/instruments.ts'
 import type { RequestCounter } from '../http/request-counter.ts'
 import type { Config } from '../settings/load.ts'
 import { anchorOptions } from './anchor.ts'
 import { openBlobs } from './blobs.ts'
+import { assertBelongsTo, readMarkers, writeMarkers } from './folder-markers.ts'
 import { OpenParts } from './open-parts.ts'
 import { assertSharable, openRecords } from './records.ts'
 import { knownHeads, readAdoptedHead } from './signed-heads.ts'
@@ -28,6 +30,7 @@ export interface OpenedRegistry {
  *     ledger/            the local ledger, if that is the anchor
  *     secret             the root secret, unless EVIDENCE_SECRET_FILE names another file
  *     signed-head.json   the size and root of the last signed checkpoint
+ *     registry.json      the log's origin, and the folders that must be there; each of these folders has one, too
  *     operator.key       the operator key, if the first start was not on a terminal
  */
 export async function openConfiguredRegistry(config: Config, logger: Logger): Promise<OpenedRegistry> {
@@ -43,11 +46,12 @@ export async function openConfiguredRegistry(config: Config, logger: Logger): Pr
 
 async function openParts(config: Config, logger: Logger, parts: OpenParts): Promise<OpenedRegistry> {
   const directory = resolve(config.dataDir)
+  const markers = await readMarkers(directory, markedFolders(config))
   // First, because it keeps a second process out of the data directory.
   const { records, isShared, requestCounter } = await parts.add(openRecords(config, logger), (opened) => opened.records)
-  const secret = await (config.secretFile === undefined && !config.readOnly
-    ? readOrCreateSecret(join(directory, 'secret'))
-    : readSecret(config.secretFile ?? join(directory, 'secret')))
+  const origin = await storedOrigin(records)
+  await assertBelongsTo(markers, origin)
+  const secret = await openSecret(config, directory, origin)
   const blobs = await parts.add(openBlobs(config, directory))
   const { timestampAuthorities, quorum } = await openTimestampAuthorities(config, directory, logger)
   for (const authority of timestampAuthorities) parts.keep(authority)
@@ -79,5 +83,34 @@ async function openParts(config: Config, logger: Logger, parts: OpenParts): Prom
     ...(adoptHead && { adoptHead }),
     ...(config.operatorKey !== undefined && { operatorKey: config.operatorKey }),
   })
+  try {
+    if (!config.readOnly) await writeMarkers(markers, registry.log.origin)
+  } catch (error) {
+    await registry.close()
+    throw error
+  }
   return { registry, instruments, ...(requestCounter && { requestCounter }) }
+}
+
+/** The folders of the data directory that these settings use. */
+export const markedFolders = (config: Pick<Config, 'records' | 'blobs' | 'tsa' | 'anchor'>) => ({
+  hasRecords: config.records === 'level',
+  used: [
+    ...(config.blobs === 'files' ? (['blobs'] as const) : []),
+    ...(config.tsa === 'local' ? (['tsa'] as const) : []),
+    ...(config.anchor === 'local' ? (['ledger'] as const) : []),
+  ],
+})
+
+/** Reads the root secret. Creates one only for a new registry: `origin` is that of an existing one. */
+async function openSecret({ secretFile }: Config, directory: string, origin: string | undefined): Promise<Uint8Array> {
+  const path = join(directory, 'secret')
+  if (secretFile !== undefined) return readSecret(secretFile)
+  if (origin === undefined) return readOrCreateSecret(path)
+  if (await exists(path)) return readSecret(path)
+  throw new RegistryError(
+    'LOG_KEY_MISMATCH',
+    `${path} is missing, but the registry ${origin} exists and depends on it: restore it from a backup, or name the file ` +
+      'with EVIDENCE_SECRET_FILE. No other secret was created',
+  )
 }

@@ -328,7 +328,7 @@ describe('servers that share records', () => {
       [{ EVIDENCE_ANCHOR: 'local' }, /EVIDENCE_ANCHOR=local/, 2],
       [{ EVIDENCE_TSA: 'local' }, /EVIDENCE_TSA=local/, 2],
       [{ EVIDENCE_POSTGRES_URL_FILE: '' }, /EVIDENCE_POSTGRES_URL/, 2],
-      [{ EVIDENCE_SECRET_FILE: '' }, /root secret is not the secret/, 1],
+      [{ EVIDENCE_SECRET_FILE: '' }, /secret is missing, but the registry/, 1],
       [{}, /clock of this machine is 9\d s ahead of the database/, 2, 95_000],
       [{}, /clock of this machine is 9\d s behind the database/, 2, -95_000],
     ]

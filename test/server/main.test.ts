@@ -162,7 +162,7 @@ describe('the bundled server', () => {
     assert.ok(!server?.lines.some(({ msg }) => String(msg).includes('first start')), 'the operator key stays')
     // Each evidence has one file. Files of requests that a killed process did not finish are removed.
     const { count } = (await request(base, '/evidences/acme/evidences?len=1')) as { count: number }
-    await eventually(async () => (await filesBelow(join(directory, 'blobs'))) === count)
+    await eventually(async () => (await filesBelow(join(directory, 'blobs', 'content'))) === count)
     assert.equal(await server?.stop(), 0)
   })
 

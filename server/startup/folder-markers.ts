@@ -1,0 +1,125 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writePrivateFile } from '../../adapters/files/index.ts'
+import { parseStrictJson, RegistryError } from '../../core/index.ts'
+import { exists } from '../commands/existing.ts'
+
+/**
+ * Each folder of a data directory has a file that names its registry, and the data directory has one that lists these
+ * folders. So a folder that is lost or replaced is noticed before anything is written. An example is a volume that is
+ * not mounted.
+ */
+const MARKER = 'registry.json'
+
+export type MarkedFolder = 'blobs' | 'tsa' | 'ledger'
+
+interface Marker {
+  /** The log's origin. */
+  readonly origin: string
+  /** In the data directory itself: the folders that have a marker, and `records` if the records are there. */
+  readonly folders?: readonly string[]
+}
+
+/** The markers of a data directory before anything is opened. */
+export interface FolderMarkers {
+  readonly directory: string
+  /** The folders that the settings use. */
+  readonly used: readonly MarkedFolder[]
+  /** The records are in the directory, too. They hold the origin themselves, so they need no marker. */
+  readonly hasRecords: boolean
+  /** `undefined`: the directory is new, or from a version without markers. */
+  readonly root: Marker | undefined
+  readonly byFolder: ReadonlyMap<MarkedFolder, Marker | undefined>
+}
+
+/**
+ * Reads the markers and checks the folders that the data directory lists: each must exist and have a marker. Call it
+ * before anything is opened, because opening creates folders. Writes nothing. Throws `CORRUPT` that names the folder.
+ */
+export async function readMarkers(
+  directory: string,
+  { used, hasRecords }: Pick<FolderMarkers, 'used' | 'hasRecords'>,
+): Promise<FolderMarkers> {
+  const root = await readMarker(directory)
+  const isListed = (name: string): boolean => root?.folders?.includes(name) === true
+  const byFolder = new Map<MarkedFolder, Marker | undefined>()
+  for (const folder of used) {
+    const marker = await readMarker(join(directory, folder))
+    if (marker === undefined && isListed(folder)) throw lost(join(directory, folder))
+    byFolder.set(folder, marker)
+  }
+  const records = join(directory, 'records')
+  if (hasRecords && isListed('records') && !(await exists(records))) throw lost(records)
+  return { directory, used, hasRecords, root, byFolder }
+}
+
+/** A file in each folder that exists once it was used: an empty folder may be one whose volume is not mounted. */
+const CONTENT: Readonly<Record<MarkedFolder, string>> = { blobs: 'content', tsa: 'ca.pem', ledger: 'blocks.jsonl' }
+
+/**
+ * Compares the markers with the log in the records. `origin`: of that log, `undefined` if the records are empty. A log
+ * without any marker is from a version without them: it gets markers if every folder was used before, else a folder is
+ * lost. Throws `CORRUPT` that names the folder.
+ */
+export async function assertBelongsTo(markers: FolderMarkers, origin: string | undefined): Promise<void> {
+  const { directory, used, hasRecords, root, byFolder } = markers
+  const expected = root?.origin
+  const records = hasRecords ? join(directory, 'records') : 'The database of the records'
+  if (expected !== undefined && origin === undefined) throw lost(records)
+  if (expected !== undefined && origin !== expected) throw foreign(records, origin, expected)
+  for (const [folder, marker] of byFolder)
+    if (marker !== undefined && marker.origin !== origin) throw foreign(join(directory, folder), marker.origin, origin)
+  if (origin === undefined || root !== undefined || !hasRecords) return
+  for (const folder of used)
+    if (!(await exists(join(directory, folder, CONTENT[folder])))) throw lost(join(directory, folder))
+}
+
+/** Writes the markers that are missing. Call it once all folders exist. */
+export async function writeMarkers(markers: FolderMarkers, origin: string): Promise<void> {
+  const { directory, used, hasRecords, root, byFolder } = markers
+  const write = (folder: string, marker: Marker): Promise<void> =>
+    writePrivateFile(join(folder, MARKER), `${JSON.stringify(marker)}\n`)
+  for (const folder of used) if (byFolder.get(folder) === undefined) await write(join(directory, folder), { origin })
+  const folders = [...new Set([...(root?.folders ?? []), ...used, ...(hasRecords ? ['records'] : [])])].toSorted()
+  if (root?.folders?.length !== folders.length) await write(directory, { origin, folders })
+}
+
+async function readMarker(folder: string): Promise<Marker | undefined> {
+  const path = join(folder, MARKER)
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (bytes === undefined) return undefined
+  const marker = parseMarker(bytes)
+  if (marker !== undefined) return marker
+  throw new RegistryError('CORRUPT', `${path} does not name a registry: restore it from a backup`)
+}
+
+function parseMarker(bytes: Uint8Array): Marker | undefined {
+  try {
+    const value: unknown = parseStrictJson(new TextDecoder().decode(bytes))
+    if (typeof value !== 'object' || value === null || !('origin' in value)) return undefined
+    const { origin } = value
+    const folders = 'folders' in value ? value.folders : undefined
+    if (typeof origin !== 'string') return undefined
+    if (!Array.isArray(folders)) return { origin }
+    return { origin, folders: folders.filter((folder) => typeof folder === 'string') }
+  } catch {
+    return undefined
+  }
+}
+
+const lost = (path: string): RegistryError =>
+  new RegistryError(
+    'CORRUPT',
+    `${path} is missing or is not the folder of this registry: it has no ${MARKER}. Mount its volume, or restore it from ` +
+      'a backup. Nothing was written',
+  )
+
+const foreign = (path: string, origin: string | undefined, expected = 'a new registry'): RegistryError =>
+  new RegistryError(
+    'CORRUPT',
+    `${path} belongs to the registry ${origin}, not to ${expected}: mount the right volume, or restore the right folder. ` +
+      'Nothing was written',
+  )
