@@ -52,6 +52,25 @@ export function testListing(stores: RecordStorePair): void {
       assert.deepEqual(await names({ gte: 'odd/z', lt: 'odd/a' }), [])
     })
 
+    it('loses no key after the last one of a page, whatever follows it in its own bytes', async () => {
+      const keys = Array.from({ length: 700 }, (_, i) => `edge/${String(i).padStart(4, '0')}A`).flatMap((key) => [
+        key,
+        `${key}%20B`,
+      ])
+      for (let at = 0; at < keys.length; at += 350)
+        await stores.commitOk({ writes: keys.slice(at, at + 350).map((key) => ({ key, value: bytes(key) })) })
+      // From the first key on and from the second one, so that a page of any size ends with a key of either kind.
+      for (const from of [0, 1])
+        for (const reverse of [false, true]) {
+          const expected = reverse ? keys.slice(from).reverse() : keys.slice(from)
+          const listed = await stores.listAll({ gte: keys[from] ?? '', lt: 'edge0', reverse })
+          assert.deepEqual(
+            listed.map(({ key }) => key),
+            expected,
+          )
+        }
+    })
+
     it('lists thousands of keys in both directions, up to a limit', async () => {
       const keys = Array.from({ length: 1500 }, (_, i) => `page/${String(i).padStart(5, '0')}`)
       for (let at = 0; at < keys.length; at += 500)

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { openRegistry, type RegistryError, type RegistryOptions } from '../../../core/index.ts'
+import { logKeys } from '../../../core/log/keys.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
+import { until } from '../../support/manual-clock.ts'
 import { openFixture, withCode, withRegistry, Stores } from '../../support/registry-fixture.ts'
 
 describe('a registry', () => {
@@ -149,6 +151,17 @@ describe('a registry', () => {
     assert.equal(events.length, 41)
     assert.ok(events.every(({ batch }) => batch !== null))
     await Promise.all([one.close(), two.close()])
+  })
+})
+
+describe('closing a registry', () => {
+  it('waits for the sealer, which gives the lease back before the stores are closed', async () => {
+    const stores = new Stores()
+    const fixture = await openFixture({ stores, registry: { sharedRecords: true } })
+    const lease = async (): Promise<unknown> => (await stores.records.get([logKeys.sealerLease()]))[0]
+    await until(async () => (await lease()) !== undefined)
+    await fixture.close()
+    assert.equal(await lease(), undefined)
   })
 })
 

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { makeEvent } from '../../../../core/registry/event/event.ts'
+
+const draft = {
+  origin: 'log/0',
+  slotKey: '11'.repeat(32),
+  version: 1,
+  time: 1_000,
+  first: null,
+  prev: null,
+  type: 'create',
+  ownerName: '',
+  fields: { name: 'Drill' },
+  files: {},
+} as const
+
+it('draws a new seed for each event, also for the same slotKey and version', () => {
+  const events = Array.from({ length: 50 }, () => makeEvent(draft))
+  const seeds = new Set(events.map(({ record }) => JSON.stringify(record.salts)))
+  assert.equal(seeds.size, events.length)
+  assert.equal(new Set(events.map(({ record }) => record.txId)).size, events.length)
+  for (const { record } of events) assert.match(JSON.stringify(record.salts), /^\{"seed":"[0-9a-f]{64}"\}$/)
+})
