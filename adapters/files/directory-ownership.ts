@@ -31,6 +31,8 @@ interface Owner {
   /** The id of the boot; `null` if the system does not tell. */
   readonly boot: string | null
   readonly host: string
+  /** The inode of the directory: a copy of the directory has another one. Missing in files of earlier versions. */
+  readonly inode?: string
 }
 
 /**
@@ -58,10 +60,10 @@ const releasedFiles = new Set<string>()
  * ```
  */
 export async function claimDirectory(directory: string): Promise<ReleaseDirectory> {
-  const self = await identify(process.pid)
+  const self = { ...(await identify(process.pid)), inode: await inodeOf(directory) }
   for (;;) {
     const [highest = 0] = await ownerNumbers(directory)
-    await assertFree(directory, highest)
+    await assertFree(directory, highest, self.inode)
     const own = highest + 1
     if (!(await createOwnerFile(directory, own, self))) continue
     // The path may have been released before, when it named another directory.
@@ -84,10 +86,12 @@ export async function claimDirectory(directory: string): Promise<ReleaseDirector
   }
 }
 
-async function assertFree(directory: string, number: number): Promise<void> {
+/** A file that was copied here with the directory names the owner of the original, which does not use this copy. */
+async function assertFree(directory: string, number: number, inode: string): Promise<void> {
   if (number === 0 || releasedFiles.has(pathOf(directory, number))) return
   const owner = await readOwner(directory, number)
-  if (owner !== undefined && (await isAlive(owner))) throw lockedError(directory, owner)
+  if (owner === undefined || (owner.inode !== undefined && owner.inode !== inode)) return
+  if (await isAlive(owner)) throw lockedError(directory, owner)
 }
 
 async function releaseOwner(directory: string, own: number, self: Owner): Promise<void> {
@@ -100,6 +104,8 @@ async function releaseOwner(directory: string, own: number, self: Owner): Promis
     // The path stays in `releasedFiles`.
   }
 }
+
+const inodeOf = async (directory: string): Promise<string> => String((await stat(directory, { bigint: true })).ino)
 
 const pathOf = (directory: string, number: number): string => join(directory, `owner.${number}`)
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, readdir, rename } from 'node:fs/promises'
+import { cp, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { claimDirectory } from '../../../adapters/files/index.ts'
@@ -32,6 +32,18 @@ describe('a claimed directory', () => {
     await (
       await claimDirectory(directory)
     )()
+  })
+
+  it('is free if it is a copy of a directory that has an owner, and the original stays claimed', async (t) => {
+    const root = await temporaryFor(t)
+    const [original, copy] = [join(root, 'original'), join(root, 'copy')]
+    await mkdir(original)
+    const release = await claimDirectory(original)
+    await cp(original, copy, { recursive: true })
+    const releaseCopy = await claimDirectory(copy)
+    for (const claimed of [original, copy]) await assert.rejects(claimDirectory(claimed), { code: 'STORE_LOCKED' })
+    await releaseCopy()
+    await release()
   })
 
   it('has at most one owner, however many claim and release it', async (t) => {
