@@ -19,6 +19,7 @@ const FILE_ADVICE: Readonly<Record<string, string>> = {
   EPERM: 'this user has no access: change its owner or mode, or choose another directory with --data-dir',
   EROFS: 'the file system is read-only: choose another directory with --data-dir',
   ENOSPC: 'the disk is full: free some space, or choose another directory with --data-dir',
+  ENOENT: 'it does not exist: mount its volume or restore it, or choose another directory with --data-dir',
   ENOTDIR: 'a file has the name of a directory: choose another directory with --data-dir',
   EEXIST: 'a file has the name of a directory: choose another directory with --data-dir',
 }
@@ -27,7 +28,7 @@ const FILE_ADVICE: Readonly<Record<string, string>> = {
 export function describeFailure(error: unknown, address: Address | undefined): string {
   const message = error instanceof Error ? error.message : String(error)
   const system = systemErrorIn(error)
-  if (system === undefined) return message
+  if (system === undefined) return withAdvice(message, error)
   const { code = '', syscall, path } = system
   const listenAdvice = syscall === 'listen' || syscall === 'getaddrinfo' ? LISTEN_ADVICE[code] : undefined
   if (listenAdvice !== undefined && address !== undefined) return `${listenAdvice(address)} (${code})`
@@ -35,6 +36,24 @@ export function describeFailure(error: unknown, address: Address | undefined): s
   if (fileAdvice !== undefined) return `${path ?? 'The data directory'}: ${fileAdvice} (${code})`
   return isRegistryError(error) && !message.includes(system.message) ? `${message}: ${system.message}` : message
 }
+
+/** LevelDB reports errors of the system only as texts: those of strerror(3). */
+const SYSTEM_TEXTS: readonly (readonly [text: string, code: string])[] = [
+  ['No space left on device', 'ENOSPC'],
+  ['Read-only file system', 'EROFS'],
+  ['Permission denied', 'EACCES'],
+  ['No such file or directory', 'ENOENT'],
+]
+
+/** Adds what to do if a cause contains the text of a system error. */
+function withAdvice(message: string, error: unknown): string {
+  const texts = causesOf(error).map((cause) => cause.message)
+  const code = SYSTEM_TEXTS.find(([text]) => texts.some((each) => each.includes(text)))?.[1]
+  const advice = code === undefined ? undefined : FILE_ADVICE[code]
+  return advice === undefined ? message : `The data directory: ${advice} (${code}). ${message}`
+}
+
+const causesOf = (error: unknown): readonly Error[] => (error instanceof Error ? [error, ...causesOf(error.cause)] : [])
 
 /** Finds the error of the operating system among an error and its causes. */
 function systemErrorIn(error: unknown): NodeJS.ErrnoException | undefined {

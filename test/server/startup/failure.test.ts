@@ -26,6 +26,21 @@ describe('the description of a failed start', () => {
       )
   })
 
+  it('says what to do about a system error that LevelDB reports as a text', () => {
+    for (const [text, expected] of [
+      ['No space left on device', /disk is full: free some space.*\(ENOSPC\)/],
+      ['Read-only file system', /file system is read-only.*\(EROFS\)/],
+      ['Permission denied', /no access.*\(EACCES\)/],
+      ['No such file or directory', /does not exist: mount.*\(ENOENT\)/],
+    ] as const) {
+      const cause = new Error('Database failed to open', {
+        cause: new Error(`IO error: /data/records/db/LOG: ${text}`),
+      })
+      const error = new RegistryError('UNAVAILABLE', 'LevelDB could not open /data/records/db', { cause })
+      assert.match(describeFailure(error, undefined), expected)
+    }
+  })
+
   it('adds the message of the system once', () => {
     const cause = systemError('EIO', { syscall: 'read' })
     for (const message of ['It cannot be opened', 'It cannot be opened: EIO: something'])
