@@ -222,6 +222,16 @@ export interface Evidences {
    */
   list(scope: Scope, query?: EvidenceQuery): Promise<EvidencePage>
   /**
+   * All evidences that match, newest first. Reads page by page, and holds nothing of the store between two pages, so
+   * the caller may take its time. Evidences that are created meanwhile are not included. Requires level `R`.
+   *
+   * @param query - as of `list`; `limit`: how many are read at once
+   * @throws as `list`, while it is iterated
+   * @example
+   * for await (const { externalId } of registry.evidences.all(scope)) console.log(externalId)
+   */
+  all(scope: Scope, query?: EvidenceQuery): AsyncIterable<EvidenceSummary>
+  /**
    * An evidence and a page of its history. Requires level `R`.
    *
    * @throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`

@@ -170,8 +170,8 @@ export interface Operations {
     options?: RequestOptions,
   ): Promise<CreatedEvidences>
   /**
-   * List evidences, newest first. `last` is the id of the last item that you have; `count` is the number of all
-   * that match.
+   * List evidences, newest first. The whole list, or with `len` a page of it. `last` is the id of the last item
+   * that you have; `count` is the number of all that match.
    */
   listEvidences(
     request?: {
@@ -179,6 +179,7 @@ export interface Operations {
       readonly companyId?: string
       readonly categoryId?: string
       readonly subcategoryId?: string
+      /** Cut to 1000. Without it, the whole list is sent */
       readonly len?: number
       readonly last?: string
     },
@@ -196,6 +197,7 @@ export interface Operations {
       /** The evidence's external id, percent-encoded: `%2F` is part of it */
       readonly externalId: string
       readonly last?: number
+      /** Default 50, cut to 500 */
       readonly len?: number
       readonly disclose?: boolean
     },
@@ -879,7 +881,8 @@ export interface EvidenceInput {
 export interface EvidenceList {
   readonly dts: readonly EvidenceListItem[]
   readonly count: Count
-  readonly isMore: boolean
+  /** Only with len */
+  readonly isMore?: boolean
 }
 
 export interface EvidenceListItem {

@@ -2,6 +2,7 @@ import type { Context } from 'koa'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { PermissionLevel, Registry, Scope, StagedFile, UpdateOptions } from '../../core/index.ts'
 import type { ErrorShape, ResponseCode } from '../http/errors.ts'
+import type { Streams } from '../http/streams.ts'
 
 /**
  * What an endpoint is. The router (http/handle.ts) and the OpenAPI document (openapi.ts) are made of the same
@@ -40,6 +41,8 @@ export interface BodyShape<B extends TSchema> {
   readonly schema: B
   /** Present if multipart/form-data is accepted besides JSON. */
   readonly form?: FormShape
+  /** Limit of the JSON, or of the texts of a form. Default: 1 MiB, or 8 MiB if an image may be inline. */
+  readonly maxTextBytes?: number
   /** `null` and empty texts are wrong values. Otherwise they mean that a field is not given. */
   readonly rejectsEmpty?: true
   /** If `schema` is a union: the member that these fields must fit. */
@@ -79,6 +82,8 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   /** The files that were sent for a slot. */
   readonly files: (slot: string) => readonly StagedFile[]
   readonly options: UpdateOptions
+  /** For responses that are too long for the memory. */
+  readonly streams: Streams
 }
 
 export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSchema> {

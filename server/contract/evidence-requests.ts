@@ -11,6 +11,8 @@ import { HttpError } from '../http/errors.ts'
 import { CategoryName, clearSchema, closed, defined, ExternalId, Line, Meta, Name, opt, Text } from './values.ts'
 
 const MAX_BATCH_EVIDENCES = 1_000
+const MAX_LIST_LENGTH = 1_000
+const MAX_HISTORY_LENGTH = 500
 
 const evidenceInput = {
   externalId: ExternalId,
@@ -63,14 +65,14 @@ export type EvidenceUpdate = Static<typeof EvidenceUpdate>
 export const EvidenceListQuery = closed({
   categoryId: opt(Type.String()),
   subcategoryId: opt(Type.String()),
-  len: opt(Type.Integer({ minimum: 1, maximum: 1_000 })),
+  len: opt(Type.Integer({ minimum: 1, description: `Cut to ${MAX_LIST_LENGTH}. Without it, the whole list is sent` })),
   last: opt(Type.String()),
 })
 export type EvidenceListQuery = Static<typeof EvidenceListQuery>
 
 export const EvidencePageQuery = closed({
   last: opt(Type.Integer({ minimum: 0 })),
-  len: opt(Type.Integer({ minimum: 1, maximum: 500 })),
+  len: opt(Type.Integer({ minimum: 1, description: `Default 50, cut to ${MAX_HISTORY_LENGTH}` })),
   disclose: opt(Type.Boolean()),
 })
 export type EvidencePageQuery = Static<typeof EvidencePageQuery>
@@ -138,7 +140,11 @@ export function evidenceChange(request: EvidenceUpdate, files: readonly StagedFi
 }
 
 export const evidenceQuery = ({ len, last, categoryId, subcategoryId }: EvidenceListQuery): EvidenceQuery =>
-  defined({ categoryId, subcategoryId, limit: len, after: last })
+  defined({ categoryId, subcategoryId, limit: cut(len, MAX_LIST_LENGTH), after: last })
+
+/** A value that is not a number is left to the core's validation. */
+const cut = (len: number | undefined, max: number): number | undefined =>
+  typeof len === 'number' && len > max ? max : len
 
 export const historyQuery = ({ len, last, disclose }: EvidencePageQuery): HistoryQuery =>
-  defined({ after: last, limit: len, disclose })
+  defined({ after: last, limit: cut(len, MAX_HISTORY_LENGTH), disclose })

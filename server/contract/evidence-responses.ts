@@ -90,7 +90,11 @@ export const EvidenceListItem = closed({
 })
 export type EvidenceListItem = Static<typeof EvidenceListItem>
 
-export const EvidenceList = closed({ dts: Type.Array(EvidenceListItem), count: Count, isMore: Type.Boolean() })
+export const EvidenceList = closed({
+  dts: Type.Array(EvidenceListItem),
+  count: Count,
+  isMore: opt(Type.Boolean({ description: 'Only with len' })),
+})
 export type EvidenceList = Static<typeof EvidenceList>
 
 export const RecordedEvent = closed({ txId: Hash, version: Version })
@@ -183,6 +187,27 @@ export const evidenceList = ({ items, count, hasMore }: CoreEvidencePage): Evide
   count,
   isMore: hasMore,
 })
+
+/** A whole list as parts of its JSON text. `count` and the first page were read before. */
+export async function* evidenceListParts(
+  { items, count }: CoreEvidencePage,
+  others: AsyncIterable<EvidenceSummary>,
+): AsyncGenerator<string, void, undefined> {
+  const [first, ...rest] = items
+  yield `{"count":${count},"dts":[${first === undefined ? '' : JSON.stringify(evidenceListItem(first))}`
+  if (rest.length > 0) yield rest.map(itemPart).join('')
+  let part = ''
+  for await (const item of others) {
+    part += itemPart(item)
+    if (part.length < MIN_PART_LENGTH) continue
+    yield part
+    part = ''
+  }
+  yield `${part}]}`
+}
+
+const MIN_PART_LENGTH = 64 * 1024
+const itemPart = (item: EvidenceSummary): string => `,${JSON.stringify(evidenceListItem(item))}`
 
 const recordedEvent = ({ txId, version }: CoreRecordedEvent): RecordedEvent => ({ txId, version })
 

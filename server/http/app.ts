@@ -22,6 +22,7 @@ import { pathRules } from './path-rules.ts'
 import { createRateLimiter } from './rate-limit.ts'
 import type { RequestCounter } from './request-counter.ts'
 import { requestLog } from './request-log.ts'
+import { STREAM_LIMITS, Streams, type StreamLimits } from './streams.ts'
 
 export const BASE_PATH = '/api/v1'
 /** Version of the interface that the OpenAPI document describes. */
@@ -47,6 +48,8 @@ export interface AppOptions {
   readonly trustProxy: boolean
   /** Counts requests for all servers of one registry. Default: each server counts its own. */
   readonly requestCounter?: RequestCounter
+  /** Default: 2 at a time for each key, and 30 s without progress. */
+  readonly streamLimits?: StreamLimits
 }
 
 /** One route, with its path parameters as `{NAME}`. */
@@ -95,6 +98,7 @@ export function createApp({ registry, logger, instruments = createInstruments(),
     maxFilesPerRequest: options.maxFilesPerRequest,
     idleMs: options.uploadIdleMs,
   }
+  const streams = new Streams(options.streamLimits ?? STREAM_LIMITS)
   const rules = pathRules(groups, BASE_PATH)
 
   // Only the last forwarded address was seen by our own proxy. The addresses before it are the client's claim.
@@ -107,8 +111,10 @@ export function createApp({ registry, logger, instruments = createInstruments(),
   koa.use(respondWithErrors({ logger, health, shapeOf: rules.errorShapeOf }))
   koa.use(rejectInvalidPaths)
   const routers = [
-    ...rootGroups.map(({ endpoints }) => createRouter(endpoints, '', { registry, limits, rateLimit: noRateLimit })),
-    ...groups.map(({ endpoints }) => createRouter(endpoints, BASE_PATH, { registry, limits, rateLimit })),
+    ...rootGroups.map(({ endpoints }) =>
+      createRouter(endpoints, '', { registry, limits, streams, rateLimit: noRateLimit }),
+    ),
+    ...groups.map(({ endpoints }) => createRouter(endpoints, BASE_PATH, { registry, limits, streams, rateLimit })),
     docsRouter(`${BASE_PATH}/openapi.json`.slice(1)),
   ]
   for (const router of routers) koa.use(router.routes())

@@ -6,7 +6,7 @@ import { bodyText } from './body.ts'
 import { HttpError } from './errors.ts'
 import { isGiven } from './given-fields.ts'
 import { MAX_INLINE_BYTES, readInlineImage } from './inline-image.ts'
-import { MAX_TEXT_BYTES, readJsonObject } from './json-body.ts'
+import { assertFewValues, readJsonObject } from './json-body.ts'
 import { partsOf, type Part } from './multipart.ts'
 
 export interface UploadLimits {
@@ -24,6 +24,7 @@ export interface FormOptions {
   readonly shape: FormShape
   readonly limits: UploadLimits
   readonly stage: Stage
+  readonly maxTextBytes: number
 }
 
 /** The fields of a request, and its files by the slot's name. */
@@ -51,8 +52,8 @@ export async function readMultipart(request: IncomingMessage, options: FormOptio
 }
 
 /** Reads application/json with the field names of a form. Files can only be inline images. */
-export async function readJsonForm(ctx: Context, { shape, limits, stage }: FormOptions): Promise<Form> {
-  const fields = await readJsonObject(ctx, limits.idleMs)
+export async function readJsonForm(ctx: Context, { shape, limits, stage, maxTextBytes }: FormOptions): Promise<Form> {
+  const fields = await readJsonObject(ctx, { idleMs: limits.idleMs, maxTextBytes })
   const files = new Map<string, StagedFile[]>()
   for (const { name, inline, many } of shape.slots) {
     const value = fields[name]
@@ -72,6 +73,7 @@ class FormReader {
   readonly #shape: FormShape
   readonly #limits: UploadLimits
   readonly #stage: Stage
+  readonly #maxTextBytes: number
   readonly #texts = new Map<string, string>()
   readonly #files = new Map<string, StagedFile[]>()
   #textBytes = 0
@@ -79,7 +81,8 @@ class FormReader {
   /** The first wrong field. */
   #problem: HttpError | undefined
 
-  constructor({ shape, limits, stage }: FormOptions) {
+  constructor({ shape, limits, stage, maxTextBytes }: FormOptions) {
+    this.#maxTextBytes = maxTextBytes
     this.#shape = shape
     this.#limits = limits
     this.#stage = stage
@@ -106,7 +109,7 @@ class FormReader {
   }
 
   async #readText({ name, body }: Part): Promise<void> {
-    const text = await readText(body, MAX_TEXT_BYTES - this.#textBytes)
+    const text = await readText(body, this.#maxTextBytes - this.#textBytes)
     this.#textBytes += Buffer.byteLength(name) + Buffer.byteLength(text)
     if (name === '__proto__') this.#problem ??= invalid('The field name __proto__ is not allowed')
     else if (this.#texts.has(name)) this.#problem ??= invalid(`The field ${quoted(name)} was sent twice`)
@@ -184,6 +187,7 @@ function fieldValue(name: string, text: string, kind: FieldKind | undefined): Js
 const listField = (text: string): readonly string[] => text.split(',').map((item) => item.trim())
 
 function jsonField(name: string, text: string): Json {
+  assertFewValues(text)
   try {
     return parseStrictJson(text)
   } catch (cause) {
@@ -223,7 +227,7 @@ async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Prom
   for await (const chunk of body) {
     size += chunk.length
     if (size > maxBytes)
-      throw new HttpError('PAYLOAD_TOO_LARGE', `The texts of a form must have at most ${MAX_TEXT_BYTES} bytes`)
+      throw new HttpError('PAYLOAD_TOO_LARGE', `The texts of a form must have at most ${maxBytes} more bytes`)
     chunks.push(chunk)
   }
   return bodyText(Buffer.concat(chunks, size))

@@ -8,10 +8,12 @@ import type { UploadLimits } from './form.ts'
 import { idInput } from './id-input.ts'
 import { readQuery } from './query.ts'
 import { readBody } from './request-body.ts'
+import type { Streams } from './streams.ts'
 
 /** What every endpoint is run with. */
 export interface RouteContext extends AuthorizationServices {
   readonly limits: UploadLimits
+  readonly streams: Streams
 }
 
 /** Routes each endpoint, below `base`, to `handle`. */
@@ -31,7 +33,11 @@ export function createRouter(endpoints: readonly Endpoint[], base: string, route
  * One request from its route to its response: authorize, parse, run the operation, respond. Errors go to the error
  * middleware.
  */
-async function handle(endpoint: Endpoint, ctx: Context, { registry, limits, rateLimit }: RouteContext): Promise<void> {
+async function handle(
+  endpoint: Endpoint,
+  ctx: Context,
+  { registry, limits, rateLimit, streams }: RouteContext,
+): Promise<void> {
   const params = ctx['params'] as Readonly<Record<string, string>>
   const scope = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', { registry, rateLimit })
   const query = readQuery(ctx, endpoint)
@@ -49,6 +55,7 @@ async function handle(endpoint: Endpoint, ctx: Context, { registry, limits, rate
       input: fields,
       files: (slot) => files.get(slot) ?? [],
       options,
+      streams,
     })
     if (body !== undefined) ctx.body = body
     // A repeated request may have returned the first one's result, without using its own files.

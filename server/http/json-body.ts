@@ -4,23 +4,59 @@ import { isRegistryError, parseStrictJson, type Json } from '../../core/index.ts
 import { BodyStream, bodyText } from './body.ts'
 import { HttpError } from './errors.ts'
 
-/** Limit of a JSON body, and of all texts of a form together. In bytes. */
-export const MAX_TEXT_BYTES = 16 * 1024 * 1024
+/** How many values, at any depth, the JSON of a request may have. */
+const MAX_VALUES = 200_000
+
+export interface JsonBodyLimits {
+  /** How long the sender may be silent. */
+  readonly idleMs: number
+  readonly maxTextBytes: number
+}
 
 /**
  * Reads a body that must be a JSON object. The sender controls every byte of it.
  *
- * @param idleMs - how long the sender may be silent
  * @throws `MALFORMED_BODY`, `PAYLOAD_TOO_LARGE`; `VALIDATION_ERROR` if it is not an object, or canonical JSON cannot
  * hold it
  */
-export async function readJsonObject(ctx: Context, idleMs: number): Promise<Record<string, Json>> {
-  const value = parseJson(await readText(ctx, idleMs))
+export async function readJsonObject(ctx: Context, limits: JsonBodyLimits): Promise<Record<string, Json>> {
+  const value = parseJson(await readText(ctx, limits))
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, Json>
   throw new HttpError('VALIDATION_ERROR', 'The body must be a JSON object')
 }
 
+/** Throws `PAYLOAD_TOO_LARGE` if a JSON text has too many values. Runs before the parser. */
+export function assertFewValues(text: string): void {
+  if (countValues(text) > MAX_VALUES)
+    throw new HttpError('PAYLOAD_TOO_LARGE', `The JSON of a request must have at most ${MAX_VALUES} values`)
+}
+
+/** Counts names with the values, and takes them off again at their colons. */
+function countValues(text: string): number {
+  let count = 0
+  let isInLiteral = false
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i] ?? ''
+    const startsLiteral = !' \t\r\n,:[]{}"'.includes(char)
+    if (char === ':') count--
+    else if (char === '{' || char === '[' || char === '"' || (startsLiteral && !isInLiteral)) count++
+    if (char === '"') i = endOfString(text, i)
+    isInLiteral = startsLiteral
+  }
+  return count
+}
+
+/** The index of the closing quote; the text's length if there is none. */
+function endOfString(text: string, start: number): number {
+  for (let i = start + 1; i < text.length; i++) {
+    if (text[i] === '\\') i++
+    else if (text[i] === '"') return i
+  }
+  return text.length
+}
+
 function parseJson(text: string): Json {
+  assertFewValues(text)
   try {
     return parseStrictJson(text)
   } catch (cause) {
@@ -30,22 +66,22 @@ function parseJson(text: string): Json {
   }
 }
 
-async function readText(ctx: Context, idleMs: number): Promise<string> {
+async function readText(ctx: Context, { idleMs, maxTextBytes }: JsonBodyLimits): Promise<string> {
   const body = new BodyStream(ctx.req, idleMs)
   try {
     const length = ctx.get('Content-Length') || null
-    return bodyText(await getRawBody(body, { length, limit: MAX_TEXT_BYTES }))
+    return bodyText(await getRawBody(body, { length, limit: maxTextBytes }))
   } catch (error) {
-    throw clientError(error)
+    throw clientError(error, maxTextBytes)
   } finally {
     body.destroy()
   }
 }
 
 /** Translates an error of raw-body: if it has a `status`, the sender caused it. */
-function clientError(error: unknown): unknown {
+function clientError(error: unknown, maxTextBytes: number): unknown {
   if (error instanceof HttpError || !(error instanceof Error) || !('status' in error)) return error
   if (error.status === 413)
-    return new HttpError('PAYLOAD_TOO_LARGE', `A JSON body must have at most ${MAX_TEXT_BYTES} bytes`, { cause: error })
+    return new HttpError('PAYLOAD_TOO_LARGE', `A JSON body must have at most ${maxTextBytes} bytes`, { cause: error })
   return new HttpError('MALFORMED_BODY', 'The body cannot be read', { cause: error })
 }

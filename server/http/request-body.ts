@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import type { TSchema } from 'typebox'
 import type { Registry, Scope, StagedFile } from '../../core/index.ts'
-import type { BodyShape } from '../contract/endpoint.ts'
+import type { BodyShape, FormShape } from '../contract/endpoint.ts'
 import { bodyType } from './body.ts'
 import { givenFields } from './given-fields.ts'
 import { readJsonForm, readMultipart, type Form, type FormOptions, type Stage, type UploadLimits } from './form.ts'
@@ -46,13 +46,19 @@ export async function readBody(
 
 /** Reads JSON, or a form if the endpoint accepts one. */
 async function readForm(
-  { form: shape }: BodyShape<TSchema>,
+  { form: shape, maxTextBytes = defaultTextBytes(shape) }: BodyShape<TSchema>,
   ctx: Context,
-  { limits, stage }: Omit<FormOptions, 'shape'>,
+  { limits, stage }: Pick<FormOptions, 'limits' | 'stage'>,
 ): Promise<Form> {
   const type = bodyType(ctx.req, shape ? ['multipart/form-data', 'application/json'] : ['application/json'])
-  if (shape === undefined) return { fields: await readJsonObject(ctx, limits.idleMs), files: new Map() }
+  if (shape === undefined)
+    return { fields: await readJsonObject(ctx, { idleMs: limits.idleMs, maxTextBytes }), files: new Map() }
   return type === 'multipart/form-data'
-    ? readMultipart(ctx.req, { shape, limits, stage })
-    : readJsonForm(ctx, { shape, limits, stage })
+    ? readMultipart(ctx.req, { shape, limits, stage, maxTextBytes })
+    : readJsonForm(ctx, { shape, limits, stage, maxTextBytes })
 }
+
+const MIB = 1024 * 1024
+/** An inline image has at most 5 MiB, which are 6.7 MiB in base64. */
+const defaultTextBytes = (form: FormShape | undefined): number =>
+  form?.slots.some(({ inline }) => inline) === true ? 8 * MIB : MIB

@@ -24,6 +24,7 @@ import {
   evidenceFiles,
   EvidenceList,
   evidenceList,
+  evidenceListParts,
   EvidencePage,
   evidencePage,
   UpdatedEvidence,
@@ -88,6 +89,7 @@ export const evidences: EndpointGroup = {
       description: 'One evidence as above, or `evidences`: up to 1,000 of them without files, all or none.',
       body: {
         schema: EvidenceOrBatch,
+        maxTextBytes: 4 * 1024 * 1024,
         form: { slots: createSlots, kinds: { meta: 'json', evidences: 'json' } },
         choose: (fields) => (Object.hasOwn(fields, 'evidences') ? EvidenceBatch : EvidenceInput),
         example: { evidences: [{ ...example, externalId: 'WVWZZZ1JZXW000002', name: 'Polo' }] },
@@ -107,12 +109,22 @@ export const evidences: EndpointGroup = {
       path: '/evidences/{COMPANY_ID}/evidences',
       access: 'R',
       summary: 'List evidences, newest first',
-      description: '`last` is the id of the last item that you have; `count` is the number of all that match.',
+      description:
+        'The whole list, or with `len` a page of it. `last` is the id of the last item that you have; `count` is the number of all that match.',
       query: EvidenceListQuery,
       response: { schema: EvidenceList },
       fieldNames: PAGE_FIELDS,
-      handle: async ({ registry, scope, query }) =>
-        evidenceList(await registry.evidences.list(scope, evidenceQuery(query))),
+      async handle({ registry, ctx, scope, query, streams }) {
+        const { evidences: list } = registry
+        if (query.len !== undefined) return evidenceList(await list.list(scope, evidenceQuery(query)))
+        await streams.send(ctx, scope.principal, async () => {
+          const page = await list.list(scope, { ...evidenceQuery(query), limit: FIRST_PAGE_LENGTH })
+          const last = page.items.at(-1)
+          const others = page.hasMore && last ? list.all(scope, { ...evidenceQuery(query), after: last.id }) : NONE
+          return evidenceListParts(page, others)
+        })
+        return undefined
+      },
     }),
     endpoint({
       id: 'getEvidence',
@@ -182,6 +194,12 @@ export const evidences: EndpointGroup = {
         evidenceFiles(await registry.evidences.files(scope, param('EVIDENCE_EXTERNAL_ID'))),
     }),
   ],
+}
+
+const FIRST_PAGE_LENGTH = 100
+
+const NONE: AsyncIterable<never> = {
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
 }
 
 const sentFiles = (files: EndpointRequest['files']): EvidenceFiles => ({

@@ -60,6 +60,7 @@ export const verification: EndpointGroup = {
       body: {
         schema: MerkleValidationRequest,
         rejectsEmpty: true,
+        maxTextBytes: 64 * 1024,
         example: {
           txId: '0'.repeat(64),
           merkleRoot: '0'.repeat(64),

@@ -3,6 +3,7 @@ import { enterCompany } from '../company/company.ts'
 import type { Context } from '../context.ts'
 import { listFiles } from '../file/stored-file.ts'
 import type { AuthorizedScope } from '../permissions.ts'
+import { allEvidences } from './all.ts'
 import { createEvidence, createEvidences } from './create.ts'
 import { getEvidence } from './get.ts'
 import { listEvidences } from './list.ts'
@@ -15,6 +16,8 @@ export const evidenceOperations = (context: Context): Evidences => ({
   createMany: async (scope, input, options) =>
     createEvidences(context, await enterCompany(context, scope, 'I'), input, options),
   list: async (scope, query) => listEvidences(context, await enterCompany(context, scope, 'R'), query),
+  all: (scope, query) =>
+    allEvidences(async (page) => listEvidences(context, await enterCompany(context, scope, 'R'), page), query),
   get: async (scope, externalId, query) =>
     getEvidence(context, await enterCompany(context, scope, 'R'), externalId, query),
   update: async (scope, externalId, change, options) =>

@@ -41,7 +41,7 @@ describe('lists of evidences', () => {
     const all = await list()
     assert.deepEqual(
       [all.dts.map((item: ServiceResponse['body']) => item.externalId), all.count, all.isMore],
-      [['l4', 'l3', 'l2', 'l1', 'l0'], 5, false],
+      [['l4', 'l3', 'l2', 'l1', 'l0'], 5, undefined],
     )
     const [newest] = all.dts
     assert.deepEqual(newest, {
@@ -74,10 +74,9 @@ describe('lists of evidences', () => {
     const { subcategoryId, categoryId } = all.dts[4]
     assert.deepEqual((await list({ subcategoryId })).count, 3)
     assert.deepEqual((await list({ categoryId, subcategoryId, len: '1' })).dts[0].externalId, 'l2')
-    assert.deepEqual(await list({ categoryId: 'unknown' }), { dts: [], count: 0, isMore: false })
+    assert.deepEqual(await list({ categoryId: 'unknown' }), { dts: [], count: 0 })
     for (const query of [
       { len: '0' },
-      { len: '1001' },
       { len: 'x' },
       { last: 'unknown' },
       { colour: 'blue' },
@@ -87,6 +86,33 @@ describe('lists of evidences', () => {
         ...mine,
         query,
       })
+  })
+
+  it('10: streams a list of many pages without len, and cuts len to 1,000', async () => {
+    const big = await service.company('big')
+    const mine = { key: big.keys.I, params: { COMPANY_ID: 'big' } }
+    const seed = { ...PLACE, externalId: 'seed', name: 'x' }
+    await service.ok('createEvidence', { ...mine, json: seed })
+    const { object } = await service.ok('getEvidence', {
+      ...mine,
+      params: { ...mine.params, EVIDENCE_EXTERNAL_ID: 'seed' },
+    })
+    const into = {
+      ...mine,
+      params: { ...mine.params, CATEGORY_ID: object.categoryId, SUBCATEGORY_ID: object.subcategoryId },
+    }
+    for (const batch of ['a', 'b']) {
+      const many = Array.from({ length: 600 }, (_, i) => ({ externalId: `${batch}${i}`, name: 'x' }))
+      await service.ok('createEvidences', { ...into, json: { evidences: many } })
+    }
+    const { dts, count, ...others } = await service.ok('listEvidences', mine)
+    const externalIds = dts.map(({ externalId }: { externalId: string }) => externalId)
+    assert.deepEqual([new Set(externalIds).size, count, others], [1_201, 1_201, {}])
+    assert.deepEqual([externalIds[0], externalIds[600], externalIds[1_200]], ['b599', 'a599', 'seed'])
+    const rest = await service.ok('listEvidences', { ...mine, query: { last: dts[99].id } })
+    assert.equal(rest.dts.length, 1_101)
+    const cutPage = await service.ok('listEvidences', { ...mine, query: { len: '5000' } })
+    assert.deepEqual([cutPage.dts.length, cutPage.isMore, cutPage.count], [1_000, true, 1_201])
   })
 
   it('10, 11: block numbers and batch states appear when the anchor is confirmed', async () => {

@@ -1,0 +1,60 @@
+import { Readable } from 'node:stream'
+import type { Context } from 'koa'
+import type { Principal } from '../../core/index.ts'
+import { HttpError } from './errors.ts'
+
+export interface StreamLimits {
+  /** How many long responses a key may read at the same time. */
+  readonly maxPerKey: number
+  /** How long a client may read nothing. */
+  readonly idleMs: number
+}
+
+export const STREAM_LIMITS: StreamLimits = { maxPerKey: 2, idleMs: 30_000 }
+
+/** Sends long JSON responses part by part, at the pace of the client. */
+export class Streams {
+  readonly #limits: StreamLimits
+  readonly #openByKey = new Map<string, number>()
+
+  constructor(limits: StreamLimits) {
+    this.#limits = limits
+  }
+
+  /**
+   * Sends what `start` returns. An error before the first part is a usual error response. After it, the connection is
+   * destroyed, so that the client sees that the response is incomplete.
+   *
+   * @throws `RATE_LIMITED` if the key reads too many such responses already
+   */
+  async send(ctx: Context, principal: Principal, start: () => Promise<AsyncIterable<string>>): Promise<void> {
+    const close = this.#open(ctx, principal)
+    try {
+      const parts = await start()
+      ctx.type = 'json'
+      ctx.body = Readable.from(parts, { objectMode: false })
+    } catch (error) {
+      close()
+      throw error
+    }
+    ctx.res.once('close', close)
+    // Counts from the last byte that the client has accepted.
+    ctx.res.setTimeout(this.#limits.idleMs, () => ctx.res.destroy())
+  }
+
+  #open(ctx: Context, principal: Principal): () => void {
+    const { maxPerKey } = this.#limits
+    const key = principal.kind === 'sourceSystem' ? principal.id : principal.kind
+    const open = this.#openByKey.get(key) ?? 0
+    if (open >= maxPerKey) {
+      ctx.set('Retry-After', '1')
+      throw new HttpError('RATE_LIMITED', `A key can read at most ${maxPerKey} whole lists at the same time: use len`)
+    }
+    this.#openByKey.set(key, open + 1)
+    return () => {
+      const left = (this.#openByKey.get(key) ?? 1) - 1
+      if (left === 0) this.#openByKey.delete(key)
+      else this.#openByKey.set(key, left)
+    }
+  }
+}
