@@ -6,7 +6,9 @@ import { createClient, EvidenceRegistryError } from 'evidence-registry/client'
 
 const server = createServer((request, response) => {
   response.writeHead(404, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ code: 'EVIDENCE_NOT_FOUND', error: `${request.url} ${request.headers['x-api-key']}` }))
+  response.end(
+    JSON.stringify({ code: 'EVIDENCE_NOT_FOUND', error: `${request.url} ${String(request.headers['x-api-key'])}` }),
+  )
 })
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')
