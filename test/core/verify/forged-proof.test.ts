@@ -362,6 +362,21 @@ describe('forged documents', () => {
     assert.equal(check('x'.repeat(8_388_609)).ok, false)
   })
 
+  it('are rejected: a path of another leaf, of another length, or with a wrong side', () => {
+    const document = (change: object): Members => ({
+      txId: attach.txId,
+      opening: attach.disclosure.opening,
+      merkle: { ...log.merkle(attachAt, SIZE, log.checkpoint(SIZE, { key: 0 })), ...change },
+    })
+    const { proof } = log.merkle(attachAt, SIZE)
+    assert.equal(check(document({})).ok, true)
+    const { leafIndex, proof: path } = log.merkle(otherAt, SIZE)
+    assertFails(check(document({ leafIndex, proof: path })), 'inclusion', /another root/)
+    assertFails(check(document({ proof: [...proof, ...proof] })), 'inclusion', /length/)
+    const turned = proof.map(({ hash }) => ({ hash, position: 'middle' }))
+    assertFails(check(document({ proof: turned })), 'inclusion', /position/)
+  })
+
   it('are rejected: a root that the checkpoint does not have', () => {
     // The same size of another log, whose proofs are right.
     const another = new ForgedLog()
@@ -533,6 +548,22 @@ describe('forged checkpoints', () => {
     assertFails(check(document(damaged)), 'checkpoint', /does not verify/)
   })
 
+  it('are rejected: a signed text that is not a checkpoint', () => {
+    const [, , root = ''] = log.checkpoint(SIZE, { key: 0 }).split('\n')
+    const signed = (text: string): Members => ({
+      txId: attach.txId,
+      opening: attach.disclosure.opening,
+      merkle: log.merkle(attachAt, SIZE, present(log.keys[0]).signer.signNote(text)),
+    })
+    const texts: [text: string, reason: RegExp][] = [
+      [`${log.origin}\n0${SIZE}\n${root}\n`, /without leading zeros/],
+      [`${log.origin}\n${SIZE}\n${root}AAAA\n`, /base64 of 32 bytes/],
+      [`${log.origin}\n${SIZE}\n${root}\n\nextension\n`, /no empty line/],
+    ]
+    assert.equal(check(signed(`${log.origin}\n${SIZE}\n${root}\n`)).ok, true)
+    for (const [text, reason] of texts) assertFails(check(signed(text)), 'checkpoint', reason)
+  })
+
   describe('with witnesses', () => {
     const seed = new Uint8Array(32).fill(5)
     const witness = createNoteSigner('witness', seed)
@@ -565,6 +596,9 @@ describe('forged checkpoints', () => {
       const forged = cosigned(own, log.checkpoint(LATER, { key: 0 }))
       assertFails(check(document(forged), withWitness), 'witnesses', /does not verify/)
       assertFails(check(document(cosigned(own, own, 0)), withWitness), 'witnesses', /not a time/)
+      const lines = cosigned(own).split('\n')
+      const short = [...lines.slice(0, 5), `${lines[5]?.slice(0, -8)}`, ''].join('\n')
+      assertFails(check(document(short), withWitness), 'witnesses', /another length/)
     })
 
     it('count by the groups of a policy text', () => {
