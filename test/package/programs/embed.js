@@ -40,7 +40,11 @@ const { events } = await registry.evidences.get(scope, 'drill-4711', { disclose:
 const result = {
   verifierKey: registry.log.verifierKey,
   // As the REST API shows them, which is what verifyHistory reads.
-  events: events.map(({ recordedAt, owner, ...event }) => ({ ...event, timestamp: recordedAt, ownerName: owner })),
+  events: events.map(({ txId, version, type, updateType, recordedAt, owner, disclosure }) => ({
+    ...{ txId, version, type, updateType, disclosure },
+    timestamp: recordedAt,
+    ownerName: owner,
+  })),
   proofs: [
     await registry.proofs.evidence({ evidenceId: id }),
     await registry.proofs.file({ evidenceId: id, fileId: manual.id }),
