@@ -22,7 +22,8 @@ import { pathRules } from './path-rules.ts'
 import { createRateLimiter } from './rate-limit.ts'
 import type { RequestCounter } from './request-counter.ts'
 import { requestLog } from './request-log.ts'
-import { STREAM_LIMITS, Streams, type StreamLimits } from './streams.ts'
+import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts'
+import { Streams } from './streams.ts'
 
 export const BASE_PATH = '/api/v1'
 /** Version of the interface that the OpenAPI document describes. */

@@ -2,15 +2,7 @@ import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { Principal } from '../../core/index.ts'
 import { HttpError } from './errors.ts'
-
-export interface StreamLimits {
-  /** How many long responses a key may read at the same time. */
-  readonly maxPerKey: number
-  /** How long a client may read nothing. */
-  readonly idleMs: number
-}
-
-export const STREAM_LIMITS: StreamLimits = { maxPerKey: 2, idleMs: 30_000 }
+import type { StreamLimits } from './stream-limits.ts'
 
 /** Sends long JSON responses part by part, at the pace of the client. */
 export class Streams {
