@@ -41,7 +41,11 @@ const result = {
   verifierKey: registry.log.verifierKey,
   // As the REST API shows them, which is what verifyHistory reads.
   events: events.map(({ txId, version, type, updateType, recordedAt, owner, disclosure }) => ({
-    ...{ txId, version, type, updateType, disclosure },
+    txId,
+    version,
+    type,
+    updateType,
+    disclosure,
     timestamp: recordedAt,
     ownerName: owner,
   })),
