@@ -73,6 +73,8 @@ export interface Categories {
   list(scope: Scope): Promise<readonly Category[]>
   /** @throws `CATEGORY_NOT_FOUND` */
   get(scope: Scope, categoryId: string): Promise<Category>
+  /** One subcategory. Requires level `R`. @throws `CATEGORY_NOT_FOUND`, `SUBCATEGORY_NOT_FOUND` */
+  getSubcategory(scope: Scope, path: SubcategoryPath): Promise<Subcategory>
   /**
    * Changes name, description, image and status, and adds files, in one step. Requires level `U`.
    *

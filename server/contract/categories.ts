@@ -77,6 +77,8 @@ export const categoryDetails = (category: Category): CategoryDetails => ({
   fileIds: [category, ...category.subcategories].flatMap(({ files }) => files.map(fileEntry)),
 })
 
+export const subcategoryDetails = (subcategory: Subcategory): CategoryDetails => details(subcategory)
+
 export const categoryList = (categories: readonly Category[]): CategoryList => ({
   categories: categories.map((category) => ({
     id: category.id,

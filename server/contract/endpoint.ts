@@ -86,6 +86,19 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   readonly streams: Streams
 }
 
+/** A request that has created something. */
+export interface Creation {
+  /** The body of the response. */
+  readonly created: unknown
+  readonly input: unknown
+  /** Of the request. */
+  readonly path: string
+}
+
+/** The path of what was created, if that is the path of the request and the new id. */
+export const belowRequest = ({ created, path }: Creation): string =>
+  `${path}/${(created as { readonly id: string }).id}`
+
 export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSchema> {
   /** `operationId` in the document. */
   readonly id: string
@@ -102,6 +115,8 @@ export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSche
   /** Whether it accepts `If-Match`. */
   readonly conditional?: true
   readonly response: ResponseShape
+  /** The path of what was created, for `Location`. */
+  location?(creation: Creation): string
   /** Error codes besides those that follow from the rest. */
   readonly errors?: readonly ResponseCode[]
   /** The contract's names of fields that the core names differently in its validation errors. */

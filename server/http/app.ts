@@ -14,7 +14,7 @@ import { verification } from '../routes/verification.ts'
 import { docsRouter } from './docs.ts'
 import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-middleware.ts'
 import { createRouter } from './handle.ts'
-import { allowAnyOrigin, setSecurityHeaders } from './headers.ts'
+import { allowAnyOrigin, allowOrigins, setSecurityHeaders } from './headers.ts'
 import { Health } from './health.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import { createMetrics } from './metrics.ts'
@@ -47,6 +47,8 @@ export interface AppOptions {
   readonly rateLimitPerMinute: number
   /** Whether a proxy of ours sets X-Forwarded-For. */
   readonly trustProxy: boolean
+  /** Origins whose scripts may use the keyed endpoints, such as `https://app.example`. Default: none. */
+  readonly corsOrigins?: readonly string[]
   /** Counts requests for all servers of one registry. Default: each server counts its own. */
   readonly requestCounter?: RequestCounter
   /** Default: 2 at a time for each key, and 30 s without progress. */
@@ -109,6 +111,7 @@ export function createApp({ registry, logger, instruments = createInstruments(),
   koa.use(health.closeConnections)
   koa.use(setSecurityHeaders)
   koa.use(allowAnyOrigin(rules.isPublic))
+  koa.use(allowOrigins(options.corsOrigins ?? [], rules.isPublic))
   koa.use(respondWithErrors({ logger, health, shapeOf: rules.errorShapeOf }))
   koa.use(rejectInvalidPaths)
   const routers = [

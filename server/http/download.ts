@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { BlobRange, FileInfo, Files } from '../../core/index.ts'
+import { matchesEtag } from './conditional.ts'
 import { HttpError } from './errors.ts'
 
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -50,12 +51,6 @@ function setHeaders(ctx: Context, file: FileInfo, etag: string, mimeType: string
     // `nosniff`, `attachment` and the sandbox keep a browser from running it.
     'Content-Type': mimeType ?? (isMediaType(file.mimeType) ? file.mimeType : 'application/octet-stream'),
   })
-}
-
-/** `If-None-Match`, by the weak comparison (RFC 9110 § 13.1.2). */
-function matchesEtag(header: string, etag: string): boolean {
-  if (header.trim() === '*') return true
-  return header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }
 
 /**

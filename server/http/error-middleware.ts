@@ -24,6 +24,7 @@ export function respondWithErrors({
       const requestId = ctx.state['requestId'] as string
       if (failure.status >= 500) logger.error({ err: error, requestId, code: failure.code }, 'a request failed')
       ctx.state['code'] = failure.code
+      if (failure.status === 401) ctx.set('WWW-Authenticate', CHALLENGE)
       ctx.status = failure.status
       ctx.body = errorBody(failure, shapeOf(ctx.path))
     }
@@ -33,6 +34,9 @@ export function respondWithErrors({
 /** Says in a 503 that this server refuses writes, and why. */
 const withRefusal = (failure: Failure, health: Health): Failure =>
   failure.code === 'UNAVAILABLE' ? { ...failure, text: health.refusedText() ?? failure.text } : failure
+
+/** RFC 9110 § 11.6.1 requires a challenge. There is no registered scheme for a key in a header. */
+const CHALLENGE = 'ApiKey realm="evidence-registry", header="X-API-Key"'
 
 /**
  * Rejects paths with broken percent-escapes or control characters. The router would pass them to the endpoints as they

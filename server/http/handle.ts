@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import type { Context } from 'koa'
-import { documentPath, type Endpoint } from '../contract/endpoint.ts'
+import { documentPath, type Creation, type Endpoint } from '../contract/endpoint.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import { authorize, type AuthorizationServices } from './authorize.ts'
 import { HttpError } from './errors.ts'
@@ -39,6 +39,7 @@ async function handle(
   { registry, limits, rateLimit, streams }: RouteContext,
 ): Promise<void> {
   const params = ctx['params'] as Readonly<Record<string, string>>
+  if (endpoint.access !== 'public') ctx.set('Cache-Control', 'private, no-cache')
   const scope = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', { registry, rateLimit })
   const query = readQuery(ctx, endpoint)
   const options = writeOptions(ctx, endpoint)
@@ -58,6 +59,7 @@ async function handle(
       streams,
     })
     if (body !== undefined) ctx.body = body
+    if (ctx.status === 201) setLocation(ctx, endpoint, { created: body, input: fields })
     // A repeated request may have returned the first one's result, without using its own files.
     mayHaveUnusedFiles = options.idempotencyKey !== undefined
   } catch (error) {
@@ -71,6 +73,11 @@ async function handle(
 const koaPath = (path: string): string =>
   path.replaceAll(/\{([A-Za-z_]+)(\*?)\}/g, (_, name: string, rest: string) => (rest ? '*' : ':') + name)
 
+/** The address of what was created. It begins with the path of the request, which already contains the base path. */
+function setLocation(ctx: Context, { location }: Endpoint, result: Omit<Creation, 'path'>): void {
+  if (location !== undefined) ctx.set('Location', location({ ...result, path: ctx.path }))
+}
+
 /** What the headers Idempotency-Key and If-Match ask for, at the endpoints that accept them. */
 function writeOptions(
   ctx: Context,
@@ -80,12 +87,18 @@ function writeOptions(
   return { ...(idempotencyKey !== '' && { idempotencyKey }), ...(conditional === true && ifMatch(ctx)) }
 }
 
-/** `If-Match: "<lastVersion>"`. `*` only requires that the evidence exists, which is checked in any case. */
+/**
+ * `If-Match: "<lastVersion>"`, or the ETag of an evidence, which begins with the version. `*` only requires that the
+ * evidence exists, which is checked in any case.
+ */
 function ifMatch(ctx: Context): { ifVersion?: number } {
   const header = ctx.get('If-Match').trim()
   if (header === '' || header === '*') return {}
-  const version = /^"(\d{1,15})"$/.exec(header)?.[1]
+  const version = /^"(\d{1,15})(?:-[0-9a-f]{16})?"$/.exec(header)?.[1]
   if (version === undefined)
-    throw new HttpError('VALIDATION_ERROR', 'If-Match must be the version of the last event in quotes, such as "3"')
+    throw new HttpError(
+      'VALIDATION_ERROR',
+      'If-Match must be the ETag of the evidence, or the version of its last event in quotes, such as "3"',
+    )
   return { ifVersion: Number(version) }
 }

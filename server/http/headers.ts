@@ -18,6 +18,33 @@ export const setSecurityHeaders: Middleware = async (ctx, next) => {
 }
 
 const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'X-Request-Id' }
+const KEYED_ORIGIN = {
+  'Access-Control-Expose-Headers':
+    'Content-Disposition, Content-Range, ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
+}
+const KEYED_PREFLIGHT = {
+  'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+  'Access-Control-Allow-Headers':
+    'Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, Range, X-API-Key, X-Request-Id',
+  'Access-Control-Max-Age': '600',
+}
+
+/** Lets scripts of these origins use the keyed endpoints. Public paths are open to any origin. */
+export function allowOrigins(origins: readonly string[], isPublic: (path: string) => boolean): Middleware {
+  const allowed = new Set(origins)
+  return async (ctx, next) => {
+    if (allowed.size === 0 || isPublic(ctx.path)) return next()
+    ctx.vary('Origin')
+    const origin = ctx.get('Origin')
+    if (!allowed.has(origin)) return next()
+    ctx.set({ 'Access-Control-Allow-Origin': origin, 'Cross-Origin-Resource-Policy': 'cross-origin', ...KEYED_ORIGIN })
+    if (ctx.method !== 'OPTIONS' || ctx.get('Access-Control-Request-Method') === '') return next()
+    ctx.set(KEYED_PREFLIGHT)
+    ctx.status = 204
+    return undefined
+  }
+}
+
 const PREFLIGHT = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': 'GET, HEAD, POST',

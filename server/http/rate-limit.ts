@@ -3,7 +3,7 @@ import type { Principal } from '../../core/index.ts'
 import { HttpError } from './errors.ts'
 import { WindowCounter, type RequestCounter } from './request-counter.ts'
 
-/** Counts a request for its sender. Throws `RATE_LIMITED` beyond the limit, and sets Retry-After. */
+/** Counts a request for its sender. Sets the RateLimit headers. Throws `RATE_LIMITED` beyond the limit. */
 export type RateLimiter = (ctx: Context, principal: Principal) => Promise<void>
 
 const MINUTE_MS = 60_000
@@ -18,8 +18,12 @@ export function createRateLimiter(perMinute: number, counter: RequestCounter = n
   if (perMinute === 0) return async () => undefined
   return async (ctx, principal) => {
     const { requests, resetsInMs } = await counter.countRequest(senderOf(ctx, principal), MINUTE_MS)
+    const resetsInS = String(Math.max(1, Math.ceil(resetsInMs / 1_000)))
+    // draft-ietf-httpapi-ratelimit-headers
+    ctx.set('RateLimit-Policy', `"minute";q=${perMinute};w=${MINUTE_MS / 1_000}`)
+    ctx.set('RateLimit', `"minute";r=${Math.max(0, perMinute - requests)};t=${resetsInS}`)
     if (requests <= perMinute) return
-    ctx.set('Retry-After', String(Math.max(1, Math.ceil(resetsInMs / 1_000))))
+    ctx.set('Retry-After', resetsInS)
     throw new HttpError('RATE_LIMITED', `More than ${perMinute} requests in a minute; try again later`)
   }
 }

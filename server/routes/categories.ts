@@ -8,11 +8,13 @@ import {
   ImageChanged,
   NewCategory,
   newCategory,
+  subcategoryDetails,
   subcategoryFiles,
 } from '../contract/categories.ts'
-import { endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
+import { belowRequest, endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'
 import { Created } from '../contract/values.ts'
+import { sendIfChanged } from '../http/conditional.ts'
 
 const newCategoryBody = {
   schema: NewCategory,
@@ -25,6 +27,9 @@ const categoryChangeBody = {
   form: { slots: [{ name: 'file' }], kinds: { clear: 'list' } },
   example: { description: 'Cars, vans and trucks' },
 } as const
+
+/** Of a response with an ETag. */
+const NOT_MODIFIED = { 304: 'You have it already' }
 
 const CATEGORY = '/evidences/{COMPANY_ID}/category'
 const SUBCATEGORY = `${CATEGORY}/{CATEGORY_ID}/subcategory`
@@ -50,6 +55,7 @@ export const categories: EndpointGroup = {
       body: newCategoryBody,
       idempotent: true,
       response: { status: 201, schema: Created },
+      location: belowRequest,
       errors: ['NAME_EXISTS'],
       handle: ({ registry, scope, input, files, options }) =>
         registry.categories.create(scope, newCategory(input, files('image')[0]), options),
@@ -69,10 +75,10 @@ export const categories: EndpointGroup = {
       path: `${CATEGORY}/{CATEGORY_ID}`,
       access: 'R',
       summary: 'Get a category',
-      response: { schema: CategoryDetails },
+      response: { schema: CategoryDetails, others: NOT_MODIFIED },
       errors: ['CATEGORY_NOT_FOUND'],
-      handle: async ({ registry, scope, param }) =>
-        categoryDetails(await registry.categories.get(scope, param('CATEGORY_ID'))),
+      handle: async ({ registry, ctx, scope, param }) =>
+        sendIfChanged(ctx, categoryDetails(await registry.categories.get(scope, param('CATEGORY_ID')))),
     }),
     endpoint({
       id: 'updateCategory',
@@ -103,6 +109,7 @@ export const categories: EndpointGroup = {
       body: newCategoryBody,
       idempotent: true,
       response: { status: 201, schema: Created },
+      location: belowRequest,
       errors: ['CATEGORY_NOT_FOUND', 'NAME_EXISTS'],
       handle: ({ registry, scope, param, input, files, options }) =>
         registry.categories.createSubcategory(
@@ -111,6 +118,17 @@ export const categories: EndpointGroup = {
           newCategory(input, files('image')[0]),
           options,
         ),
+    }),
+    endpoint({
+      id: 'getSubcategory',
+      method: 'GET',
+      path: `${SUBCATEGORY}/{SUBCATEGORY_ID}`,
+      access: 'R',
+      summary: 'Get a subcategory',
+      response: { schema: CategoryDetails, others: NOT_MODIFIED },
+      errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND'],
+      handle: async ({ registry, ctx, scope, param }) =>
+        sendIfChanged(ctx, subcategoryDetails(await registry.categories.getSubcategory(scope, pathOf(param)))),
     }),
     endpoint({
       id: 'updateSubcategory',

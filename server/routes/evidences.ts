@@ -32,8 +32,15 @@ import {
 } from '../contract/evidence-responses.ts'
 import { Bundle, BUNDLE_MEDIA_TYPE } from '../../core/index.ts'
 import { BundleQuery, bundleSelection, sendBundle } from '../contract/bundles.ts'
-import { endpoint, type EndpointGroup, type EndpointRequest, type FileSlot } from '../contract/endpoint.ts'
+import {
+  endpoint,
+  type Creation,
+  type EndpointGroup,
+  type EndpointRequest,
+  type FileSlot,
+} from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'
+import { sendIfChanged } from '../http/conditional.ts'
 
 const createSlots: readonly FileSlot[] = [
   { name: 'image' },
@@ -75,6 +82,7 @@ export const evidences: EndpointGroup = {
       },
       idempotent: true,
       response: { status: 201, schema: CreatedEvidence },
+      location: ({ input, path }) => `${path}/${encodeURIComponent((input as NewEvidence).externalId)}`,
       errors: CREATE_ERRORS,
       fieldNames: NEW_EVIDENCE_FIELDS,
       handle: async ({ registry, scope, input, files, options }) =>
@@ -96,6 +104,7 @@ export const evidences: EndpointGroup = {
       },
       idempotent: true,
       response: { status: 201, schema: CreatedEvidences },
+      location: locationOfMany,
       errors: CREATE_ERRORS,
       async handle({ registry, scope, param, input, files, options }) {
         const path = { categoryId: param('CATEGORY_ID'), subcategoryId: param('SUBCATEGORY_ID') }
@@ -135,11 +144,13 @@ export const evidences: EndpointGroup = {
       description:
         '`last` is the version of the last event that you have (default 0), `len` the number of events to return (default 50, at most 500). `disclose=1` adds what is needed to recompute each txId.',
       query: EvidencePageQuery,
-      response: { schema: EvidencePage },
+      response: { schema: EvidencePage, others: { 304: 'You have it already' } },
       errors: ['EVIDENCE_NOT_FOUND'],
       fieldNames: PAGE_FIELDS,
-      handle: async ({ registry, scope, param, query }) =>
-        evidencePage(await registry.evidences.get(scope, param('EVIDENCE_EXTERNAL_ID'), historyQuery(query))),
+      async handle({ registry, ctx, scope, param, query }) {
+        const page = await registry.evidences.get(scope, param('EVIDENCE_EXTERNAL_ID'), historyQuery(query))
+        return sendIfChanged(ctx, evidencePage(page), `${page.evidence.version}-`)
+      },
     }),
     endpoint({
       id: 'getBundle',
@@ -166,7 +177,7 @@ export const evidences: EndpointGroup = {
       access: 'U',
       summary: 'Update or transfer an evidence, and attach files',
       description:
-        'Records up to three events in one step: the changed content, the transfer to another owner, the files. An empty value, null and an equal value change nothing; `clear` removes values. `If-Match` names the version of the last event that you know.',
+        'Records up to three events in one step: the changed content, the transfer to another owner, the files. An empty value, null and an equal value change nothing; `clear` removes values. `If-Match` is the version of the last event that you know, or the ETag of the evidence.',
       body: {
         schema: EvidenceUpdate,
         form: { slots: updateSlots, kinds: { meta: 'json', clear: 'list', stolen: 'boolean' } },
@@ -194,6 +205,15 @@ export const evidences: EndpointGroup = {
         evidenceFiles(await registry.evidences.files(scope, param('EVIDENCE_EXTERNAL_ID'))),
     }),
   ],
+}
+
+/** One evidence, or the list of its subcategory. */
+function locationOfMany({ input, path }: Creation): string {
+  const [, company = '', subcategoryId = ''] =
+    /^(.*)\/category\/[^/]+\/subcategory\/([^/]+)\/evidences$/.exec(path) ?? []
+  const request = input as EvidenceOrBatch
+  if ('evidences' in request) return `${company}/evidences?subcategoryId=${subcategoryId}`
+  return `${company}/evidence/${encodeURIComponent(request.externalId)}`
 }
 
 const FIRST_PAGE_LENGTH = 100

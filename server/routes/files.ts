@@ -68,6 +68,7 @@ export const files: EndpointGroup = {
       summary: 'Create a token that opens one file for five minutes without a key',
       body: { schema: TokenRequest, example: { fileId: '01890a5d-ac96-774b-bcce-b302099a8057' } },
       response: { status: 201, schema: FileToken },
+      location: ({ created, path }) => `${path.replace(/\/token$/, '')}?token=${(created as FileToken).token}`,
       errors: ['FILE_NOT_FOUND'],
       handle: async ({ registry, scope, input }) => fileToken(await registry.files.createToken(scope, input.fileId)),
     }),

@@ -1,4 +1,4 @@
-import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
+import { belowRequest, endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import {
   CreatedSourceSystem,
   NewSourceSystem,
@@ -26,6 +26,7 @@ export const sourceSystems: EndpointGroup = {
       body: { schema: NewSourceSystem, rejectsEmpty: true, example: { name: 'Workshop', permissions: 'U' } },
       idempotent: true,
       response: { status: 201, schema: CreatedSourceSystem },
+      location: belowRequest,
       errors: ['NAME_EXISTS', 'KEY_EXISTS'],
       handle: ({ registry, scope, input, options }) => registry.sourceSystems.create(scope, input, options),
     }),

@@ -99,4 +99,9 @@ export const listOf = <T>(accepts: string, parse: (value: string) => T | undefin
   },
 })
 
+/** As a browser writes them in `Origin`. */
+export const origins = listOf('origins such as https://app.example', (value) =>
+  URL.canParse(value) && new URL(value).origin === value ? value : undefined,
+)
+
 export const httpUrls = listOf('http or https URLs', urlOf('http:', 'https:'))

@@ -2,7 +2,7 @@ import type { Categories } from '../../api/categories.ts'
 import { enterCompany } from '../company/company.ts'
 import type { Context } from '../context.ts'
 import { createCategory, createSubcategory } from './create.ts'
-import { getCategory, listCategories, listCategoryFiles } from './list.ts'
+import { getCategory, getSubcategory, listCategories, listCategoryFiles } from './list.ts'
 import { removeCategory, removeSubcategory } from './remove.ts'
 import { updateCategory, updateSubcategory } from './update.ts'
 
@@ -11,6 +11,7 @@ export const categoryOperations = (context: Context): Categories => ({
     createCategory(context, await enterCompany(context, scope, 'I'), input, options),
   list: async (scope) => listCategories(context, await enterCompany(context, scope, 'R')),
   get: async (scope, categoryId) => getCategory(context, await enterCompany(context, scope, 'R'), categoryId),
+  getSubcategory: async (scope, path) => getSubcategory(context, await enterCompany(context, scope, 'R'), path),
   update: async (scope, categoryId, change, options) =>
     updateCategory(context, await enterCompany(context, scope, 'U'), { categoryId, change }, options),
   remove: async (scope, categoryId, options) =>

@@ -31,6 +31,17 @@ export async function getCategory(
   return describeCategory(context, companyId, record)
 }
 
+export async function getSubcategory(
+  context: Context,
+  { companyId }: AuthorizedScope,
+  path: SubcategoryPath,
+): Promise<Subcategory> {
+  validate(subcategoryPathSchema, path)
+  const { record: category } = await readCategory(context, companyId, path.categoryId)
+  const { record } = await readSubcategory(context, companyId, path)
+  return describeSubcategory(context, category, record)
+}
+
 export async function listCategoryFiles(
   context: Context,
   { companyId }: AuthorizedScope,
@@ -67,13 +78,17 @@ async function describeSubcategories(
   const listing = await listEntries(records, keys.subcategoriesOf(category.id))
   const entries = await records.get(listing.map(({ key }) => keys.subcategory(companyId, lastPartOfKey(key))))
   const subcategories = existing(entries).map((entry) => decodeRecord<SubcategoryRecord>(entry))
-  return Promise.all(
-    subcategories.map(async (record) => {
-      const path = `/${category.name}/${record.name}`
-      const details = await describe(context, record, { path, counter: keys.evidenceCount('subcategory', record.id) })
-      return { id: record.id, categoryId: category.id, ...details }
-    }),
-  )
+  return Promise.all(subcategories.map((record) => describeSubcategory(context, category, record)))
+}
+
+async function describeSubcategory(
+  context: Context,
+  category: CategoryRecord<CategoryId>,
+  record: SubcategoryRecord,
+): Promise<Subcategory> {
+  const path = `/${category.name}/${record.name}`
+  const details = await describe(context, record, { path, counter: keys.evidenceCount('subcategory', record.id) })
+  return { id: record.id, categoryId: category.id, ...details }
 }
 
 async function describe(

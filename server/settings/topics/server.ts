@@ -1,4 +1,4 @@
-import { baseUrl, flag, integer, oneOf, optional, path, setting, text } from '../setting.ts'
+import { baseUrl, flag, integer, oneOf, optional, origins, path, setting, text } from '../setting.ts'
 
 export const server = {
   port: setting(integer(0, 65_535), { fallback: 8080, doc: 'TCP port. 0 selects a free port' }),
@@ -26,6 +26,11 @@ export const server = {
   trustProxy: setting(flag, {
     fallback: false,
     doc: 'Read client addresses from X-Forwarded-For. Use it only behind your own reverse proxy',
+  }),
+  corsOrigins: setting(origins, {
+    fallback: [],
+    shownFallback: 'none',
+    doc: 'Origins whose scripts may use the endpoints that need a key. The public ones are open to every origin',
   }),
   logLevel: setting(oneOf('debug', 'info', 'warn', 'error', 'silent'), {
     fallback: 'info',

@@ -39,6 +39,7 @@ describe('configuration', () => {
     assert.deepEqual(load(), {
       port: 8080,
       host: '127.0.0.1',
+      corsOrigins: [],
       dataDir: './data',
       publicUrl: undefined,
       operatorKey: undefined,

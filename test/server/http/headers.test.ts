@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
+
+const ORIGIN = 'https://app.example'
+
+describe('headers of keyed responses', () => {
+  let service: Service
+  let company: Company
+  let at: { key: string; params: { COMPANY_ID: string } }
+  before(async () => {
+    service = await startService({ corsOrigins: [ORIGIN], rateLimitPerMinute: 100, sealMaxWaitMs: 3_600_000 })
+    company = await service.company('acme')
+    at = { key: company.keys.A, params: { COMPANY_ID: company.id } }
+  })
+  after(() => service.close())
+
+  it('201 has the Location of what was created, and it works', async () => {
+    const category = await service.call('createCategory', { ...at, json: { name: 'C' } })
+    const CATEGORY_ID = category.body.id
+    const inCategory = { ...at, params: { ...at.params, CATEGORY_ID } }
+    const subcategory = await service.call('createSubcategory', { ...inCategory, json: { name: 'S' } })
+    const into = { ...at, params: { ...inCategory.params, SUBCATEGORY_ID: subcategory.body.id } }
+    const named = { categoryName: 'C', subcategoryName: 'S', name: 'x' }
+    const responses = [
+      category,
+      subcategory,
+      await service.call('createEvidence', { ...at, json: { ...named, externalId: 'a/b ä' } }),
+      await service.call('createEvidences', { ...into, json: { externalId: '?', name: 'x' } }),
+      await service.call('createEvidences', { ...into, json: { evidences: [{ externalId: '#', name: 'x' }] } }),
+    ]
+    for (const { status, headers } of responses) {
+      assert.equal(status, 201)
+      const location = headers.get('location') ?? ''
+      assert.equal((await service.fetch(location, { headers: { 'x-api-key': at.key } })).status, 200, location)
+    }
+    const system = await service.call('createSourceSystem', { ...at, json: { name: 'located' } })
+    assert.equal(system.headers.get('location'), `/api/v1/sourceSystem/acme/${system.body.id}`)
+    const failed = await service.call('createCategory', { ...at, json: { name: 'C' } })
+    assert.deepEqual([failed.status, failed.headers.get('location')], [409, null])
+    const one = await service.ok('getSubcategory', { ...into, key: company.keys.R })
+    assert.deepEqual([one.path, one.digitalTwinsCount], ['/C/S', 3])
+    await service.fails('getSubcategory', 404, 'SUBCATEGORY_NOT_FOUND', {
+      ...at,
+      params: { ...into.params, SUBCATEGORY_ID: CATEGORY_ID },
+    })
+  })
+
+  it('3 and 11 have an ETag, which gives 304 until something changes, and which If-Match accepts', async () => {
+    const { body } = await service.call('createEvidence', {
+      ...at,
+      json: { categoryName: 'E', subcategoryName: 'S', externalId: 'tagged', name: 'x' },
+    })
+    assert.equal(body.version, 1)
+    const of = { ...at, params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'tagged' } }
+    const first = await service.call('getEvidence', of)
+    const etag = first.headers.get('etag') ?? ''
+    assert.match(etag, /^"1-[0-9a-f]{16}"$/)
+    assert.equal(first.headers.get('cache-control'), 'private, no-cache')
+    const cached = await service.call('getEvidence', { ...of, headers: { 'if-none-match': etag } })
+    assert.deepEqual([cached.status, cached.text, cached.headers.get('etag')], [304, '', etag])
+    const update = { ...of, json: { summary: 's' }, headers: { 'if-match': etag } }
+    await service.ok('updateEvidence', update)
+    await service.fails('updateEvidence', 412, 'VERSION_CONFLICT', { ...update, json: { summary: 't' } })
+    assert.equal((await service.call('getEvidence', { ...of, headers: { 'if-none-match': etag } })).status, 200)
+    const category = { ...at, params: { ...at.params, CATEGORY_ID: first.body.object.categoryId } }
+    const tag = (await service.call('getCategory', category)).headers.get('etag') ?? ''
+    assert.equal((await service.call('getCategory', { ...category, headers: { 'if-none-match': tag } })).status, 304)
+  })
+
+  it('401 has a challenge, and every response says how many requests are left', async () => {
+    const wrong = await service.call('listCategories', { params: at.params, key: 'wrong-key-of-a-test' })
+    assert.match(wrong.headers.get('www-authenticate') ?? '', /^ApiKey /)
+    const { headers } = await service.call('listCategories', { ...at, key: company.keys.R })
+    assert.equal(headers.get('www-authenticate'), null)
+    assert.equal(headers.get('ratelimit-policy'), '"minute";q=100;w=60')
+    assert.match(headers.get('ratelimit') ?? '', /^"minute";r=\d\d;t=\d+$/)
+  })
+
+  it('lets scripts of the configured origins use keyed endpoints, and of no other', async () => {
+    const path = '/api/v1/evidences/acme/category'
+    const preflight = (origin: string) =>
+      service.fetch(path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } })
+    const allowed = await preflight(ORIGIN)
+    assert.deepEqual([allowed.status, allowed.headers.get('access-control-allow-origin')], [204, ORIGIN])
+    assert.match(allowed.headers.get('access-control-allow-headers') ?? '', /X-API-Key/)
+    assert.equal((await preflight('https://evil.example')).headers.get('access-control-allow-origin'), null)
+    const { headers } = await service.call('listCategories', { ...at, key: OPERATOR_KEY, headers: { origin: ORIGIN } })
+    assert.equal(headers.get('access-control-allow-origin'), ORIGIN)
+    assert.match(headers.get('vary') ?? '', /Origin/)
+  })
+})
