@@ -8,6 +8,7 @@ export const ROUTES: { readonly [K in keyof Operations]: Route } = {
   getCategory: { method: 'GET', path: '/evidences/{companyId}/category/{categoryId}', keyed: true, repeat: 'safe', result: 'json' },
   updateCategory: { method: 'PUT', path: '/evidences/{companyId}/category/{categoryId}', keyed: true, files: ['file'], repeat: 'idempotent', result: 'json' },
   createSubcategory: { method: 'POST', path: '/evidences/{companyId}/category/{categoryId}/subcategory', keyed: true, files: ['image'], repeat: 'idempotent', result: 'json' },
+  getSubcategory: { method: 'GET', path: '/evidences/{companyId}/category/{categoryId}/subcategory/{subcategoryId}', keyed: true, repeat: 'safe', result: 'json' },
   updateSubcategory: { method: 'PUT', path: '/evidences/{companyId}/category/{categoryId}/subcategory/{subcategoryId}', keyed: true, files: ['file'], repeat: 'idempotent', result: 'json' },
   listSubcategoryFiles: { method: 'GET', path: '/evidences/{companyId}/category/{categoryId}/subcategory/{subcategoryId}/files', keyed: true, repeat: 'safe', result: 'json' },
   createEvidence: { method: 'POST', path: '/evidences/{companyId}/evidence', keyed: true, files: ['image', 'images'], repeat: 'idempotent', result: 'json' },

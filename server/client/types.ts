@@ -71,6 +71,18 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Created>
+  /** Get a subcategory */
+  getSubcategory(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** A category's id */
+      readonly categoryId: string
+      /** A subcategory's id */
+      readonly subcategoryId: string
+    },
+    options?: RequestOptions,
+  ): Promise<CategoryDetails>
   /** Update, activate, deactivate or remove a subcategory */
   updateSubcategory(
     request: {
@@ -206,7 +218,8 @@ export interface Operations {
   /**
    * Update or transfer an evidence, and attach files. Records up to three events in one step: the changed
    * content, the transfer to another owner, the files. An empty value, null and an equal value change nothing;
-   * `clear` removes values. `If-Match` names the version of the last event that you know.
+   * `clear` removes values. `If-Match` is the version of the last event that you know, or the ETag of the
+   * evidence.
    */
   updateEvidence(
     request: {
