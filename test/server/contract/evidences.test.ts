@@ -262,7 +262,9 @@ describe('evidences', () => {
     )
     assert.match(rest.events[0].disclosure.opening, /^[0-9a-f]{240}$/)
     assert.equal('disclosure' in first.events[0], false)
-    for (const query of [{ len: '0' }, { len: '501' }, { last: '-1' }, { disclose: 'yes' }])
+    // Values above 500 are cut to 500.
+    assert.equal((await page('paged', { len: '501' })).isMore, false)
+    for (const query of [{ len: '0' }, { last: '-1' }, { disclose: 'yes' }])
       await service.fails('getEvidence', 400, 'VALIDATION_ERROR', {
         ...of('paged'),
         query,

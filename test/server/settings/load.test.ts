@@ -82,6 +82,9 @@ describe('configuration', () => {
       rateLimitPerMinute: 0,
       trustProxy: false,
       acceptClock: false,
+      adoptHead: undefined,
+      corsOrigins: [],
+      readOnly: false,
       logLevel: 'info',
     })
   })
