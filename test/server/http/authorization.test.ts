@@ -21,7 +21,9 @@ const LEVELS = ['R', 'I', 'U', 'A'] as const
 const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem'>> = {
   createCategory: 'I',
   listCategories: 'R',
+  getBundle: 'R',
   getCategory: 'R',
+  getSubcategory: 'R',
   updateCategory: 'U',
   createSubcategory: 'I',
   updateSubcategory: 'U',

@@ -83,7 +83,6 @@ describe('configuration', () => {
       trustProxy: false,
       acceptClock: false,
       adoptHead: undefined,
-      corsOrigins: [],
       readOnly: false,
       logLevel: 'info',
     })
