@@ -74,8 +74,9 @@ const koaPath = (path: string): string =>
   path.replaceAll(/\{([A-Za-z_]+)(\*?)\}/g, (_, name: string, rest: string) => (rest ? '*' : ':') + name)
 
 /** The address of what was created. It begins with the path of the request, which already contains the base path. */
-function setLocation(ctx: Context, { location }: Endpoint, result: Omit<Creation, 'path'>): void {
-  if (location !== undefined) ctx.set('Location', location({ ...result, path: ctx.path }))
+function setLocation(ctx: Context, endpoint: Endpoint, result: Omit<Creation, 'path'>): void {
+  const location = endpoint.location?.({ ...result, path: ctx.path })
+  if (location !== undefined) ctx.set('Location', location)
 }
 
 /** What the headers Idempotency-Key and If-Match ask for, at the endpoints that accept them. */
