@@ -1,10 +1,10 @@
-import type { Registry } from '../api/registry.ts'
+import type { Registry, RegistryStatus } from '../api/registry.ts'
 import { systemClock } from '../clock.ts'
 import { RegistryError } from '../errors.ts'
 import { createIdSource } from '../ids.ts'
-import { openLogIdentity } from '../log/identity.ts'
+import { openLogIdentity, type LogIdentity } from '../log/identity.ts'
 import { LogReader } from '../log/reader.ts'
-import type { Logger, SealerStatus } from '../ports/index.ts'
+import type { Logger, SealerStatus, SealerTrust } from '../ports/index.ts'
 import { deriveSecret } from '../secrets.ts'
 import { KeyedLock } from '../store/keyed-lock.ts'
 import { categoryOperations } from './category/categories.ts'
@@ -73,7 +73,7 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
 }
 
 async function open(options: RegistryOptions): Promise<Registry> {
-  const { blobs, sealer, signedHead, secret, clock = systemClock, logger = silent } = options
+  const { sealer, signedHead, secret, clock = systemClock, logger = silent } = options
   const { logName, operatorKey, acceptClock = false, sharedRecords = false } = options
   const access = await openAccess(options)
   const records = access.guard(options.records)
@@ -84,24 +84,17 @@ async function open(options: RegistryOptions): Promise<Registry> {
   const status = (): SealerStatus => ({ ...sealer.status(), ...(access.refused !== null && observed.sizes) })
   const isBehind = (lastBatchAt: number | null): boolean => !acceptClock && isClockBehind(clock.now(), lastBatchAt)
 
-  const context: Context = {
+  const context = createContext(options, {
     records,
-    blobs,
+    log,
     clock,
     logger,
-    log,
-    ids: createIdSource(clock),
-    lock: new KeyedLock(),
-    categoryCache: new CategoryCache(),
     origin: identity.origin,
-    fingerprintKey: deriveSecret(secret, 'idempotency'),
-    damage: { reads: 0 },
-    notify: () => sealer.notify(),
     assertClock: () => {
       const { lastBatchAt } = sealer.status()
       if (isBehind(lastBatchAt)) throw clockBehind(lastBatchAt)
     },
-  }
+  })
   let sweeping: { stop(): Promise<void> } | undefined
   let isStarted = false
   const begin = async (): Promise<void> => {
@@ -122,18 +115,15 @@ async function open(options: RegistryOptions): Promise<Registry> {
     if (access.refused === 'NO_SIGNED_HEAD') waiting = waitForHead({ context, signedHead, observed, begin })
   }
 
+  const readStatus = (): RegistryStatus => {
+    const current = status()
+    const writesRefused = access.refused ?? (isBehind(current.lastBatchAt) ? 'CLOCK' : null)
+    return { ...current, writesRefused, damagedReads: context.damage.reads }
+  }
   return {
-    sourceSystems: sourceSystemOperations(context, apiKeys),
-    categories: categoryOperations(context),
-    evidences: evidenceOperations(context),
-    files: fileOperations(context, new FileTokens(deriveSecret(secret, 'file-token'), clock)),
-    proofs: proofOperations(context, { identity, trust: sealer.trust }),
+    ...operationsOf(context, { apiKeys, identity, trust: sealer.trust, secret }),
     log: publishedLog(context, { identity, trust: sealer.trust }, status),
-    status: () => {
-      const current = status()
-      const writesRefused = access.refused ?? (isBehind(current.lastBatchAt) ? 'CLOCK' : null)
-      return { ...current, writesRefused, damagedReads: context.damage.reads }
-    },
+    status: readStatus,
     sealNow: async (signal) => {
       access.assertWritable()
       await sealer.sealNow(signal)
@@ -145,6 +135,35 @@ async function open(options: RegistryOptions): Promise<Registry> {
     },
   }
 }
+
+type OpenedParts = Pick<Context, 'records' | 'log' | 'clock' | 'logger' | 'origin' | 'assertClock'>
+
+const createContext = ({ blobs, sealer, secret }: RegistryOptions, opened: OpenedParts): Context => ({
+  ...opened,
+  blobs,
+  ids: createIdSource(opened.clock),
+  lock: new KeyedLock(),
+  categoryCache: new CategoryCache(),
+  fingerprintKey: deriveSecret(secret, 'idempotency'),
+  damage: { reads: 0 },
+  notify: () => sealer.notify(),
+})
+
+interface OperationParts {
+  readonly apiKeys: ApiKeys
+  readonly identity: LogIdentity
+  readonly trust: SealerTrust
+  readonly secret: Uint8Array
+}
+
+/** The operations of each entity. */
+const operationsOf = (context: Context, { apiKeys, identity, trust, secret }: OperationParts) => ({
+  sourceSystems: sourceSystemOperations(context, apiKeys),
+  categories: categoryOperations(context),
+  evidences: evidenceOperations(context),
+  files: fileOperations(context, new FileTokens(deriveSecret(secret, 'file-token'), context.clock)),
+  proofs: proofOperations(context, { identity, trust }),
+})
 
 /** Whether it may write from the start. Throws as `openSignedHead`, and `CONFIG_ERROR` for `readOnly` without a log. */
 async function openAccess(options: RegistryOptions): Promise<WriteAccess> {

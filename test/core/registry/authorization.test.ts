@@ -17,6 +17,7 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
   'categories.create': ['I', ({ categories }, scope) => categories.create(scope, { name: 'x' })],
   'categories.list': ['R', ({ categories }, scope) => categories.list(scope)],
   'categories.get': ['R', ({ categories }, scope) => categories.get(scope, NO_ID)],
+  'categories.getSubcategory': ['R', ({ categories }, scope) => categories.getSubcategory(scope, path)],
   'categories.update': ['U', ({ categories }, scope) => categories.update(scope, NO_ID, {})],
   'categories.remove': ['U', ({ categories }, scope) => categories.remove(scope, NO_ID)],
   'categories.createSubcategory': [
@@ -35,6 +36,13 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
     ({ evidences }, scope) => evidences.createMany(scope, { ...path, evidences: [{ externalId: 'y', name: 'y' }] }),
   ],
   'evidences.list': ['R', ({ evidences }, scope) => evidences.list(scope)],
+  'evidences.all': [
+    'R',
+    async ({ evidences }, scope) => {
+      for await (const { id } of evidences.all(scope)) return id
+      return undefined
+    },
+  ],
   'evidences.get': ['R', ({ evidences }, scope) => evidences.get(scope, 'e-1')],
   'evidences.update': ['U', ({ evidences }, scope) => evidences.update(scope, 'e-1', { updateType: 'repair' })],
   'evidences.files': ['R', ({ evidences }, scope) => evidences.files(scope, 'e-1')],
@@ -46,6 +54,10 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
   'files.find': ['R', ({ files }, scope) => files.find(scope, { fileId: NO_ID })],
   'files.delete': ['U', ({ files }, scope) => files.delete(scope, { fileId: NO_ID })],
   'files.createToken': ['R', ({ files }, scope) => files.createToken(scope, NO_ID)],
+  'proofs.bundle': [
+    'R',
+    ({ proofs }, scope) => proofs.bundle(scope, { externalId: 'e-1', fields: 'none', files: 'none' }),
+  ],
 }
 
 const codeOf = (operation: Promise<unknown>): Promise<string | undefined> =>
@@ -57,9 +69,9 @@ const codeOf = (operation: Promise<unknown>): Promise<string | undefined> =>
 describe('authorization', () => {
   it('covers every operation that has a scope', () =>
     withRegistry(async ({ registry }) => {
-      const { sourceSystems, categories, evidences, files } = registry
-      const names = Object.entries({ sourceSystems, categories, evidences, files }).flatMap(([group, members]) =>
-        Object.keys(members).map((name) => `${group}.${name}`),
+      const { sourceSystems, categories, evidences, files, proofs } = registry
+      const names = Object.entries({ sourceSystems, categories, evidences, files, proofs }).flatMap(
+        ([group, members]) => Object.keys(members).map((name) => `${group}.${name}`),
       )
       const withoutScope = new Set([
         'sourceSystems.authenticate',
@@ -68,6 +80,14 @@ describe('authorization', () => {
         'files.discard',
         'files.read',
         'files.authenticateToken',
+        // For anyone.
+        'proofs.validate',
+        'proofs.evidence',
+        'proofs.file',
+        'proofs.transaction',
+        'proofs.root',
+        'proofs.timestampToken',
+        'proofs.publicBundle',
       ])
       assert.deepEqual(Object.keys(operations).sort(), names.filter((name) => !withoutScope.has(name)).sort())
     }))

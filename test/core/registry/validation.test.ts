@@ -52,8 +52,8 @@ describe('validation', () => {
     ['an array as meta', newEvidenceSchema, { ...evidence, meta: [] }, /^meta must be a JSON object .*, not an array$/],
     ['a bad hash deep inside', merkleValidationRequestSchema,
       { txId: HASH, merkleRoot: HASH, proof: [{ hash: 'x' }] }, /^proof\.0\.hash must be a SHA-256/],
-    ['an unknown field deep inside', merkleValidationRequestSchema,
-      { txId: HASH, merkleRoot: HASH, proof: [{ hash: HASH, side: 1 }] }, /^proof\.0\.side is not a known field$/],
+    ['an unknown field deep inside', newEvidenceSchema,
+      { ...evidence, category: { side: 1 } }, /^category\.side is not a known field$/],
     ['no object at all', newCategorySchema, 'x', /^The input /],
   ] // prettier-ignore
   for (const [what, schema, value, message] of cases)
