@@ -98,8 +98,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
   let sweeping: { stop(): Promise<void> } | undefined
   let isStarted = false
   const begin = async (): Promise<void> => {
-    // First, because it checks that the store still holds what was signed: nothing is written to a store that was set
-    // back.
+    // First, because it checks that the store still holds what was signed: nothing is written before.
     if (!isStarted) await sealer.start({ records: options.records, signedHead, identity, clock, logger, sharedRecords })
     isStarted = true
     access.allow()
