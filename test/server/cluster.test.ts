@@ -316,7 +316,7 @@ describe('servers that share records', () => {
     const pair = [new Server('limited one', 0, limit), new Server('limited two', 0, limit)] as const
     await Promise.all(pair.map((server) => server.ready()))
     const replies = await Promise.all(
-      Array.from({ length: 16 }, (_, i) => send(pair[i % 2] as Server, 'GET', '/evidences/acme/evidences')),
+      Array.from({ length: 16 }, (_, i) => send(pair[i % 2] as Server, 'GET', '/evidences/acme/category')),
     )
     const limited = replies.filter(({ status }) => status === 429)
     assert.equal(limited.length, 6, JSON.stringify(replies.map(({ status }) => status)))

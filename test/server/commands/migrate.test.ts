@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { copyFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { FileSignedHead, openLocalBlobs, readOrCreateSecret } from '../../../adapters/files/index.ts'
@@ -86,6 +86,7 @@ describe('evidence-registry migrate', () => {
     const [recounted] = await reopened.get([keys.evidenceCount('company', 'acme')])
     await reopened.close()
     assert.deepEqual([counted?.value.at(-1), recounted?.value.at(-1)], [302 & 255, 303 & 255])
+    await copyFile(join(directory, 'signed-head.json'), join(back, 'signed-head.json'))
     const checked = await runCli([
       'fsck',
       '--data-dir',
