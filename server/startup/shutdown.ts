@@ -4,6 +4,12 @@ import type { Logger } from '../../core/index.ts'
 /** npm forwards a signal that the terminal has already sent to the process group: one Ctrl-C arrives twice. */
 const SAME_SIGNAL_MS = 500
 
+/**
+ * Signals by which the processor or the runtime ends a program that cannot continue. With a listener in JavaScript the
+ * failing instruction is repeated forever, so the process would use a whole core and never end.
+ */
+const CRASH_SIGNALS = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const
+
 export interface ShutdownOptions {
   readonly logger: Logger
   /** Time limit for `close`. */
@@ -18,7 +24,7 @@ export interface ShutdownOptions {
 export function closeOnSignal({ logger, timeoutMs, close }: ShutdownOptions): void {
   const onTimeout = (delayMs: number): void => logger.error({ delayMs }, 'closing took too long; the process ends now')
   const grace = closeWithGrace(
-    { delay: timeoutMs, logger: false, onTimeout, skip: ['SIGINT', 'SIGTERM'] },
+    { delay: timeoutMs, logger: false, onTimeout, skip: ['SIGINT', 'SIGTERM', ...CRASH_SIGNALS] },
     async ({ err }) => {
       if (err !== undefined) logger.error({ err }, 'unexpected error; the server stops')
       await close()

@@ -166,6 +166,14 @@ describe('the bundled server', () => {
     assert.equal(await server?.stop(), 0)
   })
 
+  it('does not catch the signals of a crash, which would repeat the failing instruction forever', async () => {
+    for (const signal of ['SIGTRAP', 'SIGABRT', 'SIGSEGV'] as const) {
+      await start()
+      await server?.stop(signal)
+      assert.equal(server?.child.signalCode, signal)
+    }
+  })
+
   it('accepts another operator key from the configuration', async () => {
     const base = await start({ EVIDENCE_OPERATOR_KEY: 'another-operator-key' })
     const list = (operator: string) => fetch(`${base}/sourceSystem/acme`, { headers: { 'x-api-key': operator } })
