@@ -1,4 +1,4 @@
-import { RegistryError } from '../core/errors.ts'
+import { RegistryError } from './kit/index.ts'
 
 /**
  * Loads a module that needs an optional peer dependency.

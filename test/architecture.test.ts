@@ -58,6 +58,9 @@ const REACHES: Readonly<Record<string, readonly string[]>> = {
 const PURE_BUILTINS = new Set(['node:crypto', 'node:buffer', 'node:util', 'node:assert', 'node:zlib'])
 const VERIFY_ONLY = new Set(['pkijs', 'asn1js'])
 const CORE_PACKAGES = new Set(['typebox', 'ajv'])
+/** All adapters are built with the entries of the kit, so that the kit stays sufficient for an adapter of others. */
+const KIT = 'adapters/kit/index.ts'
+const SUITES = 'adapters/kit/contract/index.ts'
 /** Generates code at build time. It is not in the package. */
 const BUILD_ONLY = 'sealer/kernel/wat/'
 
@@ -88,9 +91,23 @@ function wrongReach(path: string, specifier: string, known: Package): string | u
   if (path.startsWith('server/demo/') && !isForDemo)
     return 'the demo may import core and the client, and nothing else of the server'
   if (!(REACHES[from] ?? []).includes(to)) return `${from} must not import ${to}`
+  const kitUse = wrongKitUse(path, target)
+  if (kitUse !== undefined) return kitUse
   if (from === 'server' && to !== 'server' && !known.entries.has(target))
     return 'the server uses the library by its public entries only'
   return undefined
+}
+
+function wrongKitUse(path: string, target: string): string | undefined {
+  const suites = dirname(SUITES)
+  const isAdapter = path.startsWith('adapters/') && path !== KIT
+  if (isAdapter && target.startsWith('core/') && !target.startsWith('core/verify/'))
+    return 'an adapter imports from core only by the kit, and core/verify'
+  if (!target.startsWith(dirname(KIT)) || path.startsWith(suites)) return undefined
+  if (target.startsWith(suites) && !path.startsWith('test/')) return 'the contract suites are test code'
+  return path.startsWith('test/adapters/') && target !== KIT && target !== SUITES
+    ? 'tests of adapters use the entries of the kit'
+    : undefined
 }
 
 function wrongModule(path: string, { specifier, isTypeOnly }: Import, known: Package): string | undefined {
@@ -104,6 +121,7 @@ function wrongModule(path: string, { specifier, isTypeOnly }: Import, known: Pac
   }
   const name = packageOf(specifier)
   if (path.startsWith('server/demo/')) return 'the demo imports core and builtin modules only'
+  if (name === 'fast-check' && isProduct && !path.startsWith(dirname(SUITES))) return 'fast-check is for tests'
   if (VERIFY_ONLY.has(name) && isProduct && !path.startsWith('core/verify/') && !path.startsWith('adapters/local-tsa/'))
     return 'ASN.1 is for core/verify and the authorities'
   if (isCore && !CORE_PACKAGES.has(name) && !VERIFY_ONLY.has(name)) return 'core may import schemas only'
@@ -191,7 +209,7 @@ describe('the check of the architecture', () => {
   const known: Package = {
     dependencies: new Set(['koa', 'typebox', 'pkijs']),
     devDependencies: new Set(['fast-check', '@types/estree', 'pg']),
-    peerDependencies: new Set(['pg']),
+    peerDependencies: new Set(['pg', 'fast-check']),
     entries: new Set(['core/index.ts', 'core/verify/index.ts', 'adapters/memory/index.ts']),
   }
   const wrong: readonly [string, string][] = [
@@ -210,7 +228,13 @@ describe('the check of the architecture', () => {
     ['sealer/a.ts', "import x from '../server/x.ts'"],
     ['sealer/a.ts', "import x from '../adapters/x.ts'"],
     ['adapters/level/a.ts', "import x from '../../sealer/x.ts'"],
-    ['adapters/level/a.ts', "import x from '../../test/contract/x.ts'"],
+    ['adapters/level/a.ts', "import x from '../../test/support/x.ts'"],
+    ['adapters/level/a.ts', "import type { Key } from '../../core/ports/index.ts'"],
+    ['adapters/kit/contract/a.ts', "import { sha256 } from '../../../core/bytes.ts'"],
+    ['adapters/level/a.ts', "import { recordStoreContract } from '../kit/contract/index.ts'"],
+    ['adapters/level/a.ts', "import fc from 'fast-check'"],
+    ['adapters/kit/index.ts', "import { recordStoreContract } from './contract/index.ts'"],
+    ['test/adapters/level/a.test.ts', "import { bytes } from '../../../adapters/kit/contract/record-store-pair.ts'"],
     ['server/a.ts', "import x from '../test/x.ts'"],
     ['sealer/kernel/a.ts', "import x from 'fast-check'"],
     ['server/a.ts', "import x from '../bench/x.ts'"],
@@ -247,6 +271,13 @@ describe('the check of the architecture', () => {
     ['core/a.ts', "import { createHash } from 'node:crypto'\nimport Type from 'typebox'\nimport { x } from './b/x.ts'"],
     ['core/verify/a.ts', "import * as pkijs from 'pkijs'"],
     ['adapters/postgres/a.ts', "import { Pool } from 'pg'"],
+    ['adapters/kit/index.ts', "export { planGroup } from '../../core/store/commit-plan.ts'"],
+    ['adapters/kit/contract/a.ts', "import fc from 'fast-check'\nimport { sha256 } from '../index.ts'"],
+    [
+      'adapters/evm/a.ts',
+      "import { hexOf } from '../../core/verify/chain/rlp.ts'\nimport { u64 } from '../kit/index.ts'",
+    ],
+    ['test/adapters/level/a.test.ts', "import { collect } from '../../../adapters/kit/contract/index.ts'"],
     [
       'adapters/local-tsa/a.ts',
       "import { Certificate } from 'pkijs'\nimport { x } from '../files/x.ts'\nimport fs from 'node:fs'",

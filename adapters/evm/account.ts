@@ -1,5 +1,4 @@
-import { fromHex } from '../../core/bytes.ts'
-import { RegistryError } from '../../core/errors.ts'
+import { fromHex, RegistryError } from '../kit/index.ts'
 import { loadEthers, type Ethers } from './ethers.ts'
 import type { FeeOffer } from './fees.ts'
 import { keccak256 } from '../../core/verify/chain/keccak.ts'

@@ -1,6 +1,12 @@
-import { RegistryError } from '../../core/errors.ts'
-import type { Anchor, AnchorInfo, BlockInclusion, AnchorStatus, PreparedAnchor } from '../../core/ports/index.ts'
-import { BoundedMap } from '../../core/store/bounded-map.ts'
+import {
+  BoundedMap,
+  RegistryError,
+  type Anchor,
+  type AnchorInfo,
+  type AnchorStatus,
+  type BlockInclusion,
+  type PreparedAnchor,
+} from '../kit/index.ts'
 import type { EvmAccount } from './account.ts'
 import { ChainView, type Receipt } from './chain-view.ts'
 import { RpcEndpoints } from './endpoints.ts'

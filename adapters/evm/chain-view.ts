@@ -1,4 +1,4 @@
-import { RegistryError } from '../../core/errors.ts'
+import { RegistryError } from '../kit/index.ts'
 import type { RpcSession } from './endpoints.ts'
 import type { FeeMarket } from './fees.ts'
 import { hexOf } from '../../core/verify/chain/rlp.ts'

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { RegistryError } from '../../core/errors.ts'
+import { RegistryError } from '../kit/index.ts'
 import { isObject, safeQuantity, type JsonObject } from './quantity.ts'
 
 /** A block with all its transactions has some hundred kilobytes, so this is ample. */

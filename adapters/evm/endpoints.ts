@@ -1,4 +1,4 @@
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
+import { isRegistryError, RegistryError } from '../kit/index.ts'
 import { RpcEndpoint } from './endpoint.ts'
 import { hexOf } from '../../core/verify/chain/rlp.ts'
 

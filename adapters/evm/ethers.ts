@@ -1,4 +1,4 @@
-import { RegistryError } from '../../core/errors.ts'
+import { RegistryError } from '../kit/index.ts'
 
 /** What accounts need of ethers: signing, and reading keystore files. Nothing else in this folder needs it. */
 const importEthers = async () => {

@@ -1,4 +1,4 @@
-import { RegistryError } from '../../core/errors.ts'
+import { RegistryError } from '../kit/index.ts'
 
 /** What a transaction offers for each gas, in wei (EIP-1559). */
 export interface FeeOffer {

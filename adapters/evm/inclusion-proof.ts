@@ -1,5 +1,4 @@
-import { encodeUtf8 } from '../../core/bytes.ts'
-import { canonicalJson } from '../../core/commitment/canonical-json.ts'
+import { canonicalJson, encodeUtf8 } from '../kit/index.ts'
 import { headerOf } from '../../core/verify/chain/header.ts'
 import { hexOf } from '../../core/verify/chain/rlp.ts'
 import { buildTransactionTrie } from '../../core/verify/chain/trie.ts'

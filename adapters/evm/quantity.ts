@@ -1,4 +1,4 @@
-import { RegistryError } from '../../core/errors.ts'
+import { RegistryError } from '../kit/index.ts'
 
 /**
  * Parses the values in a node's JSON, which the node controls. Each function throws `ANCHOR_FAILED` that names the

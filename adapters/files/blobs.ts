@@ -1,8 +1,17 @@
 import { createHash } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
-import { assertBlobRange, BlobCalls, blobExists, HashingBody } from '../../core/store/blob-calls.ts'
-import { RegistryError } from '../../core/errors.ts'
-import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports/index.ts'
+import {
+  assertBlobRange,
+  BlobCalls,
+  blobExists,
+  HashingBody,
+  RegistryError,
+  type BlobBody,
+  type BlobDigest,
+  type BlobRange,
+  type BlobStore,
+  type PutOptions,
+} from '../kit/index.ts'
 import {
   discard,
   linkNew,

@@ -1,4 +1,4 @@
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
+import { isRegistryError, RegistryError } from '../kit/index.ts'
 
 /** Returns the error's errno code (`ENOENT`, …), or `undefined` if it has none. */
 export function errnoOf(error: unknown): string | undefined {

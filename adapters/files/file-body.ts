@@ -1,6 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { RegistryError } from '../../core/errors.ts'
-import type { BlobRange } from '../../core/ports/index.ts'
+import { RegistryError, type BlobRange } from '../kit/index.ts'
 import { toRegistryError } from './errors.ts'
 
 const BLOCK_BYTES = 65_536

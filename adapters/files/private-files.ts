@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { encodeUtf8 } from '../../core/bytes.ts'
-import { RegistryError } from '../../core/errors.ts'
-import { MIN_SECRET_BYTES } from '../../core/secrets.ts'
+import { encodeUtf8, MIN_SECRET_BYTES, RegistryError } from '../kit/index.ts'
 import { createFile, nodeFiles, replaceFile, type FileOperations } from './durable.ts'
 import { errnoOf, reasonOf } from './errors.ts'
 

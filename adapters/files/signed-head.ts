@@ -1,6 +1,13 @@
-import { decodeUtf8, encodeUtf8, fromHex, sha256, toHex } from '../../core/bytes.ts'
-import { RegistryError } from '../../core/errors.ts'
-import type { SignedHead, SignedHeadKeeper } from '../../core/ports/index.ts'
+import {
+  decodeUtf8,
+  encodeUtf8,
+  fromHex,
+  RegistryError,
+  sha256,
+  toHex,
+  type SignedHead,
+  type SignedHeadKeeper,
+} from '../kit/index.ts'
 import { nodeFiles, replaceFile, type FileOperations } from './durable.ts'
 import { errnoOf, toRegistryError } from './errors.ts'
 

@@ -1,7 +1,13 @@
-import { LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
-import { RegistryError } from '../../core/errors.ts'
-import { EMPTY_TAIL, packRows, ROW_ENTRIES, rowOf, type LogTail } from '../../core/store/log-rows.ts'
-import { assertFormat } from '../../core/store/format.ts'
+import {
+  assertFormat,
+  EMPTY_TAIL,
+  LOG_ENTRY_BYTES,
+  packRows,
+  RegistryError,
+  ROW_ENTRIES,
+  rowOf,
+  type LogTail,
+} from '../kit/index.ts'
 import {
   BY_BYTES,
   BY_TEXT,

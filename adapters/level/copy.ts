@@ -1,4 +1,4 @@
-import { RegistryError } from '../../core/errors.ts'
+import { RegistryError } from '../kit/index.ts'
 import { toRegistryError } from './errors.ts'
 import { BY_BYTES, type LevelDatabase } from './layout.ts'
 

@@ -1,4 +1,4 @@
-import type { Entry, Key } from '../../core/ports/index.ts'
+import type { Entry, Key } from '../kit/index.ts'
 
 /** Must be a power of two. */
 const SLOTS = 256

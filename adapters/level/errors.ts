@@ -1,4 +1,4 @@
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
+import { isRegistryError, RegistryError } from '../kit/index.ts'
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
 

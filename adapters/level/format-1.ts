@@ -1,10 +1,24 @@
-import { allocate, readU64, toHex } from '../../core/bytes.ts'
+import {
+  allocate,
+  assertLogRange,
+  assertRow,
+  isRegistryError,
+  LOG_ENTRY_BYTES,
+  packRows,
+  readU64,
+  RegistryError,
+  ROW_ENTRIES,
+  toHex,
+  versionOf,
+  type CommitResult,
+  type Entry,
+  type EntryRow,
+  type Key,
+  type Range,
+  type RecordStore,
+} from '../kit/index.ts'
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
-import type { CommitResult, Entry, Key, Range, RecordStore } from '../../core/ports/index.ts'
-import { assertLogRange, LOG_ENTRY_BYTES, versionOf } from '../../core/store/commit-plan.ts'
-import { assertRow, packRows, ROW_ENTRIES, type EntryRow } from '../../core/store/log-rows.ts'
 import { claimDirectory } from '../files/directory-ownership.ts'
 import { classicLevel } from './directory.ts'
 import { toRegistryError } from './errors.ts'

@@ -1,10 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import type { AbstractChainedBatch } from 'abstract-level'
-import { toHex } from '../../core/bytes.ts'
-import { keysToRead, type GroupPlan } from '../../core/store/commit-plan.ts'
-import { sealValue } from '../../core/store/envelope.ts'
-import { EMPTY_TAIL, type RowChanges } from '../../core/store/log-rows.ts'
-import type { Commit, Entry, Key, LogAppend } from '../../core/ports/index.ts'
+import {
+  EMPTY_TAIL,
+  keysToRead,
+  sealValue,
+  toHex,
+  type Commit,
+  type Entry,
+  type GroupPlan,
+  type Key,
+  type LogAppend,
+  type RowChanges,
+} from '../kit/index.ts'
 import type { DatabaseState } from './check.ts'
 import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'

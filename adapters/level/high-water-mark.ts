@@ -1,5 +1,5 @@
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { encodeUtf8, sha256, toHex } from '../../core/bytes.ts'
+import { encodeUtf8, sha256, toHex } from '../kit/index.ts'
 import { errnoOf } from '../files/errors.ts'
 import type { Head } from './layout.ts'
 

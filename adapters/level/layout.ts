@@ -1,10 +1,20 @@
 import type { AbstractLevel } from 'abstract-level'
-import { allocate, concatBytes, encodeUtf8, readU64, toHex, u64 } from '../../core/bytes.ts'
-import { RegistryError } from '../../core/errors.ts'
-import { versionNumber, versionOf } from '../../core/store/commit-plan.ts'
-import type { Entry, Key } from '../../core/ports/index.ts'
-import { openValue, sealValue } from '../../core/store/envelope.ts'
-import { STORE_FORMAT } from '../../core/store/format.ts'
+import {
+  allocate,
+  concatBytes,
+  encodeUtf8,
+  openValue,
+  readU64,
+  RegistryError,
+  sealValue,
+  STORE_FORMAT,
+  toHex,
+  u64,
+  versionNumber,
+  versionOf,
+  type Entry,
+  type Key,
+} from '../kit/index.ts'
 
 /**
  * The layout of a record store in an abstract-level database.

@@ -1,6 +1,6 @@
 import { link, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { RegistryError } from '../../core/errors.ts'
+import { RegistryError } from '../kit/index.ts'
 import { nodeFiles, syncDirectory } from '../files/durable.ts'
 
 /**

@@ -1,6 +1,12 @@
-import { LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
-import { openValue } from '../../core/store/envelope.ts'
-import { assertRow, payloadsOfRows, ROW_ENTRIES, type EntryRow, type PayloadRow } from '../../core/store/log-rows.ts'
+import {
+  assertRow,
+  LOG_ENTRY_BYTES,
+  openValue,
+  payloadsOfRows,
+  ROW_ENTRIES,
+  type EntryRow,
+  type PayloadRow,
+} from '../kit/index.ts'
 import { BY_TEXT, endOfRows, ENTRY_ROWS, PAYLOAD_ROWS, rowKey, rowStart, type LevelDatabase } from './layout.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Entry, Key } from '../../core/ports/index.ts'
+import type { Entry, Key } from '../kit/index.ts'
 import { EntryCache } from './entry-cache.ts'
 import { toRegistryError } from './errors.ts'
 import { BY_BYTES, BY_TEXT, decodePosition, decodeRecordValue, positionKey, type LevelDatabase } from './layout.ts'

@@ -1,8 +1,21 @@
-import { assertCommit, assertLogRange, planGroup, type GroupPlan } from '../../core/store/commit-plan.ts'
-import { CommitQueue } from '../../core/store/commit-queue.ts'
-import { RegistryError } from '../../core/errors.ts'
-import { appendRows, packRows, type LogTail } from '../../core/store/log-rows.ts'
-import type { Commit, CommitResult, Entry, Key, Range, RecordStore, Logger } from '../../core/ports/index.ts'
+import {
+  appendRows,
+  assertCommit,
+  assertLogRange,
+  CommitQueue,
+  packRows,
+  planGroup,
+  RegistryError,
+  type Commit,
+  type CommitResult,
+  type Entry,
+  type GroupPlan,
+  type Key,
+  type Logger,
+  type LogTail,
+  type Range,
+  type RecordStore,
+} from '../kit/index.ts'
 import { checkDatabase, type DatabaseState } from './check.ts'
 import { copyDatabase } from './copy.ts'
 import { toRegistryError, isNotOpen } from './errors.ts'

@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { equalBytes } from '../../core/bytes.ts'
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
+import { equalBytes, isRegistryError, RegistryError } from '../kit/index.ts'
 import { nodeFiles } from '../files/durable.ts'
 import {
   assertSigned,

@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
-import { concatBytes, encodeUtf8 } from '../../core/bytes.ts'
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
+import { concatBytes, encodeUtf8, isRegistryError, RegistryError } from '../kit/index.ts'
 import * as durable from '../files/durable.ts'
 import { errnoOf } from '../files/errors.ts'
 import { readOrCreateSecret, readSecret } from '../files/private-files.ts'

@@ -1,8 +1,16 @@
 import { resolve } from 'node:path'
-import { toHex } from '../../core/bytes.ts'
-import { systemClock } from '../../core/clock.ts'
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
-import type { Anchor, AnchorInfo, AnchorStatus, BlockInclusion, Clock, PreparedAnchor } from '../../core/ports/index.ts'
+import {
+  isRegistryError,
+  RegistryError,
+  systemClock,
+  toHex,
+  type Anchor,
+  type AnchorInfo,
+  type AnchorStatus,
+  type BlockInclusion,
+  type Clock,
+  type PreparedAnchor,
+} from '../kit/index.ts'
 import { nodeFiles, type FileOperations } from '../files/durable.ts'
 import { reasonOf } from '../files/errors.ts'
 import {

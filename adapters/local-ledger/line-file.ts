@@ -1,7 +1,6 @@
 import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { concatBytes } from '../../core/bytes.ts'
-import { RegistryError } from '../../core/errors.ts'
+import { concatBytes, RegistryError } from '../kit/index.ts'
 import { writeWhole, type FileOperations } from '../files/durable.ts'
 import { MAX_LINE_BYTES } from '../../core/verify/chain/ledger-block.ts'
 

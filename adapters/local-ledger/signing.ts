@@ -1,5 +1,5 @@
 import { randomBytes, sign, type KeyObject } from 'node:crypto'
-import { RegistryError } from '../../core/errors.ts'
+import { RegistryError } from '../kit/index.ts'
 import {
   blockHash,
   MAX_INPUT_BYTES,

@@ -1,9 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
-import { sha256 } from '../../core/bytes.ts'
-import { systemClock } from '../../core/clock.ts'
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
-import type { Clock, TimestampAuthority, TimestampAuthorityInfo, ValidationData } from '../../core/ports/index.ts'
+import {
+  isRegistryError,
+  RegistryError,
+  sha256,
+  systemClock,
+  type Clock,
+  type TimestampAuthority,
+  type TimestampAuthorityInfo,
+  type ValidationData,
+} from '../kit/index.ts'
 import { verifyTimestamp } from '../../core/verify/timestamp.ts'
 import { nodeFiles, type FileOperations } from '../files/durable.ts'
 import { reasonOf } from '../files/errors.ts'

@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
-import { encodeUtf8, decodeUtf8 } from '../../core/bytes.ts'
-import { RegistryError } from '../../core/errors.ts'
+import { decodeUtf8, encodeUtf8, RegistryError } from '../kit/index.ts'
 import { createFile, discardStaged, makeDirectory, replaceFile, type FileOperations } from '../files/durable.ts'
 import { errnoOf } from '../files/errors.ts'
 import { authorityName, certificateToPem, issueAuthority, issueSigner, RENEWAL_MS } from './certificates.ts'

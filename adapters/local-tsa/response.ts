@@ -1,5 +1,5 @@
 import { sign, type KeyObject } from 'node:crypto'
-import { sha256 } from '../../core/bytes.ts'
+import { sha256 } from '../kit/index.ts'
 import { ECDSA_WITH_SHA256 } from './certificates.ts'
 import {
   constructed,

@@ -1,7 +1,16 @@
-import { assertBlobKey, assertBlobRange, blobExists, HashingBody } from '../../core/store/blob-calls.ts'
-import { concatBytes } from '../../core/bytes.ts'
-import { RegistryError } from '../../core/errors.ts'
-import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports/index.ts'
+import {
+  assertBlobKey,
+  assertBlobRange,
+  blobExists,
+  concatBytes,
+  HashingBody,
+  RegistryError,
+  type BlobBody,
+  type BlobDigest,
+  type BlobRange,
+  type BlobStore,
+  type PutOptions,
+} from '../kit/index.ts'
 
 const BLOCK_BYTES = 65_536
 

@@ -1,14 +1,20 @@
-import { toHex } from '../../core/bytes.ts'
 import {
   assertCommit,
   assertLogRange,
   keysToRead,
   LOG_ENTRY_BYTES,
   planGroup,
+  RegistryError,
+  toHex,
+  type Commit,
+  type CommitResult,
+  type Entry,
   type GroupPlan,
-} from '../../core/store/commit-plan.ts'
-import { RegistryError } from '../../core/errors.ts'
-import type { Commit, CommitResult, Entry, Key, Range, RecordStore, LogAppend } from '../../core/ports/index.ts'
+  type Key,
+  type LogAppend,
+  type Range,
+  type RecordStore,
+} from '../kit/index.ts'
 import { SortedKeys } from './sorted-keys.ts'
 
 const PAGE_SIZE = 256

@@ -1,4 +1,4 @@
-import type { SignedHead, SignedHeadKeeper } from '../../core/ports/index.ts'
+import type { SignedHead, SignedHeadKeeper } from '../kit/index.ts'
 
 /**
  * Keeps the last signed size and root in memory, for tests and trials, where the records are in memory as well.

@@ -1,4 +1,4 @@
-import type { Key, Range } from '../../core/ports/index.ts'
+import type { Key, Range } from '../kit/index.ts'
 
 const MAX_CHUNK = 512
 

@@ -1,7 +1,5 @@
 import { DatabaseError, Pool, type ClientBase, type PoolClient, type PoolConfig, type QueryConfig } from 'pg'
-import { backoffMs, systemClock } from '../../core/clock.ts'
-import { RegistryError, isRegistryError } from '../../core/errors.ts'
-import type { Logger } from '../../core/ports/index.ts'
+import { backoffMs, isRegistryError, RegistryError, systemClock, type Logger } from '../kit/index.ts'
 import { toRegistryError, isTransient, reasonOf } from './errors.ts'
 import type { OpenPostgresOptions } from './options.ts'
 import { assertSchemaName, migrate } from './schema.ts'

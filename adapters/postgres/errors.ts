@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg'
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
+import { isRegistryError, RegistryError } from '../kit/index.ts'
 
 /**
  * Classifies errors of `pg` by their SQLSTATE (PostgreSQL documentation, appendix A). An error without one comes from

@@ -1,20 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import type { PoolClient, QueryArrayResult } from 'pg'
-import { concatBytes } from '../../core/bytes.ts'
-import { keysToRead, LOG_ENTRY_BYTES, planGroup, type GroupPlan } from '../../core/store/commit-plan.ts'
-import { RegistryError } from '../../core/errors.ts'
 import {
   appendRows,
+  concatBytes,
   EMPTY_TAIL,
+  keysToRead,
+  LOG_ENTRY_BYTES,
   packRows,
   payloadsOfRows,
+  planGroup,
+  RegistryError,
   ROW_ENTRIES,
   rowOf,
+  sealValue,
+  type Commit,
+  type Entry,
+  type GroupPlan,
+  type Key,
+  type LogAppend,
   type LogTail,
   type RowChanges,
-} from '../../core/store/log-rows.ts'
-import type { Commit, Entry, Key, LogAppend } from '../../core/ports/index.ts'
-import { sealValue } from '../../core/store/envelope.ts'
+} from '../kit/index.ts'
 import { byteaArray } from './bytea-array.ts'
 import { pause, type Database } from './database.ts'
 import { toRegistryError, isTransient, isRolledBack, reasonOf } from './errors.ts'

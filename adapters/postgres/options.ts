@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls'
-import type { Logger, RecordStore } from '../../core/ports/index.ts'
+import type { Logger, RecordStore } from '../kit/index.ts'
 
 /**
  * The public types of this adapter. They name no type of `pg`, so that a program compiles without that package and its

@@ -1,4 +1,4 @@
-import type { Key } from '../../core/ports/index.ts'
+import type { Key } from '../kit/index.ts'
 import { isTransient } from './errors.ts'
 import type { RecordRow } from './rows.ts'
 

@@ -1,9 +1,20 @@
-import { concatBytes, toHex } from '../../core/bytes.ts'
-import { assertCommit, assertLogRange, LOG_ENTRY_BYTES } from '../../core/store/commit-plan.ts'
-import { CommitQueue } from '../../core/store/commit-queue.ts'
-import { RegistryError } from '../../core/errors.ts'
-import { packRows, ROW_ENTRIES, payloadsOfRows } from '../../core/store/log-rows.ts'
-import type { Commit, CommitResult, Entry, Key, Range } from '../../core/ports/index.ts'
+import {
+  assertCommit,
+  assertLogRange,
+  CommitQueue,
+  concatBytes,
+  LOG_ENTRY_BYTES,
+  packRows,
+  payloadsOfRows,
+  RegistryError,
+  ROW_ENTRIES,
+  toHex,
+  type Commit,
+  type CommitResult,
+  type Entry,
+  type Key,
+  type Range,
+} from '../kit/index.ts'
 import { byteaArray } from './bytea-array.ts'
 import { Database } from './database.ts'
 import { GroupWriter } from './group-writer.ts'

@@ -1,9 +1,18 @@
-import { readU64, u64 } from '../../core/bytes.ts'
-import { LOG_ENTRY_BYTES, versionNumber, versionOf } from '../../core/store/commit-plan.ts'
-import { RegistryError } from '../../core/errors.ts'
-import { assertRow, type EntryRow, type PayloadRow } from '../../core/store/log-rows.ts'
-import type { Key, Entry } from '../../core/ports/index.ts'
-import { openValue, sealValue } from '../../core/store/envelope.ts'
+import {
+  assertRow,
+  LOG_ENTRY_BYTES,
+  openValue,
+  readU64,
+  RegistryError,
+  sealValue,
+  u64,
+  versionNumber,
+  versionOf,
+  type Entry,
+  type EntryRow,
+  type Key,
+  type PayloadRow,
+} from '../kit/index.ts'
 
 /**
  * The rows that the statements return, and their conversion. bigint arrives as text. Values are in an envelope with a

@@ -1,6 +1,5 @@
 import type { PoolClient } from 'pg'
-import { RegistryError } from '../../core/errors.ts'
-import { assertFormat, STORE_FORMAT } from '../../core/store/format.ts'
+import { assertFormat, RegistryError, STORE_FORMAT } from '../kit/index.ts'
 import { bufferOf, encodeHead } from './rows.ts'
 
 /**

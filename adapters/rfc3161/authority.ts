@@ -1,15 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { encodeUtf8, equalBytes, toBase64 } from '../../core/bytes.ts'
-import { systemClock, untilAborted } from '../../core/clock.ts'
-import { isRegistryError, RegistryError } from '../../core/errors.ts'
-import type {
-  Clock,
-  Logger,
-  TimestampAuthority,
-  TimestampAuthorityInfo,
-  ValidationData,
-} from '../../core/ports/index.ts'
+import {
+  encodeUtf8,
+  equalBytes,
+  isRegistryError,
+  RegistryError,
+  systemClock,
+  toBase64,
+  untilAborted,
+  type Clock,
+  type Logger,
+  type TimestampAuthority,
+  type TimestampAuthorityInfo,
+  type ValidationData,
+} from '../kit/index.ts'
 import { parseCertificate } from '../../core/verify/certificate.ts'
 import { certificatesFromPem } from '../../core/verify/pem.ts'
 import { voidsTimestamp } from '../../core/verify/revocation-status.ts'

@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { concatBytes } from '../../core/bytes.ts'
-import { RegistryError } from '../../core/errors.ts'
+import { concatBytes, RegistryError } from '../kit/index.ts'
 import { errnoOf } from '../files/errors.ts'
 
 interface ExchangeOptions {

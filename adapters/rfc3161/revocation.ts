@@ -1,7 +1,5 @@
 import { isIP } from 'node:net'
-import { sha256Of, toHex } from '../../core/bytes.ts'
-import type { Clock, Logger, ValidationData } from '../../core/ports/index.ts'
-import { BoundedMap } from '../../core/store/bounded-map.ts'
+import { BoundedMap, sha256Of, toHex, type Clock, type Logger, type ValidationData } from '../kit/index.ts'
 import { MAX_VALIDATION_DATA_BYTES } from '../../core/verify/revocation-status.ts'
 import { revocationAddresses, revocationStatus, type RevocationAddresses } from '../../core/verify/revocation.ts'
 import { authorityError, exchange } from './exchange.ts'

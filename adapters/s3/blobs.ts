@@ -1,6 +1,14 @@
-import { assertBlobRange, BlobCalls, HashingBody } from '../../core/store/blob-calls.ts'
-import { RegistryError } from '../../core/errors.ts'
-import type { BlobBody, BlobDigest, BlobRange, BlobStore, PutOptions } from '../../core/ports/index.ts'
+import {
+  assertBlobRange,
+  BlobCalls,
+  HashingBody,
+  RegistryError,
+  type BlobBody,
+  type BlobDigest,
+  type BlobRange,
+  type BlobStore,
+  type PutOptions,
+} from '../kit/index.ts'
 import type { BlobBucket, OpenedObject } from './bucket.ts'
 import { toRegistryError, statusOf } from './errors.ts'
 import { ObjectBody } from './object-body.ts'

@@ -11,7 +11,7 @@ import {
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import type { BlobRange } from '../../core/ports/index.ts'
+import type { BlobRange } from '../kit/index.ts'
 import { isMissingKey } from './errors.ts'
 import { DEFAULTS, folderOf, type S3Settings } from './settings.ts'
 

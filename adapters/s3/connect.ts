@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { RegistryError } from '../../core/errors.ts'
+import { RegistryError } from '../kit/index.ts'
 import { S3Blobs } from './blobs.ts'
 import { BlobBucket } from './bucket.ts'
 import { toStartError, isFailedCondition, isNotImplemented, statusOf } from './errors.ts'

@@ -1,5 +1,5 @@
 import { S3ServiceException } from '@aws-sdk/client-s3'
-import { isRegistryError, RegistryError, type ErrorCode } from '../../core/errors.ts'
+import { isRegistryError, RegistryError, type ErrorCode } from '../kit/index.ts'
 
 /**
  * Converts errors of the AWS SDK into coded errors. Only name, status, request id and message are kept, because the

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
-import { RegistryError } from '../../core/errors.ts'
-import type { BlobRange } from '../../core/ports/index.ts'
+import { RegistryError, type BlobRange } from '../kit/index.ts'
 import { toRegistryError } from './errors.ts'
 
 /** How often in a row the connection is reopened without receiving a byte. */

@@ -1,4 +1,4 @@
-import type { BlobStore } from '../../core/ports/index.ts'
+import type { BlobStore } from '../kit/index.ts'
 import { loadWithPackage } from '../optional-package.ts'
 import { assertSettings, type S3Settings } from './settings.ts'
 

@@ -1,4 +1,4 @@
-import { RegistryError } from '../../core/errors.ts'
+import { RegistryError } from '../kit/index.ts'
 
 /**
  * `AES256`: keys of the storage service (SSE-S3). `aws:kms`: a key of AWS KMS (SSE-KMS); without `keyId`, the default

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { blobExists } from '../../core/store/blob-calls.ts'
+import { blobExists } from '../kit/index.ts'
 import type { BlobBucket, ObjectInfo, StartedUpload, WriteTag } from './bucket.ts'
 import { mayBeApplied, statusOf } from './errors.ts'
 import { partsOf } from './parts.ts'

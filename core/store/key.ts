@@ -27,7 +27,8 @@ function encodeText(part: string): string {
 
 const hashText = (part: string): string => `~${toHex(sha256(encodeUtf8(part)))}`
 
-const encodeNumber = (value: number): string => value.toString(16).padStart(14, '0')
+/** Encodes a safe integer >= 0 as 14 hex digits, so that keys sort by their numbers. */
+export const encodeNumber = (value: number): string => value.toString(16).padStart(14, '0')
 
 /** The key of these parts in a family. Numbers must be safe integers >= 0. */
 export function recordKey(family: string, ...parts: readonly (string | number)[]): Key {

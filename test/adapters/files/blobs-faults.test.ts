@@ -6,7 +6,14 @@ import { mkdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { openLocalBlobs, type LocalBlobs } from '../../../adapters/files/index.ts'
-import { assertCode, assertSame, collect, inChunks, mustGet, rejectsWith } from '../../contract/blob-bodies.ts'
+import {
+  assertCode,
+  assertSame,
+  collect,
+  inChunks,
+  mustGet,
+  rejectsWith,
+} from '../../../adapters/kit/contract/index.ts'
 import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 import { programArgs } from '../../support/program.ts'

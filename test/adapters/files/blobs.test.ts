@@ -5,8 +5,16 @@ import { stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openLocalBlobs } from '../../../adapters/files/index.ts'
-import { blobStoreContract, durableBlobStoreContract } from '../../contract/blob-store.ts'
-import { afterChunks, assertSame, collect, inChunks, mustGet, rejectsWith } from '../../contract/blob-bodies.ts'
+import {
+  afterChunks,
+  assertSame,
+  blobStoreContract,
+  collect,
+  durableBlobStoreContract,
+  inChunks,
+  mustGet,
+  rejectsWith,
+} from '../../../adapters/kit/contract/index.ts'
 import { FaultyFiles } from '../../support/faulty-files.ts'
 import { until } from '../../support/manual-clock.ts'
 import { filesBelow, makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'

@@ -16,7 +16,7 @@ import {
 } from '../../../adapters/level/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import { programArgs } from '../../support/program.ts'
-import { appendsOf } from '../../contract/record-store-pair.ts'
+import { appendsOf } from '../../../adapters/kit/contract/index.ts'
 
 let root: string
 let directory: string

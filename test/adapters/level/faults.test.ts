@@ -13,7 +13,7 @@ import {
 } from '../../../adapters/level/layout.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { sealValue } from '../../../core/store/envelope.ts'
-import { appendsOf } from '../../contract/record-store-pair.ts'
+import { appendsOf } from '../../../adapters/kit/contract/index.ts'
 
 type Fault = 'not applied' | 'applied'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { MemoryLevel } from 'memory-level'
 import { LevelRecords, openLevelRecords } from '../../../adapters/level/index.ts'
-import { recordStoreContract, type OpenedRecordStore } from '../../contract/record-store.ts'
+import { recordStoreContract, type OpenedRecordStore } from '../../../adapters/kit/contract/index.ts'
 
 const memoryLevel = () => new MemoryLevel<string, Uint8Array>({ keyEncoding: 'utf8', valueEncoding: 'view' })
 

@@ -1,4 +1,4 @@
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
-import { recordStoreContract } from '../../contract/record-store.ts'
+import { recordStoreContract } from '../../../adapters/kit/contract/index.ts'
 
 recordStoreContract('memory', async () => ({ store: new MemoryRecords() }), { volatile: true })

@@ -1,6 +1,6 @@
 import { after, before, describe } from 'node:test'
 import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
-import { recordStoreContract, type OpenedRecordStore } from '../../contract/record-store.ts'
+import { recordStoreContract, type OpenedRecordStore } from '../../../adapters/kit/contract/index.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 
 describe('records in PostgreSQL', () => {

@@ -1,6 +1,6 @@
 import { after, before, describe } from 'node:test'
 import { createRfc3161Authority } from '../../../adapters/rfc3161/index.ts'
-import { timestampAuthorityContract } from '../../contract/timestamp-authority.ts'
+import { timestampAuthorityContract } from '../../../adapters/kit/contract/index.ts'
 import { OpensslAuthority, skipWithoutOpenssl } from '../../support/openssl.ts'
 
 describe('openssl ts behind HTTP', { skip: skipWithoutOpenssl() }, () => {

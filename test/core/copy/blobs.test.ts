@@ -8,7 +8,7 @@ import { keys } from '../../../core/store/keys.ts'
 import type { BlobStore } from '../../../core/ports/index.ts'
 import { encodeRecord } from '../../../core/store/record-codec.ts'
 import { copyBlobs, type CopyBlobsReport } from '../../../core/copy/index.ts'
-import { assertSame, collect, inChunks, mustGet } from '../../contract/blob-bodies.ts'
+import { assertSame, collect, inChunks, mustGet } from '../../../adapters/kit/contract/blob-bodies.ts'
 
 const COUNT = 20
 const LIMITS = { maxBytes: 1_000_000 }

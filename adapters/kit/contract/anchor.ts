@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { isRegistryError } from '../../core/errors.ts'
-import type { Anchor, BlockInclusion, AnchorStatus, PreparedAnchor } from '../../core/ports/index.ts'
+import { isRegistryError, type Anchor, type AnchorStatus, type BlockInclusion, type PreparedAnchor } from '../index.ts'
 
 /** An anchor under test and what the suite needs to control. */
 export interface AnchorUnderTest {

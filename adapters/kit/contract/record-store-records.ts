@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Commit, Version } from '../../core/ports/index.ts'
+import type { Commit, Version } from '../index.ts'
 import { bytes, text, UNKNOWN_VERSION, logEntries, type RecordStorePair, logAppends } from './record-store-pair.ts'
 
 /** Tests of records: writes, checks, deletions, values and reads. */

@@ -25,7 +25,7 @@ export interface RecordStoreContractOptions {
  * @param options see `RecordStoreContractOptions`
  * @example
  * ```ts
- * import { recordStoreContract } from 'evidence-registry/test/contract/record-store'
+ * import { recordStoreContract } from 'evidence-registry/adapter-kit/contract'
  *
  * const open = async (folder = temporaryFolder()) => ({ store: await openMine(folder), reopen: () => open(folder) })
  * recordStoreContract('mine', open)

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes, X509Certificate } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { isRegistryError } from '../../core/errors.ts'
-import type { TimestampAuthority } from '../../core/ports/index.ts'
-import { MAX_VALIDATION_DATA_BYTES } from '../../core/verify/revocation-status.ts'
-import type { TimestampInfo } from '../../core/verify/timestamp-info.ts'
-import { parseTimestampResponse, verifyTimestamp } from '../../core/verify/timestamp.ts'
+import { isRegistryError, type TimestampAuthority } from '../index.ts'
+import { MAX_VALIDATION_DATA_BYTES } from '../../../core/verify/revocation-status.ts'
+import type { TimestampInfo } from '../../../core/verify/timestamp-info.ts'
+import { parseTimestampResponse, verifyTimestamp } from '../../../core/verify/timestamp.ts'
 
 /** An authority under test and what the suite needs to know about it. */
 export interface TimestampAuthorityUnderTest {

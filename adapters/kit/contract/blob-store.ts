@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import type { BlobStore } from '../../core/ports/index.ts'
+import type { BlobStore } from '../index.ts'
 import { assertSame, collect, inChunks, mustGet, rejectsWith, AMPLE, KIB, type WithStore } from './blob-bodies.ts'
 import { testFailures } from './blob-store-failures.ts'
 import { testPuts } from './blob-store-puts.ts'
@@ -31,7 +31,7 @@ export interface DurableBlobStoreUnderTest extends BlobStoreUnderTest {
  * @param open opens a new, empty store; it is called once per test
  * @example
  * ```ts
- * import { blobStoreContract } from 'evidence-registry/test/contract/blob-store'
+ * import { blobStoreContract } from 'evidence-registry/adapter-kit/contract'
  *
  * blobStoreContract('mine', async () => ({ store: await openMine() }))
  * ```

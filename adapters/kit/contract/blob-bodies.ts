@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { concatBytes } from '../../core/bytes.ts'
-import { isRegistryError, type ErrorCode } from '../../core/errors.ts'
-import type { BlobBody, BlobStore } from '../../core/ports/index.ts'
+import { concatBytes, isRegistryError, type BlobBody, type BlobStore, type ErrorCode } from '../index.ts'
 
 /** Bodies for the tests of blob stores, and functions that read blobs back. */
 

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { concatBytes, sha256, toHex } from '../../core/bytes.ts'
+import { concatBytes, sha256, toHex } from '../index.ts'
 import {
   afterBarrier,
   createBarrier,

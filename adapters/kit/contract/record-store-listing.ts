@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Commit, Key, Range, Version } from '../../core/ports/index.ts'
+import type { Commit, Key, Range, Version } from '../index.ts'
 import { bytes, text, counter, type RecordStorePair } from './record-store-pair.ts'
 
 /** Tests of lists, and of counters. */

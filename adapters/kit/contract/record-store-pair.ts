@@ -1,14 +1,5 @@
 import assert from 'node:assert/strict'
-import type {
-  Commit,
-  CommitResult,
-  Entry,
-  Key,
-  Range,
-  RecordStore,
-  Version,
-  LogAppend,
-} from '../../core/ports/index.ts'
+import type { Commit, CommitResult, Entry, Key, LogAppend, Range, RecordStore, Version } from '../index.ts'
 
 /** The store under test. */
 export interface OpenedRecordStore {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import type { SignedHead, SignedHeadKeeper } from '../../core/ports/index.ts'
+import type { SignedHead, SignedHeadKeeper } from '../index.ts'
 
 /** The keeper under test. */
 export interface SignedHeadKeeperUnderTest {
@@ -20,7 +20,7 @@ export interface SignedHeadKeeperUnderTest {
  * @param open returns a new keeper; it is called once per test
  * @example
  * ```ts
- * import { signedHeadKeeperContract } from 'evidence-registry/test/contract/signed-head-keeper'
+ * import { signedHeadKeeperContract } from 'evidence-registry/adapter-kit/contract'
  *
  * signedHeadKeeperContract('mine', async () => ({ keeper: new MyKeeper() }))
  * ```

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { concatBytes } from '../../core/bytes.ts'
+import { concatBytes } from '../index.ts'
 import { assertSame, collect, inChunks, mustGet, rejectsWith, AMPLE, KIB, MIB, type WithStore } from './blob-bodies.ts'
 
 /** Tests of ranges. */

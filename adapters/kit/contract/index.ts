@@ -1,0 +1,25 @@
+/**
+ * The entry `evidence-registry/adapter-kit/contract`: a suite for each port, for node:test, and what tests of an
+ * adapter need besides. Requires the package `fast-check`.
+ */
+export { anchorContract, type AnchorUnderTest } from './anchor.ts'
+export {
+  blobStoreContract,
+  durableBlobStoreContract,
+  type BlobStoreUnderTest,
+  type DurableBlobStoreUnderTest,
+} from './blob-store.ts'
+export { recordStoreContract, type OpenedRecordStore, type RecordStoreContractOptions } from './record-store.ts'
+export { signedHeadKeeperContract, type SignedHeadKeeperUnderTest } from './signed-head-keeper.ts'
+export { timestampAuthorityContract, type TimestampAuthorityUnderTest } from './timestamp-authority.ts'
+export {
+  afterChunks,
+  assertCode,
+  assertSame,
+  collect,
+  inChunks,
+  mustGet,
+  rejectsWith,
+  throughOneBuffer,
+} from './blob-bodies.ts'
+export { appendsOf, listAll, logAppends, logEntries } from './record-store-pair.ts'
