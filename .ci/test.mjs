@@ -33,6 +33,8 @@ report.once('end', () => {
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
   for (const line of skipped) process.stdout.write(`skipped: ${line}\n`)
   const isFailed = failed > 0 || files.length === 0 || (Boolean(process.env['CI']) && skipped.length > 0)
-  process.stdout.write(`${files.length} test files in ${seconds} s: ${isFailed ? 'FAILED' : 'passed'}\n`)
+  process.stdout.write(
+    `${files.length} test files in ${seconds} s on Node ${process.version}: ${isFailed ? 'FAILED' : 'passed'}\n`,
+  )
   process.exitCode = isFailed ? 1 : 0
 })
