@@ -5,6 +5,8 @@ import type { CommandInput } from './commands/command.ts'
  * The package's command: `evidence-registry COMMAND [flags]` runs one of these, `evidence-registry [flags]` the server.
  */
 const COMMANDS: Readonly<Record<string, () => Promise<(input: CommandInput) => Promise<number>>>> = {
+  seal: async () => (await import('./commands/seal.ts')).sealCommand,
+  keys: async () => (await import('./commands/keys.ts')).keysCommand,
   fsck: async () => (await import('./commands/fsck.ts')).fsckCommand,
   migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
   verify: async () => (await import('./commands/verify.ts')).verifyCommand,

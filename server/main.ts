@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module'
 import { isRegistryError } from '../core/index.ts'
+import { OPERATIONS } from './control/operations/index.ts'
+import { openControlSocket } from './control/server.ts'
 import { createApp } from './http/app.ts'
 import { listen, type RunningServer } from './http/listen.ts'
 import { helpText } from './settings/help.ts'
@@ -26,11 +28,13 @@ async function start(config: Config, logger: Log): Promise<void> {
   let url = ''
   const publicUrl = (): string => config.publicUrl ?? url
   const server = await serve(config, logger, opened, publicUrl)
+  const control = await openControlSocket({ context: { ...opened, config, logger }, operations: OPERATIONS })
   url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`
   closeOnSignal({
     logger,
     timeoutMs: config.shutdownMs + CLOSE_MS,
     async close() {
+      await control.close()
       await server.close()
       await registry.close()
     },

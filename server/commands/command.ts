@@ -40,6 +40,11 @@ export const DATA_DIR = {
   doc: 'the data directory; default: EVIDENCE_DATA_DIR, else ./data',
 } as const satisfies CommandFlag
 
+export const SECRET_FILE = {
+  value: 'FILE',
+  doc: 'the root secret; default: EVIDENCE_SECRET_FILE, else the file secret in the data directory',
+} as const satisfies CommandFlag
+
 /** Exit codes: success, differences or a store that fails, wrong use. */
 const [EXIT_SUCCESS, EXIT_PROBLEMS, EXIT_USAGE] = [0, 1, 2]
 

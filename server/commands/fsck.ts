@@ -7,17 +7,14 @@ import { OpenParts } from '../startup/open-parts.ts'
 import { markedFolders } from '../startup/registry.ts'
 import { readMarkers } from '../startup/folder-markers.ts'
 import { openRecords } from '../startup/records.ts'
-import { DATA_DIR, defineCommand } from './command.ts'
+import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 import { assertHasRecords, exists } from './existing.ts'
 import { checkFiles } from './fsck-files.ts'
 import { ProgressLine } from './progress-line.ts'
 
 const flags = {
   'data-dir': DATA_DIR,
-  'secret-file': {
-    value: 'FILE',
-    doc: 'the root secret; default: EVIDENCE_SECRET_FILE, else the file secret in the data directory',
-  },
+  'secret-file': SECRET_FILE,
   'skip-files': { doc: 'do not read the stored files' },
 } as const
 

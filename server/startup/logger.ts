@@ -1,4 +1,5 @@
 import { pino, type Logger } from 'pino'
+import type { Logger as RegistryLogger } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 
 /** Creates the log on stdout: readable lines on a terminal, else JSON. */
@@ -29,3 +30,11 @@ interface PinoLine extends Readonly<Record<string, unknown>> {
 /** Quotes what would not be read as one value. */
 const valueText = (value: unknown): string =>
   typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value)
+
+/** For commands, which have no log: warnings and errors on stderr. */
+export const stderrLogger: RegistryLogger = {
+  debug() {},
+  info() {},
+  warn: (fields, message) => void process.stderr.write(`${message} ${JSON.stringify(fields)}\n`),
+  error: (_, message) => void process.stderr.write(`${message}\n`),
+}

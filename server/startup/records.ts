@@ -4,6 +4,7 @@ import { claimDirectory } from '../../adapters/files/index.ts'
 import { isUnfinishedCopy, RegistryError, type Logger, type RecordStore } from '../../core/index.ts'
 import type { RequestCounter } from '../http/request-counter.ts'
 import type { Config } from '../settings/load.ts'
+import { stderrLogger } from './logger.ts'
 
 export interface OpenedRecords {
   readonly records: RecordStore
@@ -121,14 +122,6 @@ function withDatabase(error: unknown, database: string): unknown {
 function rootCauseOf(error: Error): Error {
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return rootCauseOf(error.errors[0])
   return error.cause instanceof Error ? rootCauseOf(error.cause) : error
-}
-
-/** For commands, which have no log. */
-const stderrLogger: Logger = {
-  debug() {},
-  info() {},
-  warn: (fields, message) => void process.stderr.write(`${message} ${JSON.stringify(fields)}\n`),
-  error: (_, message) => void process.stderr.write(`${message}\n`),
 }
 
 function assertClock(offsetMs: number): void {

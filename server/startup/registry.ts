@@ -32,24 +32,42 @@ export interface OpenedRegistry {
  *     signed-head.json   the size and root of the last signed checkpoint
  *     registry.json      the log's origin, and the folders that must be there; each of these folders has one, too
  *     operator.key       the operator key, if the first start was not on a terminal
+ *     control.sock       commands for the running server
+ *
+ * @param options `mustExist`: throws `CONFIG_ERROR` instead of creating a new registry
  */
-export async function openConfiguredRegistry(config: Config, logger: Logger): Promise<OpenedRegistry> {
+export async function openConfiguredRegistry(
+  config: Config,
+  logger: Logger,
+  { mustExist = false }: { readonly mustExist?: boolean } = {},
+): Promise<OpenedRegistry> {
   assertSharable(config)
   const parts = new OpenParts()
   try {
-    return await openParts(config, logger, parts)
+    return await openParts(config, { logger, mustExist }, parts)
   } catch (error) {
     await parts.close().catch(() => undefined)
     throw error
   }
 }
 
-async function openParts(config: Config, logger: Logger, parts: OpenParts): Promise<OpenedRegistry> {
+interface OpenOptions {
+  readonly logger: Logger
+  readonly mustExist: boolean
+}
+
+async function openParts(
+  config: Config,
+  { logger, mustExist }: OpenOptions,
+  parts: OpenParts,
+): Promise<OpenedRegistry> {
   const directory = resolve(config.dataDir)
   const markers = await readMarkers(directory, markedFolders(config))
   // First, because it keeps a second process out of the data directory.
   const { records, isShared, requestCounter } = await parts.add(openRecords(config, logger), (opened) => opened.records)
   const origin = await storedOrigin(records)
+  if (mustExist && origin === undefined)
+    throw new RegistryError('CONFIG_ERROR', 'There is no registry in these records: start the server first')
   await assertBelongsTo(markers, origin)
   const secret = await openSecret(config, directory, origin)
   const blobs = await parts.add(openBlobs(config, directory))

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { mkdir, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { runCli, ServerProcess } from '../../support/server-process.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+const LOCAL = { EVIDENCE_TSA: 'none', EVIDENCE_ANCHOR: 'none', EVIDENCE_OPERATOR_KEY: 'the-key-of-the-operator' }
+/** The server does not seal by itself within a test. */
+const NEVER_SEALS = { ...LOCAL, EVIDENCE_SEAL_MAX_WAIT_MS: '3600000' }
+
+async function createEvidence(url: string, externalId: string): Promise<void> {
+  const headers = { 'x-api-key': LOCAL.EVIDENCE_OPERATOR_KEY }
+  const form = new FormData()
+  const fields = { categoryName: 'Tools', subcategoryName: 'Drills', externalId, name: externalId }
+  for (const [name, value] of Object.entries(fields)) form.set(name, value)
+  const response = await fetch(`${url}/api/v1/evidences/acme/evidence`, { method: 'POST', body: form, headers })
+  assert.ok(response.ok, await response.text())
+}
+
+async function createCompany(url: string): Promise<void> {
+  const response = await fetch(`${url}/api/v1/sourceSystem/acme`, {
+    method: 'POST',
+    headers: { 'x-api-key': LOCAL.EVIDENCE_OPERATOR_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'first', apiKey: 'a-key-of-a-source-system', permissions: 'A' }),
+  })
+  assert.ok(response.ok, await response.text())
+}
+
+it('seal and keys list work on a running server, after it was killed, and on a stopped registry', async (t) => {
+  const directory = await temporaryFor(t)
+  let server = new ServerProcess(directory, NEVER_SEALS)
+  t.after(() => server.stop('SIGKILL'))
+  const url = await server.ready()
+  await createCompany(url)
+  await createEvidence(url, 'a')
+  const args = ['--data-dir', directory]
+
+  const running = await runCli(['seal', ...args], LOCAL)
+  assert.equal(running.code, 0, running.stderr)
+  assert.match(running.stdout, /^2 entries sealed, 2 in total\nevidence-registry\/[0-9a-f]{32}\n2\n/)
+  const keys = await runCli(['keys', 'list', ...args], LOCAL)
+  assert.equal(keys.code, 0, keys.stderr)
+  assert.match(keys.stdout, /^1 to … +evidence-registry\/[0-9a-f]{32}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+\n$/)
+  assert.match(server.stdout, /"operation":"seal".*command finished/)
+
+  // The socket of the killed server stays behind.
+  await createEvidence(url, 'b')
+  await server.stop('SIGKILL')
+  assert.ok((await stat(join(directory, 'control.sock'))).isSocket())
+  assert.deepEqual(await runCli(['keys', 'list', ...args], LOCAL), keys)
+  const stopped = await runCli(['seal', ...args], LOCAL)
+  assert.equal(stopped.code, 0, stopped.stderr)
+  assert.match(stopped.stdout, /^1 entries sealed, 3 in total\n/)
+
+  server = new ServerProcess(directory, NEVER_SEALS)
+  await server.ready()
+  assert.match((await runCli(['seal', ...args], LOCAL)).stdout, /^0 entries sealed, 3 in total\n/)
+  assert.equal(await server.stop(), 0)
+  assert.ok(!(await readdir(directory)).includes('control.sock'))
+})
+
+it('a command creates no registry, and says why it cannot reach a server', async (t) => {
+  const directory = await temporaryFor(t)
+  const nothing = await runCli(['seal', '--data-dir', directory], LOCAL)
+  assert.equal(nothing.code, 2)
+  assert.match(nothing.stderr, /There is no registry in/)
+  assert.deepEqual(await readdir(directory), [])
+
+  const long = join(directory, 'x'.repeat(120))
+  await mkdir(long)
+  const server = new ServerProcess(long, LOCAL)
+  t.after(() => server.stop('SIGKILL'))
+  await server.ready()
+  assert.match(server.output, /accepts no commands: The path of a Unix socket has at most/)
+  const unreachable = await runCli(['seal', '--data-dir', long], LOCAL)
+  assert.equal(unreachable.code, 1)
+  assert.match(unreachable.stderr, /is in use: process .*The path of a Unix socket has at most/s)
+})
+
+it('keys without a command shows which there are', async () => {
+  const { code, stderr } = await runCli(['keys'])
+  assert.equal(code, 2)
+  assert.match(stderr, /expected list/)
+  assert.match((await runCli(['keys', '--help'])).stdout, /^Usage: evidence-registry keys list/)
+})

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { stat, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import { RegistryError } from '../../../core/index.ts'
+import { controlPath } from '../../../server/control/address.ts'
+import { callServer } from '../../../server/control/client.ts'
+import type { ControlOperation, OperationRun } from '../../../server/control/operation.ts'
+import { openControlSocket } from '../../../server/control/server.ts'
+import { loadConfig } from '../../../server/settings/load.ts'
+import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
+import { eventually } from '../../support/eventually.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+type AnyOperation = ControlOperation<unknown, unknown>
+
+const operation = (name: string, run: (args: unknown, run: OperationRun) => Promise<unknown>): AnyOperation => ({
+  name,
+  opens: 'writable',
+  parse: (args) => args,
+  run: (_, args, each) => run(args, each),
+})
+
+/** Resolves never, but rejects with the signal. */
+const untilAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+
+async function openFixture(t: TestContext, operations: readonly AnyOperation[], dataDir?: string) {
+  const directory = dataDir ?? (await temporaryFor(t))
+  const config = loadConfig({ args: ['--data-dir', directory, '--tsa', 'none', '--anchor', 'none'], env: {} })
+  const warnings: string[] = []
+  const logger = {
+    debug() {},
+    info() {},
+    warn: (_: object, message: string) => void warnings.push(message),
+    error() {},
+  }
+  const opened = await openConfiguredRegistry(config, logger)
+  const control = await openControlSocket({ context: { ...opened, config, logger }, operations })
+  let isClosed = false
+  const close = async (): Promise<void> => {
+    if (!isClosed) await control.close()
+    isClosed = true
+  }
+  t.after(async () => {
+    await close()
+    await opened.registry.close()
+  })
+  return { directory, path: join(directory, 'control.sock'), warnings, close }
+}
+
+const noProgress = (): void => undefined
+
+/** Sends bytes and returns everything that the server sends until it closes the connection. */
+async function exchange(path: string, bytes: string): Promise<string> {
+  const socket = connect(path)
+  let text = ''
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  // A server that rejects a long request closes the connection before all of it is sent.
+  socket.on('error', () => undefined)
+  socket.write(bytes)
+  await once(socket, 'close')
+  return text
+}
+
+it('runs an operation with its arguments, and passes on its progress and its result', async (t) => {
+  const echo = operation('echo', async (args, { report }) => {
+    for (const done of [1, 2]) report({ stage: 'count', done })
+    return { args }
+  })
+  const { path } = await openFixture(t, [echo])
+  const seen: unknown[] = []
+  const response = await callServer(path, { operation: 'echo', args: { a: 'ä\n' } }, (progress) => seen.push(progress))
+  assert.deepEqual(response, { result: { args: { a: 'ä\n' } } })
+  assert.deepEqual(seen, [
+    { stage: 'count', done: 1 },
+    { stage: 'count', done: 2 },
+  ])
+})
+
+it('only the owner can connect, and closing removes the socket', async (t) => {
+  const { path, close } = await openFixture(t, [])
+  const stats = await stat(path)
+  assert.ok(stats.isSocket())
+  assert.equal(stats.mode & 0o777, 0o600)
+  await close()
+  await assert.rejects(stat(path), { code: 'ENOENT' })
+  assert.equal(await callServer(path, { operation: 'echo', args: {} }, noProgress), undefined)
+})
+
+it('passes on the code and the text of an error', async (t) => {
+  const fail = operation('fail', () => Promise.reject(new RegistryError('CORRUPT', 'restore it')))
+  const crash = operation('crash', () => Promise.reject(new TypeError('a defect')))
+  const { path } = await openFixture(t, [fail, crash])
+  const call = (name: string) => callServer(path, { operation: name, args: {} }, noProgress)
+  await assert.rejects(call('fail'), { code: 'CORRUPT', message: 'restore it' })
+  await assert.rejects(call('crash'), { code: 'INTERNAL', message: 'a defect' })
+  await assert.rejects(call('other'), { code: 'VALIDATION_ERROR', message: /does not know this command/ })
+})
+
+it('rejects what is not a request', async (t) => {
+  const { path } = await openFixture(t, [operation('echo', async () => ({}))])
+  for (const line of [
+    'x\n',
+    '[]\n',
+    '{}\n',
+    '{"operation":"echo","operation":"echo","v":1}\n',
+    '{"operation":"echo"}\n',
+    '{"operation":"echo","v":2}\n',
+    'x'.repeat(70_000),
+  ]) {
+    const text = await exchange(path, line)
+    assert.match(text, /^\{"error":\{"code":"VALIDATION_ERROR","message":"[^\n]*\}\}\n$/, line.slice(0, 80))
+  }
+  assert.equal(await exchange(path, '{"v":1,"operation":"echo","args":{}}\n'), '{"result":{}}\n')
+})
+
+it('a client that disconnects cancels its operation', async (t) => {
+  let aborted = 0
+  const wait = operation('wait', async (_, { report, signal }) => {
+    report({ stage: 'wait', done: 0 })
+    await untilAborted(signal).finally(() => (aborted += 1))
+  })
+  const { path } = await openFixture(t, [wait])
+  const socket = connect(path)
+  socket.write('{"v":1,"operation":"wait","args":{}}\n')
+  await once(socket, 'data')
+  socket.destroy()
+  await eventually(() => aborted === 1)
+})
+
+it('a server that stops cancels the operations, and does not wait for silent clients', async (t) => {
+  const wait = operation('wait', (_, { report, signal }) => {
+    report({ stage: 'wait', done: 0 })
+    return untilAborted(signal)
+  })
+  const { path, close } = await openFixture(t, [wait])
+  const silent = connect(path)
+  await once(silent, 'connect')
+  const silentEnd = once(silent, 'close')
+  silent.resume()
+  const call = callServer(path, { operation: 'wait', args: {} }, () => void close())
+  await assert.rejects(call, { code: 'CLOSED' })
+  await close()
+  await silentEnd
+})
+
+it('a server that ends during an operation leaves its outcome unknown', async (t) => {
+  const directory = await temporaryFor(t)
+  const { createServer } = await import('node:net')
+  const server = createServer((socket) => socket.once('data', () => socket.destroy()))
+  const path = join(directory, 'control.sock')
+  server.listen(path)
+  await once(server, 'listening')
+  t.after(() => server.close())
+  await assert.rejects(callServer(path, { operation: 'seal', args: {} }, noProgress), { code: 'UNKNOWN_OUTCOME' })
+})
+
+it('a file with the name of the socket is not removed, and the server works without the socket', async (t) => {
+  const directory = await temporaryFor(t)
+  await writeFile(join(directory, 'control.sock'), 'notes')
+  const { warnings } = await openFixture(t, [], directory)
+  assert.equal(warnings.length, 1)
+  assert.match(warnings[0] ?? '', /accepts no commands: .*control\.sock is not a socket/)
+  assert.equal((await stat(join(directory, 'control.sock'))).size, 5)
+})
+
+it('a path that is too long is named with the limit and the remedy', () => {
+  assert.equal(controlPath('data', 'linux'), join('data', 'control.sock'))
+  const longest = 'x'.repeat(80)
+  assert.equal(controlPath(longest, 'linux'), join(longest, 'control.sock'))
+  const tooLong = { code: 'CONFIG_ERROR', message: /at most 10[37] bytes, but .* has 11[0-9]: .*shorter path/ }
+  assert.throws(() => controlPath('x'.repeat(100), 'linux'), tooLong)
+  // The limit counts bytes, not characters.
+  assert.throws(() => controlPath('ä'.repeat(50), 'linux'), tooLong)
+  assert.throws(() => controlPath('data', 'win32'), { code: 'CONFIG_ERROR', message: /Windows/ })
+})
