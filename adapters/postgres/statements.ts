@@ -16,7 +16,10 @@ const named = (name: string, text: string): QueryConfig & { readonly rowMode: 'a
  * Returns the statements for a schema. Requires a name that passed `assertSchemaName`, because it becomes part of the
  * SQL.
  */
-export const statementsOf = (schema: string) => {
+export const statementsOf = (schema: string) =>
+  ({ ...readsOf(schema), ...groupsOf(schema), ...ratesOf(schema) }) as const
+
+const readsOf = (schema: string) => {
   const recordsAt = (parameter: string): string =>
     `select key, value, true from ${schema}.record where key = any(${parameter}::bytea[])`
   const positionsOf = (parameter: string): string =>
@@ -24,14 +27,6 @@ export const statementsOf = (schema: string) => {
   const logRows = (columns: string): string =>
     `select start, ${columns} from ${schema}.log_row where start >= $1 and start < $2 order by start`
   return {
-    /**
-     * One round trip. Every group takes the lock first, even if it will append nothing. So groups are serial, and under
-     * READ COMMITTED each later statement of the group sees everything that earlier groups have committed.
-     */
-    beginGroup: {
-      text: `begin isolation level read committed; select value from ${schema}.head where id = 1 for update`,
-      rowMode: 'array',
-    },
     head: named('head', `select value from ${schema}.head where id = 1`),
     get: named('get', recordsAt('$1')),
     positions: named('positions', positionsOf('$1')),
@@ -44,10 +39,24 @@ export const statementsOf = (schema: string) => {
     logEntries: named('log_entries', logRows('entries')),
     logPayloads: named('log_payloads', logRows('payloads')),
     logRows: named('log_rows', logRows('entries, payloads')),
-    /** The whole effect of a group. No row is changed by two parts, so their order does not matter. */
-    apply: named(
-      'apply',
-      `with
+    now: named('now', `select (extract(epoch from clock_timestamp()) * 1000)::bigint`),
+  }
+}
+
+/** What a commit group sends. */
+const groupsOf = (schema: string) => ({
+  /**
+   * One round trip. Every group takes the lock first, even if it will append nothing. So groups are serial, and under
+   * READ COMMITTED each later statement of the group sees everything that earlier groups have committed.
+   */
+  beginGroup: {
+    text: `begin isolation level read committed; select value from ${schema}.head where id = 1 for update`,
+    rowMode: 'array',
+  },
+  /** The whole effect of a group. No row is changed by two parts, so their order does not matter. */
+  apply: named(
+    'apply',
+    `with
         put as (
           insert into ${schema}.record (key, value)
           select * from unnest($1::bytea[], $2::bytea[])
@@ -59,11 +68,11 @@ export const statementsOf = (schema: string) => {
           on conflict (id) do update set last_group = excluded.last_group, at = now()
         )
       update ${schema}.head set value = $6 where id = 1`,
-    ),
-    /** Writes appended entries and payloads as rows, and the first position of each entry. */
-    append: named(
-      'append',
-      `with
+  ),
+  /** Writes appended entries and payloads as rows, and the first position of each entry. */
+  append: named(
+    'append',
+    `with
         put as (
           insert into ${schema}.log_row (start, entries, payloads)
           select * from unnest($1::bigint[], $2::bytea[], $3::bytea[])
@@ -73,21 +82,23 @@ export const statementsOf = (schema: string) => {
       insert into ${schema}.log_position (entry, value)
       select entry, value from unnest($5::bytea[], $6::bytea[]) with ordinality as sent(entry, value, n) order by n
       on conflict (entry) do nothing`,
-    ),
-    lastGroup: named('last_group', `select last_group from ${schema}.writer where id = $1`),
-    deleteOldWriters: `delete from ${schema}.writer where at < now() - interval '30 days'`,
-    // `now()` is when a statement began. If two begin at the same time, the earlier one may run second and see a window
-    // that ends more than `$2` after its own `now()`: `least` limits that.
-    countRequest: named(
-      'count_request',
-      `insert into ${schema}.rate as r (sender, requests, ends)
+  ),
+  lastGroup: named('last_group', `select last_group from ${schema}.writer where id = $1`),
+  deleteOldWriters: `delete from ${schema}.writer where at < now() - interval '30 days'`,
+})
+
+/** The rate limit that all servers of a database share. */
+const ratesOf = (schema: string) => ({
+  // `now()` is when a statement began. If two begin at the same time, the earlier one may run second and see a window
+  // that ends more than `$2` after its own `now()`: `least` limits that.
+  countRequest: named(
+    'count_request',
+    `insert into ${schema}.rate as r (sender, requests, ends)
       values ($1, 1, now() + $2 * interval '1 millisecond')
       on conflict (sender) do update set
         requests = case when r.ends <= now() then 1 else r.requests + 1 end,
         ends = case when r.ends <= now() then excluded.ends else r.ends end
       returning requests, least((extract(epoch from ends - now()) * 1000)::bigint, $2::bigint)`,
-    ),
-    now: named('now', `select (extract(epoch from clock_timestamp()) * 1000)::bigint`),
-    deleteExpiredRates: named('forget_requests', `delete from ${schema}.rate where ends < now()`),
-  } as const
-}
+  ),
+  deleteExpiredRates: named('forget_requests', `delete from ${schema}.rate where ends < now()`),
+})

@@ -1,6 +1,6 @@
 import { toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
-import type { Range, RecordStore, ValidationData } from '../ports/index.ts'
+import type { RecordStore, ValidationData } from '../ports/index.ts'
 import { DecodeCache } from '../store/decode-cache.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import { BatchCache } from './batch-cache.ts'
@@ -19,6 +19,7 @@ import {
   type TreeHeadRecord,
   type ValidationDataRef,
 } from './records.ts'
+import { readFirst, readFirstCovering, readOne } from './record-reads.ts'
 import { StoredTiles } from './stored-tiles.ts'
 import { emptyRoot, HASH_BYTES } from './tree/hasher.ts'
 import { consistencyRanges, inclusionRanges } from './tree/proof.ts'
@@ -43,7 +44,6 @@ export interface LogReaderOptions {
   readonly maxCachedTiles?: number
 }
 
-const MAX_PAGE = 256
 /** About 400 bytes each: 1.6 MiB. */
 const MAX_CACHED_BATCHES = 4_096
 /** There is one head of the anchors. */
@@ -66,7 +66,7 @@ export class LogReader {
 
   /** Size and root of the sealed tree; the empty tree before the first batch. */
   async treeHead(): Promise<TreeHeadRecord> {
-    const head = await this.#one<TreeHeadRecord>(logKeys.treeHead())
+    const head = await readOne<TreeHeadRecord>(this.#records, logKeys.treeHead())
     return head ?? { size: 0, root: toHex(emptyRoot()), batchId: null, time: 0 }
   }
 
@@ -93,17 +93,16 @@ export class LogReader {
   /** For each position, the block of the confirmed anchor that covers it; `undefined` if there is none yet. */
   async blockNumbersOf(positions: readonly number[]): Promise<readonly (number | undefined)[]> {
     const sizes = positions.map((position) => position + 1)
-    const anchors = await this.#firstCovering<ConfirmedAnchorRecord>(
-      sizes,
-      logKeys.confirmedAnchorsFrom,
-      (anchor) => anchor.size,
-    )
+    const anchors = await readFirstCovering<ConfirmedAnchorRecord>(this.#records, sizes, {
+      rangeFrom: logKeys.confirmedAnchorsFrom,
+      sizeOf: (anchor) => anchor.size,
+    })
     return sizes.map((size) => anchors.get(size)?.blockNumber)
   }
 
   async batchById(id: string): Promise<BatchRecord | undefined> {
-    const index = await this.#one<BatchIndexRecord>(logKeys.batchById(id))
-    return index && this.#one<BatchRecord>(logKeys.batch(index.end))
+    const index = await readOne<BatchIndexRecord>(this.#records, logKeys.batchById(id))
+    return index && readOne<BatchRecord>(this.#records, logKeys.batch(index.end))
   }
 
   /** The batch that contains a position, `undefined` if it is in no batch yet. */
@@ -113,7 +112,7 @@ export class LogReader {
 
   /** The size of the tree that a batch ended with this root (hex), `undefined` if there is no such batch. */
   async sizeOfRoot(root: string): Promise<number | undefined> {
-    return (await this.#one<BatchIndexRecord>(logKeys.batchByRoot(root)))?.end
+    return (await readOne<BatchIndexRecord>(this.#records, logKeys.batchByRoot(root)))?.end
   }
 
   async sendStatusOf(batch: BatchRecord): Promise<SendStatus> {
@@ -122,24 +121,24 @@ export class LogReader {
 
   /** The signed checkpoint of exactly this size. */
   checkpoint(size: number): Promise<CheckpointRecord | undefined> {
-    return this.#one<CheckpointRecord>(logKeys.checkpoint(size))
+    return readOne<CheckpointRecord>(this.#records, logKeys.checkpoint(size))
   }
 
   latestCheckpoint(): Promise<CheckpointRecord | undefined> {
-    return this.#first<CheckpointRecord>({ ...logKeys.checkpoints(), reverse: true })
+    return readFirst<CheckpointRecord>(this.#records, { ...logKeys.checkpoints(), reverse: true })
   }
 
   /** The first stamp with a quorum whose size is this one or larger. */
   stampCovering(treeSize: number): Promise<StampRecord | undefined> {
-    return this.#first<StampRecord>(logKeys.stampsFrom(treeSize))
+    return readFirst<StampRecord>(this.#records, logKeys.stampsFrom(treeSize))
   }
 
   latestStamp(): Promise<StampRecord | undefined> {
-    return this.#first<StampRecord>({ ...logKeys.stampsFrom(0), reverse: true })
+    return readFirst<StampRecord>(this.#records, { ...logKeys.stampsFrom(0), reverse: true })
   }
 
   latestPartialStamp(): Promise<StampRecord | undefined> {
-    return this.#first<StampRecord>({ ...logKeys.partialStamps(), reverse: true })
+    return readFirst<StampRecord>(this.#records, { ...logKeys.partialStamps(), reverse: true })
   }
 
   /** The DER of the validation data of a token, in order. Throws `CORRUPT` if one is missing. */
@@ -158,17 +157,17 @@ export class LogReader {
 
   /** Of the confirmed anchors of this size or a larger one, the one in the lowest block. */
   async anchorCovering(treeSize: number): Promise<AnchorRecord | undefined> {
-    const confirmed = await this.#first<ConfirmedAnchorRecord>(logKeys.confirmedAnchorsFrom(treeSize))
+    const confirmed = await readFirst<ConfirmedAnchorRecord>(this.#records, logKeys.confirmedAnchorsFrom(treeSize))
     return confirmed && this.anchor(confirmed.size)
   }
 
   /** The anchor of exactly this size, in any state. */
   anchor(treeSize: number): Promise<AnchorRecord | undefined> {
-    return this.#one<AnchorRecord>(logKeys.anchor(treeSize))
+    return readOne<AnchorRecord>(this.#records, logKeys.anchor(treeSize))
   }
 
   latestAnchor(): Promise<AnchorRecord | undefined> {
-    return this.#first<AnchorRecord>({ ...logKeys.anchorsFrom(0), reverse: true })
+    return readFirst<AnchorRecord>(this.#records, { ...logKeys.anchorsFrom(0), reverse: true })
   }
 
   /** Hashes from the leaf's sibling to the root (RFC 9162 § 2.1.3). Requires position < treeSize. */
@@ -246,16 +245,6 @@ export class LogReader {
     return ranges.map((range) => rangeHash(range, source))
   }
 
-  async #one<T extends object>(key: string): Promise<T | undefined> {
-    const [entry] = await this.#records.get([key])
-    return decodeRecord<T>(entry)
-  }
-
-  async #first<T extends object>(range: Range): Promise<T | undefined> {
-    for await (const entry of this.#records.list({ ...range, limit: 1 })) return decodeRecord<T>(entry)
-    return undefined
-  }
-
   /** The batch of each position that is in one. Cached batches are not read, which saves 24 µs each. */
   async #batchesOf(positions: readonly number[]): Promise<ReadonlyMap<number, BatchRecord>> {
     const batches = new Map<number, BatchRecord>()
@@ -267,47 +256,15 @@ export class LogReader {
     }
     if (missing.length === 0) return batches
     const sizes = missing.map((position) => position + 1)
-    const read = await this.#firstCovering<BatchRecord>(sizes, logKeys.batchesFrom, (batch) => batch.end)
+    const read = await readFirstCovering<BatchRecord>(this.#records, sizes, {
+      rangeFrom: logKeys.batchesFrom,
+      sizeOf: (batch) => batch.end,
+    })
     for (const [size, batch] of read) {
       this.#batches.add(batch)
       batches.set(size - 1, batch)
     }
     return batches
-  }
-
-  /**
-   * For each size, the first record of this size or a larger one. Goes through the range once, in pages. If the
-   * requested records lie far apart, it reads pages of one record and jumps. If they lie close together, the pages
-   * grow.
-   */
-  async #firstCovering<T extends object>(
-    sizes: readonly number[],
-    rangeFrom: (size: number) => Range,
-    sizeOf: (record: T) => number,
-  ): Promise<ReadonlyMap<number, T>> {
-    const records = new Map<number, T>()
-    let page: readonly T[] = []
-    let [limit, at, used] = [1, 0, 0]
-    for (const size of [...new Set(sizes)].sort((a, b) => a - b)) {
-      for (let record = page[at]; record !== undefined && sizeOf(record) < size; record = page[at]) at++
-      if (at === page.length) {
-        if (page.length < limit && page.length > 0) break
-        limit = Math.min(MAX_PAGE, Math.max(1, used * 2))
-        page = await this.#page<T>({ ...rangeFrom(size), limit })
-        ;[at, used] = [0, 0]
-      }
-      const record = page[at]
-      if (record === undefined) break
-      records.set(size, record)
-      used = at + 1
-    }
-    return records
-  }
-
-  async #page<T extends object>(range: Range): Promise<readonly T[]> {
-    const records: T[] = []
-    for await (const entry of this.#records.list(range)) records.push(decodeRecord<T>(entry))
-    return records
   }
 }
 

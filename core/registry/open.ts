@@ -114,15 +114,10 @@ async function open(options: RegistryOptions): Promise<Registry> {
     if (access.refused === 'NO_SIGNED_HEAD') waiting = waitForHead({ context, signedHead, observed, begin })
   }
 
-  const readStatus = (): RegistryStatus => {
-    const current = status()
-    const writesRefused = access.refused ?? (isBehind(current.lastBatchAt) ? 'CLOCK' : null)
-    return { ...current, writesRefused, damagedReads: context.damage.reads }
-  }
   return {
     ...operationsOf(context, { apiKeys, identity, trust: sealer.trust, secret }),
     log: publishedLog(context, { identity, trust: sealer.trust }, status),
-    status: readStatus,
+    status: () => registryStatus(status(), { access, isBehind, context }),
     sealNow: async (signal) => {
       access.assertWritable()
       await sealer.sealNow(signal)
@@ -134,6 +129,18 @@ async function open(options: RegistryOptions): Promise<Registry> {
     },
   }
 }
+
+interface StatusParts {
+  readonly access: WriteAccess
+  readonly isBehind: (lastBatchAt: number | null) => boolean
+  readonly context: Context
+}
+
+const registryStatus = (current: SealerStatus, { access, isBehind, context }: StatusParts): RegistryStatus => ({
+  ...current,
+  writesRefused: access.refused ?? (isBehind(current.lastBatchAt) ? 'CLOCK' : null),
+  damagedReads: context.damage.reads,
+})
 
 type OpenedParts = Pick<Context, 'records' | 'log' | 'clock' | 'logger' | 'origin' | 'assertClock'>
 

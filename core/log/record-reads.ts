@@ -1,0 +1,54 @@
+import type { Range, RecordStore } from '../ports/index.ts'
+import { decodeRecord } from '../store/record-codec.ts'
+
+const MAX_PAGE = 256
+
+export async function readOne<T extends object>(records: RecordStore, key: string): Promise<T | undefined> {
+  const [entry] = await records.get([key])
+  return decodeRecord<T>(entry)
+}
+
+export async function readFirst<T extends object>(records: RecordStore, range: Range): Promise<T | undefined> {
+  for await (const entry of records.list({ ...range, limit: 1 })) return decodeRecord<T>(entry)
+  return undefined
+}
+
+export interface SizedRecords<T> {
+  /** The range of the records of this size and larger ones, in ascending order. */
+  rangeFrom(size: number): Range
+  sizeOf(record: T): number
+}
+
+/**
+ * For each size, the first record of this size or a larger one. Goes through the range once, in pages. If the requested
+ * records lie far apart, it reads pages of one record and jumps. If they lie close together, the pages grow.
+ */
+export async function readFirstCovering<T extends object>(
+  store: RecordStore,
+  sizes: readonly number[],
+  { rangeFrom, sizeOf }: SizedRecords<T>,
+): Promise<ReadonlyMap<number, T>> {
+  const records = new Map<number, T>()
+  let page: readonly T[] = []
+  let [limit, at, used] = [1, 0, 0]
+  for (const size of [...new Set(sizes)].sort((a, b) => a - b)) {
+    for (let record = page[at]; record !== undefined && sizeOf(record) < size; record = page[at]) at++
+    if (at === page.length) {
+      if (page.length < limit && page.length > 0) break
+      limit = Math.min(MAX_PAGE, Math.max(1, used * 2))
+      page = await readPage<T>(store, { ...rangeFrom(size), limit })
+      ;[at, used] = [0, 0]
+    }
+    const record = page[at]
+    if (record === undefined) break
+    records.set(size, record)
+    used = at + 1
+  }
+  return records
+}
+
+async function readPage<T extends object>(store: RecordStore, range: Range): Promise<readonly T[]> {
+  const records: T[] = []
+  for await (const entry of store.list(range)) records.push(decodeRecord<T>(entry))
+  return records
+}
