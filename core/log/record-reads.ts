@@ -15,8 +15,8 @@ export async function readFirst<T extends object>(records: RecordStore, range: R
 
 export interface SizedRecords<T> {
   /** The range of the records of this size and larger ones, in ascending order. */
-  rangeFrom(size: number): Range
-  sizeOf(record: T): number
+  readonly rangeFrom: (size: number) => Range
+  readonly sizeOf: (record: T) => number
 }
 
 /**

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { evidenceRequests, VEHICLE_CATEGORY } from '../../support/evidence-requests.ts'
 import { startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
-const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
 
 describe('lists of evidences', () => {
   let service: Service
@@ -16,11 +16,7 @@ describe('lists of evidences', () => {
   })
   after(() => service.close())
 
-  const of = (EVIDENCE_EXTERNAL_ID: string) => ({ ...at, params: { ...at.params, EVIDENCE_EXTERNAL_ID } })
-  const create = (externalId: string, more: object = {}): Promise<ServiceResponse['body']> =>
-    service.ok('createEvidence', { ...at, json: { ...PLACE, externalId, name: `Name of ${externalId}`, ...more } })
-  const page = (externalId: string, query?: Record<string, string>): Promise<ServiceResponse['body']> =>
-    service.ok('getEvidence', { ...of(externalId), ...(query && { query }) })
+  const { create, page } = evidenceRequests(() => ({ service, company }))
 
   it('10: lists the newest first, filters and pages', async () => {
     const other = await service.company('lister')
@@ -91,7 +87,7 @@ describe('lists of evidences', () => {
   it('10: streams a list of many pages without len, and cuts len to 1,000', async () => {
     const big = await service.company('big')
     const mine = { key: big.keys.I, params: { COMPANY_ID: 'big' } }
-    const seed = { ...PLACE, externalId: 'seed', name: 'x' }
+    const seed = { ...VEHICLE_CATEGORY, externalId: 'seed', name: 'x' }
     await service.ok('createEvidence', { ...mine, json: seed })
     const { object } = await service.ok('getEvidence', {
       ...mine,

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { formOf } from '../../support/form.ts'
+import { evidenceRequests } from '../../support/evidence-requests.ts'
 import { startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
-
-const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
 
 describe('updates of an evidence', () => {
   let service: Service
@@ -16,11 +15,7 @@ describe('updates of an evidence', () => {
   })
   after(() => service.close())
 
-  const of = (EVIDENCE_EXTERNAL_ID: string) => ({ ...at, params: { ...at.params, EVIDENCE_EXTERNAL_ID } })
-  const create = (externalId: string, more: object = {}): Promise<ServiceResponse['body']> =>
-    service.ok('createEvidence', { ...at, json: { ...PLACE, externalId, name: `Name of ${externalId}`, ...more } })
-  const page = (externalId: string, query?: Record<string, string>): Promise<ServiceResponse['body']> =>
-    service.ok('getEvidence', { ...of(externalId), ...(query && { query }) })
+  const { of, create, page } = evidenceRequests(() => ({ service, company }))
 
   it('12: records content, transfer and files in one step, in this order', async () => {
     await create('updated', { owner: 'Ada', description: 'old' })

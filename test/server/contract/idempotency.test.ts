@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { formOf } from '../../support/form.ts'
-import { startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
-
-const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
+import { evidenceRequests, VEHICLE_CATEGORY } from '../../support/evidence-requests.ts'
+import { startService, type Company, type Service } from '../../support/service.ts'
 
 describe('idempotent requests', () => {
   let service: Service
@@ -16,14 +15,12 @@ describe('idempotent requests', () => {
   })
   after(() => service.close())
 
-  const of = (EVIDENCE_EXTERNAL_ID: string) => ({ ...at, params: { ...at.params, EVIDENCE_EXTERNAL_ID } })
-  const create = (externalId: string, more: object = {}): Promise<ServiceResponse['body']> =>
-    service.ok('createEvidence', { ...at, json: { ...PLACE, externalId, name: `Name of ${externalId}`, ...more } })
+  const { of, create } = evidenceRequests(() => ({ service, company }))
 
   describe('Idempotency-Key', () => {
     const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
     const form = (content: string, name = 'x') =>
-      formOf({ ...PLACE, externalId: 'once', name }, [['images', 'a.txt', content]])
+      formOf({ ...VEHICLE_CATEGORY, externalId: 'once', name }, [['images', 'a.txt', content]])
 
     it('returns the first success again for the same content, and keeps no second file', async () => {
       const first = await service.call('createEvidence', { ...at, ...keyed('k1'), form: form('content') })
@@ -60,7 +57,7 @@ describe('idempotent requests', () => {
         service.ok('createEvidence', {
           ...at,
           ...keyed('k3'),
-          form: formOf({ ...PLACE, externalId: 'once-raced', name: 'x' }, [['images', 'a', 'a']]),
+          form: formOf({ ...VEHICLE_CATEGORY, externalId: 'once-raced', name: 'x' }, [['images', 'a', 'a']]),
         })
       const answers = await Promise.all(Array.from({ length: 6 }, race))
       assert.equal(new Set(answers.map(({ txId }) => txId)).size, 1)
