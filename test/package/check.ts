@@ -93,6 +93,18 @@ try {
   step('run a published contract suite', () => {
     assert.match(run(app, process.execPath, ['--test', '--test-reporter=tap', 'contract.test.js']), /^# fail 0$/m)
   })
+  step('run the record store of adapters/README.md through its suite', () => {
+    const folder = join(app, 'adapter')
+    mkdirSync(folder)
+    for (const [name, program] of adapterPrograms()) writeFileSync(join(folder, name), program)
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+    const report = run(folder, process.execPath, ['--test', '--test-reporter=tap', 'file-records.test.js'])
+    assert.match(report, /^# pass [1-9][0-9]+$/m)
+    assert.match(report, /^# fail 0$/m)
+    writeFileSync(join(folder, 'load.js'), "import './file-records.js'\n")
+    run(folder, process.execPath, ['--import', '../record.js', 'load.js'])
+    assertLoaded(folder, [], [...SERVER_ONLY, ...TOKENS_ONLY, ...STORES_ONLY, 'ajv', 'typebox', 'fast-check'])
+  })
   step('run the command', () => {
     const command = join(app, 'node_modules/.bin/evidence-registry')
     assert.match(run(app, command, ['--help']), /^Usage: /)
@@ -110,6 +122,17 @@ function readmeProgram(): string {
   const [, program] = /```js\n([^]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
   assert.ok(program, 'the README has no program')
   return program
+}
+
+/** The record store that adapters/README.md shows, and its test. */
+function adapterPrograms(): readonly (readonly [name: string, program: string])[] {
+  const [, example = ''] = readFileSync(join(root, 'adapters/README.md'), 'utf8').split('### Example: a record store')
+  const [store, contract] = [...example.matchAll(/```js\n([^]*?)```/g)].map(([, program]) => program)
+  assert.ok(store && contract, 'adapters/README.md has no example')
+  return [
+    ['file-records.js', store],
+    ['file-records.test.js', contract],
+  ]
 }
 
 function step<T>(name: string, work: () => T): T {

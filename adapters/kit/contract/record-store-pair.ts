@@ -11,6 +11,11 @@ export interface OpenedRecordStore {
    * Opens the same data again, after the suite has closed `store` and `peer`. Required unless the store is volatile.
    */
   readonly reopen?: () => Promise<OpenedRecordStore>
+  /**
+   * Changes one byte of the stored value of this key, as a failing disk would. The suite calls it after it has closed
+   * `store` and `peer`, and then calls `reopen`. Without it, the suite does not test that damage is detected.
+   */
+  readonly damage?: (key: Key) => Promise<void>
 }
 
 /** Returns the text as UTF-8. */

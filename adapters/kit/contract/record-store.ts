@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { bytes, logAppends, logEntries, listAll, RecordStorePair, type OpenedRecordStore } from './record-store-pair.ts'
+import { testDamage } from './record-store-damage.ts'
 import { testCounters, testListing } from './record-store-listing.ts'
 import { testLog } from './record-store-log.ts'
 import { testRaces } from './record-store-races.ts'
@@ -48,6 +49,7 @@ export function recordStoreContract(
     testRaces(stores, runs)
     if (!volatile) testReopen(stores)
     testClose(open)
+    testDamage(open)
   })
 }
 

@@ -15,7 +15,13 @@ describe('records in PostgreSQL', () => {
   async function open(schema = `contract_${(schemas += 1)}`): Promise<OpenedRecordStore> {
     const openOne = () => openPostgresRecords({ url: server.url(), schema })
     const [store, peer] = await Promise.all([openOne(), openOne()])
-    return { store, peer, reopen: () => open(schema) }
+    return { store, peer, reopen: () => open(schema), damage: (key) => damage(schema, key) }
+  }
+
+  /** Changes the last byte of a stored value. */
+  const damage = async (schema: string, key: string): Promise<void> => {
+    const flipped = 'set_byte(value, length(value) - 1, get_byte(value, length(value) - 1) # 1)'
+    await server.query(`update ${schema}.record set value = ${flipped} where convert_from(key, 'UTF8') = '${key}'`)
   }
 
   recordStoreContract('two processes on one database', () => open())
