@@ -2,6 +2,12 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { App } from './app.ts'
 
+/**
+ * How long an idle connection stays open. Longer than the 60 s after which proxies and clients close theirs: if the
+ * server closes first, a request that is already on its way fails.
+ */
+const KEEP_ALIVE_MS = 65_000
+
 export interface ListenOptions {
   readonly host: string
   /** 0: any free port. */
@@ -32,6 +38,7 @@ export async function listen(
       headersTimeout: headersTimeoutMs,
       // A body may take any time as long as bytes keep coming, which body.ts checks.
       requestTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
       // How often Node checks the timeout of the headers.
       connectionsCheckingInterval: 1_000,
     },

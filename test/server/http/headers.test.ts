@@ -15,6 +15,11 @@ describe('headers of keyed responses', () => {
   })
   after(() => service.close())
 
+  it('tell the client that an idle connection stays open longer than its own 60 s', async () => {
+    const { headers } = await service.fetch('/livez')
+    assert.equal(headers.get('keep-alive'), 'timeout=65')
+  })
+
   it('201 has the Location of what was created, and it works', async () => {
     const category = await service.call('createCategory', { ...at, json: { name: 'C' } })
     const CATEGORY_ID = category.body.id
