@@ -19,6 +19,10 @@ import {
 } from '../kit/index.ts'
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
+import { withFirstEvent, type EvidenceWithoutEvent } from '../../core/store/events.ts'
+import { partsOfKey, recordKey } from '../../core/store/key.ts'
+import { decodeRecord, encodeRecord } from '../../core/store/record-codec.ts'
+import type { EventRecord } from '../../core/store/records.ts'
 import { claimDirectory } from '../files/directory-ownership.ts'
 import { classicLevel } from './directory.ts'
 import { toRegistryError } from './errors.ts'
@@ -32,9 +36,19 @@ const CONTROL_PAYLOADS = 'oe/'
 /** Lists that are merged from others in format 2. */
 const CATEGORY_LISTINGS = 'el/category/'
 
+/** Ends the key of the first event of an evidence, which format 2 keeps in the record of the evidence. */
+const FIRST_EVENTS = { family: 'vh/', end: recordKey('', 1) }
+
 /** True for a record that format 2 does not have. */
 const isDropped = (key: Key): boolean =>
-  [EVENT_PAYLOADS, CONTROL_PAYLOADS, CATEGORY_LISTINGS].some((family) => key.startsWith(family))
+  [EVENT_PAYLOADS, CONTROL_PAYLOADS, CATEGORY_LISTINGS].some((family) => key.startsWith(family)) ||
+  (key.startsWith(FIRST_EVENTS.family) && key.endsWith(FIRST_EVENTS.end))
+
+/** The key of the first event of the evidence under this key, `undefined` for any other key. */
+const firstEventKey = (key: Key): Key | undefined => {
+  const [family, id] = partsOfKey(key)
+  return family === 'ev' && id !== undefined ? recordKey('vh', id, 1) : undefined
+}
 
 const VERSION_BYTES = 8
 const LIST_PAGE_SIZE = 128
@@ -63,9 +77,9 @@ export async function openFormat1Records(directory: string): Promise<RecordStore
 
 /**
  * Reads a database of store format 1, which version 0.1.0 wrote, as if it had the present format: the records of
- * transactions and of the log's own openings appear as the payloads of their log entries, and the lists of categories
- * do not appear. `migrate --upgrade` copies it
- * to a new store. Format 1 has no CRC-32, so the copy must be checked with `fsck`.
+ * transactions and of the log's own openings appear as the payloads of their log entries, the first event of an evidence
+ * appears in the evidence's record, and the lists of categories do not appear. `migrate --upgrade` copies it to a new
+ * store. Format 1 has no CRC-32, so the copy must be checked with `fsck`.
  */
 class Format1Records implements RecordStore {
   readonly #db: LevelDatabase
@@ -98,7 +112,7 @@ class Format1Records implements RecordStore {
 
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
     const values = await this.#values(keys)
-    return keys.map((key, i) => (isDropped(key) ? undefined : entryOf(key, values[i])))
+    return this.#converted(keys.map((key, i) => [key, values[i]]))
   }
 
   async *list({ gte, lt, reverse = false, limit = Infinity }: Range): AsyncIterable<Entry> {
@@ -109,14 +123,25 @@ class Format1Records implements RecordStore {
       while (left > 0) {
         const page = await iterator.nextv(LIST_PAGE_SIZE)
         if (page.length === 0) return
-        for (const [key, value] of page) {
-          const entry = isDropped(key) ? undefined : entryOf(key, value)
-          if (entry !== undefined && left-- > 0) yield entry
-        }
+        for (const entry of await this.#converted(page)) if (entry !== undefined && left-- > 0) yield entry
       }
     } finally {
       await iterator.close()
     }
+  }
+
+  /** The stored entries in format 2, `undefined` for those that it does not have. */
+  async #converted(
+    stored: readonly (readonly [Key, Uint8Array | undefined])[],
+  ): Promise<readonly (Entry | undefined)[]> {
+    const eventKeys = stored.flatMap(([key]) => firstEventKey(key) ?? [])
+    const values = await this.#values(eventKeys)
+    const events = new Map(eventKeys.map((key, i) => [key, entryOf(key, values[i])]))
+    return stored.map(([key, value]) => {
+      const entry = isDropped(key) ? undefined : entryOf(key, value)
+      const event = events.get(firstEventKey(key) ?? '')
+      return entry && event ? withEvent(entry, event) : entry
+    })
   }
 
   async commit(): Promise<CommitResult> {
@@ -180,6 +205,12 @@ class Format1Records implements RecordStore {
     }
   }
 }
+
+/** The record of an evidence, with its first event in it. */
+const withEvent = (evidence: Entry, event: Entry): Entry => ({
+  ...evidence,
+  value: encodeRecord(withFirstEvent(decodeRecord<EvidenceWithoutEvent>(evidence), decodeRecord<EventRecord>(event))),
+})
 
 function entryOf(key: Key, bytes: Uint8Array | undefined): Entry | undefined {
   if (bytes === undefined) return undefined

@@ -3,7 +3,7 @@ import { partsOfKey } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
 import type { Check } from './check.ts'
 
-/** Reads all events in the order of their keys, which is by evidence and then by version. */
+/** Reads all events from version 2 in the order of their keys, which is by evidence and then by version. */
 export class EventWalk {
   readonly #check: Check
   readonly #pages: AsyncIterator<readonly Entry[]>
@@ -12,7 +12,7 @@ export class EventWalk {
 
   constructor(check: Check) {
     this.#check = check
-    this.#pages = check.pages(keys.allEvents())
+    this.#pages = check.pages(keys.laterEvents())
   }
 
   /** Skips events before those of this evidence (`undefined`: all), and reports them: their evidence is missing. */
@@ -25,7 +25,7 @@ export class EventWalk {
     }
   }
 
-  /** The events of the evidence that comes next, at most a page at a time. */
+  /** The later events of the evidence that comes next, at most a page at a time. */
   async *eventsOf(evidenceId: string): AsyncGenerator<readonly Entry[], void, undefined> {
     for (;;) {
       const events: Entry[] = []

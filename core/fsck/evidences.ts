@@ -1,8 +1,9 @@
 import { fromHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { HASH_BYTES } from '../log/tree/hasher.ts'
-import type { Entry } from '../ports/index.ts'
+import type { Entry, Key } from '../ports/index.ts'
 import { partsOfKey } from '../store/key.ts'
+import { firstEventOf } from '../store/events.ts'
 import { keys } from '../store/keys.ts'
 import type { EventRecord, EvidenceRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
@@ -25,8 +26,10 @@ export async function checkEvidences(check: Check, origin: string): Promise<void
       if (evidence === undefined) continue
       check.expect(evidence.id === id, 'evidence', entry.key, 'It is stored under another id')
       const history = emptyHistory()
-      for await (const eventPage of events.eventsOf(id))
-        await checkEvents(check, origin, { evidence, history, eventPage })
+      const first = check.guard('event', entry.key, () => firstEventOf(evidence))
+      await checkEvents(check, origin, { evidence, history, events: [{ key: entry.key, event: first }] })
+      for await (const later of events.eventsOf(id))
+        await checkEvents(check, origin, { evidence, history, events: decodedEvents(check, later) })
       check.guard('evidence', keys.evidence(evidence.id), () => compareRecord(check, evidence, history))
       await checkIndexes(check, evidence)
     }
@@ -36,15 +39,22 @@ export async function checkEvidences(check: Check, origin: string): Promise<void
 interface EventPage {
   readonly evidence: EvidenceRecord
   readonly history: History
-  readonly eventPage: readonly Entry[]
+  readonly events: readonly DecodedEvent[]
 }
 
-async function checkEvents(check: Check, origin: string, { evidence, history, eventPage }: EventPage): Promise<void> {
-  const events = eventPage.map((entry) => check.decode<EventRecord>('event', entry))
-  const txIds = events.map((event) => event?.txId ?? '')
-  const positions = await check.records.positionsOf(txIds.map(logEntryOf))
-  for (const [i, { key }] of eventPage.entries()) {
-    const event = events[i]
+interface DecodedEvent {
+  /** Of the record that holds the event. */
+  readonly key: Key
+  /** `undefined` if it cannot be decoded, which was reported. */
+  readonly event: EventRecord | undefined
+}
+
+const decodedEvents = (check: Check, entries: readonly Entry[]): readonly DecodedEvent[] =>
+  entries.map((entry) => ({ key: entry.key, event: check.decode<EventRecord>('event', entry) }))
+
+async function checkEvents(check: Check, origin: string, { evidence, history, events }: EventPage): Promise<void> {
+  const positions = await check.records.positionsOf(events.map(({ event }) => logEntryOf(event?.txId ?? '')))
+  for (const [i, { key, event }] of events.entries()) {
     if (event === undefined) continue
     check.expect(positions[i] !== undefined, 'event', key, 'Its txId is not in the log')
     checkOpening(check, { origin, evidence, key, event })
@@ -53,7 +63,7 @@ async function checkEvents(check: Check, origin: string, { evidence, history, ev
       addEvent(check, keys.event(evidence.id, history.version + 1), { key, event }, history),
     )
   }
-  check.progress('evidences', eventPage.length)
+  check.progress('evidences', events.length)
 }
 
 /** The log entry of a txId. If the txId is damaged, an entry that no log contains. */

@@ -2,8 +2,9 @@ import { logKeyRanges, logKeys } from '../log/keys.ts'
 import type { BatchIndexRecord, BatchRecord } from '../log/records.ts'
 import type { Key, Range } from '../ports/index.ts'
 import { partsOfKey } from '../store/key.ts'
+import { eventInRecord } from '../store/events.ts'
 import { keys, registryKeyRanges } from '../store/keys.ts'
-import type { CategoryRecord, DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
+import type { CategoryRecord, DeletedFileRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 import { checkEvidenceListings } from './listings.ts'
 
@@ -60,7 +61,10 @@ async function checkFileRecords(check: Check): Promise<void> {
 }
 
 async function expectInEvent(check: Check, file: FileRecord | DeletedFileRecord): Promise<void> {
-  const event = await check.read<EventRecord>('event', keys.event(file.ownerId, file.version))
+  const { ownerId, version } = file
+  const key = keys.event(ownerId, version)
+  const entry = await check.get(key)
+  const event = entry && check.guard('event', key, () => eventInRecord(entry, version))
   const isInEvent =
     event !== undefined && (Object.hasOwn(event.files, file.id) || Object.hasOwn(event.erased?.files ?? {}, file.id))
   check.expect(isInEvent, 'file', keys.file(file.id), 'No event attached it')

@@ -10,8 +10,8 @@ import { HASH_BYTES, leafHash } from '../log/tree/hasher.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
 import type { Key, SignedHead } from '../ports/index.ts'
 import { deriveSecret } from '../secrets.ts'
+import { eventInRecord } from '../store/events.ts'
 import { keys } from '../store/keys.ts'
-import type { EventRecord } from '../store/records.ts'
 import { BatchCheck, type CheckpointKey } from './batches.ts'
 import type { Check } from './check.ts'
 import { TileCheck } from './tiles.ts'
@@ -130,7 +130,9 @@ interface EventReference {
   /** Of the log entry. */
   readonly name: string
   readonly txId: string
+  /** The record that must hold the event. */
   readonly eventKey: Key
+  readonly version: number
 }
 
 /** Checks that each entry has the position in the index, and is the hash of an opening. Then checks the events. */
@@ -151,7 +153,8 @@ async function checkOpenings(
     const payload = check.guard('entry', name, () => decodePayload(entry, payloads?.[i] ?? new Uint8Array()))
     if (payload?.kind === 'token') tokenEntries += 1
     if (payload?.kind !== 'event') continue
-    events.push({ name, txId: toHex(entry), eventKey: keys.event(payload.evidenceId, payload.version) })
+    const { evidenceId, version } = payload
+    events.push({ name, txId: toHex(entry), eventKey: keys.event(evidenceId, version), version })
   }
   await checkEvents(check, events)
   return { tokenEntries }
@@ -159,8 +162,9 @@ async function checkOpenings(
 
 async function checkEvents(check: Check, references: readonly EventReference[]): Promise<void> {
   const stored = await check.records.get(references.map(({ eventKey }) => eventKey))
-  for (const [i, { name, txId, eventKey }] of references.entries()) {
-    const event = check.decode<EventRecord>('event', stored[i])
+  for (const [i, { name, txId, eventKey, version }] of references.entries()) {
+    const entry = stored[i]
+    const event = entry && check.guard('event', eventKey, () => eventInRecord(entry, version))
     check.expect(event?.txId === txId, 'entry', name, `It refers to ${eventKey}, which is not that event`)
   }
 }

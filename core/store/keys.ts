@@ -55,8 +55,11 @@ export const keys = {
   /** Counter. */
   evidenceCount: (kind: EvidenceScope, scope: string): Key => recordKey('ec', kind, scope),
   evidenceCounts: (): Range => keysUnder('ec'),
-  event: (evidence: string, version: number): Key => recordKey('vh', evidence, version),
-  allEvents: (): Range => keysUnder('vh'),
+  /** The record that holds an event. Version 1 is in the record of its evidence. */
+  event: (evidence: string, version: number): Key =>
+    version === 1 ? keys.evidence(evidence) : recordKey('vh', evidence, version),
+  /** Events from version 2. */
+  laterEvents: (): Range => keysUnder('vh'),
   // -- files
   file: (id: string): Key => recordKey('fi', id),
   files: (): Range => keysUnder('fi'),
@@ -97,7 +100,7 @@ export const registryKeyRanges: readonly Range[] = [
   keys.allExternalIds(),
   keys.allEvidenceListings(),
   keys.evidenceCounts(),
-  keys.allEvents(),
+  keys.laterEvents(),
   keys.files(),
   keys.allFileListings(),
   keys.blobIntents(),

@@ -73,6 +73,18 @@ export interface EvidenceRecord {
   /** 32 random bytes, hex. From it and the version follow the slots of the evidence's events. */
   readonly slotKey: string
   readonly fileCount: number
+  /** The create event. `core/store/events.ts` reads and writes it. */
+  readonly first: FirstEventRecord
+}
+
+/** The part of an evidence's create event that does not follow from the rest of the evidence's record. */
+export interface FirstEventRecord {
+  readonly salts: EventSalts
+  /** The fields whose value in the record is another one; `null` for a field that the event does not have. */
+  readonly fields: Readonly<Record<string, Json>>
+  /** Absent if there are none. */
+  readonly files?: Readonly<Record<string, EventFile>>
+  readonly erased?: ErasedHashes
 }
 
 /** A file in an event's commitment: attached by the event, or deleted by it. */
@@ -93,6 +105,13 @@ export interface RemainingSalts {
   readonly files: Readonly<Record<string, string>>
 }
 
+/** The hashes of erased fields and files, so that the header and the files text can still be recomputed. */
+interface ErasedHashes {
+  readonly fields: Readonly<Record<string, string>>
+  readonly files: Readonly<Record<string, string>>
+}
+
+/** An event. The first one of an evidence is stored in the evidence's record, the others have records of their own. */
 export interface EventRecord {
   readonly version: number
   readonly time: number
@@ -107,11 +126,7 @@ export interface EventRecord {
   readonly fields: Readonly<Record<string, Json>>
   readonly files: Readonly<Record<string, EventFile>>
   readonly salts: EventSalts
-  /** The hashes of erased fields and files, so that the header and the files text can still be recomputed. */
-  readonly erased?: {
-    readonly fields: Readonly<Record<string, string>>
-    readonly files: Readonly<Record<string, string>>
-  }
+  readonly erased?: ErasedHashes
 }
 
 type FileOwner = 'evidence' | 'category' | 'subcategory'

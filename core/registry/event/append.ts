@@ -5,12 +5,13 @@ import type { AttachedFile } from '../../commitment/event-format.ts'
 import type { Write, LogAppend } from '../../ports/index.ts'
 import { encodeEventPayload } from '../../log/payload.ts'
 import { keys } from '../../store/keys.ts'
+import { firstEventOf, withFirstEvent } from '../../store/events.ts'
 import { putRecord } from '../../store/record-codec.ts'
 import type { EventFile, EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { makeEvent } from './event.ts'
 
 /** The part of an evidence's record that its events change at will. The rest follows from the events themselves. */
-export type EvidenceState = Omit<EvidenceRecord, 'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes'>
+export type EvidenceState = Omit<EvidenceRecord, 'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes' | 'first'>
 
 /** One event to append. */
 export interface EventStep {
@@ -38,7 +39,7 @@ export interface AppendedEvents {
   /** The evidence after the last event. */
   readonly evidence: EvidenceRecord
   readonly events: readonly RecordedEvent[]
-  /** The events, and the evidence's record. */
+  /** The evidence's record, which contains the first event, and the later events. */
   readonly writes: readonly Write[]
   /** The log entry of each event. */
   readonly append: readonly LogAppend[]
@@ -105,24 +106,22 @@ function appendEvent(
       entry: txId,
       payload: encodeEventPayload({ opening, evidenceId: state.id, version: record.version }),
     },
-    writes: [putRecord(keys.event(state.id, record.version), record)],
+    writes: before === undefined ? [] : [putRecord(keys.event(state.id, record.version), record)],
   }
 }
 
 /** `Object.assign`, because a spread that is followed by more members takes several times as long. */
-function evidenceAfter(
-  state: EvidenceState,
-  before: EvidenceRecord | undefined,
-  { type, txId, version, time }: EventRecord,
-): EvidenceRecord {
+function evidenceAfter(state: EvidenceState, before: EvidenceRecord | undefined, event: EventRecord): EvidenceRecord {
+  const { type, txId, version, time } = event
   const changes = before?.changes ?? { create: 0, update: 0, transfer: 0 }
-  return Object.assign({}, state, {
+  const after = Object.assign({}, state, {
     txId: before?.txId ?? txId,
     lastVersion: version,
     lastTxId: txId,
     lastAt: time,
     changes: { ...changes, [type]: changes[type] + 1 },
   })
+  return withFirstEvent(after, before === undefined ? event : firstEventOf(before))
 }
 
 /** What an event commits to of the files that it attaches. */

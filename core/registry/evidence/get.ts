@@ -1,11 +1,10 @@
 import type { HistoryEvent, HistoryPage, HistoryQuery, Meta } from '../../api/evidences.ts'
 import type { BatchId } from '../../api/ids.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
-import { RegistryError } from '../../errors.ts'
 import type { EntryStatus } from '../../log/reader.ts'
-import type { Entry } from '../../ports/index.ts'
+import { readEvents } from '../../store/events.ts'
 import { keys } from '../../store/keys.ts'
-import { decodeRecord } from '../../store/record-codec.ts'
+import { requireRecord } from '../../store/read.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { openEvent } from '../event/event.ts'
@@ -25,37 +24,18 @@ export async function getEvidence(
 ): Promise<HistoryPage> {
   const { after = 0, limit = DEFAULT_LIMIT, disclose = false } = validate(historyQuerySchema, query)
   const id = await idOfEvidence(context, scope, externalId)
-  // Most histories are short, so the first event of the page is read together with the evidence.
-  const [evidence, first] = await context.records.get([keys.evidence(id), keys.event(id, after + 1)])
-  if (evidence === undefined) throw missingEvidence(externalId, id)
-  const record = decodeRecord<EvidenceRecord>(evidence)
+  const { record } = await requireRecord<EvidenceRecord>(context.records, keys.evidence(id), () =>
+    missingEvidence(externalId, id),
+  )
   const end = Math.min(after + limit, record.lastVersion)
-  const events = end <= after ? [] : [eventOf(record, first), ...(await readEvents(context, record, after + 2, end))]
+  const versions = Array.from({ length: Math.max(0, end - after) }, (_, i) => after + 1 + i)
+  const events = await readEvents(context.records, record, versions)
   return {
     evidence: evidenceOf(record),
     events: await historyEvents(context, record, events, disclose),
     lastVersion: events.at(-1)?.version ?? Math.min(after, record.lastVersion),
     hasMore: end < record.lastVersion,
   }
-}
-
-/** Versions `from` to `to`, both inclusive. */
-async function readEvents(
-  { records }: Context,
-  evidence: EvidenceRecord,
-  from: number,
-  to: number,
-): Promise<readonly EventRecord[]> {
-  const versions = Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i)
-  if (versions.length === 0) return []
-  const entries = await records.get(versions.map((version) => keys.event(evidence.id, version)))
-  return entries.map((entry) => eventOf(evidence, entry))
-}
-
-function eventOf({ id }: EvidenceRecord, entry: Entry | undefined): EventRecord {
-  if (entry === undefined)
-    throw new RegistryError('CORRUPT', `An event of evidence ${id} is missing: restore the store from a backup`)
-  return decodeRecord<EventRecord>(entry)
 }
 
 async function historyEvents(

@@ -1,6 +1,7 @@
 import type { FileSelector } from '../../api/files.ts'
 import type { Check, Commit } from '../../ports/index.ts'
 import { destroy, pendingDeletion } from '../../store/blob-lifecycle.ts'
+import { readEvent, withFirstEvent } from '../../store/events.ts'
 import { keys } from '../../store/keys.ts'
 import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
 import { putRecord } from '../../store/record-codec.ts'
@@ -33,9 +34,7 @@ async function deleteFromEvidence(context: Context, file: Read<FileRecord>, auth
   const evidence = await requireRecord<EvidenceRecord>(records, keys.evidence(ownerId), () =>
     danglingReference(`File ${file.record.id}`, `evidence ${ownerId}`),
   )
-  const attaching = await requireRecord<EventRecord>(records, keys.event(ownerId, version), () =>
-    danglingReference(`File ${file.record.id}`, `version ${version} of evidence ${ownerId}`),
-  )
+  const attaching = await readEvent(records, evidence.record, version)
   return decideDelete(author, { file, evidence, attaching })
 }
 
@@ -43,24 +42,29 @@ interface FileToDelete {
   readonly file: Read<FileRecord>
   readonly evidence: Read<EvidenceRecord>
   /** The event that attached the file. */
-  readonly attaching: Read<EventRecord>
+  readonly attaching: EventRecord
 }
 
-/** Appends the deletefile event, and removes name, hash, size and salt from the event that attached the file. */
+/**
+ * Appends the deletefile event, and removes name, hash, size and salt from the event that attached the file. Every
+ * change of an event also writes the evidence, so the evidence's check covers the attaching event.
+ */
 function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileToDelete): Commit {
   const { id, company, version } = file.record
   const { image, ...rest } = evidence.record
+  const erased = eraseFile(attaching, id)
+  const before = version === 1 ? withFirstEvent(evidence.record, erased) : evidence.record
   const state = { ...rest, ...(image !== undefined && image.id !== id && { image }), fileCount: rest.fileCount - 1 }
   const {
     writes,
     append,
     evidence: after,
-  } = appendEvents(author, evidence.record, [
+  } = appendEvents(author, before, [
     {
       type: 'update',
       updateType: 'deletefile',
       fields: {},
-      files: { [id]: { id, deleted: attaching.record.txId } },
+      files: { [id]: { id, deleted: attaching.txId } },
       state,
     },
   ])
@@ -73,10 +77,10 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
     deletion: { version: after.lastVersion },
   }
   return {
-    checks: [file.check, evidence.check, attaching.check],
+    checks: [file.check, evidence.check],
     writes: [
       ...writes,
-      putRecord(keys.event(after.id, version), eraseFile(attaching.record, id)),
+      ...(version === 1 ? [] : [putRecord(keys.event(after.id, version), erased)]),
       putRecord(keys.file(id), tombstone),
       { key: keys.fileOf(after.id, id), value: null },
       pendingDeletion(id, author.now),

@@ -3,7 +3,7 @@ import type { Disclosure, DisclosedText } from '../../commitment/disclosure.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { openEvent } from '../event/event.ts'
-import { readEvent } from './events.ts'
+import { firstEventOf, readEvent, readEvents } from '../../store/events.ts'
 
 /** An event of a bundle and what it discloses, not proven yet. */
 export interface DisclosedEvent {
@@ -27,7 +27,7 @@ export async function discloseHistory(
   const events: DisclosedEvent[] = []
   for (let from = 1; from <= evidence.lastVersion; from += PAGE) {
     const versions = Array.from({ length: Math.min(PAGE, evidence.lastVersion - from + 1) }, (_, i) => from + i)
-    const page = await Promise.all(versions.map((version) => readEvent(context, evidence.id, version)))
+    const page = await readEvents(context.records, evidence, versions)
     for (const event of page) {
       const { disclosure } = open(context, evidence, event)
       const { opening, header, filesText, filesSalt } = disclosure
@@ -63,8 +63,8 @@ function textsMember<Name extends 'fields' | 'files'>(
 }
 
 /** For anyone: the creation of an evidence, of which only the opening is shown. */
-export async function discloseCreation(context: Context, evidence: EvidenceRecord): Promise<readonly DisclosedEvent[]> {
-  const event = await readEvent(context, evidence.id, 1)
+export function discloseCreation(context: Context, evidence: EvidenceRecord): readonly DisclosedEvent[] {
+  const event = firstEventOf(evidence)
   return [{ txId: event.txId, disclosed: { opening: open(context, evidence, event).disclosure.opening } }]
 }
 
@@ -74,10 +74,10 @@ export async function discloseFile(
   evidence: EvidenceRecord,
   file: { readonly id: string; readonly version: number; readonly deletion?: { readonly version: number } },
 ): Promise<readonly DisclosedEvent[]> {
-  const attached = await readEvent(context, evidence.id, file.version)
+  const attached = await readEvent(context.records, evidence, file.version)
   const attachment: DisclosedEvent = { txId: attached.txId, disclosed: filesOf(open(context, evidence, attached)) }
   if (file.deletion === undefined) return [attachment]
-  const event = await readEvent(context, evidence.id, file.deletion.version)
+  const event = await readEvent(context.records, evidence, file.deletion.version)
   const deletion = open(context, evidence, event)
   // The text of a deleted file holds only ids, so anyone may see it.
   const files = textsMember('files', deletion.disclosure.files, (id) => id === file.id)

@@ -68,7 +68,7 @@ export async function bundlePublic(
   if (!('record' in found)) return found
   const { record } = found
   if (fileId === undefined) {
-    const events = await discloseCreation(context, record)
+    const events = discloseCreation(context, record)
     return { status: 'ok', bundle: await assemble(context, sources, { type: 'evidence', txId: record.txId }, events) }
   }
   const file = await readFileOf(context, record, fileId)

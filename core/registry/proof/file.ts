@@ -6,7 +6,8 @@ import { readRecord } from '../../store/read.ts'
 import type { DeletedFileRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { openEvent } from '../event/event.ts'
-import { proveEvent, readEvent } from './events.ts'
+import { readEvent } from '../../store/events.ts'
+import { proveEvent } from './events.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import { uuidInput } from '../input-forms.ts'
 import { findEvidence, invalid } from './find-evidence.ts'
@@ -51,7 +52,7 @@ type Attachment = Awaited<ReturnType<typeof attachmentMembers>>
 
 /** The event that attached the file: its members before, and after, its place in the log. */
 async function attachmentMembers(context: Context, evidence: EvidenceRecord, file: FileRecord | DeletedFileRecord) {
-  const event = await readEvent(context, evidence.id, file.version)
+  const event = await readEvent(context.records, evidence, file.version)
   const { opening, filesText, filesSalt } = openEvent(event, {
     origin: context.origin,
     slotKey: evidence.slotKey,
@@ -89,10 +90,11 @@ const sealedMembers = (eventTimestamp: string, proof: LogProof | undefined) => (
 /** Shows that the event deletes this file: its files map, and in it the entry of the file, which holds only ids. */
 async function proveDeletion(
   context: Context,
-  { id, slotKey }: EvidenceRecord,
+  evidence: EvidenceRecord,
   file: DeletedFileRecord,
 ): Promise<FileDeletion> {
-  const event = await readEvent(context, id, file.deletion.version)
+  const { id, slotKey } = evidence
+  const event = await readEvent(context.records, evidence, file.deletion.version)
   const proof = await proveEvent(context, event)
   const { eventTimestamp, ...sealed } = sealedMembers(rfc3339(event.time), proof)
   const { opening, filesText, filesSalt, files } = openEvent(event, { origin: context.origin, slotKey }).disclosure

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { isRegistryError } from '../../../core/errors.ts'
 import type { Files, StagedFile } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
-import type { EventRecord } from '../../../core/store/records.ts'
+import type { EvidenceRecord } from '../../../core/store/records.ts'
 import { sweep } from '../../../core/store/blob-lifecycle.ts'
 import { displayName } from '../../../core/registry/file/stage.ts'
 import { decodeRecord } from '../../../core/store/record-codec.ts'
@@ -333,7 +333,7 @@ describe('deleting a file of an evidence', () => {
       assert.ok(before)
       const { id } = (await evidences.get(scope, 'e-1')).evidence
       const [first] = await stores.records.get([keys.event(id, 1)])
-      const { seed } = (decodeRecord<EventRecord>(first)?.salts ?? {}) as { seed: string }
+      const { seed } = (decodeRecord<EvidenceRecord>(first)?.first.salts ?? {}) as { seed: string }
       await files.delete(scope, { fileId: one.id })
       const { events } = await evidences.get(scope, 'e-1', { disclose: true })
       const [created, deleted] = events.map(({ disclosure }) => disclosure as NonNullable<typeof disclosure>)

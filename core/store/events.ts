@@ -1,0 +1,130 @@
+import type { Json } from '../commitment/canonical-json.ts'
+import { RegistryError } from '../errors.ts'
+import type { Entry, RecordStore } from '../ports/index.ts'
+import { keys } from './keys.ts'
+import { decodeRecord } from './record-codec.ts'
+import type { EventRecord, EvidenceRecord, FirstEventRecord } from './records.ts'
+
+/**
+ * The first event of an evidence is stored inside the evidence's record, without what the record says anyway. So a
+ * create writes one record instead of two, and no value twice.
+ */
+
+/**
+ * Reads events of an evidence.
+ *
+ * @param versions - versions that exist, ascending
+ * @throws RegistryError `CORRUPT` if an event is missing
+ */
+export async function readEvents(
+  records: RecordStore,
+  evidence: EvidenceRecord,
+  versions: readonly number[],
+): Promise<readonly EventRecord[]> {
+  const first = versions[0] === 1 ? [firstEventOf(evidence)] : []
+  const later = versions.slice(first.length)
+  if (later.length === 0) return first
+  const entries = await records.get(later.map((version) => keys.event(evidence.id, version)))
+  return [...first, ...entries.map((entry, i) => decodeRecord<EventRecord>(entry ?? missing(evidence, later[i])))]
+}
+
+/** Reads one event of an evidence. Throws `CORRUPT` if it is missing. */
+export async function readEvent(records: RecordStore, evidence: EvidenceRecord, version: number): Promise<EventRecord> {
+  const [event] = await readEvents(records, evidence, [version])
+  return event ?? missing(evidence, version)
+}
+
+function missing({ id }: EvidenceRecord, version: number | undefined): never {
+  throw new RegistryError('CORRUPT', `Version ${version} of evidence ${id} is missing: restore the store from a backup`)
+}
+
+/** The event in the record under `keys.event(…, version)`. Throws `CORRUPT` if the record does not hold it. */
+export const eventInRecord = (entry: Entry, version: number): EventRecord =>
+  version === 1 ? firstEventOf(decodeRecord<EvidenceRecord>(entry)) : decodeRecord<EventRecord>(entry)
+
+/** An evidence's record without its first event. */
+export type EvidenceWithoutEvent = Omit<EvidenceRecord, 'first'>
+
+/** Adds the first event to an evidence's record, or replaces it after the record has changed. */
+export function withFirstEvent(evidence: EvidenceWithoutEvent, event: EventRecord): EvidenceRecord {
+  const { salts, files, erased } = event
+  const first: FirstEventRecord = {
+    salts,
+    fields: differingFields(evidence, event.fields),
+    ...(Object.keys(files).length > 0 && { files }),
+    ...(erased !== undefined && { erased }),
+  }
+  return Object.assign({}, evidence, { first })
+}
+
+/**
+ * The first event of an evidence, as its record holds it.
+ *
+ * @throws RegistryError `CORRUPT` if the record holds no event
+ */
+export function firstEventOf(evidence: EvidenceRecord): EventRecord {
+  const { first } = evidence
+  if (typeof first?.salts !== 'object' || typeof first.fields !== 'object')
+    throw new RegistryError(
+      'CORRUPT',
+      `The record of evidence ${evidence.id} holds no first event: restore the store from a backup`,
+    )
+  const fields = restoredFields(evidence, first.fields)
+  const { owner } = fields
+  return {
+    version: 1,
+    time: evidence.createdAt,
+    txId: evidence.txId,
+    first: null,
+    prev: null,
+    type: 'create',
+    ownerName: typeof owner === 'string' ? owner : '',
+    fields,
+    files: first.files ?? {},
+    salts: first.salts,
+    ...(first.erased !== undefined && { erased: first.erased }),
+  }
+}
+
+const ACTION = { type: 'create' }
+
+type FieldValues = Readonly<Record<string, Json | undefined>>
+
+/** The values that the record has for fields of a create event. */
+const recordedFields = (evidence: EvidenceWithoutEvent): FieldValues => ({
+  action: ACTION,
+  company: evidence.company,
+  evidence: evidence.id,
+  externalId: evidence.externalId,
+  categoryId: evidence.categoryId,
+  subcategoryId: evidence.subcategoryId,
+  slotKey: evidence.slotKey,
+  name: evidence.name,
+  description: evidence.description,
+  summary: evidence.summary,
+  owner: evidence.owner,
+  meta: evidence.meta,
+  imageId: evidence.image?.id,
+})
+
+/** The fields whose value in the record is another one; `null` for a field that only the record has. */
+function differingFields(
+  evidence: EvidenceWithoutEvent,
+  fields: EventRecord['fields'],
+): Readonly<Record<string, Json>> {
+  const recorded = recordedFields(evidence)
+  const differing: Record<string, Json> = {}
+  for (const [name, value] of Object.entries(fields))
+    // Values are compared by identity: an equal object that is stored again does no harm.
+    if (name !== 'action' && value !== recorded[name]) differing[name] = value
+  for (const [name, value] of Object.entries(recorded))
+    if (value !== undefined && !Object.hasOwn(fields, name)) differing[name] = null
+  return differing
+}
+
+function restoredFields(evidence: EvidenceRecord, differing: FirstEventRecord['fields']): Record<string, Json> {
+  const fields: Record<string, Json> = {}
+  for (const [name, value] of Object.entries({ ...recordedFields(evidence), ...differing }))
+    if (value !== undefined && value !== null) fields[name] = value
+  return fields
+}
