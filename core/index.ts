@@ -24,6 +24,7 @@ export {
   copyBlobs,
   copyRecords,
   isUnfinishedCopy,
+  upgradedRecords,
   type BlobStores,
   type CopyBlobsHandlers,
   type CopyBlobsReport,

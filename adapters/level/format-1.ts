@@ -8,7 +8,6 @@ import {
   readU64,
   RegistryError,
   ROW_ENTRIES,
-  toHex,
   versionOf,
   type CommitResult,
   type Entry,
@@ -19,10 +18,6 @@ import {
 } from '../kit/index.ts'
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { withFirstEvent, type EvidenceWithoutEvent } from '../../core/store/events.ts'
-import { partsOfKey, recordKey } from '../../core/store/key.ts'
-import { decodeRecord, encodeRecord } from '../../core/store/record-codec.ts'
-import type { EventRecord } from '../../core/store/records.ts'
 import { claimDirectory } from '../files/directory-ownership.ts'
 import { classicLevel } from './directory.ts'
 import { toRegistryError } from './errors.ts'
@@ -30,31 +25,12 @@ import { recoverLinks } from './links.ts'
 import { BY_BYTES, BY_TEXT, FIRST_RECORD_KEY, HEAD_KEY, endOfRows, ENTRY_ROWS, formatOfHead } from './layout.ts'
 import { positionKey, rowKey, rowStart, type LevelDatabase } from './layout.ts'
 
-/** The records in which format 1 kept what format 2 stores as the payload of a log entry. */
-const EVENT_PAYLOADS = 'tx/'
-const CONTROL_PAYLOADS = 'oe/'
-/** Lists that are merged from others in format 2. */
-const CATEGORY_LISTINGS = 'el/category/'
-
-/** Ends the key of the first event of an evidence, which format 2 keeps in the record of the evidence. */
-const FIRST_EVENTS = { family: 'vh/', end: recordKey('', 1) }
-
-/** True for a record that format 2 does not have. */
-const isDropped = (key: Key): boolean =>
-  [EVENT_PAYLOADS, CONTROL_PAYLOADS, CATEGORY_LISTINGS].some((family) => key.startsWith(family)) ||
-  (key.startsWith(FIRST_EVENTS.family) && key.endsWith(FIRST_EVENTS.end))
-
-/** The key of the first event of the evidence under this key, `undefined` for any other key. */
-const firstEventKey = (key: Key): Key | undefined => {
-  const [family, id] = partsOfKey(key)
-  return family === 'ev' && id !== undefined ? recordKey('vh', id, 1) : undefined
-}
-
 const VERSION_BYTES = 8
 const LIST_PAGE_SIZE = 128
 
 /**
- * Opens the record store that version 0.1.0 wrote in a directory, to copy it. It can only be read.
+ * Opens the record store that version 0.1.0 wrote in a directory, to copy it with `upgradedRecords`. It can
+ * only be read.
  *
  * @param directory path of the store
  * @returns the opened store; close it with `close()`
@@ -76,10 +52,8 @@ export async function openFormat1Records(directory: string): Promise<RecordStore
 }
 
 /**
- * Reads a database of store format 1, which version 0.1.0 wrote, as if it had the present format: the records of
- * transactions and of the log's own openings appear as the payloads of their log entries, the first event of an evidence
- * appears in the evidence's record, and the lists of categories do not appear. `migrate --upgrade` copies it to a new
- * store. Format 1 has no CRC-32, so the copy must be checked with `fsck`.
+ * Reads a database of store format 1, which version 0.1.0 wrote. `upgradedRecords` of core shows its records as the
+ * present format has them. Format 1 has no CRC-32, so a copy must be checked with `fsck`.
  */
 class Format1Records implements RecordStore {
   readonly #db: LevelDatabase
@@ -112,7 +86,7 @@ class Format1Records implements RecordStore {
 
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
     const values = await this.#values(keys)
-    return this.#converted(keys.map((key, i) => [key, values[i]]))
+    return keys.map((key, i) => entryOf(key, values[i]))
   }
 
   async *list({ gte, lt, reverse = false, limit = Infinity }: Range): AsyncIterable<Entry> {
@@ -123,25 +97,14 @@ class Format1Records implements RecordStore {
       while (left > 0) {
         const page = await iterator.nextv(LIST_PAGE_SIZE)
         if (page.length === 0) return
-        for (const entry of await this.#converted(page)) if (entry !== undefined && left-- > 0) yield entry
+        for (const [key, value] of page) {
+          const entry = entryOf(key, value)
+          if (entry !== undefined && left-- > 0) yield entry
+        }
       }
     } finally {
       await iterator.close()
     }
-  }
-
-  /** The stored entries in format 2, `undefined` for those that it does not have. */
-  async #converted(
-    stored: readonly (readonly [Key, Uint8Array | undefined])[],
-  ): Promise<readonly (Entry | undefined)[]> {
-    const eventKeys = stored.flatMap(([key]) => firstEventKey(key) ?? [])
-    const values = await this.#values(eventKeys)
-    const events = new Map(eventKeys.map((key, i) => [key, entryOf(key, values[i])]))
-    return stored.map(([key, value]) => {
-      const entry = isDropped(key) ? undefined : entryOf(key, value)
-      const event = events.get(firstEventKey(key) ?? '')
-      return entry && event ? withEvent(entry, event) : entry
-    })
   }
 
   async commit(): Promise<CommitResult> {
@@ -165,19 +128,8 @@ class Format1Records implements RecordStore {
     return packRows(rows, from, end - from)
   }
 
-  async readPayloads(from: number, count: number): Promise<readonly Uint8Array[]> {
-    const packed = await this.readLog(from, count)
-    const names = Array.from({ length: packed.length / LOG_ENTRY_BYTES }, (_, i) =>
-      toHex(packed.subarray(i * LOG_ENTRY_BYTES, (i + 1) * LOG_ENTRY_BYTES)),
-    )
-    const [events, controls] = await Promise.all(
-      [EVENT_PAYLOADS, CONTROL_PAYLOADS].map((prefix) => this.#values(names.map((name) => prefix + name))),
-    )
-    return names.map((name, i) => {
-      const payload = entryOf(name, events?.[i] ?? controls?.[i])?.value
-      if (payload !== undefined) return payload
-      throw new RegistryError('CORRUPT', `The opening of log entry ${name} is missing: restore a backup`)
-    })
+  async readPayloads(): Promise<readonly Uint8Array[]> {
+    throw new RegistryError('CONFIG_ERROR', 'A record store of format 1 has no payloads: `upgradedRecords` makes them')
   }
 
   async logSize(): Promise<number> {
@@ -205,12 +157,6 @@ class Format1Records implements RecordStore {
     }
   }
 }
-
-/** The record of an evidence, with its first event in it. */
-const withEvent = (evidence: Entry, event: Entry): Entry => ({
-  ...evidence,
-  value: encodeRecord(withFirstEvent(decodeRecord<EvidenceWithoutEvent>(evidence), decodeRecord<EventRecord>(event))),
-})
 
 function entryOf(key: Key, bytes: Uint8Array | undefined): Entry | undefined {
   if (bytes === undefined) return undefined

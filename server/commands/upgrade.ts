@@ -1,6 +1,7 @@
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openFormat1Records, openLevelRecords } from '../../adapters/level/index.ts'
+import { upgradedRecords } from '../../core/index.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { copyAndCheck } from './copy-and-check.ts'
 import { assertHasRecords, exists } from './existing.ts'
@@ -32,7 +33,7 @@ export async function upgradeRecords(directory: string): Promise<number> {
 async function copyUpgraded(directory: string, old: string, upgraded: string): Promise<number> {
   const parts = new OpenParts()
   try {
-    const from = await parts.add(openFormat1Records(old))
+    const from = upgradedRecords(await parts.add(openFormat1Records(old)))
     const to = await parts.add(openLevelRecords(upgraded))
     return await copyAndCheck({ from, to }, [directory])
   } finally {

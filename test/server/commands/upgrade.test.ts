@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { it, type TestContext } from 'node:test'
 import { FileSignedHead, openLocalBlobs, readSecret } from '../../../adapters/files/index.ts'
 import { openFormat1Records, openLevelRecords } from '../../../adapters/level/index.ts'
-import { copyRecords, openRegistry, OPERATOR, type RecordStore } from '../../../core/index.ts'
+import { copyRecords, openRegistry, OPERATOR, upgradedRecords, type RecordStore } from '../../../core/index.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { FaultyRecords } from '../../support/faulty-records.ts'
 import { runCli } from '../../support/server-process.ts'
@@ -85,7 +85,7 @@ it('migrate --upgrade continues after an interruption in each step of the copy, 
   const commits = 4
   for (let commit = 1; commit <= commits; commit += 1) {
     const directory = await copyOfFixture(t)
-    const from = await openFormat1Records(recordsOf(directory))
+    const from = upgradedRecords(await openFormat1Records(recordsOf(directory)))
     const store = await openLevelRecords(join(directory, 'records.upgrade'))
     const to = new FaultyRecords(store)
     to.failCommit(commit, commit % 2 === 0 ? 'before' : 'after')
