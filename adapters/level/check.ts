@@ -61,7 +61,7 @@ export async function checkDatabase(db: LevelDatabase): Promise<DatabaseState | 
 
 async function checkLog(db: LevelDatabase, size: number): Promise<LogTail> {
   const lastBlock = size - (size % ROW_ENTRIES || Math.min(size, ROW_ENTRIES))
-  const rows = await readRows(db, Math.max(0, lastBlock - MAX_CHECKED_ROWS * ROW_ENTRIES), Infinity)
+  const rows = await readRows(db, { from: Math.max(0, lastBlock - MAX_CHECKED_ROWS * ROW_ENTRIES), end: Infinity })
   const last = rows.at(-1)
   const end = last === undefined ? 0 : last.start + last.entries.length / LOG_ENTRY_BYTES
   if (end !== size)
@@ -72,7 +72,7 @@ async function checkLog(db: LevelDatabase, size: number): Promise<LogTail> {
   const lastRows = rows.filter((row) => row.start >= lastBlock)
   const entries = packRows(lastRows, lastBlock, ROW_ENTRIES)
   await checkPositions(db, lastBlock, entries)
-  const payloads = await readPayloads(db, lastBlock, ROW_ENTRIES)
+  const payloads = await readPayloads(db, { from: lastBlock, end: lastBlock + ROW_ENTRIES })
   if (payloads.length !== size - lastBlock)
     throw new RegistryError(
       'CORRUPT',

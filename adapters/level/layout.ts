@@ -120,6 +120,12 @@ export function formatOfHead(bytes: Uint8Array): number | undefined {
   return format < STORE_FORMAT || (format === STORE_FORMAT && bytes.length !== HEAD_BYTES) ? undefined : format
 }
 
+/** The number of log entries in a head. Throws `CORRUPT` if the head is missing or damaged. */
+export function logSizeOfHead(bytes: Uint8Array | undefined): number {
+  if (bytes === undefined) throw new RegistryError('CORRUPT', 'The head record of the record store is missing')
+  return decodeHead(bytes).logSize
+}
+
 /** The inverse of `encodeHead`. Throws `CORRUPT` for damaged bytes. */
 export function decodeHead(bytes: Uint8Array): Head {
   if (formatOfHead(bytes) !== STORE_FORMAT)

@@ -1,3 +1,4 @@
+import type { AbstractSnapshot } from 'abstract-level'
 import {
   assertRow,
   LOG_ENTRY_BYTES,
@@ -21,10 +22,11 @@ const PAGE_BYTES = 1024 * 1024
  *
  * @throws RegistryError `CORRUPT` if a row is damaged, is missing between them, or has a wrong length
  */
-export async function readRows(db: LevelDatabase, from: number, end: number): Promise<EntryRow[]> {
+export async function readRows(db: LevelDatabase, { from, end, snapshot }: RowRange): Promise<EntryRow[]> {
   const rows: EntryRow[] = []
   let expected = from - (from % ROW_ENTRIES)
-  for await (const [start, entries] of rowsOf(db, ENTRY_ROWS, { from: expected, end: from < end ? end : 0 })) {
+  const range = { from: expected, end: from < end ? end : 0, snapshot }
+  for await (const [start, entries] of rowsOf(db, ENTRY_ROWS, range)) {
     const row = { start, entries }
     assertRow(row, expected)
     expected += entries.length / LOG_ENTRY_BYTES
@@ -34,31 +36,35 @@ export async function readRows(db: LevelDatabase, from: number, end: number): Pr
 }
 
 /**
- * Reads up to `count` payloads from position `from`, from one snapshot.
+ * Reads the payloads at positions `from` to `end` (exclusive), from one snapshot. Returns fewer if the log ends before.
  *
  * @throws RegistryError `CORRUPT` if a row is damaged, is missing between them, or has a wrong length
  */
-export async function readPayloads(db: LevelDatabase, from: number, count: number): Promise<Uint8Array[]> {
+export async function readPayloads(db: LevelDatabase, { from, end, snapshot }: RowRange): Promise<Uint8Array[]> {
   const rows: PayloadRow[] = []
   const block = from - (from % ROW_ENTRIES)
-  for await (const [start, payloads] of rowsOf(db, PAYLOAD_ROWS, { from: block, end: count === 0 ? 0 : from + count }))
+  for await (const [start, payloads] of rowsOf(db, PAYLOAD_ROWS, { from: block, end: from < end ? end : 0, snapshot }))
     rows.push({ start, payloads })
-  return payloadsOfRows(rows, from, count)
+  return payloadsOfRows(rows, from, end - from)
 }
 
-interface RowRange {
+/** Positions in the log. */
+export interface RowRange {
   readonly from: number
+  /** Exclusive. */
   readonly end: number
+  /** Reads this state of the database instead of the current one. */
+  readonly snapshot?: AbstractSnapshot | undefined
 }
 
 async function* rowsOf(
   db: LevelDatabase,
   prefix: string,
-  { from, end }: RowRange,
+  { from, end, snapshot }: RowRange,
 ): AsyncGenerator<readonly [start: number, value: Uint8Array], void, undefined> {
   if (from >= end) return
   const lt = Number.isSafeInteger(end) ? rowKey(prefix, end) : endOfRows(prefix)
-  const options = { gte: rowKey(prefix, from), lt, ...BY_TEXT, highWaterMarkBytes: PAGE_BYTES }
+  const options = { gte: rowKey(prefix, from), lt, snapshot, ...BY_TEXT, highWaterMarkBytes: PAGE_BYTES }
   const iterator = db.iterator<string, Uint8Array>(options)
   try {
     for (;;) {

@@ -14,7 +14,9 @@ import {
   type Logger,
   type LogTail,
   type Range,
+  type RecordSnapshot,
   type RecordStore,
+  type SnapshotSource,
 } from '../kit/index.ts'
 import { checkDatabase, type DatabaseState } from './check.ts'
 import { copyDatabase } from './copy.ts'
@@ -24,14 +26,13 @@ import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { readPayloads, readRows } from './log-rows.ts'
 import { LevelReader } from './reader.ts'
+import { LevelSnapshot, listRecords } from './snapshot.ts'
 
 /**
  * Up to this many keys are read on this thread for a `get`: 1 µs each if they are cached, where a getMany takes 10 to
  * 20 µs.
  */
 const MAX_GET_SYNC_KEYS = 16
-
-const LIST_PAGE_SIZE = 128
 
 /** Options of `LevelRecords.open`. */
 export interface LevelRecordsOptions {
@@ -66,7 +67,7 @@ export interface LevelRecordsOptions {
  * const records = await LevelRecords.open(new MemoryLevel<string, Uint8Array>({ valueEncoding: 'view' }))
  * ```
  */
-export class LevelRecords implements RecordStore {
+export class LevelRecords implements RecordStore, SnapshotSource {
   readonly #db: LevelDatabase
   readonly #options: LevelRecordsOptions
   readonly #putOptions: ReturnType<typeof layout.putOptions>
@@ -123,18 +124,12 @@ export class LevelRecords implements RecordStore {
 
   async *list(range: Range): AsyncIterable<Entry> {
     this.#assertOpen()
-    const { gte, lt, reverse = false, limit = -1 } = range
-    const from = gte < layout.FIRST_RECORD_KEY ? layout.FIRST_RECORD_KEY : gte
-    const iterator = this.#db.iterator<Key, Uint8Array>({ gte: from, lt, reverse, limit, ...layout.BY_TEXT })
-    try {
-      for (;;) {
-        const page = await this.#read(() => iterator.nextv(LIST_PAGE_SIZE))
-        if (page.length === 0) return
-        for (const [key, value] of page) yield this.#readSync(() => layout.decodeRecordValue(key, value))
-      }
-    } finally {
-      await iterator.close()
-    }
+    yield* listRecords(this.#db, range, (error) => this.#reported(error))
+  }
+
+  async snapshot(): Promise<RecordSnapshot> {
+    this.#assertOpen()
+    return new LevelSnapshot(this.#db, (error) => this.#reported(error))
   }
 
   async commit(commit: Commit): Promise<CommitResult> {
@@ -147,14 +142,14 @@ export class LevelRecords implements RecordStore {
   async readLog(from: number, count: number): Promise<Uint8Array> {
     this.#assertOpen()
     assertLogRange(from, count)
-    const rows = await this.#read(() => readRows(this.#db, from, from + count))
+    const rows = await this.#read(() => readRows(this.#db, { from, end: from + count }))
     return packRows(rows, from, count)
   }
 
   async readPayloads(from: number, count: number): Promise<readonly Uint8Array[]> {
     this.#assertOpen()
     assertLogRange(from, count)
-    return this.#read(() => readPayloads(this.#db, from, count))
+    return this.#read(() => readPayloads(this.#db, { from, end: from + count }))
   }
 
   async logSize(): Promise<number> {
@@ -162,8 +157,7 @@ export class LevelRecords implements RecordStore {
     // Read from the database, not from `head`: entries that `get` and `readLog` already see must be counted.
     return this.#read(async () => {
       const [bytes] = await this.#reader.values([layout.HEAD_KEY], 1)
-      if (bytes === undefined) throw new RegistryError('CORRUPT', 'The head record of the record store is missing')
-      return layout.decodeHead(bytes).logSize
+      return layout.logSizeOfHead(bytes)
     })
   }
 

@@ -13,7 +13,9 @@ import {
   type Key,
   type LogAppend,
   type Range,
+  type RecordSnapshot,
   type RecordStore,
+  type SnapshotSource,
 } from '../kit/index.ts'
 import { SortedKeys } from './sorted-keys.ts'
 
@@ -29,8 +31,8 @@ const PAGE_SIZE = 256
  * const records = new MemoryRecords()
  * ```
  */
-export class MemoryRecords implements RecordStore {
-  readonly #entries = new Map<Key, Entry>()
+export class MemoryRecords implements RecordStore, SnapshotSource {
+  #entries = new Map<Key, Entry>()
   readonly #keys = new SortedKeys()
   /** Packed log entries. Its capacity doubles when it is full; the first `#logSize` entries are in use. */
   #log = new Uint8Array(256 * LOG_ENTRY_BYTES)
@@ -98,6 +100,17 @@ export class MemoryRecords implements RecordStore {
   async positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
     this.#assertOpen()
     return entries.map((entry) => this.#positions.get(toHex(entry)))
+  }
+
+  async snapshot(): Promise<RecordSnapshot> {
+    this.#assertOpen()
+    const copy = new MemoryRecords()
+    copy.#entries = new Map(this.#entries)
+    for (const key of this.#entries.keys()) copy.#keys.add(key)
+    copy.#log = this.#log.slice()
+    for (const payload of this.#payloads) copy.#payloads.push(payload)
+    copy.#logSize = this.#logSize
+    return copy
   }
 
   async close(): Promise<void> {

@@ -82,6 +82,11 @@ export class Database {
     }
   }
 
+  /** Takes a connection from those for reads. The caller releases it. */
+  connect(): Promise<PoolClient> {
+    return this.#readers.connect()
+  }
+
   /**
    * Runs `work` with the one connection for writes. If it throws, the connection is closed, which rolls an open
    * transaction back.

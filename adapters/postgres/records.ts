@@ -1,47 +1,26 @@
 import {
   assertCommit,
-  assertLogRange,
   CommitQueue,
-  concatBytes,
-  LOG_ENTRY_BYTES,
-  packRows,
-  payloadsOfRows,
   RegistryError,
-  ROW_ENTRIES,
   toHex,
   type Commit,
   type CommitResult,
   type Entry,
   type Key,
   type Range,
+  type RecordSnapshot,
 } from '../kit/index.ts'
 import { byteaArray } from './bytea-array.ts'
 import { Database } from './database.ts'
 import { GroupWriter } from './group-writer.ts'
 import type { OpenPostgresOptions, PostgresRecords } from './options.ts'
 import { ReadBatcher, type Lookup, type LookupResult } from './read-batcher.ts'
-import {
-  entryRowsFrom,
-  headOf,
-  keyBytes,
-  keyText,
-  payloadRowOf,
-  positionOf,
-  recordOf,
-  type EntryRowRow,
-  type LookupRow,
-  type PayloadRowRow,
-  type RecordRow,
-} from './rows.ts'
+import { PostgresReader } from './reader.ts'
+import { keyBytes, keyText, positionOf, recordOf, type LookupRow, type RecordRow } from './rows.ts'
+import { openSnapshot } from './snapshot.ts'
 
-const LIST_PAGE_SIZE = 128
 /** The share of the counted requests that also delete the counts of windows that have ended. */
 const PURGE_PROBABILITY = 1 / 1_000
-/** Rows of the log in one read: 512 KiB of entries, twice that on the wire. */
-const LOG_PAGE_ROWS = 64
-/** Rows of payloads in one read: about 300 KiB, twice that on the wire. */
-const PAYLOAD_PAGE_ROWS = 8
-
 /** Connects to the database and opens the store; see `openPostgresRecords`. */
 export const connectRecords = async (options: OpenPostgresOptions): Promise<PostgresRecords> =>
   new PostgresRecordStore(await Database.open(options))
@@ -52,12 +31,14 @@ export const connectRecords = async (options: OpenPostgresOptions): Promise<Post
  */
 class PostgresRecordStore implements PostgresRecords {
   readonly #database: Database
+  readonly #reader: PostgresReader
   readonly #reads: ReadBatcher
   readonly #queue: CommitQueue
   #closing: Promise<void> | undefined
 
   constructor(database: Database) {
     this.#database = database
+    this.#reader = new PostgresReader((statement, values) => database.query(statement, values), database)
     const groups = new GroupWriter(database)
     this.#queue = new CommitQueue((commits) => groups.commitGroup(commits))
     this.#reads = new ReadBatcher((lookup) => this.#runLookup(lookup))
@@ -74,24 +55,13 @@ class PostgresRecordStore implements PostgresRecords {
   }
 
   async *list(range: Range): AsyncIterable<Entry> {
-    let { gte, lt } = range
-    let left = range.limit ?? Infinity
-    const { list, listReverse } = this.#database.sql
-    while (left > 0) {
-      this.#assertOpen()
-      const size = Math.min(LIST_PAGE_SIZE, left)
-      const page = await this.#database.query<RecordRow>(range.reverse === true ? listReverse : list, [
-        keyBytes(gte),
-        keyBytes(lt),
-        size,
-      ])
-      for (const row of page) yield this.#database.checked(() => recordOf(row))
-      const last = page.at(-1)
-      if (last === undefined || page.length < size) return
-      left -= page.length
-      if (range.reverse === true) lt = keyText(last[0])
-      else gte = `${keyText(last[0])}\0` // the smallest key above it
-    }
+    this.#assertOpen()
+    yield* this.#reader.list(range)
+  }
+
+  async snapshot(): Promise<RecordSnapshot> {
+    this.#assertOpen()
+    return openSnapshot(this.#database)
   }
 
   async commit(commit: Commit): Promise<CommitResult> {
@@ -102,45 +72,17 @@ class PostgresRecordStore implements PostgresRecords {
 
   async readLog(from: number, count: number): Promise<Uint8Array> {
     this.#assertOpen()
-    assertLogRange(from, count)
-    const end = Math.min(from + count, Number.MAX_SAFE_INTEGER)
-    const pages: Uint8Array[] = []
-    // A page ends at the end of a block and is one snapshot, so it sees the rows of a block either before or after they
-    // are joined.
-    for (let at = from; at < end;) {
-      const start = at - (at % ROW_ENTRIES)
-      const pageEnd = Math.min(end, start + LOG_PAGE_ROWS * ROW_ENTRIES)
-      const rows = await this.#database.query<EntryRowRow>(this.#database.sql.logEntries, [start, pageEnd])
-      const page = this.#database.checked(() => packRows(entryRowsFrom(start, rows), at, pageEnd - at))
-      pages.push(page)
-      at += page.length / LOG_ENTRY_BYTES
-      if (at < pageEnd) break
-    }
-    const [onlyPage] = pages
-    return onlyPage !== undefined && pages.length === 1 ? onlyPage : concatBytes(...pages)
+    return this.#reader.readLog(from, count)
   }
 
   async readPayloads(from: number, count: number): Promise<readonly Uint8Array[]> {
     this.#assertOpen()
-    assertLogRange(from, count)
-    const end = Math.min(from + count, Number.MAX_SAFE_INTEGER)
-    const payloads: Uint8Array[] = []
-    for (let at = from; at < end;) {
-      const start = at - (at % ROW_ENTRIES)
-      const pageEnd = Math.min(end, start + PAYLOAD_PAGE_ROWS * ROW_ENTRIES)
-      const rows = await this.#database.query<PayloadRowRow>(this.#database.sql.logPayloads, [start, pageEnd])
-      const page = this.#database.checked(() => payloadsOfRows(rows.map(payloadRowOf), at, pageEnd - at))
-      for (const payload of page) payloads.push(payload)
-      at += page.length
-      if (at < pageEnd) break
-    }
-    return payloads
+    return this.#reader.readPayloads(from, count)
   }
 
   async logSize(): Promise<number> {
     this.#assertOpen()
-    const rows = await this.#database.query<[Buffer]>(this.#database.sql.head)
-    return this.#database.checked(() => headOf(rows).logSize)
+    return this.#reader.logSize()
   }
 
   async positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {

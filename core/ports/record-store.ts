@@ -83,6 +83,19 @@ export type CommitResult =
       readonly conflicts: readonly Key[]
     }
 
+/** One state of a record store. Later commits do not change it. It holds resources of the store until it is closed. */
+export type RecordSnapshot = Pick<RecordStore, 'list' | 'logSize' | 'readLog' | 'readPayloads' | 'close'>
+
+/** A record store that can be read in one state while commits continue, for example to back it up. */
+export interface SnapshotSource {
+  /**
+   * Returns the state that holds every commit that was acknowledged before the call. Close it before the store.
+   *
+   * @throws `UNAVAILABLE`, `CLOSED`
+   */
+  snapshot(): Promise<RecordSnapshot>
+}
+
 /**
  * An ordered map of key → bytes and one append-only log of 32-byte entries with their payloads, without gaps, changed
  * together. A conflict is a result; a failure throws. Stored bytes that are damaged are never returned.

@@ -9,6 +9,7 @@ export {
   type BlobStoreUnderTest,
   type DurableBlobStoreUnderTest,
 } from './blob-store.ts'
+export { recordSnapshotContract } from './record-snapshot.ts'
 export { recordStoreContract, type OpenedRecordStore, type RecordStoreContractOptions } from './record-store.ts'
 export { signedHeadKeeperContract, type SignedHeadKeeperUnderTest } from './signed-head-keeper.ts'
 export { timestampAuthorityContract, type TimestampAuthorityUnderTest } from './timestamp-authority.ts'

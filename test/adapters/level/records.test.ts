@@ -6,7 +6,11 @@ import { after } from 'node:test'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
 import { LevelRecords, openLevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
-import { recordStoreContract, type OpenedRecordStore } from '../../../adapters/kit/contract/index.ts'
+import {
+  recordSnapshotContract,
+  recordStoreContract,
+  type OpenedRecordStore,
+} from '../../../adapters/kit/contract/index.ts'
 
 const ENCODING = { keyEncoding: 'utf8', valueEncoding: 'view' } as const
 const memoryLevel = () => new MemoryLevel<string, Uint8Array>(ENCODING)
@@ -45,8 +49,13 @@ async function openOnDisk(directory: string): Promise<OpenedRecordStore> {
   }
 }
 
-recordStoreContract('level over classic-level', async () => {
+async function newDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'er-level-'))
   directories.push(directory)
-  return openOnDisk(directory)
-})
+  return directory
+}
+
+recordStoreContract('level over classic-level', async () => openOnDisk(await newDirectory()))
+
+recordSnapshotContract('level over memory-level', () => LevelRecords.open(memoryLevel()))
+recordSnapshotContract('level over classic-level', async () => openLevelRecords(await newDirectory()))

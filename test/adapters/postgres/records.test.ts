@@ -1,6 +1,10 @@
 import { after, before, describe } from 'node:test'
 import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
-import { recordStoreContract, type OpenedRecordStore } from '../../../adapters/kit/contract/index.ts'
+import {
+  recordSnapshotContract,
+  recordStoreContract,
+  type OpenedRecordStore,
+} from '../../../adapters/kit/contract/index.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 
 describe('records in PostgreSQL', () => {
@@ -25,4 +29,7 @@ describe('records in PostgreSQL', () => {
   }
 
   recordStoreContract('two processes on one database', () => open())
+  recordSnapshotContract('PostgreSQL', () =>
+    openPostgresRecords({ url: server.url(), schema: `snapshot_${(schemas += 1)}` }),
+  )
 })
