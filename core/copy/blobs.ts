@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { BlobStore, RecordStore } from '../ports/index.ts'
+import { isInRange } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
+import { type CopiedRecord, type RecordSource } from './source.ts'
 
 export interface BlobStores {
   readonly from: BlobStore
@@ -39,21 +41,38 @@ export async function copyBlobs(
   stores: BlobStores,
   handlers: CopyBlobsHandlers,
 ): Promise<CopyBlobsReport> {
-  const copy = new BlobCopy(records, stores, handlers)
+  const copy = new BlobCopy(() => filesIn(records.list(keys.files())), stores, handlers)
   await copy.forEachFile('copy', (file) => copy.copyIfMissing(file))
   await copy.forEachFile('verify', (file) => copy.verify(file))
   return copy.report
 }
 
+/**
+ * Copies the bytes of every file in `source` that the target does not have, and verifies the SHA-256 of what it copies.
+ * Does not read again what the target has with its recorded size. Programs may write to the store of the source: a file
+ * that was deleted since is a problem, too.
+ */
+export async function copyMissingBlobs(
+  source: RecordSource,
+  stores: BlobStores,
+  handlers: CopyBlobsHandlers,
+): Promise<Omit<CopyBlobsReport, 'verified'>> {
+  const copy = new BlobCopy(() => filesIn(source.records()), stores, handlers)
+  await copy.forEachFile('copy', (file) => copy.copyIfMissing(file))
+  return copy.report
+}
+
+type Files = () => AsyncGenerator<FileRecord, void, undefined>
+
 class BlobCopy {
   readonly report = { copied: 0, existing: 0, verified: 0, problems: 0 }
-  readonly #records: RecordStore
+  readonly #files: Files
   readonly #stores: BlobStores
   readonly #handlers: CopyBlobsHandlers
   readonly #failed = new Set<string>()
 
-  constructor(records: RecordStore, stores: BlobStores, handlers: CopyBlobsHandlers) {
-    this.#records = records
+  constructor(files: Files, stores: BlobStores, handlers: CopyBlobsHandlers) {
+    this.#files = files
     this.#stores = stores
     this.#handlers = handlers
   }
@@ -61,7 +80,7 @@ class BlobCopy {
   /** Runs `work` for each file that has not failed yet. */
   forEachFile(stage: 'copy' | 'verify', work: (file: FileRecord) => Promise<void>): Promise<void> {
     let [files, bytes] = [0, 0]
-    return forEachConcurrently(filesIn(this.#records), async (file) => {
+    return forEachConcurrently(this.#files(), async (file) => {
       if (this.#failed.has(file.id)) return
       try {
         await work(file)
@@ -102,11 +121,18 @@ class BlobCopy {
   }
 }
 
-async function* filesIn(records: RecordStore): AsyncGenerator<FileRecord> {
-  for await (const entry of records.list(keys.files())) {
-    const file = decodeRecord<FileRecord | DeletedFileRecord>(entry)
-    if (file !== undefined && !('deletion' in file)) yield file
+async function* filesIn(records: AsyncIterable<CopiedRecord>): AsyncGenerator<FileRecord, void, undefined> {
+  for await (const record of records) {
+    const file = fileIn(record)
+    if (file !== undefined) yield file
   }
+}
+
+/** The file in a record, `undefined` if the file was deleted or the record is another one. */
+export function fileIn(record: CopiedRecord): FileRecord | undefined {
+  if (!isInRange(record.key, keys.files())) return undefined
+  const file = decodeRecord<FileRecord | DeletedFileRecord>(record)
+  return 'deletion' in file ? undefined : file
 }
 
 async function sizeIn(store: BlobStore, id: string): Promise<number | undefined> {

@@ -1,6 +1,21 @@
 /** Copies a registry from one set of stores to another. */
-export { copyBlobs, type BlobStores, type CopyBlobsHandlers, type CopyBlobsReport } from './blobs.ts'
-export { copyRecords, type CopyRecordsHandlers, type CopyRecordsReport, type CopyStage } from './records.ts'
+export {
+  copyBlobs,
+  copyMissingBlobs,
+  fileIn,
+  type BlobStores,
+  type CopyBlobsHandlers,
+  type CopyBlobsReport,
+} from './blobs.ts'
+export {
+  copyRecords,
+  fillStore,
+  type CopyRecordsHandlers,
+  type CopyRecordsReport,
+  type CopyStage,
+  type RecordStores,
+} from './records.ts'
+export { encodeRecords, sourceOfStream, type RecordStreamHandlers } from './record-stream.ts'
+export { sourceOf, type CopiedRecord, type RecordSource } from './source.ts'
 export { upgradedRecords } from './format-1.ts'
 export { isUnfinishedCopy } from './target.ts'
-export type { RecordStores } from './compare.ts'

@@ -1,15 +1,13 @@
 import { RegistryError } from '../errors.ts'
 import type { RecordStore, Write } from '../ports/index.ts'
-import {
-  CHUNK_ENTRIES,
-  compareStores,
-  firstLogDifference,
-  readAppends,
-  recordDifferences,
-  type Comparison,
-  type RecordStores,
-} from './compare.ts'
+import { compareStores, firstDifferenceIn, recordDifferences, type Comparison, type CopyEnds } from './compare.ts'
+import { sourceOf } from './source.ts'
 import { CopyTarget, isEmpty, isUnfinishedCopy } from './target.ts'
+
+export interface RecordStores {
+  readonly from: RecordStore
+  readonly to: RecordStore
+}
 
 export type CopyStage = 'log' | 'records' | 'compare'
 
@@ -45,12 +43,17 @@ const COMMIT_WRITES = 2_048
  */
 export async function copyRecords(stores: RecordStores, handlers: CopyRecordsHandlers): Promise<CopyRecordsReport> {
   await assertComplete(stores.from)
-  const target = await CopyTarget.open(stores.to)
+  return fillStore({ from: sourceOf(stores.from), to: stores.to }, handlers)
+}
+
+/** Fills a store from any source, as `copyRecords` does. The source must be complete. */
+export async function fillStore(ends: CopyEnds, handlers: CopyRecordsHandlers): Promise<CopyRecordsReport> {
+  const target = await CopyTarget.open(ends.to)
   // Without a marker it is either a finished copy or another registry.
-  if (target === undefined) return assertEqual(stores, handlers)
-  const entries = await copyLog(stores, target, handlers)
-  const records = await copyAllRecords(stores, target, handlers)
-  const comparison = await compareStores(stores, {
+  if (target === undefined) return assertEqual(ends, handlers)
+  const entries = await copyLog(ends, target, handlers)
+  const records = await copyAllRecords(ends, target, handlers)
+  const comparison = await compareStores(ends, {
     onDifference: (subject, message) => handlers.onDifference(subject, message),
     onProgress: (done) => handlers.onProgress('compare', done),
   })
@@ -66,26 +69,23 @@ async function assertComplete(source: RecordStore): Promise<void> {
 }
 
 /** Returns the number of entries that it appended. */
-async function copyLog({ from, to }: RecordStores, target: CopyTarget, handlers: CopyRecordsHandlers): Promise<number> {
+async function copyLog({ from, to }: CopyEnds, target: CopyTarget, handlers: CopyRecordsHandlers): Promise<number> {
   const [size, existing] = await Promise.all([from.logSize(), to.logSize()])
-  if (existing > size || (await firstLogDifference({ from, to }, existing)) !== undefined) throw holdsSomethingElse()
-  for (let at = existing; at < size;) {
-    const append = await readAppends(from, at, Math.min(CHUNK_ENTRIES, size - at))
-    if (append.length === 0)
-      throw new RegistryError('CORRUPT', `The source's log of ${size} entries ends at ${at}: check it with fsck`)
-    await target.commit({ append })
-    at += append.length
+  if (existing > size) throw holdsSomethingElse()
+  let at = 0
+  for await (const chunk of from.log()) {
+    const copied = Math.min(chunk.length, Math.max(0, existing - at))
+    if ((await firstDifferenceIn(to, at, chunk.slice(0, copied))) !== undefined) throw holdsSomethingElse()
+    if (copied < chunk.length) await target.commit({ append: chunk.slice(copied) })
+    at += chunk.length
     handlers.onProgress('log', at)
   }
-  return size - existing
+  if (at === size) return size - existing
+  throw new RegistryError('CORRUPT', `The source's log of ${size} entries ends at ${at}: check it with fsck`)
 }
 
 /** Returns the number of records that it changed. */
-async function copyAllRecords(
-  stores: RecordStores,
-  target: CopyTarget,
-  handlers: CopyRecordsHandlers,
-): Promise<number> {
+async function copyAllRecords(ends: CopyEnds, target: CopyTarget, handlers: CopyRecordsHandlers): Promise<number> {
   let [changed, bytes] = [0, 0]
   let writes: Write[] = []
   const flush = async (): Promise<void> => {
@@ -95,7 +95,7 @@ async function copyAllRecords(
     bytes = 0
   }
   const onRecord = (done: number): void => handlers.onProgress('records', done)
-  for await (const { key, source = null } of recordDifferences(stores, onRecord)) {
+  for await (const { key, source = null } of recordDifferences(ends, onRecord)) {
     const size = key.length + (source?.length ?? 0)
     if (writes.length === COMMIT_WRITES || bytes + size > COMMIT_BYTES) await flush()
     writes.push({ key, value: source })
@@ -106,8 +106,8 @@ async function copyAllRecords(
 }
 
 /** Throws `CONFIG_ERROR` at the first difference. */
-async function assertEqual(stores: RecordStores, handlers: CopyRecordsHandlers): Promise<CopyRecordsReport> {
-  const comparison = await compareStores(stores, {
+async function assertEqual(ends: CopyEnds, handlers: CopyRecordsHandlers): Promise<CopyRecordsReport> {
+  const comparison = await compareStores(ends, {
     onDifference() {
       throw holdsSomethingElse()
     },

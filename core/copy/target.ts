@@ -1,10 +1,8 @@
 import { RegistryError } from '../errors.ts'
-import type { Commit, Range, RecordStore, Version } from '../ports/index.ts'
+import type { Commit, RecordStore, Version } from '../ports/index.ts'
 import { keys } from '../store/keys.ts'
 import { encodeRecord } from '../store/record-codec.ts'
-
-/** Every key: keys are printable ASCII. */
-export const ALL_KEYS: Range = { gte: ' ', lt: '\x7f' }
+import { ALL_KEYS } from './source.ts'
 
 /** The value of the marker is for people who look into the store. */
 const MARKER = encodeRecord({ filling: true })

@@ -49,6 +49,8 @@ export const keysFrom = (family: string, first: number): Range => ({
 /** The range that contains only this key. */
 export const onlyKey = (key: Key): Range => ({ gte: key, lt: `${key}\0` })
 
+export const isInRange = (key: Key, { gte, lt }: Pick<Range, 'gte' | 'lt'>): boolean => key >= gte && key < lt
+
 /** The parts of a key, family first. Text parts are still encoded. */
 export const partsOfKey = (key: Key): readonly string[] => key.split('/')
 

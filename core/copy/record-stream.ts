@@ -1,0 +1,240 @@
+import { concatBytes, decodeUtf8, encodeUtf8, readU64, u64 } from '../bytes.ts'
+import { isRegistryError, RegistryError } from '../errors.ts'
+import type { LogAppend } from '../ports/index.ts'
+import { LOG_ENTRY_BYTES } from '../store/commit-plan.ts'
+import { openValue, sealValue } from '../store/envelope.ts'
+import { payloadsOfRows, ROW_ENTRIES, rowOf } from '../store/log-rows.ts'
+import { CHUNK_ENTRIES, type CopiedRecord, type RecordSource } from './source.ts'
+
+/**
+ * The log and all records of a registry as one stream of bytes, which is the form in which a backup holds them. It can
+ * be read back into any record store.
+ *
+ * The stream is a sequence of frames: one byte for the kind, u32 length of what follows, u32 CRC-32, body. The kinds, in
+ * the order in which they occur:
+ *
+ * | kind | body                                                                                        |
+ * |------|---------------------------------------------------------------------------------------------|
+ * | `H`  | the version of this format (u64 1), u64 number of log entries                               |
+ * | `L`  | 1 to 256 log entries of 32 bytes, then their payloads, each after its length in two bytes   |
+ * | `R`  | u64 length of the key, the key, the value; in the order of the keys                         |
+ * | `E`  | u64 number of records                                                                       |
+ *
+ * The body of `L` begins with the number of its entries (u64).
+ */
+const FORMAT = 1
+const KIND = { head: 'H', log: 'L', record: 'R', end: 'E' } as const
+type Kind = (typeof KIND)[keyof typeof KIND]
+
+const HEAD_BYTES = 5
+const U64_BYTES = 8
+/** Pieces of the stream are joined to this size, so that a file is not written record by record. */
+const CHUNK_BYTES = 256 * 1024
+/** A frame is never longer: a record is at most one request, and a row of payloads has 256 × 4,096 bytes. */
+const MAX_FRAME_BYTES = 512 * 1024 * 1024
+
+export interface RecordStreamHandlers {
+  /** Called for each record, after it was written to the stream. */
+  onRecord?(record: CopiedRecord): void
+  /** `done`: log entries and records so far. */
+  onProgress?(done: number): void
+}
+
+/** Writes everything that a source holds as a stream of bytes. */
+export async function* encodeRecords(
+  source: RecordSource,
+  handlers: RecordStreamHandlers = {},
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const chunks = new ChunkJoiner()
+  for await (const frame of framesOf(source, handlers)) {
+    const chunk = chunks.add(frame)
+    if (chunk !== undefined) yield chunk
+  }
+  yield chunks.rest()
+}
+
+async function* framesOf(source: RecordSource, handlers: RecordStreamHandlers): AsyncGenerator<Uint8Array> {
+  const logSize = await source.logSize()
+  yield frameOf(KIND.head, u64(FORMAT), u64(logSize))
+  let [entries, records] = [0, 0]
+  for await (const appends of source.log()) {
+    for (let at = 0; at < appends.length; at += ROW_ENTRIES) yield logFrame(appends.slice(at, at + ROW_ENTRIES))
+    entries += appends.length
+    handlers.onProgress?.(entries)
+  }
+  if (entries !== logSize)
+    throw new RegistryError('CORRUPT', `The log of ${logSize} entries ends at ${entries}: check the store with fsck`)
+  for await (const record of source.records()) {
+    yield frameOf(KIND.record, u64(record.key.length), encodeUtf8(record.key), record.value)
+    records += 1
+    handlers.onRecord?.(record)
+    handlers.onProgress?.(entries + records)
+  }
+  yield frameOf(KIND.end, u64(records))
+}
+
+function logFrame(appends: readonly LogAppend[]): Uint8Array {
+  const { entries, payloads } = rowOf(0, appends)
+  return frameOf(KIND.log, u64(appends.length), entries, payloads)
+}
+
+function frameOf(kind: Kind, ...parts: readonly Uint8Array[]): Uint8Array {
+  const sealed = sealValue(kind, ...parts)
+  const head = new Uint8Array(HEAD_BYTES)
+  head.set(encodeUtf8(kind))
+  new DataView(head.buffer).setUint32(1, sealed.length)
+  return concatBytes(head, sealed)
+}
+
+class ChunkJoiner {
+  #parts: Uint8Array[] = []
+  #bytes = 0
+
+  /** Returns a chunk once it is long enough. */
+  add(part: Uint8Array): Uint8Array | undefined {
+    this.#parts.push(part)
+    this.#bytes += part.length
+    return this.#bytes < CHUNK_BYTES ? undefined : this.rest()
+  }
+
+  rest(): Uint8Array {
+    const chunk = concatBytes(...this.#parts)
+    this.#parts = []
+    this.#bytes = 0
+    return chunk
+  }
+}
+
+/**
+ * The log and the records in a stream that `encodeRecords` wrote. Reads it from the start for each call.
+ *
+ * @param open opens the stream; its bytes may be damaged
+ * @throws `CORRUPT` while it is read, if the stream is damaged or ends early; `CONFIG_ERROR` if a newer version wrote it
+ */
+export const sourceOfStream = (open: () => AsyncIterable<Uint8Array>): RecordSource => ({
+  async logSize() {
+    for await (const frame of decodeFrames(open())) return logSizeOf(frame)
+    throw damaged('it is empty')
+  },
+  log: () => logIn(open()),
+  records: () => recordsIn(open()),
+})
+
+interface Frame {
+  readonly kind: string
+  readonly body: Uint8Array
+}
+
+/** Yields the frames of a stream, and checks the CRC of each. */
+async function* decodeFrames(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Frame, void, undefined> {
+  const reader = new FrameReader()
+  for await (const chunk of chunks) {
+    reader.add(chunk)
+    for (let frame = reader.next(); frame !== undefined; frame = reader.next()) yield frame
+  }
+  if (reader.hasRest) throw damaged('it ends inside a record')
+}
+
+/** Cuts bytes that arrive in pieces of any size into frames. */
+class FrameReader {
+  #bytes: Uint8Array = new Uint8Array()
+  #at = 0
+  #waiting: Uint8Array[] = []
+  #waitingBytes = 0
+
+  add(chunk: Uint8Array): void {
+    this.#waiting.push(chunk)
+    this.#waitingBytes += chunk.length
+  }
+
+  get hasRest(): boolean {
+    return this.#bytes.length - this.#at + this.#waitingBytes > 0
+  }
+
+  /** Returns the next frame, or `undefined` if its bytes have not arrived yet. */
+  next(): Frame | undefined {
+    if (!this.#has(HEAD_BYTES)) return undefined
+    const head = new DataView(this.#bytes.buffer, this.#bytes.byteOffset + this.#at, HEAD_BYTES)
+    const [kind, length] = [String.fromCharCode(head.getUint8(0)), head.getUint32(1)]
+    if (length > MAX_FRAME_BYTES) throw damaged('a length in it is wrong')
+    if (!this.#has(HEAD_BYTES + length)) return undefined
+    const start = this.#at + HEAD_BYTES
+    this.#at = start + length
+    return { kind, body: openFrame(kind, this.#bytes.subarray(start, this.#at)) }
+  }
+
+  /** Joins waiting pieces only if they are needed and complete the frame, so that each byte is copied once. */
+  #has(count: number): boolean {
+    const available = this.#bytes.length - this.#at
+    if (available >= count) return true
+    if (available + this.#waitingBytes < count) return false
+    this.#bytes = concatBytes(this.#bytes.subarray(this.#at), ...this.#waiting)
+    this.#at = 0
+    this.#waiting = []
+    this.#waitingBytes = 0
+    return true
+  }
+}
+
+function openFrame(kind: string, sealed: Uint8Array): Uint8Array {
+  try {
+    return openValue(kind, sealed)
+  } catch (error) {
+    throw isRegistryError(error) ? damaged('a CRC-32 in it differs') : error
+  }
+}
+
+function logSizeOf({ kind, body }: Frame): number {
+  if (kind !== KIND.head || body.length !== 2 * U64_BYTES) throw damaged('it does not begin with its head')
+  const format = readU64(body)
+  if (format === FORMAT) return readU64(body, U64_BYTES)
+  throw new RegistryError(
+    'CONFIG_ERROR',
+    `The records have format ${format}, this version reads ${FORMAT}: use a newer version`,
+  )
+}
+
+async function* logIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly LogAppend[]> {
+  let appends: LogAppend[] = []
+  for await (const { kind, body } of decodeFrames(chunks)) {
+    if (kind === KIND.log) for (const append of appendsIn(body)) appends.push(append)
+    else if (kind !== KIND.head) break
+    if (appends.length < CHUNK_ENTRIES) continue
+    yield appends.slice(0, CHUNK_ENTRIES)
+    appends = appends.slice(CHUNK_ENTRIES)
+  }
+  if (appends.length > 0) yield appends
+}
+
+function appendsIn(body: Uint8Array): readonly LogAppend[] {
+  const count = readU64(body)
+  const entriesEnd = U64_BYTES + count * LOG_ENTRY_BYTES
+  const payloads = payloadsOfRows([{ start: 0, payloads: body.subarray(entriesEnd) }], 0, count)
+  if (payloads.length !== count) throw damaged('log entries and payloads differ in number')
+  return payloads.map((payload, i) => {
+    const start = U64_BYTES + i * LOG_ENTRY_BYTES
+    return { entry: body.slice(start, start + LOG_ENTRY_BYTES), payload }
+  })
+}
+
+async function* recordsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<CopiedRecord, undefined> {
+  let records = 0
+  for await (const { kind, body } of decodeFrames(chunks)) {
+    if (kind === KIND.record) {
+      records += 1
+      yield recordIn(body)
+    } else if (kind === KIND.end) {
+      if (readU64(body) === records) return undefined
+      break
+    }
+  }
+  throw damaged('it does not have all its records')
+}
+
+function recordIn(body: Uint8Array): CopiedRecord {
+  const keyEnd = U64_BYTES + readU64(body)
+  return { key: decodeUtf8(body.subarray(U64_BYTES, keyEnd)), value: body.slice(keyEnd) }
+}
+
+const damaged = (how: string): RegistryError =>
+  new RegistryError('CORRUPT', `The records of the backup are damaged: ${how}. Use another backup`)
