@@ -31,7 +31,7 @@ export async function openSnapshot(database: Database): Promise<RecordSnapshot> 
     throw error
   }
   let isOpen = true
-  const reader = new PostgresReader(async <Row extends unknown[]>(statement: Statement, values: unknown[] = []) => {
+  const reader = new PostgresReader(async <Row extends unknown[]>(statement: Statement, values?: unknown[]) => {
     if (!isOpen) throw new RegistryError('CLOSED', 'The snapshot is closed')
     return run(async () => (await client.query<Row>({ ...statement, values })).rows)
   }, database)

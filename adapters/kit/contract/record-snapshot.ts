@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { RecordSnapshot, RecordStore, SnapshotSource } from '../../../core/ports/index.ts'
+import type { RecordSnapshot, RecordStore, SnapshotSource } from '../index.ts'
 import { appendsOf, bytes, logEntries } from './record-store-pair.ts'
 
 /**
