@@ -68,7 +68,7 @@ const eventWith = ({ image, ...rest }: Details): EventRecord =>
   }) as EventRecord
 
 const stored = (evidence: EvidenceRecord): EvidenceRecord =>
-  decodeRecord<EvidenceRecord>({ key: 'ev', version: '1' as never, value: encodeRecord(evidence) })
+  decodeRecord<EvidenceRecord>({ key: 'ev', value: encodeRecord(evidence) })
 
 describe('the first event in the record of its evidence', () => {
   it('stays the same while the evidence changes', () =>
