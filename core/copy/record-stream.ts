@@ -10,8 +10,8 @@ import { CHUNK_ENTRIES, type CopiedRecord, type RecordSource } from './source.ts
  * The log and all records of a registry as one stream of bytes, which is the form in which a backup holds them. It can
  * be read back into any record store.
  *
- * The stream is a sequence of frames: one byte for the kind, u32 length of what follows, u32 CRC-32, body. The kinds, in
- * the order in which they occur:
+ * The stream is a sequence of frames: one byte for the kind, u32 length of what follows, u32 CRC-32, body. The kinds,
+ * in the order in which they occur:
  *
  * | kind | body                                                                                        |
  * |------|---------------------------------------------------------------------------------------------|
@@ -109,7 +109,8 @@ class ChunkJoiner {
  * The log and the records in a stream that `encodeRecords` wrote. Reads it from the start for each call.
  *
  * @param open opens the stream; its bytes may be damaged
- * @throws `CORRUPT` while it is read, if the stream is damaged or ends early; `CONFIG_ERROR` if a newer version wrote it
+ * @throws `CORRUPT` while it is read, if the stream is damaged or ends early; `CONFIG_ERROR` if a newer version wrote
+ *   it
  */
 export const sourceOfStream = (open: () => AsyncIterable<Uint8Array>): RecordSource => ({
   async logSize() {
