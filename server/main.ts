@@ -2,14 +2,14 @@ import { createRequire } from 'node:module'
 import { isRegistryError } from '../core/index.ts'
 import { OPERATIONS } from './control/operations/index.ts'
 import { openControlSocket } from './control/server.ts'
-import { createApp } from './http/app.ts'
-import { listen, type RunningServer } from './http/listen.ts'
+import type { RunningServer } from './http/listen.ts'
 import { helpText } from './settings/help.ts'
 import { loadConfig, type Config } from './settings/load.ts'
 import { describeFailure } from './startup/failure.ts'
 import { introduceOperator } from './startup/first-start.ts'
 import { createLogger } from './startup/logger.ts'
-import { openConfiguredRegistry, type OpenedRegistry } from './startup/registry.ts'
+import { openConfiguredRegistry } from './startup/registry.ts'
+import { serve, type ServeOptions } from './startup/serve.ts'
 import { closeOnSignal } from './startup/shutdown.ts'
 
 /** The program that runs the server. Exit codes: 0 after a signal, 1 for a failure, 2 for a wrong setting. */
@@ -27,7 +27,7 @@ async function start(config: Config, logger: Log): Promise<void> {
   const { registry } = opened
   let url = ''
   const publicUrl = (): string => config.publicUrl ?? url
-  const server = await serve(config, logger, opened, publicUrl)
+  const server = await serveOrClose({ config, logger, opened, publicUrl })
   const control = await openControlSocket({ context: { ...opened, config, logger }, operations: OPERATIONS })
   url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`
   closeOnSignal({
@@ -46,24 +46,11 @@ async function start(config: Config, logger: Log): Promise<void> {
 }
 
 /** Listens. Closes the registry if that fails. */
-async function serve(
-  config: Config,
-  logger: Log,
-  { registry, instruments, requestCounter }: OpenedRegistry,
-  publicUrl: () => string,
-): Promise<RunningServer> {
+async function serveOrClose(options: ServeOptions): Promise<RunningServer> {
   try {
-    const app = createApp({
-      ...config,
-      registry,
-      logger,
-      instruments,
-      publicUrl,
-      ...(requestCounter && { requestCounter }),
-    })
-    return await listen(app, config)
+    return await serve(options)
   } catch (error) {
-    await registry.close()
+    await options.opened.registry.close()
     throw error
   }
 }

@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { PermissionLevel, Registry, Scope, StagedFile, UpdateOptions } from '../../core/index.ts'
+import type { WorkClass } from '../http/admission.ts'
 import type { ErrorShape, ResponseCode } from '../http/errors.ts'
 import type { Streams } from '../http/streams.ts'
 
@@ -114,6 +115,10 @@ export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSche
   readonly idempotent?: true
   /** Whether it accepts `If-Match`. */
   readonly conditional?: true
+  /** The limits for a GET that reads more than a few records. Default: those of its method. */
+  readonly workClass?: Extract<WorkClass, 'lists' | 'downloads'>
+  /** Not counted for the rate limit of addresses. */
+  readonly isUnmetered?: true
   readonly response: ResponseShape
   /** The path of what was created, for `Location`. */
   location?(creation: Creation): string

@@ -26,6 +26,8 @@ export async function startService(dataDir: string, signal: AbortSignal): Promis
       EVIDENCE_DATA_DIR: dataDir,
       EVIDENCE_OPERATOR_KEY: operatorKey,
       EVIDENCE_SEAL_MAX_WAIT_MS: '1000',
+      // It verifies every proof from one address.
+      EVIDENCE_ADDRESS_LIMIT_PER_MINUTE: '0',
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -11,15 +11,18 @@ import { log } from '../routes/log.ts'
 import { description, operations } from '../routes/operations.ts'
 import { sourceSystems } from '../routes/source-systems.ts'
 import { verification } from '../routes/verification.ts'
+import { Admission, type WorkLimits } from './admission.ts'
+import { admit, rejectExcess } from './admit.ts'
+import { Connections } from './connections.ts'
 import { docsRouter } from './docs.ts'
 import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-middleware.ts'
-import { createRouter } from './handle.ts'
+import { createRouter, type RouteContext } from './handle.ts'
 import { allowAnyOrigin, allowOrigins, setSecurityHeaders } from './headers.ts'
 import { Health } from './health.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
-import { createMetrics } from './metrics.ts'
-import { pathRules } from './path-rules.ts'
-import { createRateLimiter } from './rate-limit.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+import { pathRules, type PathRules } from './path-rules.ts'
+import { createRateLimiter, warnAboutProxy } from './rate-limit.ts'
 import type { RequestCounter } from './request-counter.ts'
 import { requestLog } from './request-log.ts'
 import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts'
@@ -43,8 +46,18 @@ export interface AppOptions {
   readonly maxFilesPerRequest: number
   /** How long a client may send no byte of a body that the server is reading. */
   readonly uploadIdleMs: number
-  /** 0: no limit. */
+  /** Least rate of a body while the server waits for it. Default 0: any rate. */
+  readonly uploadMinBytesPerSecond?: number
+  /** Requests of one key. 0: no limit. */
   readonly rateLimitPerMinute: number
+  /** Requests of one address without a valid key, except those of `/log`. 0: no limit. Default 6,000. */
+  readonly addressLimitPerMinute?: number
+  /** Requests that run and wait, by class. Default: `WORK_LIMITS`. */
+  readonly workLimits?: WorkLimits
+  /** Bytes of all request bodies in memory. Default 64 MiB. */
+  readonly maxBodyMemoryBytes?: number
+  /** `/metrics` is served only by `handleOperations`. Default false. */
+  readonly hasMetricsAddress?: boolean
   /** Whether a proxy of ours sets X-Forwarded-For. */
   readonly trustProxy: boolean
   /** Origins whose scripts may use the keyed endpoints, such as `https://app.example`. Default: none. */
@@ -64,6 +77,10 @@ export interface Route {
 /** The service as a request listener, without types of Koa, so that programs which embed it need none. */
 export interface App {
   readonly handle: RequestListener
+  /** The endpoints of the operator alone, for an address of their own. */
+  readonly handleOperations: RequestListener
+  /** Counts the connections of the servers that listen for this app. */
+  readonly connections: Connections
   /** Every route, in the order in which they are matched. */
   readonly routes: readonly Route[]
   /** Begins the shutdown: `/readyz` returns 503, and clients are asked to close their connections. */
@@ -72,11 +89,20 @@ export interface App {
   document(): object
 }
 
+const ADDRESS_LIMIT_PER_MINUTE = 6_000
+const MAX_BODY_MEMORY_BYTES = 64 * 1024 * 1024
+
 /** Serves the REST contract for a registry. The caller closes the registry. */
 export function createApp({ registry, logger, instruments = createInstruments(), ...options }: AppOptions): App {
   const health = new Health(registry)
-  const metrics = createMetrics(registry, instruments)
-  const rootGroups = [operations({ health, metrics })]
+  const admission = new Admission({
+    maxBodyBytes: options.maxBodyMemoryBytes ?? MAX_BODY_MEMORY_BYTES,
+    ...(options.workLimits && { limits: options.workLimits }),
+  })
+  const connections = new Connections()
+  const metrics = createMetrics(registry, { instruments, admission, connections })
+  const operatorGroup = operations({ health, metrics })
+  const rootGroups = [options.hasMetricsAddress === true ? withoutMetrics(operatorGroup) : operatorGroup]
   const groups: EndpointGroup[] = [
     categories,
     evidences,
@@ -95,17 +121,63 @@ export function createApp({ registry, logger, instruments = createInstruments(),
       rootGroups,
     }),
   )
-  const rateLimit = createRateLimiter(options.rateLimitPerMinute, options.requestCounter)
-  const limits = {
-    maxFileBytes: options.maxFileBytes,
-    maxFilesPerRequest: options.maxFilesPerRequest,
-    idleMs: options.uploadIdleMs,
-  }
-  const streams = new Streams(options.streamLimits ?? STREAM_LIMITS)
+  const context = routeContextOf(registry, options)
   const rules = pathRules(groups, BASE_PATH)
+  const rootContext = { ...context, rateLimit: noRateLimit }
+  const routers = [
+    ...rootGroups.map(({ endpoints }) => createRouter(endpoints, '', rootContext)),
+    ...groups.map(({ endpoints }) => createRouter(endpoints, BASE_PATH, context)),
+    docsRouter(`${BASE_PATH}/openapi.json`.slice(1)),
+  ]
+  const services = { logger, health, metrics, rules, options }
+  const limited = admit({ admission, classOf: rules.workClassOf, logger })
+  return {
+    handle: listenerOf(services, [limited], routers),
+    handleOperations: listenerOf(services, [], [createRouter(operatorGroup.endpoints, '', rootContext)]),
+    connections,
+    routes: routers.flatMap(routesOf),
+    stop: () => health.stop(),
+    document,
+  }
+}
 
+type Options = Omit<AppOptions, 'registry' | 'logger' | 'instruments'>
+
+interface Services {
+  readonly logger: Logger
+  readonly health: Health
+  readonly metrics: Metrics
+  readonly rules: PathRules
+  readonly options: Options
+}
+
+function routeContextOf(registry: Registry, options: Options): RouteContext {
+  return {
+    registry,
+    limits: {
+      maxFileBytes: options.maxFileBytes,
+      maxFilesPerRequest: options.maxFilesPerRequest,
+      idleMs: options.uploadIdleMs,
+      minBytesPerSecond: options.uploadMinBytesPerSecond ?? 0,
+    },
+    streams: new Streams(options.streamLimits ?? STREAM_LIMITS),
+    rateLimit: createRateLimiter({
+      perKey: options.rateLimitPerMinute,
+      perAddress: options.addressLimitPerMinute ?? ADDRESS_LIMIT_PER_MINUTE,
+      ...(options.requestCounter && { counter: options.requestCounter }),
+    }),
+  }
+}
+
+/** Everything around the routes. `first` comes before the log and the metrics. */
+function listenerOf(
+  { logger, health, metrics, rules, options }: Services,
+  first: readonly Koa.Middleware[],
+  routers: readonly Router[],
+): RequestListener {
   // Only the last forwarded address was seen by our own proxy. The addresses before it are the client's claim.
   const koa = new Koa({ proxy: options.trustProxy, maxIpsCount: 1 })
+  for (const middleware of first) koa.use(middleware)
   koa.use(requestLog(logger))
   koa.use(metrics.middleware)
   koa.use(health.closeConnections)
@@ -113,25 +185,20 @@ export function createApp({ registry, logger, instruments = createInstruments(),
   koa.use(allowAnyOrigin(rules.isPublic))
   koa.use(allowOrigins(options.corsOrigins ?? [], rules.isPublic))
   koa.use(respondWithErrors({ logger, health, shapeOf: rules.errorShapeOf }))
+  koa.use(rejectExcess)
+  koa.use(warnAboutProxy(logger, options.trustProxy))
   koa.use(rejectInvalidPaths)
-  const routers = [
-    ...rootGroups.map(({ endpoints }) =>
-      createRouter(endpoints, '', { registry, limits, streams, rateLimit: noRateLimit }),
-    ),
-    ...groups.map(({ endpoints }) => createRouter(endpoints, BASE_PATH, { registry, limits, streams, rateLimit })),
-    docsRouter(`${BASE_PATH}/openapi.json`.slice(1)),
-  ]
   for (const router of routers) koa.use(router.routes())
   koa.use(rejectUnrouted)
   koa.on('error', (error: unknown) => logIncompleteResponse(error, logger))
   const handle = koa.callback()
-  return {
-    handle: (request, response) => void handle(request, response),
-    routes: routers.flatMap(routesOf),
-    stop: () => health.stop(),
-    document,
-  }
+  return (request, response) => void handle(request, response)
 }
+
+const withoutMetrics = (group: EndpointGroup): EndpointGroup => ({
+  ...group,
+  endpoints: group.endpoints.filter(({ id }) => id !== 'metrics'),
+})
 
 const noRateLimit = async (): Promise<void> => undefined
 

@@ -17,7 +17,7 @@ export interface AuthorizationServices {
  * @throws `UNAUTHORIZED` (the same for every reason), `FORBIDDEN`, `RATE_LIMITED`
  */
 export async function authorize(
-  { access }: Endpoint,
+  { access, isUnmetered }: Endpoint,
   ctx: Context,
   companyId: string,
   { registry, rateLimit }: AuthorizationServices,
@@ -29,7 +29,7 @@ export async function authorize(
     throw new HttpError('UNAUTHORIZED', 'Unauthorized')
   }
   if (!isPermitted(scope.principal, access)) throw new HttpError('FORBIDDEN', 'Forbidden resource')
-  await rateLimit(ctx, scope.principal)
+  if (isUnmetered !== true) await rateLimit(ctx, scope.principal)
   return scope
 }
 

@@ -2,21 +2,34 @@ import type { IncomingMessage } from 'node:http'
 import { finished, Readable } from 'node:stream'
 import { HttpError } from './errors.ts'
 
+/** How slowly a sender may send a body. Only time in which the server waits for bytes counts. */
+export interface BodyPace {
+  /** Longest time without a byte. */
+  readonly idleMs: number
+  /** Least rate of the body, measured over at least `idleMs`. Default 0: any rate. */
+  readonly minBytesPerSecond?: number
+  /** Milliseconds of a clock that never goes back. Default: the one of the system. */
+  readonly nowMs?: () => number
+}
+
 /**
  * The body of a request as a stream that is read at the consumer's pace. Fails with `MALFORMED_BODY` if the sender
- * disconnects, or sends no byte for `idleMs` while the consumer waits for one. Destroying it leaves the request open,
- * so that a response can still be sent.
+ * disconnects, or is slower than `BodyPace` allows. Destroying it leaves the request open, so that a response can still
+ * be sent.
  */
 export class BodyStream extends Readable {
   readonly #request: IncomingMessage
-  readonly #idleMs: number
+  readonly #pace: Required<BodyPace>
   readonly #release: () => void
   #idleTimer: NodeJS.Timeout | undefined
+  #waitsSinceMs: number | undefined
+  /** What arrived in the current period of measurement, and how long the server waited for it. */
+  #period = { bytes: 0, waitedMs: 0 }
 
-  constructor(request: IncomingMessage, idleMs: number) {
+  constructor(request: IncomingMessage, { idleMs, minBytesPerSecond = 0, nowMs = () => performance.now() }: BodyPace) {
     super()
     this.#request = request
-    this.#idleMs = idleMs
+    this.#pace = { idleMs, minBytesPerSecond, nowMs }
     // Without a listener, the `error` event of an aborted request would end the process.
     request.on('error', () => undefined)
     this.on('error', () => undefined)
@@ -27,10 +40,12 @@ export class BodyStream extends Readable {
   }
 
   override _read(): void {
+    const { idleMs, nowMs } = this.#pace
     this.#idleTimer ??= setTimeout(
-      () => this.destroy(malformed(`The sender sent no byte of the body for ${this.#idleMs} ms`)),
-      this.#idleMs,
+      () => this.destroy(malformed(`The sender sent no byte of the body for ${idleMs} ms`)),
+      idleMs,
     )
+    this.#waitsSinceMs ??= nowMs()
     this.#request.resume()
   }
 
@@ -43,7 +58,21 @@ export class BodyStream extends Readable {
 
   readonly #onData = (chunk: Uint8Array): void => {
     this.#stopTimer()
+    this.#measure(chunk.length)
     if (!this.push(chunk)) this.#request.pause()
+  }
+
+  /** Destroys the body at the end of a period in which too few bytes arrived. */
+  #measure(bytes: number): void {
+    const { idleMs, minBytesPerSecond, nowMs } = this.#pace
+    const period = this.#period
+    period.bytes += bytes
+    if (this.#waitsSinceMs !== undefined) period.waitedMs += nowMs() - this.#waitsSinceMs
+    this.#waitsSinceMs = undefined
+    if (period.waitedMs < idleMs) return
+    if (period.bytes * 1_000 < minBytesPerSecond * period.waitedMs)
+      this.destroy(malformed(`The sender sent the body with less than ${minBytesPerSecond} bytes per second`))
+    this.#period = { bytes: 0, waitedMs: 0 }
   }
 
   readonly #onEnd = (): void => {

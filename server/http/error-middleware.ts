@@ -20,20 +20,29 @@ export function respondWithErrors({
       await next()
     } catch (error) {
       health.note(error)
-      const failure = withRefusal(failureOf(error), health)
+      const failure = withRefusal(failureOf(error), error, health)
       const requestId = ctx.state['requestId'] as string
-      if (failure.status >= 500) logger.error({ err: error, requestId, code: failure.code }, 'a request failed')
+      if (failure.status >= 500 && !isOverload(error))
+        logger.error({ err: error, requestId, code: failure.code }, 'a request failed')
       ctx.state['code'] = failure.code
       if (failure.status === 401) ctx.set('WWW-Authenticate', CHALLENGE)
+      if (failure.status === 503) ctx.set('Retry-After', isOverload(error) ? OVERLOAD_RETRY_S : FAILURE_RETRY_S)
       ctx.status = failure.status
       ctx.body = errorBody(failure, shapeOf(ctx.path))
     }
   }
 }
 
+/** When a client should try again, seconds. An overload passes quickly, another failure may not. */
+const [OVERLOAD_RETRY_S, FAILURE_RETRY_S] = ['1', '5']
+
+const isOverload = (error: unknown): boolean => error instanceof HttpError && error.code === 'OVERLOADED'
+
 /** Says in a 503 that this server refuses writes, and why. */
-const withRefusal = (failure: Failure, health: Health): Failure =>
-  failure.code === 'UNAVAILABLE' ? { ...failure, text: health.refusedText() ?? failure.text } : failure
+const withRefusal = (failure: Failure, error: unknown, health: Health): Failure =>
+  failure.code === 'UNAVAILABLE' && !isOverload(error)
+    ? { ...failure, text: health.refusedText() ?? failure.text }
+    : failure
 
 /** RFC 9110 § 11.6.1 requires a challenge. There is no registered scheme for a key in a header. */
 const CHALLENGE = 'ApiKey realm="evidence-registry", header="X-API-Key"'

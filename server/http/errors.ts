@@ -16,6 +16,8 @@ type HttpOnlyCode =
   | 'METHOD_NOT_ALLOWED'
   /** Too many requests of one client. `Retry-After` says how long to wait. */
   | 'RATE_LIMITED'
+  /** The server has too many requests in progress. It is sent as `UNAVAILABLE`, with `Retry-After`. */
+  | 'OVERLOADED'
 
 /** Every code that a response can have, and those that become one of them. */
 export type ResponseCode = ErrorCode | HttpOnlyCode
@@ -81,6 +83,11 @@ const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   CONFIG_ERROR: internal,
   LOG_KEY_MISMATCH: internal,
   VERIFICATION_FAILED: internal,
+  OVERLOADED: {
+    status: 503,
+    code: 'UNAVAILABLE',
+    text: 'The service has too many requests in progress; try again after the time in Retry-After',
+  },
   UNAVAILABLE: unavailable,
   UNKNOWN_OUTCOME: {
     status: 503,

@@ -2,18 +2,16 @@ import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
 import { isRegistryError, parseStrictJson, type FileToStage, type Json, type StagedFile } from '../../core/index.ts'
 import type { FieldKind, FileSlot, FormShape } from '../contract/endpoint.ts'
-import { bodyText } from './body.ts'
+import { bodyText, type BodyPace } from './body.ts'
 import { HttpError } from './errors.ts'
 import { isGiven } from './given-fields.ts'
 import { MAX_INLINE_BYTES, readInlineImage } from './inline-image.ts'
 import { assertFewValues, readJsonObject } from './json-body.ts'
 import { partsOf, type Part } from './multipart.ts'
 
-export interface UploadLimits {
+export interface UploadLimits extends BodyPace {
   readonly maxFileBytes: number
   readonly maxFilesPerRequest: number
-  /** How long a sender may be silent. */
-  readonly idleMs: number
 }
 
 /** Stores the bytes of one file. The caller uses or discards it, also if reading the form fails later. */
@@ -25,6 +23,8 @@ export interface FormOptions {
   readonly limits: UploadLimits
   readonly stage: Stage
   readonly maxTextBytes: number
+  /** Counts bytes of texts, which stay in memory. Default: they are not counted. */
+  readonly holdBytes?: (count: number) => void
 }
 
 /** The fields of a request, and its files by the slot's name. */
@@ -46,14 +46,14 @@ const invalid = (message: string, cause?: unknown): HttpError => new HttpError('
  */
 export async function readMultipart(request: IncomingMessage, options: FormOptions): Promise<Form> {
   const reader = new FormReader(options)
-  const limits = { idleMs: options.limits.idleMs, maxParts: MAX_PARTS, maxHeaderBytes: MAX_PART_HEADER_BYTES }
+  const limits = { ...options.limits, maxParts: MAX_PARTS, maxHeaderBytes: MAX_PART_HEADER_BYTES }
   for await (const part of partsOf(request, limits)) await reader.read(part)
   return reader.finish()
 }
 
 /** Reads application/json with the field names of a form. Files can only be inline images. */
 export async function readJsonForm(ctx: Context, { shape, limits, stage, maxTextBytes }: FormOptions): Promise<Form> {
-  const fields = await readJsonObject(ctx, { idleMs: limits.idleMs, maxTextBytes })
+  const fields = await readJsonObject(ctx, { ...limits, maxTextBytes })
   const files = new Map<string, StagedFile[]>()
   for (const { name, inline, many } of shape.slots) {
     const value = fields[name]
@@ -74,6 +74,7 @@ class FormReader {
   readonly #limits: UploadLimits
   readonly #stage: Stage
   readonly #maxTextBytes: number
+  readonly #holdBytes: (count: number) => void
   readonly #texts = new Map<string, string>()
   readonly #files = new Map<string, StagedFile[]>()
   #textBytes = 0
@@ -81,8 +82,9 @@ class FormReader {
   /** The first wrong field. */
   #problem: HttpError | undefined
 
-  constructor({ shape, limits, stage, maxTextBytes }: FormOptions) {
+  constructor({ shape, limits, stage, maxTextBytes, holdBytes = () => undefined }: FormOptions) {
     this.#maxTextBytes = maxTextBytes
+    this.#holdBytes = holdBytes
     this.#shape = shape
     this.#limits = limits
     this.#stage = stage
@@ -109,7 +111,7 @@ class FormReader {
   }
 
   async #readText({ name, body }: Part): Promise<void> {
-    const text = await readText(body, this.#maxTextBytes - this.#textBytes)
+    const text = await readText(body, this.#maxTextBytes - this.#textBytes, this.#holdBytes)
     this.#textBytes += Buffer.byteLength(name) + Buffer.byteLength(text)
     if (name === '__proto__') this.#problem ??= invalid('The field name __proto__ is not allowed')
     else if (this.#texts.has(name)) this.#problem ??= invalid(`The field ${quoted(name)} was sent twice`)
@@ -221,13 +223,18 @@ async function skip(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<
 }
 
 /** Throws `PAYLOAD_TOO_LARGE` at the first byte beyond the limit, `MALFORMED_BODY` if the bytes are not UTF-8. */
-async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+async function readText(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  holdBytes: (count: number) => void,
+): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body) {
     size += chunk.length
     if (size > maxBytes)
       throw new HttpError('PAYLOAD_TOO_LARGE', `The texts of a form must have at most ${maxBytes} more bytes`)
+    holdBytes(chunk.length)
     chunks.push(chunk)
   }
   return bodyText(Buffer.concat(chunks, size))

@@ -2,11 +2,14 @@ import Router from '@koa/router'
 import type { Context } from 'koa'
 import { documentPath, type Creation, type Endpoint } from '../contract/endpoint.ts'
 import { withWireNames } from '../contract/field-names.ts'
+import type { Turn } from './admission.ts'
+import { turnOf } from './admit.ts'
 import { authorize, type AuthorizationServices } from './authorize.ts'
 import { HttpError } from './errors.ts'
 import type { UploadLimits } from './form.ts'
 import { idInput } from './id-input.ts'
 import { readQuery } from './query.ts'
+import { senderOf } from './rate-limit.ts'
 import { readBody } from './request-body.ts'
 import type { Streams } from './streams.ts'
 
@@ -40,12 +43,18 @@ async function handle(
 ): Promise<void> {
   const params = ctx['params'] as Readonly<Record<string, string>>
   if (endpoint.access !== 'public') ctx.set('Cache-Control', 'private, no-cache')
+  const turn = turnOf(ctx)
+  if (endpoint.body === undefined) await startTurn(ctx, turn)
   const scope = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', { registry, rateLimit })
+  turn?.assignTo(senderOf(ctx, scope.principal))
   const query = readQuery(ctx, endpoint)
   const options = writeOptions(ctx, endpoint)
+  // Files are stored while the body is read. Other bodies take no turn, so that slow senders do not keep all of them.
+  if (turn?.workClass === 'uploads') await startTurn(ctx, turn)
   const { fields, files, discardFiles } = await readBody(endpoint.body, ctx, { registry, limits, scope })
   let mayHaveUnusedFiles = true
   try {
+    await startTurn(ctx, turn)
     ctx.status = endpoint.response.status ?? 200
     const body = await endpoint.handle({
       registry,
@@ -67,6 +76,12 @@ async function handle(
   } finally {
     if (mayHaveUnusedFiles) await discardFiles()
   }
+}
+
+/** Waits for the request's turn. Throws if the client has disconnected meanwhile, because no work is needed then. */
+async function startTurn(ctx: Context, turn: Turn | undefined): Promise<void> {
+  await turn?.start()
+  if (ctx.res.destroyed) throw new HttpError('MALFORMED_BODY', 'The client disconnected before its turn')
 }
 
 /** `{NAME}` as @koa/router writes it: `:NAME`, and `*NAME` if it may contain slashes. */

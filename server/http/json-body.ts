@@ -1,15 +1,14 @@
 import type { Context } from 'koa'
 import getRawBody from 'raw-body'
 import { isRegistryError, parseStrictJson, type Json } from '../../core/index.ts'
-import { BodyStream, bodyText } from './body.ts'
+import { turnOf } from './admit.ts'
+import { BodyStream, bodyText, type BodyPace } from './body.ts'
 import { HttpError } from './errors.ts'
 
 /** How many values, at any depth, the JSON of a request may have. */
 const MAX_VALUES = 200_000
 
-export interface JsonBodyLimits {
-  /** How long the sender may be silent. */
-  readonly idleMs: number
+export interface JsonBodyLimits extends BodyPace {
   readonly maxTextBytes: number
 }
 
@@ -66,15 +65,26 @@ function parseJson(text: string): Json {
   }
 }
 
-async function readText(ctx: Context, { idleMs, maxTextBytes }: JsonBodyLimits): Promise<string> {
-  const body = new BodyStream(ctx.req, idleMs)
+async function readText(ctx: Context, limits: JsonBodyLimits): Promise<string> {
+  const { maxTextBytes } = limits
+  const body = new BodyStream(ctx.req, limits)
   try {
     const length = ctx.get('Content-Length') || null
+    body.on('data', (chunk: Uint8Array) => holdBytes(ctx, body, chunk.length))
     return bodyText(await getRawBody(body, { length, limit: maxTextBytes }))
   } catch (error) {
     throw clientError(error, maxTextBytes)
   } finally {
     body.destroy()
+  }
+}
+
+/** Counts bytes of a body in memory. Destroys the body if all requests together hold too many. */
+function holdBytes(ctx: Context, body: BodyStream, count: number): void {
+  try {
+    turnOf(ctx)?.holdBytes(count)
+  } catch (error) {
+    body.destroy(error as Error)
   }
 }
 

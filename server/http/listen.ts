@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { App } from './app.ts'
+import { connectionLimit } from './connections.ts'
 
 /**
  * How long an idle connection stays open. Longer than the 60 s after which proxies and clients close theirs: if the
@@ -20,6 +21,8 @@ export interface ListenOptions {
   readonly uploadIdleMs: number
   /** How long running requests may take after `close` was called. */
   readonly shutdownMs: number
+  /** Open connections. Default: as many as leave enough file descriptors for the stores. */
+  readonly maxConnections?: number
 }
 
 export interface RunningServer {
@@ -30,8 +33,8 @@ export interface RunningServer {
 
 /** Listens with an app. Throws the system's error if the address cannot be used. */
 export async function listen(
-  app: App,
-  { host, port, headersTimeoutMs, uploadIdleMs, shutdownMs }: ListenOptions,
+  app: Pick<App, 'handle' | 'stop' | 'connections'>,
+  { host, port, headersTimeoutMs, uploadIdleMs, shutdownMs, maxConnections = 1_000_000 }: ListenOptions,
 ): Promise<RunningServer> {
   const server = createServer(
     {
@@ -44,6 +47,7 @@ export async function listen(
     },
     app.handle,
   )
+  app.connections.limit(server, connectionLimit(maxConnections))
   server.setTimeout(Math.max(60_000, 2 * uploadIdleMs))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

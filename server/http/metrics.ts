@@ -1,6 +1,9 @@
 import type { Middleware } from 'koa'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry as MetricsRegistry } from 'prom-client'
 import type { Registry } from '../../core/index.ts'
+import { WORK_CLASSES, type Admission, type WorkState } from './admission.ts'
+import { isExcess } from './admit.ts'
+import type { Connections } from './connections.ts'
 import type { Instruments } from './instruments.ts'
 import { routeOf } from './request-log.ts'
 
@@ -17,8 +20,15 @@ export interface Metrics {
 
 const STEPS = ['seal', 'stamp', 'anchor'] as const
 
+export interface MetricSources {
+  readonly instruments: Pick<Instruments, 'metrics'>
+  readonly admission: Admission
+  readonly connections: Connections
+}
+
 /** Adds the metrics of requests, of the log and of the process to those of the stores and the sealer. */
-export function createMetrics(registry: Registry, { metrics }: Pick<Instruments, 'metrics'>): Metrics {
+export function createMetrics(registry: Registry, { instruments, admission, connections }: MetricSources): Metrics {
+  const { metrics } = instruments
   collectDefaultMetrics({ register: metrics })
   const labels = ['method', 'route', 'status'] as const
   const requests = new Counter({
@@ -35,33 +45,63 @@ export function createMetrics(registry: Registry, { metrics }: Pick<Instruments,
     registers: [metrics],
   })
   addLogGauges(metrics, registry)
+  addLoadGauges(metrics, { admission, connections })
   return {
     contentType: metrics.contentType,
     text: () => metrics.metrics(),
     async middleware(ctx, next) {
+      if (isExcess(ctx)) return next()
       const stop = durations.startTimer()
       ctx.res.once('close', () => {
         const [method, route] = [ctx.method, routeOf(ctx)]
         stop({ method, route })
         requests.inc({ method, route, status: String(ctx.res.statusCode) })
       })
-      await next()
+      return next()
     },
   }
 }
 
-function addLogGauges(metrics: MetricsRegistry, registry: Registry): void {
-  const gauge = (name: string, help: string, value: () => number): void => {
-    const made = new Gauge({
-      name: `evidence_${name}`,
+function addGauge(metrics: MetricsRegistry, name: string, help: string, value: () => number): void {
+  const gauge = new Gauge({
+    name: `evidence_${name}`,
+    help,
+    registers: [],
+    collect() {
+      this.set(value())
+    },
+  })
+  metrics.registerMetric(gauge)
+}
+
+function addLoadGauges(metrics: MetricsRegistry, { admission, connections }: Omit<MetricSources, 'instruments'>): void {
+  const byClass = (name: string, help: string, value: (state: WorkState) => number): void => {
+    const gauge = new Gauge({
+      name: `evidence_requests_${name}`,
       help,
+      labelNames: ['class'],
       registers: [],
       collect() {
-        this.set(value())
+        for (const workClass of WORK_CLASSES) this.set({ class: workClass }, value(admission.stateOf(workClass)))
       },
     })
-    metrics.registerMetric(made)
+    metrics.registerMetric(gauge)
   }
+  byClass('running', 'Requests that run, by class', ({ running }) => running)
+  byClass('waiting', 'Admitted requests that wait for their turn or their body', ({ waiting }) => waiting)
+  byClass('rejected', 'Requests since the start that got 503 because of too much load', ({ rejected }) => rejected)
+  addGauge(metrics, 'request_body_bytes', 'Bytes of request bodies in memory', () => admission.bodyBytes)
+  addGauge(metrics, 'connections', 'Open connections', () => connections.open)
+  addGauge(
+    metrics,
+    'connections_dropped',
+    'Connections since the start that were closed at once, because there were too many',
+    () => connections.dropped,
+  )
+}
+
+function addLogGauges(metrics: MetricsRegistry, registry: Registry): void {
+  const gauge = (name: string, help: string, value: () => number): void => addGauge(metrics, name, help, value)
   gauge('log_entries', 'Entries in the log', () => registry.status().logSize)
   gauge('log_sealed_entries', 'Entries in batches', () => registry.status().sealedSize)
   gauge(

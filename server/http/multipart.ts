@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { MIMEType } from 'node:util'
-import { BodyStream } from './body.ts'
+import { BodyStream, type BodyPace } from './body.ts'
 import { HttpError } from './errors.ts'
 import { malformed, readPartHeaders, type PartHeaders } from './part-headers.ts'
 
@@ -18,9 +18,7 @@ export interface Part extends PartHeaders {
   readonly body: AsyncIterable<Uint8Array>
 }
 
-export interface MultipartLimits {
-  /** How long the sender may be silent. */
-  readonly idleMs: number
+export interface MultipartLimits extends BodyPace {
   readonly maxParts: number
   /** Limit for the headers of one part, and for what precedes the first boundary or follows the last one. */
   readonly maxHeaderBytes: number
@@ -33,7 +31,7 @@ export interface MultipartLimits {
  */
 export async function* partsOf(request: IncomingMessage, limits: MultipartLimits): AsyncGenerator<Part> {
   const boundary = boundaryOf(request.headers['content-type'] ?? '')
-  const source = new BodyStream(request, limits.idleMs)
+  const source = new BodyStream(request, limits)
   const scanner = new DelimiterScanner(source, `--${boundary}`)
   try {
     await skip(scanner.content(), limits.maxHeaderBytes)

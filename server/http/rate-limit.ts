@@ -1,32 +1,67 @@
-import type { Context } from 'koa'
-import type { Principal } from '../../core/index.ts'
+import type { Context, Middleware } from 'koa'
+import type { Logger, Principal } from '../../core/index.ts'
 import { HttpError } from './errors.ts'
 import { WindowCounter, type RequestCounter } from './request-counter.ts'
 
 /** Counts a request for its sender. Sets the RateLimit headers. Throws `RATE_LIMITED` beyond the limit. */
 export type RateLimiter = (ctx: Context, principal: Principal) => Promise<void>
 
+export interface RateLimits {
+  /** Requests of one key in a minute. 0: no limit. */
+  readonly perKey: number
+  /** Requests without a valid key from one address in a minute. 0: no limit. */
+  readonly perAddress: number
+  /** Counts the requests of keys. Default: counts in this process. Addresses are always counted in this process. */
+  readonly counter?: RequestCounter
+}
+
 const MINUTE_MS = 60_000
 
 /**
- * Limits the requests per minute of each source system. Requests without a valid key are counted by address.
- *
- * @param perMinute - 0: no limit
- * @param counter - default: counts in this process
+ * Limits the requests per minute of each source system and of the operator. Requests without a valid key are counted by
+ * address, and never for a key, so that a flood from the address of a key's owner does not block the key.
  */
-export function createRateLimiter(perMinute: number, counter: RequestCounter = new WindowCounter()): RateLimiter {
-  if (perMinute === 0) return async () => undefined
+export function createRateLimiter({ perKey, perAddress, counter = new WindowCounter() }: RateLimits): RateLimiter {
+  const addresses = new WindowCounter()
   return async (ctx, principal) => {
-    const { requests, resetsInMs } = await counter.countRequest(senderOf(ctx, principal), MINUTE_MS)
-    const resetsInS = String(Math.max(1, Math.ceil(resetsInMs / 1_000)))
-    // draft-ietf-httpapi-ratelimit-headers
-    ctx.set('RateLimit-Policy', `"minute";q=${perMinute};w=${MINUTE_MS / 1_000}`)
-    ctx.set('RateLimit', `"minute";r=${Math.max(0, perMinute - requests)};t=${resetsInS}`)
-    if (requests <= perMinute) return
-    ctx.set('Retry-After', resetsInS)
-    throw new HttpError('RATE_LIMITED', `More than ${perMinute} requests in a minute; try again later`)
+    const [limit, requests] = hasKey(principal) ? [perKey, counter] : [perAddress, addresses]
+    if (limit > 0) await countRequest(ctx, senderOf(ctx, principal), limit, requests)
   }
 }
 
-const senderOf = (ctx: Context, principal: Principal): string =>
-  principal.kind === 'sourceSystem' ? `system ${principal.id}` : `address ${ctx.ip}`
+async function countRequest(ctx: Context, sender: string, limit: number, counter: RequestCounter): Promise<void> {
+  const { requests, resetsInMs } = await counter.countRequest(sender, MINUTE_MS)
+  const resetsInS = String(Math.max(1, Math.ceil(resetsInMs / 1_000)))
+  // draft-ietf-httpapi-ratelimit-headers
+  ctx.set('RateLimit-Policy', `"minute";q=${limit};w=${MINUTE_MS / 1_000}`)
+  ctx.set('RateLimit', `"minute";r=${Math.max(0, limit - requests)};t=${resetsInS}`)
+  if (requests <= limit) return
+  ctx.set('Retry-After', resetsInS)
+  throw new HttpError('RATE_LIMITED', `More than ${limit} requests in a minute; try again later`)
+}
+
+const hasKey = ({ kind }: Principal): boolean => kind === 'sourceSystem' || kind === 'operator'
+
+/** A source system, the operator, or an address. */
+export function senderOf(ctx: Context, principal: Principal): string {
+  if (principal.kind === 'sourceSystem') return `system ${principal.id}`
+  return principal.kind === 'operator' ? 'operator' : `address ${ctx.ip}`
+}
+
+/**
+ * Warns once if a proxy forwards requests but is not trusted: all of its clients then share the limit of one address.
+ */
+export function warnAboutProxy(logger: Logger, trustProxy: boolean): Middleware {
+  let isDone = trustProxy
+  return (ctx, next) => {
+    if (!isDone && ctx.get('X-Forwarded-For') !== '') {
+      isDone = true
+      logger.warn({ address: ctx.ip }, UNTRUSTED_PROXY)
+    }
+    return next()
+  }
+}
+
+const UNTRUSTED_PROXY =
+  'a request has X-Forwarded-For, which is not trusted. Behind a reverse proxy of yours set EVIDENCE_TRUST_PROXY=true: ' +
+  'all of its clients count as one address now'

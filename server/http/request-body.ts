@@ -2,6 +2,7 @@ import type { Context } from 'koa'
 import type { TSchema } from 'typebox'
 import type { Registry, Scope, StagedFile } from '../../core/index.ts'
 import type { BodyShape, FormShape } from '../contract/endpoint.ts'
+import { turnOf } from './admit.ts'
 import { bodyType } from './body.ts'
 import { givenFields } from './given-fields.ts'
 import { readJsonForm, readMultipart, type Form, type FormOptions, type Stage, type UploadLimits } from './form.ts'
@@ -51,10 +52,10 @@ async function readForm(
   { limits, stage }: Pick<FormOptions, 'limits' | 'stage'>,
 ): Promise<Form> {
   const type = bodyType(ctx.req, shape ? ['multipart/form-data', 'application/json'] : ['application/json'])
-  if (shape === undefined)
-    return { fields: await readJsonObject(ctx, { idleMs: limits.idleMs, maxTextBytes }), files: new Map() }
+  if (shape === undefined) return { fields: await readJsonObject(ctx, { ...limits, maxTextBytes }), files: new Map() }
+  const holdBytes = (count: number): void => turnOf(ctx)?.holdBytes(count)
   return type === 'multipart/form-data'
-    ? readMultipart(ctx.req, { shape, limits, stage, maxTextBytes })
+    ? readMultipart(ctx.req, { shape, limits, stage, maxTextBytes, holdBytes })
     : readJsonForm(ctx, { shape, limits, stage, maxTextBytes })
 }
 

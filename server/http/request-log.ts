@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from '../../core/index.ts'
+import { isExcess } from './admit.ts'
 
 /**
  * Logs one line per request. It contains the path, but neither the query, which may contain a token, nor headers or the
@@ -8,6 +9,7 @@ import type { Logger } from '../../core/index.ts'
  */
 export function requestLog(logger: Logger): Middleware {
   return async (ctx, next) => {
+    if (isExcess(ctx)) return next()
     const started = performance.now()
     const requestId = requestIdOf(ctx)
     ctx.state['requestId'] = requestId
@@ -26,6 +28,7 @@ export function requestLog(logger: Logger): Middleware {
       logger.info(line, 'request')
     })
     await next()
+    return undefined
   }
 }
 

@@ -117,6 +117,7 @@ export const evidences: EndpointGroup = {
       method: 'GET',
       path: '/evidences/{COMPANY_ID}/evidences',
       access: 'R',
+      workClass: 'lists',
       summary: 'List evidences, newest first',
       description:
         'The whole list, or with `len` a page of it. `last` is the id of the last item that you have; `count` is the number of all that match.',
@@ -157,6 +158,7 @@ export const evidences: EndpointGroup = {
       method: 'GET',
       path: `${EVIDENCE}/bundle`,
       access: 'R',
+      workClass: 'lists',
       summary: 'The proof bundle: one file that anyone can verify offline',
       description:
         'The whole history with its proofs. `fields` and `files` select what is disclosed to the reader of the file; everything else stays a hash. Check it with `npx evidence-registry verify`.',

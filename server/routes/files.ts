@@ -25,6 +25,7 @@ export const files: EndpointGroup = {
       method: 'GET',
       path: FILE,
       access: 'fileToken',
+      workClass: 'downloads',
       summary: 'Download a file',
       description:
         'Whole or one range. Every owner that the query names must own the file. `ETag` is the SHA-256 of the content. Always an attachment, and sandboxed, because files come from strangers.',

@@ -1,6 +1,7 @@
 import { RegistryError } from '../../core/index.ts'
 import type { Setting } from './setting.ts'
 import { anchors } from './topics/anchors.ts'
+import { load } from './topics/load.ts'
 import { log } from './topics/log.ts'
 import { requests } from './topics/requests.ts'
 import { server } from './topics/server.ts'
@@ -10,7 +11,16 @@ import { timestamps } from './topics/timestamps.ts'
 /**
  * All settings by name. `fooBar` is the flag `--foo-bar`, the variable `EVIDENCE_FOO_BAR` and the file's key `fooBar`.
  */
-export const SETTINGS = { ...server, ...records, ...files, ...log, ...timestamps, ...anchors, ...requests } as const
+export const SETTINGS = {
+  ...server,
+  ...records,
+  ...files,
+  ...log,
+  ...timestamps,
+  ...anchors,
+  ...requests,
+  ...load,
+} as const
 
 /** The settings by topic, in the order of `--help` and the README. */
 const TOPICS: readonly (readonly [topic: string, settings: Readonly<Record<string, Setting<unknown>>>])[] = [
@@ -21,6 +31,7 @@ const TOPICS: readonly (readonly [topic: string, settings: Readonly<Record<strin
   ['Time stamps', timestamps],
   ['Anchors', anchors],
   ['Requests', requests],
+  ['Load', load],
 ]
 
 export type SettingName = keyof typeof SETTINGS

@@ -33,6 +33,7 @@ const SERVER_ONLY = [
   'koa',
   '@koa/',
   'raw-body',
+  'p-limit',
   'pino',
   'prom-client',
   'close-with-grace',

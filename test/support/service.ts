@@ -50,6 +50,7 @@ export interface ServiceOptions extends Partial<Omit<AppOptions, 'registry' | 'l
   readonly wrapBlobs?: (blobs: BlobStore) => BlobStore
   readonly logger?: Logger
   readonly headersTimeoutMs?: number
+  readonly maxConnections?: number
 }
 
 export interface CallOptions {
@@ -215,6 +216,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     wrapBlobs = (it) => it,
     logger = silent,
     headersTimeoutMs = 5_000,
+    maxConnections,
     ...app
   } = options
   const directory = await mkdtemp(join(tmpdir(), 'evidence-server-'))
@@ -247,6 +249,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     maxFilesPerRequest: 20,
     uploadIdleMs: 60_000,
     rateLimitPerMinute: 0,
+    addressLimitPerMinute: 0,
     trustProxy: false,
     ...app,
   })
@@ -256,6 +259,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     headersTimeoutMs,
     uploadIdleMs: 60_000,
     shutdownMs: 100,
+    ...(maxConnections !== undefined && { maxConnections }),
   })
   const close = async (): Promise<void> => {
     await server.close()

@@ -20,6 +20,6 @@ export const requests = {
   }),
   rateLimitPerMinute: setting(integer(0, 10_000_000), {
     fallback: 0,
-    doc: 'Requests per minute of one source system, or of one address without a key. 0 means no limit',
+    doc: 'Requests per minute of one source system, or of the operator. 0 means no limit',
   }),
 } as const

@@ -8,10 +8,14 @@ import { BodyStream } from '../../../server/http/body.ts'
 const IDLE_MS = 1_000
 
 /** A body over a request whose bytes the test writes, with a clock that the test moves. */
-function openBody(t: TestContext) {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
+function openBody(t: TestContext, minBytesPerSecond = 0) {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
   const request = new PassThrough()
-  const body = new BodyStream(Object.assign(request, { headers: {} }) as unknown as IncomingMessage, IDLE_MS)
+  const body = new BodyStream(Object.assign(request, { headers: {} }) as unknown as IncomingMessage, {
+    idleMs: IDLE_MS,
+    minBytesPerSecond,
+    nowMs: Date.now,
+  })
   return { request, body, tick: (ms: number) => t.mock.timers.tick(ms) }
 }
 
@@ -51,6 +55,26 @@ describe('BodyStream', () => {
     assert.equal(body.readableLength, body.readableHighWaterMark)
     tick(10 * IDLE_MS)
     assert.equal((await chunks.next()).done, false)
+  })
+
+  it('fails if a sender stays below the least rate for the idle limit, however often it sends a byte', async (t) => {
+    const { request, body, tick } = openBody(t, 10)
+    const chunks = body[Symbol.asyncIterator]()
+    const receive = async (bytes: number): Promise<void> => {
+      const next = chunks.next()
+      await nextTurn()
+      tick(IDLE_MS / 4)
+      request.write(Buffer.alloc(bytes))
+      await next
+    }
+    // Ten bytes in each second are enough.
+    for (const bytes of [1, 1, 1, 7, 7, 1, 1, 1]) await receive(bytes)
+    await assert.rejects(
+      async () => {
+        for (const bytes of [1, 1, 1, 6, 1]) await receive(bytes)
+      },
+      { code: 'MALFORMED_BODY', message: /less than 10 bytes per second/ },
+    )
   })
 
   it('fails if the sender disconnects', async (t) => {

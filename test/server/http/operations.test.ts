@@ -179,7 +179,7 @@ describe('operations', () => {
   })
 
   it('limits the rate of each source system and of each address', async () => {
-    const limited = await startService({ rateLimitPerMinute: 5, trustProxy: true })
+    const limited = await startService({ rateLimitPerMinute: 5, addressLimitPerMinute: 5, trustProxy: true })
     try {
       const registry = limited.registry.sourceSystems
       const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const

@@ -1,0 +1,207 @@
+import pLimit from 'p-limit'
+import { HttpError } from './errors.ts'
+
+/**
+ * The kinds of work that have limits of their own, so that one of them cannot stop the others. `public` is everything
+ * without a key.
+ */
+export const WORK_CLASSES = ['public', 'reads', 'lists', 'writes', 'uploads', 'downloads'] as const
+export type WorkClass = (typeof WORK_CLASSES)[number]
+
+/** How many requests of a class run at the same time, and how many more may wait. */
+export interface WorkLimit {
+  readonly running: number
+  readonly waiting: number
+}
+export type WorkLimits = Readonly<Record<WorkClass, WorkLimit>>
+
+export const WORK_LIMITS: WorkLimits = {
+  public: { running: 64, waiting: 1_000 },
+  reads: { running: 64, waiting: 1_000 },
+  lists: { running: 8, waiting: 200 },
+  writes: { running: 128, waiting: 1_000 },
+  uploads: { running: 32, waiting: 200 },
+  downloads: { running: 128, waiting: 200 },
+}
+
+/** Longest time in which a request waits for its turn. Longer waits mean that the store stands still. */
+const MAX_WAIT_MS = 10_000
+/** Of the requests of a class, one key or address can have one in so many. */
+const SHARES = 2
+
+/** What the requests of a class do now, for `/metrics`. */
+export interface WorkState {
+  readonly running: number
+  /** Admitted requests that wait for a turn or for their body. */
+  readonly waiting: number
+  /** Requests that were rejected since the start. */
+  readonly rejected: number
+}
+
+export interface AdmissionOptions {
+  /** Default: `WORK_LIMITS`. */
+  readonly limits?: WorkLimits
+  /** Limit for the bytes of all request bodies that are in memory. Streamed files do not count. */
+  readonly maxBodyBytes: number
+}
+
+/**
+ * Admits requests up to the limits of their class, and rejects the rest at once. So a response takes a bounded time
+ * under any load, and the memory for requests is bounded.
+ */
+export class Admission {
+  readonly #queues: Readonly<Record<WorkClass, WorkQueue>>
+  readonly #bodies: BodyMemory
+
+  constructor({ limits = WORK_LIMITS, maxBodyBytes }: AdmissionOptions) {
+    this.#bodies = new BodyMemory(maxBodyBytes)
+    const queueOf = (name: WorkClass) => [name, new WorkQueue(limits[name])] as const
+    this.#queues = Object.fromEntries(WORK_CLASSES.map(queueOf)) as Record<WorkClass, WorkQueue>
+  }
+
+  /** Bytes of request bodies in memory. */
+  get bodyBytes(): number {
+    return this.#bodies.used
+  }
+
+  stateOf(workClass: WorkClass): WorkState {
+    return this.#queues[workClass].state()
+  }
+
+  /** Admits a request. `undefined`: its class is full, so reject it at once. Call `leave` when it is done. */
+  enter(workClass: WorkClass): Turn | undefined {
+    const queue = this.#queues[workClass]
+    return queue.enter() ? new Turn(workClass, queue, this.#bodies) : undefined
+  }
+}
+
+/** One admitted request. */
+export class Turn {
+  readonly workClass: WorkClass
+  readonly #queue: WorkQueue
+  readonly #bodies: BodyMemory
+  #end: (() => void) | undefined
+  #sender: string | undefined
+  #bodyBytes = 0
+
+  constructor(workClass: WorkClass, queue: WorkQueue, bodies: BodyMemory) {
+    this.workClass = workClass
+    this.#queue = queue
+    this.#bodies = bodies
+  }
+
+  /**
+   * Waits until it may run; returns at once if it runs already.
+   *
+   * @throws `OVERLOADED` if that takes too long
+   */
+  async start(): Promise<void> {
+    this.#end ??= await this.#queue.begin()
+  }
+
+  /** Counts the request for its key or address. Throws `OVERLOADED` if this sender has too many in this class. */
+  assignTo(sender: string): void {
+    this.#queue.assign(sender)
+    this.#sender = sender
+  }
+
+  /** Counts bytes of the body that stay in memory. Throws `OVERLOADED` if all requests together hold too many. */
+  holdBytes(count: number): void {
+    if (!this.#bodies.add(count)) throw this.#queue.reject()
+    this.#bodyBytes += count
+  }
+
+  /** Ends the request, once. */
+  leave(): void {
+    this.#end?.()
+    this.#bodies.remove(this.#bodyBytes)
+    this.#bodyBytes = 0
+    this.#queue.leave(this.#sender)
+  }
+}
+
+/** The requests of one class. */
+class WorkQueue {
+  readonly #capacity: number
+  readonly #limit: ReturnType<typeof pLimit>
+  readonly #admittedBySender = new Map<string, number>()
+  #admitted = 0
+  #rejected = 0
+
+  constructor({ running, waiting }: WorkLimit) {
+    this.#capacity = running + waiting
+    this.#limit = pLimit(running)
+  }
+
+  state(): WorkState {
+    const running = this.#limit.activeCount
+    return { running, waiting: Math.max(0, this.#admitted - running), rejected: this.#rejected }
+  }
+
+  enter(): boolean {
+    const hasRoom = this.#admitted < this.#capacity
+    if (hasRoom) this.#admitted++
+    else this.#rejected++
+    return hasRoom
+  }
+
+  /** Waits for a turn. Returns the function that ends it. */
+  begin(): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      let hasGivenUp = false
+      const timer = setTimeout(() => {
+        hasGivenUp = true
+        reject(this.reject())
+      }, MAX_WAIT_MS)
+      void this.#limit(() => {
+        clearTimeout(timer)
+        return hasGivenUp ? undefined : new Promise<void>((end) => resolve(end))
+      })
+    })
+  }
+
+  assign(sender: string): void {
+    const count = (this.#admittedBySender.get(sender) ?? 0) + 1
+    if (count > Math.ceil(this.#capacity / SHARES)) throw this.reject()
+    this.#admittedBySender.set(sender, count)
+  }
+
+  leave(sender: string | undefined): void {
+    this.#admitted--
+    if (sender === undefined) return
+    const left = (this.#admittedBySender.get(sender) ?? 1) - 1
+    if (left === 0) this.#admittedBySender.delete(sender)
+    else this.#admittedBySender.set(sender, left)
+  }
+
+  /** Counts a rejection and returns its error. */
+  reject(): HttpError {
+    this.#rejected++
+    return new HttpError('OVERLOADED', 'Too many requests are in progress')
+  }
+}
+
+/** Counts the bytes of request bodies that are in memory. */
+class BodyMemory {
+  readonly #maxBytes: number
+  #used = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  get used(): number {
+    return this.#used
+  }
+
+  /** Returns false, and counts nothing, if that is too much. */
+  add(count: number): boolean {
+    const hasRoom = this.#used + count <= this.#maxBytes
+    if (hasRoom) this.#used += count
+    return hasRoom
+  }
+
+  remove(count: number): void {
+    this.#used -= count
+  }
+}

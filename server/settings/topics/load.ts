@@ -1,0 +1,57 @@
+import { WORK_LIMITS, type WorkLimit } from '../../http/admission.ts'
+import { integer, optional, setting, text, type Accepted } from '../setting.ts'
+
+const MIB = 1024 * 1024
+
+/** A limit as it is written: `64/1000`. */
+const workLimit: Accepted<WorkLimit> = {
+  accepts: 'RUNNING/WAITING: two integers, the first from 1 to 100000, the second from 0 to 100000',
+  parse(value) {
+    const [, running, waiting] = /^(\d{1,6})\/(\d{1,6})$/.exec(value) ?? []
+    if (running === undefined || waiting === undefined) return undefined
+    const limit = { running: Number(running), waiting: Number(waiting) }
+    return limit.running >= 1 && limit.running <= 100_000 && limit.waiting <= 100_000 ? limit : undefined
+  },
+}
+
+const limitOf = (fallback: WorkLimit, doc: string) =>
+  setting(workLimit, { fallback, shownFallback: `${fallback.running}/${fallback.waiting}`, doc })
+
+const metricsAddress = text(
+  'HOST:PORT, such as 127.0.0.1:9464 or [::1]:9464',
+  /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}$/,
+)
+
+/** What one server does at the same time. Beyond it, requests get 503 with `Retry-After` at once. */
+export const load = {
+  limitPublic: limitOf(WORK_LIMITS.public, 'Requests without a key that run at the same time, and that wait'),
+  limitReads: limitOf(WORK_LIMITS.reads, 'Reads with a key that run at the same time, and that wait'),
+  limitLists: limitOf(WORK_LIMITS.lists, 'Lists and bundles that run at the same time, and that wait'),
+  limitWrites: limitOf(WORK_LIMITS.writes, 'Writes without files that run at the same time, and that wait'),
+  limitUploads: limitOf(
+    WORK_LIMITS.uploads,
+    'Forms that run at the same time, and that wait. With S3, each holds 8 MiB',
+  ),
+  limitDownloads: limitOf(WORK_LIMITS.downloads, 'Downloads of files that run at the same time, and that wait'),
+  maxBodyMemoryBytes: setting(integer(MIB, 2 ** 40), {
+    fallback: 64 * MIB,
+    doc: 'Bytes of JSON and texts of all request bodies in memory together. Files do not count, because they are streamed',
+  }),
+  maxConnections: setting(integer(1, 1_000_000), {
+    fallback: 10_000,
+    shownFallback: '10000, or less if the process may not open enough files',
+    doc: 'Open connections. More are closed at once, so that the stores always have file descriptors',
+  }),
+  uploadMinBytesPerSecond: setting(integer(0, 1_000_000), {
+    fallback: 500,
+    doc: 'A request is ended if its body is slower than this, measured over at least EVIDENCE_UPLOAD_IDLE_MS of waiting',
+  }),
+  addressLimitPerMinute: setting(integer(0, 10_000_000), {
+    fallback: 6_000,
+    doc: 'Requests per minute of one address without a valid key, except those of /log. 0 means no limit',
+  }),
+  metricsAddress: optional(metricsAddress, {
+    shownFallback: 'the address of the service',
+    doc: 'Serves /metrics at another address only, so that it is not public',
+  }),
+} as const

@@ -1,0 +1,62 @@
+import { createApp, type App } from '../http/app.ts'
+import type { WorkLimits } from '../http/admission.ts'
+import { listen, type RunningServer } from '../http/listen.ts'
+import type { Config } from '../settings/load.ts'
+import type { createLogger } from './logger.ts'
+import type { OpenedRegistry } from './registry.ts'
+
+export interface ServeOptions {
+  readonly config: Config
+  readonly logger: ReturnType<typeof createLogger>
+  readonly opened: OpenedRegistry
+  /** See `AppOptions`. */
+  readonly publicUrl: () => string
+}
+
+/** Listens at the address of the service, and at that of the metrics if it has its own. */
+export async function serve({ config, logger, opened, publicUrl }: ServeOptions): Promise<RunningServer> {
+  const { registry, instruments, requestCounter } = opened
+  const app = createApp({
+    ...config,
+    registry,
+    logger,
+    instruments,
+    publicUrl,
+    workLimits: workLimitsOf(config),
+    hasMetricsAddress: config.metricsAddress !== undefined,
+    ...(requestCounter && { requestCounter }),
+  })
+  const server = await listen(app, config)
+  try {
+    const metrics = await listenForMetrics(app, config)
+    if (metrics !== undefined) logger.info({ address: config.metricsAddress, port: metrics.port }, 'serving /metrics')
+    return {
+      port: server.port,
+      async close() {
+        await server.close()
+        await metrics?.close()
+      },
+    }
+  } catch (error) {
+    await server.close()
+    throw error
+  }
+}
+
+async function listenForMetrics(app: App, config: Config): Promise<RunningServer | undefined> {
+  const { metricsAddress } = config
+  if (metricsAddress === undefined) return undefined
+  const colon = metricsAddress.lastIndexOf(':')
+  const host = metricsAddress.slice(0, colon).replaceAll(/[[\]]/g, '')
+  const port = Number(metricsAddress.slice(colon + 1))
+  return listen({ ...app, handle: app.handleOperations }, { ...config, host, port })
+}
+
+const workLimitsOf = (config: Config): WorkLimits => ({
+  public: config.limitPublic,
+  reads: config.limitReads,
+  lists: config.limitLists,
+  writes: config.limitWrites,
+  uploads: config.limitUploads,
+  downloads: config.limitDownloads,
+})

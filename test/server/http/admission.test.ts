@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import type { Logger, RecordStore } from '../../../core/index.ts'
+import { Admission, WORK_LIMITS, type WorkLimits } from '../../../server/http/admission.ts'
+import { connectionLimit } from '../../../server/http/connections.ts'
+import { HttpError } from '../../../server/http/errors.ts'
+import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
+import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
+
+const limitsOf = (limits: Partial<WorkLimits>): WorkLimits => ({ ...WORK_LIMITS, ...limits })
+
+const isOverloaded = (error: unknown): boolean => error instanceof HttpError && error.code === 'OVERLOADED'
+
+describe('Admission', () => {
+  const open = () => new Admission({ limits: limitsOf({ reads: { running: 2, waiting: 2 } }), maxBodyBytes: 100 })
+
+  it('runs as many requests as a class allows, lets others wait, and rejects the rest at once', async () => {
+    const admission = open()
+    const turns = [1, 2, 3, 4].map(() => admission.enter('reads'))
+    assert.ok(turns.every((turn) => turn !== undefined))
+    assert.equal(admission.enter('reads'), undefined)
+    await Promise.all([turns[0]?.start(), turns[1]?.start()])
+    let hasStarted = false
+    const third = turns[2]?.start().then(() => (hasStarted = true))
+    await Promise.resolve()
+    assert.deepEqual([hasStarted, admission.stateOf('reads')], [false, { running: 2, waiting: 2, rejected: 1 }])
+    turns[0]?.leave()
+    await third
+    assert.ok(admission.enter('reads') !== undefined, 'a place is free again')
+    assert.ok(admission.enter('writes') !== undefined, 'another class has its own places')
+  })
+
+  it('leaves no place occupied after requests that never started', () => {
+    const admission = open()
+    for (let i = 0; i < 20; i++) admission.enter('reads')?.leave()
+    assert.deepEqual(admission.stateOf('reads'), { running: 0, waiting: 0, rejected: 0 })
+  })
+
+  it('rejects a request whose turn does not come', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const admission = open()
+    const [one, two, three] = [admission.enter('reads'), admission.enter('reads'), admission.enter('reads')]
+    await Promise.all([one?.start(), two?.start()])
+    const rejected = assert.rejects(three?.start() ?? Promise.resolve(), isOverloaded)
+    t.mock.timers.tick(10_000)
+    await rejected
+    three?.leave()
+    one?.leave()
+    const next = admission.enter('reads')
+    await next?.start()
+    assert.deepEqual(admission.stateOf('reads'), { running: 2, waiting: 0, rejected: 1 })
+  })
+
+  it('leaves half of the places of a class to other keys', () => {
+    const admission = open()
+    for (let i = 0; i < 2; i++) admission.enter('reads')?.assignTo('a')
+    const third = admission.enter('reads')
+    assert.throws(() => third?.assignTo('a'), isOverloaded)
+    third?.leave()
+    const other = admission.enter('reads')
+    other?.assignTo('b')
+    other?.leave()
+    assert.equal(admission.stateOf('reads').waiting, 2)
+  })
+
+  it('bounds the bytes of all bodies, and frees those of a request that is done', () => {
+    const admission = open()
+    const [one, two] = [admission.enter('reads'), admission.enter('writes')]
+    one?.holdBytes(60)
+    assert.throws(() => two?.holdBytes(41), isOverloaded)
+    two?.holdBytes(40)
+    assert.equal(admission.bodyBytes, 100)
+    one?.leave()
+    assert.equal(admission.bodyBytes, 40)
+    two?.holdBytes(60)
+    two?.leave()
+    assert.equal(admission.bodyBytes, 0)
+  })
+})
+
+describe('the limit of connections', () => {
+  it('leaves file descriptors to the stores', () => {
+    assert.equal(connectionLimit(10_000, 1_048_576), 10_000)
+    assert.equal(connectionLimit(10_000, 4_096), 2_596)
+    assert.equal(connectionLimit(10_000, 1_024), 256)
+    assert.equal(connectionLimit(100, 1_024), 100)
+  })
+})
+
+/** A store whose reads wait until the test lets them continue. */
+class HeldStore {
+  #open: (() => void) | undefined
+  #held: Promise<void> | undefined
+
+  hold(): void {
+    this.#held = new Promise((resolve) => (this.#open = resolve))
+  }
+
+  release(): void {
+    this.#held = undefined
+    this.#open?.()
+  }
+
+  wrap = (inner: RecordStore): RecordStore => ({
+    get: async (keys) => {
+      await this.#held
+      return inner.get(keys)
+    },
+    list: (range) => inner.list(range),
+    readLog: (from, count) => inner.readLog(from, count),
+    readPayloads: (from, count) => inner.readPayloads(from, count),
+    logSize: () => inner.logSize(),
+    positionsOf: (entries) => inner.positionsOf(entries),
+    commit: (commit) => inner.commit(commit),
+    close: () => inner.close(),
+  })
+}
+
+describe('a service under load', () => {
+  const store = new HeldStore()
+  const warnings: string[] = []
+  const logger: Logger = {
+    debug() {},
+    info() {},
+    warn: (_, message) => void warnings.push(message),
+    error() {},
+  }
+  let service: Service
+  let company: Company
+  before(async () => {
+    service = await startService({
+      logger,
+      sealMaxWaitMs: 3_600_000,
+      wrapRecords: store.wrap,
+      workLimits: limitsOf({ reads: { running: 2, waiting: 2 }, uploads: { running: 1, waiting: 1 } }),
+      maxBodyMemoryBytes: 1_000_000,
+      maxConnections: 60,
+    })
+    company = await service.company('acme')
+  })
+  after(() => service.close())
+
+  const read = (key = company.keys.R) =>
+    service.fetch('/api/v1/evidences/acme/evidence/none', { headers: { 'x-api-key': key } })
+  const metric = async (line: string): Promise<boolean> => {
+    const text = await (await service.fetch('/metrics')).text()
+    return text.includes(`\n${line}\n`)
+  }
+
+  it('rejects what is beyond the queue at once, with 503 and Retry-After, and keeps other classes', async () => {
+    store.hold()
+    const waiting = Array.from({ length: 4 }, () => read())
+    await service.until(() => metric('evidence_requests_waiting{class="reads"} 2'), 'two run and two wait')
+    const excess = await read()
+    assert.deepEqual([excess.status, excess.headers.get('retry-after')], [503, '1'])
+    assert.equal(((await excess.json()) as { code: string }).code, 'UNAVAILABLE')
+    assert.equal((await service.fetch('/livez')).status, 200)
+    assert.equal((await service.fetch('/api/v1/openapi.json')).status, 200, 'the public class has places')
+    assert.ok(await metric('evidence_requests_rejected{class="reads"} 1'))
+    assert.ok(warnings.some((message) => message.startsWith('too many requests')))
+    store.release()
+    for (const { status } of await Promise.all(waiting)) assert.equal(status, 404)
+    assert.equal((await read()).status, 404)
+    assert.ok(await metric('evidence_requests_running{class="reads"} 0'))
+  })
+
+  it('does not let slow senders of forms keep the places of other requests', async () => {
+    const slow = new RawRequest(service.port).head('POST', '/api/v1/evidences/acme/evidence', {
+      'x-api-key': company.keys.U,
+      'content-type': MULTIPART,
+      'content-length': 10_000,
+    })
+    await slow.send(part('name', 'x'))
+    await service.until(() => metric('evidence_requests_running{class="uploads"} 1'), 'the upload runs')
+    await service.ok('createCategory', {
+      key: company.keys.U,
+      params: { COMPANY_ID: 'acme' },
+      json: { name: 'while an upload is slow' },
+    })
+    slow.disconnect()
+    await service.until(() => metric('evidence_requests_running{class="uploads"} 0'), 'its place is free')
+  })
+
+  it('bounds the memory of all bodies together', async () => {
+    const head = (length: number) =>
+      new RawRequest(service.port).head('POST', '/api/v1/evidences/acme/category', {
+        'x-api-key': company.keys.U,
+        'content-type': 'application/json',
+        'content-length': length,
+      })
+    const [one, two] = [head(900_000), head(900_000)]
+    await one.send('x'.repeat(600_000))
+    await service.until(() => metric('evidence_request_body_bytes 600000'), 'the first body is counted')
+    await two.send('x'.repeat(600_000))
+    const { status, body } = await two.response()
+    assert.deepEqual([status, body['code']], [503, 'UNAVAILABLE'])
+    one.disconnect()
+    two.disconnect()
+    await service.until(() => metric('evidence_request_body_bytes 0'), 'the memory is free')
+  })
+
+  it('closes connections beyond the limit at once, and counts them', async () => {
+    const sockets = Array.from({ length: 80 }, () => connect(service.port, '127.0.0.1').on('error', () => undefined))
+    const closed = new Set<unknown>()
+    for (const socket of sockets) {
+      socket.resume()
+      socket.once('close', () => closed.add(socket))
+    }
+    await service.until(() => closed.size >= 20, 'the rest is closed')
+    const ended = sockets.filter((socket) => !closed.has(socket)).map((socket) => once(socket, 'close'))
+    for (const socket of sockets) socket.destroy()
+    await Promise.all(ended)
+    await service.until(async () => (await service.fetch('/livez').catch(() => undefined))?.status === 200, 'it serves')
+    const text = await (await service.fetch('/metrics')).text()
+    assert.match(text, /\nevidence_connections_dropped [1-9]\d+\n/)
+  })
+})
+
+describe('requests without a key', () => {
+  it('have a limit of their own, from which the log is exempt, and which never counts for a key', async () => {
+    const warnings: string[] = []
+    const logger: Logger = { debug() {}, info() {}, warn: (_, text) => void warnings.push(text), error() {} }
+    const service = await startService({ addressLimitPerMinute: 3, logger, sealMaxWaitMs: 3_600_000 })
+    try {
+      const company = await service.company('acme')
+      const headers = { 'x-forwarded-for': '10.0.0.1' }
+      const status = async (path: string): Promise<number> => (await service.fetch(path, { headers })).status
+      for (let i = 0; i < 3; i++) assert.equal(await status('/api/v1/merkle/verify/none'), 404)
+      assert.equal(await status('/api/v1/merkle/verify/none'), 429)
+      for (let i = 0; i < 5; i++) assert.equal(await status('/api/v1/log/policy'), 200)
+      const params = { COMPANY_ID: 'acme' }
+      for (const key of [company.keys.R, OPERATOR_KEY]) await service.ok('listCategories', { key, params })
+      assert.equal(warnings.filter((text) => text.includes('EVIDENCE_TRUST_PROXY')).length, 1)
+    } finally {
+      await service.close()
+    }
+  })
+
+  it('may send 6,000 in a minute by default', async () => {
+    const service = await startService({ addressLimitPerMinute: undefined as never, sealMaxWaitMs: 3_600_000 })
+    try {
+      const { headers } = await service.fetch('/api/v1/merkle/verify/none')
+      assert.equal(headers.get('ratelimit-policy'), '"minute";q=6000;w=60')
+    } finally {
+      await service.close()
+    }
+  })
+})
