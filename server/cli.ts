@@ -7,6 +7,8 @@ import type { CommandInput } from './commands/command.ts'
 const COMMANDS: Readonly<Record<string, () => Promise<(input: CommandInput) => Promise<number>>>> = {
   seal: async () => (await import('./commands/seal.ts')).sealCommand,
   keys: async () => (await import('./commands/keys.ts')).keysCommand,
+  backup: async () => (await import('./commands/backup.ts')).backupCommand,
+  restore: async () => (await import('./commands/restore.ts')).restoreCommand,
   fsck: async () => (await import('./commands/fsck.ts')).fsckCommand,
   migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
   verify: async () => (await import('./commands/verify.ts')).verifyCommand,

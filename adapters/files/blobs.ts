@@ -25,6 +25,18 @@ import { errnoOf, reasonOf, toRegistryError } from './errors.ts'
 import { FileBody } from './file-body.ts'
 import { openStaging, type Staging } from './staging.ts'
 
+export interface OpenLocalBlobsOptions {
+  readonly files?: FileOperations
+  /** Creates and changes nothing, so that a directory on a read-only file system can be read: `put` throws. */
+  readonly readOnly?: boolean
+}
+
+const NO_STAGING: Staging = {
+  nextPath() {
+    throw new RegistryError('UNAVAILABLE', 'The blob store is open for reading only')
+  },
+}
+
 /**
  * Opens or creates a blob store in a directory: `staging/` holds files that are being written, `content/` those that
  * are complete. Removes files of dead processes from `staging/`.
@@ -42,10 +54,11 @@ import { openStaging, type Staging } from './staging.ts'
  */
 export async function openLocalBlobs(
   directory: string,
-  { files = nodeFiles }: { readonly files?: FileOperations } = {},
+  { files = nodeFiles, readOnly = false }: OpenLocalBlobsOptions = {},
 ): Promise<LocalBlobs> {
   const root = resolve(directory)
   const content = join(root, 'content')
+  if (readOnly) return new LocalBlobs(files, content, NO_STAGING)
   try {
     await makeDirectory(files, content)
     return new LocalBlobs(files, content, await openStaging(files, join(root, 'staging')))

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import * as promises from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -64,6 +64,39 @@ export async function writeWhole(handle: FileHandle, chunk: Uint8Array): Promise
     if (bytesWritten === 0) throw new Error('The file system wrote no bytes and reported no error')
     at += bytesWritten
   }
+}
+
+/** Size and SHA-256 (hex) of a file. */
+export interface FileDigest {
+  readonly size: number
+  readonly sha256: string
+}
+
+/**
+ * Writes a file (0600) that must not exist yet, durably with its name and the folders above it.
+ *
+ * @param path path of the file; missing folders are created (0700)
+ * @param chunks the bytes, of which one chunk at a time is held in memory
+ * @returns size and SHA-256 of what was written
+ * @throws errors of the file system and of `chunks`
+ */
+export async function writeDurably(
+  path: string,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<FileDigest> {
+  const hash = createHash('sha256')
+  let size = 0
+  const hashed = async function* () {
+    for await (const chunk of chunks) {
+      hash.update(chunk)
+      size += chunk.length
+      yield chunk
+    }
+  }
+  await makeDirectory(nodeFiles, dirname(path))
+  await writeNewFile(nodeFiles, path, hashed())
+  await syncDirectory(nodeFiles, dirname(path))
+  return { size, sha256: hash.digest('hex') }
 }
 
 /**

@@ -128,6 +128,15 @@ async function* filesIn(records: AsyncIterable<CopiedRecord>): AsyncGenerator<Fi
   }
 }
 
+/** Returns which of these files no longer have bytes: they were deleted, or their category was. */
+export async function deletedFiles(records: RecordStore, fileIds: readonly string[]): Promise<readonly string[]> {
+  const entries = await records.get(fileIds.map((id) => keys.file(id)))
+  return fileIds.filter((_, i) => {
+    const entry = entries[i]
+    return entry === undefined || fileIn(entry) === undefined
+  })
+}
+
 /** The file in a record, `undefined` if the file was deleted or the record is another one. */
 export function fileIn(record: CopiedRecord): FileRecord | undefined {
   if (!isInRange(record.key, keys.files())) return undefined

@@ -2,6 +2,7 @@
 export {
   copyBlobs,
   copyMissingBlobs,
+  deletedFiles,
   fileIn,
   type BlobStores,
   type CopyBlobsHandlers,
@@ -16,6 +17,6 @@ export {
   type RecordStores,
 } from './records.ts'
 export { encodeRecords, sourceOfStream, type RecordStreamHandlers } from './record-stream.ts'
-export { sourceOf, type CopiedRecord, type RecordSource } from './source.ts'
+export { sourceOf, treeSizeIn, type CopiedRecord, type RecordSource } from './source.ts'
 export { upgradedRecords } from './format-1.ts'
 export { isUnfinishedCopy } from './target.ts'

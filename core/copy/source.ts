@@ -1,7 +1,9 @@
 import { logKeys } from '../log/keys.ts'
+import type { TreeHeadRecord } from '../log/records.ts'
 import type { Entry, Key, LogAppend, Range, RecordSnapshot } from '../ports/index.ts'
 import { LOG_ENTRY_BYTES } from '../store/commit-plan.ts'
 import { keys } from '../store/keys.ts'
+import { decodeRecord } from '../store/record-codec.ts'
 
 /** Every key: keys are printable ASCII. */
 export const ALL_KEYS: Range = { gte: ' ', lt: '\x7f' }
@@ -23,6 +25,10 @@ export interface RecordSource {
   /** Yields all records in the order of their keys, without those that describe one store only. */
   records(): AsyncGenerator<CopiedRecord, undefined>
 }
+
+/** The size of the sealed tree in a record, `undefined` if the record is another one. */
+export const treeSizeIn = (record: CopiedRecord): number | undefined =>
+  record.key === logKeys.treeHead() ? decodeRecord<TreeHeadRecord>(record).size : undefined
 
 export type StoreReader = Omit<RecordSnapshot, 'close'>
 

@@ -22,7 +22,8 @@ export async function checkFiles(directory: string): Promise<FileCheck> {
   return { ...ledger, differences: [...ledger.differences, ...(await checkAuthority(join(directory, 'tsa')))] }
 }
 
-async function checkLedger(directory: string): Promise<FileCheck> {
+/** Checks every line of the ledger in this folder, if it exists. */
+export async function checkLedger(directory: string): Promise<FileCheck> {
   if (!(await exists(directory))) return { differences: [], knownHeads: [] }
   try {
     const publicKey = createPublicKey(await readFile(join(directory, 'ledger.pub')))

@@ -3,8 +3,10 @@ import { settingRows, type SettingRow } from './table.ts'
 const WIDTH = 100
 
 const INTRODUCTION = `Usage: evidence-registry [flags]                                       runs the server
-       evidence-registry seal | keys [flags]                          on a running or a stopped registry
-       evidence-registry fsck | migrate | migrate-blobs | verify      each command has its own --help
+       evidence-registry seal | keys | backup [flags]                 on a running or a stopped registry
+       evidence-registry restore | fsck | migrate | migrate-blobs | verify
+
+Each command has its own --help.
 
 A setting is a flag, an environment variable, or a key of the JSON file that --config or
 EVIDENCE_CONFIG names. A flag overrides a variable, and a variable overrides the file. In the file,

@@ -1,13 +1,22 @@
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { claimDirectory } from '../../adapters/files/index.ts'
-import { isUnfinishedCopy, RegistryError, type Logger, type RecordStore } from '../../core/index.ts'
+import {
+  isUnfinishedCopy,
+  RegistryError,
+  type Logger,
+  type RecordStore,
+  type SnapshotSource,
+} from '../../core/index.ts'
 import type { RequestCounter } from '../http/request-counter.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from './logger.ts'
 
+/** Records that can be read in one state while they change. */
+export type SnapshotRecords = RecordStore & SnapshotSource
+
 export interface OpenedRecords {
-  readonly records: RecordStore
+  readonly records: SnapshotRecords
   /** Other servers may write to the same records. */
   readonly isShared: boolean
   readonly requestCounter?: RequestCounter
@@ -69,7 +78,7 @@ async function openSharedRecords(
 }
 
 /** Opens the records in a data directory. Loads LevelDB only now. */
-export async function openLevel(directory: string, logger?: Logger): Promise<RecordStore> {
+export async function openLevel(directory: string, logger?: Logger): Promise<SnapshotRecords> {
   const { openLevelRecords } = await import('../../adapters/level/index.ts')
   return openLevelRecords(join(directory, 'records'), { ...(logger && { logger }) })
 }

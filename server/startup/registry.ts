@@ -1,6 +1,14 @@
 import { join, resolve } from 'node:path'
 import { FileSignedHead, readOrCreateSecret, readSecret } from '../../adapters/files/index.ts'
-import { openRegistry, RegistryError, storedOrigin, systemClock, type Logger, type Registry } from '../../core/index.ts'
+import {
+  openRegistry,
+  RegistryError,
+  storedOrigin,
+  systemClock,
+  type BlobStore,
+  type Logger,
+  type Registry,
+} from '../../core/index.ts'
 import { createSealer } from '../../sealer/index.ts'
 import { exists } from '../commands/existing.ts'
 import { createInstruments, type Instruments } from '../http/instruments.ts'
@@ -10,13 +18,15 @@ import { anchorOptions } from './anchor.ts'
 import { openBlobs } from './blobs.ts'
 import { assertBelongsTo, readMarkers, writeMarkers } from './folder-markers.ts'
 import { OpenParts } from './open-parts.ts'
-import { assertSharable, openRecords } from './records.ts'
+import { assertSharable, openRecords, type SnapshotRecords } from './records.ts'
 import { knownHeads, readAdoptedHead } from './signed-heads.ts'
 import { openTimestampAuthorities } from './timestamp-authorities.ts'
 
 export interface OpenedRegistry {
   readonly registry: Registry
   readonly instruments: Instruments
+  /** The stores of the registry, for reading what no operation of the registry returns. The registry closes them. */
+  readonly stores: { readonly records: SnapshotRecords; readonly blobs: BlobStore }
   /** Set if several servers share the records. */
   readonly requestCounter?: RequestCounter
 }
@@ -107,7 +117,7 @@ async function openParts(
     await registry.close()
     throw error
   }
-  return { registry, instruments, ...(requestCounter && { requestCounter }) }
+  return { registry, instruments, stores: { records, blobs }, ...(requestCounter && { requestCounter }) }
 }
 
 /** The folders of the data directory that these settings use. */

@@ -1,0 +1,280 @@
+import { randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { claimDirectory, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
+import { ledgerPrefix } from '../../adapters/local-ledger/index.ts'
+import {
+  copyMissingBlobs,
+  deletedFiles,
+  encodeRecords,
+  fileIn,
+  RegistryError,
+  sourceOf,
+  sourceOfStream,
+  treeSizeIn,
+  type BlobStore,
+  type CopiedRecord,
+  type RecordSnapshot,
+  type RecordStore,
+  type SnapshotSource,
+} from '../../core/index.ts'
+import { exists } from '../commands/existing.ts'
+import { headsIn } from '../startup/signed-heads.ts'
+import { LEDGER_FILE, openDataFile, PUBLIC_FILES, readSecretFiles } from './data-files.ts'
+import {
+  MANIFEST,
+  readManifest,
+  RECORDS,
+  SECRETS,
+  SIGNED_HEAD,
+  writeManifest,
+  type BackupFile,
+  type Manifest,
+} from './manifest.ts'
+import { sealSecrets } from './secrets.ts'
+
+/** What is backed up. The registry may be in use. */
+export interface BackupSources {
+  readonly records: RecordStore & SnapshotSource
+  readonly blobs: BlobStore
+  readonly dataDir: string
+  /** Where the root secret is, if not in the data directory. */
+  readonly secretFile: string | undefined
+  /** The log's origin. */
+  readonly origin: string
+}
+
+export interface BackupRequest {
+  /** Absolute path of the backup. An earlier backup of the same registry there is replaced, and its files are reused. */
+  readonly to: string
+  /** If given, the secrets are part of the backup, encrypted with it. */
+  readonly passphrase?: string
+}
+
+export interface BackupRun {
+  readonly report: (progress: { readonly stage: string; readonly done: number }) => void
+  readonly signal: AbortSignal
+}
+
+export interface BackupReport {
+  readonly logSize: number
+  readonly treeSize: number
+  /** Files whose bytes this run copied. */
+  readonly copiedBlobs: number
+  /** Files that an earlier backup had copied. */
+  readonly reusedBlobs: number
+  /** Files whose bytes are missing or damaged in the registry itself: id and reason. */
+  readonly problems: readonly string[]
+}
+
+/** A file that is deleted while its bytes are copied needs a newer snapshot. Each attempt copies only what is new. */
+const MAX_ATTEMPTS = 20
+
+/**
+ * Backs a registry up while it is in use: a snapshot of the records and the log, the bytes of every file in that
+ * snapshot, and the small files of the data directory. The manifest is written last and replaces that of an earlier
+ * backup, so a backup that is interrupted leaves the earlier one complete.
+ *
+ * @throws RegistryError `CONFIG_ERROR` if the directory holds something else, `STORE_LOCKED` if another backup writes to
+ *   it; what the stores and the file system throw
+ */
+export async function createBackup(
+  sources: BackupSources,
+  request: BackupRequest,
+  run: BackupRun,
+): Promise<BackupReport> {
+  const { to } = request
+  if (resolve(to) === resolve(sources.dataDir))
+    throw new RegistryError('CONFIG_ERROR', 'A backup must not be in the data directory itself: name another directory')
+  await mkdir(to, { recursive: true, mode: 0o700 })
+  const release = await claimDirectory(to)
+  try {
+    const earlier = await readManifest(to)
+    await assertUsable(to, earlier, sources.origin)
+    return await new Backup(sources, request, run).write(earlier)
+  } finally {
+    await release()
+  }
+}
+
+const FOLDER = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/
+const newFolder = (now: Date): string =>
+  `${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`
+
+/** Names that a backup, or an unfinished one, has in its directory. */
+const isOfBackup = (name: string): boolean =>
+  name === MANIFEST ||
+  name === 'blobs' ||
+  name.startsWith('owner') ||
+  name.startsWith('.') ||
+  name === 'lost+found' ||
+  FOLDER.test(name)
+
+async function assertUsable(directory: string, earlier: Manifest | undefined, origin: string): Promise<void> {
+  if (earlier !== undefined && earlier.origin !== origin)
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `${directory} holds a backup of another registry, ${earlier.origin}: name another directory`,
+    )
+  const other = (await readdir(directory)).find((name) => !isOfBackup(name))
+  if (other !== undefined)
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `${directory} holds something that is not part of a backup (${other}): name an empty directory`,
+    )
+}
+
+/** What a snapshot of the records holds. */
+interface Contents {
+  readonly logSize: number
+  readonly treeSize: number
+  /** Of all files that are not deleted. */
+  readonly fileIds: ReadonlySet<string>
+  readonly fileBytes: number
+}
+
+class Backup {
+  readonly #sources: BackupSources
+  readonly #request: BackupRequest
+  readonly #run: BackupRun
+  #folder = ''
+  #files: BackupFile[] = []
+
+  constructor(sources: BackupSources, request: BackupRequest, run: BackupRun) {
+    this.#sources = sources
+    this.#request = request
+    this.#run = run
+  }
+
+  async write(earlier: Manifest | undefined): Promise<BackupReport> {
+    const { to } = this.#request
+    const blobs = await openLocalBlobs(join(to, 'blobs'))
+    let copiedBlobs = 0
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      await this.#removeFoldersBut(earlier?.folder)
+      this.#folder = newFolder(new Date())
+      this.#files = []
+      const contents = await this.#writeState()
+      const problems = new Map<string, string>()
+      const { copied, existing } = await this.#copyBlobs(blobs, problems)
+      copiedBlobs += copied
+      const deleted = await deletedFiles(this.#sources.records, [...problems.keys()])
+      if (deleted.length > 0) continue
+      await writeManifest(to, this.#manifest(contents, [...problems.keys()]))
+      await this.#removeFoldersBut(this.#folder)
+      await removeOtherBlobs(join(to, 'blobs', 'content'), contents.fileIds)
+      const { logSize, treeSize } = contents
+      const lines = [...problems].map(([id, message]) => `${id}: ${message}`)
+      return { logSize, treeSize, copiedBlobs, reusedBlobs: existing - (copiedBlobs - copied), problems: lines }
+    }
+    throw new RegistryError('UNAVAILABLE', 'Files were deleted faster than they could be copied: run the backup again')
+  }
+
+  /**
+   * Writes everything but the bytes of files. The signed head is read before the snapshot is taken, so the snapshot
+   * holds at least what it says. The ledger is read after it, and is cut where the snapshot ends.
+   */
+  async #writeState(): Promise<Contents> {
+    const { dataDir, secretFile, records } = this.#sources
+    const { passphrase } = this.#request
+    await this.#addDataFile(SIGNED_HEAD, SIGNED_HEAD)
+    for (const path of PUBLIC_FILES) await this.#addDataFile(path, join('data', path))
+    if (passphrase !== undefined)
+      await this.#add(SECRETS, [await sealSecrets(await readSecretFiles(dataDir, secretFile), passphrase)])
+    const snapshot = await records.snapshot()
+    try {
+      const contents = await this.#writeRecords(snapshot)
+      await this.#writeLedger(contents.treeSize)
+      return contents
+    } finally {
+      await snapshot.close()
+    }
+  }
+
+  async #writeRecords(snapshot: RecordSnapshot): Promise<Contents> {
+    const fileIds = new Set<string>()
+    let [treeSize, fileBytes] = [0, 0]
+    const onRecord = (record: CopiedRecord): void => {
+      treeSize = treeSizeIn(record) ?? treeSize
+      const file = fileIn(record)
+      if (file === undefined) return
+      fileIds.add(file.id)
+      fileBytes += file.size
+    }
+    const { report, signal } = this.#run
+    const onProgress = (done: number): void => {
+      signal.throwIfAborted()
+      report({ stage: 'records', done })
+    }
+    await this.#add(RECORDS, encodeRecords(sourceOf(snapshot), { onRecord, onProgress }))
+    return { logSize: await snapshot.logSize(), treeSize, fileIds, fileBytes }
+  }
+
+  async #writeLedger(treeSize: number): Promise<void> {
+    const path = join(this.#sources.dataDir, LEDGER_FILE)
+    if (!(await exists(path))) return
+    const isInSnapshot = (input: Uint8Array): boolean => headsIn(input).every(({ size }) => size <= treeSize)
+    await this.#add(join('data', LEDGER_FILE), ledgerPrefix(path, isInSnapshot))
+  }
+
+  async #addDataFile(from: string, path: string): Promise<void> {
+    const chunks = await openDataFile(this.#sources.dataDir, from)
+    if (chunks !== undefined) await this.#add(path, chunks)
+  }
+
+  async #add(path: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+    const digest = await writeDurably(join(this.#request.to, this.#folder, path), chunks)
+    this.#files.push({ path, ...digest })
+  }
+
+  /** Copies what the backup does not have. `problems`: filled with the reason for each file that cannot be copied. */
+  async #copyBlobs(to: BlobStore, problems: Map<string, string>) {
+    const path = join(this.#request.to, this.#folder, RECORDS)
+    const source = sourceOfStream(() => createReadStream(path, { highWaterMark: READ_BYTES }))
+    const { report, signal } = this.#run
+    return copyMissingBlobs(
+      source,
+      { from: this.#sources.blobs, to },
+      {
+        onProblem(id, message) {
+          signal.throwIfAborted()
+          problems.set(id, message)
+        },
+        onProgress(_, done) {
+          signal.throwIfAborted()
+          report({ stage: 'files', done })
+        },
+      },
+    )
+  }
+
+  #manifest({ logSize, treeSize, fileIds, fileBytes }: Contents, damagedBlobs: readonly string[]): Manifest {
+    return {
+      format: 1,
+      origin: this.#sources.origin,
+      createdAt: new Date().toISOString(),
+      folder: this.#folder,
+      logSize,
+      treeSize,
+      files: this.#files,
+      blobs: { count: fileIds.size, bytes: fileBytes },
+      damagedBlobs,
+    }
+  }
+
+  /** Removes the folders of unfinished and of replaced backups. */
+  async #removeFoldersBut(kept: string | undefined): Promise<void> {
+    for (const name of await readdir(this.#request.to))
+      if (FOLDER.test(name) && name !== kept) await rm(join(this.#request.to, name), { recursive: true })
+  }
+}
+
+const READ_BYTES = 1024 * 1024
+
+/** Removes the bytes of files that were deleted since an earlier backup: a deleted file must not stay readable. */
+async function removeOtherBlobs(content: string, fileIds: ReadonlySet<string>): Promise<void> {
+  for (const folder of await readdir(content))
+    for (const id of await readdir(join(content, folder)))
+      if (!fileIds.has(id)) await rm(join(content, folder, id), { force: true })
+}

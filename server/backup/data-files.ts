@@ -1,0 +1,46 @@
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { exists } from '../commands/existing.ts'
+import type { SecretFiles } from './secrets.ts'
+
+/** The small files of a data directory that a backup holds as they are. */
+export const PUBLIC_FILES: readonly string[] = [
+  'registry.json',
+  'blobs/registry.json',
+  'tsa/registry.json',
+  'tsa/ca.pem',
+  'ledger/registry.json',
+  'ledger/ledger.pub',
+]
+
+/** The ledger. It grows, so a backup cuts it where its records end. */
+export const LEDGER_FILE = 'ledger/blocks.jsonl'
+
+const ROOT_SECRET = 'secret'
+
+/** Files with private keys, and the root secret. They are in a backup only if that was asked for. */
+export const SECRET_FILES: readonly string[] = [
+  ROOT_SECRET,
+  'tsa/ca.key',
+  // The signer's key and certificate together.
+  'tsa/tsa.pem',
+  'ledger/ledger.key',
+  'operator.key',
+]
+
+/** Opens a file of a data directory. Returns `undefined` if it does not exist. */
+export async function openDataFile(directory: string, path: string): Promise<AsyncIterable<Uint8Array> | undefined> {
+  const file = join(directory, path)
+  return (await exists(file)) ? createReadStream(file) : undefined
+}
+
+/** Reads the secret files that exist. `secretFile`: where the root secret is, if not in the data directory. */
+export async function readSecretFiles(directory: string, secretFile: string | undefined): Promise<SecretFiles> {
+  const files = new Map<string, Uint8Array>()
+  for (const path of SECRET_FILES) {
+    const file = path === ROOT_SECRET && secretFile !== undefined ? secretFile : join(directory, path)
+    if (await exists(file)) files.set(path, await readFile(file))
+  }
+  return files
+}

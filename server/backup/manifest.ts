@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writePrivateFile, type FileDigest } from '../../adapters/files/index.ts'
+import { canonicalJson, parseStrictJson, RegistryError } from '../../core/index.ts'
+
+/**
+ * The layout of a backup:
+ *
+ *     backup.json        the manifest. It is written last, so a backup without it is not complete
+ *     FOLDER/records     the log and all records (core/copy/record-stream.ts)
+ *     FOLDER/data/…      the small files of the data directory, with their paths
+ *     FOLDER/secrets     the secret ones, encrypted, if they were asked for
+ *     blobs/content/…    the files of evidences and categories, by their ids, shared with later backups to this directory
+ *
+ * The manifest has the hash of each file but those in `blobs`: their hashes are in the records.
+ */
+export const MANIFEST = 'backup.json'
+export const RECORDS = 'records'
+export const SECRETS = 'secrets'
+export const SIGNED_HEAD = 'signed-head.json'
+
+const FORMAT = 1
+
+export interface BackupFile extends FileDigest {
+  /** Relative to `folder`. */
+  readonly path: string
+}
+
+export interface Manifest {
+  readonly format: typeof FORMAT
+  /** The log's origin. */
+  readonly origin: string
+  /** ISO 8601, by the clock of the server. */
+  readonly createdAt: string
+  readonly folder: string
+  readonly logSize: number
+  /** Entries that are sealed, and so covered by a signed checkpoint. */
+  readonly treeSize: number
+  readonly files: readonly BackupFile[]
+  readonly blobs: { readonly count: number; readonly bytes: number }
+  /** Files whose bytes were missing or damaged in the registry itself. */
+  readonly damagedBlobs: readonly string[]
+}
+
+/** Writes the manifest durably. From now on the backup is complete. */
+export const writeManifest = (directory: string, manifest: Manifest): Promise<void> =>
+  writePrivateFile(join(directory, MANIFEST), `${JSON.stringify({ ...manifest, sha256: hashOf(manifest) }, null, 2)}\n`)
+
+const hashOf = (manifest: Manifest): string => createHash('sha256').update(canonicalJson(manifest)).digest('hex')
+
+/**
+ * Reads the manifest of a backup. Returns `undefined` if there is none: no backup in this directory was completed.
+ *
+ * @throws RegistryError `CORRUPT` if it is damaged, `CONFIG_ERROR` if a newer version wrote it
+ */
+export async function readManifest(directory: string): Promise<Manifest | undefined> {
+  const path = join(directory, MANIFEST)
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
+    throw error
+  })
+  return text === undefined ? undefined : parseManifest(path, text)
+}
+
+/** Reads the manifest of a complete backup. Throws `CONFIG_ERROR` if there is none. */
+export async function requireManifest(directory: string): Promise<Manifest> {
+  const manifest = await readManifest(directory)
+  if (manifest !== undefined) return manifest
+  throw new RegistryError(
+    'CONFIG_ERROR',
+    `There is no complete backup in ${directory}: it has no ${MANIFEST}. Name the directory of a backup`,
+  )
+}
+
+function parseManifest(path: string, text: string): Manifest {
+  const damaged = new RegistryError('CORRUPT', `${path} is damaged: use another backup`)
+  let value: unknown
+  try {
+    value = parseStrictJson(text)
+  } catch {
+    throw damaged
+  }
+  if (typeof value !== 'object' || value === null || !('sha256' in value) || !('format' in value)) throw damaged
+  const { sha256, ...manifest } = value
+  // With the right hash it is what `writeManifest` wrote.
+  if (sha256 !== hashOf(manifest as unknown as Manifest)) throw damaged
+  if (manifest.format === FORMAT) return manifest as unknown as Manifest
+  throw new RegistryError(
+    'CONFIG_ERROR',
+    `${path} has format ${String(manifest.format)}, this version reads ${FORMAT}: use a newer version`,
+  )
+}
+
+/** The file of a backup with this path, `undefined` if the backup does not have it. */
+export const fileOf = ({ files }: Manifest, path: string): BackupFile | undefined =>
+  files.find((file) => file.path === path)
+
+/** Returns the problem of each file that is missing or differs from the manifest. */
+export async function damagedFiles(
+  directory: string,
+  { folder, files }: Manifest,
+  onProgress: (bytes: number) => void,
+): Promise<readonly string[]> {
+  const problems: string[] = []
+  let bytes = 0
+  for (const { path, size, sha256 } of files) {
+    const problem = await problemOf(join(directory, folder, path), { size, sha256 })
+    if (problem !== undefined) problems.push(`${join(folder, path)}: ${problem}`)
+    onProgress((bytes += size))
+  }
+  return problems
+}
+
+async function problemOf(path: string, { size, sha256 }: FileDigest): Promise<string | undefined> {
+  const hash = createHash('sha256')
+  let read = 0
+  try {
+    for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) {
+      hash.update(chunk)
+      read += chunk.length
+    }
+  } catch (error) {
+    return `It cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`
+  }
+  if (read !== size) return `It has ${read} bytes, but ${size} were written`
+  return hash.digest('hex') === sha256 ? undefined : 'Its bytes are not those that were written'
+}

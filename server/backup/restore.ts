@@ -1,0 +1,249 @@
+import { createReadStream } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { FileSignedHead, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
+import {
+  copyMissingBlobs,
+  fillStore,
+  fsck,
+  RegistryError,
+  sourceOfStream,
+  type BlobStore,
+  type Difference,
+  type RecordSource,
+  type RecordStore,
+  type SignedHead,
+} from '../../core/index.ts'
+import { checkLedger } from '../commands/fsck-files.ts'
+import type { Config } from '../settings/load.ts'
+import { openBlobs } from '../startup/blobs.ts'
+import { OpenParts } from '../startup/open-parts.ts'
+import { openLevel, openPostgres } from '../startup/records.ts'
+import { LEDGER_FILE, PUBLIC_FILES, SECRET_FILES } from './data-files.ts'
+import { damagedFiles, fileOf, RECORDS, requireManifest, SECRETS, SIGNED_HEAD, type Manifest } from './manifest.ts'
+import { openSecrets, type SecretFiles } from './secrets.ts'
+
+export interface RestoreHandlers {
+  onProblem(message: string): void
+  onProgress(stage: string, done: number): void
+}
+
+export interface RestoreRequest {
+  /** Directory of the backup. Only read. */
+  readonly from: string
+  /** The settings of the restored registry: where its records and files go. */
+  readonly config: Config
+  /** The newest tree that is known to be signed, for example from the registry that was lost. */
+  readonly head: SignedHead | undefined
+  readonly passphrase: string | undefined
+}
+
+export interface RestoreReport {
+  readonly manifest: Manifest
+  readonly problems: number
+  /** Whether the secrets of the registry were restored. */
+  readonly hasSecrets: boolean
+  /**
+   * `complete`: it holds everything that was signed, as far as `head` tells. `behind`: `head` is a larger tree. In both
+   * cases `head` is now the signed head of the directory. `unknown`: there is no signed head, so a start is refused.
+   */
+  readonly state: 'complete' | 'behind' | 'unknown'
+}
+
+/**
+ * Restores a backup into an empty data directory, and into the database and bucket of the settings. Verifies the hashes
+ * of the backup before it writes anything, the hash of each file while it copies it, and at the end everything that
+ * `fsck` checks: each txId, leaf and root, up to the signed checkpoints. The signed head is written last, and only if
+ * nothing differs, so a restore that was interrupted is not started by accident.
+ *
+ * @throws RegistryError `CONFIG_ERROR` if the target is not empty, there is no backup, or the passphrase is wrong
+ */
+export async function restoreBackup(request: RestoreRequest, handlers: RestoreHandlers): Promise<RestoreReport> {
+  const { from, config, head, passphrase } = request
+  const backup = await openBackup(from)
+  const directory = resolve(config.dataDir)
+  await assertEmpty(directory)
+  const damaged = await reportDamage(backup, handlers)
+  if (damaged > 0) return { manifest: backup.manifest, problems: damaged, hasSecrets: false, state: 'unknown' }
+  const secrets = passphrase === undefined ? undefined : await secretsIn(backup, passphrase)
+  await writeDataFiles(backup, directory, secrets)
+  const problems = await withStores(config, directory, async (records, blobs) => {
+    const filled = await fill(backup, { records, blobs }, handlers)
+    const ledger = await checkLedger(join(directory, 'ledger'))
+    for (const difference of ledger.differences) handlers.onProblem(textOf(difference))
+    const signedHead = isWithin(head, backup.manifest) ? head : await backup.signedHead()
+    const secret = secrets?.get('secret')
+    const stores = { records, blobs, knownHeads: ledger.knownHeads, ...(signedHead && { signedHead }) }
+    return filled + ledger.differences.length + (await check({ ...stores, ...(secret && { secret }) }, handlers))
+  })
+  if (head !== undefined && problems === 0) await new FileSignedHead(join(directory, SIGNED_HEAD)).write(head)
+  const state = head === undefined || problems > 0 ? 'unknown' : isWithin(head, backup.manifest) ? 'complete' : 'behind'
+  return { manifest: backup.manifest, problems, hasSecrets: secrets !== undefined, state }
+}
+
+const isWithin = (head: SignedHead | undefined, { treeSize }: Manifest): boolean =>
+  head !== undefined && head.size <= treeSize
+
+export interface VerifyRequest {
+  readonly from: string
+  /** Only compare hashes: do not build the records again. */
+  readonly quick: boolean
+  readonly passphrase: string | undefined
+}
+
+export interface VerifyReport {
+  readonly manifest: Manifest
+  readonly problems: number
+}
+
+/**
+ * Verifies a backup without changing it: the hashes of its files, and, unless `quick` is set, everything that `fsck`
+ * checks, with the records in a temporary directory.
+ */
+export async function verifyBackup(
+  { from, quick, passphrase }: VerifyRequest,
+  handlers: RestoreHandlers,
+): Promise<VerifyReport> {
+  const backup = await openBackup(from)
+  const { manifest } = backup
+  const damaged = await reportDamage(backup, handlers)
+  if (damaged > 0) return { manifest, problems: damaged }
+  if (passphrase !== undefined) await secretsIn(backup, passphrase)
+  if (quick) return { manifest, problems: 0 }
+  const scratch = await mkdtemp(join(tmpdir(), 'evidence-backup-'))
+  try {
+    const parts = new OpenParts()
+    try {
+      const records = await parts.add(openLevel(scratch))
+      await fillStore({ from: backup.records, to: records }, copyHandlers(handlers))
+      const signedHead = await backup.signedHead()
+      const ledger = await checkLedger(join(backup.folder, 'data', 'ledger'))
+      for (const difference of ledger.differences) handlers.onProblem(textOf(difference))
+      const stores = { records, blobs: backup.blobs, knownHeads: ledger.knownHeads }
+      const found = await check({ ...stores, ...(signedHead && { signedHead }) }, handlers)
+      return { manifest, problems: found + ledger.differences.length }
+    } finally {
+      await parts.close()
+    }
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+}
+
+/** A complete backup, open for reading. */
+interface OpenedBackup {
+  readonly directory: string
+  /** Path of the folder that the manifest describes. */
+  readonly folder: string
+  readonly manifest: Manifest
+  readonly records: RecordSource
+  readonly blobs: BlobStore
+  signedHead(): Promise<SignedHead | undefined>
+}
+
+const READ_BYTES = 1024 * 1024
+
+async function openBackup(directory: string): Promise<OpenedBackup> {
+  const manifest = await requireManifest(directory)
+  const folder = join(directory, manifest.folder)
+  return {
+    directory,
+    folder,
+    manifest,
+    records: sourceOfStream(() => createReadStream(join(folder, RECORDS), { highWaterMark: READ_BYTES })),
+    blobs: await openLocalBlobs(join(directory, 'blobs'), { readOnly: true }),
+    signedHead: () => new FileSignedHead(join(folder, SIGNED_HEAD)).read(),
+  }
+}
+
+/** Compares the hashes of all files but the blobs. Returns the number of files that differ. */
+async function reportDamage({ directory, manifest }: OpenedBackup, handlers: RestoreHandlers): Promise<number> {
+  const problems = await damagedFiles(directory, manifest, (bytes) => handlers.onProgress('hashes', bytes))
+  for (const problem of problems) handlers.onProblem(problem)
+  return problems.length
+}
+
+async function secretsIn({ folder, manifest }: OpenedBackup, passphrase: string): Promise<SecretFiles> {
+  if (fileOf(manifest, SECRETS) === undefined)
+    throw new RegistryError('CONFIG_ERROR', 'This backup has no secrets: run it without a passphrase')
+  return openSecrets(await readFile(join(folder, SECRETS)), passphrase)
+}
+
+async function assertEmpty(directory: string): Promise<void> {
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  if (names.some((name) => name !== 'lost+found'))
+    throw new RegistryError('CONFIG_ERROR', `${directory} is not empty: name a new data directory with --data-dir`)
+}
+
+async function writeDataFiles(
+  backup: OpenedBackup,
+  directory: string,
+  secrets: SecretFiles | undefined,
+): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  for (const path of [...PUBLIC_FILES, LEDGER_FILE])
+    if (fileOf(backup.manifest, join('data', path)) !== undefined)
+      await writeDurably(join(directory, path), createReadStream(join(backup.folder, 'data', path)))
+  for (const path of SECRET_FILES) {
+    const bytes = secrets?.get(path)
+    if (bytes !== undefined) await writeDurably(join(directory, path), [bytes])
+  }
+}
+
+async function withStores<T>(
+  config: Config,
+  directory: string,
+  use: (records: RecordStore, blobs: BlobStore) => Promise<T>,
+): Promise<T> {
+  const parts = new OpenParts()
+  try {
+    const records = await parts.add<RecordStore>(openTarget(config, directory))
+    return await use(records, await parts.add(openBlobs(config, directory)))
+  } finally {
+    await parts.close()
+  }
+}
+
+function openTarget({ records, postgresUrl }: Config, directory: string): Promise<RecordStore> {
+  if (records === 'level') return openLevel(directory)
+  if (postgresUrl !== undefined) return openPostgres(postgresUrl)
+  throw new RegistryError('CONFIG_ERROR', 'EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or …_FILE')
+}
+
+/** Returns the number of problems. */
+async function fill(
+  { records, blobs }: OpenedBackup,
+  to: { readonly records: RecordStore; readonly blobs: BlobStore },
+  handlers: RestoreHandlers,
+): Promise<number> {
+  const { differences } = await fillStore({ from: records, to: to.records }, copyHandlers(handlers))
+  const { problems } = await copyMissingBlobs(
+    records,
+    { from: blobs, to: to.blobs },
+    {
+      onProblem: (id, message) => handlers.onProblem(`blob/${id}: ${message}`),
+      onProgress: (_, done) => handlers.onProgress('files', done),
+    },
+  )
+  return differences + problems
+}
+
+const copyHandlers = (handlers: RestoreHandlers) => ({
+  onDifference: (subject: string, message: string) => handlers.onProblem(`${subject}: ${message}`),
+  onProgress: (stage: string, done: number) => handlers.onProgress(stage, done),
+})
+
+const textOf = ({ kind, key, message }: Difference): string => `${kind}: ${key}: ${message}`
+
+/** Returns the number of differences. */
+async function check(stores: Parameters<typeof fsck>[0], handlers: RestoreHandlers): Promise<number> {
+  const { differences } = await fsck(stores, {
+    onDifference: (difference) => handlers.onProblem(textOf(difference)),
+    onProgress: ({ stage, done }) => handlers.onProgress(`check of ${stage}`, done),
+  })
+  return differences
+}

@@ -1,0 +1,89 @@
+import { resolve } from 'node:path'
+import { RegistryError } from '../../core/index.ts'
+import { verifyBackup } from '../backup/restore.ts'
+import { backupOperation } from '../control/operations/backup.ts'
+import { runOperation } from '../control/run.ts'
+import { DATA_DIR, defineCommand, SECRET_FILE, type CommandInput } from './command.ts'
+import { PASSPHRASE_FILE, readPassphrase } from './passphrase.ts'
+import { ProgressLine } from './progress-line.ts'
+
+const createCommand = defineCommand({
+  name: 'backup',
+  usage: [
+    '--to DIR [--secrets] [--passphrase-file FILE] [--data-dir DIR] [--secret-file FILE]',
+    'verify DIR [--quick] [--passphrase-file FILE]',
+  ],
+  description: `
+Backs a registry up, running or stopped: one consistent state of the records and the log, every file, and the small files
+of the data directory. A running server writes the backup itself, so DIR is a path on its machine, on a file system with
+hard links. A later backup to the same DIR copies only new files, and replaces the earlier backup when it is complete.
+
+Secrets (the root secret, the keys of the embedded authority and ledger) are left out, unless --secrets is given. Then
+they are encrypted with a passphrase (scrypt, AES-256-GCM). Restoring needs them from somewhere.`,
+  flags: {
+    to: { value: 'DIR', doc: 'the directory of the backup; it is created if it does not exist' },
+    secrets: { doc: 'include the secrets, encrypted with a passphrase' },
+    'passphrase-file': PASSPHRASE_FILE,
+    'data-dir': DATA_DIR,
+    'secret-file': SECRET_FILE,
+  },
+  success: 'the backup is complete',
+  async run({ to, secrets, 'passphrase-file': file }, config) {
+    if (to === undefined) throw new RegistryError('CONFIG_ERROR', 'Name the directory of the backup with --to DIR')
+    if (file !== undefined && secrets !== true)
+      throw new RegistryError('CONFIG_ERROR', '--passphrase-file needs --secrets')
+    const passphrase = secrets === true ? await readPassphrase(file, { isNew: true }) : undefined
+    const progress = new ProgressLine()
+    const { logSize, treeSize, copiedBlobs, reusedBlobs, problems } = await runOperation(
+      backupOperation,
+      { to: resolve(to), ...(passphrase !== undefined && { passphrase }) },
+      { config, onProgress: ({ stage, done }) => progress.show(`${stage}: ${done}`) },
+    )
+    for (const problem of problems) progress.print(problem)
+    const verdict = problems.length === 0 ? 'complete' : `${problems.length} files could not be copied: run fsck`
+    progress.print(
+      `${logSize} log entries (${treeSize} sealed), ${copiedBlobs} files copied, ${reusedBlobs} reused: ${verdict}`,
+    )
+    return problems.length
+  },
+})
+
+const verifyCommand = defineCommand({
+  name: 'backup verify',
+  usage: ['DIR [--quick] [--passphrase-file FILE]'],
+  description: `
+Verifies a backup without changing it: the hash of each of its files, and then, with the records in a temporary directory,
+everything that fsck checks.`,
+  flags: {
+    from: { value: 'DIR', doc: 'the same as DIR alone' },
+    quick: { doc: 'only compare hashes, and do not read the files of evidences' },
+    'passphrase-file': { value: 'FILE', doc: 'also decrypt the secrets with the passphrase in this file' },
+  },
+  success: 'the backup can be restored',
+  async run({ from, quick = false, 'passphrase-file': file }) {
+    if (from === undefined) throw new RegistryError('CONFIG_ERROR', 'Name the directory of the backup')
+    const passphrase = file === undefined ? undefined : await readPassphrase(file, { isNew: false })
+    const progress = new ProgressLine()
+    const { manifest, problems } = await verifyBackup(
+      { from: resolve(from), quick, passphrase },
+      {
+        onProblem: (message) => progress.print(message),
+        onProgress: (stage, done) => progress.show(`${stage}: ${done}`),
+      },
+    )
+    const { createdAt, logSize, treeSize, blobs } = manifest
+    const verdict = problems === 0 ? 'nothing differs' : 'DAMAGED, use another backup'
+    progress.print(
+      `backup of ${createdAt}: ${logSize} log entries (${treeSize} sealed), ${blobs.count} files: ${verdict}`,
+    )
+    return problems
+  },
+})
+
+/** Runs `backup` and `backup verify`. */
+export function backupCommand({ args, env }: CommandInput): Promise<number> {
+  const [name, directory, ...others] = args
+  if (name !== 'verify') return createCommand({ args, env })
+  const isNamed = directory !== undefined && !directory.startsWith('-')
+  return verifyCommand({ args: isNamed ? ['--from', directory, ...others] : args.slice(1), env })
+}

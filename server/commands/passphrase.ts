@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { RegistryError } from '../../core/index.ts'
+
+const MIN_LENGTH = 8
+
+export const PASSPHRASE_FILE = {
+  value: 'FILE',
+  doc: 'the passphrase of the secrets; default: it is asked for on the terminal. It is never an argument',
+} as const
+
+/** Reads a passphrase from a file, without the line feed at its end, or from the terminal without showing it. */
+export async function readPassphrase(
+  path: string | undefined,
+  { isNew }: { readonly isNew: boolean },
+): Promise<string> {
+  const passphrase = path === undefined ? await askFor('Passphrase of the secrets: ') : await readFrom(path)
+  if (passphrase.length < MIN_LENGTH)
+    throw new RegistryError('CONFIG_ERROR', `The passphrase must have at least ${MIN_LENGTH} characters`)
+  if (isNew && path === undefined && (await askFor('The same again: ')) !== passphrase)
+    throw new RegistryError('CONFIG_ERROR', 'The two passphrases differ')
+  return passphrase
+}
+
+async function readFrom(path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).replace(/\r?\n$/, '')
+  } catch (cause) {
+    const reason = String((cause as NodeJS.ErrnoException).code)
+    throw new RegistryError('CONFIG_ERROR', `--passphrase-file: the file ${path} cannot be read (${reason})`, { cause })
+  }
+}
+
+async function askFor(question: string): Promise<string> {
+  if (!process.stdin.isTTY)
+    throw new RegistryError('CONFIG_ERROR', 'The passphrase is not on a terminal: name its file with --passphrase-file')
+  process.stderr.write(question)
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const terminal = createInterface({ input: process.stdin, output: silent, terminal: true })
+  try {
+    return await terminal.question('')
+  } finally {
+    terminal.close()
+    process.stderr.write('\n')
+  }
+}

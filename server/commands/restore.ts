@@ -1,0 +1,83 @@
+import { resolve } from 'node:path'
+import { FileSignedHead } from '../../adapters/files/index.ts'
+import { RegistryError, type SignedHead } from '../../core/index.ts'
+import { restoreBackup, type RestoreReport } from '../backup/restore.ts'
+import type { Config } from '../settings/load.ts'
+import { DATA_DIR, defineCommand } from './command.ts'
+import { PASSPHRASE_FILE, readPassphrase } from './passphrase.ts'
+import { ProgressLine } from './progress-line.ts'
+
+export const restoreCommand = defineCommand({
+  name: 'restore',
+  usage: ['--from DIR [--head FILE] [--secrets] [--passphrase-file FILE] [--data-dir DIR]'],
+  description: `
+Restores a backup into an empty data directory. Records and files go where EVIDENCE_RECORDS, EVIDENCE_POSTGRES_URL,
+EVIDENCE_BLOBS and EVIDENCE_S3_... say, as for the server, so a backup can also move a registry. Everything is verified:
+hashes before anything is written, then each txId, leaf and root up to the signed checkpoints.
+
+--head names the newest signed-head.json that still exists: of the lost data directory, or of another server of the same
+records. If the backup holds less, others hold proofs of the lost entries, and the registry then opens only with
+EVIDENCE_READ_ONLY=true. If the server was stopped before the backup and has not run since, name the one in the backup.`,
+  flags: {
+    from: { value: 'DIR', doc: 'the directory of the backup' },
+    head: { value: 'FILE', doc: 'the newest signed-head.json; without it the registry opens only read-only' },
+    secrets: { doc: 'also restore the secrets, which are encrypted with a passphrase' },
+    'passphrase-file': PASSPHRASE_FILE,
+    'data-dir': DATA_DIR,
+  },
+  success: 'everything is restored and verified',
+  async run({ from, head: headFile, secrets, 'passphrase-file': file }, config) {
+    if (from === undefined) throw new RegistryError('CONFIG_ERROR', 'Name the directory of the backup with --from DIR')
+    if (file !== undefined && secrets !== true)
+      throw new RegistryError('CONFIG_ERROR', '--passphrase-file needs --secrets')
+    const head = await readHead(headFile, config)
+    const passphrase = secrets === true ? await readPassphrase(file, { isNew: false }) : undefined
+    const progress = new ProgressLine()
+    const report = await restoreBackup(
+      { from: resolve(from), config, head, passphrase },
+      {
+        onProblem: (message) => progress.print(message),
+        onProgress: (stage, done) => progress.show(`${stage}: ${done}`),
+      },
+    )
+    progress.print(verdictOf(report, head, config))
+    return report.problems
+  },
+})
+
+/** A database has no place for a missing head: another server would seal there with a head of its own. */
+async function readHead(path: string | undefined, { records }: Config): Promise<SignedHead | undefined> {
+  if (path === undefined && records === 'postgres')
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      'EVIDENCE_RECORDS=postgres needs --head FILE, the newest signed-head.json that exists. If none is left, name the ' +
+        'one in the backup, and start servers only with EVIDENCE_READ_ONLY=true',
+    )
+  if (path === undefined) return undefined
+  const head = await new FileSignedHead(path).read()
+  if (head !== undefined) return head
+  throw new RegistryError('CONFIG_ERROR', `--head: ${path} does not exist`)
+}
+
+function verdictOf(
+  { manifest, problems, hasSecrets, state }: RestoreReport,
+  head: SignedHead | undefined,
+  config: Config,
+) {
+  const { createdAt, logSize, treeSize, blobs } = manifest
+  const what = `backup of ${createdAt}: ${logSize} log entries (${treeSize} sealed), ${blobs.count} files`
+  if (problems > 0) return `${what}: NOT restored, see above. Nothing must be started in ${config.dataDir}`
+  const secrets = hasSecrets
+    ? ''
+    : '\nThe secrets were not restored: put the file secret, and the keys of tsa/ and ledger/, into the data directory'
+  return `${what}: restored and verified\n${NEXT[state](treeSize, head?.size ?? 0)}${secrets}`
+}
+
+const NEXT: Readonly<Record<RestoreReport['state'], (treeSize: number, signed: number) => string>> = {
+  complete: () => 'It holds everything that was signed up to --head. Start the server',
+  behind: (treeSize, signed) =>
+    `A tree of ${signed} entries was signed, the backup holds ${treeSize}: start the server with EVIDENCE_READ_ONLY=true, ` +
+    'and continue with a new registry',
+  unknown: () =>
+    'Whether more was signed after the backup is not known (no --head): start the server with EVIDENCE_READ_ONLY=true',
+}

@@ -1,0 +1,25 @@
+import { isAbsolute } from 'node:path'
+import { RegistryError } from '../../../core/index.ts'
+import { createBackup, type BackupReport, type BackupRequest } from '../../backup/create.ts'
+import type { ControlOperation } from '../operation.ts'
+
+/** Backs the registry up. The process that has the registry open writes the backup. */
+export const backupOperation: ControlOperation<BackupRequest, BackupReport> = {
+  name: 'backup',
+  opens: 'read-only',
+  parse(args) {
+    if (typeof args !== 'object' || args === null || !('to' in args)) throw wrongArguments()
+    const { to } = args
+    const passphrase = 'passphrase' in args ? args.passphrase : undefined
+    if (typeof to !== 'string' || !isAbsolute(to)) throw wrongArguments()
+    if (passphrase !== undefined && typeof passphrase !== 'string') throw wrongArguments()
+    return { to, ...(passphrase !== undefined && { passphrase }) }
+  },
+  run({ registry, stores, config }, request, run) {
+    const { dataDir, secretFile } = config
+    return createBackup({ ...stores, dataDir, secretFile, origin: registry.log.origin }, request, run)
+  },
+}
+
+const wrongArguments = (): RegistryError =>
+  new RegistryError('VALIDATION_ERROR', 'A backup needs the absolute path of its directory')
