@@ -46,7 +46,7 @@ export interface BackupSources {
 }
 
 export interface BackupRequest {
-  /** Absolute path of the backup. An earlier backup of the same registry there is replaced, and its files are reused. */
+  /** Absolute path of the backup. An earlier one of the same registry there is replaced, and its files are reused. */
   readonly to: string
   /** If given, the secrets are part of the backup, encrypted with it. */
   readonly passphrase?: string
@@ -76,8 +76,8 @@ const MAX_ATTEMPTS = 20
  * snapshot, and the small files of the data directory. The manifest is written last and replaces that of an earlier
  * backup, so a backup that is interrupted leaves the earlier one complete.
  *
- * @throws RegistryError `CONFIG_ERROR` if the directory holds something else, `STORE_LOCKED` if another backup writes to
- *   it; what the stores and the file system throw
+ * @throws RegistryError `CONFIG_ERROR` if the directory holds something else, `STORE_LOCKED` if another backup writes
+ *   to it; what the stores and the file system throw
  */
 export async function createBackup(
   sources: BackupSources,

@@ -12,7 +12,7 @@ import { canonicalJson, parseStrictJson, RegistryError } from '../../core/index.
  *     FOLDER/records     the log and all records (core/copy/record-stream.ts)
  *     FOLDER/data/…      the small files of the data directory, with their paths
  *     FOLDER/secrets     the secret ones, encrypted, if they were asked for
- *     blobs/content/…    the files of evidences and categories, by their ids, shared with later backups to this directory
+ *     blobs/content/…    the files of evidences and categories, by their ids; later backups reuse them
  *
  * The manifest has the hash of each file but those in `blobs`: their hashes are in the records.
  */

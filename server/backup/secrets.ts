@@ -3,7 +3,8 @@ import { parseStrictJson, RegistryError } from '../../core/index.ts'
 
 /**
  * Secret files under a passphrase: scrypt (RFC 7914) makes the key, AES-256-GCM (NIST SP 800-38D) encrypts and
- * authenticates. A file is two lines: the parameters as JSON, which are authenticated too, and the ciphertext in base64.
+ * authenticates. A file is two lines: the parameters as JSON, which are authenticated too, and the ciphertext in
+ * base64.
  */
 interface Parameters {
   readonly format: 1
