@@ -38,3 +38,21 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** Whether a text is a UUID in lowercase, the form of the ids that are made here. */
 export const isId = (text: string): boolean => uuid.test(text)
+
+const MAX_TIME = 2 ** 48 - 1
+
+/** The time in an id, ms since 1970. */
+export const timeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+
+/**
+ * The beginning of every id that is made in this millisecond. It sorts after all earlier ids, and before all ids of
+ * this millisecond and later ones.
+ *
+ * @param time - ms since 1970; a time that no id can have is replaced by the nearest one that an id can have
+ */
+export function idsFrom(time: number): string {
+  const ms = Math.min(Math.max(Math.floor(time), 0), MAX_TIME)
+    .toString(16)
+    .padStart(12, '0')
+  return `${ms.slice(0, 8)}-${ms.slice(8)}`
+}

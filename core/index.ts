@@ -38,6 +38,7 @@ export {
   type CopyBlobsHandlers,
   type CopyBlobsReport,
   type CopyRecordsHandlers,
+  type CopyRecordsOptions,
   type CopyRecordsReport,
   type CopyStage,
   type RecordSource,

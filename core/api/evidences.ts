@@ -91,21 +91,49 @@ export interface HistoryQuery {
   readonly disclose?: boolean
 }
 
-export interface EvidenceQuery {
+/** Which evidences of a company match. All conditions must hold. An unknown category matches nothing. */
+export interface EvidenceFilter {
   readonly categoryId?: string
   readonly subcategoryId?: string
+  /** 1 to 128 characters with which the external id begins, compared exactly. */
+  readonly externalIdPrefix?: string
+  /** 1 to 256 characters. The whole name of the current owner; upper and lower case are the same. */
+  readonly owner?: string
+  readonly status?: EvidenceStatus
+  /** Created at this time or later. */
+  readonly createdFrom?: Date
+  /** Created before this time. */
+  readonly createdTo?: Date
+}
+
+/** A list is filtered or sorted if the query has `sort` or a filter other than the category or subcategory. */
+export interface EvidenceQuery extends EvidenceFilter {
+  /** `updated`: by the time of the last event, latest first. Default: by creation, newest first. */
+  readonly sort?: 'updated'
   /** 1 to 1,000. Default 100. */
   readonly limit?: number
-  /** Id of the last evidence that the caller has. */
+  /** Id of the last evidence that the caller has. Only for lists that are neither filtered nor sorted. */
   readonly after?: string
+  /** `next` of the page before. The rest of the query except `limit` must be the same as for that page. */
+  readonly cursor?: string
 }
 
 export interface EvidencePage {
-  /** Newest first. */
+  /**
+   * In the order of the list. A filtered list may return fewer evidences than `limit`, also none, and have more: one
+   * call reads at most 10,000 entries of an index.
+   */
   readonly items: readonly EvidenceSummary[]
-  /** The number of all evidences that match, on all pages. */
+  /**
+   * The number of all evidences that match, on all pages. Of a filtered or sorted list: when its first page was read,
+   * and only the matches that were counted if `countIsMore`.
+   */
   readonly count: number
+  /** Whether more than `count` may match: counting stops after 10,000 evidences. */
+  readonly countIsMore: boolean
   readonly hasMore: boolean
+  /** Present if a filtered or sorted list has more: where the next page begins. Opaque. */
+  readonly next?: string
 }
 
 /** What describes an evidence, without its category. */
@@ -216,14 +244,21 @@ export interface Evidences {
   /** Creates 1 to 1,000 evidences in one step: all of them or none. Requires level `I`. Throws as `create`. */
   createMany(scope: Scope, input: NewEvidences, options?: WriteOptions): Promise<readonly CreatedEvidence[]>
   /**
-   * A page of evidences, newest first. An unknown category matches nothing. Requires level `R`.
+   * A page of evidences, newest first or as `sort` says. An unknown category matches nothing. Requires level `R`.
    *
-   * @throws `VALIDATION_ERROR` if `after` is not an evidence of this company
+   * One condition is looked up in an index: the one with the fewest entries. The other conditions are applied to the
+   * evidences that it finds. Sorted by `updated`, the index is always that of the update times, because it has the
+   * right order. One call reads at most 10,000 entries of the index, and as many to find the best one.
+   *
+   * @throws `VALIDATION_ERROR` if `after` is not an evidence of this company, or if `cursor` belongs to another query
+   * @example
+   * const { items, next } = await registry.evidences.list(scope, { owner: 'Ada', status: 'stolen' })
    */
   list(scope: Scope, query?: EvidenceQuery): Promise<EvidencePage>
   /**
-   * All evidences that match, newest first. Reads page by page, and holds nothing of the store between two pages, so
-   * the caller may take its time. Evidences that are created meanwhile are not included. Requires level `R`.
+   * All evidences that match, in the order of `list`. Reads page by page, and holds nothing of the store between two
+   * pages, so the caller may take its time. Evidences that are created meanwhile are not included. An evidence that
+   * changes meanwhile is missing if the change moves it to the front or it no longer matches. Requires level `R`.
    *
    * @param query - as of `list`; `limit`: how many are read at once
    * @throws as `list`, while it is iterated

@@ -12,6 +12,7 @@ export {
   copyRecords,
   fillStore,
   type CopyRecordsHandlers,
+  type CopyRecordsOptions,
   type CopyRecordsReport,
   type CopyStage,
   type RecordStores,

@@ -2,6 +2,7 @@ import { fromHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { HASH_BYTES } from '../log/tree/hasher.ts'
 import type { Entry, Key } from '../ports/index.ts'
+import { indexKeysOf } from '../store/evidence-index.ts'
 import { partsOfKey } from '../store/key.ts'
 import { firstEventOf } from '../store/events.ts'
 import { keys } from '../store/keys.ts'
@@ -10,7 +11,6 @@ import type { Check } from './check.ts'
 import { EventWalk } from './event-walk.ts'
 import { checkEventFiles } from './files.ts'
 import { addEvent, checkOpening, emptyHistory, type History } from './history.ts'
-import { listingKeysOf } from './listings.ts'
 
 /**
  * Reads evidences and their events side by side, both in the order of the evidences' ids. Each event's txId is computed
@@ -118,13 +118,13 @@ const hasMembers = (value: Json | undefined): boolean =>
 const isSameValue = (a: unknown, b: unknown): boolean =>
   a === undefined || b === undefined ? a === b : canonicalJson(a) === canonicalJson(b)
 
-/** Checks that the evidence can be found by its external id and in its listings. */
+/** Checks that the evidence can be found by its external id and in its indexes. */
 async function checkIndexes(check: Check, evidence: EvidenceRecord): Promise<void> {
   const idKey = keys.externalId(evidence.externalId, evidence.company)
   const index = await check.read<{ readonly id: string }>('index', idKey)
   check.expect(index?.id === evidence.id, 'index', idKey, `It does not refer to the evidence ${evidence.id}`)
-  const listings = listingKeysOf(evidence)
-  const entries = await check.records.get(listings)
-  for (const [i, key] of listings.entries())
-    check.expect(entries[i] !== undefined, 'index', key, 'The evidence is missing in this listing')
+  const indexKeys = check.guard('evidence', keys.evidence(evidence.id), () => indexKeysOf(evidence)) ?? []
+  const entries = await check.records.get(indexKeys)
+  for (const [i, key] of indexKeys.entries())
+    check.expect(entries[i] !== undefined, 'index', key, 'The evidence is missing in this index')
 }

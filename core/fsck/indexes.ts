@@ -6,12 +6,13 @@ import { eventInRecord } from '../store/events.ts'
 import { keys, registryKeyRanges } from '../store/keys.ts'
 import type { CategoryRecord, DeletedFileRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
-import { checkEvidenceListings } from './listings.ts'
+import { checkEvidenceListings, checkSearchIndexes } from './listings.ts'
 
 /** Checks the records that only refer to others: that they refer to a record that exists and says the same. */
 export async function checkIndexes(check: Check): Promise<void> {
   await checkExternalIds(check)
   await checkEvidenceListings(check)
+  await checkSearchIndexes(check)
   await checkBatchIndex(check, logKeys.batchIds(), ({ id }) => logKeys.batchById(id))
   await checkBatchIndex(check, logKeys.batchRoots(), ({ root }) => logKeys.batchByRoot(root))
   await checkFileRecords(check)

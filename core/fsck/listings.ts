@@ -1,6 +1,7 @@
 import type { Entry, Key, Range } from '../ports/index.ts'
 import { countOf } from '../store/counter.ts'
-import { partsOfKey } from '../store/key.ts'
+import { indexKeysOf } from '../store/evidence-index.ts'
+import { lastPartOfKey, partsOfKey } from '../store/key.ts'
 import { keys, type EvidenceScope } from '../store/keys.ts'
 import type { EvidenceRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
@@ -12,25 +13,34 @@ import type { Check } from './check.ts'
 export async function checkEvidenceListings(check: Check): Promise<void> {
   const counts = new ListingCounts(check)
   for await (const page of check.pages(keys.allEvidenceListings())) {
-    const evidences = await check.records.get(page.map(({ key }) => keys.evidence(partsOfKey(key)[3] ?? '')))
-    for (const [i, { key }] of page.entries()) {
-      const evidence = check.decode<EvidenceRecord>('evidence', evidences[i])
-      const isRight = evidence !== undefined && listingKeysOf(evidence).includes(key)
-      check.expect(isRight, 'index', key, 'It does not list an evidence of this scope')
-      await counts.add(scopeOfKey(key), evidence)
-    }
-    check.progress('indexes', page.length)
+    const evidences = await checkIndexPage(check, page)
+    for (const [i, { key }] of page.entries()) await counts.add(scopeOfKey(key), evidences[i])
   }
   await counts.finish()
 }
 
-/** The keys under which an evidence is listed. */
-export const listingKeysOf = ({ id, company, subcategoryId }: EvidenceRecord): readonly Key[] => [
-  keys.evidenceIn('company', company, id),
-  keys.evidenceIn('subcategory', subcategoryId, id),
-]
+const SEARCH_INDEXES: readonly Range[] = [keys.allExternalIdIndex(), keys.allOwnerIndex(), keys.allUpdateIndex()]
 
-/** A company, category or subcategory that lists evidences. */
+/** Checks that every entry of an index belongs to an evidence that has this value. */
+export async function checkSearchIndexes(check: Check): Promise<void> {
+  for (const range of SEARCH_INDEXES) for await (const page of check.pages(range)) await checkIndexPage(check, page)
+}
+
+/** Returns the evidence of each index entry, `undefined` if it cannot be read. */
+async function checkIndexPage(check: Check, page: readonly Entry[]): Promise<readonly (EvidenceRecord | undefined)[]> {
+  const entries = await check.records.get(page.map(({ key }) => keys.evidence(lastPartOfKey(key))))
+  const evidences = entries.map((entry) => check.decode<EvidenceRecord>('evidence', entry))
+  for (const [i, { key }] of page.entries()) {
+    const evidence = evidences[i]
+    const isRight =
+      evidence !== undefined && check.guard('index', key, () => indexKeysOf(evidence).includes(key)) === true
+    check.expect(isRight, 'index', key, 'It does not list an evidence that belongs there')
+  }
+  check.progress('indexes', page.length)
+  return evidences
+}
+
+/** What lists evidences: a company, a category, a subcategory, or the stolen ones of a company. */
 interface Scope {
   readonly kind: EvidenceScope
   readonly id: string

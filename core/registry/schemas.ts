@@ -35,6 +35,12 @@ export const ExternalId = Type.String({
   pattern: '^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]+$',
   description: 'a string of 1 to 128 characters without control characters (but not . or ..)',
 })
+export const ExternalIdPrefix = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  pattern: noControls,
+  description: 'a string of 1 to 128 characters without control characters',
+})
 /** One line that may be empty. */
 export const Line = Type.String({
   maxLength: 256,

@@ -10,20 +10,21 @@ import type { Key, Range } from '../ports/index.ts'
  * - A text part that would be longer than `MAX_PART` is replaced by `~` and its SHA-256. A name of 256 characters can
  *   take 3,072 bytes when encoded, and a store accepts keys of 2,048. With the hash every text has a valid key, also
  *   text from a query that was never validated.
+ * - A text whose beginning is searched for is never replaced (`searchableKey`): a prefix of the text is a prefix of its
+ *   key.
  */
 const MAX_PART = 400
 const plain = /^[A-Za-z0-9._-]*$/
 
 function encodeText(part: string): string {
-  if (plain.test(part)) return part.length > MAX_PART ? hashText(part) : part
-  let out = ''
-  for (const byte of Buffer.from(part, 'utf8')) {
-    const char = String.fromCharCode(byte)
-    out += byte < 128 && plain.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
-    if (out.length > MAX_PART) return hashText(part)
-  }
-  return out
+  const encoded = encodeWholeText(part)
+  return encoded.length > MAX_PART ? hashText(part) : encoded
 }
+
+const encodeWholeText = (part: string): string =>
+  plain.test(part) ? part : encodeURIComponent(part.toWellFormed()).replace(/[!'()*~]/g, escapeCharacter)
+
+const escapeCharacter = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase()}`
 
 const hashText = (part: string): string => `~${toHex(sha256(encodeUtf8(part)))}`
 
@@ -36,6 +37,20 @@ export function recordKey(family: string, ...parts: readonly (string | number)[]
   for (const part of parts) out += '/' + (typeof part === 'number' ? encodeNumber(part) : encodeText(part))
   return out
 }
+
+/**
+ * A key that ends with a text that can be searched by its beginning, and an id. The text has at most 128 characters,
+ * so that the key is short enough in any case.
+ */
+export const searchableKey = (prefix: Key, text: string, id: string): Key => `${searchPrefix(prefix, text)}/${id}`
+
+/** The keys of `searchableKey` whose text begins with `beginning`. No encoded text contains a `~`. */
+export function keysBeginningWith(prefix: Key, beginning: string): Range {
+  const gte = searchPrefix(prefix, beginning)
+  return { gte, lt: `${gte}~` }
+}
+
+const searchPrefix = (prefix: Key, text: string): Key => `${prefix}/${encodeWholeText(text)}`
 
 /** All keys that begin with the parts of `prefix` and have at least one more part. */
 export const keysUnder = (prefix: Key): Range => ({ gte: `${prefix}/`, lt: `${prefix}0` })

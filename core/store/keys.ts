@@ -1,8 +1,11 @@
 import type { Key, Range } from '../ports/index.ts'
-import { keysUnder, onlyKey, recordKey } from './key.ts'
+import { keysBeginningWith, keysUnder, onlyKey, recordKey, searchableKey } from './key.ts'
 
-/** What lists evidences. The list of a category is merged from those of its subcategories. */
-export type ListingScope = 'company' | 'subcategory'
+/**
+ * What lists evidences. The list of a category is merged from those of its subcategories. `stolen` lists the evidences
+ * of a company that have this status.
+ */
+export type ListingScope = 'company' | 'subcategory' | 'stolen'
 /** What counts its evidences. */
 export type EvidenceScope = ListingScope | 'category'
 
@@ -48,18 +51,34 @@ export const keys = {
   externalId: (externalId: string, company: string): Key => recordKey('ex', externalId, company),
   externalIds: (externalId: string): Range => keysUnder(recordKey('ex', externalId)),
   allExternalIds: (): Range => keysUnder('ex'),
-  /** Lists by id, within a company or subcategory. */
+  /** Lists by id, within a company or subcategory. Of `stolen`, the scope is a company. */
   evidenceIn: (kind: ListingScope, scope: string, id: string): Key => recordKey('el', kind, scope, id),
   evidencesIn: (kind: ListingScope, scope: string): Range => keysUnder(recordKey('el', kind, scope)),
+  allStolenListings: (): Range => keysUnder(recordKey('el', 'stolen')),
   allEvidenceListings: (): Range => keysUnder('el'),
   /** Counter. */
   evidenceCount: (kind: EvidenceScope, scope: string): Key => recordKey('ec', kind, scope),
+  stolenCounts: (): Range => keysUnder(recordKey('ec', 'stolen')),
   evidenceCounts: (): Range => keysUnder('ec'),
   /** The record that holds an event. Version 1 is in the record of its evidence. */
   event: (evidence: string, version: number): Key =>
     version === 1 ? keys.evidence(evidence) : recordKey('vh', evidence, version),
   /** Events from version 2. */
   laterEvents: (): Range => keysUnder('vh'),
+  // Indexes for searching: each key ends with the evidence's id and has no value. `evidence-index.ts` makes them.
+  externalIdIndex: (company: string, externalId: string, id: string): Key =>
+    searchableKey(recordKey('xp', company), externalId, id),
+  externalIdsBeginningWith: (company: string, beginning: string): Range =>
+    keysBeginningWith(recordKey('xp', company), beginning),
+  allExternalIdIndex: (): Range => keysUnder('xp'),
+  /** `owner`: with folded case. */
+  ownerIndex: (company: string, owner: string, id: string): Key => recordKey('ow', company, owner, id),
+  ownedBy: (company: string, owner: string): Range => keysUnder(recordKey('ow', company, owner)),
+  allOwnerIndex: (): Range => keysUnder('ow'),
+  /** By the time of the last event, ms since 1970. */
+  updateIndex: (company: string, lastAt: number, id: string): Key => recordKey('up', company, lastAt, id),
+  updatesOf: (company: string): Range => keysUnder(recordKey('up', company)),
+  allUpdateIndex: (): Range => keysUnder('up'),
   // -- files
   file: (id: string): Key => recordKey('fi', id),
   files: (): Range => keysUnder('fi'),
@@ -101,6 +120,9 @@ export const registryKeyRanges: readonly Range[] = [
   keys.allEvidenceListings(),
   keys.evidenceCounts(),
   keys.laterEvents(),
+  keys.allExternalIdIndex(),
+  keys.allOwnerIndex(),
+  keys.allUpdateIndex(),
   keys.files(),
   keys.allFileListings(),
   keys.blobIntents(),

@@ -1,6 +1,13 @@
 import { join } from 'node:path'
 import { FileSignedHead } from '../../adapters/files/index.ts'
-import { copyRecords, fsck, type RecordStore, type RecordStores, type SignedHead } from '../../core/index.ts'
+import {
+  copyRecords,
+  fsck,
+  type CopyRecordsOptions,
+  type RecordStore,
+  type RecordStores,
+  type SignedHead,
+} from '../../core/index.ts'
 import { ProgressLine } from './progress-line.ts'
 
 /**
@@ -9,9 +16,13 @@ import { ProgressLine } from './progress-line.ts'
  *
  * @returns the number of differences
  */
-export async function copyAndCheck(stores: RecordStores, directories: readonly string[]): Promise<number> {
+export async function copyAndCheck(
+  stores: RecordStores,
+  directories: readonly string[],
+  options: CopyRecordsOptions = {},
+): Promise<number> {
   const signedHead = await signedHeadOf(directories)
-  return (await copy(stores)) || (await checkCopy(stores.to, signedHead))
+  return (await copy(stores, options)) || (await checkCopy(stores.to, signedHead))
 }
 
 async function signedHeadOf(directories: readonly string[]): Promise<SignedHead | undefined> {
@@ -23,12 +34,16 @@ async function signedHeadOf(directories: readonly string[]): Promise<SignedHead 
 }
 
 /** Returns the number of differences. */
-async function copy(stores: RecordStores): Promise<number> {
+async function copy(stores: RecordStores, options: CopyRecordsOptions): Promise<number> {
   const progress = new ProgressLine()
-  const { entries, records, compared, differences } = await copyRecords(stores, {
-    onDifference: (subject, message) => progress.print(`${subject}: ${message}`),
-    onProgress: (stage, done) => progress.show(`${stage}: ${done}`),
-  })
+  const { entries, records, compared, differences } = await copyRecords(
+    stores,
+    {
+      onDifference: (subject, message) => progress.print(`${subject}: ${message}`),
+      onProgress: (stage, done) => progress.show(`${stage}: ${done}`),
+    },
+    options,
+  )
   const verdict = differences === 0 ? 'everything is equal' : `${differences} differences; was a server running?`
   progress.print(`${entries} log entries and ${records} records copied, ${compared} compared: ${verdict}`)
   return differences

@@ -35,7 +35,7 @@ async function copyUpgraded(directory: string, old: string, upgraded: string): P
   try {
     const from = upgradedRecords(await parts.add(openFormat1Records(old)))
     const to = await parts.add(openLevelRecords(upgraded))
-    return await copyAndCheck({ from, to }, [directory])
+    return await copyAndCheck({ from, to }, [directory], { derivesIndexes: true })
   } finally {
     await parts.close()
   }

@@ -2,8 +2,9 @@ import type { StagedFile } from '../../api/files.ts'
 import type { RecordedEvent } from '../../api/evidences.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import type { AttachedFile } from '../../commitment/event-format.ts'
-import type { Write, LogAppend } from '../../ports/index.ts'
+import type { Add, Write, LogAppend } from '../../ports/index.ts'
 import { encodeEventPayload } from '../../log/payload.ts'
+import { indexWrites } from '../../store/evidence-index.ts'
 import { keys } from '../../store/keys.ts'
 import { firstEventOf, withFirstEvent } from '../../store/events.ts'
 import { putRecord } from '../../store/record-codec.ts'
@@ -39,8 +40,10 @@ export interface AppendedEvents {
   /** The evidence after the last event. */
   readonly evidence: EvidenceRecord
   readonly events: readonly RecordedEvent[]
-  /** The evidence's record, which contains the first event, and the later events. */
+  /** The evidence's record, which contains the first event, its indexes, and the later events. */
   readonly writes: readonly Write[]
+  /** Counts the stolen evidences. Other counters change only with creations. */
+  readonly adds: readonly Add[]
   /** The log entry of each event. */
   readonly append: readonly LogAppend[]
 }
@@ -64,9 +67,19 @@ export function appendEvents(
   return {
     evidence,
     events: made.map(({ evidence: { lastTxId, lastVersion } }) => ({ txId: lastTxId, version: lastVersion })),
-    writes: [putRecord(keys.evidence(evidence.id), evidence), ...made.flatMap(({ writes }) => writes)],
+    writes: [
+      putRecord(keys.evidence(evidence.id), evidence),
+      ...indexWrites(before, evidence),
+      ...made.flatMap(({ writes }) => writes),
+    ],
+    adds: stolenCount(before, evidence),
     append: made.map(({ append }) => append),
   }
+}
+
+function stolenCount(before: EvidenceRecord | undefined, { company, stolen }: EvidenceRecord): readonly Add[] {
+  const delta = Number(stolen) - Number(before?.stolen ?? false)
+  return delta === 0 ? [] : [{ key: keys.evidenceCount('stolen', company), delta }]
 }
 
 interface AppendedEvent {

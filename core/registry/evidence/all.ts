@@ -7,12 +7,17 @@ export async function* allEvidences(
   list: (query: EvidenceQuery) => Promise<EvidencePage>,
   query: EvidenceQuery = {},
 ): AsyncGenerator<EvidenceSummary, void, undefined> {
-  let { after } = query
-  for (;;) {
-    const page = await list({ limit: PAGE_LENGTH, ...query, ...(after !== undefined && { after }) })
+  let position: Pick<EvidenceQuery, 'after' | 'cursor'> | undefined = {}
+  while (position !== undefined) {
+    const page: EvidencePage = await list({ limit: PAGE_LENGTH, ...query, ...position })
     yield* page.items
-    const last = page.items.at(-1)
-    if (!page.hasMore || last === undefined) return
-    after = last.id
+    position = positionAfter(page)
   }
+}
+
+/** Filtered and sorted lists continue at `next`, other lists after their last evidence. */
+function positionAfter({ items, hasMore, next }: EvidencePage): Pick<EvidenceQuery, 'after' | 'cursor'> | undefined {
+  if (next !== undefined) return { cursor: next }
+  const last = items.at(-1)
+  return hasMore && last !== undefined ? { after: last.id } : undefined
 }

@@ -25,7 +25,7 @@ export async function createEvidence(
     const ref = await resolveCategory(context, scope.companyId, { category, subcategory }, attempt)
     await prepare(context, scope, [evidence], attempt)
     const target = { ref, files: { image, files } }
-    const decision = decideEvidence({ context, scope, now: attempt.now }, target, evidence)
+    const decision = decideEvidence({ context, scope }, target, evidence)
     return { commit: decideCreate(scope, target, [decision]), result: { ...decision.created } }
   })
 }
@@ -45,7 +45,7 @@ export async function createEvidences(
     const ref = await categoryById(context, scope.companyId, { categoryId, subcategoryId }, attempt)
     await prepare(context, scope, evidences, attempt)
     const target = { ref, files: { image, files } }
-    const decisions = evidences.map((each) => decideEvidence({ context, scope, now: attempt.now }, target, each))
+    const decisions = evidences.map((each) => decideEvidence({ context, scope }, target, each))
     return { commit: decideCreate(scope, target, decisions), result: decisions.map(({ created }) => ({ ...created })) }
   })
 }

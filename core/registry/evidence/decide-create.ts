@@ -2,6 +2,7 @@ import type { CreatedEvidence, EvidenceInput } from '../../api/evidences.ts'
 import type { StagedFile } from '../../api/files.ts'
 import type { EvidenceId } from '../../api/ids.ts'
 import { toHex } from '../../bytes.ts'
+import { timeOfId } from '../../ids.ts'
 import type { Commit, Write } from '../../ports/index.ts'
 import { randomBytes } from '../../random.ts'
 import { consume } from '../../store/blob-lifecycle.ts'
@@ -30,8 +31,6 @@ interface CreateTarget {
 interface CreateSource {
   readonly context: Pick<Context, 'ids' | 'origin'>
   readonly scope: AuthorizedScope
-  /** ms since 1970. */
-  readonly now: number
 }
 
 /** A new evidence: what the caller learns of it, and what its commit contains. */
@@ -44,11 +43,14 @@ const SLOT_KEY_BYTES = 32
 
 /** A new evidence with its `create` event. */
 export function decideEvidence(
-  { context, scope, now }: CreateSource,
+  { context, scope }: CreateSource,
   { ref, files }: CreateTarget,
   input: EvidenceInput,
 ): CreateDecision {
   const id = context.ids.next<EvidenceId>()
+  // The same as in the id, so that a range of ids is a range of creation times. It is `now`, or later if the clock was
+  // set back since the last id was made.
+  const createdAt = timeOfId(id)
   const staged = stagedFiles(files)
   const slotKey = toHex(randomBytes(SLOT_KEY_BYTES))
   const details = givenDetails(input)
@@ -65,13 +67,13 @@ export function decideEvidence(
     id,
     company: scope.companyId,
     ...common,
-    createdAt: now,
+    createdAt,
     stolen: false,
     ...(image !== undefined && { image: { id: image.id, mimeType: image.mimeType } }),
     fileCount: staged.length,
   }
   const fields = { ...common, ...(image !== undefined && { imageId: image.id }) }
-  const author = { origin: context.origin, actor: scope.actor, now }
+  const author = { origin: context.origin, actor: scope.actor, now: createdAt }
   const step = { type: 'create', fields, files: attachedFiles(staged), state } as const
   const appended = appendEvents(author, undefined, [step])
   const { txId, lastVersion } = appended.evidence
@@ -92,24 +94,22 @@ export function decideCreate(
 ): Commit {
   const staged = stagedFiles(files)
   const used = consume(staged)
-  const listings = [
+  const counters = [
     ['company', companyId],
+    ['category', ref.category.id],
     ['subcategory', ref.subcategory.id],
   ] as const
-  const counters = [...listings, ['category', ref.category.id]] as const
   const names = decisions.map(({ appended: { evidence } }) =>
     putRecord(keys.externalId(evidence.externalId, companyId), { id: evidence.id } satisfies NameRecord),
   )
-  const indexWrites = (id: EvidenceId): readonly Write[] => [
-    ...listings.map(([kind, scopeId]) => ({ key: keys.evidenceIn(kind, scopeId, id), value: new Uint8Array() })),
-    ...attachFiles(staged, { company: companyId, ownerKind: 'evidence', ownerId: id, version: 1 }),
-  ]
+  const attached = (id: EvidenceId): readonly Write[] =>
+    attachFiles(staged, { company: companyId, ownerKind: 'evidence', ownerId: id, version: 1 })
   return {
     checks: [...names.map(({ key }) => ({ key, version: null })), ...ref.checks, ...used.checks],
     writes: [
       ...ref.writes,
       ...names,
-      ...decisions.flatMap(({ created, appended }) => [...appended.writes, ...indexWrites(created.id)]),
+      ...decisions.flatMap(({ created, appended }) => [...appended.writes, ...attached(created.id)]),
       ...used.writes,
     ],
     adds: [

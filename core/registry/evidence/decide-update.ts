@@ -23,7 +23,7 @@ export function decideUpdate(
   change: EvidenceChange,
 ): Decision<{ txId: RecordedEvent['txId']; version: number }[]> {
   const { files = [] } = change
-  const { evidence, events, writes, append } = appendEvents(author, before, stepsOf(before, change))
+  const { evidence, events, writes, adds, append } = appendEvents(author, before, stepsOf(before, change))
   const { company, id } = before
   const used = consume(files)
   return {
@@ -35,6 +35,7 @@ export function decideUpdate(
         ...attachFiles(files, { company, ownerKind: 'evidence', ownerId: id, version: evidence.lastVersion }),
         ...used.writes,
       ],
+      adds,
       append,
     },
     result: events.map(({ txId, version }) => ({ txId, version })),

@@ -1,6 +1,18 @@
 import Type from 'typebox'
 import { stagedFileSchema } from '../file/input.ts'
-import { CategoryName, clearSchema, closed, ExternalId, IdToFind, Line, Meta, Name, opt, Text } from '../schemas.ts'
+import {
+  CategoryName,
+  clearSchema,
+  closed,
+  ExternalId,
+  ExternalIdPrefix,
+  IdToFind,
+  Line,
+  Meta,
+  Name,
+  opt,
+  Text,
+} from '../schemas.ts'
 
 /** The same as the input types in core/api/evidences.ts. */
 
@@ -57,11 +69,21 @@ export const evidenceChangeSchema = closed({
   expectedType: opt(Type.Enum(['update', 'transfer'])),
 })
 
+/** A time. JSON Schema does not know it, so `assertTimes` checks it. */
+const Time = Type.Unsafe<Date>({})
+
 export const evidenceQuerySchema = closed({
   categoryId: opt(IdToFind),
   subcategoryId: opt(IdToFind),
+  externalIdPrefix: opt(ExternalIdPrefix),
+  owner: opt(Name),
+  status: opt(Type.Enum(['active', 'stolen'])),
+  createdFrom: opt(Time),
+  createdTo: opt(Time),
+  sort: opt(Type.Enum(['updated'])),
   limit: opt(limitSchema(MAX_LIST_LENGTH)),
   after: opt(IdToFind),
+  cursor: opt(IdToFind),
 })
 
 export const historyQuerySchema = closed({

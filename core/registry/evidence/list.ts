@@ -1,17 +1,18 @@
 import type { EvidencePage, EvidenceQuery, EvidenceSummary } from '../../api/evidences.ts'
-import type { CategoryId, CompanyId, TxId } from '../../api/ids.ts'
+import type { CompanyId, TxId } from '../../api/ids.ts'
 import { countOf } from '../../store/counter.ts'
-import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'
-import { danglingReference, listEntries, readRecord } from '../../store/read.ts'
+import { danglingReference, readRecord } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
-import type { CategoryRecord, EvidenceRecord, SubcategoryRecord } from '../../store/records.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { entryOfTxId } from '../event/tx-id.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { evidenceQuerySchema } from './input.ts'
-import { newestIds, type Listing } from './listing.ts'
+import { firstRows, mergedRows, type IndexRow } from './index-rows.ts'
+import { narrowestScope } from './scope.ts'
+import { assertCursor, isSearch, searchEvidences } from './search.ts'
 import { evidenceCore } from './stored-evidence.ts'
 
 const DEFAULT_LIMIT = 100
@@ -21,24 +22,75 @@ export async function listEvidences(
   { companyId }: AuthorizedScope,
   query: EvidenceQuery = {},
 ): Promise<EvidencePage> {
+  validate(evidenceQuerySchema, query)
+  assertTimes(query)
+  if (isSearch(query)) return listSearched(context, companyId, query)
+  if (query.cursor !== undefined)
+    throw invalidInput('cursor', 'is only for lists that are filtered or sorted: use after')
+  return listInOrder(context, companyId, query)
+}
+
+/** A page of all evidences of a company, a category or a subcategory. */
+async function listInOrder(context: Context, companyId: CompanyId, query: EvidenceQuery): Promise<EvidencePage> {
   const { records } = context
-  const { limit = DEFAULT_LIMIT, after, ...filter } = validate(evidenceQuerySchema, query)
+  const { limit = DEFAULT_LIMIT, after } = query
   if (after !== undefined) await assertOwnEvidence(context, companyId, after)
-  const matches = await narrowestScope(context, companyId, filter)
-  if (matches === undefined) return { items: [], count: 0, hasMore: false }
-  const ids = await newestIds(records, matches.listings, { after, limit: limit + 1 })
+  const scope = await narrowestScope(context, companyId, query)
+  if (scope === undefined) return NO_EVIDENCES
+  const ranges = scope.listings.map((listing) => keys.evidencesIn(...listing))
+  const rows = await firstRows(mergedRows(records, ranges, { before: after, limit: limit + 1 }), limit + 1)
   const [[count], evidences] = await Promise.all([
-    records.get([keys.evidenceCount(...matches.scope)]),
-    readListed(context, ids.slice(0, limit)),
+    records.get([keys.evidenceCount(...scope.counter)]),
+    readListed(context, rows.slice(0, limit)),
   ])
-  return { items: await summarize(context, evidences), count: countOf(count), hasMore: ids.length > limit }
+  return {
+    items: await summarize(context, evidences),
+    count: countOf(count),
+    countIsMore: false,
+    hasMore: rows.length > limit,
+  }
+}
+
+/** A page of a filtered or sorted list. */
+async function listSearched(context: Context, companyId: CompanyId, query: EvidenceQuery): Promise<EvidencePage> {
+  if (query.after !== undefined)
+    throw invalidInput(
+      'after',
+      'is only for lists that are neither filtered nor sorted: use what the page before returned',
+    )
+  const scope = await narrowestScope(context, companyId, query)
+  if (scope === undefined) {
+    assertCursor(companyId, query)
+    return NO_EVIDENCES
+  }
+  const { evidences, next, ...count } = await searchEvidences(
+    context,
+    { companyId, query, scope },
+    query.limit ?? DEFAULT_LIMIT,
+  )
+  return {
+    items: await summarize(context, evidences),
+    ...count,
+    hasMore: next !== undefined,
+    ...(next !== undefined && { next }),
+  }
+}
+
+const NO_EVIDENCES: EvidencePage = { items: [], count: 0, countIsMore: false, hasMore: false }
+
+function assertTimes(query: EvidenceQuery): void {
+  for (const name of ['createdFrom', 'createdTo'] as const) {
+    const time: unknown = query[name]
+    if (time !== undefined && !(time instanceof Date && Number.isFinite(time.getTime())))
+      throw invalidInput(name, 'must be a valid Date')
+  }
 }
 
 /** The records of listed evidences. Evidences are never deleted, so a missing one is `CORRUPT`. */
-async function readListed({ records }: Context, ids: readonly string[]): Promise<readonly EvidenceRecord[]> {
-  const entries = await records.get(ids.map((id) => keys.evidence(id)))
+async function readListed({ records }: Context, rows: readonly IndexRow[]): Promise<readonly EvidenceRecord[]> {
+  const entries = await records.get(rows.map(({ id }) => keys.evidence(id)))
   return entries.map((entry, i) => {
-    if (entry === undefined) throw danglingReference('A list', `evidence ${ids[i]}`)
+    if (entry === undefined) throw danglingReference('A list', `evidence ${rows[i]?.id}`)
     return decodeRecord<EvidenceRecord>(entry)
   })
 }
@@ -47,47 +99,6 @@ async function assertOwnEvidence({ records }: Context, companyId: CompanyId, id:
   const evidence = await readRecord<EvidenceRecord>(records, keys.evidence(id))
   if (evidence?.record.company !== companyId)
     throw invalidInput('after', 'must be the id of an evidence of this company')
-}
-
-type Filter = Pick<EvidenceQuery, 'categoryId' | 'subcategoryId'>
-
-interface Matches {
-  /** Counts the matches. */
-  readonly scope: Parameters<typeof keys.evidenceCount>
-  /** Together they contain all matches and nothing else. */
-  readonly listings: readonly Listing[]
-}
-
-/** Where all matches are found, `undefined` if nothing can match. */
-async function narrowestScope(
-  context: Context,
-  companyId: CompanyId,
-  { categoryId, subcategoryId }: Filter,
-): Promise<Matches | undefined> {
-  if (subcategoryId !== undefined) {
-    const parent = await categoryOfSubcategory(context, companyId, subcategoryId)
-    const matches = parent !== undefined && (categoryId === undefined || categoryId === parent)
-    return matches ? listedIn('subcategory', subcategoryId) : undefined
-  }
-  if (categoryId === undefined) return listedIn('company', companyId)
-  const category = await readRecord<CategoryRecord>(context.records, keys.category(companyId, categoryId))
-  return category && { scope: ['category', categoryId], listings: await listingsOfCategory(context, categoryId) }
-}
-
-const listedIn = (...listing: Listing): Matches => ({ scope: listing, listings: [listing] })
-
-async function listingsOfCategory({ records }: Context, categoryId: string): Promise<readonly Listing[]> {
-  const subcategories = await listEntries(records, keys.subcategoriesOf(categoryId))
-  return subcategories.map(({ key }) => ['subcategory', lastPartOfKey(key)])
-}
-
-async function categoryOfSubcategory(
-  { records }: Context,
-  companyId: CompanyId,
-  subcategoryId: string,
-): Promise<CategoryId | undefined> {
-  const read = await readRecord<SubcategoryRecord>(records, keys.subcategory(companyId, subcategoryId))
-  return read?.record.categoryId
 }
 
 async function summarize(context: Context, records: readonly EvidenceRecord[]): Promise<readonly EvidenceSummary[]> {

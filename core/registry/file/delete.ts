@@ -57,6 +57,7 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
   const state = { ...rest, ...(image !== undefined && image.id !== id && { image }), fileCount: rest.fileCount - 1 }
   const {
     writes,
+    adds,
     append,
     evidence: after,
   } = appendEvents(author, before, [
@@ -85,6 +86,7 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
       { key: keys.fileOf(after.id, id), value: null },
       pendingDeletion(id, author.now),
     ],
+    adds,
     append,
   }
 }

@@ -74,6 +74,8 @@ describe('record keys', () => {
       keys.sourceSystemName(company, astral.repeat(256)),
       keys.idempotency(company, id, `PUT /evidence/${astral.repeat(128)}`, '%'.repeat(255)),
       keys.evidenceIn('company', company, id),
+      keys.externalIdIndex(company, astral.repeat(128), id),
+      keys.ownerIndex(company, astral.repeat(256), id),
       keys.category(company, astral.repeat(100_000)),
       keys.category(company, 'x'.repeat(100_000)),
     ]
@@ -85,6 +87,24 @@ describe('record keys', () => {
       fc.property(parts, (some) => {
         assertKey(key('xx', ...some))
       }),
+    )
+  })
+
+  it('of external ids are in the range of each beginning, however long they are, and of no other text', () => {
+    const text = fc.string({ unit: 'binary', maxLength: 128 }).filter((each) => each.isWellFormed())
+    const nastyText = fc.oneof(text, nasty, fc.constant('\u{1F600}'.repeat(128)), fc.constant('x'.repeat(128)))
+    const id = '01890000-0000-7000-8000-000000000000'
+    fc.assert(
+      fc.property(nastyText, nastyText, fc.nat(), (a, b, at) => {
+        const points = Array.from(a)
+        for (const beginning of [points.slice(0, at % (points.length + 1)).join(''), b]) {
+          const { gte, lt } = keys.externalIdsBeginningWith('acme', beginning)
+          const each = keys.externalIdIndex('acme', a, id)
+          assert.equal(each >= gte && each < lt, a.startsWith(beginning))
+          assertKey(each)
+        }
+      }),
+      { numRuns: 2_000 },
     )
   })
 

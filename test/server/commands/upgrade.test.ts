@@ -61,6 +61,11 @@ it('migrate --upgrade converts it: the log stays the same, fsck finds nothing, a
     sealer: createSealer({ engine: new InlineEngine() }),
   })
   const scope = { companyId: 'acme', principal: OPERATOR }
+  const updated = await registry.evidences.list(scope, { sort: 'updated', owner: 'FIRST' })
+  assert.deepEqual(
+    updated.items.map(({ externalId }) => externalId),
+    ['item 2', 'item 1'],
+  )
   const { items, count } = await registry.evidences.list(scope)
   assert.equal(count, 3)
   assert.deepEqual(
@@ -82,7 +87,7 @@ it('migrate --upgrade converts it: the log stays the same, fsck finds nothing, a
 })
 
 it('migrate --upgrade continues after an interruption in each step of the copy, and between the renames', async (t) => {
-  const commits = 4
+  const commits = 5
   for (let commit = 1; commit <= commits; commit += 1) {
     const directory = await copyOfFixture(t)
     const from = upgradedRecords(await openFormat1Records(recordsOf(directory)))
@@ -90,7 +95,7 @@ it('migrate --upgrade continues after an interruption in each step of the copy, 
     const to = new FaultyRecords(store)
     to.failCommit(commit, commit % 2 === 0 ? 'before' : 'after')
     const handlers = { onDifference: assert.fail, onProgress: () => undefined }
-    await assert.rejects(copyRecords({ from, to }, handlers), `commit ${commit}`)
+    await assert.rejects(copyRecords({ from, to }, handlers, { derivesIndexes: true }), `commit ${commit}`)
     await store.close()
     await from.close()
     const { code, stdout, stderr } = await upgrade(directory)

@@ -1,0 +1,66 @@
+import type { Key, Range, RecordStore, Write } from '../ports/index.ts'
+import { encodeCounter } from '../store/counter.ts'
+import { indexKeysOf } from '../store/evidence-index.ts'
+import { keys } from '../store/keys.ts'
+import { decodeRecord } from '../store/record-codec.ts'
+import type { EvidenceRecord } from '../store/records.ts'
+import type { CopyTarget } from './target.ts'
+
+/** Records that store format 1 does not have. All of them follow from the evidences. */
+const DERIVED: readonly Range[] = [
+  keys.allExternalIdIndex(),
+  keys.allOwnerIndex(),
+  keys.allUpdateIndex(),
+  keys.allStolenListings(),
+  keys.stolenCounts(),
+]
+
+const isDerived = (key: Key): boolean => DERIVED.some(({ gte, lt }) => key >= gte && key < lt)
+
+/** The store as it is without its derived records, to compare it with one of format 1. */
+export const withoutDerived = (store: RecordStore): RecordStore => ({
+  get: async (names) => (await store.get(names)).map((entry) => (entry && isDerived(entry.key) ? undefined : entry)),
+  async *list(range) {
+    for await (const entry of store.list(range)) if (!isDerived(entry.key)) yield entry
+  },
+  commit: (commit) => store.commit(commit),
+  readLog: (from, count) => store.readLog(from, count),
+  readPayloads: (from, count) => store.readPayloads(from, count),
+  logSize: () => store.logSize(),
+  positionsOf: (entries) => store.positionsOf(entries),
+  close: () => store.close(),
+})
+
+const COMMIT_WRITES = 2_048
+
+/** Writes the derived records of all evidences. Those of an earlier run are removed first. */
+export async function deriveIndexes(store: RecordStore, target: CopyTarget): Promise<void> {
+  await commitAll(target, obsoleteWrites(store))
+  await commitAll(target, derivedWrites(store))
+}
+
+async function* obsoleteWrites(store: RecordStore): AsyncGenerator<Write> {
+  for (const range of DERIVED) for await (const { key } of store.list(range)) yield { key, value: null }
+}
+
+async function* derivedWrites(store: RecordStore): AsyncGenerator<Write> {
+  const stolenByCompany = new Map<string, number>()
+  for await (const entry of store.list(keys.evidences())) {
+    const evidence = decodeRecord<EvidenceRecord>(entry)
+    const { company, stolen } = evidence
+    if (stolen) stolenByCompany.set(company, (stolenByCompany.get(company) ?? 0) + 1)
+    for (const key of indexKeysOf(evidence)) if (isDerived(key)) yield { key, value: new Uint8Array() }
+  }
+  for (const [company, count] of stolenByCompany)
+    yield { key: keys.evidenceCount('stolen', company), value: encodeCounter(BigInt(count)) }
+}
+
+async function commitAll(target: CopyTarget, writes: AsyncIterable<Write>): Promise<void> {
+  let waiting: Write[] = []
+  for await (const write of writes) {
+    if (waiting.push(write) < COMMIT_WRITES) continue
+    await target.commit({ writes: waiting })
+    waiting = []
+  }
+  if (waiting.length > 0) await target.commit({ writes: waiting })
+}

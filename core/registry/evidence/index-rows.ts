@@ -1,0 +1,93 @@
+import type { Key, Range, RecordStore } from '../../ports/index.ts'
+import { lastPartOfKey } from '../../store/key.ts'
+
+/** An entry of an index: its key ends with the id of an evidence. */
+export interface IndexRow {
+  readonly key: Key
+  readonly id: string
+  /** The part of the key that orders it within its index: the id, or `TIME/ID`. */
+  readonly position: string
+}
+
+/** Rows in the order of a list. Close it with `return` if it is not read to the end. */
+export type IndexRows = AsyncGenerator<IndexRow, undefined>
+
+export interface RowBounds {
+  /** Only rows whose position is not smaller. */
+  readonly from?: string | undefined
+  /** Only rows whose position is smaller. */
+  readonly before?: string | undefined
+  readonly limit?: number
+}
+
+/** The rows of an index in descending order. `range` contains all keys of the index, as `keysUnder` returns it. */
+export async function* rowsOf(
+  records: RecordStore,
+  range: Range,
+  { from = '', before, limit = Infinity }: RowBounds,
+): IndexRows {
+  const { gte: prefix, lt: end } = range
+  const bounds = { gte: prefix + from, lt: before === undefined ? end : prefix + before }
+  if (bounds.gte >= bounds.lt) return undefined
+  for await (const { key } of records.list({ ...bounds, reverse: true, limit }))
+    yield rowOf(key, key.slice(prefix.length))
+  return undefined
+}
+
+/** The row of a key. Its position is the id, unless it is given. */
+export function rowOf(key: Key, position?: string): IndexRow {
+  const id = lastPartOfKey(key)
+  return { key, id, position: position ?? id }
+}
+
+/** Those of some rows that are within bounds. */
+export async function* rowsWithin(rows: readonly IndexRow[], { from = '', before = '~' }: RowBounds): IndexRows {
+  for (const row of rows) if (row.position >= from && row.position < before) yield row
+  return undefined
+}
+
+/** The rows of several indexes whose positions are ids, merged in descending order. Reads each one as it is needed. */
+export async function* mergedRows(records: RecordStore, ranges: readonly Range[], bounds: RowBounds): IndexRows {
+  const iterators = ranges.map((range) => rowsOf(records, range, bounds))
+  try {
+    const heads = await Promise.all(iterators.map((iterator) => nextOf(iterator)))
+    for (;;) {
+      const newest = indexOfNewest(heads)
+      const [row, iterator] = [heads[newest], iterators[newest]]
+      if (row === undefined || iterator === undefined) return undefined
+      yield row
+      heads[newest] = await nextOf(iterator)
+    }
+  } finally {
+    await Promise.all(iterators.map((iterator) => iterator.return(undefined)))
+  }
+}
+
+const nextOf = async (rows: IndexRows): Promise<IndexRow | undefined> => (await rows.next()).value
+
+/** The index of the row with the greatest id, 0 if there is none. */
+function indexOfNewest(rows: readonly (IndexRow | undefined)[]): number {
+  let newest = 0
+  for (const [i, row] of rows.entries()) if (row !== undefined && row.id > (rows[newest]?.id ?? '')) newest = i
+  return newest
+}
+
+/** Reads the next rows: fewer than `count` only at the end. The caller closes the iteration with `rows.return`. */
+export async function nextRows(rows: IndexRows, count: number): Promise<readonly IndexRow[]> {
+  const read: IndexRow[] = []
+  while (read.length < count) {
+    const row = await nextOf(rows)
+    if (row === undefined) break
+    read.push(row)
+  }
+  return read
+}
+
+/** Reads the first rows, and closes the iteration. */
+export async function firstRows(rows: IndexRows, count: number): Promise<readonly IndexRow[]> {
+  try {
+    return await nextRows(rows, count)
+  } finally {
+    await rows.return(undefined)
+  }
+}

@@ -1,0 +1,50 @@
+import type { EvidenceFilter } from '../../api/evidences.ts'
+import type { CategoryId, CompanyId } from '../../api/ids.ts'
+import { lastPartOfKey } from '../../store/key.ts'
+import { keys } from '../../store/keys.ts'
+import { listEntries, readRecord } from '../../store/read.ts'
+import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+
+/** A list of evidences in the store. A category has none, its subcategories have. */
+export type Listing = Parameters<typeof keys.evidencesIn>
+
+/** The narrowest of company, category and subcategory that a filter names. */
+export interface Scope {
+  /** Counts its evidences. */
+  readonly counter: Parameters<typeof keys.evidenceCount>
+  /** Together they contain all its evidences and nothing else. No evidence is in two of them. */
+  readonly listings: readonly Listing[]
+}
+
+/** Returns `undefined` if nothing can match: the category or subcategory does not exist, or is in another one. */
+export async function narrowestScope(
+  context: Context,
+  companyId: CompanyId,
+  { categoryId, subcategoryId }: Pick<EvidenceFilter, 'categoryId' | 'subcategoryId'>,
+): Promise<Scope | undefined> {
+  if (subcategoryId !== undefined) {
+    const parent = await categoryOfSubcategory(context, companyId, subcategoryId)
+    const matches = parent !== undefined && (categoryId === undefined || categoryId === parent)
+    return matches ? scopeOf('subcategory', subcategoryId) : undefined
+  }
+  if (categoryId === undefined) return scopeOf('company', companyId)
+  const category = await readRecord<CategoryRecord>(context.records, keys.category(companyId, categoryId))
+  return category && { counter: ['category', categoryId], listings: await listingsOfCategory(context, categoryId) }
+}
+
+const scopeOf = (...listing: Listing): Scope => ({ counter: listing, listings: [listing] })
+
+async function listingsOfCategory({ records }: Context, categoryId: string): Promise<readonly Listing[]> {
+  const subcategories = await listEntries(records, keys.subcategoriesOf(categoryId))
+  return subcategories.map(({ key }) => ['subcategory', lastPartOfKey(key)])
+}
+
+async function categoryOfSubcategory(
+  { records }: Context,
+  companyId: CompanyId,
+  subcategoryId: string,
+): Promise<CategoryId | undefined> {
+  const read = await readRecord<SubcategoryRecord>(records, keys.subcategory(companyId, subcategoryId))
+  return read?.record.categoryId
+}

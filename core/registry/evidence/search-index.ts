@@ -1,0 +1,152 @@
+import type { EvidenceQuery } from '../../api/evidences.ts'
+import type { CompanyId } from '../../api/ids.ts'
+import { idsFrom } from '../../ids.ts'
+import type { Key } from '../../ports/index.ts'
+import { countOf } from '../../store/counter.ts'
+import { foldCase } from '../../store/evidence-index.ts'
+import { keys } from '../../store/keys.ts'
+import { listEntries } from '../../store/read.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import type { IndexName } from './cursor.ts'
+import { mergedRows, rowOf, rowsOf, rowsWithin, type IndexRows, type RowBounds } from './index-rows.ts'
+import type { Scope } from './scope.ts'
+
+/** A filtered or sorted list of a company. */
+export interface Search {
+  readonly companyId: CompanyId
+  readonly query: EvidenceQuery
+  readonly scope: Scope
+}
+
+/** An index that contains every match of a search. */
+export interface SearchIndex {
+  readonly name: IndexName
+  /** At most `limit` rows, in the order of the list: those after a position. */
+  rows(after: string | undefined, limit: number): IndexRows
+  /** The key that the index has for an evidence. */
+  keyOf(evidence: EvidenceRecord): Key | undefined
+}
+
+/** How many entries of an index are read at most for one page. */
+export const MAX_ROWS = 10_000
+/** How many entries of an index without a counter are counted at most, to compare it with others. */
+const MAX_COMPARED = 1_000
+
+/**
+ * The index with the fewest entries. All have the same order, newest first. Only a list that is sorted by update times
+ * is always read from their index.
+ *
+ * @param previous - the index that the previous page was read from: it is used again without a comparison
+ */
+export async function chooseIndex(
+  context: Context,
+  search: Search,
+  previous: IndexName | undefined,
+): Promise<SearchIndex> {
+  if (search.query.sort === 'updated') return updatedIndex(context, search)
+  const mayUsePrefix = previous === undefined || previous === 'externalId'
+  const byPrefix = mayUsePrefix ? await externalIdIndex(context, search) : undefined
+  const candidates = [...(byPrefix ? [byPrefix] : []), ...orderedIndexes(context, search)]
+  const known = candidates.find(({ index }) => index.name === previous)
+  if (known !== undefined) return known.index
+  const sizes = await Promise.all(candidates.map((candidate) => candidate.size()))
+  return (candidates[sizes.indexOf(Math.min(...sizes))] ?? scopeIndex(context, search)).index
+}
+
+interface Candidate {
+  readonly index: SearchIndex
+  /** How many entries it has. Of an index without a counter at most `MAX_COMPARED`. */
+  size(): Promise<number>
+}
+
+/** The indexes that have the order of the list. */
+function orderedIndexes(context: Context, search: Search): readonly Candidate[] {
+  const { owner, status } = search.query
+  return [
+    ...(owner === undefined ? [] : [ownerIndex(context, search, foldCase(owner))]),
+    ...(status === 'stolen' ? [stolenIndex(context, search)] : []),
+    scopeIndex(context, search),
+  ]
+}
+
+function ownerIndex(context: Context, { companyId, query }: Search, owner: string): Candidate {
+  const range = keys.ownedBy(companyId, owner)
+  const { records } = context
+  return {
+    index: {
+      name: 'owner',
+      rows: (after, limit) => rowsOf(records, range, { ...createdBounds(query, after), limit }),
+      keyOf: (evidence) => keys.ownerIndex(evidence.company, foldCase(evidence.owner ?? ''), evidence.id),
+    },
+    size: async () => (await listEntries(records, { ...range, limit: MAX_COMPARED })).length,
+  }
+}
+
+function stolenIndex(context: Context, { companyId, query }: Search): Candidate {
+  const range = keys.evidencesIn('stolen', companyId)
+  return {
+    index: {
+      name: 'stolen',
+      rows: (after, limit) => rowsOf(context.records, range, { ...createdBounds(query, after), limit }),
+      // Only a stolen evidence has a key in this index.
+      keyOf: ({ company, id, stolen }) => (stolen ? keys.evidenceIn('stolen', company, id) : undefined),
+    },
+    size: () => readCount(context, keys.evidenceCount('stolen', companyId)),
+  }
+}
+
+function scopeIndex(context: Context, { query, scope }: Search): Candidate {
+  const { counter, listings } = scope
+  const ranges = listings.map((listing) => keys.evidencesIn(...listing))
+  return {
+    index: {
+      name: 'scope',
+      rows: (after, limit) => mergedRows(context.records, ranges, { ...createdBounds(query, after), limit }),
+      keyOf: ({ company, subcategoryId, id }) =>
+        counter[0] === 'company'
+          ? keys.evidenceIn('company', company, id)
+          : keys.evidenceIn('subcategory', subcategoryId, id),
+    },
+    size: () => readCount(context, keys.evidenceCount(...counter)),
+  }
+}
+
+/**
+ * The entries that begin with the prefix, in the order of the list. The index itself has another order, so all of them
+ * are read first. Returns `undefined` if there is no prefix, or if more than `MAX_ROWS` entries begin with it.
+ */
+async function externalIdIndex({ records }: Context, { companyId, query }: Search): Promise<Candidate | undefined> {
+  if (query.externalIdPrefix === undefined) return undefined
+  const range = keys.externalIdsBeginningWith(companyId, query.externalIdPrefix)
+  const entries = await listEntries(records, { ...range, limit: MAX_ROWS + 1 })
+  if (entries.length > MAX_ROWS) return undefined
+  const rows = entries.map(({ key }) => rowOf(key)).sort((a, b) => (a.id < b.id ? 1 : -1))
+  return {
+    index: {
+      name: 'externalId',
+      rows: (after) => rowsWithin(rows, createdBounds(query, after)),
+      keyOf: ({ company, externalId, id }) => keys.externalIdIndex(company, externalId, id),
+    },
+    size: async () => rows.length,
+  }
+}
+
+function updatedIndex({ records }: Context, { companyId }: Search): SearchIndex {
+  const range = keys.updatesOf(companyId)
+  return {
+    name: 'updated',
+    rows: (before, limit) => rowsOf(records, range, { before, limit }),
+    keyOf: ({ company, lastAt, id }) => keys.updateIndex(company, lastAt, id),
+  }
+}
+
+/** The ids of evidences that were created in the range of the query, and follow `after`. An id begins with its time. */
+function createdBounds({ createdFrom, createdTo }: EvidenceQuery, after: string | undefined): RowBounds {
+  const end = createdTo && idsFrom(createdTo.getTime())
+  const before = after !== undefined && (end === undefined || after < end) ? after : end
+  return { from: createdFrom && idsFrom(createdFrom.getTime()), before }
+}
+
+const readCount = async ({ records }: Context, counter: Key): Promise<number> =>
+  countOf((await records.get([counter]))[0])

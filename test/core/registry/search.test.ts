@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { MemoryRecords } from '../../../adapters/memory/index.ts'
+import type { EvidenceQuery, Registry, Scope } from '../../../core/index.ts'
+import { foldCase } from '../../../core/store/evidence-index.ts'
+import { keys } from '../../../core/store/keys.ts'
+import { checkScenario, scenario } from '../../support/evidence-model.ts'
+import { inCategory, withCode, withRegistry } from '../../support/registry-fixture.ts'
+
+const idsOf = ({ items }: { readonly items: readonly { readonly externalId: string }[] }): string[] =>
+  items.map(({ externalId }) => externalId)
+
+describe('filtered and sorted lists', () => {
+  it('return the same as a slow reference, on pages of any length and at once, after any changes and a fault', () =>
+    fc.assert(
+      fc.asyncProperty(scenario, (each) => checkScenario(new MemoryRecords(), each)),
+      { numRuns: 40 },
+    ))
+
+  it('reject wrong filters, and positions that belong to another list', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
+      for (const externalId of ['a1', 'a2', 'b1']) await evidence({ externalId, owner: 'Ada' })
+      const wrong: readonly object[] = [
+        { externalIdPrefix: '' },
+        { externalIdPrefix: 'a\n' },
+        { externalIdPrefix: '\ud800' },
+        { externalIdPrefix: 'x'.repeat(129) },
+        { owner: '' },
+        { owner: 7 },
+        { status: 'lost' },
+        { sort: 'created' },
+        { createdFrom: '2026-01-01T00:00:00Z' },
+        { createdTo: new Date(Number.NaN) },
+        { owner: 'Ada', after: 'x' },
+        { sort: 'updated', limit: 0 },
+        { cursor: 'x' },
+        { owner: 'Ada', cursor: '' },
+        { owner: 'Ada', cursor: 'x' },
+        { owner: 'Ada', cursor: Buffer.from('[]').toString('base64url') },
+      ]
+      for (const query of wrong) await assert.rejects(evidences.list(scope, query), withCode('VALIDATION_ERROR'))
+      const { next = '', items } = await evidences.list(scope, { owner: 'Ada', limit: 1 })
+      assert.ok(next !== '')
+      const others: readonly EvidenceQuery[] = [
+        { owner: 'Bob', cursor: next },
+        { owner: 'Ada', status: 'active', cursor: next },
+        { owner: 'Ada', sort: 'updated', cursor: next },
+        { owner: 'Ada', categoryId: 'unknown', cursor: next },
+        { owner: 'Ada', cursor: `${next}=` },
+        { cursor: next },
+        { owner: 'Ada', after: items[0]?.id ?? '' },
+      ]
+      for (const query of others) await assert.rejects(evidences.list(scope, query), withCode('VALIDATION_ERROR'))
+      assert.deepEqual(idsOf(await evidences.list(scope, { owner: 'ADA', limit: 5, cursor: next })), ['a2', 'a1'])
+    }))
+
+  it('reject a forged position that names another index, and never show another company', () =>
+    withRegistry(async ({ registry: { evidences, sourceSystems }, scope, evidence }) => {
+      const other: Scope = { ...scope, companyId: 'other' }
+      await sourceSystems.create(other, { name: 'first' })
+      for (const externalId of ['a1', 'a2', 'a3']) await evidence({ externalId, owner: 'Ada' })
+      const { next = '' } = await evidences.list(scope, { owner: 'Ada', limit: 1 })
+      const [hash, , position, count, isMore] = JSON.parse(Buffer.from(next, 'base64url').toString()) as unknown[]
+      const forge = (...parts: readonly unknown[]): string => Buffer.from(JSON.stringify(parts)).toString('base64url')
+      for (const cursor of [
+        forge(hash, 'updated', position, count, isMore),
+        forge(hash, 'owner', '../../co', count, isMore),
+        forge(hash, 'owner', position, -1, isMore),
+        forge(hash, 'owner', position, count),
+        forge(hash, 'owner', position, count, isMore, 1),
+        forge(hash, '__proto__', position, count, isMore),
+      ])
+        await assert.rejects(evidences.list(scope, { owner: 'Ada', cursor }), withCode('VALIDATION_ERROR'))
+      // Another index that fits the query has the same order.
+      const same = forge(hash, 'scope', position, count, isMore)
+      assert.deepEqual(idsOf(await evidences.list(scope, { owner: 'Ada', cursor: same })), ['a2', 'a1'])
+      assert.deepEqual(idsOf(await evidences.list(other, { owner: 'Ada' })), [])
+      await assert.rejects(evidences.list(other, { owner: 'Ada', cursor: next }), withCode('VALIDATION_ERROR'))
+    }))
+
+  it('report an index entry without its evidence, or of an evidence with another value, as damage', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence, stores: { records } }) => {
+      // Others, so that the indexes with the planted entries are the smallest ones.
+      for (const externalId of ['c1', 'c2', 'c3']) await evidence({ externalId })
+      await evidence({ externalId: 'a1', owner: 'Ada' })
+      const [{ id } = { id: '' }] = (await evidences.list(scope)).items
+      const missing = id.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))
+      const company = scope.companyId
+      const planted: readonly (readonly [string, EvidenceQuery])[] = [
+        [keys.ownerIndex(company, 'ada', missing), { owner: 'Ada' }],
+        [keys.ownerIndex(company, 'bob', id), { owner: 'Bob' }],
+        [keys.evidenceIn('stolen', company, missing), { status: 'stolen' }],
+        [keys.evidenceIn('stolen', company, id), { status: 'stolen' }],
+        [keys.externalIdIndex(company, 'b1', missing), { externalIdPrefix: 'b' }],
+        [keys.externalIdIndex(company, 'b1', id), { externalIdPrefix: 'b' }],
+        [keys.updateIndex(company, 7, missing), { sort: 'updated' }],
+        [keys.updateIndex(company, 7, id), { sort: 'updated' }],
+        [keys.evidenceIn('company', company, missing), { createdTo: new Date(8e15) }],
+      ]
+      for (const [key, query] of planted) {
+        await records.commit({ writes: [{ key, value: new Uint8Array() }] })
+        await assert.rejects(evidences.list(scope, query), withCode('CORRUPT'), key)
+        await records.commit({ writes: [{ key, value: null }] })
+        await evidences.list(scope, query)
+      }
+    }))
+
+  it('leave out an evidence that changes between the reads of its index and of its record', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence, process, clock }) => {
+      for (const externalId of ['a1', 'a2']) await evidence({ externalId, owner: 'Ada' })
+      const list = process.records.list.bind(process.records)
+      let changes = 0
+      const change = async (externalId: string) => {
+        if (changes++ > 0) return
+        await evidences.update(scope, externalId, { owner: 'Bob', updateType: 'stolen' })
+      }
+      process.records.list = async function* (range) {
+        const entries = []
+        for await (const entry of list(range)) entries.push(entry)
+        if (range.reverse === true) await change('a1')
+        yield* entries
+      }
+      assert.deepEqual(idsOf(await evidences.list(scope, { owner: 'Ada' })), ['a2'])
+      assert.deepEqual(idsOf(await evidences.list(scope, { owner: 'Bob' })), ['a1'])
+      changes = 0
+      // The time of its last event moves a1 to the front, which was read before.
+      await clock.advance(1)
+      assert.deepEqual(idsOf(await evidences.list(scope, { sort: 'updated' })), ['a2'])
+    }))
+
+  it('include creations from createdFrom, and exclude those from createdTo', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence, clock }) => {
+      for (const externalId of ['a', 'b', 'c']) {
+        await evidence({ externalId })
+        await clock.advance(1_000)
+      }
+      const [c, b, a] = (await evidences.list(scope)).items.map(({ createdAt }) => createdAt)
+      assert.ok(a && b && c)
+      const between = async (query: EvidenceQuery) => idsOf(await evidences.list(scope, query))
+      assert.deepEqual(await between({ createdFrom: b }), ['c', 'b'])
+      assert.deepEqual(await between({ createdTo: b }), ['a'])
+      assert.deepEqual(await between({ createdFrom: a, createdTo: c }), ['b', 'a'])
+      assert.deepEqual(await between({ createdFrom: a, createdTo: c, sort: 'updated' }), ['b', 'a'])
+      assert.deepEqual(await between({ createdFrom: c, createdTo: a }), [])
+      for (const time of [-8e15, 8e15]) {
+        const from = await between({ createdFrom: new Date(time) })
+        assert.deepEqual(from, time < 0 ? ['c', 'b', 'a'] : [])
+      }
+    }))
+
+  it('stop counting at 10,000, and read at most as many entries of an index for a page', () =>
+    withRegistry(async ({ registry, scope, evidence }) => {
+      await createMany(registry, scope, { old: 10, x: 10_000 })
+      await evidence({ externalId: 'old-last', owner: 'Bob' })
+      const { evidences } = registry
+      const countOf = async (query: EvidenceQuery) => {
+        const { count, countIsMore } = await evidences.list(scope, { limit: 1, ...query })
+        return [count, countIsMore]
+      }
+      assert.deepEqual(await countOf({}), [10_012, false])
+      assert.deepEqual(await countOf({ sort: 'updated' }), [10_000, true])
+      assert.deepEqual(await countOf({ status: 'active' }), [10_000, true])
+      assert.deepEqual(await countOf({ status: 'stolen' }), [0, false])
+      assert.deepEqual(await countOf({ owner: 'ada' }), [10_000, true])
+      assert.deepEqual(await countOf({ externalIdPrefix: 'x' }), [10_000, false])
+      await evidence({ externalId: 'x-last' })
+      assert.deepEqual(await countOf({ externalIdPrefix: 'x' }), [10_000, true])
+      const broad = await evidences.list(scope, { externalIdPrefix: 'x', limit: 3 })
+      assert.deepEqual(idsOf(broad), ['x-last', 'x9999', 'x9998'])
+      const nextBroad = await evidences.list(scope, { externalIdPrefix: 'x', limit: 2, cursor: broad.next ?? '' })
+      assert.deepEqual([idsOf(nextBroad), nextBroad.count], [['x9997', 'x9996'], 10_000])
+      // The oldest evidences are behind 10,000 others in the index of the update times.
+      const query = { sort: 'updated', owner: 'ADA', externalIdPrefix: 'old' } as const
+      const first = await evidences.list(scope, query)
+      assert.deepEqual([idsOf(first), first.count, first.countIsMore, first.hasMore], [[], 0, true, true])
+      const second = await evidences.list(scope, { ...query, cursor: first.next ?? '' })
+      assert.deepEqual([second.items.length, second.hasMore], [10, false])
+      const all: string[] = []
+      for await (const { externalId } of evidences.all(scope, query)) all.push(externalId)
+      assert.equal(all.length, 10)
+    }))
+})
+
+describe('foldCase', () => {
+  it('makes texts equal that differ in case only', () => {
+    for (const [a, b] of [
+      ['Ada', 'aDA'],
+      ['Straße', 'STRASSE'],
+      ['ẞ', 'ss'],
+      ['ΟΔΟΣ', 'οδος'],
+      ['É', 'é'],
+      ['\u212a', 'k'],
+    ] as const)
+      assert.equal(foldCase(a), foldCase(b))
+    for (const [a, b] of [
+      ['Ada', 'Adá'],
+      ['Ada', 'Ada '],
+    ] as const)
+      assert.notEqual(foldCase(a), foldCase(b))
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => assert.equal(foldCase(foldCase(text)), foldCase(text))),
+    )
+  })
+})
+
+/** Creates evidences in one subcategory: of each name as many as said, with the owner Ada. */
+async function createMany(registry: Registry, scope: Scope, counts: Readonly<Record<string, number>>): Promise<void> {
+  const names = inCategory('C', 'S')
+  await registry.evidences.create(scope, { ...names, externalId: 'seed', name: 'x' })
+  const [seed] = (await registry.evidences.list(scope)).items
+  assert.ok(seed)
+  for (const [name, count] of Object.entries(counts))
+    for (let at = 0; at < count; at += 1_000) {
+      const evidences = Array.from({ length: Math.min(1_000, count - at) }, (_, i) => ({
+        externalId: `${name}${at + i}`,
+        name: 'x',
+        owner: 'Ada',
+      }))
+      await registry.evidences.createMany(scope, {
+        categoryId: seed.categoryId,
+        subcategoryId: seed.subcategoryId,
+        evidences,
+      })
+    }
+}
