@@ -183,7 +183,11 @@ export interface Operations {
   ): Promise<CreatedEvidences>
   /**
    * List evidences, newest first. The whole list, or with `len` a page of it. `last` is the id of the last item
-   * that you have; `count` is the number of all that match.
+   * that you have; `count` is the number of all that match. With `externalId`, `owner`, `status`, `createdFrom`,
+   * `createdTo` or `sort`, the next page begins at `next` of the page before, and at most 10,000 matches are
+   * counted. All conditions must hold: one is looked up in an index, the others are applied to what it finds,
+   * and a page reads at most 10,000 index entries. So a page can have fewer than `len` items, also none, and
+   * `isMore`.
    */
   listEvidences(
     request?: {
@@ -191,9 +195,23 @@ export interface Operations {
       readonly companyId?: string
       readonly categoryId?: string
       readonly subcategoryId?: string
+      /** The beginning of the external id, in upper and lower case as it is */
+      readonly externalId?: string
+      /** The whole name of the current owner, in upper or lower case */
+      readonly owner?: string
+      readonly status?: 'active' | 'stolen'
+      /** RFC 3339, such as 2026-01-31T12:00:00Z. `createdFrom` is included, `createdTo` is not */
+      readonly createdFrom?: string
+      /** RFC 3339, such as 2026-01-31T12:00:00Z. `createdFrom` is included, `createdTo` is not */
+      readonly createdTo?: string
+      /** By the time of the last event, latest first */
+      readonly sort?: 'updated'
       /** Cut to 1000. Without it, the whole list is sent */
       readonly len?: number
+      /** Id of the last item that you have; not with a filter that needs `next` */
       readonly last?: string
+      /** `next` of the page before; the rest of the query must be the same */
+      readonly next?: string
     },
     options?: RequestOptions,
   ): Promise<EvidenceList>
@@ -894,8 +912,12 @@ export interface EvidenceInput {
 export interface EvidenceList {
   readonly dts: readonly EvidenceListItem[]
   readonly count: Count
+  /** Present if more may match: of a filtered list, at most 10,000 are counted */
+  readonly countIsMore?: true
   /** Only with len */
   readonly isMore?: boolean
+  /** Where the next page of a filtered or sorted list begins. Opaque */
+  readonly next?: string
 }
 
 export interface EvidenceListItem {

@@ -62,11 +62,23 @@ export const EvidenceUpdate = closed({
 })
 export type EvidenceUpdate = Static<typeof EvidenceUpdate>
 
+const Time = Type.String({
+  format: 'date-time',
+  description: 'RFC 3339, such as 2026-01-31T12:00:00Z. `createdFrom` is included, `createdTo` is not',
+})
+
 export const EvidenceListQuery = closed({
   categoryId: opt(Type.String()),
   subcategoryId: opt(Type.String()),
+  externalId: opt(Type.String({ description: 'The beginning of the external id, in upper and lower case as it is' })),
+  owner: opt(Type.String({ description: 'The whole name of the current owner, in upper or lower case' })),
+  status: opt(Type.Enum(['active', 'stolen'])),
+  createdFrom: opt(Time),
+  createdTo: opt(Time),
+  sort: opt(Type.Enum(['updated'], { description: 'By the time of the last event, latest first' })),
   len: opt(Type.Integer({ minimum: 1, description: `Cut to ${MAX_LIST_LENGTH}. Without it, the whole list is sent` })),
-  last: opt(Type.String()),
+  last: opt(Type.String({ description: 'Id of the last item that you have; not with a filter that needs `next`' })),
+  next: opt(Type.String({ description: '`next` of the page before; the rest of the query must be the same' })),
 })
 export type EvidenceListQuery = Static<typeof EvidenceListQuery>
 
@@ -94,7 +106,7 @@ export const EVIDENCE_UPDATE_FIELDS = {
   updateType: 'actionType',
   expectedType: 'action',
 }
-export const PAGE_FIELDS = { after: 'last', limit: 'len' }
+export const PAGE_FIELDS = { after: 'last', limit: 'len', cursor: 'next', externalIdPrefix: 'externalId' }
 
 /** The files of a request that creates one evidence. */
 export interface EvidenceFiles {
@@ -139,8 +151,31 @@ export function evidenceChange(request: EvidenceUpdate, files: readonly StagedFi
   }
 }
 
-export const evidenceQuery = ({ len, last, categoryId, subcategoryId }: EvidenceListQuery): EvidenceQuery =>
-  defined({ categoryId, subcategoryId, limit: cut(len, MAX_LIST_LENGTH), after: last })
+/** Throws `VALIDATION_ERROR` for a time that is not in RFC 3339. */
+export const evidenceQuery = (query: EvidenceListQuery): EvidenceQuery => {
+  const { len, last, next, externalId, createdFrom, createdTo, ...same } = query
+  return {
+    ...same,
+    ...defined({
+      externalIdPrefix: externalId,
+      createdFrom: timeOf('createdFrom', createdFrom),
+      createdTo: timeOf('createdTo', createdTo),
+      limit: cut(len, MAX_LIST_LENGTH),
+      after: last,
+      cursor: next,
+    }),
+  }
+}
+
+const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
+
+function timeOf(name: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  const time = new Date(RFC_3339.test(text) ? text : Number.NaN)
+  if (Number.isNaN(time.getTime()))
+    throw new HttpError('VALIDATION_ERROR', `${name} must be a time in RFC 3339, such as 2026-01-31T12:00:00Z`)
+  return time
+}
 
 /** A value that is not a number is left to the core's validation. */
 const cut = (len: number | undefined, max: number): number | undefined =>

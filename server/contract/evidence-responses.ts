@@ -93,7 +93,11 @@ export type EvidenceListItem = Static<typeof EvidenceListItem>
 export const EvidenceList = closed({
   dts: Type.Array(EvidenceListItem),
   count: Count,
+  countIsMore: opt(
+    Type.Literal(true, { description: 'Present if more may match: of a filtered list, at most 10,000 are counted' }),
+  ),
   isMore: opt(Type.Boolean({ description: 'Only with len' })),
+  next: opt(Type.String({ description: 'Where the next page of a filtered or sorted list begins. Opaque' })),
 })
 export type EvidenceList = Static<typeof EvidenceList>
 
@@ -182,23 +186,32 @@ const evidenceListItem = (from: EvidenceSummary): EvidenceListItem => {
   }
 }
 
-export const evidenceList = ({ items, count, hasMore }: CoreEvidencePage): EvidenceList => ({
+export const evidenceList = ({ items, hasMore, next, ...total }: CoreEvidencePage): EvidenceList => ({
   dts: items.map(evidenceListItem),
-  count,
+  ...countMembers(total),
   isMore: hasMore,
+  ...defined({ next }),
 })
+
+const countMembers = ({
+  count,
+  countIsMore,
+}: Pick<CoreEvidencePage, 'count' | 'countIsMore'>): Pick<EvidenceList, 'count' | 'countIsMore'> =>
+  countIsMore ? { count, countIsMore } : { count }
 
 /** A whole list as parts of its JSON text. `count` and the first page were read before. */
 export async function* evidenceListParts(
-  { items, count }: CoreEvidencePage,
+  { items, ...total }: CoreEvidencePage,
   others: AsyncIterable<EvidenceSummary>,
 ): AsyncGenerator<string, void, undefined> {
   const [first, ...rest] = items
-  yield `{"count":${count},"dts":[${first === undefined ? '' : JSON.stringify(evidenceListItem(first))}`
-  if (rest.length > 0) yield rest.map(itemPart).join('')
+  const start = `${JSON.stringify(countMembers(total)).slice(0, -1)},"dts":[`
+  yield first === undefined ? start : start + JSON.stringify(evidenceListItem(first)) + rest.map(itemPart).join('')
+  let isEmpty = first === undefined
   let part = ''
   for await (const item of others) {
-    part += itemPart(item)
+    part += isEmpty ? itemPart(item).slice(1) : itemPart(item)
+    isEmpty = false
     if (part.length < MIN_PART_LENGTH) continue
     yield part
     part = ''

@@ -30,7 +30,12 @@ import {
   UpdatedEvidence,
   updatedEvidence,
 } from '../contract/evidence-responses.ts'
-import { Bundle, BUNDLE_MEDIA_TYPE } from '../../core/index.ts'
+import {
+  Bundle,
+  BUNDLE_MEDIA_TYPE,
+  type EvidencePage as CoreEvidencePage,
+  type EvidenceQuery,
+} from '../../core/index.ts'
 import { BundleQuery, bundleSelection, sendBundle } from '../contract/bundles.ts'
 import {
   endpoint,
@@ -120,7 +125,7 @@ export const evidences: EndpointGroup = {
       workClass: 'lists',
       summary: 'List evidences, newest first',
       description:
-        'The whole list, or with `len` a page of it. `last` is the id of the last item that you have; `count` is the number of all that match.',
+        'The whole list, or with `len` a page of it. `last` is the id of the last item that you have; `count` is the number of all that match. With `externalId`, `owner`, `status`, `createdFrom`, `createdTo` or `sort`, the next page begins at `next` of the page before, and at most 10,000 matches are counted. All conditions must hold: one is looked up in an index, the others are applied to what it finds, and a page reads at most 10,000 index entries. So a page can have fewer than `len` items, also none, and `isMore`.',
       query: EvidenceListQuery,
       response: { schema: EvidenceList },
       fieldNames: PAGE_FIELDS,
@@ -129,9 +134,8 @@ export const evidences: EndpointGroup = {
         if (query.len !== undefined) return evidenceList(await list.list(scope, evidenceQuery(query)))
         await streams.send(ctx, scope.principal, async () => {
           const page = await list.list(scope, { ...evidenceQuery(query), limit: FIRST_PAGE_LENGTH })
-          const last = page.items.at(-1)
-          const others = page.hasMore && last ? list.all(scope, { ...evidenceQuery(query), after: last.id }) : NONE
-          return evidenceListParts(page, others)
+          const rest = pageAfter(page)
+          return evidenceListParts(page, rest ? list.all(scope, { ...evidenceQuery(query), ...rest }) : NONE)
         })
         return undefined
       },
@@ -219,6 +223,13 @@ function locationOfMany({ input, path }: Creation): string {
 }
 
 const FIRST_PAGE_LENGTH = 100
+
+/** Where the page after this one begins; `undefined` if there is none. */
+function pageAfter({ items, hasMore, next }: CoreEvidencePage): Pick<EvidenceQuery, 'after' | 'cursor'> | undefined {
+  if (next !== undefined) return { cursor: next }
+  const last = items.at(-1)
+  return hasMore && last !== undefined ? { after: last.id } : undefined
+}
 
 const NONE: AsyncIterable<never> = {
   [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),

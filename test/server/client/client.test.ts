@@ -129,6 +129,11 @@ describe('the client', () => {
     const versions = (await all(operator.history({ externalId: 'e0', len: 2 }))).map(({ version }) => version)
     assert.deepEqual(versions, [1, 2, 3, 4, 5])
     assert.deepEqual(await all(operator.evidences({ categoryId: 'unknown' })), [])
+    const filtered = await all(operator.evidences({ externalId: 'e', status: 'active', sort: 'updated', len: 2 }))
+    assert.deepEqual(
+      filtered.map(({ externalId }) => externalId),
+      ['e0', 'e6', 'e5', 'e4', 'e3', 'e2', 'e1'],
+    )
   })
 
   it('streams files from disk, reports the progress, and reads them again', async (t) => {
