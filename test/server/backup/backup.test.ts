@@ -6,67 +6,11 @@ import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { eventually } from '../../support/eventually.ts'
 import { programArgs } from '../../support/program.ts'
+import { OPERATOR_ENV as ENV, OPERATOR_HEADERS as HEADERS, RunningRegistry } from '../../support/running-registry.ts'
 import { runCli, ServerProcess, type Outcome } from '../../support/server-process.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 
-const OPERATOR_KEY = 'the-key-of-the-operator'
-const ENV = { EVIDENCE_OPERATOR_KEY: OPERATOR_KEY }
-const HEADERS = { 'x-api-key': OPERATOR_KEY }
 const PASSPHRASE = 'correct horse battery staple'
-
-/** A registry in a data directory, with a running server. */
-class RunningRegistry {
-  readonly directory: string
-  readonly server: ServerProcess
-  url = ''
-
-  private constructor(directory: string) {
-    this.directory = directory
-    this.server = new ServerProcess(directory, ENV)
-  }
-
-  static async start(t: TestContext, directory?: string): Promise<RunningRegistry> {
-    const isNew = directory === undefined
-    const registry = new RunningRegistry(directory ?? (await temporaryFor(t)))
-    t.after(() => registry.server.stop('SIGKILL'))
-    registry.url = await registry.server.ready()
-    if (isNew) await registry.createCompany()
-    return registry
-  }
-
-  async createCompany(): Promise<void> {
-    const response = await fetch(`${this.url}/api/v1/sourceSystem/acme`, {
-      method: 'POST',
-      headers: { ...HEADERS, 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'first', apiKey: 'a-key-of-a-source-system', permissions: 'A' }),
-    })
-    assert.ok(response.ok, await response.text())
-  }
-
-  /** Creates an evidence with a file. */
-  async create(externalId: string, content = `content of ${externalId}`): Promise<void> {
-    const form = new FormData()
-    const fields = { categoryName: 'Tools', subcategoryName: 'Drills', externalId, name: externalId }
-    for (const [name, value] of Object.entries(fields)) form.set(name, value)
-    form.set('images.items', new Blob([content], { type: 'text/plain' }), `${externalId}.txt`)
-    const response = await fetch(`${this.url}/api/v1/evidences/acme/evidence`, {
-      method: 'POST',
-      body: form,
-      headers: HEADERS,
-    })
-    assert.ok(response.ok, await response.text())
-  }
-
-  async has(externalId: string): Promise<boolean> {
-    const response = await fetch(`${this.url}/api/v1/evidences/acme/evidence/${externalId}`, { headers: HEADERS })
-    await response.arrayBuffer()
-    return response.status === 200
-  }
-
-  backup(to: string, ...flags: readonly string[]): Promise<Outcome> {
-    return runCli(['backup', '--to', to, '--data-dir', this.directory, ...flags], ENV)
-  }
-}
 
 const headOf = (directory: string): string => join(directory, 'signed-head.json')
 

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import type { BlobStore } from '../../../core/index.ts'
+import { createBackup, type BackupReport } from '../../../server/backup/create.ts'
+import { readManifest } from '../../../server/backup/manifest.ts'
+import { verifyBackup } from '../../../server/backup/restore.ts'
+import { openFixture, type Fixture } from '../../support/registry-fixture.ts'
+import { filesBelow, temporaryFor } from '../../support/temporary.ts'
+
+async function createFixture(t: TestContext) {
+  const fixture = await openFixture()
+  t.after(() => fixture.close())
+  const { registry } = fixture
+  const ids: string[] = []
+  for (let n = 0; n < 6; n += 1) {
+    const file = await fixture.stage(`content ${n}`)
+    await fixture.evidence({ externalId: `e-${n}`, files: [file] })
+    ids.push(file.id)
+  }
+  await registry.sealNow()
+  const root = await temporaryFor(t)
+  const to = join(root, 'backup')
+  return { fixture, to, dataDir: join(root, 'data'), ids }
+}
+
+/** Backs the fixture up. `onGet` runs before the bytes of a file are read. */
+function backUp(
+  { stores, registry }: Fixture,
+  { to, dataDir }: { readonly to: string; readonly dataDir: string },
+  onGet: (id: string) => Promise<void> = async () => undefined,
+): Promise<BackupReport> {
+  const { records, blobs } = stores
+  const observed: BlobStore = {
+    ...blobs,
+    get: async (id, ...others) => {
+      await onGet(id)
+      return blobs.get(id, ...others)
+    },
+  }
+  const sources = { records, blobs: observed, dataDir, secretFile: undefined, origin: registry.log.origin }
+  return createBackup(sources, { to }, { report: () => undefined, signal: new AbortController().signal })
+}
+
+it('a file that is deleted while its bytes are copied is not in the backup', async (t) => {
+  const { fixture, ids, ...paths } = await createFixture(t)
+  const { registry, scope } = fixture
+  let deletions = 0
+  // Every copy of a file finds one that has just been deleted, until three are gone.
+  const report = await backUp(fixture, paths, async (id) => {
+    if (deletions === 3) return
+    deletions += 1
+    await registry.files.delete(scope, { fileId: id })
+  })
+  assert.equal(deletions, 3)
+  assert.deepEqual(report.problems, [])
+  const manifest = await readManifest(paths.to)
+  assert.equal(manifest?.blobs.count, ids.length - 3)
+  assert.equal((await filesBelow(join(paths.to, 'blobs', 'content'))).length, ids.length - 3)
+  const problems: string[] = []
+  const { problems: count } = await verifyBackup(
+    { from: paths.to, quick: false, passphrase: undefined },
+    { onProblem: (message) => problems.push(message), onProgress: () => undefined },
+  )
+  // The fixture has no signed head in a file, and nothing else differs.
+  assert.deepEqual([count, problems], [0, []])
+})
+
+it('a file whose bytes are lost is named, and the backup has everything else', async (t) => {
+  const { fixture, ids, ...paths } = await createFixture(t)
+  const [lost = ''] = ids
+  await fixture.stores.blobs.delete(lost)
+  const report = await backUp(fixture, paths)
+  assert.equal(report.copiedBlobs, ids.length - 1)
+  assert.equal(report.problems.length, 1)
+  assert.match(report.problems[0] ?? '', new RegExp(`^${lost}: Its bytes are missing`))
+  assert.deepEqual((await readManifest(paths.to))?.damagedBlobs, [lost])
+  const again = await backUp(fixture, paths)
+  assert.deepEqual([again.copiedBlobs, again.reusedBlobs, again.problems.length], [0, ids.length - 1, 1])
+})
+
+it('two backups to one directory do not run at the same time', async (t) => {
+  const { fixture, ids: _, ...paths } = await createFixture(t)
+  let other: Promise<unknown> | undefined
+  await backUp(fixture, paths, async () => {
+    other ??= backUp(fixture, paths).catch((error: unknown) => error)
+    await other
+  })
+  assert.equal(((await other) as { readonly code?: string }).code, 'STORE_LOCKED')
+})
+
+it('a backup that is cancelled stops, and leaves no manifest', async (t) => {
+  const { fixture, ids: _, ...paths } = await createFixture(t)
+  const { records, blobs } = fixture.stores
+  const stop = new AbortController()
+  const sources = { records, blobs, secretFile: undefined, origin: fixture.registry.log.origin, dataDir: paths.dataDir }
+  const report = ({ stage }: { readonly stage: string }): void => {
+    if (stage === 'files') stop.abort(new Error('cancelled'))
+  }
+  await assert.rejects(createBackup(sources, { to: paths.to }, { report, signal: stop.signal }), /cancelled/)
+  assert.equal(await readManifest(paths.to), undefined)
+  await backUp(fixture, paths)
+  const manifest = JSON.parse(await readFile(join(paths.to, 'backup.json'), 'utf8')) as { readonly origin: string }
+  assert.equal(manifest.origin, fixture.registry.log.origin)
+})

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { copyFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { CREDENTIALS } from '../../support/ceph.ts'
+import { PostgresServer } from '../../support/postgres-server.ts'
+import { OPERATOR_ENV, RunningRegistry } from '../../support/running-registry.ts'
+import { BUCKET, withService } from '../../support/s3-service.ts'
+import { runCli, type Environment } from '../../support/server-process.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+withService('backups of records in PostgreSQL and files in a bucket', (service) => {
+  let database: PostgresServer
+  before(async () => {
+    database = await PostgresServer.start()
+    for (const name of ['first', 'second']) await database.query(`create database ${name}`)
+  })
+  after(() => database.stop())
+
+  const environment = (name: string): Environment => ({
+    ...OPERATOR_ENV,
+    EVIDENCE_RECORDS: 'postgres',
+    EVIDENCE_POSTGRES_URL: database.url(name),
+    EVIDENCE_BLOBS: 's3',
+    EVIDENCE_S3_BUCKET: BUCKET,
+    EVIDENCE_S3_PREFIX: `${name}/`,
+    EVIDENCE_S3_ENDPOINT: service().ceph.endpoint,
+    EVIDENCE_TSA: 'none',
+    EVIDENCE_ANCHOR: 'none',
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+  })
+
+  test('are made of a running server, and restored to another database and bucket, and to local stores', async (t) => {
+    const [first, second] = [environment('first'), environment('second')]
+    const registry = await RunningRegistry.start(t, undefined, first)
+    for (let n = 0; n < 20; n += 1) await registry.create(`e-${n}`)
+    const root = await temporaryFor(t)
+    const backup = join(root, 'backup')
+    const made = await registry.backup(backup)
+    assert.equal(made.code, 0, made.stdout + made.stderr)
+    assert.match(made.stdout, /, 20 files copied, 0 reused: complete\n$/)
+    await registry.create('after the backup')
+    assert.equal((await runCli(['seal', '--data-dir', registry.directory], first)).code, 0)
+    await registry.server.stop()
+    // Of the time of the backup, as if the server had been stopped before.
+    const [verified, folder] = [await runCli(['backup', 'verify', backup]), await folderOf(backup)]
+    assert.equal(verified.code, 0, verified.stdout + verified.stderr)
+    const head = join(folder, 'signed-head.json')
+
+    const withoutHead = await runCli(['restore', '--from', backup, '--data-dir', join(root, 'x')], second)
+    assert.equal(withoutHead.code, 2)
+    assert.match(withoutHead.stderr, /needs --head FILE/)
+    const full = await runCli(['restore', '--from', backup, '--data-dir', join(root, 'x'), '--head', head], first)
+    assert.equal(full.code, 2)
+    assert.match(full.stderr, /name an empty store/)
+
+    const local = { ...OPERATOR_ENV, EVIDENCE_TSA: 'none', EVIDENCE_ANCHOR: 'none' }
+    for (const [name, env] of Object.entries({ shared: second, local })) {
+      const target = join(root, name)
+      const restored = await runCli(['restore', '--from', backup, '--data-dir', target, '--head', head], env)
+      assert.equal(restored.code, 0, restored.stdout + restored.stderr)
+      await copyFile(join(registry.directory, 'secret'), join(target, 'secret'))
+      const server = await RunningRegistry.start(t, target, env)
+      for (let n = 0; n < 20; n += 1) assert.ok(await server.has(`e-${n}`), `${name}: e-${n}`)
+      assert.ok(!(await server.has('after the backup')))
+      await server.create('after the restore')
+      assert.equal(await server.server.stop(), 0)
+      const checked = await runCli(['fsck', '--data-dir', target], env)
+      assert.equal(checked.code, 0, checked.stdout + checked.stderr)
+      assert.match(checked.stdout, /and 21 files checked: nothing differs/)
+    }
+  })
+})
+
+/** The folder of the backup in a directory. */
+async function folderOf(backup: string): Promise<string> {
+  const { folder } = JSON.parse(await readFile(join(backup, 'backup.json'), 'utf8')) as { readonly folder: string }
+  return join(backup, folder)
+}
