@@ -41,6 +41,15 @@ interface Owner {
  */
 export type ReleaseDirectory = () => Promise<void>
 
+export interface ClaimOptions {
+  /**
+   * Confirms that no process of another machine uses the directory. Whether its owner there has ended cannot be seen
+   * from here, so without this the directory is refused. It changes nothing for an owner on this machine. Default:
+   * false.
+   */
+  readonly takeOver?: boolean
+}
+
 /** Owner files that this process released but could not replace (EMFILE, a full disk): the pid in them is ignored. */
 const releasedFiles = new Set<string>()
 
@@ -49,6 +58,7 @@ const releasedFiles = new Set<string>()
  * processes of one machine, on a local file system with hard links.
  *
  * @param directory path of an existing, writable directory
+ * @param options see `ClaimOptions`
  * @returns the function that releases the directory
  * @throws RegistryError `STORE_LOCKED` if the directory has an owner (the message names its pid); errors of the file
  *   system are thrown unchanged
@@ -59,11 +69,14 @@ const releasedFiles = new Set<string>()
  * await release()
  * ```
  */
-export async function claimDirectory(directory: string): Promise<ReleaseDirectory> {
+export async function claimDirectory(
+  directory: string,
+  { takeOver = false }: ClaimOptions = {},
+): Promise<ReleaseDirectory> {
   const self = { ...(await identify(process.pid)), inode: await inodeOf(directory) }
   for (;;) {
     const [highest = 0] = await ownerNumbers(directory)
-    await assertFree(directory, highest, self.inode)
+    await assertFree(directory, highest, { inode: self.inode, takeOver })
     const own = highest + 1
     if (!(await createOwnerFile(directory, own, self))) continue
     // The path may have been released before, when it named another directory.
@@ -87,12 +100,34 @@ export async function claimDirectory(directory: string): Promise<ReleaseDirector
 }
 
 /** A file that was copied here with the directory names the owner of the original, which does not use this copy. */
-async function assertFree(directory: string, number: number, inode: string): Promise<void> {
+async function assertFree(
+  directory: string,
+  number: number,
+  { inode, takeOver }: Required<ClaimOptions> & { readonly inode: string },
+): Promise<void> {
   if (number === 0 || releasedFiles.has(pathOf(directory, number))) return
   const owner = await readOwner(directory, number)
-  if (owner === undefined || (owner.inode !== undefined && owner.inode !== inode)) return
+  if (owner === undefined) return
+  // First, because inodes of two machines say nothing about each other.
+  if (await isElsewhere(owner)) {
+    if (takeOver) return
+    throw elsewhereError(directory, number, owner)
+  }
+  if (owner.inode !== undefined && owner.inode !== inode) return
   if (await isAlive(owner)) throw lockedError(directory, owner)
 }
+
+/** An owner that was not released, of another machine: it has another name and another boot. */
+const isElsewhere = async ({ pid, host, boot }: Owner): Promise<boolean> =>
+  pid !== null && host !== hostname() && (boot === null || boot !== (await bootId()))
+
+const elsewhereError = (directory: string, number: number, { pid, host }: Owner): RegistryError =>
+  new RegistryError(
+    'STORE_LOCKED',
+    `${directory} was in use by process ${pid} on ${host}, and this is ${hostname()}: a second server of one registry forks ` +
+      'its log. Make sure that the other one has ended and never starts again, then start once with --take-over ' +
+      `(EVIDENCE_TAKE_OVER=true), or remove ${pathOf(directory, number)}`,
+  )
 
 async function releaseOwner(directory: string, own: number, self: Owner): Promise<void> {
   releasedFiles.add(pathOf(directory, own))

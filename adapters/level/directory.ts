@@ -2,7 +2,7 @@ import { mkdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
 import { isRegistryError, RegistryError, type Logger } from '../kit/index.ts'
-import { claimDirectory, type ReleaseDirectory } from '../files/directory-ownership.ts'
+import { claimDirectory, type ClaimOptions, type ReleaseDirectory } from '../files/directory-ownership.ts'
 import { nodeFiles, syncDirectory } from '../files/durable.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { dataFiles, linkFiles, recoverLinks, releaseLinks, restoreFiles, type StorePaths } from './links.ts'
@@ -10,7 +10,7 @@ import { LevelRecords } from './records.ts'
 import { readHighWaterMark, HighWaterMark, type MinimumHead } from './high-water-mark.ts'
 
 /** Options of `openLevelRecords`. */
-export interface OpenLevelOptions {
+export interface OpenLevelOptions extends ClaimOptions {
   /** Creates the database for a folder, without opening it. Default: classic-level. */
   readonly database?: (folder: string) => LevelDatabase
   /** Gets an error line for each read that finds damaged data. Default: none. */
@@ -46,7 +46,7 @@ export async function openLevelRecords(directory: string, options: OpenLevelOpti
   try {
     await mkdir(join(directory, 'db'), { recursive: true, mode: 0o700 })
     const root = await realpath(directory)
-    release = await claimDirectory(root)
+    release = await claimDirectory(root, options)
     return await openClaimed({ directory: root, database: join(root, 'db') }, options, release)
   } catch (error) {
     await release?.()

@@ -22,7 +22,7 @@ export interface OpenedRecords {
   readonly requestCounter?: RequestCounter
 }
 
-type RecordSettings = Pick<Config, 'records' | 'postgresUrl' | 'dataDir' | 'acceptClock'>
+type RecordSettings = Pick<Config, 'records' | 'postgresUrl' | 'dataDir' | 'acceptClock' | 'takeOver'>
 
 /** Half of how far a clock may be behind the last batch, so a batch of one server never stops writes of another one. */
 const MAX_CLOCK_OFFSET_MS = 30_000
@@ -51,12 +51,15 @@ async function openStore(settings: RecordSettings, logger?: Logger): Promise<Ope
   const directory = resolve(settings.dataDir)
   await mkdir(directory, { recursive: true, mode: 0o700 })
   return settings.records === 'level'
-    ? { records: await openLevel(directory, logger), isShared: false }
+    ? {
+        records: await openLevel(directory, { takeOver: settings.takeOver, ...(logger && { logger }) }),
+        isShared: false,
+      }
     : openSharedRecords(settings, directory, logger)
 }
 
 async function openSharedRecords(
-  { postgresUrl, acceptClock }: RecordSettings,
+  { postgresUrl, acceptClock, takeOver }: RecordSettings,
   directory: string,
   logger?: Logger,
 ): Promise<OpenedRecords> {
@@ -66,7 +69,7 @@ async function openSharedRecords(
       'EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE',
     )
   // The claim ends with the process.
-  await claimDirectory(directory)
+  await claimDirectory(directory, { takeOver })
   const records = await openPostgres(postgresUrl, { ...(logger && { logger }) })
   try {
     if (!acceptClock) assertClock(Date.now() - (await records.databaseNow()))
@@ -78,9 +81,12 @@ async function openSharedRecords(
 }
 
 /** Opens the records in a data directory. Loads LevelDB only now. */
-export async function openLevel(directory: string, logger?: Logger): Promise<SnapshotRecords> {
+export async function openLevel(
+  directory: string,
+  options: { readonly logger?: Logger; readonly takeOver?: boolean } = {},
+): Promise<SnapshotRecords> {
   const { openLevelRecords } = await import('../../adapters/level/index.ts')
-  return openLevelRecords(join(directory, 'records'), { ...(logger && { logger }) })
+  return openLevelRecords(join(directory, 'records'), options)
 }
 
 export interface OpenPostgresSettings {

@@ -14,6 +14,10 @@ export const server = {
     fallback: './data',
     doc: 'Directory for records, files, keys and the local ledger',
   }),
+  takeOver: setting(flag, {
+    fallback: false,
+    doc: 'Confirm that the server of another machine, which used this data directory last, has ended for good',
+  }),
   secretFile: optional(path, {
     shownFallback: 'secret in the data directory, created at the first start',
     doc: 'File with the root secret, at least 32 bytes. All other secrets are derived from it',

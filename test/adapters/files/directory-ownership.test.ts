@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { cp, mkdir, readdir, rename } from 'node:fs/promises'
+import { cp, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { claimDirectory } from '../../../adapters/files/index.ts'
@@ -44,6 +45,32 @@ describe('a claimed directory', () => {
     for (const claimed of [original, copy]) await assert.rejects(claimDirectory(claimed), { code: 'STORE_LOCKED' })
     await releaseCopy()
     await release()
+  })
+
+  it('of another machine is refused, unless it was released there or the caller takes it over', async (t) => {
+    const directory = await temporaryFor(t)
+    const other = { pid: 4711, started: '1', boot: 'other-boot', host: 'other-host', inode: '1' }
+    const path = join(directory, 'owner.7')
+    await writeFile(path, JSON.stringify(other))
+    const expected = { code: 'STORE_LOCKED', message: /was in use by process 4711 on other-host.*--take-over/s }
+    for (let n = 0; n < 2; n += 1) await assert.rejects(claimDirectory(directory), expected)
+    assert.deepEqual(await readdir(directory), ['owner.7'])
+    const release = await claimDirectory(directory, { takeOver: true })
+    await assert.rejects(claimDirectory(directory, { takeOver: true }), { code: 'STORE_LOCKED' })
+    await release()
+
+    const free: readonly object[] = [
+      { ...other, pid: null },
+      // The same machine, before it was started again.
+      { ...other, host: hostname() },
+    ]
+    for (const owner of free) {
+      const released = await temporaryFor(t)
+      await writeFile(join(released, 'owner.7'), JSON.stringify(owner))
+      await (
+        await claimDirectory(released)
+      )()
+    }
   })
 
   it('has at most one owner, however many claim and release it', async (t) => {

@@ -41,6 +41,7 @@ describe('configuration', () => {
       host: '127.0.0.1',
       corsOrigins: [],
       dataDir: './data',
+      takeOver: false,
       publicUrl: undefined,
       operatorKey: undefined,
       records: 'level',
