@@ -56,7 +56,8 @@ const unionOf = (choices) => [...new Set(choices.map(typeOf))].filter((type) => 
 
 function arrayType({ items = {} }) {
   const type = typeOf(items)
-  return /[ |&{]/.test(type) && !type.startsWith('{') ? `readonly (${type})[]` : `readonly ${type}[]`
+  const isPlain = items.anyOf === undefined && items.oneOf === undefined && type.startsWith('{')
+  return /[ |&{]/.test(type) && !isPlain ? `readonly (${type})[]` : `readonly ${type}[]`
 }
 
 function objectType({ properties = {}, required = [], additionalProperties }) {

@@ -1,6 +1,8 @@
 /** The public types of the registry. */
+export type * from './audit.ts'
 export type * from './bundle.ts'
 export type * from './categories.ts'
+export type * from './companies.ts'
 export type * from './evidences.ts'
 export type * from './files.ts'
 export type * from './ids.ts'

@@ -1,5 +1,6 @@
 import type { SealerStatus } from '../ports/index.ts'
 import type { Categories } from './categories.ts'
+import type { Companies } from './companies.ts'
 import type { Evidences } from './evidences.ts'
 import type { Files } from './files.ts'
 import type { PublishedLog } from './log.ts'
@@ -29,6 +30,7 @@ export interface RegistryStatus extends SealerStatus {
  * `STORE_POISONED`, `CORRUPT` and `CLOSED`.
  */
 export interface Registry {
+  readonly companies: Companies
   readonly sourceSystems: SourceSystems
   readonly categories: Categories
   readonly evidences: Evidences

@@ -1,3 +1,4 @@
+import type { AuditPage, AuditQuery } from './audit.ts'
 import type { SourceSystemId } from './ids.ts'
 import type { PermissionLevel, Principal, Scope } from './principal.ts'
 import type { WriteOptions } from './writes.ts'
@@ -11,6 +12,25 @@ export interface SourceSystem {
   /** An inactive source system cannot authenticate. */
   readonly active: boolean
   readonly createdAt: Date
+  /** From then on its keys do not work. Absent: they do not expire. */
+  readonly expiresAt?: Date
+  /** Until when a replaced key works at the latest. Absent if none does. */
+  readonly replacedKeyEndsAt?: Date
+  /**
+   * When one of its keys was last used, to the minute. Kept as well as possible: a process that dies forgets the last
+   * minute.
+   */
+  readonly lastUsedAt?: Date
+}
+
+/** The source system whose key a request has. */
+export interface OwnSourceSystem {
+  /** Absent if it is the operator. */
+  readonly id?: SourceSystemId
+  /** `operator` if it is the operator. */
+  readonly name: string
+  readonly permissions: PermissionLevel
+  readonly expiresAt?: Date
 }
 
 export interface NewSourceSystem {
@@ -23,15 +43,32 @@ export interface NewSourceSystem {
   readonly apiKey?: string
   /** Default `U`. */
   readonly permissions?: PermissionLevel
+  /** In the future. From then on the key does not work. Default: it does not expire. */
+  readonly expiresAt?: Date
 }
 
 /** At least one member must be given. */
 export interface SourceSystemChange {
   readonly name?: string
-  /** Replaces the key. The previous one stops working at once. */
+  /** Replaces the key. All previous ones stop working: at once, or after `graceSeconds`. */
   readonly apiKey?: string
+  /**
+   * With `apiKey`: how long the replaced key still works, 0 to 604,800. Default 0, which also ends the grace period of
+   * every key that was replaced earlier.
+   */
+  readonly graceSeconds?: number
   readonly permissions?: PermissionLevel
   readonly active?: boolean
+  /** In the future. It stays as it is if the key is replaced. */
+  readonly expiresAt?: Date
+}
+
+/** What is presented to `authenticate`. */
+export interface Credentials {
+  readonly companyId: string
+  readonly apiKey: string
+  /** Address of the client, for the audit trail. */
+  readonly address?: string
 }
 
 export interface CreatedSourceSystem {
@@ -47,13 +84,13 @@ export interface CreatedSourceSystem {
  */
 export interface SourceSystems {
   /**
-   * Checks an API key. Every failure (unknown company, wrong key, inactive source system) takes the same single
-   * look-up.
+   * Checks an API key. Every failure (unknown company, wrong key, inactive or expired source system) takes the same
+   * single look-up. Notes the use, and rejected keys for the audit trail; both are written within a minute.
    *
    * @returns the principal, or `undefined` if the key is not an active key of this company; `{ kind: 'operator' }` for
    * the operator key, in every company
    */
-  authenticate(credentials: { readonly companyId: string; readonly apiKey: string }): Promise<Principal | undefined>
+  authenticate(credentials: Credentials): Promise<Principal | undefined>
   /** Whether an operator key is set, as of the last look-up. */
   hasOperatorKey(): boolean
   /**
@@ -75,11 +112,24 @@ export interface SourceSystems {
    */
   create(scope: Scope, input: NewSourceSystem, options?: WriteOptions): Promise<CreatedSourceSystem>
   /**
-   * Renames a source system, replaces its key, changes its level, activates or deactivates it. Requires level `A`.
+   * Renames a source system, replaces its key, changes its level or expiry, activates or deactivates it. Requires level
+   * `A`.
    *
    * @throws `SOURCE_SYSTEM_NOT_FOUND`, `NAME_EXISTS`, `KEY_EXISTS`, `VALIDATION_ERROR`
+   * @example
+   * // The old key works for another hour, so that its users can be restarted one after the other.
+   * await registry.sourceSystems.update(scope, id, { apiKey: newKey, graceSeconds: 3_600 })
    */
   update(scope: Scope, systemId: string, change: SourceSystemChange): Promise<void>
   /** All source systems of the company, without their keys. Requires level `A`. */
   list(scope: Scope): Promise<readonly SourceSystem[]>
+  /** The source system of the scope's principal. Requires level `R`. */
+  self(scope: Scope): Promise<OwnSourceSystem>
+  /**
+   * Who created and changed source systems, who used a rejected key, who made file tokens. Changes are kept for ever,
+   * of the others the newest 10,000. Requires level `A`.
+   *
+   * @throws `VALIDATION_ERROR`
+   */
+  audit(scope: Scope, query?: AuditQuery): Promise<AuditPage>
 }

@@ -2,6 +2,7 @@ import type { Entry, Key } from '../ports/index.ts'
 import { partsOfKey } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
 import type { CategoryRecord, FileRecord, SubcategoryRecord } from '../store/records.ts'
+import { checkAudit } from './audit.ts'
 import type { Check } from './check.ts'
 import { expectCount } from './listings.ts'
 import { checkSourceSystems } from './source-systems.ts'
@@ -19,6 +20,7 @@ export async function checkCompanies(check: Check): Promise<void> {
   await checkSubcategoryIndexes(check, companies)
   await checkCategoryNames(check)
   await checkSourceSystems(check)
+  await checkAudit(check)
 }
 
 /** The company of each category, by the category's id. */

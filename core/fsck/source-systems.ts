@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Entry, Key } from '../ports/index.ts'
+import { apiKeyRecords } from '../registry/company/stored-system.ts'
 import { partsOfKey } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
-import type { ApiKeyRecord, SourceSystemRecord } from '../store/records.ts'
+import type { ApiKeyRecord, LastUseRecord, SourceSystemRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 
 /** Checks source systems, their API keys and their names. Holds one key for each source system. */
@@ -11,15 +13,18 @@ export async function checkSourceSystems(check: Check): Promise<void> {
     for (const entry of page) {
       const system = check.decode<SourceSystemRecord>('source system', entry)
       if (system === undefined) continue
-      apiKeys.add(keys.apiKey(system.mac))
       await checkSourceSystem(check, entry.key, system)
-      await checkApiKey(check, system)
+      for (const [mac, apiKey] of apiKeyRecords(system)) {
+        apiKeys.add(keys.apiKey(mac))
+        await checkApiKey(check, keys.apiKey(mac), apiKey)
+      }
     }
   for await (const page of check.pages(keys.apiKeys()))
     for (const { key } of page)
       check.expect(apiKeys.has(key), 'source system', key, 'It is not the key of a source system')
   for await (const page of check.pages(keys.allSourceSystemNames()))
     for (const entry of page) await checkName(check, entry)
+  for await (const page of check.pages(keys.allLastUses())) for (const entry of page) await checkLastUse(check, entry)
 }
 
 async function checkSourceSystem(check: Check, key: Key, { id, name }: SourceSystemRecord): Promise<void> {
@@ -32,11 +37,17 @@ async function checkSourceSystem(check: Check, key: Key, { id, name }: SourceSys
   check.expect(index?.id === id, 'index', nameKey, `It does not refer to ${id}`)
 }
 
-async function checkApiKey(check: Check, { id, mac, active, permissions }: SourceSystemRecord): Promise<void> {
-  const key = keys.apiKey(mac)
+async function checkApiKey(check: Check, key: Key, expected: ApiKeyRecord): Promise<void> {
   const apiKey = await check.read<ApiKeyRecord>('source system', key)
-  const isSame = apiKey?.systemId === id && apiKey.active === active && apiKey.permissions === permissions
-  check.expect(isSame, 'source system', key, `It does not agree with its source system ${id}`)
+  const isSame = isDeepStrictEqual(apiKey, expected)
+  check.expect(isSame, 'source system', key, `It does not agree with its source system ${expected.systemId}`)
+}
+
+async function checkLastUse(check: Check, entry: Entry): Promise<void> {
+  check.decode<LastUseRecord>('index', entry)
+  const [, company = '', id = ''] = partsOfKey(entry.key)
+  const hasSystem = (await check.get(keys.sourceSystem(company, id))) !== undefined
+  check.expect(hasSystem, 'index', entry.key, 'Its source system is missing')
 }
 
 async function checkName(check: Check, entry: Entry): Promise<void> {

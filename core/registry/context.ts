@@ -3,6 +3,8 @@ import type { LogReader } from '../log/reader.ts'
 import type { BlobStores } from '../store/blob-lifecycle.ts'
 import type { KeyedLock } from '../store/keyed-lock.ts'
 import type { CategoryCache } from './category/category-cache.ts'
+import type { AuditLog } from './company/audit-log.ts'
+import type { LastUses } from './company/last-uses.ts'
 
 /** What every operation works with. */
 export interface Context extends BlobStores {
@@ -10,6 +12,8 @@ export interface Context extends BlobStores {
   readonly log: LogReader
   readonly lock: KeyedLock
   readonly categoryCache: CategoryCache
+  readonly lastUses: LastUses
+  readonly auditLog: AuditLog
   /** The log's name, which every event commits to. */
   readonly origin: string
   /** Keys the HMAC of request fingerprints: a request can contain a secret that is easy to guess. */

@@ -10,6 +10,9 @@ import { KeyedLock } from '../store/keyed-lock.ts'
 import { categoryOperations } from './category/categories.ts'
 import { CategoryCache } from './category/category-cache.ts'
 import { ApiKeys } from './company/api-keys.ts'
+import { AuditLog } from './company/audit-log.ts'
+import { companyOperations } from './company/companies.ts'
+import { LastUses } from './company/last-uses.ts'
 import { sourceSystemOperations } from './company/source-systems.ts'
 import type { Context } from './context.ts'
 import { evidenceOperations } from './evidence/evidences.ts'
@@ -77,7 +80,6 @@ async function open(options: RegistryOptions): Promise<Registry> {
   const { logName, operatorKey, acceptClock = false, sharedRecords = false } = options
   const access = await openAccess(options)
   const records = access.guard(options.records)
-  const apiKeys = new ApiKeys(records, deriveSecret(secret, 'api-key'))
   const log = new LogReader(records)
   const identity = await openLogIdentity({ records, secret, clock, ...(logName !== undefined && { logName }) })
   const observed = new ObservedLog(records, log)
@@ -90,11 +92,13 @@ async function open(options: RegistryOptions): Promise<Registry> {
     clock,
     logger,
     origin: identity.origin,
+    canWrite: () => access.refused === null,
     assertClock: () => {
       const { lastBatchAt } = sealer.status()
       if (isBehind(lastBatchAt)) throw clockBehind(lastBatchAt)
     },
   })
+  const apiKeys = new ApiKeys(records, deriveSecret(secret, 'api-key'), context)
   let sweeping: { stop(): Promise<void> } | undefined
   let isStarted = false
   const begin = async (): Promise<void> => {
@@ -125,6 +129,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     close: async () => {
       await waiting?.stop()
       await sweeping?.stop()
+      await Promise.all([context.lastUses.stop(), context.auditLog.stop()])
       await closeAll(options)
     },
   }
@@ -142,18 +147,27 @@ const registryStatus = (current: SealerStatus, { access, isBehind, context }: St
   damagedReads: context.damage.reads,
 })
 
-type OpenedParts = Pick<Context, 'records' | 'log' | 'clock' | 'logger' | 'origin' | 'assertClock'>
+interface OpenedParts extends Pick<Context, 'records' | 'log' | 'clock' | 'logger' | 'origin' | 'assertClock'> {
+  /** Whether records can be written now. */
+  readonly canWrite: () => boolean
+}
 
-const createContext = ({ blobs, sealer, secret }: RegistryOptions, opened: OpenedParts): Context => ({
-  ...opened,
-  blobs,
-  ids: createIdSource(opened.clock),
-  lock: new KeyedLock(),
-  categoryCache: new CategoryCache(),
-  fingerprintKey: deriveSecret(secret, 'idempotency'),
-  damage: { reads: 0 },
-  notify: () => sealer.notify(),
-})
+function createContext({ blobs, sealer, secret }: RegistryOptions, { canWrite, ...opened }: OpenedParts): Context {
+  const ids = createIdSource(opened.clock)
+  const activityStores = { records: opened.records, clock: opened.clock, logger: opened.logger, canWrite }
+  return {
+    ...opened,
+    blobs,
+    ids,
+    lock: new KeyedLock(),
+    categoryCache: new CategoryCache(),
+    lastUses: new LastUses(activityStores),
+    auditLog: new AuditLog(activityStores, ids),
+    fingerprintKey: deriveSecret(secret, 'idempotency'),
+    damage: { reads: 0 },
+    notify: () => sealer.notify(),
+  }
+}
 
 interface OperationParts {
   readonly apiKeys: ApiKeys
@@ -164,6 +178,7 @@ interface OperationParts {
 
 /** The operations of each entity. */
 const operationsOf = (context: Context, { apiKeys, identity, trust, secret }: OperationParts) => ({
+  companies: companyOperations(context),
   sourceSystems: sourceSystemOperations(context, apiKeys),
   categories: categoryOperations(context),
   evidences: evidenceOperations(context),

@@ -47,6 +47,11 @@ export function authorize(scope: Scope, level: PermissionLevel): AuthorizedScope
   return authorized
 }
 
+/** Throws `FORBIDDEN` unless the principal is the operator. */
+export function authorizeOperator(principal: Principal): void {
+  if (principal?.kind !== 'operator') throw forbidden('Only the operator may do this')
+}
+
 /** As `authorize` with level `R`, and also accepts a token for this file. */
 export function authorizeFile(scope: Scope, fileId: string): AuthorizedScope {
   if (scope?.principal?.kind !== 'fileToken') return authorize(scope, 'R')

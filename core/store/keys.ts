@@ -9,6 +9,9 @@ export type ListingScope = 'company' | 'subcategory' | 'stolen'
 /** What counts its evidences. */
 export type EvidenceScope = ListingScope | 'category'
 
+/** What an audit trail consists of: changes of source systems, and uses of keys. Each has its own limit. */
+export type AuditKind = 'change' | 'access'
+
 /**
  * Keys of the registry's own records. Those of the log are in `core/log/keys.ts`, the encoding in `core/store/key.ts`.
  */
@@ -28,6 +31,16 @@ export const keys = {
   /** `mac`: HMAC of company and key, hex. */
   apiKey: (mac: string): Key => recordKey('sk', mac),
   apiKeys: (): Range => keysUnder('sk'),
+  /** When a source system was last used. */
+  lastUse: (company: string, system: string): Key => recordKey('lu', company, system),
+  lastUses: (company: string): Range => keysUnder(recordKey('lu', company)),
+  allLastUses: (): Range => keysUnder('lu'),
+  audit: (kind: AuditKind, company: string, id: string): Key => recordKey('au', kind, company, id),
+  auditOf: (kind: AuditKind, company: string): Range => keysUnder(recordKey('au', kind, company)),
+  allAudit: (): Range => keysUnder('au'),
+  /** Counter. */
+  auditCount: (kind: AuditKind, company: string): Key => recordKey('at', kind, company),
+  auditCounts: (): Range => keysUnder('at'),
   // -- categories and subcategories
   category: (company: string, id: string): Key => recordKey('ca', company, id),
   categories: (company: string): Range => keysUnder(recordKey('ca', company)),
@@ -109,6 +122,9 @@ export const registryKeyRanges: readonly Range[] = [
   keys.allSourceSystems(),
   keys.allSourceSystemNames(),
   keys.apiKeys(),
+  keys.allLastUses(),
+  keys.allAudit(),
+  keys.auditCounts(),
   keys.allCategories(),
   keys.allCategoryNames(),
   keys.allSubcategories(),

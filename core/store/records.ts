@@ -1,5 +1,6 @@
 import type { CategoryId, CompanyId, EvidenceId, FileId, SourceSystemId, SubcategoryId, TxId } from '../api/ids.ts'
 import type { PermissionLevel } from '../api/principal.ts'
+import type { KeyRejection } from '../api/audit.ts'
 import type { Json } from '../commitment/canonical-json.ts'
 import type { AttachedFile } from '../commitment/event-format.ts'
 
@@ -27,6 +28,17 @@ export interface SourceSystemRecord {
   readonly createdAt: number
   /** HMAC of company and API key, hex. The key's `ApiKeyRecord` is stored under it. */
   readonly mac: string
+  /** From then on no key of it works. */
+  readonly expiresAt?: number
+  /** Keys that were replaced and still work for some time. An ended one stays until the next change. */
+  readonly replacedKeys?: readonly ReplacedKey[]
+}
+
+export interface ReplacedKey {
+  /** As `SourceSystemRecord.mac`. */
+  readonly mac: string
+  /** From then on it does not work. */
+  readonly endsAt: number
 }
 
 /** Everything that authentication needs, so that it takes a single look-up. */
@@ -34,7 +46,56 @@ export interface ApiKeyRecord {
   readonly systemId: SourceSystemId
   readonly permissions: PermissionLevel
   readonly active: boolean
+  /** From then on it does not work. */
+  readonly expiresAt?: number
+  /** Another key has replaced it. */
+  readonly isReplaced?: true
 }
+
+export interface LastUseRecord {
+  /** To the minute. */
+  readonly at: number
+}
+
+/** One entry of a company's audit trail. Never contains a key or its HMAC. */
+export type AuditRecord = AuditChangeRecord | AuditAccessRecord
+
+interface AuditRecordBase {
+  readonly id: string
+  readonly at: number
+}
+
+/** What a source system was changed to. */
+export interface AuditedValues {
+  readonly name?: string
+  readonly permissions?: PermissionLevel
+  readonly active?: boolean
+  readonly expiresAt?: number
+}
+
+/** A source system was created, changed, or got another key. */
+export interface AuditChangeRecord extends AuditRecordBase {
+  readonly type: 'created' | 'changed' | 'rotated'
+  /** Who did it: the id of a source system, or `operator`. */
+  readonly actor: string
+  readonly systemId: SourceSystemId
+  /** Of `created` and `changed`. */
+  readonly values?: AuditedValues
+  /** Of `rotated`: until when the replaced key works, if it still does. */
+  readonly replacedKeyEndsAt?: number
+}
+
+/** A key that was rejected, or a token that was made. Equal ones of about a minute are one entry. */
+export type AuditAccessRecord = AuditRecordBase & { readonly count: number } & (
+    | {
+        readonly type: 'rejected'
+        readonly reason: KeyRejection
+        /** If it is known whose key it was. */
+        readonly systemId?: SourceSystemId
+        readonly address?: string
+      }
+    | { readonly type: 'fileToken'; readonly actor: string; readonly fileId: FileId }
+  )
 
 export interface CategoryRecord<Id extends string = CategoryId | SubcategoryId> {
   readonly id: Id

@@ -348,7 +348,10 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<FileToken>
-  /** List source systems, without their keys */
+  /**
+   * List source systems, without their keys. `lastUsedAt` is exact to the minute, and may miss the last minute
+   * before a server died.
+   */
   listSourceSystems(
     request?: {
       /** Default: the company of the client */
@@ -369,10 +372,16 @@ export interface Operations {
       readonly apiKey?: string
       /** R reads; I also creates; U also updates; A also manages source systems */
       readonly permissions?: 'I' | 'U' | 'R' | 'A'
+      /** RFC 3339, in the future */
+      readonly expiresAt?: string
     },
     options?: RequestOptions,
   ): Promise<CreatedSourceSystem>
-  /** Rotate the key, rename, change permissions, (de)activate. The previous key stops working at once. */
+  /**
+   * Rotate the key, rename, change permissions or expiry, (de)activate. The previous key stops working at once,
+   * or after `graceSeconds`. A rotation without `graceSeconds` also ends every earlier grace period. `expiresAt`
+   * stays as it is when the key is replaced.
+   */
   updateSourceSystem(
     request: {
       /** Default: the company of the client */
@@ -383,9 +392,13 @@ export interface Operations {
       readonly name?: string
       /** Your own key: 16 to 1,024 printable ASCII characters without spaces */
       readonly apiKey?: string
+      /** With apiKey: how long the replaced key still works. Default 0 */
+      readonly graceSeconds?: number
       /** R reads; I also creates; U also updates; A also manages source systems */
       readonly permissions?: 'I' | 'U' | 'R' | 'A'
       readonly active?: boolean
+      /** RFC 3339, in the future */
+      readonly expiresAt?: string
     },
     options?: RequestOptions,
   ): Promise<Ok>
@@ -397,6 +410,40 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Ok>
+  /** The source system of the key in the request */
+  getOwnSourceSystem(
+    request?: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+    },
+    options?: RequestOptions,
+  ): Promise<OwnSourceSystem>
+  /**
+   * Who created, changed and rotated, who used a wrong key, who made file tokens. Newest first. Changes of
+   * source systems are kept for ever; of rejected keys and file tokens the newest 10,000, equal ones of a minute
+   * as one entry. These two are written within a minute, so a server that dies may lose some.
+   */
+  listAudit(
+    request?: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** Default 100, cut to 1000 */
+      readonly len?: number
+      /** Id of the last item that you have */
+      readonly last?: string
+    },
+    options?: RequestOptions,
+  ): Promise<AuditPage>
+  /** List companies (only with the operator key) */
+  listCompanies(
+    request?: {
+      /** Default 100, cut to 1000 */
+      readonly len?: number
+      /** Id of the last item that you have */
+      readonly last?: string
+    },
+    options?: RequestOptions,
+  ): Promise<CompanyPage>
   /**
    * Recompute a root from a proof. `valid`: the path leads to `merkleRoot`. `unknown_root`: this log never
    * sealed that root. Without positions, leaf index and tree size are those of the batch of `txId`.
@@ -553,6 +600,59 @@ export interface AssuranceNote {
   readonly time: AssuranceLevel
   readonly anchor: AssuranceLevel
   readonly note: string
+}
+
+/** No entry contains a key */
+export type AuditEntry = {
+  readonly id: Id
+  readonly at: DateTime
+  readonly type: 'created' | 'changed'
+  /** Who did it: the id of a source system, or `operator` */
+  readonly actor: string
+  readonly systemId: Id
+  readonly values: {
+    /** 1 to 256 characters, no control characters */
+    readonly name?: string
+    /** R reads; I also creates; U also updates; A also manages source systems */
+    readonly permissions?: 'I' | 'U' | 'R' | 'A'
+    readonly active?: boolean
+    /** RFC 3339, UTC, milliseconds */
+    readonly expiresAt?: string
+  }
+} | {
+  readonly id: Id
+  readonly at: DateTime
+  readonly type: 'rotated'
+  /** Who did it: the id of a source system, or `operator` */
+  readonly actor: string
+  readonly systemId: Id
+  /** RFC 3339, UTC, milliseconds */
+  readonly replacedKeyEndsAt?: string
+} | {
+  readonly id: Id
+  readonly at: DateTime
+  readonly type: 'rejected'
+  readonly reason: 'unknown' | 'inactive' | 'expired' | 'replaced'
+  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  readonly systemId?: string
+  readonly address?: string
+  /** How often it happened in about a minute. `at` is the first time */
+  readonly count: number
+} | {
+  readonly id: Id
+  readonly at: DateTime
+  readonly type: 'fileToken'
+  /** Who did it: the id of a source system, or `operator` */
+  readonly actor: string
+  readonly fileId: Id
+  /** How often it happened in about a minute. `at` is the first time */
+  readonly count: number
+}
+
+export interface AuditPage {
+  /** Newest first */
+  readonly entries: readonly AuditEntry[]
+  readonly isMore: boolean
 }
 
 /** No key, a wrong key, or a key without the permission */
@@ -758,6 +858,20 @@ export interface CategoryList {
 
 /** 1 to 256 characters, no / and no control characters */
 export type CategoryName = string
+
+export interface Company {
+  readonly id: string
+  readonly createdAt: DateTime
+  readonly sourceSystemCount: Count
+  readonly categoryCount: Count
+  readonly evidenceCount: Count
+}
+
+export interface CompanyPage {
+  /** In ascending order of their ids */
+  readonly companies: readonly Company[]
+  readonly isMore: boolean
+}
 
 export type Count = number
 
@@ -1480,6 +1594,8 @@ export interface NewSourceSystem {
   readonly apiKey?: string
   /** R reads; I also creates; U also updates; A also manages source systems */
   readonly permissions?: 'I' | 'U' | 'R' | 'A'
+  /** RFC 3339, in the future */
+  readonly expiresAt?: string
 }
 
 export interface Ok {
@@ -1496,6 +1612,16 @@ export interface OperationError {
   readonly error: string
   /** Stable */
   readonly code: string
+}
+
+/** The operator key has the name `operator` and no id */
+export interface OwnSourceSystem {
+  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  readonly id?: string
+  readonly name: Name
+  readonly permissions: Permission
+  /** RFC 3339, UTC, milliseconds */
+  readonly expiresAt?: string
 }
 
 /** R reads; I also creates; U also updates; A also manages source systems */
@@ -1528,6 +1654,12 @@ export interface SourceSystem {
   readonly permissions: Permission
   readonly active: boolean
   readonly createdAt: DateTime
+  /** RFC 3339, UTC, milliseconds */
+  readonly expiresAt?: string
+  /** RFC 3339, UTC, milliseconds */
+  readonly replacedKeyEndsAt?: string
+  /** RFC 3339, UTC, milliseconds */
+  readonly lastUsedAt?: string
 }
 
 export interface SourceSystemChange {
@@ -1535,9 +1667,13 @@ export interface SourceSystemChange {
   readonly name?: string
   /** Your own key: 16 to 1,024 printable ASCII characters without spaces */
   readonly apiKey?: string
+  /** With apiKey: how long the replaced key still works. Default 0 */
+  readonly graceSeconds?: number
   /** R reads; I also creates; U also updates; A also manages source systems */
   readonly permissions?: 'I' | 'U' | 'R' | 'A'
   readonly active?: boolean
+  /** RFC 3339, in the future */
+  readonly expiresAt?: string
 }
 
 export interface SourceSystemList {

@@ -12,9 +12,9 @@ import type { Streams } from '../http/streams.ts'
 
 /**
  * Who may use it: `public` anyone; a permission level the keys that have it; `sourceSystem` any key but the operator's;
- * `fileToken` a key with level R, or a token in the query that opens the file.
+ * `operator` the operator's key; `fileToken` a key with level R, or a token in the query that opens the file.
  */
-export type Access = 'public' | 'sourceSystem' | 'fileToken' | PermissionLevel
+export type Access = 'public' | 'sourceSystem' | 'operator' | 'fileToken' | PermissionLevel
 
 /** Where a request may carry files: the names of their parts, and how many. */
 export interface FileSlot {

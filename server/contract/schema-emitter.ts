@@ -1,5 +1,7 @@
 import * as proofs from '../../core/index.ts'
+import * as audit from './audit.ts'
 import * as categories from './categories.ts'
+import * as companies from './companies.ts'
 import * as evidenceRequests from './evidence-requests.ts'
 import * as evidenceResponses from './evidence-responses.ts'
 import * as files from './files.ts'
@@ -18,6 +20,8 @@ const MODULES = [
   evidenceRequests,
   evidenceResponses,
   sourceSystems,
+  audit,
+  companies,
   verification,
   operations,
   proofs,

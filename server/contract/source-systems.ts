@@ -1,8 +1,11 @@
 import Type, { type Static } from 'typebox'
-import type { SourceSystem as CoreSourceSystem } from '../../core/index.ts'
-import { closed, Count, dateTime, DateTime, Id, Name, opt, Permission } from './values.ts'
-
-// The contract's names of these requests are those of the core, so they need no translation.
+import type {
+  OwnSourceSystem as CoreOwnSourceSystem,
+  NewSourceSystem as CoreNewSourceSystem,
+  SourceSystem as CoreSourceSystem,
+  SourceSystemChange as CoreSourceSystemChange,
+} from '../../core/index.ts'
+import { closed, Count, dateTime, DateTime, Id, Name, opt, Permission, TimeInput, timeInput } from './values.ts'
 
 const ApiKey = Type.String({
   minLength: 16,
@@ -10,15 +13,31 @@ const ApiKey = Type.String({
   pattern: '^[\\x21-\\x7e]+$',
   description: 'Your own key: 16 to 1,024 printable ASCII characters without spaces',
 })
+const MAX_GRACE_SECONDS = 7 * 24 * 3_600
 
-export const NewSourceSystem = closed({ name: Name, apiKey: opt(ApiKey), permissions: opt(Permission) })
+export const NewSourceSystem = closed({
+  name: Name,
+  apiKey: opt(ApiKey),
+  permissions: opt(Permission),
+  expiresAt: opt(TimeInput),
+})
+type NewSourceSystem = Static<typeof NewSourceSystem>
 
 export const SourceSystemChange = closed({
   name: opt(Name),
   apiKey: opt(ApiKey),
+  graceSeconds: opt(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_GRACE_SECONDS,
+      description: 'With apiKey: how long the replaced key still works. Default 0',
+    }),
+  ),
   permissions: opt(Permission),
   active: opt(Type.Boolean()),
+  expiresAt: opt(TimeInput),
 })
+type SourceSystemChange = Static<typeof SourceSystemChange>
 
 export const CreatedSourceSystem = closed({
   id: Id,
@@ -31,21 +50,51 @@ export const SourceSystem = closed({
   permissions: Permission,
   active: Type.Boolean(),
   createdAt: DateTime,
+  expiresAt: opt(DateTime),
+  replacedKeyEndsAt: opt(DateTime),
+  lastUsedAt: opt(DateTime),
 })
 type SourceSystem = Static<typeof SourceSystem>
 
 export const SourceSystemList = closed({ sourceSystems: Type.Array(SourceSystem), count: Count })
 type SourceSystemList = Static<typeof SourceSystemList>
 
-const sourceSystem = ({ id, name, permissions, active, createdAt }: CoreSourceSystem): SourceSystem => ({
-  id,
-  name,
-  permissions,
-  active,
-  createdAt: dateTime(createdAt),
+export const OwnSourceSystem = closed(
+  { id: opt(Id), name: Name, permissions: Permission, expiresAt: opt(DateTime) },
+  { description: 'The operator key has the name `operator` and no id' },
+)
+type OwnSourceSystem = Static<typeof OwnSourceSystem>
+
+export const newSourceSystem = ({ expiresAt, ...input }: NewSourceSystem): CoreNewSourceSystem => ({
+  ...input,
+  ...(expiresAt !== undefined && { expiresAt: timeInput('expiresAt', expiresAt) }),
+})
+
+export const sourceSystemChange = ({ expiresAt, ...input }: SourceSystemChange): CoreSourceSystemChange => ({
+  ...input,
+  ...(expiresAt !== undefined && { expiresAt: timeInput('expiresAt', expiresAt) }),
 })
 
 export const sourceSystemList = (list: readonly CoreSourceSystem[]): SourceSystemList => ({
   sourceSystems: list.map(sourceSystem),
   count: list.length,
+})
+
+const sourceSystem = ({
+  createdAt,
+  expiresAt,
+  replacedKeyEndsAt,
+  lastUsedAt,
+  ...system
+}: CoreSourceSystem): SourceSystem => ({
+  ...system,
+  createdAt: dateTime(createdAt),
+  ...(expiresAt && { expiresAt: dateTime(expiresAt) }),
+  ...(replacedKeyEndsAt && { replacedKeyEndsAt: dateTime(replacedKeyEndsAt) }),
+  ...(lastUsedAt && { lastUsedAt: dateTime(lastUsedAt) }),
+})
+
+export const ownSourceSystem = ({ expiresAt, ...system }: CoreOwnSourceSystem): OwnSourceSystem => ({
+  ...system,
+  ...(expiresAt && { expiresAt: dateTime(expiresAt) }),
 })

@@ -1,5 +1,5 @@
 import Type, { type TProperties, type TSchema } from 'typebox'
-import type { Meta as CoreMeta } from '../../core/index.ts'
+import { RegistryError, type Meta as CoreMeta } from '../../core/index.ts'
 
 /** JSON Schemas of single values, as the contract writes them. Lengths are in code points. The core validates them. */
 
@@ -18,6 +18,11 @@ export const DateTime = Type.String({
   format: 'date-time',
   pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
   description: 'RFC 3339, UTC, milliseconds',
+})
+/** A time in a request. */
+export const TimeInput = Type.String({
+  format: 'date-time',
+  description: 'RFC 3339, in the future',
 })
 export const ExternalId = Type.String({
   minLength: 1,
@@ -65,6 +70,21 @@ export const SendStatus = Type.Enum(['P', 'S', 'C'], { description: 'P pending, 
 
 /** RFC 3339, UTC, milliseconds. */
 export const dateTime = (date: Date): string => date.toISOString()
+
+const RFC_3339 = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i
+
+/** The time that a client has sent, which may be of any type. Throws `VALIDATION_ERROR` if it is not RFC 3339. */
+export function timeInput(field: string, value: unknown): Date {
+  const day = typeof value === 'string' ? RFC_3339.exec(value)?.[1] : undefined
+  // `Date` would turn February 30 into March 2.
+  const isDay = day !== undefined && !Number.isNaN(Date.parse(day)) && new Date(day).toISOString().startsWith(day)
+  const time = new Date(isDay ? String(value) : NaN)
+  if (!Number.isNaN(time.getTime())) return time
+  const problem = typeof value === 'string' ? '' : `, not a ${value === null ? 'null' : typeof value}`
+  throw new RegistryError('VALIDATION_ERROR', `${field} must be a time such as 2027-01-31T12:00:00.000Z${problem}`, {
+    field,
+  })
+}
 
 /** The members whose value is not `undefined`. */
 export function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -37,6 +37,7 @@ const ANONYMOUS: Scope = { companyId: '', principal: { kind: 'anonymous' } }
 
 function isPermitted(principal: Principal, access: Access): boolean {
   if (access === 'public' || access === 'sourceSystem' || principal.kind === 'fileToken') return true
+  if (access === 'operator') return principal.kind === 'operator'
   return permits(principal, access === 'fileToken' ? 'R' : access)
 }
 
@@ -49,7 +50,7 @@ async function authenticate(
 ): Promise<Scope | undefined> {
   const apiKey = ctx.get('X-API-Key')
   if (apiKey === '') return access === 'fileToken' ? authenticateToken(registry, ctx, companyId) : undefined
-  const principal = await registry.sourceSystems.authenticate({ companyId, apiKey })
+  const principal = await registry.sourceSystems.authenticate({ companyId, apiKey, address: ctx.ip })
   // The operator is not a source system.
   if (principal === undefined || (access === 'sourceSystem' && principal.kind === 'operator')) return undefined
   return { companyId, principal }

@@ -1,8 +1,15 @@
 import { belowRequest, endpoint, type EndpointGroup } from '../contract/endpoint.ts'
+import { AuditPage, auditPage, PageQuery, pageQuery } from '../contract/audit.ts'
+import { PAGE_FIELDS } from '../contract/evidence-requests.ts'
+import { CompanyPage, companyPage } from '../contract/companies.ts'
 import {
   CreatedSourceSystem,
   NewSourceSystem,
+  newSourceSystem,
+  OwnSourceSystem,
+  ownSourceSystem,
   SourceSystemChange,
+  sourceSystemChange,
   SourceSystemList,
   sourceSystemList,
 } from '../contract/source-systems.ts'
@@ -10,7 +17,7 @@ import { ok, Ok } from '../contract/values.ts'
 
 const COMPANY = '/sourceSystem/{COMPANY_ID}'
 
-/** Endpoints 16 to 18 of the contract, and the list. */
+/** Endpoints 16 to 18 of the contract, the lists, and the audit trail. */
 export const sourceSystems: EndpointGroup = {
   tag: 'Source systems',
   description: 'The programs that may read and write. Each has its own key',
@@ -28,7 +35,8 @@ export const sourceSystems: EndpointGroup = {
       response: { status: 201, schema: CreatedSourceSystem },
       location: belowRequest,
       errors: ['NAME_EXISTS', 'KEY_EXISTS'],
-      handle: ({ registry, scope, input, options }) => registry.sourceSystems.create(scope, input, options),
+      handle: ({ registry, scope, input, options }) =>
+        registry.sourceSystems.create(scope, newSourceSystem(input), options),
     }),
     endpoint({
       id: 'listSourceSystems',
@@ -36,6 +44,7 @@ export const sourceSystems: EndpointGroup = {
       path: COMPANY,
       access: 'A',
       summary: 'List source systems, without their keys',
+      description: '`lastUsedAt` is exact to the minute, and may miss the last minute before a server died.',
       response: { schema: SourceSystemList },
       handle: async ({ registry, scope }) => sourceSystemList(await registry.sourceSystems.list(scope)),
     }),
@@ -44,13 +53,14 @@ export const sourceSystems: EndpointGroup = {
       method: 'PATCH',
       path: `${COMPANY}/{SYSTEM_ID}`,
       access: 'A',
-      summary: 'Rotate the key, rename, change permissions, (de)activate',
-      description: 'The previous key stops working at once.',
+      summary: 'Rotate the key, rename, change permissions or expiry, (de)activate',
+      description:
+        'The previous key stops working at once, or after `graceSeconds`. A rotation without `graceSeconds` also ends every earlier grace period. `expiresAt` stays as it is when the key is replaced.',
       body: { schema: SourceSystemChange, rejectsEmpty: true, example: { active: false } },
       response: { schema: Ok },
       errors: ['SOURCE_SYSTEM_NOT_FOUND', 'NAME_EXISTS', 'KEY_EXISTS'],
       async handle({ registry, scope, param, input }) {
-        await registry.sourceSystems.update(scope, param('SYSTEM_ID'), input)
+        await registry.sourceSystems.update(scope, param('SYSTEM_ID'), sourceSystemChange(input))
         return ok
       },
     }),
@@ -62,6 +72,41 @@ export const sourceSystems: EndpointGroup = {
       summary: 'Whether the key belongs to an active source system of the company',
       response: { schema: Ok },
       handle: async () => ok,
+    }),
+    endpoint({
+      id: 'getOwnSourceSystem',
+      method: 'GET',
+      path: `${COMPANY}/self`,
+      access: 'R',
+      summary: 'The source system of the key in the request',
+      response: { schema: OwnSourceSystem },
+      handle: async ({ registry, scope }) => ownSourceSystem(await registry.sourceSystems.self(scope)),
+    }),
+    endpoint({
+      id: 'listAudit',
+      method: 'GET',
+      path: `${COMPANY}/audit`,
+      access: 'A',
+      summary: 'Who created, changed and rotated, who used a wrong key, who made file tokens',
+      description:
+        'Newest first. Changes of source systems are kept for ever; of rejected keys and file tokens the newest 10,000, equal ones of a minute as one entry. These two are written within a minute, so a server that dies may lose some.',
+      query: PageQuery,
+      response: { schema: AuditPage },
+      fieldNames: PAGE_FIELDS,
+      handle: async ({ registry, scope, query }) =>
+        auditPage(await registry.sourceSystems.audit(scope, pageQuery(query))),
+    }),
+    endpoint({
+      id: 'listCompanies',
+      method: 'GET',
+      path: '/companies',
+      access: 'operator',
+      summary: 'List companies (only with the operator key)',
+      query: PageQuery,
+      response: { schema: CompanyPage },
+      fieldNames: PAGE_FIELDS,
+      handle: async ({ registry, scope, query }) =>
+        companyPage(await registry.companies.list(scope.principal, pageQuery(query))),
     }),
   ],
 }

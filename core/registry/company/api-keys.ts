@@ -1,22 +1,35 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { CompanyId } from '../../api/ids.ts'
+import type { KeyRejection } from '../../api/audit.ts'
 import type { Principal } from '../../api/principal.ts'
+import type { Credentials } from '../../api/source-systems.ts'
 import { fromHex, hmacSha256, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Entry, RecordStore, Version } from '../../ports/index.ts'
+import type { Clock, Entry, RecordStore, Version } from '../../ports/index.ts'
 import { DecodeCache } from '../../store/decode-cache.ts'
 import { keys } from '../../store/keys.ts'
 import { decodeRecord, putRecord } from '../../store/record-codec.ts'
 import type { ApiKeyRecord, OperatorRecord } from '../../store/records.ts'
 import { invalidInput } from '../validation.ts'
+import type { AuditLog } from './audit-log.ts'
+import type { LastUses } from './last-uses.ts'
 
 const MIN_OPERATOR_KEY_LENGTH = 16
 /** About 300 bytes each. */
 const MAX_CACHED_KEYS = 4_096
+const MAX_ADDRESS_LENGTH = 64
+
+/** What each authentication is noted in, and the clock by which keys expire. */
+export interface AuthenticationNotes {
+  readonly clock: Clock
+  readonly lastUses: LastUses
+  readonly auditLog: AuditLog
+}
 
 /** API keys and the operator key. They are stored only as HMACs, and found by them. */
 export class ApiKeys {
   readonly #records: RecordStore
+  readonly #notes: AuthenticationNotes
   readonly #hmac: (text: string) => string
   readonly #decoded = new DecodeCache(MAX_CACHED_KEYS, (entry) => decodeRecord<ApiKeyRecord>(entry))
   #operatorMac: Uint8Array | undefined
@@ -25,8 +38,9 @@ export class ApiKeys {
   /** Records whose keys were compared with the current operator key, and are different. */
   #notOperators = new WeakSet<ApiKeyRecord>()
 
-  constructor(records: RecordStore, hmacKey: Uint8Array) {
+  constructor(records: RecordStore, hmacKey: Uint8Array, notes: AuthenticationNotes) {
     this.#records = records
+    this.#notes = notes
     this.#hmac = hmacSha256(hmacKey)
   }
 
@@ -59,14 +73,19 @@ export class ApiKeys {
   }
 
   /** See `SourceSystems.authenticate`. */
-  async authenticate(companyId: string, apiKey: string): Promise<Principal | undefined> {
+  async authenticate({ companyId, apiKey, address }: Credentials): Promise<Principal | undefined> {
     // Every case does the same single look-up, so that its duration reveals nothing. It includes the operator's record,
     // because another process may have replaced the operator key.
     const [entry, operator] = await this.#records.get([keys.apiKey(this.macOf(companyId, apiKey)), keys.operator()])
     this.#noteOperator(operator)
     const record = entry && this.#decoded.of(entry)
     if (this.#isOperators(record, apiKey)) return { kind: 'operator' }
-    if (record === undefined || !record.active) return undefined
+    const reason = rejectionOf(record, this.#notes.clock.now())
+    if (record === undefined || reason !== undefined) {
+      this.#noteRejected({ companyId, address }, reason ?? 'unknown', record)
+      return undefined
+    }
+    this.#notes.lastUses.note(companyId, record.systemId)
     // The HMAC covers the company, so the key belongs to it.
     return {
       kind: 'sourceSystem',
@@ -74,6 +93,20 @@ export class ApiKeys {
       companyId: companyId as CompanyId,
       permissions: record.permissions,
     }
+  }
+
+  #noteRejected(
+    { companyId, address }: { readonly companyId: string; readonly address: string | undefined },
+    reason: KeyRejection,
+    record: ApiKeyRecord | undefined,
+  ): void {
+    this.#notes.auditLog.note({
+      companyId,
+      type: 'rejected',
+      reason,
+      ...(record !== undefined && { systemId: record.systemId }),
+      ...(address !== undefined && { address: address.slice(0, MAX_ADDRESS_LENGTH) }),
+    })
   }
 
   /** Throws `KEY_EXISTS` if the key is used in this company, or is the operator key. */
@@ -117,6 +150,14 @@ export class ApiKeys {
     this.#operatorMac = mac
     this.#notOperators = new WeakSet()
   }
+}
+
+/** Why a key does not work at `now`, `undefined` if it does. */
+function rejectionOf(record: ApiKeyRecord | undefined, now: number): KeyRejection | undefined {
+  if (record === undefined) return 'unknown'
+  if (!record.active) return 'inactive'
+  if (record.expiresAt === undefined || record.expiresAt > now) return undefined
+  return record.isReplaced === true ? 'replaced' : 'expired'
 }
 
 /**

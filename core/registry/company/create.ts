@@ -10,8 +10,9 @@ import type { AuthorizedScope } from '../permissions.ts'
 import { validate } from '../validation.ts'
 import { write, type Decision } from '../write.ts'
 import type { ApiKeys } from './api-keys.ts'
+import { auditChanges } from './audit-log.ts'
 import { companyExists } from './company.ts'
-import { newSourceSystemSchema } from './input.ts'
+import { futureTime, newSourceSystemSchema } from './input.ts'
 import { assertNameFree, systemWrites } from './stored-system.ts'
 
 export async function createSourceSystem(
@@ -23,7 +24,7 @@ export async function createSourceSystem(
 ): Promise<CreatedSourceSystem> {
   validate(newSourceSystemSchema, input)
   const { companyId } = scope
-  const { name, apiKey = generateKey(), permissions = 'U' } = input
+  const { name, apiKey = generateKey(), permissions = 'U', expiresAt } = input
   const call = idempotentCall(context, scope, options, { operation: 'createSourceSystem', input: { ...input } })
   return write(context, call, async ({ now }) => {
     await assertNameFree(context, companyId, name)
@@ -36,9 +37,10 @@ export async function createSourceSystem(
       active: true,
       createdAt: now,
       mac: apiKeys.macOf(companyId, apiKey),
+      ...(expiresAt !== undefined && { expiresAt: futureTime(expiresAt, now) }),
     }
     const generated = input.apiKey === undefined ? { apiKey } : {}
-    return decideCreate({ scope, record, isNewCompany, generated })
+    return decideCreate({ scope, record, isNewCompany, generated, auditId: context.ids.next() })
   })
 }
 
@@ -51,17 +53,26 @@ interface CreateRequest {
   /** The operator's first source system of a company creates the company. */
   readonly isNewCompany: boolean
   readonly generated: { readonly apiKey?: string }
+  readonly auditId: string
 }
 
 /** The commit holds while name, key and company are new. */
-function decideCreate({ scope: { companyId }, record, isNewCompany, generated }: CreateRequest) {
-  const { id, name, createdAt, mac } = record
+function decideCreate({ scope: { companyId, actor }, record, isNewCompany, generated, auditId }: CreateRequest) {
+  const { id, name, createdAt, mac, permissions, expiresAt } = record
   const nameKey = keys.sourceSystemName(companyId, name)
   const company = isNewCompany ? [putRecord(keys.company(companyId), { createdAt } satisfies CompanyRecord)] : []
+  const values = { name, permissions, ...(expiresAt !== undefined && { expiresAt }) }
+  const audit = auditChanges(companyId, [{ id: auditId, at: createdAt, type: 'created', actor, systemId: id, values }])
   return {
     commit: {
       checks: [...company.map(({ key }) => key), nameKey, keys.apiKey(mac)].map((key) => ({ key, version: null })),
-      writes: [...company, ...systemWrites(companyId, record), putRecord(nameKey, { id } satisfies NameRecord)],
+      writes: [
+        ...company,
+        ...systemWrites(companyId, record),
+        putRecord(nameKey, { id } satisfies NameRecord),
+        ...audit.writes,
+      ],
+      adds: audit.adds,
     },
     result: { id, ...generated },
     // The generated key is returned only once.

@@ -1,7 +1,11 @@
 import Type from 'typebox'
-import { closed, Name, opt, Permission } from '../schemas.ts'
+import { closed, CompanyId, IdToFind, Name, opt, Permission } from '../schemas.ts'
+import { invalidInput } from '../validation.ts'
 
-/** The same as `NewSourceSystem` and `SourceSystemChange` in core/api/source-systems.ts. */
+/** The same as the input types in core/api. */
+
+const MAX_LIST_LENGTH = 1_000
+const MAX_GRACE_SECONDS = 7 * 24 * 3_600
 
 const ApiKey = Type.String({
   minLength: 16,
@@ -9,12 +13,38 @@ const ApiKey = Type.String({
   pattern: '^[\\x21-\\x7e]+$',
   description: 'a string of 16 to 1,024 printable ASCII characters without spaces',
 })
+/** A schema cannot describe a `Date`: see `futureTime`. */
+const Time = Type.Unsafe<Date>({ description: 'a valid Date' })
 
-export const newSourceSystemSchema = closed({ name: Name, apiKey: opt(ApiKey), permissions: opt(Permission) })
+export const newSourceSystemSchema = closed({
+  name: Name,
+  apiKey: opt(ApiKey),
+  permissions: opt(Permission),
+  expiresAt: opt(Time),
+})
 
 export const sourceSystemChangeSchema = closed({
   name: opt(Name),
   apiKey: opt(ApiKey),
+  graceSeconds: opt(
+    Type.Integer({ minimum: 0, maximum: MAX_GRACE_SECONDS, description: `an integer of 0 to ${MAX_GRACE_SECONDS}` }),
+  ),
   permissions: opt(Permission),
   active: opt(Type.Boolean({ description: 'a boolean' })),
+  expiresAt: opt(Time),
 })
+
+const limit = opt(
+  Type.Integer({ minimum: 1, maximum: MAX_LIST_LENGTH, description: `an integer of 1 to ${MAX_LIST_LENGTH}` }),
+)
+
+export const auditQuerySchema = closed({ limit, after: opt(IdToFind) })
+
+export const companyQuerySchema = closed({ limit, after: opt(CompanyId) })
+
+/** `expiresAt` in ms since 1970. Throws `VALIDATION_ERROR` unless it is a valid `Date` after `now`. */
+export function futureTime(expiresAt: Date, now: number): number {
+  const time = expiresAt instanceof Date ? expiresAt.getTime() : NaN
+  if (!(time > now)) throw invalidInput('expiresAt', 'must be a valid time in the future')
+  return time
+}

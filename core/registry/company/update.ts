@@ -1,58 +1,128 @@
 import type { CompanyId } from '../../api/ids.ts'
 import type { SourceSystemChange } from '../../api/source-systems.ts'
 import { RegistryError } from '../../errors.ts'
+import type { Write } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
-import { requireRecord, type Read } from '../../store/read.ts'
+import type { Read } from '../../store/read.ts'
 import { putRecord } from '../../store/record-codec.ts'
-import type { NameRecord, SourceSystemRecord } from '../../store/records.ts'
+import type {
+  AuditChangeRecord,
+  AuditedValues,
+  NameRecord,
+  ReplacedKey,
+  SourceSystemRecord,
+} from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { IdToFind } from '../schemas.ts'
-import { validate } from '../validation.ts'
+import { invalidInput, validate } from '../validation.ts'
 import { write, type Decision } from '../write.ts'
 import type { ApiKeys } from './api-keys.ts'
-import { sourceSystemChangeSchema } from './input.ts'
-import { assertNameFree, systemWrites } from './stored-system.ts'
+import { auditChanges } from './audit-log.ts'
+import { futureTime, sourceSystemChangeSchema } from './input.ts'
+import { apiKeyRecords, assertNameFree, readSystem, systemWrites } from './stored-system.ts'
+
+/** Replaced keys of one source system that may still work at the same time. */
+const MAX_REPLACED_KEYS = 16
 
 export async function updateSourceSystem(
   context: Context,
   apiKeys: ApiKeys,
-  { companyId }: AuthorizedScope,
+  { companyId, actor }: AuthorizedScope,
   systemId: string,
   change: SourceSystemChange,
 ): Promise<void> {
   validate(IdToFind, systemId, 'systemId')
   validate(sourceSystemChangeSchema, change)
-  const { apiKey, ...values } = change
-  if (Object.values(change).every((value) => value === undefined))
-    throw new RegistryError('VALIDATION_ERROR', 'Give something to change: apiKey, name, permissions or active')
-  await write(context, undefined, async () => {
-    const system = await requireRecord<SourceSystemRecord>(
-      context.records,
-      keys.sourceSystem(companyId, systemId),
-      () => new RegistryError('SOURCE_SYSTEM_NOT_FOUND', 'There is no such source system in this company'),
-    )
+  assertComplete(change)
+  const { apiKey } = change
+  await write(context, undefined, async ({ now }) => {
+    const system = await readSystem(context.records, companyId, systemId)
     const before = system.record
     const mac = apiKey === undefined ? before.mac : apiKeys.macOf(companyId, apiKey)
-    const after: SourceSystemRecord = { ...before, ...withoutUndefined(values), mac }
+    const after = changedSystem(before, change, { mac, now })
     if (after.name !== before.name) await assertNameFree(context, companyId, after.name)
     if (apiKey !== undefined && mac !== before.mac) await apiKeys.assertUnused(companyId, apiKey)
-    return decideUpdate(companyId, system, after)
+    const audit = auditRecords(before, after).map((record): AuditChangeRecord => ({
+      id: context.ids.next(),
+      at: now,
+      actor,
+      systemId: before.id,
+      ...record,
+    }))
+    return decideUpdate(companyId, system, { after, audit })
   })
 }
 
-const withoutUndefined = (values: Omit<SourceSystemChange, 'apiKey'>): Partial<SourceSystemRecord> =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+function assertComplete({ apiKey, graceSeconds, ...values }: SourceSystemChange): void {
+  if (graceSeconds !== undefined && apiKey === undefined)
+    throw invalidInput('graceSeconds', 'requires apiKey: it is how long the key that apiKey replaces still works')
+  if (apiKey === undefined && Object.values(values).every((value) => value === undefined))
+    throw new RegistryError(
+      'VALIDATION_ERROR',
+      'Give something to change: apiKey, name, permissions, active or expiresAt',
+    )
+}
+
+function changedSystem(
+  before: SourceSystemRecord,
+  { name, permissions, active, expiresAt, graceSeconds = 0 }: SourceSystemChange,
+  { mac, now }: { readonly mac: string; readonly now: number },
+): SourceSystemRecord {
+  const { replacedKeys: earlier = [], ...unchanged } = before
+  const working = earlier.filter(({ endsAt }) => endsAt > now)
+  const replacedKeys =
+    mac === before.mac ? working : replaceKey(working, { mac: before.mac, endsAt: now + graceSeconds * 1_000 }, now)
+  return {
+    ...unchanged,
+    mac,
+    name: name ?? before.name,
+    permissions: permissions ?? before.permissions,
+    active: active ?? before.active,
+    ...(expiresAt !== undefined && { expiresAt: futureTime(expiresAt, now) }),
+    ...(replacedKeys.length > 0 && { replacedKeys }),
+  }
+}
+
+/** The replaced keys that still work after one more is replaced. A replacement without grace period ends all others. */
+function replaceKey(earlier: readonly ReplacedKey[], replaced: ReplacedKey, now: number): readonly ReplacedKey[] {
+  if (replaced.endsAt === now) return []
+  if (earlier.length >= MAX_REPLACED_KEYS)
+    throw invalidInput('graceSeconds', `must be 0, because ${earlier.length} replaced keys still work`)
+  return [...earlier, replaced]
+}
+
+type AuditedUpdate = Pick<AuditChangeRecord, 'type' | 'values' | 'replacedKeyEndsAt'>
+
+/** What the audit trail says about an update: nothing if nothing has changed. */
+function auditRecords(before: SourceSystemRecord, after: SourceSystemRecord): readonly AuditedUpdate[] {
+  const { name, permissions, active, expiresAt } = after
+  const values: AuditedValues = {
+    ...(name !== before.name && { name }),
+    ...(permissions !== before.permissions && { permissions }),
+    ...(active !== before.active && { active }),
+    ...(expiresAt !== undefined && expiresAt !== before.expiresAt && { expiresAt }),
+  }
+  const endsAt = after.replacedKeys?.find(({ mac }) => mac === before.mac)?.endsAt
+  const rotation: AuditedUpdate = { type: 'rotated', ...(endsAt !== undefined && { replacedKeyEndsAt: endsAt }) }
+  return [
+    ...(Object.keys(values).length > 0 ? [{ type: 'changed', values } as const] : []),
+    ...(after.mac === before.mac ? [] : [rotation]),
+  ]
+}
 
 /** The commit holds while the source system is as it was read, and a new name and key are free. */
 function decideUpdate(
   companyId: CompanyId,
   { record: before, check }: Read<SourceSystemRecord>,
-  after: SourceSystemRecord,
+  { after, audit }: { readonly after: SourceSystemRecord; readonly audit: readonly AuditChangeRecord[] },
 ): Decision<null> {
   const [oldName, newName] = [before, after].map(({ name }) => keys.sourceSystemName(companyId, name))
   const isRenamed = oldName !== undefined && newName !== undefined && oldName !== newName
   const isRekeyed = after.mac !== before.mac
+  const [oldKeys, newKeys] = [apiKeyRecords(before), apiKeyRecords(after)]
+  const ended = [...oldKeys.keys()].filter((mac) => !newKeys.has(mac))
+  const recorded = auditChanges(companyId, audit)
   return {
     commit: {
       checks: [
@@ -62,11 +132,13 @@ function decideUpdate(
       ],
       writes: [
         ...systemWrites(companyId, after),
-        ...(isRekeyed ? [{ key: keys.apiKey(before.mac), value: null }] : []),
+        ...ended.map((mac): Write => ({ key: keys.apiKey(mac), value: null })),
         ...(isRenamed
           ? [{ key: oldName, value: null }, putRecord(newName, { id: before.id } satisfies NameRecord)]
           : []),
+        ...recorded.writes,
       ],
+      adds: recorded.adds,
     },
     result: null,
   }

@@ -31,7 +31,9 @@ export const fileOperations = (context: Context, tokens: FileTokens): Files => (
     const authorized = await enterCompany(context, scope, 'R')
     validate(Id, fileId, 'fileId')
     const { id } = await findFile(context, authorized, { fileId })
-    return tokens.create(authorized.companyId, id)
+    const { companyId, actor } = authorized
+    context.auditLog.note({ companyId, type: 'fileToken', actor, fileId: id })
+    return tokens.create(companyId, id)
   },
   authenticateToken: (credentials) => {
     assertTexts(credentials, 'companyId', 'token')

@@ -4,6 +4,8 @@ import { encodeUtf8, sha256 } from '../../../core/bytes.ts'
 import { fsck, type Difference, type FsckStores } from '../../../core/fsck/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { Entry, RecordStore } from '../../../core/ports/index.ts'
+import { keys } from '../../../core/store/keys.ts'
+import { putRecord } from '../../../core/store/record-codec.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 
@@ -17,7 +19,13 @@ describe('fsck', () => {
     sealed = await openSealedRegistry(directory)
     filled = await fillRegistry(sealed)
     const { registry, scope, stage } = sealed
-    await registry.sourceSystems.create(scope, { name: 'scanner', permissions: 'I' })
+    const { id } = await registry.sourceSystems.create(scope, { name: 'scanner', permissions: 'I' })
+    await registry.sourceSystems.update(scope, id, { apiKey: 'the-next-key-of-the-scanner', graceSeconds: 3_600 })
+    await registry.files.createToken(scope, filled.keptFile)
+    await registry.sourceSystems.authenticate({ companyId: scope.companyId, apiKey: 'a-wrong-key' })
+    // Writes the entries of the token and the wrong key.
+    await registry.sourceSystems.audit(scope)
+    await sealed.records.commit({ writes: [putRecord(keys.lastUse(scope.companyId, id), { at: 60_000 })] })
     await registry.categories.create(scope, {
       name: 'With a picture',
       image: await stage('icon.png', 'icon', 'image/png'),
@@ -74,8 +82,11 @@ describe('fsck', () => {
     assert.deepEqual([...stages].toSorted(), ['blobs', 'evidences', 'indexes', 'log'])
   })
 
-  /** Families that no other record depends on: the operator's key, uploads, pending deletions and idempotency keys. */
-  const INDEPENDENT = new Set(['op', 'bi', 'bd', 'ik', 'it'])
+  /**
+   * Families that no other record depends on: the operator's key, last uses, uploads, pending deletions and idempotency
+   * keys.
+   */
+  const INDEPENDENT = new Set(['op', 'lu', 'bi', 'bd', 'ik', 'it'])
   const familyOf = (key: string): string => key.slice(0, 2)
 
   it('reports every deleted record', async () => {

@@ -14,6 +14,8 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
   'sourceSystems.create': ['A', ({ sourceSystems }, scope) => sourceSystems.create(scope, { name: 'x' })],
   'sourceSystems.update': ['A', ({ sourceSystems }, scope) => sourceSystems.update(scope, NO_ID, { active: true })],
   'sourceSystems.list': ['A', ({ sourceSystems }, scope) => sourceSystems.list(scope)],
+  'sourceSystems.self': ['R', ({ sourceSystems }, scope) => sourceSystems.self(scope)],
+  'sourceSystems.audit': ['A', ({ sourceSystems }, scope) => sourceSystems.audit(scope)],
   'categories.create': ['I', ({ categories }, scope) => categories.create(scope, { name: 'x' })],
   'categories.list': ['R', ({ categories }, scope) => categories.list(scope)],
   'categories.get': ['R', ({ categories }, scope) => categories.get(scope, NO_ID)],
@@ -69,11 +71,13 @@ const codeOf = (operation: Promise<unknown>): Promise<string | undefined> =>
 describe('authorization', () => {
   it('covers every operation that has a scope', () =>
     withRegistry(async ({ registry }) => {
-      const { sourceSystems, categories, evidences, files, proofs } = registry
-      const names = Object.entries({ sourceSystems, categories, evidences, files, proofs }).flatMap(
+      const { companies, sourceSystems, categories, evidences, files, proofs } = registry
+      const names = Object.entries({ companies, sourceSystems, categories, evidences, files, proofs }).flatMap(
         ([group, members]) => Object.keys(members).map((name) => `${group}.${name}`),
       )
       const withoutScope = new Set([
+        // Of the operator, in no company.
+        'companies.list',
         'sourceSystems.authenticate',
         'sourceSystems.hasOperatorKey',
         'sourceSystems.setOperatorKey',

@@ -14,6 +14,10 @@ describe('source systems', () => {
   after(() => service.close())
 
   const system = (SYSTEM_ID: string) => ({ ...asAdmin, params: { ...asAdmin.params, SYSTEM_ID } })
+  const readListed = async (id: string) => {
+    const { sourceSystems } = await service.ok('listSourceSystems', asAdmin)
+    return sourceSystems.find((each: { id: string }) => each.id === id)
+  }
   const works = async (key: string): Promise<boolean> =>
     (await service.call('checkSourceSystem', { key, params: asAdmin.params })).status === 200
 
@@ -24,7 +28,8 @@ describe('source systems', () => {
     const { sourceSystems, count } = await service.ok('listSourceSystems', asAdmin)
     assert.equal(count, sourceSystems.length)
     const listed = sourceSystems.find((each: { id: string }) => each.id === id)
-    assert.deepEqual(listed, { id, name: 'made', permissions: 'U', active: true, createdAt: listed.createdAt })
+    const { createdAt, lastUsedAt } = listed
+    assert.deepEqual(listed, { id, name: 'made', permissions: 'U', active: true, createdAt, lastUsedAt })
   })
 
   it('16, 17: null and empty values are wrong, and the error names field and type', async () => {
@@ -60,6 +65,112 @@ describe('source systems', () => {
     const request = { ...asAdmin, json: { name: 'replayed' }, headers: { 'idempotency-key': 'k' } }
     const first = await service.ok('createSourceSystem', request)
     assert.deepEqual(await service.ok('createSourceSystem', request), { id: first.id })
+  })
+
+  it('16, 17: accept expiresAt, a time in the future in any form of RFC 3339', async () => {
+    const year = new Date().getUTCFullYear() + 1
+    const { id } = await service.ok('createSourceSystem', {
+      ...asAdmin,
+      json: { name: 'expires', expiresAt: `${year}-01-31T14:00:00+02:00` },
+    })
+    assert.equal((await readListed(id)).expiresAt, `${year}-01-31T12:00:00.000Z`)
+    await service.ok('updateSourceSystem', { ...system(id), json: { expiresAt: `${year}-02-28T12:00:00Z` } })
+    assert.equal((await readListed(id)).expiresAt, `${year}-02-28T12:00:00.000Z`)
+    for (const expiresAt of [`${year}-02-30T12:00:00Z`, `${year}-01-31`, '2020-01-01T00:00:00Z', 'soon', null, '', 7]) {
+      const json = { name: 'never', expiresAt }
+      const { body } = await service.fails('createSourceSystem', 400, 'VALIDATION_ERROR', { ...asAdmin, json })
+      assert.match(body.error, /^expiresAt must be a /)
+      await service.fails('updateSourceSystem', 400, 'VALIDATION_ERROR', { ...system(id), json })
+    }
+  })
+
+  it('17: keeps a replaced key for graceSeconds, and deactivation ends both', async () => {
+    const { id, apiKey } = await service.ok('createSourceSystem', { ...asAdmin, json: { name: 'graceful' } })
+    const next = 'the-next-key-of-graceful'
+    for (const graceSeconds of [-1, 604_801, '60', 1.5, null])
+      await service.fails('updateSourceSystem', 400, 'VALIDATION_ERROR', {
+        ...system(id),
+        json: { apiKey: next, graceSeconds },
+      })
+    await service.fails('updateSourceSystem', 400, 'VALIDATION_ERROR', { ...system(id), json: { graceSeconds: 60 } })
+    await service.ok('updateSourceSystem', { ...system(id), json: { apiKey: next, graceSeconds: 604_800 } })
+    assert.deepEqual([await works(apiKey), await works(next)], [true, true])
+    assert.ok(Date.parse((await readListed(id)).replacedKeyEndsAt) > Date.now())
+    await service.ok('updateSourceSystem', { ...system(id), json: { active: false } })
+    assert.deepEqual([await works(apiKey), await works(next)], [false, false])
+  })
+
+  it('list: shows the last use to the minute', async () => {
+    const { id, apiKey } = await service.ok('createSourceSystem', { ...asAdmin, json: { name: 'used' } })
+    assert.equal((await readListed(id)).lastUsedAt, undefined)
+    const startedAt = Date.now()
+    assert.ok(await works(apiKey))
+    const { lastUsedAt } = await readListed(id)
+    assert.match(lastUsedAt, /:00\.000Z$/)
+    assert.ok(Date.parse(lastUsedAt) > startedAt - 60_000 && Date.parse(lastUsedAt) <= Date.now())
+  })
+
+  it('self: describes the key in the request', async () => {
+    for (const level of ['R', 'I', 'U', 'A'] as const)
+      assert.deepEqual(await service.ok('getOwnSourceSystem', { key: company.keys[level], params: asAdmin.params }), {
+        id: company.systems[level],
+        name: level,
+        permissions: level,
+      })
+    assert.deepEqual(await service.ok('getOwnSourceSystem', { key: OPERATOR_KEY, params: asAdmin.params }), {
+      name: 'operator',
+      permissions: 'A',
+    })
+    await service.fails('getOwnSourceSystem', 404, 'COMPANY_NOT_FOUND', {
+      key: OPERATOR_KEY,
+      params: { COMPANY_ID: 'unknown' },
+    })
+  })
+
+  it('audit: lists changes, rejected keys and file tokens, in pages', async () => {
+    const { id: companyId, keys, systems } = await service.company('audited')
+    const params = { COMPANY_ID: companyId }
+    const admin = { key: keys.A, params }
+    const asSystem = { ...admin, params: { ...params, SYSTEM_ID: systems.R } }
+    await service.ok('updateSourceSystem', { ...asSystem, json: { name: 'reader' } })
+    await service.ok('updateSourceSystem', { ...asSystem, json: { apiKey: 'the-next-key-of-it', graceSeconds: 60 } })
+    await service.call('listCategories', { key: 'a-wrong-key', params })
+    await service.call('listCategories', { key: 'a-wrong-key', params })
+    const { entries, isMore } = await service.ok('listAudit', admin)
+    const [rejected, rotated, changed, created] = entries
+    assert.equal(isMore, false)
+    assert.deepEqual(
+      { ...rejected, address: rejected.address.replace('::ffff:', '') },
+      { id: rejected.id, at: rejected.at, type: 'rejected', reason: 'unknown', address: '127.0.0.1', count: 2 },
+    )
+    assert.deepEqual([rotated.type, rotated.actor, rotated.systemId], ['rotated', systems.A, systems.R])
+    assert.deepEqual([changed.type, changed.actor, changed.values], ['changed', systems.A, { name: 'reader' }])
+    assert.deepEqual([created.type, created.actor], ['created', 'operator'])
+    assert.deepEqual(created.values, { name: 'A', permissions: 'A' })
+    assert.equal(entries.length, 7)
+    const page = await service.ok('listAudit', { ...admin, query: { len: '2', last: rejected.id } })
+    assert.deepEqual(page, { entries: [rotated, changed], isMore: true })
+    assert.equal((await service.ok('listAudit', { ...admin, query: { len: '100000' } })).entries.length, 7)
+    for (const query of [{ len: '0' }, { len: 'x' }, { after: rejected.id }])
+      await service.fails('listAudit', 400, 'VALIDATION_ERROR', { ...admin, query })
+  })
+
+  it('companies: lists them with their counts, for the operator', async () => {
+    await service.company('zz-last')
+    const { companies, isMore } = await service.ok('listCompanies', { key: OPERATOR_KEY })
+    const last = companies.at(-1)
+    assert.deepEqual(last, {
+      id: 'zz-last',
+      createdAt: last.createdAt,
+      sourceSystemCount: 4,
+      categoryCount: 0,
+      evidenceCount: 0,
+    })
+    assert.equal(isMore, false)
+    const { id } = companies[0]
+    const page = await service.ok('listCompanies', { key: OPERATOR_KEY, query: { last: id, len: '1' } })
+    assert.deepEqual(page, { companies: [companies[1]], isMore: companies.length > 2 })
+    await service.fails('listCompanies', 400, 'VALIDATION_ERROR', { key: OPERATOR_KEY, query: { last: 'a/b' } })
   })
 
   it('17: rotates a key at once, renames, deactivates', async () => {

@@ -18,7 +18,7 @@ const PARAMS = { CATEGORY_ID: NOTHING, SUBCATEGORY_ID: NOTHING, EVIDENCE_EXTERNA
 const LEVELS = ['R', 'I', 'U', 'A'] as const
 
 /** The level that each keyed endpoint requires, written out here so that a change in the routes is noticed. */
-const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem'>> = {
+const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem' | 'operator'>> = {
   createCategory: 'I',
   listCategories: 'R',
   getBundle: 'R',
@@ -41,6 +41,9 @@ const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem'>> = {
   listSourceSystems: 'A',
   updateSourceSystem: 'A',
   checkSourceSystem: 'sourceSystem',
+  getOwnSourceSystem: 'R',
+  listAudit: 'A',
+  listCompanies: 'operator',
 }
 
 describe('authorization: each endpoint with each kind of key', () => {
@@ -76,7 +79,8 @@ describe('authorization: each endpoint with each kind of key', () => {
       isUnauthorized(await send(id, { key: company.keys.A, params: { COMPANY_ID: 'unknown' } }))
       for (const level of LEVELS) {
         const answer = await send(id, { key: company.keys[level] })
-        if (needed === 'sourceSystem' || LEVELS.indexOf(level) >= LEVELS.indexOf(needed)) isAuthorized(answer)
+        if (needed === 'operator') isUnauthorized(answer)
+        else if (needed === 'sourceSystem' || LEVELS.indexOf(level) >= LEVELS.indexOf(needed)) isAuthorized(answer)
         else isForbidden(answer)
       }
       const asOperator = await send(id, { key: OPERATOR_KEY })

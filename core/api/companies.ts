@@ -1,0 +1,34 @@
+import type { CompanyId } from './ids.ts'
+import type { Principal } from './principal.ts'
+
+export interface Company {
+  readonly id: CompanyId
+  readonly createdAt: Date
+  readonly sourceSystemCount: number
+  readonly categoryCount: number
+  readonly evidenceCount: number
+}
+
+export interface CompanyQuery {
+  /** 1 to 1,000 companies. Default 100. */
+  readonly limit?: number
+  /** Only companies whose id is greater than this one. */
+  readonly after?: string
+}
+
+export interface CompanyPage {
+  /** In ascending order of their ids. */
+  readonly items: readonly Company[]
+  readonly hasMore: boolean
+}
+
+export interface Companies {
+  /**
+   * The companies of the registry. Only the operator may list them.
+   *
+   * @throws `FORBIDDEN`, `VALIDATION_ERROR`
+   * @example
+   * const { items } = await registry.companies.list(OPERATOR)
+   */
+  list(principal: Principal, query?: CompanyQuery): Promise<CompanyPage>
+}

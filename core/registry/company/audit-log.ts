@@ -1,0 +1,141 @@
+import type { KeyRejection } from '../../api/audit.ts'
+import type { FileId, SourceSystemId } from '../../api/ids.ts'
+import type { IdSource } from '../../ids.ts'
+import type { Add, Write } from '../../ports/index.ts'
+import { countOf } from '../../store/counter.ts'
+import { keys } from '../../store/keys.ts'
+import { listEntries } from '../../store/read.ts'
+import { putRecord } from '../../store/record-codec.ts'
+import type { AuditAccessRecord, AuditChangeRecord } from '../../store/records.ts'
+import { DelayedTask } from './delayed-task.ts'
+import type { ActivityStores } from './last-uses.ts'
+
+const MINUTE_MS = 60_000
+/** Rejected keys and file tokens that a company's audit trail keeps: the newest ones. */
+export const MAX_ACCESS_ENTRIES = 10_000
+/** Different notes that are held in memory. At this number they are written at once. */
+const MAX_NOTES = 1_000
+const MAX_COMPANY_ID_LENGTH = 64
+const MAX_ATTEMPTS = 10
+
+/** What a note is about. Equal ones are counted. */
+export type Access = { readonly companyId: string } & (
+  | {
+      readonly type: 'rejected'
+      readonly reason: KeyRejection
+      readonly systemId?: SourceSystemId
+      readonly address?: string
+    }
+  | { readonly type: 'fileToken'; readonly actor: string; readonly fileId: FileId }
+)
+
+interface Note {
+  readonly companyId: string
+  /** Its count is that of the note. */
+  readonly record: AuditAccessRecord
+  count: number
+}
+
+/**
+ * Rejected keys and file tokens. They are collected in memory and written once a minute, so that a client that tries
+ * keys causes neither a write for each of them nor a record for each of them.
+ */
+export class AuditLog {
+  readonly #stores: ActivityStores
+  readonly #ids: IdSource
+  readonly #task: DelayedTask
+  #notes = new Map<string, Note>()
+  /** Notes that were not kept, because there were too many others. */
+  #dropped = 0
+
+  constructor(stores: ActivityStores, ids: IdSource) {
+    this.#stores = stores
+    this.#ids = ids
+    const { clock, logger } = stores
+    this.#task = new DelayedTask({
+      clock,
+      logger,
+      delayMs: MINUTE_MS,
+      name: 'the audit trail',
+      run: () => this.#write(),
+    })
+  }
+
+  note(access: Access): void {
+    if (access.companyId.length > MAX_COMPANY_ID_LENGTH) return
+    const key = JSON.stringify(access)
+    const note = this.#notes.get(key)
+    if (note !== undefined) note.count += 1
+    else this.#add(key, access)
+  }
+
+  /** Writes what was noted. */
+  async flush(): Promise<void> {
+    if (this.#notes.size > 0) await this.#task.run()
+  }
+
+  stop(): Promise<void> {
+    return this.#task.stop()
+  }
+
+  #add(key: string, { companyId, ...access }: Access): void {
+    if (this.#notes.size >= MAX_NOTES) {
+      this.#dropped += 1
+      return
+    }
+    const record = { id: this.#ids.next<string>(), at: this.#stores.clock.now(), count: 1, ...access }
+    this.#notes.set(key, { companyId, record, count: 1 })
+    this.#task.request()
+    if (this.#notes.size === MAX_NOTES) void this.#task.run()
+  }
+
+  async #write(): Promise<void> {
+    const { records, logger, canWrite } = this.#stores
+    const notes = [...this.#notes.values()]
+    this.#notes = new Map()
+    if (this.#dropped > 0) logger.warn({ dropped: this.#dropped }, 'too many rejected keys to record each of them')
+    this.#dropped = 0
+    if (!canWrite() || notes.length === 0) return
+    const companies = [...new Set(notes.map(({ companyId }) => companyId))]
+    const found = await records.get(companies.map((id) => keys.company(id)))
+    // A client can name any company.
+    const existing = companies.filter((_, i) => found[i] !== undefined)
+    for (const companyId of existing) {
+      const own = notes.filter((note) => note.companyId === companyId)
+      await this.#append(
+        companyId,
+        own.map(({ record, count }) => ({ ...record, count })),
+      )
+    }
+  }
+
+  /** Writes the entries, and deletes the oldest ones beyond the limit. The check of the counter makes both exact. */
+  async #append(companyId: string, entries: readonly AuditAccessRecord[]): Promise<void> {
+    const { records } = this.#stores
+    const counter = keys.auditCount('access', companyId)
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const [count] = await records.get([counter])
+      const tooMany = countOf(count) + entries.length - MAX_ACCESS_ENTRIES
+      const oldest =
+        tooMany > 0 ? await listEntries(records, { ...keys.auditOf('access', companyId), limit: tooMany }) : []
+      const { ok } = await records.commit({
+        checks: [{ key: counter, version: count?.version ?? null }],
+        writes: [
+          ...entries.map((entry) => putRecord(keys.audit('access', companyId, entry.id), entry)),
+          ...oldest.map(({ key }): Write => ({ key, value: null })),
+        ],
+        adds: [{ key: counter, delta: entries.length - oldest.length }],
+      })
+      if (ok) return
+    }
+  }
+}
+
+/** The part of a commit that adds changes of source systems to the audit trail. They are never deleted. */
+export const auditChanges = (
+  companyId: string,
+  entries: readonly AuditChangeRecord[],
+): { readonly writes: readonly Write[]; readonly adds: readonly Add[] } => ({
+  writes: entries.map((entry) => putRecord(keys.audit('change', companyId, entry.id), entry)),
+  adds: entries.length === 0 ? [] : [{ key: keys.auditCount('change', companyId), delta: entries.length }],
+})

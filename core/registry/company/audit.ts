@@ -1,0 +1,43 @@
+import type { AuditEntry, AuditedChange, AuditPage, AuditQuery } from '../../api/audit.ts'
+import { keys } from '../../store/keys.ts'
+import { listEntries } from '../../store/read.ts'
+import { decodeRecord } from '../../store/record-codec.ts'
+import type { AuditedValues, AuditRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import type { AuthorizedScope } from '../permissions.ts'
+import { validate } from '../validation.ts'
+import { auditQuerySchema } from './input.ts'
+
+const DEFAULT_LIMIT = 100
+
+/** One page of the audit trail, newest first: changes and accesses, merged by their ids. */
+export async function listAudit(
+  { records }: Context,
+  { companyId }: AuthorizedScope,
+  query: AuditQuery = {},
+): Promise<AuditPage> {
+  const { limit = DEFAULT_LIMIT, after } = validate(auditQuerySchema, query)
+  const newest = async (kind: 'change' | 'access'): Promise<readonly AuditRecord[]> => {
+    const { gte, lt } = keys.auditOf(kind, companyId)
+    const end = after === undefined ? lt : keys.audit(kind, companyId, after)
+    const entries = await listEntries(records, { gte, lt: end, reverse: true, limit: limit + 1 })
+    return entries.map((entry) => decodeRecord<AuditRecord>(entry))
+  }
+  const [changes, accesses] = await Promise.all([newest('change'), newest('access')])
+  const merged = [...changes, ...accesses].sort((a, b) => (a.id < b.id ? 1 : -1))
+  return { items: merged.slice(0, limit).map(auditEntry), hasMore: merged.length > limit }
+}
+
+function auditEntry(record: AuditRecord): AuditEntry {
+  const at = new Date(record.at)
+  if (record.type === 'rejected' || record.type === 'fileToken') return { ...record, at }
+  const { id, type, actor, systemId, values = {}, replacedKeyEndsAt } = record
+  if (type !== 'rotated') return { id, at, type, actor, systemId, values: auditedChange(values) }
+  const end = replacedKeyEndsAt === undefined ? {} : { replacedKeyEndsAt: new Date(replacedKeyEndsAt) }
+  return { id, at, type, actor, systemId, ...end }
+}
+
+const auditedChange = ({ expiresAt, ...values }: AuditedValues): AuditedChange => ({
+  ...values,
+  ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt) }),
+})

@@ -1,0 +1,53 @@
+import type { Companies, Company, CompanyPage, CompanyQuery } from '../../api/companies.ts'
+import type { CompanyId } from '../../api/ids.ts'
+import type { Range, RecordStore } from '../../ports/index.ts'
+import { countOf } from '../../store/counter.ts'
+import { lastPartOfKey } from '../../store/key.ts'
+import { keys } from '../../store/keys.ts'
+import { listEntries } from '../../store/read.ts'
+import { decodeRecord } from '../../store/record-codec.ts'
+import type { CompanyRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import { authorizeOperator } from '../permissions.ts'
+import { validate } from '../validation.ts'
+import { companyQuerySchema } from './input.ts'
+
+const DEFAULT_LIMIT = 100
+
+export const companyOperations = ({ records }: Context): Companies => ({
+  list: async (principal, query) => {
+    authorizeOperator(principal)
+    return listCompanies(records, query)
+  },
+})
+
+async function listCompanies(records: RecordStore, query: CompanyQuery = {}): Promise<CompanyPage> {
+  const { limit = DEFAULT_LIMIT, after } = validate(companyQuerySchema, query)
+  const { gte, lt } = keys.companies()
+  // A company's id is part of its key as it is, so keys sort as ids do.
+  const start = after === undefined ? gte : `${keys.company(after)}\0`
+  const entries = await listEntries(records, { gte: start, lt, limit: limit + 1 })
+  const items = await Promise.all(
+    entries.slice(0, limit).map(async (entry): Promise<Company> => {
+      const id = lastPartOfKey(entry.key) as CompanyId
+      const { createdAt } = decodeRecord<CompanyRecord>(entry)
+      return { id, createdAt: new Date(createdAt), ...(await countsOf(records, id)) }
+    }),
+  )
+  return { items, hasMore: entries.length > limit }
+}
+
+async function countsOf(records: RecordStore, company: CompanyId) {
+  const [[evidences], sourceSystemCount, categoryCount] = await Promise.all([
+    records.get([keys.evidenceCount('company', company)]),
+    countEntries(records, keys.sourceSystems(company)),
+    countEntries(records, keys.categories(company)),
+  ])
+  return { sourceSystemCount, categoryCount, evidenceCount: countOf(evidences) }
+}
+
+async function countEntries(records: RecordStore, range: Range): Promise<number> {
+  let count = 0
+  for await (const _ of records.list(range)) count += 1
+  return count
+}

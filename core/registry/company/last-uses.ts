@@ -1,0 +1,85 @@
+import type { SourceSystemId } from '../../api/ids.ts'
+import type { Clock, Logger, RecordStore } from '../../ports/index.ts'
+import { keys } from '../../store/keys.ts'
+import { decodeRecord, putRecord } from '../../store/record-codec.ts'
+import type { LastUseRecord } from '../../store/records.ts'
+import { DelayedTask } from './delayed-task.ts'
+
+const MINUTE_MS = 60_000
+/** Records of one commit. */
+const COMMIT_LENGTH = 500
+
+export interface ActivityStores {
+  readonly records: RecordStore
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Whether records can be written. If not, notes are dropped. */
+  readonly canWrite: () => boolean
+}
+
+interface Use {
+  readonly companyId: string
+  readonly systemId: SourceSystemId
+  /** ms since 1970. */
+  readonly minute: number
+}
+
+/**
+ * When each source system was last used. Uses are collected in memory and written once a minute, so that a request
+ * costs no write.
+ */
+export class LastUses {
+  readonly #stores: ActivityStores
+  readonly #task: DelayedTask
+  #uses = new Map<SourceSystemId, Use>()
+
+  constructor(stores: ActivityStores) {
+    this.#stores = stores
+    const { clock, logger } = stores
+    this.#task = new DelayedTask({
+      clock,
+      logger,
+      delayMs: MINUTE_MS,
+      name: 'the last uses of keys',
+      run: () => this.#write(),
+    })
+  }
+
+  note(companyId: string, systemId: SourceSystemId): void {
+    const now = this.#stores.clock.now()
+    const minute = now - (now % MINUTE_MS)
+    if (this.#uses.get(systemId)?.minute === minute) return
+    this.#uses.set(systemId, { companyId, systemId, minute })
+    this.#task.request()
+  }
+
+  /** The last use that may not be written yet, ms since 1970. */
+  noted(systemId: SourceSystemId): number | undefined {
+    return this.#uses.get(systemId)?.minute
+  }
+
+  stop(): Promise<void> {
+    return this.#task.stop()
+  }
+
+  async #write(): Promise<void> {
+    const uses = [...this.#uses.values()]
+    if (this.#stores.canWrite())
+      for (let i = 0; i < uses.length; i += COMMIT_LENGTH) await this.#writeSome(uses.slice(i, i + COMMIT_LENGTH))
+    // Only now, so that `noted` returns them until they can be read.
+    for (const use of uses) if (this.#uses.get(use.systemId) === use) this.#uses.delete(use.systemId)
+  }
+
+  /** Without checks: if two servers write the same record, both values are right to the minute. */
+  async #writeSome(uses: readonly Use[]): Promise<void> {
+    const { records } = this.#stores
+    const stored = await records.get(uses.map(({ companyId, systemId }) => keys.lastUse(companyId, systemId)))
+    const later = uses.filter(({ minute }, i) => minute > (decodeRecord<LastUseRecord>(stored[i])?.at ?? 0))
+    if (later.length === 0) return
+    await records.commit({
+      writes: later.map(({ companyId, systemId, minute }) =>
+        putRecord(keys.lastUse(companyId, systemId), { at: minute } satisfies LastUseRecord),
+      ),
+    })
+  }
+}

@@ -1,0 +1,81 @@
+import Type, { type Static } from 'typebox'
+import type { AuditEntry as CoreAuditEntry, AuditPage as CoreAuditPage, AuditQuery } from '../../core/index.ts'
+import { closed, dateTime, DateTime, Id, Name, opt, Permission } from './values.ts'
+
+const MAX_LIST_LENGTH = 1_000
+
+const base = { id: Id, at: DateTime }
+const Actor = Type.String({ description: 'Who did it: the id of a source system, or `operator`' })
+const Times = Type.Integer({
+  minimum: 1,
+  description: 'How often it happened in about a minute. `at` is the first time',
+})
+const Values = closed({
+  name: opt(Name),
+  permissions: opt(Permission),
+  active: opt(Type.Boolean()),
+  expiresAt: opt(DateTime),
+})
+
+export const AuditEntry = Type.Union(
+  [
+    closed(
+      { ...base, type: Type.Enum(['created', 'changed']), actor: Actor, systemId: Id, values: Values },
+      { description: 'A source system was created with these values, or got them' },
+    ),
+    closed(
+      { ...base, type: Type.Literal('rotated'), actor: Actor, systemId: Id, replacedKeyEndsAt: opt(DateTime) },
+      { description: 'A source system got another key. The replaced one stopped working at once, or works until then' },
+    ),
+    closed(
+      {
+        ...base,
+        type: Type.Literal('rejected'),
+        reason: Type.Enum(['unknown', 'inactive', 'expired', 'replaced']),
+        systemId: opt(Id),
+        address: opt(Type.String()),
+        count: Times,
+      },
+      { description: 'A key was rejected: a wrong one, or one of a source system that is inactive or has expired' },
+    ),
+    closed(
+      { ...base, type: Type.Literal('fileToken'), actor: Actor, fileId: Id, count: Times },
+      { description: 'A token for a file was made' },
+    ),
+  ],
+  { description: 'No entry contains a key' },
+)
+type AuditEntry = Static<typeof AuditEntry>
+
+export const AuditPage = closed({
+  entries: Type.Array(AuditEntry, { description: 'Newest first' }),
+  isMore: Type.Boolean(),
+})
+type AuditPage = Static<typeof AuditPage>
+
+export const PageQuery = closed({
+  len: opt(Type.Integer({ minimum: 1, description: `Default 100, cut to ${MAX_LIST_LENGTH}` })),
+  last: opt(Type.String({ description: 'Id of the last item that you have' })),
+})
+type PageQuery = Static<typeof PageQuery>
+
+export const pageQuery = ({ len, last }: PageQuery): AuditQuery => ({
+  ...(len !== undefined && { limit: typeof len === 'number' ? Math.min(len, MAX_LIST_LENGTH) : len }),
+  ...(last !== undefined && { after: last }),
+})
+
+export const auditPage = ({ items, hasMore }: CoreAuditPage): AuditPage => ({
+  entries: items.map(auditEntry),
+  isMore: hasMore,
+})
+
+function auditEntry(entry: CoreAuditEntry): AuditEntry {
+  const at = dateTime(entry.at)
+  if (entry.type === 'rejected' || entry.type === 'fileToken') return { ...entry, at }
+  if (entry.type === 'rotated') {
+    const { replacedKeyEndsAt, ...rest } = entry
+    return { ...rest, at, ...(replacedKeyEndsAt && { replacedKeyEndsAt: dateTime(replacedKeyEndsAt) }) }
+  }
+  const { expiresAt, ...values } = entry.values
+  return { ...entry, at, values: { ...values, ...(expiresAt && { expiresAt: dateTime(expiresAt) }) } }
+}
