@@ -1,6 +1,7 @@
 /** The registry: what an evidence is, what an event commits to, what a proof says. */
 export { openRegistry } from './registry/open.ts'
 export type { RegistryOptions } from './registry/options.ts'
+export { assertNewEvidence } from './registry/evidence/check.ts'
 export { OPERATOR, permits } from './registry/permissions.ts'
 export type * from './api/index.ts'
 export * from './api/bundle.ts'

@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(input: CommandInput) => P
   backup: async () => (await import('./commands/backup.ts')).backupCommand,
   restore: async () => (await import('./commands/restore.ts')).restoreCommand,
   fsck: async () => (await import('./commands/fsck.ts')).fsckCommand,
+  import: async () => (await import('./commands/import.ts')).importCommand,
   migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
   verify: async () => (await import('./commands/verify.ts')).verifyCommand,
   'migrate-blobs': async () => (await import('./commands/migrate-blobs.ts')).migrateBlobsCommand,

@@ -23,10 +23,14 @@ interface Command<F extends CommandFlags> {
   /** Text between the usage and the flags. */
   readonly description: string
   readonly flags: F
+  /** The name of the one argument that is not a flag, for a command that needs it. */
+  readonly operand?: string
   /** What exit code 0 means. */
   readonly success: string
+  /** What exit code 1 means. Default: differences, or a store that cannot be used. */
+  readonly failure?: string
   /** Prints differences or problems to stdout, one line each, and returns how many there are. */
-  run(values: FlagValues<F>, config: Config): Promise<number>
+  run(values: FlagValues<F>, config: Config, operand: string): Promise<number>
 }
 
 export interface CommandInput {
@@ -59,33 +63,48 @@ export const defineCommand =
   <F extends CommandFlags>(command: Command<F>) =>
   async ({ args, env }: CommandInput): Promise<number> => {
     try {
-      const values = parseFlags(command, args)
-      if (values === 'help') {
+      const parsed = parseFlags(command, args)
+      if (parsed === 'help') {
         process.stdout.write(helpOf(command))
         return EXIT_SUCCESS
       }
+      const { values, operand } = parsed
       const config = loadConfig({ args: settingArguments(values), env })
-      return (await command.run(values, config)) === 0 ? EXIT_SUCCESS : EXIT_PROBLEMS
+      return (await command.run(values, config, operand)) === 0 ? EXIT_SUCCESS : EXIT_PROBLEMS
     } catch (error) {
       process.stderr.write(`evidence-registry ${command.name}: ${describeFailure(error, undefined)}\n`)
       return isRegistryError(error, 'CONFIG_ERROR') ? EXIT_USAGE : EXIT_PROBLEMS
     }
   }
 
-function parseFlags<F extends CommandFlags>({ flags }: Command<F>, args: readonly string[]): FlagValues<F> | 'help' {
+interface ParsedArguments<F extends CommandFlags> {
+  readonly values: FlagValues<F>
+  /** Empty for a command without one. */
+  readonly operand: string
+}
+
+function parseFlags<F extends CommandFlags>(command: Command<F>, args: readonly string[]): ParsedArguments<F> | 'help' {
+  const { flags, operand } = command
   const options = Object.fromEntries(
     Object.entries(flags).map(
       ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
     ),
   )
   try {
-    const { values } = parseArgs({ args: [...args], options: { ...options, help: { type: 'boolean', short: 'h' } } })
-    return values['help'] === true ? 'help' : (values as FlagValues<F>)
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { ...options, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: operand !== undefined,
+    })
+    if (values['help'] === true) return 'help'
+    if (positionals.length === (operand === undefined ? 0 : 1))
+      return { values: values as FlagValues<F>, operand: positionals[0] ?? '' }
   } catch {
-    // The arguments are not repeated, not even as a cause: one of them may be a URL with a password.
-    const names = Object.entries(flags).map(([name, { value }]) => `--${name}${value === undefined ? '' : ` ${value}`}`)
-    throw new RegistryError('CONFIG_ERROR', `expected ${names.join(', ')} or --help${unknownFlag(flags, args)}`)
+    // Falls through: the arguments are not repeated, not even as a cause. One of them may be a URL with a password.
   }
+  const names = Object.entries(flags).map(([name, { value }]) => `--${name}${value === undefined ? '' : ` ${value}`}`)
+  const expected = [...(operand === undefined ? [] : [operand]), ...names]
+  throw new RegistryError('CONFIG_ERROR', `expected ${expected.join(', ')} or --help${unknownFlag(flags, args)}`)
 }
 
 /** Names the first unknown flag, but not its value. */
@@ -101,7 +120,8 @@ function settingArguments(values: Readonly<Record<string, string | boolean | und
   })
 }
 
-function helpOf<F extends CommandFlags>({ name, usage, description, flags, success }: Command<F>): string {
+function helpOf<F extends CommandFlags>(command: Command<F>): string {
+  const { name, usage, description, flags, success, failure = 'differences, or a store that cannot be used' } = command
   const calls = usage.map((line, i) => `${i === 0 ? 'Usage:' : '      '} evidence-registry ${name} ${line}`)
   const rows = Object.entries(flags).map(
     ([flag, { value, doc }]) => [`--${flag}${value === undefined ? '' : ` ${value}`}`, doc] as const,
@@ -114,6 +134,6 @@ ${description.trim()}
 
 ${table.join('\n')}
 
-Exit codes: 0 ${success}; 1 differences, or a store that cannot be used; 2 a wrong flag or setting.
+Exit codes: 0 ${success}; 1 ${failure}; 2 a wrong flag or setting.
 `
 }

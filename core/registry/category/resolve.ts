@@ -7,7 +7,6 @@ import { keys } from '../../store/keys.ts'
 import { readRecord, requireRecord, type Read } from '../../store/read.ts'
 import type { CategoryRecord, NameRecord, SubcategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { invalidInput } from '../validation.ts'
 import type { Attempt } from '../write.ts'
 import type { CategoryNames, CategoryRef, CommitPart } from './category-cache.ts'
 import { decideCategory, decideSubcategory, newCategory } from './creation.ts'
@@ -31,8 +30,9 @@ const namesOf = (categoryId: string, subcategoryId: string): CategoryNames => ({
 })
 
 /**
- * The category and subcategory that these ids or names select. A name that does not exist yet is created in the commit
- * of the evidence, so that two simultaneous creates with the same new name share one category.
+ * The category and subcategory that these ids or names select. Each selector must have an id or a name. A name that
+ * does not exist yet is created in the commit of the evidence, so that two simultaneous creates with the same new name
+ * share one category.
  */
 export const resolveCategory = (
   context: Context,
@@ -68,8 +68,6 @@ async function findOrCreate(
   names: CategoryNames,
   now: number,
 ): Promise<CategoryRef> {
-  assertSelected('category', names.category)
-  assertSelected('subcategory', names.subcategory)
   const category = await findCategory(context, companyId, names.category)
   if (category === undefined) return createBoth(context, companyId, names, now)
   const subcategory = await findSubcategory(context, category.record, names.subcategory, companyId)
@@ -78,10 +76,6 @@ async function findOrCreate(
   const record = newSubcategory(context, category.record.id, names.subcategory, now)
   const part = decideSubcategory({ companyId, record, categoryCheck: category.check })
   return { category: category.record, subcategory: record, ...part }
-}
-
-function assertSelected(field: string, { id, name }: CategorySelector): void {
-  if (id === undefined && name === undefined) throw invalidInput(field, 'is required: give its id or its name')
 }
 
 async function createBoth(

@@ -8,8 +8,9 @@ import { idempotentCall } from '../idempotency.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, metaText, validate } from '../validation.ts'
 import { write, type Attempt } from '../write.ts'
+import { assertNewEvidence } from './check.ts'
 import { decideCreate, decideEvidence, type EvidenceFiles } from './decide-create.ts'
-import { newEvidenceSchema, newEvidencesSchema } from './input.ts'
+import { newEvidencesSchema } from './input.ts'
 
 export async function createEvidence(
   context: Context,
@@ -17,9 +18,8 @@ export async function createEvidence(
   input: NewEvidence,
   options: WriteOptions = {},
 ): Promise<CreatedEvidence> {
-  validate(newEvidenceSchema, input)
+  assertNewEvidence(input)
   const { category, subcategory, image, files = [], ...evidence } = input
-  if (evidence.meta !== undefined) metaText(evidence.meta)
   const call = idempotentCall(context, scope, options, { operation: 'createEvidence', input })
   return write(context, call, async (attempt) => {
     const ref = await resolveCategory(context, scope.companyId, { category, subcategory }, attempt)

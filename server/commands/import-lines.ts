@@ -1,0 +1,79 @@
+import { assertNewEvidence, parseStrictJson, RegistryError, type NewEvidence } from '../../core/index.ts'
+import { NEW_EVIDENCE_FIELDS, NewEvidence as LineSchema } from '../contract/evidence-requests.ts'
+import { withWireNames } from '../contract/field-names.ts'
+import { defined } from '../contract/values.ts'
+
+/** No evidence is this large: a longer line means that the file does not consist of lines of JSON. */
+const MAX_LINE_BYTES = 1024 * 1024
+
+const LINE_FEED = 0x0a
+const LINE_NAMES: ReadonlySet<string> = new Set(Object.keys(LineSchema.properties))
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * Yields the lines of a file, those of each chunk together. The last line may lack its end.
+ *
+ * @throws RegistryError `VALIDATION_ERROR` at a line of more than 1 MiB
+ */
+export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Uint8Array[]> {
+  let rest: Uint8Array = new Uint8Array()
+  let count = 0
+  for await (const chunk of chunks) {
+    const lines: Uint8Array[] = []
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    let at = 0
+    for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, at)) {
+      lines.push(bytes.subarray(at, end))
+      at = end + 1
+    }
+    count += lines.length
+    rest = bytes.subarray(at)
+    if (rest.length > MAX_LINE_BYTES)
+      throw new RegistryError(
+        'VALIDATION_ERROR',
+        `Line ${count + 1} has more than 1 MiB: the file must have one JSON object per line`,
+      )
+    yield lines
+  }
+  if (rest.length > 0) yield [rest]
+}
+
+/**
+ * Parses one line: the JSON object that the endpoint for new evidences accepts as its body. Returns `undefined` for an
+ * empty line.
+ *
+ * @throws RegistryError `VALIDATION_ERROR`
+ */
+export function parseLine(line: Uint8Array): NewEvidence | undefined {
+  const text = decode(line).trim()
+  if (text === '') return undefined
+  const value = parseStrictJson(text)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new RegistryError('VALIDATION_ERROR', 'A line must be a JSON object')
+  const unknown = Object.keys(value).find((name) => !LINE_NAMES.has(name))
+  if (unknown !== undefined)
+    throw new RegistryError('VALIDATION_ERROR', `${JSON.stringify(unknown)} is not a known field`)
+  const { categoryId, categoryName, subcategoryId, subcategoryName, ...evidence } = value as Record<string, unknown>
+  return checked({
+    ...evidence,
+    category: defined({ id: categoryId, name: categoryName }),
+    subcategory: defined({ id: subcategoryId, name: subcategoryName }),
+  })
+}
+
+function checked(input: object): NewEvidence {
+  try {
+    assertNewEvidence(input)
+    return input
+  } catch (error) {
+    throw withWireNames(error, NEW_EVIDENCE_FIELDS)
+  }
+}
+
+function decode(line: Uint8Array): string {
+  try {
+    return strictUtf8.decode(line)
+  } catch (cause) {
+    throw new RegistryError('VALIDATION_ERROR', 'The line is not UTF-8', { cause })
+  }
+}

@@ -1,0 +1,250 @@
+import {
+  isRegistryError,
+  RegistryError,
+  type NewEvidence,
+  type Registry,
+  type Scope,
+  type SubcategoryPath,
+} from '../../core/index.ts'
+import { findExisting } from './import-existing.ts'
+import { linesOf, parseLine } from './import-lines.ts'
+import type { SubcategoryFinder } from './import-subcategories.ts'
+
+/** Evidences in one batch: what the core accepts at most. */
+const BATCH_LINES = 1_000
+/** Batches that are created at the same time: while one is synced to the disk, the next one is made. */
+const MAX_RUNNING = 3
+/** Lines that wait for their batch to fill, over all categories. It bounds the memory. */
+const MAX_WAITING = 20_000
+
+/** Codes that say that the import cannot continue. Every other code is about the line. */
+const FATAL = [
+  'COMPANY_NOT_FOUND',
+  'UNAVAILABLE',
+  'UNKNOWN_OUTCOME',
+  'STORE_POISONED',
+  'CORRUPT',
+  'CLOSED',
+  'FORBIDDEN',
+]
+
+/** A line of the file that is valid by itself. */
+interface ImportLine {
+  /** 1, 2, … */
+  readonly number: number
+  readonly input: NewEvidence
+}
+
+export interface ImportCounts {
+  /** In a dry run: evidences that can be created. */
+  readonly created: number
+  /** Lines whose evidence existed already. */
+  readonly present: number
+  readonly refused: number
+}
+
+export interface ImportOptions {
+  readonly registry: Registry
+  readonly scope: Scope
+  readonly subcategories: SubcategoryFinder
+  /** Creates nothing, and counts what would be created. */
+  readonly isDryRun: boolean
+  readonly onRefused: (line: number, error: RegistryError) => void
+  /** Called after each line with the number of bytes that were read. */
+  readonly onProgress?: (counts: ImportCounts, bytes: number) => void
+}
+
+/**
+ * Creates evidences from lines of JSON, in batches by category. A line whose evidence exists already, created from the
+ * same values, is counted as present, so a file can be imported again after an interruption. Of several lines with one
+ * external id, the first one is created.
+ *
+ * @throws RegistryError with a code of `FATAL`, `VALIDATION_ERROR` at a line of more than 1 MiB, errors of `chunks`.
+ *   Lines that come later than the failure may have been created, too
+ */
+export async function importLines(chunks: AsyncIterable<Uint8Array>, options: ImportOptions): Promise<ImportCounts> {
+  const evidences = new EvidenceImport(options)
+  let number = 0
+  let bytes = 0
+  for await (const lines of linesOf(chunks)) {
+    for (const line of lines) {
+      number += 1
+      bytes += line.length + 1
+      await evidences.addLine(number, line)
+      options.onProgress?.(evidences.counts, bytes)
+    }
+  }
+  await evidences.finish()
+  return evidences.counts
+}
+
+interface Batch {
+  readonly path: SubcategoryPath
+  readonly lines: ImportLine[]
+}
+
+/** The lines that wait for their batches, and the batches that are being created. */
+class EvidenceImport {
+  readonly #options: ImportOptions
+  readonly #waiting = new Map<string, Batch>()
+  #waitingCount = 0
+  readonly #running = new Set<Promise<void>>()
+  /** Of all lines that wait or are being created; in a dry run, of all lines. */
+  readonly #externalIds = new Set<string>()
+  /**
+   * Whether the next batch is looked up before it is created: so at first, and again after a batch with lines that are
+   * present. To create a batch that is refused costs more than to look it up.
+   */
+  #isLookingUp = true
+  #failure: { readonly error: unknown } | undefined
+  readonly #counts = { created: 0, present: 0, refused: 0 }
+
+  constructor(options: ImportOptions) {
+    this.#options = options
+  }
+
+  get counts(): ImportCounts {
+    return this.#counts
+  }
+
+  /** Adds the next line. Throws if an earlier line showed that the import cannot continue. */
+  async addLine(number: number, line: Uint8Array): Promise<void> {
+    try {
+      const input = parseLine(line)
+      if (input === undefined) return
+      await this.#add({ number, input })
+    } catch (error) {
+      this.#refuse(number, error)
+    }
+  }
+
+  async #add(line: ImportLine): Promise<void> {
+    const { number, input } = line
+    const { isDryRun, subcategories } = this.#options
+    if (this.#externalIds.has(input.externalId)) {
+      if (isDryRun) return this.#refuse(number, externalIdInUse(input, 'is in an earlier line, too'))
+      await this.finish()
+    }
+    const path = subcategories.find(input)
+    if (path === undefined) return this.#createFirstOfCategory(line)
+    this.#externalIds.add(input.externalId)
+    const batch = this.#batchOf(path)
+    batch.lines.push(line)
+    this.#waitingCount += 1
+    if (batch.lines.length === BATCH_LINES) await this.#start(batch)
+    else if (this.#waitingCount === MAX_WAITING) await this.#start(this.#largest())
+  }
+
+  /** Reports a line that is not valid, or that was not created. Throws if the error is not about the line. */
+  #refuse(number: number, error: unknown): void {
+    if (!isRegistryError(error) || FATAL.includes(error.code)) throw error
+    this.#counts.refused += 1
+    this.#options.onRefused(number, error)
+  }
+
+  /** Creates what waits. */
+  async finish(): Promise<void> {
+    for (const batch of this.#waiting.values()) await this.#start(batch)
+    await Promise.all(this.#running)
+    this.#assertNotFailed()
+  }
+
+  #batchOf(path: SubcategoryPath): Batch {
+    const key = `${path.categoryId} ${path.subcategoryId}`
+    let batch = this.#waiting.get(key)
+    if (batch === undefined) this.#waiting.set(key, (batch = { path, lines: [] }))
+    return batch
+  }
+
+  #largest(): Batch {
+    return [...this.#waiting.values()].reduce((a, b) => (b.lines.length > a.lines.length ? b : a))
+  }
+
+  /** Starts to create a batch, as soon as not too many are running. */
+  async #start({ path, lines: waiting }: Batch): Promise<void> {
+    const { isDryRun } = this.#options
+    const lines = waiting.splice(0)
+    this.#waitingCount -= lines.length
+    while (this.#running.size >= MAX_RUNNING) await Promise.race(this.#running)
+    this.#assertNotFailed()
+    const run = this.#create(path, lines, isDryRun || this.#isLookingUp)
+      .catch((error: unknown) => {
+        this.#failure ??= { error }
+      })
+      .finally(() => {
+        this.#running.delete(run)
+        if (!isDryRun) for (const { input } of lines) this.#externalIds.delete(input.externalId)
+      })
+    this.#running.add(run)
+  }
+
+  #assertNotFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure.error
+  }
+
+  /** Creates the lines of a batch that are not present. Looks up which ones these are if `isLookUp`. */
+  async #create(path: SubcategoryPath, lines: readonly ImportLine[], isLookUp: boolean): Promise<void> {
+    const absent = isLookUp ? await this.#withoutExisting(path, lines) : lines
+    this.#isLookingUp = absent.length < lines.length
+    if (this.#options.isDryRun) this.#counts.created += absent.length
+    else if (absent.length > 0) await this.#createAbsent(path, absent, isLookUp)
+  }
+
+  /** Creates all lines. If they are refused, finds out which of them are the reason. */
+  async #createAbsent(path: SubcategoryPath, lines: readonly ImportLine[], wasLookedUp: boolean): Promise<void> {
+    const { registry, scope } = this.#options
+    try {
+      const evidences = lines.map(({ input: { category: _, subcategory: __, ...evidence } }) => evidence)
+      const created = await registry.evidences.createMany(scope, { ...path, evidences })
+      this.#counts.created += created.length
+    } catch (error) {
+      if (!isRegistryError(error) || FATAL.includes(error.code)) throw error
+      if (error.code === 'EXTERNAL_ID_EXISTS' && !wasLookedUp) return this.#create(path, lines, true)
+      const [first, second] = lines
+      if (second === undefined) return this.#refuse(first?.number ?? 0, error)
+      const middle = lines.length >> 1
+      await this.#createAbsent(path, lines.slice(0, middle), wasLookedUp)
+      await this.#createAbsent(path, lines.slice(middle), wasLookedUp)
+    }
+  }
+
+  /** Returns the lines whose external id is not in use; counts or reports the others. */
+  async #withoutExisting(
+    path: SubcategoryPath | undefined,
+    lines: readonly ImportLine[],
+  ): Promise<readonly ImportLine[]> {
+    const { registry, scope } = this.#options
+    const found = await Promise.all(lines.map(({ input }) => findExisting(registry, scope, input, path)))
+    return lines.filter(({ number, input }, i) => {
+      if (found[i] === 'same') this.#counts.present += 1
+      else if (found[i] === 'different')
+        this.#refuse(number, externalIdInUse(input, 'is in use for an evidence with other values'))
+      return found[i] === 'absent'
+    })
+  }
+
+  /** Creates the evidence of a line whose category or subcategory does not exist yet, or is not valid. */
+  async #createFirstOfCategory(line: ImportLine): Promise<void> {
+    const { registry, scope, isDryRun, subcategories } = this.#options
+    const { number, input } = line
+    try {
+      if (isDryRun) {
+        subcategories.assertCreatable(input)
+        this.#externalIds.add(input.externalId)
+        const absent = await this.#withoutExisting(undefined, [line])
+        this.#counts.created += absent.length
+        return
+      }
+      await registry.evidences.create(scope, input)
+      this.#counts.created += 1
+      const { categoryId, subcategoryId } = (await registry.evidences.get(scope, input.externalId, { limit: 1 }))
+        .evidence
+      subcategories.learn(input, { categoryId, subcategoryId })
+    } catch (error) {
+      this.#refuse(number, error)
+    }
+  }
+}
+
+const externalIdInUse = ({ externalId }: NewEvidence, why: string): RegistryError =>
+  new RegistryError('EXTERNAL_ID_EXISTS', `externalId ${JSON.stringify(externalId)} ${why}`)

@@ -1,0 +1,99 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { isRegistryError, OPERATOR, RegistryError } from '../../core/index.ts'
+import type { Config } from '../settings/load.ts'
+import { stderrLogger } from '../startup/logger.ts'
+import { openConfiguredRegistry } from '../startup/registry.ts'
+import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
+import { assertHasRecords } from './existing.ts'
+import { importLines, type ImportCounts } from './import-run.ts'
+import { SubcategoryFinder } from './import-subcategories.ts'
+import { ProgressLine } from './progress-line.ts'
+
+const flags = {
+  company: { value: 'ID', doc: 'the company that gets the evidences; it must exist' },
+  'dry-run': { doc: 'create nothing: check the lines, and look up their external ids and categories' },
+  'data-dir': DATA_DIR,
+  'secret-file': SECRET_FILE,
+} as const
+
+export const importCommand = defineCommand({
+  name: 'import',
+  usage: ['--company ID [--dry-run] [--data-dir DIR] [--secret-file FILE] FILE.ndjson'],
+  description: `
+Creates evidences from a file with one JSON object per line, in batches. FILE.ndjson may be - for stdin. Stop the server
+first. The records, files and other parts are those of the server's settings.
+
+A line is what POST /evidences/COMPANY_ID/evidence accepts as JSON: externalId, name, categoryName or categoryId,
+subcategoryName or subcategoryId, and if wanted owner, description, summary, meta. Categories that do not exist are
+created. Empty lines are skipped.
+
+A line that is refused is printed to stdout as "LINE CODE MESSAGE"; the other lines are created.
+
+After an interruption run the same command again. It does not create an evidence twice: a line whose external id exists
+is skipped if that evidence was created with the same values, and refused otherwise.`,
+  flags,
+  operand: 'FILE.ndjson',
+  success: 'every line is in the registry',
+  failure: 'lines were refused, or the import stopped',
+  async run(values, config, path) {
+    const { company, 'dry-run': isDryRun = false } = values
+    if (company === undefined) throw new RegistryError('CONFIG_ERROR', 'Set --company; see --help')
+    const source = path === '-' ? { chunks: process.stdin } : await openFile(path)
+    return importFile({ ...config, readOnly: config.readOnly || isDryRun }, { ...source, company, isDryRun })
+  },
+})
+
+interface ImportRequest {
+  readonly chunks: AsyncIterable<Uint8Array>
+  /** `undefined` if it is not known. */
+  readonly bytes?: number
+  readonly company: string
+  readonly isDryRun: boolean
+}
+
+async function openFile(path: string): Promise<Pick<ImportRequest, 'chunks' | 'bytes'>> {
+  try {
+    const info = await stat(path)
+    if (info.isDirectory()) throw new RegistryError('CONFIG_ERROR', `${path} is a folder: name a file, or - for stdin`)
+    const stream = createReadStream(path, { highWaterMark: 256 * 1024 })
+    await new Promise((opened, failed) => stream.once('open', opened).once('error', failed))
+    return { chunks: stream as AsyncIterable<Uint8Array>, ...(info.isFile() && { bytes: info.size }) }
+  } catch (cause) {
+    if (isRegistryError(cause)) throw cause
+    const reason = String((cause as NodeJS.ErrnoException).code)
+    throw new RegistryError('CONFIG_ERROR', `The file ${path} cannot be read (${reason})`)
+  }
+}
+
+/** Returns the number of refused lines. */
+async function importFile(config: Config, { chunks, bytes, company, isDryRun }: ImportRequest): Promise<number> {
+  if (config.records === 'level') await assertHasRecords(resolve(config.dataDir))
+  const progress = new ProgressLine()
+  const { registry } = await openConfiguredRegistry(config, stderrLogger)
+  try {
+    const scope = { companyId: company, principal: OPERATOR }
+    const subcategories = await SubcategoryFinder.load(registry, scope)
+    const onRefused = (number: number, { code, message }: RegistryError): void =>
+      progress.print(`${number} ${code} ${printable(message)}`)
+    const onProgress = (counts: ImportCounts, read: number): void => progress.show(progressText(counts, read, bytes))
+    const counts = await importLines(chunks, { registry, scope, subcategories, isDryRun, onRefused, onProgress })
+    progress.print(summary(counts, isDryRun))
+    return counts.refused
+  } finally {
+    await registry.close()
+  }
+}
+
+const progressText = ({ created, present, refused }: ImportCounts, read: number, bytes: number | undefined): string => {
+  const share = bytes === undefined || bytes === 0 ? '' : `${Math.floor((100 * Math.min(read, bytes)) / bytes)} %, `
+  return `${share}${created} created, ${present} present before, ${refused} refused`
+}
+
+const summary = ({ created, present, refused }: ImportCounts, isDryRun: boolean): string =>
+  `${created} evidences ${isDryRun ? 'can be created' : 'created'}, ${present} present before, ${refused} lines refused`
+
+/** A message may repeat parts of the line; control characters could change what the terminal shows. */
+const printable = (text: string): string =>
+  text.replaceAll(/\p{Cc}/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)

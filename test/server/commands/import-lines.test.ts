@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { linesOf, parseLine } from '../../../server/commands/import-lines.ts'
+import { withCode } from '../../support/registry-fixture.ts'
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+const NAMES = { categoryName: 'Tools', subcategoryName: 'Drills' }
+const VALID = { externalId: 'a', name: 'A', ...NAMES }
+
+async function* chunksOf(content: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size)
+}
+
+async function linesIn(content: Uint8Array, size = 7): Promise<readonly string[]> {
+  const lines: string[] = []
+  for await (const group of linesOf(chunksOf(content, size)))
+    lines.push(...group.map((line) => new TextDecoder().decode(line)))
+  return lines
+}
+
+describe('the lines of a file', () => {
+  it('are the same, whatever the chunks are', async () => {
+    const line = fc.string({ unit: 'binary', maxLength: 20 }).filter((text) => !text.includes('\n'))
+    await fc.assert(
+      fc.asyncProperty(fc.array(line), fc.integer({ min: 1, max: 50 }), fc.boolean(), async (texts, size, hasEnd) => {
+        const content = texts.join('\n') + (hasEnd && texts.length > 0 ? '\n' : '')
+        // A last line that is empty is not a line.
+        const expected = content === '' ? [] : content.replace(/\n$/, '').split('\n')
+        assert.deepEqual(await linesIn(bytes(content), size), expected)
+      }),
+    )
+  })
+
+  it('end only at LF, not at U+2028', async () => {
+    assert.deepEqual(await linesIn(bytes('"a\u2028b"\r\n"c"')), ['"a\u2028b"\r', '"c"'])
+  })
+
+  it('have at most 1 MiB', async () => {
+    const long = new Uint8Array(1024 * 1024 + 1).fill(0x20)
+    await assert.rejects(linesIn(Buffer.concat([bytes('{}\n{}\n'), long]), 65_536), (error) => {
+      assert.match(String(error), /^RegistryError: Line 3 has more than 1 MiB/)
+      return true
+    })
+  })
+})
+
+describe('a line', () => {
+  it('is the body of the endpoint for new evidences', () => {
+    const line = { ...VALID, owner: 'Ada', description: 'd', summary: 's', meta: { a: [1.5, null] } }
+    assert.deepEqual(parseLine(bytes(` ${JSON.stringify(line)}\r`)), {
+      externalId: 'a',
+      name: 'A',
+      category: { name: 'Tools' },
+      subcategory: { name: 'Drills' },
+      owner: 'Ada',
+      description: 'd',
+      summary: 's',
+      meta: { a: [1.5, null] },
+    })
+  })
+
+  it('may be empty', () => {
+    for (const text of ['', '\r', '  \t']) assert.equal(parseLine(bytes(text)), undefined)
+  })
+
+  const wrong: readonly (readonly [line: string | Uint8Array, problem: RegExp])[] = [
+    ['{"externalId":"a"', /not JSON/],
+    ['[]', /must be a JSON object/],
+    ['"text"', /must be a JSON object/],
+    ['null', /must be a JSON object/],
+    [Uint8Array.of(0x22, 0xff, 0x22), /not UTF-8/],
+    [JSON.stringify({ ...VALID, name: undefined }), /^name is required/],
+    [JSON.stringify({ ...VALID, externalId: '.' }), /^externalId must be/],
+    [JSON.stringify({ ...VALID, categoryName: 'a/b' }), /^categoryName must be/],
+    [JSON.stringify({ ...VALID, subcategoryName: undefined }), /^subcategoryId or subcategoryName is required/],
+    [JSON.stringify({ ...VALID, colour: 'grey' }), /^"colour" is not a known field/],
+    [JSON.stringify({ ...VALID, files: [] }), /^"files" is not a known field/],
+    [JSON.stringify({ ...VALID, category: { name: 'Tools' } }), /^"category" is not a known field/],
+    [JSON.stringify({ ...VALID, meta: { text: 'x'.repeat(65_536) } }), /^meta must have at most 64 KiB/],
+    [`{"externalId":"a","externalId":"b","name":"A"}`, /occurs twice/],
+    [`{"externalId":"a","name":"A","meta":{"n":9007199254740993}}`, /beyond the safe integers/],
+  ]
+  for (const [line, problem] of wrong)
+    it(`is refused: ${String(line).slice(0, 60)}`, () => {
+      assert.throws(() => parseLine(typeof line === 'string' ? bytes(line) : line), {
+        ...withCode('VALIDATION_ERROR'),
+        message: problem,
+      })
+    })
+})
