@@ -9,7 +9,6 @@ import {
   type LogTail,
 } from '../kit/index.ts'
 import {
-  BY_BYTES,
   BY_TEXT,
   decodeHead,
   decodePosition,
@@ -91,10 +90,10 @@ async function checkLog(db: LevelDatabase, size: number): Promise<LogTail> {
 }
 
 async function checkPositions(db: LevelDatabase, from: number, entries: Uint8Array): Promise<void> {
-  const keys: Uint8Array[] = []
+  const keys: string[] = []
   for (let at = 0; at < entries.length; at += LOG_ENTRY_BYTES)
     keys.push(positionKey(entries.subarray(at, at + LOG_ENTRY_BYTES)))
-  const positions = await db.getMany<Uint8Array, Uint8Array>(keys, BY_BYTES)
+  const positions = await db.getMany<string, Uint8Array>(keys, BY_TEXT)
   for (const [index, key] of keys.entries()) {
     const position = positions[index]
     // If the same entry was appended before, the stored position is the earlier one.

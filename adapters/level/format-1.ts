@@ -2,6 +2,8 @@ import {
   allocate,
   assertLogRange,
   assertRow,
+  concatBytes,
+  encodeUtf8,
   isRegistryError,
   LOG_ENTRY_BYTES,
   packRows,
@@ -23,9 +25,10 @@ import { classicLevel } from './directory.ts'
 import { toRegistryError } from './errors.ts'
 import { recoverLinks } from './links.ts'
 import { BY_BYTES, BY_TEXT, FIRST_RECORD_KEY, HEAD_KEY, endOfRows, ENTRY_ROWS, formatOfHead } from './layout.ts'
-import { positionKey, rowKey, rowStart, type LevelDatabase } from './layout.ts'
+import { rowKey, rowStart, type LevelDatabase } from './layout.ts'
 
 const VERSION_BYTES = 8
+const POSITION_PREFIX = encodeUtf8('\0pos')
 const LIST_PAGE_SIZE = 128
 
 /**
@@ -137,7 +140,10 @@ class Format1Records implements RecordStore {
   }
 
   async positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
-    const positions = await this.#db.getMany<Uint8Array, Uint8Array>(entries.map(positionKey), BY_BYTES)
+    const positions = await this.#db.getMany<Uint8Array, Uint8Array>(
+      entries.map((entry) => concatBytes(POSITION_PREFIX, entry)),
+      BY_BYTES,
+    )
     return positions.map((position) => position && readU64(position))
   }
 

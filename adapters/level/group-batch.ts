@@ -4,7 +4,6 @@ import {
   EMPTY_TAIL,
   keysToRead,
   sealValue,
-  toHex,
   type Commit,
   type Entry,
   type GroupPlan,
@@ -25,7 +24,7 @@ import type { LevelReader } from './reader.ts'
 const MAX_SYNC_KEYS = 1024
 
 /** A log entry's key in the index of positions, and its position. */
-type PositionRow = readonly [key: Uint8Array, position: number]
+type PositionRow = readonly [key: string, position: number]
 
 /** Everything that a group of commits changes in the database. */
 export interface GroupChanges {
@@ -54,17 +53,13 @@ export async function newPositions(
   appended: readonly LogAppend[],
   logSize: number,
 ): Promise<readonly PositionRow[]> {
-  const firstOfEach = new Map<string, readonly [entry: Uint8Array, position: number]>()
+  const positions = new Map<string, number>()
   for (const [i, { entry }] of appended.entries()) {
-    const hex = toHex(entry)
-    if (!firstOfEach.has(hex)) firstOfEach.set(hex, [entry, logSize + i])
+    const key = layout.positionKey(entry)
+    if (!positions.has(key)) positions.set(key, logSize + i)
   }
-  const candidates = [...firstOfEach.values()]
-  const entries = candidates.map(([entry]) => entry)
-  const stored = await reader.positions(entries, MAX_SYNC_KEYS)
-  return candidates
-    .filter((_, index) => stored[index] === undefined)
-    .map(([entry, position]) => [layout.positionKey(entry), position])
+  const stored = await reader.positions([...positions.keys()], MAX_SYNC_KEYS)
+  return [...positions].filter((_, index) => stored[index] === undefined)
 }
 
 /** Returns a batch with all changes of a group, which is not written yet. `putOptions` are those of the database. */
@@ -85,7 +80,7 @@ export async function groupBatch(
     }
     for (const prefix of [layout.ENTRY_ROWS, layout.PAYLOAD_ROWS])
       for (const start of rows.deletes) batch.del(layout.rowKey(prefix, start), putOptions)
-    for (const [key, position] of positions) batch.put(key, layout.encodePosition(key, position), layout.BY_BYTES)
+    for (const [key, position] of positions) batch.put(key, layout.encodePosition(key, position), putOptions)
     return batch
   } catch (error) {
     await batch.close()

@@ -2,12 +2,12 @@ import type { AbstractLevel } from 'abstract-level'
 import {
   allocate,
   concatBytes,
-  encodeUtf8,
   openValue,
   readU64,
   RegistryError,
   sealValue,
   STORE_FORMAT,
+  toBase64,
   toHex,
   u64,
   versionNumber,
@@ -25,7 +25,7 @@ import {
  * | `\0head`                         | the head; before its envelope one byte: the store's format |
  * | `\0log` ‖ start, 14 hex digits   | a row of the log: 1 to 256 entries from position `start`  |
  * | `\0pay` ‖ start, 14 hex digits   | the payloads of the same entries                          |
- * | `\0pos` ‖ entry (32 bytes)       | u64 position of the first such entry                      |
+ * | `\0pos` ‖ entry in base64        | u64 position of the first such entry                      |
  *
  * Every value is in an envelope with a CRC-32 (core/store/envelope.ts), because LevelDB verifies no checksums when it
  * reads. Record keys are printable ASCII and never begin with a zero byte, so the internal keys sort before all of
@@ -40,7 +40,7 @@ export type LevelDatabase = AbstractLevel<string | Buffer | Uint8Array, string, 
 
 /** Encodings for a call with string keys. */
 export const BY_TEXT = { keyEncoding: 'utf8', valueEncoding: 'view' } as const
-/** Encodings for a call with byte keys. */
+/** Encodings for a call with byte keys, which copies of whole databases make. */
 export const BY_BYTES = { keyEncoding: 'view', valueEncoding: 'view' } as const
 
 /**
@@ -60,7 +60,7 @@ export const FIRST_RECORD_KEY = ' '
 export const ENTRY_ROWS = '\0log'
 export const PAYLOAD_ROWS = '\0pay'
 const START_DIGITS = 14
-const POSITION_PREFIX = encodeUtf8('\0pos')
+const POSITION_PREFIX = '\0pos'
 
 export const rowKey = (prefix: string, start: number): string => prefix + start.toString(16).padStart(START_DIGITS, '0')
 
@@ -69,7 +69,8 @@ export const endOfRows = (prefix: string): string => `${prefix}g`
 
 export const rowStart = (key: string): number => Number.parseInt(key.slice(-START_DIGITS), 16)
 
-export const positionKey = (entry: Uint8Array): Uint8Array => concatBytes(POSITION_PREFIX, entry)
+/** Text, because a put with a key of bytes must name its encoding, which takes several times as long (`putOptions`). */
+export const positionKey = (entry: Uint8Array): string => POSITION_PREFIX + toBase64(entry)
 
 /** The stored bytes of a record. */
 export const encodeRecordValue = ({ key, value, version }: Entry): Uint8Array =>
@@ -88,10 +89,10 @@ export function decodeRecordValue(key: Key, bytes: Uint8Array): Entry {
 
 const VERSION_BYTES = 8
 
-export const encodePosition = (key: Uint8Array, position: number): Uint8Array => sealValue(key, u64(position))
+export const encodePosition = (key: string, position: number): Uint8Array => sealValue(key, u64(position))
 
 /** The inverse of `encodePosition`. Throws `CORRUPT` for damaged bytes. */
-export const decodePosition = (key: Uint8Array, bytes: Uint8Array): number => readU64(openValue(key, bytes))
+export const decodePosition = (key: string, bytes: Uint8Array): number => readU64(openValue(key, bytes))
 
 /** The head record. Every group of commits writes it, so it also identifies the last group. */
 export interface Head {

@@ -1,7 +1,7 @@
 import type { Entry, Key } from '../kit/index.ts'
 import { EntryCache } from './entry-cache.ts'
 import { toRegistryError } from './errors.ts'
-import { BY_BYTES, BY_TEXT, decodePosition, decodeRecordValue, positionKey, type LevelDatabase } from './layout.ts'
+import { BY_TEXT, decodePosition, decodeRecordValue, type LevelDatabase } from './layout.ts'
 
 /** Values of keys that were read, in the order of the keys. */
 type Values = (Uint8Array | undefined)[]
@@ -56,13 +56,9 @@ export class LevelReader {
     return keys.map((key) => this.#db.getSync<Key, Uint8Array>(key, BY_TEXT))
   }
 
-  /** Reads the positions of log entries, as `values` does. */
-  async positions(entries: readonly Uint8Array[], maxSyncKeys: number): Promise<(number | undefined)[]> {
-    const keys = entries.map(positionKey)
-    const values =
-      keys.length > maxSyncKeys || !this.hasGetSync
-        ? await this.#db.getMany<Uint8Array, Uint8Array>(keys, BY_BYTES)
-        : keys.map((key) => this.#db.getSync<Uint8Array, Uint8Array>(key, BY_BYTES))
+  /** Reads the positions under these keys (`positionKey`), as `values` does. */
+  async positions(keys: readonly string[], maxSyncKeys: number): Promise<(number | undefined)[]> {
+    const values = await this.values(keys, maxSyncKeys)
     return keys.map((key, i) => values[i] && decodePosition(key, values[i]))
   }
 }

@@ -163,7 +163,7 @@ export class LevelRecords implements RecordStore, SnapshotSource {
 
   async positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
     this.#assertOpen()
-    return this.#read(() => this.#reader.positions(entries, MAX_GET_SYNC_KEYS))
+    return this.#read(() => this.#reader.positions(entries.map(layout.positionKey), MAX_GET_SYNC_KEYS))
   }
 
   /** Writes the commits that wait, then closes the database. */

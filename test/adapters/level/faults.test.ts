@@ -2,15 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryLevel } from 'memory-level'
 import { LevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
-import {
-  BY_BYTES,
-  BY_TEXT,
-  HEAD_KEY,
-  positionKey,
-  rowKey,
-  ENTRY_ROWS,
-  PAYLOAD_ROWS,
-} from '../../../adapters/level/layout.ts'
+import { BY_TEXT, HEAD_KEY, positionKey, rowKey, ENTRY_ROWS, PAYLOAD_ROWS } from '../../../adapters/level/layout.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { sealValue } from '../../../core/store/envelope.ts'
 import { appendsOf } from '../../../adapters/kit/contract/index.ts'
@@ -176,7 +168,7 @@ describe('opening checks that the last group is complete', () => {
     ['the log runs beyond its head', (db) => putRow(db, 600, entry(9))],
     ['the payloads of a row of the last block are missing', (db) => db.del(rowKey(PAYLOAD_ROWS, 595), BY_TEXT)],
     ['the last payloads are missing', (db) => db.del(rowKey(PAYLOAD_ROWS, 599), BY_TEXT)],
-    ['a position is missing', (db) => db.del(positionKey(entry(4)), BY_BYTES)],
+    ['a position is missing', (db) => db.del(positionKey(entry(4)), BY_TEXT)],
   ]
   for (const [name, damage] of damages) {
     it(`and throws CORRUPT if ${name}`, async () => {
