@@ -134,3 +134,7 @@ export function isRegistryError(error: unknown, code?: ErrorCode): error is Regi
   if (!(error instanceof Error) || error.name !== 'RegistryError' || !('code' in error)) return false
   return code === undefined || error.code === code
 }
+
+/** An error with the code `VERIFICATION_FAILED`. */
+export const verificationError = (message: string, cause?: unknown): RegistryError =>
+  new RegistryError('VERIFICATION_FAILED', message, { cause })

@@ -43,6 +43,8 @@ interface Package {
   readonly peerDependencies: ReadonlySet<string>
   /** Sources of the package's entries. */
   readonly entries: ReadonlySet<string>
+  /** Names of package `imports`. */
+  readonly imports: ReadonlySet<string>
 }
 
 const PRODUCT = ['core', 'sealer', 'adapters', 'server']
@@ -57,6 +59,10 @@ const REACHES: Readonly<Record<string, readonly string[]>> = {
 /** The modules of Node that core may import: none that reads, writes, connects or starts anything. */
 const PURE_BUILTINS = new Set(['node:crypto', 'node:buffer', 'node:util', 'node:assert', 'node:zlib'])
 const VERIFY_ONLY = new Set(['pkijs', 'asn1js'])
+/** What these import is replaced outside Node, so that the verifier also runs in browsers. */
+const PLATFORMS = ['core/platform/', 'core/verify/certificate-crypto/']
+/** Folders that run in browsers. They reach Node only by package `imports`. */
+const PORTABLE = ['core/commitment/', 'core/log/tree/', 'core/log/note.ts', 'core/verify/', 'core/bytes.ts']
 const CORE_PACKAGES = new Set(['typebox', 'ajv'])
 /** All adapters are built with the entries of the kit, so that the kit stays sufficient for an adapter of others. */
 const KIT = 'adapters/kit/index.ts'
@@ -64,6 +70,8 @@ const SUITES = 'adapters/kit/contract/index.ts'
 /** Generates code at build time. It is not in the package. */
 const BUILD_ONLY = 'sealer/kernel/wat/'
 
+const PACKAGE_NAME = 'evidence-registry'
+const isForServer = (path: string): boolean => path.startsWith('server/')
 const packageOf = (specifier: string): string =>
   specifier
     .split('/')
@@ -115,15 +123,23 @@ function wrongModule(path: string, { specifier, isTypeOnly }: Import, known: Pac
   const isCore = path.startsWith('core/')
   if (specifier.startsWith('computed: ')) return isProduct ? 'a computed import cannot be checked' : undefined
   if (path.startsWith('server/client/')) return 'the client also runs in browsers, without any package'
+  const isPlatform = PLATFORMS.some((folder) => path.startsWith(folder))
   if (isBuiltin(specifier)) {
     if (!specifier.startsWith('node:')) return 'builtin modules have the prefix node:'
+    if (PORTABLE.some((start) => path.startsWith(start)) && !(isPlatform && path.endsWith('node.ts')))
+      return 'the verifier also runs in browsers'
     return isCore && !PURE_BUILTINS.has(specifier) ? 'core does no I/O' : undefined
   }
+  if (specifier.startsWith('#'))
+    return known.imports.has(specifier) && !isForServer(path) ? undefined : 'not listed in imports'
   const name = packageOf(specifier)
+  if (name === PACKAGE_NAME && !isProduct) return undefined
   if (path.startsWith('server/demo/')) return 'the demo imports core and builtin modules only'
   if (name === 'fast-check' && isProduct && !path.startsWith(dirname(SUITES))) return 'fast-check is for tests'
   if (VERIFY_ONLY.has(name) && isProduct && !path.startsWith('core/verify/') && !path.startsWith('adapters/local-tsa/'))
     return 'ASN.1 is for core/verify and the authorities'
+  if (name.startsWith('@noble/') && isProduct)
+    return isPlatform && path.endsWith('web.ts') ? undefined : 'noble is for what runs outside Node'
   if (isCore && !CORE_PACKAGES.has(name) && !VERIFY_ONLY.has(name)) return 'core may import schemas only'
   const isListed =
     known.dependencies.has(name) ||
@@ -145,6 +161,7 @@ interface Manifest {
   readonly devDependencies: Readonly<Record<string, string>>
   readonly peerDependencies: Readonly<Record<string, string>>
   readonly exports: Readonly<Record<string, string | { readonly default: string }>>
+  readonly imports: Readonly<Record<string, unknown>>
 }
 
 function readPackage(): Package {
@@ -156,6 +173,7 @@ function readPackage(): Package {
     dependencies: new Set(Object.keys(manifest.dependencies)),
     devDependencies: new Set(Object.keys(manifest.devDependencies)),
     peerDependencies: new Set(Object.keys(manifest.peerDependencies)),
+    imports: new Set(Object.keys(manifest.imports)),
     entries: new Set(targets.map((target) => target.replace(/^\.\/dist\/(.*)\.js$/, '$1.ts'))),
   }
 }
@@ -211,6 +229,7 @@ describe('the check of the architecture', () => {
     devDependencies: new Set(['fast-check', '@types/estree', 'pg']),
     peerDependencies: new Set(['pg', 'fast-check']),
     entries: new Set(['core/index.ts', 'core/verify/index.ts', 'adapters/memory/index.ts']),
+    imports: new Set(['#platform']),
   }
   const wrong: readonly [string, string][] = [
     ['core/a.ts', "import { x } from '../sealer/x.ts'"],
@@ -226,6 +245,11 @@ describe('the check of the architecture', () => {
     ['core/a.ts', "import Koa from 'koa'"],
     ['core/a.ts', "import { Certificate } from 'pkijs'"],
     ['sealer/a.ts', "import x from '../server/x.ts'"],
+    ['server/a.ts', "import { x } from '#platform'"],
+    ['core/a.ts', "import { x } from '#other'"],
+    ['core/verify/a.ts', "import { x } from 'node:crypto'"],
+    ['core/a.ts', "import { x } from '@noble/hashes/sha2.js'"],
+    ['core/platform/node.ts', "import { x } from '@noble/hashes/sha2.js'"],
     ['sealer/a.ts', "import x from '../adapters/x.ts'"],
     ['adapters/level/a.ts', "import x from '../../sealer/x.ts'"],
     ['adapters/level/a.ts', "import x from '../../test/support/x.ts'"],
@@ -269,7 +293,9 @@ describe('the check of the architecture', () => {
 
   const right: readonly [string, string][] = [
     ['core/a.ts', "import { createHash } from 'node:crypto'\nimport Type from 'typebox'\nimport { x } from './b/x.ts'"],
-    ['core/verify/a.ts', "import * as pkijs from 'pkijs'"],
+    ['core/verify/a.ts', "import * as pkijs from 'pkijs'\nimport { x } from '#platform'"],
+    ['core/platform/web.ts', "import { x } from '@noble/hashes/sha2.js'"],
+    ['core/verify/certificate-crypto/node.ts', "import { x } from 'node:crypto'"],
     ['adapters/postgres/a.ts', "import { Pool } from 'pg'"],
     ['adapters/kit/index.ts', "export { planGroup } from '../../core/store/commit-plan.ts'"],
     ['adapters/kit/contract/a.ts', "import fc from 'fast-check'\nimport { sha256 } from '../index.ts'"],

@@ -1,5 +1,5 @@
 import { concatBytes, decodeUtf8, encodeUtf8, equalBytes, fromHex, sha256, sha256Of, toHex } from '../bytes.ts'
-import { RegistryError } from '../errors.ts'
+import { RegistryError, verificationError as errorOf } from '../errors.ts'
 import { parseVerifierKey, verifySignature } from '../log/note.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { parseStrictJson } from './strict-json.ts'
@@ -88,8 +88,7 @@ export const keyHandover = ({ log, prev, vkey }: Omit<KeyOpening, 'sig'>): Uint8
 export const keyOpening = ({ log, prev, sig, vkey }: KeyOpening): Uint8Array =>
   concatBytes(KEY, encodeUtf8(canonicalJson({ log, prev, sig, v: 1, vkey })))
 
-const verificationError = (why: string, cause?: unknown): RegistryError =>
-  new RegistryError('VERIFICATION_FAILED', `Not the opening of a key: ${why}`, { cause })
+const verificationError = (why: string, cause?: unknown): Error => errorOf(`Not the opening of a key: ${why}`, cause)
 
 /**
  * Parses the opening of a key, without checking its signature.

@@ -1,6 +1,6 @@
-import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
+import { ed25519Signer, verifyEd25519 } from '#platform'
 import { concatBytes, encodeUtf8, equalBytes, fromBase64, sha256Of, toBase64, toHex } from '../bytes.ts'
-import { RegistryError } from '../errors.ts'
+import { verificationError } from '../errors.ts'
 
 /**
  * Signed notes (https://c2sp.org/signed-note) with Ed25519 keys: a text that ends in a newline, an empty line, and
@@ -57,8 +57,6 @@ export interface NoteSigner {
   /** The whole note with this one signature. Throws a `RangeError` unless the text ends in a newline. */
   signNote(text: string): string
 }
-
-const verificationError = (why: string): RegistryError => new RegistryError('VERIFICATION_FAILED', why)
 
 const isKeyName = (name: string): boolean => name !== '' && name.isWellFormed() && !/[\s+\p{Cc}]/u.test(name)
 
@@ -151,7 +149,7 @@ export function openNote(note: string, verifierKey: string): string {
  */
 export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
   if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return false
-  return verify(null, bytes, publicKeyObject(publicKey), signature)
+  return verifyEd25519(publicKey, bytes, signature)
 }
 
 /**
@@ -162,37 +160,23 @@ export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signat
  * @throws a `RangeError` for a name that no verifier key can have, or a seed of another length.
  */
 export function createNoteSigner(name: string, seed: Uint8Array): NoteSigner {
-  const privateKey = privateKeyOfSeed(seed)
-  const publicKey = rawPublicKey(privateKey)
+  const { publicKey, sign } = signerOfSeed(seed)
   const keyId = keyIdOf(name, publicKey)
-  const signBytes = (bytes: Uint8Array): Uint8Array => new Uint8Array(sign(null, bytes, privateKey))
   return {
     verifierKey: formatVerifierKey(name, publicKey),
     publicKey,
-    sign: signBytes,
+    sign,
     signNote(text) {
       if (!text.endsWith('\n')) throw new RangeError("A note's text must end in a newline")
-      return `${text}\n${SIGNATURE_MARK}${name} ${toBase64(concatBytes(keyId, signBytes(encodeUtf8(text))))}\n`
+      return `${text}\n${SIGNATURE_MARK}${name} ${toBase64(concatBytes(keyId, sign(encodeUtf8(text))))}\n`
     },
   }
 }
 
 /** The raw Ed25519 public key (32 bytes) of a seed. Throws a `RangeError` unless the seed has 32 bytes. */
-export const publicKeyOfSeed = (seed: Uint8Array): Uint8Array => rawPublicKey(privateKeyOfSeed(seed))
+export const publicKeyOfSeed = (seed: Uint8Array): Uint8Array => signerOfSeed(seed).publicKey
 
-// RFC 8410 § 7 and § 4: the bytes before an Ed25519 seed in PKCS #8, and before a public key in SPKI.
-const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
-const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
-
-function privateKeyOfSeed(seed: Uint8Array): KeyObject {
+function signerOfSeed(seed: Uint8Array): ReturnType<typeof ed25519Signer> {
   if (seed.length !== SEED_BYTES) throw new RangeError(`An Ed25519 seed must have 32 bytes, got ${seed.length}`)
-  return createPrivateKey({ key: Buffer.from(concatBytes(PKCS8_PREFIX, seed)), format: 'der', type: 'pkcs8' })
+  return ed25519Signer(seed)
 }
-
-function rawPublicKey(privateKey: KeyObject): Uint8Array {
-  const der = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
-  return new Uint8Array(der.subarray(SPKI_PREFIX.length))
-}
-
-const publicKeyObject = (raw: Uint8Array): KeyObject =>
-  createPublicKey({ key: Buffer.from(concatBytes(SPKI_PREFIX, raw)), format: 'der', type: 'spki' })

@@ -1,6 +1,5 @@
 import { Constructed, fromBER, Sequence, Set as AsnSet, type BaseBlock } from 'asn1js'
-import { isRegistryError } from '../errors.ts'
-import { verificationError } from './untrusted.ts'
+import { isRegistryError, verificationError } from '../errors.ts'
 
 /**
  * Reads ASN.1 with asn1js, which limits the depth and the number of values. The input may be an attacker's: the caller

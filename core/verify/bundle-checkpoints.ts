@@ -8,8 +8,8 @@ import { verifyCheckpointUnder, type VerifiedCheckpoint } from './checkpoint.ts'
 import { verifyCosignatures, type Cosignature } from './cosignature.ts'
 import type { Policy } from './policy.ts'
 import type { TimestampClaim, Unchecked } from './proof-result.ts'
-import { authorityClaims, checkTokens, timeOfQuorum, type TokenContext } from './proof-tokens.ts'
-import { verificationError } from './untrusted.ts'
+import { authorityClaims, checkTokens, NO_VERIFIER, timeOfQuorum, type TokenContext } from './proof-tokens.ts'
+import { verificationError } from '../errors.ts'
 
 /** A block that holds a checkpoint. */
 export interface BundleAnchorClaim extends Omit<ShownAnchor, 'proof'> {
@@ -93,8 +93,10 @@ function timestampOf(
   { tokens: context, doubt }: CheckpointContext,
 ): TimestampClaim | undefined {
   if (tokens.length === 0) return undefined
-  if (context.authorities.length === 0) {
-    doubt({ what: `timestamps of the tree of ${size} entries`, why: 'No timestamp authority is pinned' })
+  const what = `timestamps of the tree of ${size} entries`
+  const isPinned = context.authorities.length > 0
+  if (!isPinned || context.verifier === undefined) {
+    doubt({ what, why: isPinned ? NO_VERIFIER : 'No timestamp authority is pinned' })
     return undefined
   }
   const { held, rejected } = checkTokens(tokens, noteBytes, context)

@@ -2,6 +2,7 @@ import type { BundleSubject, BundleValidationData } from '../api/bundle.ts'
 import { fromBase64 } from '../bytes.ts'
 import { parseStrictJson } from '../commitment/strict-json.ts'
 import type { ValidationData } from '../ports/index.ts'
+import { verificationError } from '../errors.ts'
 import {
   asArray,
   asBytes,
@@ -12,7 +13,6 @@ import {
   asString,
   assertMembers,
   assertOnlyMembers,
-  verificationError,
   type UntrustedObject,
 } from './untrusted.ts'
 

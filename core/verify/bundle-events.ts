@@ -5,7 +5,8 @@ import { fileHash, slotHash, txIdOf, type AttachedFile } from '../commitment/eve
 import type { DeletedFile } from '../store/records.ts'
 import type { ShownBundleEvent } from './bundle-document.ts'
 import { parseFileText, verifyEvent, verifyFilesMap, verifyOpening, type VerifiedEvent } from './event.ts'
-import { asHash, asObject, asString, verificationError } from './untrusted.ts'
+import { verificationError } from '../errors.ts'
+import { asHash, asObject, asString } from './untrusted.ts'
 
 /** What one event of a bundle commits to, as far as the bundle discloses it. */
 export interface CommittedEvent {

@@ -1,8 +1,7 @@
-import { sha256, toHex } from '../bytes.ts'
 import type { Json } from '../commitment/canonical-json.ts'
 import type { AttachedFile } from '../commitment/event-format.ts'
 import { verifyKeyChain } from '../commitment/log-entry.ts'
-import { isRegistryError } from '../errors.ts'
+import { isRegistryError, verificationError } from '../errors.ts'
 import { parseVerifierKey } from '../log/note.ts'
 import type { ValidationData } from '../ports/index.ts'
 import type { DeletedFile } from '../store/records.ts'
@@ -19,10 +18,10 @@ import { deletionIn, holdsFile, verifyBundleEvent, verifySameSubject, type Commi
 import type { Cosignature } from './cosignature.ts'
 import { parsePolicy, type Policy } from './policy.ts'
 import type { TimestampClaim, Unchecked } from './proof-result.ts'
-import type { TokenContext } from './proof-tokens.ts'
+import { embeddedCertificates, type TokenContext } from './proof-tokens.ts'
 import { MAX_SIGNATURE_CHECKS, SignatureBudget } from './signature-budget.ts'
-import { certificatesIn } from './timestamp.ts'
-import { asHash, verificationError } from './untrusted.ts'
+import type { TokenVerifier } from './token-verifier.ts'
+import { asHash } from './untrusted.ts'
 
 /** What is proven about one event of a bundle. */
 export interface BundleEventClaims {
@@ -90,6 +89,8 @@ export type BundleResult =
 export interface VerifyBundleOptions {
   /** What you pin, from a source that you trust (`parsePolicy`). Default: the bundle's own word. */
   readonly policy?: Policy
+  /** `tokens` of `evidence-registry/verify/tokens`. Default: tokens are not checked, and prove nothing. */
+  readonly tokens?: TokenVerifier | undefined
   /** What the bundle must be about: its subject's txId (hex), the id of its file. */
   readonly expect?: { readonly txId?: string; readonly fileId?: string }
   /** Contents that must be those of disclosed files: SHA-256 in hex and size in bytes. */
@@ -108,7 +109,7 @@ export interface VerifyBundleOptions {
  *
  * @param text The bundle's text. Untrusted: whatever it holds, the function returns a result and does not throw.
  * @example
- * const result = verifyBundle(await readFile('VIN-1.evidence.json', 'utf8'), { policy })
+ * const result = verifyBundle(await readFile('VIN-1.evidence.json', 'utf8'), { policy, tokens })
  * if (result.state === 'proven') console.log(result.claims.events.length)
  */
 export function verifyBundle(text: string, options: VerifyBundleOptions = {}): BundleResult {
@@ -175,25 +176,19 @@ function claimsOf(bundle: ShownBundle, options: CheckOptions): BundleClaims {
 
 function tokenContextOf(
   { checkpoints, validationData }: ShownBundle,
-  { policy, validationData: own = [] }: CheckOptions,
+  { policy, validationData: own = [], tokens: verifier }: CheckOptions,
 ): TokenContext {
-  const embedded = checkpoints.flatMap(({ tokens }) => tokens.flatMap(readableCertificates))
-  const distinct = new Map(embedded.map((der) => [toHex(sha256(der)), { type: 'certificate', der } as const]))
+  const embedded = embeddedCertificates(
+    checkpoints.flatMap(({ tokens }) => tokens),
+    verifier,
+  )
   return {
+    verifier,
     authorities: policy.authorities ?? [],
     quorum: policy.timestampQuorum ?? 1,
-    validationData: [...own, ...validationData, ...distinct.values()],
+    validationData: [...own, ...validationData, ...embedded],
     renewedAt: new Map(),
     budget: new SignatureBudget(MAX_SIGNATURE_CHECKS * (1 + checkpoints.length)),
-  }
-}
-
-/** A token that is malformed fails when it is verified. */
-function readableCertificates(der: Uint8Array): readonly Uint8Array[] {
-  try {
-    return certificatesIn(der)
-  } catch {
-    return []
   }
 }
 

@@ -1,25 +1,34 @@
-import { X509Certificate, type KeyObject } from 'node:crypto'
-import { BitString, OctetString, type BaseBlock } from 'asn1js'
-import { BasicConstraints, Certificate as PkiCertificate, ExtKeyUsage, type Extension } from 'pkijs'
-import { equalBytes } from '../bytes.ts'
-import type { RegistryError } from '../errors.ts'
-import { parseAsn1 } from './asn1.ts'
+import { parsePublicKey } from '#certificate-crypto'
+import { BitString, Constructed, OctetString, type BaseBlock } from 'asn1js'
+import {
+  AuthorityKeyIdentifier,
+  BasicConstraints,
+  Certificate as PkiCertificate,
+  ExtKeyUsage,
+  type Extension,
+} from 'pkijs'
+import { equalBytes, sha256, toHex } from '../bytes.ts'
+import { verificationError, type RegistryError } from '../errors.ts'
+import { childrenOf, parseAsn1 } from './asn1.ts'
+import { timeOf } from './asn1-time.ts'
+import type { PublicKey } from './certificate-crypto/types.ts'
+import { nameText } from './certificate-name.ts'
 import type { SignatureBudget } from './signature-budget.ts'
-import { isKeyFor, schemeOf } from './signature-scheme.ts'
-import { verificationError } from './untrusted.ts'
+import { isKeyFor, isSignature, schemeOf } from './signature-scheme.ts'
 
 /**
  * X.509 certificates and the path from a signer to a trust anchor (RFC 5280 § 6), offline and without revocation.
  *
- * pkijs parses the structure, because node:crypto does not show which extensions are critical. node:crypto compares
- * names and checks signatures. Paths are built here, because pkijs recurses without end on two certificates that sign
- * each other.
+ * pkijs parses the structure. Signatures are checked by the platform (`#certificate-crypto`), everything else here: so
+ * a browser and Node come to the same result. pkijs is not used to build paths, because it recurses without end on two
+ * certificates that sign each other.
  */
 
 const OID_SUBJECT_KEY_ID = '2.5.29.14'
 const OID_KEY_USAGE = '2.5.29.15'
 const OID_SUBJECT_ALT_NAME = '2.5.29.17'
 const OID_BASIC_CONSTRAINTS = '2.5.29.19'
+const OID_AUTHORITY_KEY_ID = '2.5.29.35'
 const OID_CERTIFICATE_POLICIES = '2.5.29.32'
 const OID_EXTENDED_KEY_USAGE = '2.5.29.37'
 const OID_ANY_EXTENDED_KEY_USAGE = '2.5.29.37.0'
@@ -51,6 +60,8 @@ const CURVES: ReadonlySet<string> = new Set([
 const MIN_RSA_BITS = 2048
 /** An attacker may send large keys: checking a 16,384-bit RSA signature takes about a hundred times the usual time. */
 const MAX_RSA_BITS = 8192
+/** The same holds for large exponents. Almost all keys have 65,537. */
+const MAX_RSA_EXPONENT_BITS = 64
 const MAX_PATH_LENGTH = 8
 const MAX_PATH_CHECKS = 64
 
@@ -58,8 +69,13 @@ const MAX_PATH_CHECKS = 64
 export interface Certificate {
   /** The exact bytes. */
   readonly der: Uint8Array
-  readonly x509: X509Certificate
+  /** SHA-256 of the bytes, hex. */
+  readonly fingerprint: string
+  /** The subject, for people. */
+  readonly subject: string
   readonly pki: PkiCertificate
+  /** `undefined` if it cannot be read. */
+  readonly publicKey: PublicKey | undefined
   /** By OID. */
   readonly extensions: ReadonlyMap<string, Extension>
   /** The validity period, ms since 1970, both ends inclusive. */
@@ -77,35 +93,67 @@ export const parseCertificate = (der: Uint8Array): Certificate =>
 /** As `parseCertificate`, for a certificate inside a larger structure. The input may be an attacker's. */
 export function certificateFromSchema(schema: BaseBlock): Certificate {
   const der = schema.valueBeforeDecodeView.slice()
-  let x509: X509Certificate
-  let pki: PkiCertificate
-  try {
-    x509 = new X509Certificate(der)
-    pki = new PkiCertificate({ schema })
-  } catch (cause) {
-    throw certificateError('it is not X.509', cause)
-  }
-  // X509Certificate first looks for PEM text anywhere in its input. If a certificate carries another one as PEM in an
-  // extension, node:crypto would read the other one, and pkijs the outer one.
-  if (!equalBytes(x509.raw, der)) throw certificateError('it is not DER')
+  const pki = pkiCertificate(schema)
   const extensions = new Map<string, Extension>()
   for (const extension of pki.extensions ?? []) {
     if (extensions.has(extension.extnID)) throw certificateError(`extension ${extension.extnID} occurs twice`)
     extensions.set(extension.extnID, extension)
   }
-  return { der, x509, pki, extensions, notBefore: Date.parse(x509.validFrom), notAfter: Date.parse(x509.validTo) }
+  const [, , , validity, , spki] = tbsMembers(schema)
+  const [notBefore, notAfter] = childrenOf(validity).map(timeOf)
+  // Read when it is needed: another certificate of a token may have a key of a type that is not known.
+  let publicKey: { readonly key: PublicKey | undefined } | undefined
+  return {
+    der,
+    fingerprint: toHex(sha256(der)),
+    subject: nameText(pki.subject),
+    pki,
+    extensions,
+    get publicKey() {
+      return (publicKey ??= { key: readPublicKey(spki) }).key
+    },
+    notBefore: notBefore ?? NaN,
+    notAfter: notAfter ?? NaN,
+  }
+}
+
+function pkiCertificate(schema: BaseBlock): PkiCertificate {
+  let pki: PkiCertificate
+  try {
+    pki = new PkiCertificate({ schema })
+  } catch (cause) {
+    throw certificateError('it is not X.509', cause)
+  }
+  // RFC 5280 § 4.1.1.2. Only the inner one is signed.
+  if (!pki.signature.isEqual(pki.signatureAlgorithm)) throw certificateError('it names two signature algorithms')
+  return pki
+}
+
+/**
+ * TBSCertificate ::= SEQUENCE { version [0] OPTIONAL, serialNumber, signature, issuer, validity, subject,
+ * subjectPublicKeyInfo, … }, without the version.
+ */
+function tbsMembers(schema: BaseBlock): readonly BaseBlock[] {
+  const [first, ...others] = childrenOf(childrenOf(schema)[0])
+  return first instanceof Constructed || first === undefined ? others : [first, ...others]
+}
+
+function readPublicKey(spki: BaseBlock | undefined): PublicKey | undefined {
+  try {
+    return spki && parsePublicKey(spki.valueBeforeDecodeView)
+  } catch {
+    return undefined
+  }
 }
 
 /** Returns why a public key is too weak or too expensive to use, or `undefined` if it is acceptable. */
-export function keyProblem(key: KeyObject): string | undefined {
-  const details = key.asymmetricKeyDetails ?? {}
-  if (key.asymmetricKeyType === 'rsa' || key.asymmetricKeyType === 'rsa-pss') {
-    const bits = details.modulusLength ?? 0
-    return bits >= MIN_RSA_BITS && bits <= MAX_RSA_BITS ? undefined : `an RSA key of ${bits} bits`
+export function keyProblem({ type, bits = 0, exponentBits = 0, curve = '' }: PublicKey): string | undefined {
+  if (type === 'rsa' || type === 'rsa-pss') {
+    if (bits < MIN_RSA_BITS || bits > MAX_RSA_BITS) return `an RSA key of ${bits} bits`
+    return exponentBits > MAX_RSA_EXPONENT_BITS ? `an RSA key with an exponent of ${exponentBits} bits` : undefined
   }
-  if (key.asymmetricKeyType === 'ec')
-    return CURVES.has(details.namedCurve ?? '') ? undefined : `on the curve ${details.namedCurve}`
-  return `of the type ${key.asymmetricKeyType}`
+  if (type === 'ec') return CURVES.has(curve) ? undefined : `on the curve ${curve}`
+  return `of the type ${type}`
 }
 
 /** The first byte of the KeyUsage bits (RFC 5280 § 4.2.1.3), or `undefined` if the extension is absent. */
@@ -161,7 +209,8 @@ export function certificateProblem(certificate: Certificate, time: number): stri
   for (const extension of certificate.extensions.values())
     if (extension.critical && !SUPPORTED_EXTENSIONS.has(extension.extnID))
       return `its critical extension ${extension.extnID} is not supported`
-  const weakness = keyProblem(certificate.x509.publicKey)
+  if (certificate.publicKey === undefined) return 'its public key cannot be read'
+  const weakness = keyProblem(certificate.publicKey)
   return weakness && `its public key is ${weakness}`
 }
 
@@ -186,18 +235,32 @@ function issuerProblem({ issuer, subject, issuersBelow, time, budget }: IssuerCa
 }
 
 /** Whether a certificate has an accepted signature by this issuer's key. */
-export function isSignedBy(subject: Certificate, issuer: Certificate, budget: SignatureBudget): boolean {
-  const scheme = schemeOf(subject.pki.signatureAlgorithm)
-  const key = issuer.x509.publicKey
-  if (scheme === undefined || !isKeyFor(key, scheme)) return false
+export function isSignedBy({ pki }: Certificate, { publicKey }: Certificate, budget: SignatureBudget): boolean {
+  const scheme = schemeOf(pki.signatureAlgorithm)
+  if (scheme === undefined || publicKey === undefined || !isKeyFor(publicKey, scheme)) return false
   budget.spend()
-  return subject.x509.verify(key)
+  const { valueHexView, unusedBits } = pki.signatureValue.valueBlock
+  return unusedBits === 0 && isSignature(scheme, publicKey, pki.tbsView, valueHexView)
+}
+
+/**
+ * Whether the names and, if both have them, the key identifiers say that `issuer` issued `subject`. Only a signature
+ * proves it.
+ */
+export function isNamedAsIssuer(issuer: Certificate, subject: Certificate): boolean {
+  if (!subject.pki.issuer.isEqual(issuer.pki.subject)) return false
+  const value: unknown = subject.extensions.get(OID_AUTHORITY_KEY_ID)?.parsedValue
+  if (!(value instanceof AuthorityKeyIdentifier)) return true
+  const named = value.keyIdentifier?.valueBlock.valueHexView
+  const identifier = subjectKeyIdentifier(issuer)
+  const hasIdentifier = named === undefined || identifier === undefined || equalBytes(named, identifier)
+  return hasIdentifier && value.authorityCertSerialNumber?.isEqual(issuer.pki.serialNumber) !== false
 }
 
 /** Returns why a certificate may not issue the certificates below it, or `undefined` if it may. */
 function authorityProblem(issuer: Certificate, issuersBelow: number): string | undefined {
   const constraints: unknown = issuer.extensions.get(OID_BASIC_CONSTRAINTS)?.parsedValue
-  if (!issuer.x509.ca || !(constraints instanceof BasicConstraints) || !constraints.cA) return 'it is not a CA'
+  if (!(constraints instanceof BasicConstraints) || !constraints.cA) return 'it is not a CA'
   const limit = constraints.pathLenConstraint
   if (limit !== undefined && !(typeof limit === 'number' && issuersBelow <= limit))
     return 'its path length constraint is exceeded'
@@ -231,23 +294,23 @@ type Path = readonly [Certificate, ...Certificate[]]
 export function buildPath({ signer, candidates, anchors, time, budget }: PathRequest): Path {
   const signerProblem = certificateProblem(signer, time)
   if (signerProblem) throw pathError(`of the signer: ${signerProblem}`)
-  const anchorIds = new Set(anchors.map(idOf))
+  const anchorIds = new Set(anchors.map(({ fingerprint }) => fingerprint))
   const issuers = [...anchors, ...candidates]
-  const visited = new Set([idOf(signer)])
+  const visited = new Set([signer.fingerprint])
   const paths: Path[] = [[signer]]
   let checks = 0
   let problem = 'no known certificate issued it'
   for (const path of paths) {
     const subject = path.at(-1) ?? signer
-    if (anchorIds.has(idOf(subject))) return path
+    if (anchorIds.has(subject.fingerprint)) return path
     if (path.length >= MAX_PATH_LENGTH) continue
     for (const issuer of issuers) {
-      if (visited.has(idOf(issuer)) || !subject.x509.checkIssued(issuer.x509)) continue
+      if (visited.has(issuer.fingerprint) || !isNamedAsIssuer(issuer, subject)) continue
       if (++checks > MAX_PATH_CHECKS) throw pathError(`more than ${MAX_PATH_CHECKS} possible issuers`)
       const issuerFault = issuerProblem({ issuer, subject, issuersBelow: issuersIn(path), time, budget })
       if (issuerFault) problem = `of an issuer: ${issuerFault}`
       else {
-        visited.add(idOf(issuer))
+        visited.add(issuer.fingerprint)
         paths.push([...path, issuer])
       }
     }
@@ -258,10 +321,8 @@ export function buildPath({ signer, candidates, anchors, time, budget }: PathReq
 const pathError = (reason: string): RegistryError =>
   verificationError(`The signer's certificate does not lead to a configured trust anchor: ${reason}`)
 
-const idOf = ({ x509 }: Certificate): string => x509.fingerprint256
-
 /**
  * Counts issuers for the path length constraint: certificates that a CA issued to itself do not count (RFC 5280 §
  * 4.2.1.9).
  */
-const issuersIn = (path: Path): number => path.slice(1).filter(({ x509 }) => x509.subject !== x509.issuer).length
+const issuersIn = (path: Path): number => path.slice(1).filter(({ pki }) => !pki.subject.isEqual(pki.issuer)).length

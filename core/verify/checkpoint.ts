@@ -1,11 +1,10 @@
 import { concatBytes, encodeUtf8, equalBytes, fromBase64, toBase64 } from '../bytes.ts'
-import { isRegistryError } from '../errors.ts'
+import { isRegistryError, verificationError } from '../errors.ts'
 import { parseNote, parseVerifierKey, verifySignature, type NoteSignature, type SignedNote } from '../log/note.ts'
 import type { Checkpoint } from '../log/checkpoint.ts'
 import { HASH_BYTES } from '../log/tree/hasher.ts'
 import { SignatureBudget } from './signature-budget.ts'
 import type { PinnedKey } from './policy.ts'
-import { verificationError } from './untrusted.ts'
 
 /**
  * Checkpoints from an untrusted source (https://c2sp.org/tlog-checkpoint): unknown signature lines are ignored, and the

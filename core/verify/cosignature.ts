@@ -2,7 +2,7 @@ import { concatBytes, encodeUtf8, equalBytes } from '../bytes.ts'
 import { verifySignature, type SignedNote } from '../log/note.ts'
 import type { SignatureBudget } from './signature-budget.ts'
 import type { Witness, WitnessGroup } from './policy-text.ts'
-import { verificationError } from './untrusted.ts'
+import { verificationError } from '../errors.ts'
 import { parseWitnessKey } from './witness-key.ts'
 
 /** Cosignatures of witnesses (https://c2sp.org/tlog-cosignature), with Ed25519 keys of the type 04. */

@@ -12,16 +12,8 @@ import {
   type Opening,
 } from '../commitment/event-format.ts'
 import type { DeletedFile } from '../store/records.ts'
-import {
-  assertMembers,
-  asBytes,
-  asCount,
-  asHash,
-  parseUntrustedJson,
-  asObject,
-  verificationError,
-  asString,
-} from './untrusted.ts'
+import { verificationError } from '../errors.ts'
+import { assertMembers, asBytes, asCount, asHash, parseUntrustedJson, asObject, asString } from './untrusted.ts'
 
 /** The content of an event whose disclosure hashes to its txId. */
 export interface VerifiedEvent {

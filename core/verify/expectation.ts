@@ -1,5 +1,5 @@
 import type { ProofClaims } from './proof-result.ts'
-import { verificationError } from './untrusted.ts'
+import { verificationError } from '../errors.ts'
 
 /** What a proof must be about. Each value comes from a source that the verifier trusts. */
 export interface Expectation {

@@ -2,7 +2,8 @@ import { equalBytes, sha256, toHex } from '../bytes.ts'
 import { fileHash, type AttachedFile } from '../commitment/event-format.ts'
 import type { BlobDigest } from '../ports/index.ts'
 import { verifyFilesMap, verifyOpening, parseFileText } from './event.ts'
-import { asHash, asObject, verificationError, asString } from './untrusted.ts'
+import { verificationError } from '../errors.ts'
+import { asHash, asObject, asString } from './untrusted.ts'
 
 /**
  * The event that attached a file. `fileId` and `txId` must be trusted, the other members may be untrusted JSON values.

@@ -1,15 +1,7 @@
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { assertSlot, verifyEvent, type VerifiedEvent } from './event.ts'
-import {
-  asCount,
-  asHash,
-  asObject,
-  assertOnlyMembers,
-  asString,
-  asTime,
-  verificationError,
-  type UntrustedObject,
-} from './untrusted.ts'
+import { verificationError } from '../errors.ts'
+import { asCount, asHash, asObject, assertOnlyMembers, asString, asTime, type UntrustedObject } from './untrusted.ts'
 
 /** The verified events of one evidence, from version 1 on without a gap. */
 export interface VerifiedHistory {

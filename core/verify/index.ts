@@ -1,6 +1,7 @@
 /**
  * The offline verifier: pure, synchronous functions for everything that the registry returns. Input is untrusted, and a
- * check that fails throws `VERIFICATION_FAILED`.
+ * check that fails throws `VERIFICATION_FAILED`. It also runs in browsers. Timestamp tokens are checked by a value of
+ * `evidence-registry/verify/tokens`, which the caller passes.
  */
 export {
   verifyBundle,
@@ -13,22 +14,8 @@ export {
 export type { BundleAnchorClaim } from './bundle-checkpoints.ts'
 export { MAX_BUNDLE_LENGTH, type ShownAnchor } from './bundle-document.ts'
 export { certificatesFromPem } from './pem.ts'
-export {
-  MAX_CLOCK_SKEW_MS,
-  parseTimestampResponse,
-  timestampCertificates,
-  verifyTimestamp,
-  type VerifiedTimestamp,
-  type VerifyTimestampOptions,
-} from './timestamp.ts'
-export { MAX_TIMESTAMP_BYTES, type HashName, type TimestampInfo } from './timestamp-info.ts'
-export { revocationAddresses, revocationStatus, type RevocationAddresses } from './revocation.ts'
-export {
-  MAX_VALIDATION_DATA_BYTES,
-  voidsTimestamp,
-  type CertificateStatus,
-  type RevocationStatus,
-} from './revocation-status.ts'
+export { holdsTokens, type TokenVerifier } from './token-verifier.ts'
+export type { CertificateStatus, RevocationStatus } from './revocation-status.ts'
 export { verifyEvent, type VerifiedEvent, type VerifyEventOptions } from './event.ts'
 export { verifyHistory, type VerifiedHistory, type VerifyHistoryOptions } from './history.ts'
 export { assertContent, verifyFile, type FileCommitment } from './file.ts'

@@ -7,7 +7,7 @@ import { TreeAccumulator } from '../log/tree/accumulator.ts'
 import { leafHash } from '../log/tree/hasher.ts'
 import { verifyCheckpointUnder } from './checkpoint.ts'
 import type { PinnedKey } from './policy.ts'
-import { verificationError } from './untrusted.ts'
+import { verificationError } from '../errors.ts'
 
 /**
  * Derives a log's verifier keys (C2SP signed-note) from its origin. The origin commits to the first key, and each key

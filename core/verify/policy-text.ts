@@ -1,7 +1,7 @@
 import { toHex } from '../bytes.ts'
 import { parseVerifierKey } from '../log/note.ts'
 import { parseWitnessKey } from './witness-key.ts'
-import { verificationError } from './untrusted.ts'
+import { verificationError } from '../errors.ts'
 
 /** Parses C2SP tlog-policy text (https://c2sp.org/tlog-policy) and resolves its quorum. */
 

@@ -1,4 +1,4 @@
-import { isRegistryError } from '../errors.ts'
+import { isRegistryError, verificationError } from '../errors.ts'
 import { parseWitnessKey } from './witness-key.ts'
 import { certificatesFromPem } from './pem.ts'
 import { parseVerifierKey } from '../log/note.ts'
@@ -10,7 +10,6 @@ import {
   asString,
   assertOnlyMembers,
   parseUntrustedJson,
-  verificationError,
   type UntrustedObject,
 } from './untrusted.ts'
 

@@ -1,7 +1,8 @@
 import { equalBytes } from '../bytes.ts'
 import type { PinnedChain, Policy } from './policy.ts'
 import type { AnchorClaim } from './proof-result.ts'
-import { asCount, asString, asTime, verificationError, type UntrustedObject } from './untrusted.ts'
+import { verificationError } from '../errors.ts'
+import { asCount, asString, asTime, type UntrustedObject } from './untrusted.ts'
 
 /** An anchor's transaction, as read from the chain. */
 export interface AnchoredTransaction {

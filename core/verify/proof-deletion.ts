@@ -3,7 +3,8 @@ import { fileHash } from '../commitment/event-format.ts'
 import { parseFileText, verifyFilesMap, verifyOpening } from './event.ts'
 import type { ShownProof } from './proof-document.ts'
 import type { EventClaims, FileClaim } from './proof-result.ts'
-import { asHash, asObject, asString, verificationError } from './untrusted.ts'
+import { verificationError } from '../errors.ts'
+import { asHash, asObject, asString } from './untrusted.ts'
 
 /**
  * Verifies that the event of `deletion` deletes the file of the document, and that the document's own event attached

@@ -15,21 +15,13 @@ import {
   authorityClaims,
   checkTokens,
   distinctTokens,
+  NO_VERIFIER,
   timeOfQuorum,
   verifyShownTokens,
   type TokenContext,
 } from './proof-tokens.ts'
-import {
-  asArray,
-  asCount,
-  asHash,
-  asHashes,
-  asObject,
-  asString,
-  asTime,
-  verificationError,
-  type UntrustedObject,
-} from './untrusted.ts'
+import { verificationError } from '../errors.ts'
+import { asArray, asCount, asHash, asHashes, asObject, asString, asTime, type UntrustedObject } from './untrusted.ts'
 
 export interface EventCheckOptions {
   readonly shown: ShownEvent
@@ -153,13 +145,14 @@ export class EventCheck {
     const missing = new Skip('The proof document has no timestamp', { isPending: merkle === undefined })
     const signed = this.#step('stamped checkpoint', () => (tsa === undefined ? missing : this.#laterCheckpoint(tsa)))
     const hasAuthorities = context.authorities.some(({ trustAnchors }) => trustAnchors.length > 0)
-    const isCheckable = tsa !== undefined && signed !== undefined && hasAuthorities
+    const isCheckable = tsa !== undefined && signed !== undefined && hasAuthorities && context.verifier !== undefined
     if (renewals.length > 0 && isCheckable) this.#step('renewal', () => this.#renew(renewals))
     return this.#step('timestamp', (): TimestampClaim | Skip => {
       if (tsa === undefined) return missing
       if (signed === undefined) throw verificationError('The stamped checkpoint did not verify')
       distinctTokens(tsas)
       if (!hasAuthorities) return new Skip('The policy has no trust anchor to verify the token with')
+      if (context.verifier === undefined) return new Skip(NO_VERIFIER)
       const { timestamp, rejected } = verifyShownTokens({ tsa, tsas, noteBytes: signed.noteBytes }, context)
       for (const reason of rejected) run.doubt('a token of tsas', reason)
       for (const { name, revocation } of timestamp.authorities)

@@ -3,8 +3,10 @@ import type { ValidationData } from '../ports/index.ts'
 import type { PinnedAuthority, Policy } from './policy.ts'
 import type { AuthorityClaim, TimestampClaim } from './proof-result.ts'
 import type { SignatureBudget } from './signature-budget.ts'
-import { certificatesIn, verifyToken, type VerifiedToken } from './timestamp.ts'
-import { asArray, asObject, asString, asTime, verificationError, type UntrustedObject } from './untrusted.ts'
+import type { VerifiedToken } from './timestamp.ts'
+import type { TokenVerifier } from './token-verifier.ts'
+import { verificationError } from '../errors.ts'
+import { asArray, asObject, asString, asTime, type UntrustedObject } from './untrusted.ts'
 
 /** The timestamp tokens of a proof document. */
 
@@ -12,9 +14,13 @@ import { asArray, asObject, asString, asTime, verificationError, type UntrustedO
 export const MAX_TOKENS = 8
 /** Certificates, CRLs and OCSP responses that one document may hold. */
 const MAX_VALIDATION_DATA = 64
+/** Why tokens are not checked. */
+export const NO_VERIFIER = 'No token verifier was passed: pass `tokens` of evidence-registry/verify/tokens'
 
 /** What the tokens of a document are verified with. */
 export interface TokenContext {
+  /** `undefined`: tokens are not checked. */
+  readonly verifier: TokenVerifier | undefined
   readonly authorities: readonly PinnedAuthority[]
   readonly quorum: number
   /**
@@ -41,17 +47,17 @@ export function tokenBytes(token: UntrustedObject): Uint8Array {
 export function tokenContext(
   tokens: readonly UntrustedObject[],
   { authorities = [], timestampQuorum = 1 }: Policy,
-  { own, budget }: { readonly own: readonly ValidationData[]; readonly budget: SignatureBudget },
+  { own, budget, verifier }: Pick<TokenContext, 'budget' | 'verifier'> & { readonly own: readonly ValidationData[] },
 ): TokenContext {
   const distinct = distinctTokens(tokens)
   const pieces = new Map(tokens.flatMap(validationDataOf).map((piece) => [toHex(sha256(piece.der)), piece]))
   if (pieces.size > MAX_VALIDATION_DATA)
     throw verificationError(`The document has more than ${MAX_VALIDATION_DATA} certificates, CRLs and OCSP responses`)
-  const embedded = distinct.flatMap(readableCertificates).map((der) => ({ type: 'certificate', der }) as const)
   return {
+    verifier,
     authorities,
     quorum: timestampQuorum,
-    validationData: [...own, ...pieces.values(), ...embedded],
+    validationData: [...own, ...pieces.values(), ...embeddedCertificates(distinct, verifier)],
     renewedAt: new Map(),
     budget,
   }
@@ -64,13 +70,20 @@ export function distinctTokens(tokens: readonly UntrustedObject[]): readonly Uin
   return [...distinct.values()]
 }
 
-/** A token that is malformed fails when it is verified. */
-function readableCertificates(der: Uint8Array): readonly Uint8Array[] {
-  try {
-    return certificatesIn(der)
-  } catch {
-    return []
+/** The different certificates in tokens. A token that is malformed has none, and fails when it is verified. */
+export function embeddedCertificates(
+  tokens: readonly Uint8Array[],
+  verifier: TokenVerifier | undefined,
+): readonly ValidationData[] {
+  const readable = (der: Uint8Array): readonly Uint8Array[] => {
+    try {
+      return verifier?.certificatesIn(der) ?? []
+    } catch {
+      return []
+    }
   }
+  const certificates = tokens.flatMap(readable).map((der) => [toHex(sha256(der)), der] as const)
+  return [...new Map(certificates).values()].map((der) => ({ type: 'certificate', der }))
 }
 
 /** The document calls it `evidence`. */
@@ -122,9 +135,10 @@ export function authorityClaims(held: readonly HeldToken[]): readonly AuthorityC
 }
 
 function verifyHeld(der: Uint8Array, data: Uint8Array, context: TokenContext): HeldToken {
-  const { authorities, validationData, budget, renewedAt } = context
+  const { authorities, validationData, budget, renewedAt, verifier } = context
+  if (verifier === undefined) throw verificationError(NO_VERIFIER)
   const renewed = renewedAt.get(toHex(sha256(der)))
-  const token = verifyToken(der, {
+  const token = verifier.verifyToken(der, {
     data,
     trustAnchors: authorities.flatMap(({ trustAnchors }) => trustAnchors),
     validationData,

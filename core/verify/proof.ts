@@ -8,12 +8,16 @@ import type { AnchoredTransaction } from './proof-anchor.ts'
 import { EventCheck } from './proof-event.ts'
 import type { EventClaims, ProofClaims, ProofResult, ProofStepName, Unchecked } from './proof-result.ts'
 import { distinctTokens, tokenContext, type TokenContext } from './proof-tokens.ts'
-import { asArray, asObject, parseUntrustedJson, verificationError, type UntrustedObject } from './untrusted.ts'
+import type { TokenVerifier } from './token-verifier.ts'
+import { verificationError } from '../errors.ts'
+import { asArray, asObject, parseUntrustedJson, type UntrustedObject } from './untrusted.ts'
 
 /** What the verifier knows from trusted sources, and what it wants to know. */
 export interface VerifyProofOptions {
   /** Keys, witnesses, authorities and chain accounts (`parsePolicy`). */
   readonly policy: Policy
+  /** `tokens` of `evidence-registry/verify/tokens`. Default: `timestamp` and `renewal` are skipped. */
+  readonly tokens?: TokenVerifier | undefined
   /** What the proof must be about. */
   readonly expect?: Expectation
   /** Steps that count as failed if they are skipped. `document`, `opening`, `inclusion` and `checkpoint` always do. */
@@ -42,7 +46,7 @@ export const MAX_PROOF_LENGTH = 8_388_608
  *   function returns a result and does not throw.
  * @example
  * const policy = parsePolicy(await readFile('policy.json', 'utf8'))
- * const { ok, claims, steps } = verifyProof(text, { policy, expect: { txId }, require: ['timestamp'] })
+ * const { ok, claims, steps } = verifyProof(text, { policy, tokens, expect: { txId }, require: ['timestamp'] })
  * if (!ok) console.error(steps.filter(({ state }) => state === 'failed'))
  * else console.log(new Date(claims.notLaterThan))
  */
@@ -88,9 +92,9 @@ function countTokens(shown: ShownProof): number {
 
 const contextOf = (
   shown: ShownProof,
-  { policy, validationData = [] }: VerifyProofOptions,
+  { policy, validationData = [], tokens }: VerifyProofOptions,
   run: ProofRun,
-): TokenContext => tokenContext(tokensOf(shown), policy, { own: validationData, budget: run.budget })
+): TokenContext => tokenContext(tokensOf(shown), policy, { own: validationData, budget: run.budget, verifier: tokens })
 
 function checkEvents(
   shown: ShownProof,

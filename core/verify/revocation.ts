@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { digest } from '#certificate-crypto'
 import { ObjectIdentifier, Primitive, type BaseBlock } from 'asn1js'
 import type { Extension } from 'pkijs'
 import type { ValidationData } from '../ports/index.ts'
@@ -63,7 +63,6 @@ export function revocationAddresses(certificate: Uint8Array, issuer: Uint8Array)
 function readAddresses(certificate: Uint8Array, issuer: Uint8Array): RevocationAddresses {
   const { extensions, pki } = parseCertificate(certificate)
   const { name, key } = issuerIdentity(parseCertificate(issuer))
-  const sha1 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHash('sha1').update(bytes).digest())
   const descriptions = childrenOf(contentOf(extensions.get(OID_AUTHORITY_INFO_ACCESS)))
   const points = childrenOf(contentOf(extensions.get(OID_CRL_DISTRIBUTION_POINTS)))
   return {
@@ -71,8 +70,8 @@ function readAddresses(certificate: Uint8Array, issuer: Uint8Array): RevocationA
     // DistributionPoint ::= SEQUENCE { distributionPoint [0] { fullName [0] GeneralNames, … }, … }
     crl: points.flatMap((point) => childrenOf(childrenOf(childrenOf(point)[0])[0]).flatMap(urlsIn)),
     certId: {
-      nameHash: sha1(name),
-      keyHash: sha1(key),
+      nameHash: digest('sha1', name),
+      keyHash: digest('sha1', key),
       serialNumber: pki.serialNumber.valueBlock.valueHexView.slice(),
     },
   }
@@ -89,6 +88,6 @@ function isOcsp(description: BaseBlock): boolean {
 /** GeneralName ::= CHOICE { …, uniformResourceIdentifier [6] IMPLICIT IA5String, … } */
 function urlsIn(name: BaseBlock | undefined): readonly string[] {
   if (name === undefined || name.idBlock.tagClass !== 3 || name.idBlock.tagNumber !== 6) return []
-  const text = name instanceof Primitive ? Buffer.from(name.valueBlock.valueHexView).toString('latin1') : ''
+  const text = name instanceof Primitive ? new TextDecoder('latin1').decode(name.valueBlock.valueHexView) : ''
   return /^https?:\/\/[\x21-\x7e]{1,1000}$/i.test(text) && URL.canParse(text) ? [text] : []
 }

@@ -1,4 +1,4 @@
-import { verificationError } from './untrusted.ts'
+import { verificationError } from '../errors.ts'
 
 /** Signature checks that one document may cost. An honest one with three authorities and their CRLs needs about 25. */
 export const MAX_SIGNATURE_CHECKS = 40

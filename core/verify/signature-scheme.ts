@@ -1,18 +1,11 @@
-import { constants, verify, type KeyObject } from 'node:crypto'
 import { RSASSAPSSParams, type AlgorithmIdentifier } from 'pkijs'
+import type { PublicKey, SignatureScheme } from './certificate-crypto/types.ts'
 import type { HashName } from './timestamp-info.ts'
 
 /**
  * The signature algorithms that tokens, certificates, CRLs and OCSP responses may use: RSA PKCS #1 v1.5 (RFC 4055 § 5),
  * RSA-PSS (RFC 4055 § 3) and ECDSA (RFC 5758 § 3.2), each with SHA-256, SHA-384 or SHA-512.
  */
-export interface SignatureScheme {
-  /** Types of public keys that can make such signatures, as node:crypto names them. */
-  readonly keyTypes: readonly ('rsa' | 'rsa-pss' | 'ec')[]
-  readonly hash: HashName
-  /** Only of RSA-PSS: bytes of the salt. */
-  readonly saltLength?: number
-}
 
 export const OID_RSA = '1.2.840.113549.1.1.1'
 const OID_RSA_PSS = '1.2.840.113549.1.1.10'
@@ -66,18 +59,13 @@ function pssScheme({ algorithmParams }: AlgorithmIdentifier): SignatureScheme | 
 }
 
 /** Whether a key can make signatures of this scheme. */
-export const isKeyFor = (key: KeyObject, { keyTypes }: SignatureScheme): boolean =>
-  keyTypes.some((type) => type === key.asymmetricKeyType)
+export const isKeyFor = ({ type }: PublicKey, { keyTypes }: SignatureScheme): boolean =>
+  keyTypes.some((each) => each === type)
 
 /** Whether a signature verifies. False if the key is of another type. */
-export function isSignature(
+export const isSignature = (
   scheme: SignatureScheme,
-  key: KeyObject,
+  key: PublicKey,
   bytes: Uint8Array,
   signature: Uint8Array,
-): boolean {
-  if (!isKeyFor(key, scheme)) return false
-  const { hash, saltLength } = scheme
-  const padding = saltLength === undefined ? {} : { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength }
-  return verify(hash, bytes, { key, dsaEncoding: 'der', ...padding }, signature)
-}
+): boolean => isKeyFor(key, scheme) && key.verify(scheme, bytes, signature)

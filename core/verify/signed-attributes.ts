@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { digest as digestOf } from '#certificate-crypto'
 import { ObjectIdentifier, OctetString, Primitive, Sequence, type BaseBlock } from 'asn1js'
 import { IssuerAndSerialNumber, type SignerInfo } from 'pkijs'
 import { equalBytes } from '../bytes.ts'
@@ -39,7 +39,7 @@ export function checkContentAttributes(attributes: Attributes, token: ParsedToke
   const digest = attributes.get(OID_MESSAGE_DIGEST)
   const hash = HASHES.get(token.signer.digestAlgorithm.algorithmId)
   if (!hash) throw timestampError(`the digest algorithm ${token.signer.digestAlgorithm.algorithmId} is not accepted`)
-  const expected = createHash(hash.name).update(token.content).digest()
+  const expected = digestOf(hash.name, token.content)
   if (!(digest instanceof OctetString) || !equalBytes(digest.valueBlock.valueHexView, expected))
     throw timestampError('the message-digest attribute is not the digest of the content')
 }
@@ -58,9 +58,7 @@ export function signingCertificate(
   if (named.length === 0) throw timestampError("the signer's certificate is not in it")
   const ids = certificateIds(attributes)
   if (ids.length === 0) throw timestampError("no ESSCertID names the signer's certificate")
-  const match = named.find(({ der }) =>
-    ids.every(({ algorithm, hash }) => equalBytes(createHash(algorithm).update(der).digest(), hash)),
-  )
+  const match = named.find(({ der }) => ids.every(({ algorithm, hash }) => equalBytes(digestOf(algorithm, der), hash)))
   if (!match) throw timestampError("the ESSCertID is not that of the signer's certificate")
   return match
 }

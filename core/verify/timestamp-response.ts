@@ -2,12 +2,12 @@ import { GeneralizedTime, Sequence, type BaseBlock, type Integer } from 'asn1js'
 import { ContentInfo, SignedData, TimeStampResp, TSTInfo } from 'pkijs'
 import type { SignerInfo } from 'pkijs'
 import { toHex } from '../bytes.ts'
-import type { RegistryError } from '../errors.ts'
+import { verificationError, type RegistryError } from '../errors.ts'
 import { childrenOf, parseAsn1 } from './asn1.ts'
+import { timeOf } from './asn1-time.ts'
 import { certificateFromSchema, type Certificate } from './certificate.ts'
 import { HASHES } from './signature-scheme.ts'
 import { MAX_TIMESTAMP_BYTES, type TimestampInfo } from './timestamp-info.ts'
-import { verificationError } from './untrusted.ts'
 
 /**
  * Parses RFC 3161 timestamp responses. The input is attacker-controlled: its size, depth and number of values are
@@ -104,7 +104,7 @@ function parseTstInfo(content: Uint8Array): TimestampInfo {
   if (imprint.length !== hash.length)
     throw timestampError(`an imprint of ${imprint.length} bytes is not a ${hash.name}`)
   return {
-    genTime: generalizedTime(childrenOf(schema)[4]),
+    genTime: genTimeOf(childrenOf(schema)[4]),
     serialNumber: toHex(positiveInteger(tst.serialNumber, 'the serial number')),
     policy: tst.policy,
     hashAlgorithm: hash.name,
@@ -114,16 +114,10 @@ function parseTstInfo(content: Uint8Array): TimestampInfo {
   }
 }
 
-/** Parses the text itself, because asn1js accepts local times and dates that do not exist. Returns ms since 1970. */
-function generalizedTime(value: BaseBlock | undefined): number {
-  const text = value instanceof GeneralizedTime ? Buffer.from(value.valueBlock.valueHexView).toString('latin1') : ''
-  const match = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})(?:\.(\d+))?Z$/.exec(text)
-  if (!match) throw timestampError('genTime is not a UTC GeneralizedTime with seconds')
-  const [, year, month, day, hour, minute, second, fraction = ''] = match
-  const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0').slice(0, 3)}Z`
-  const time = Date.parse(iso)
-  if (Number.isNaN(time) || new Date(time).toISOString() !== iso)
-    throw timestampError('genTime is not an existing date')
+/** Returns ms since 1970. */
+function genTimeOf(value: BaseBlock | undefined): number {
+  const time = value instanceof GeneralizedTime ? timeOf(value) : NaN
+  if (Number.isNaN(time)) throw timestampError('genTime is not an existing UTC GeneralizedTime with seconds')
   return time
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { digest as digestOf } from '#certificate-crypto'
 import type { SignerInfo } from 'pkijs'
 import { equalBytes } from '../bytes.ts'
 import type { ValidationData } from '../ports/index.ts'
@@ -113,7 +113,7 @@ export function verifyToken(der: Uint8Array, options: VerifyTokenOptions): Verif
   const { validationData, budget, renewedAt = Infinity } = options
   const { info, path } = verifyToPath(der, options, budget)
   const revocation = path.slice(0, -1).map((certificate, i) => ({
-    subject: certificate.x509.subject.replace(/\s+/g, ' '),
+    subject: certificate.subject,
     ...revocationStatusOf({ certificate, issuer: path[i + 1] ?? certificate, budget }, validationData),
   }))
   const revoked = revocation.find(
@@ -174,7 +174,7 @@ function storedCertificates(validationData: readonly ValidationData[] = []): rea
 // -- claims
 
 function checkClaims(info: TimestampInfo, options: VerifyTimestampOptions): void {
-  const digest = 'data' in options ? createHash(info.hashAlgorithm).update(options.data).digest() : options.digest
+  const digest = 'data' in options ? digestOf(info.hashAlgorithm, options.data) : options.digest
   if (!equalBytes(digest, info.imprint)) throw timestampError('the imprint belongs to other data')
   if (options.nonce) {
     if (!info.nonce) throw timestampError('the nonce is missing')
@@ -193,7 +193,8 @@ function checkSignature(signer: SignerInfo, certificate: Certificate, budget: Si
   const digest = HASHES.get(signer.digestAlgorithm.algorithmId)?.name
   const scheme = schemeOf(signer.signatureAlgorithm, digest)
   if (!scheme) throw timestampError(`the signature algorithm ${signer.signatureAlgorithm.algorithmId} is not accepted`)
-  const key = certificate.x509.publicKey
+  const key = certificate.publicKey
+  if (key === undefined) throw timestampError("the signer's public key cannot be read")
   const problem = keyProblem(key)
   if (problem) throw timestampError(`the signer's public key is ${problem}`)
   if (!isKeyFor(key, scheme))

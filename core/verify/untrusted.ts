@@ -1,7 +1,7 @@
 import { fromHex } from '../bytes.ts'
 import type { Json } from '../commitment/canonical-json.ts'
 import { parseStrictJson } from '../commitment/strict-json.ts'
-import { RegistryError } from '../errors.ts'
+import { verificationError } from '../errors.ts'
 import { MAX_PROOF_ITEMS } from '../log/tree/proof.ts'
 
 /**
@@ -11,10 +11,6 @@ import { MAX_PROOF_ITEMS } from '../log/tree/proof.ts'
 
 /** A JSON object from an untrusted source. Its members are not checked yet. */
 export type UntrustedObject = Readonly<Record<string, unknown>>
-
-/** An error with the code `VERIFICATION_FAILED`. */
-export const verificationError = (reason: string, cause?: unknown): RegistryError =>
-  new RegistryError('VERIFICATION_FAILED', reason, { cause })
 
 /** Whether a value is a JSON object: not null, and not an array. */
 export const isObject = (value: unknown): value is UntrustedObject =>

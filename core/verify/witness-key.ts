@@ -1,6 +1,6 @@
 import { encodeUtf8, fromBase64, sha256Of, toHex } from '../bytes.ts'
 import type { VerifierKey } from '../log/note.ts'
-import { verificationError } from './untrusted.ts'
+import { verificationError } from '../errors.ts'
 
 /** The type byte of an Ed25519 cosignature key (https://c2sp.org/tlog-cosignature). */
 const WITNESS_KEY_TYPE = 0x04

@@ -3,7 +3,13 @@ import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
-import { parsePolicy, verifyBundle, type BundleResult, type VerifyBundleOptions } from '../../core/verify/index.ts'
+import {
+  holdsTokens,
+  parsePolicy,
+  verifyBundle,
+  type BundleResult,
+  type VerifyBundleOptions,
+} from '../../core/verify/index.ts'
 import type { CommandInput } from './command.ts'
 import { blocksOnChain } from './verify-blocks.ts'
 import { jsonReport, textReport } from './verify-report.ts'
@@ -40,7 +46,8 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     }
     const { path, rpc, json } = request
     const text = await readText(path)
-    const result = await verifyWithNode(text, await optionsOf(request), rpc)
+    const tokens = holdsTokens(text) ? (await import('../../core/verify/tokens.ts')).tokens : undefined
+    const result = await verifyWithNode(text, { ...(await optionsOf(request)), tokens }, rpc)
     process.stdout.write(json ? jsonReport(result) : textReport(basename(path), result))
     return EXIT_CODES[result.state]
   } catch (error) {

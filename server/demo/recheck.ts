@@ -11,6 +11,7 @@ import {
   type ProofStepName,
   type VerifiedHistory,
 } from '../../core/verify/index.ts'
+import { tokens } from '../../core/verify/tokens.ts'
 import type { CheckSummary } from './check-summary.ts'
 import type { Client } from './client.ts'
 import { forEach, type Progress } from './progress.ts'
@@ -205,7 +206,7 @@ async function recheckProof(
   required: readonly ProofStepName[],
 ): Promise<void> {
   const policy = { keys, authorities: [{ name: 'timestamp authority', trustAnchors }] }
-  const { steps } = verifyProof(await client.text(path), { policy, require: required })
+  const { steps } = verifyProof(await client.text(path), { policy, tokens, require: required })
   for (const { name, state, reason } of steps)
     if (state !== 'skipped') summary.note(STEPS[name], path, state === 'ok' ? undefined : reason)
 }

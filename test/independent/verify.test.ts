@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Bundle } from '../../core/index.ts'
 import { verifyBundle } from '../../core/verify/index.ts'
+import { tokens } from '../../core/verify/tokens.ts'
 import { openBundleRegistry, type BundleRegistry } from '../support/bundle-fixture.ts'
 import { makeTemporary, removeTemporary } from '../support/temporary.ts'
 
@@ -61,7 +62,7 @@ describe('the verifier in Python', { skip }, () => {
       const { code, stdout } = await run(JSON.stringify(bundle), ...pinned())
       assert.equal(code, 0, stdout)
       assert.match(stdout, /existed at \d{4}-/)
-      assert.equal(verifyBundle(JSON.stringify(bundle), { policy: registry.policy() }).state, 'proven')
+      assert.equal(verifyBundle(JSON.stringify(bundle), { policy: registry.policy(), tokens }).state, 'proven')
     }
     const [first] = bundles
     const text = JSON.stringify(first)
@@ -86,7 +87,7 @@ describe('the verifier in Python', { skip }, () => {
         text.replace(/"note":"[^\\]+\\n\d/, (match) => `${match}0`),
       ]
       for (const each of damaged) {
-        assert.equal(verifyBundle(each, { policy }).state, 'refuted')
+        assert.equal(verifyBundle(each, { policy, tokens }).state, 'refuted')
         assert.equal((await run(each, ...pinned())).code, 1)
       }
     }

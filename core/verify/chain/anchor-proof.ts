@@ -1,7 +1,8 @@
 import { encodeUtf8, equalBytes, fromHex } from '../../bytes.ts'
 import type { ShownAnchor } from '../bundle-document.ts'
 import type { PinnedChain } from '../policy.ts'
-import { isObject, parseUntrustedJson, verificationError } from '../untrusted.ts'
+import { verificationError } from '../../errors.ts'
+import { isObject, parseUntrustedJson } from '../untrusted.ts'
 import { verifyEvmAnchor } from './evm-anchor.ts'
 import { assertSigned, parseBlock } from './ledger-block.ts'
 

@@ -1,6 +1,6 @@
 import { decodeUtf8, fromHex } from '../../bytes.ts'
 import { parseStrictJson } from '../../commitment/strict-json.ts'
-import { RegistryError } from '../../errors.ts'
+import { verificationError as errorOf } from '../../errors.ts'
 import { isObject } from '../untrusted.ts'
 import { parseHeader, type Header } from './header.ts'
 import { hexOf } from './rlp.ts'
@@ -109,5 +109,5 @@ const isIndex = (value: unknown): value is number =>
 const isHexList = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((node) => bytesOf(node) !== undefined)
 
-const verificationError = (reason: string, cause?: unknown): RegistryError =>
-  new RegistryError('VERIFICATION_FAILED', `The anchor's inclusion proof does not verify: ${reason}`, { cause })
+const verificationError = (reason: string, cause?: unknown): Error =>
+  errorOf(`The anchor's inclusion proof does not verify: ${reason}`, cause)

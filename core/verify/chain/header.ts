@@ -34,6 +34,10 @@ const FIELDS = [
   ['requestsHash', 'data'],
 ] as const
 
+/** Positions in `FIELDS`, which the verifier does not load. */
+const TRANSACTIONS_ROOT = 4
+const NUMBER = 8
+const TIMESTAMP = 11
 /** The fields that every EIP-1559 block has. */
 const MIN_FIELDS = 16
 
@@ -70,22 +74,22 @@ export interface Header {
 export function parseHeader(encoded: Uint8Array): Header {
   const fields = decodeRlp(encoded)
   if (typeof fields === 'string' || fields.length < MIN_FIELDS) throw new TypeError('Fields of the header are missing')
-  const text = (name: (typeof FIELDS)[number][0]): string => {
-    const value = fields[FIELDS.findIndex(([field]) => field === name)]
-    if (typeof value !== 'string') throw new TypeError(`${name} is not a byte string`)
+  const textAt = (position: number): string => {
+    const value = fields[position]
+    if (typeof value !== 'string') throw new TypeError(`Field ${position} of the header is not a byte string`)
     return value
   }
-  const number = (name: 'number' | 'timestamp'): number => {
-    const value = Number(text(name) === '0x' ? 0 : text(name))
-    if (!Number.isSafeInteger(value * 1000)) throw new TypeError(`${name} is too large`)
+  const numberAt = (position: number): number => {
+    const value = Number(textAt(position) === '0x' ? 0 : textAt(position))
+    if (!Number.isSafeInteger(value * 1000)) throw new TypeError(`Field ${position} of the header is too large`)
     return value
   }
-  const transactionsRoot = text('transactionsRoot')
+  const transactionsRoot = textAt(TRANSACTIONS_ROOT)
   if (transactionsRoot.length !== 66) throw new TypeError('transactionsRoot is not a hash')
   return {
     hash: keccak256(encoded),
     transactionsRoot,
-    number: number('number'),
-    time: number('timestamp') * 1000,
+    number: numberAt(NUMBER),
+    time: numberAt(TIMESTAMP) * 1000,
   }
 }

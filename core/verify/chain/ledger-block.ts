@@ -5,6 +5,7 @@ import {
   encodeUtf8,
   equalBytes,
   fromBase64,
+  fromHex,
   sha256,
   sha256Of,
   toBase64,
@@ -12,7 +13,7 @@ import {
   u64,
 } from '../../bytes.ts'
 import { TAG_BYTES, tag } from '../../commitment/event-format.ts'
-import { RegistryError } from '../../errors.ts'
+import { RegistryError, verificationError } from '../../errors.ts'
 import { asBytes, asCount, asHash, asArray, asObject, asString, type UntrustedObject } from '../untrusted.ts'
 
 /**
@@ -88,8 +89,6 @@ export interface LedgerBlock extends Signed {
   readonly transactions: readonly Transaction[]
 }
 
-const verificationError = (reason: string): RegistryError => new RegistryError('VERIFICATION_FAILED', reason)
-
 // -- transactions
 
 export const encodeTransaction = ({ nonce, input }: Pick<Transaction, 'nonce' | 'input'>): Uint8Array =>
@@ -119,7 +118,7 @@ export const blockHash = ({ height, time, previous, transactions }: BlockContent
   toHex(sha256Of(BLOCK, u64(height), u64(time), ...[previous, ...transactions.map(({ hash }) => hash)].map(hexBytes)))
 
 /** Of a hash that was computed here or already checked. */
-const hexBytes = (hash: string): Uint8Array => Buffer.from(hash, 'hex')
+const hexBytes = (hash: string): Uint8Array => fromHex(hash) ?? new Uint8Array()
 
 export const signedBytes = (hash: string): Uint8Array => concatBytes(SIGNATURE, hexBytes(hash))
 

@@ -1,3 +1,5 @@
+import { mod, power } from '../../platform/modular.ts'
+
 /**
  * Recovers the public key of an ECDSA signature on secp256k1 (SEC 1 § 4.1.6), for verification only: everything here is
  * public, so it need not run in constant time. Signing is left to ethers.
@@ -49,20 +51,6 @@ export function recoverPublicKey(
   if (key.z === 0n) return undefined
   const scale = power(key.z, FIELD - 2n, FIELD)
   return { x: mod(key.x * scale ** 2n, FIELD), y: mod(key.y * scale ** 3n, FIELD) }
-}
-
-function mod(value: bigint, modulus: bigint): bigint {
-  const rest = value % modulus
-  return rest < 0n ? rest + modulus : rest
-}
-
-function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
-  let [result, square] = [1n, base]
-  for (let rest = exponent; rest > 0n; rest >>= 1n) {
-    if ((rest & 1n) === 1n) result = (result * square) % modulus
-    square = (square * square) % modulus
-  }
-  return result
 }
 
 function multiply(point: Point, factor: bigint): Point {

@@ -5,7 +5,7 @@ import { cp, readFile, rename, rm, stat, unlink, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { openLocalTsa, type LocalTsa } from '../../../adapters/local-tsa/index.ts'
-import { verifyTimestamp } from '../../../core/verify/index.ts'
+import { verifyTimestamp } from '../../../core/verify/tokens.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { failEachCall, FaultyFiles, type Operation } from '../../support/faulty-files.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'

@@ -14,7 +14,7 @@ import {
   revocationStatus,
   timestampCertificates,
   verifyTimestamp,
-} from '../../../core/verify/index.ts'
+} from '../../../core/verify/tokens.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { OpensslAuthority, skipWithoutOpenssl } from '../../support/openssl.ts'
 

@@ -15,7 +15,7 @@ import {
 } from '../../../core/api/proof-documents.ts'
 import { verifyConsistency } from '../../../core/log/tree/proof.ts'
 import { validate } from '../../../core/registry/validation.ts'
-import { verifyTimestamp } from '../../../core/verify/index.ts'
+import { verifyTimestamp } from '../../../core/verify/tokens.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'
 import {

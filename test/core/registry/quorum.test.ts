@@ -4,7 +4,8 @@ import { fromBase64, sha256, toHex } from '../../../core/bytes.ts'
 import { fsck, type Difference } from '../../../core/fsck/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { EvidenceProof } from '../../../core/index.ts'
-import { verifyProof, verifyTimestamp, type Policy } from '../../../core/verify/index.ts'
+import { verifyProof, type Policy } from '../../../core/verify/index.ts'
+import { tokens, verifyTimestamp } from '../../../core/verify/tokens.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { openAuthorities } from '../../support/local-authorities.ts'
@@ -62,7 +63,7 @@ describe('proofs with a quorum of time stamp authorities', () => {
       authorities: pinned.map((trustAnchors, i) => ({ name: `authority ${i}`, trustAnchors })),
       timestampQuorum: quorum,
     }
-    const { steps } = verifyProof(JSON.stringify(changed), { policy })
+    const { steps } = verifyProof(JSON.stringify(changed), { policy, tokens })
     return steps.find(({ name, state }) => name === 'timestamp' || (name === 'document' && state === 'failed'))?.state
   }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/api/bundle.ts'
 import { verifyBundle, type Policy } from '../../../core/verify/index.ts'
+import { tokens } from '../../../core/verify/tokens.ts'
 import { factsOf } from '../../support/bundle-facts.ts'
 import { openBundleRegistry, type BundleRegistryOptions } from '../../support/bundle-fixture.ts'
 import { mutate, randomFrom } from '../../support/bundle-mutations.ts'
@@ -54,7 +55,7 @@ describe('mutations of bundles', () => {
     const { bundles, policy } = await makeBundles({ ...options, directory: `${directory}/${name}` })
     const truth = new Set<string>()
     for (const bundle of bundles) {
-      const result = verifyBundle(JSON.stringify(bundle), { policy })
+      const result = verifyBundle(JSON.stringify(bundle), { policy, tokens })
       assert.notEqual(result.state, 'refuted')
       for (const fact of factsOf(result)) truth.add(fact)
     }
@@ -62,7 +63,7 @@ describe('mutations of bundles', () => {
     const states = { proven: 0, unpinned: 0, pending: 0, refuted: 0 }
     for (let i = 0; i < count; i++) {
       const text = mutate(random, bundles)
-      const result = verifyBundle(text, { policy })
+      const result = verifyBundle(text, { policy, tokens })
       states[result.state] += 1
       for (const fact of factsOf(result)) assert.ok(truth.has(fact), `seed ${SEED}, mutation ${i}: ${fact}\n${text}`)
     }

@@ -3,13 +3,14 @@ import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/api/bundle.ts'
 import { verifyBundle, type BundleResult, type VerifyBundleOptions } from '../../../core/verify/bundle.ts'
+import { tokens } from '../../../core/verify/tokens.ts'
 import type { Policy } from '../../../core/verify/policy.ts'
 import { factsOf } from '../../support/bundle-facts.ts'
 import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 const verify = (bundle: Bundle, options?: VerifyBundleOptions): BundleResult =>
-  verifyBundle(JSON.stringify(bundle), options)
+  verifyBundle(JSON.stringify(bundle), { tokens, ...options })
 
 function proven(result: BundleResult) {
   assert.ok(result.state !== 'refuted', 'reason' in result ? result.reason : '')
@@ -81,17 +82,17 @@ describe('verifyBundle', () => {
   })
 
   it('says what is hidden', () => {
-    const claims = proven(verify(hidden, { policy }))
+    const claims = proven(verify(hidden, { policy, tokens }))
     assert.deepEqual([claims.events[0]?.fields.size, claims.events[0]?.files.size], [0, 0])
     assert.ok(claims.events[0]?.hiddenFields.includes('owner'))
     assert.equal(claims.events[0]?.hiddenFiles.length, 2)
   })
 
   it('proves what anyone may have', () => {
-    const [event] = proven(verify(creation, { policy })).events
+    const [event] = proven(verify(creation, { policy, tokens })).events
     assert.deepEqual([event?.version, event?.fields.size], [undefined, 0])
-    assert.equal(proven(verify(attached, { policy })).file?.state, 'listed')
-    const { file } = proven(verify(deleted, { policy }))
+    assert.equal(proven(verify(attached, { policy, tokens })).file?.state, 'listed')
+    const { file } = proven(verify(deleted, { policy, tokens }))
     assert.deepEqual([file?.state, file?.event], ['deleted', creation.subject.txId])
   })
 
@@ -108,10 +109,10 @@ describe('verifyBundle', () => {
   it('is pending while an event is not sealed', async () => {
     await registry.evidence({ externalId: 'e-2' })
     const pending = await registry.history('all', 'all', 'e-2')
-    assert.equal(verify(pending, { policy }).state, 'pending')
-    assert.equal(proven(verify(pending, { policy })).events[0]?.log, undefined)
+    assert.equal(verify(pending, { policy, tokens }).state, 'pending')
+    assert.equal(proven(verify(pending, { policy, tokens })).events[0]?.log, undefined)
     await registry.settle()
-    assert.equal(verify(await registry.history('all', 'all', 'e-2'), { policy }).state, 'proven')
+    assert.equal(verify(await registry.history('all', 'all', 'e-2'), { policy, tokens }).state, 'proven')
   })
 
   it('compares contents with the disclosed files', () => {
@@ -161,7 +162,7 @@ describe('verifyBundle', () => {
 
   it('refutes pieces that are missing, exchanged or unknown', () => {
     const refuted = (edit: (copy: Bundle) => void, why: RegExp, bundle = history): void =>
-      refutedFor(verifyBundle(change(bundle, edit), { policy }), why)
+      refutedFor(verifyBundle(change(bundle, edit), { policy, tokens }), why)
     refuted((copy) => Object.assign(copy, { more: 1 }), /unknown member/)
     refuted((copy) => Object.assign(first(copy.events), { txId: 1 }), /unknown member/)
     refuted((copy) => void copy.events.shift(), /subject/)
@@ -182,9 +183,9 @@ describe('verifyBundle', () => {
     refuted((copy) => void copy.events.push(...deleted.events), /at most the deletion/, attached)
     refuted((copy) => void (copy.subject = { ...attached.subject, fileId: 'x' } as Bundle['subject']), /not hold/)
     const [text] = [JSON.stringify(history)]
-    refutedFor(verifyBundle(text.replace('"version":1', '"version":1,"version":1'), { policy }), /strict JSON/)
-    refutedFor(verifyBundle(text.slice(0, -1), { policy }), /strict JSON/)
-    refutedFor(verifyBundle('[]', { policy }), /object/)
+    refutedFor(verifyBundle(text.replace('"version":1', '"version":1,"version":1'), { policy, tokens }), /strict JSON/)
+    refutedFor(verifyBundle(text.slice(0, -1), { policy, tokens }), /strict JSON/)
+    refutedFor(verifyBundle('[]', { policy, tokens }), /object/)
     assert.equal(
       verifyBundle(
         change(history, (copy) => void (copy.extensions = { a: [1] })),
@@ -197,12 +198,12 @@ describe('verifyBundle', () => {
   it('keeps every claim true in a mix of two bundles', async () => {
     const other = await registry.history('all', 'all', 'e-2')
     const all = [history, hidden, creation, attached, deleted, other]
-    const facts = new Set(all.flatMap((bundle) => factsOf(verify(bundle, { policy }))))
-    const deletedFile = proven(verify(deleted, { policy })).file
+    const facts = new Set(all.flatMap((bundle) => factsOf(verify(bundle, { policy, tokens }))))
+    const deletedFile = proven(verify(deleted, { policy, tokens })).file
     const mixes = new Set(all.flatMap((a) => all.flatMap((b) => mixesOf(a, b))).map((mix) => JSON.stringify(mix)))
     let accepted = 0
     for (const mix of mixes) {
-      const result = verifyBundle(mix, { policy })
+      const result = verifyBundle(mix, { policy, tokens })
       if (result.state === 'refuted') continue
       accepted += 1
       for (const fact of factsOf(result)) assert.ok(facts.has(fact), fact)

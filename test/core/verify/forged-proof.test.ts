@@ -14,6 +14,7 @@ import {
   type ProofResult,
   type VerifyProofOptions,
 } from '../../../core/verify/index.ts'
+import { tokens as tokenVerifier } from '../../../core/verify/tokens.ts'
 import {
   certificate,
   derOf,
@@ -107,7 +108,7 @@ const shownToken = (der: Uint8Array, shown: Record<string, unknown> = {}) => ({
   ...log.later(SIZE, LATER, note),
 })
 
-const { parseTimestampResponse } = await import('../../../core/verify/index.ts')
+const { parseTimestampResponse } = await import('../../../core/verify/tokens.ts')
 function stated(der: Uint8Array): Record<string, unknown> {
   const { genTime, serialNumber, policy: oid, hashAlgorithm, imprint } = parseTimestampResponse(der)
   return shownToken(der, {
@@ -196,7 +197,7 @@ function deletionOf(event: ForgedEvent, position: number): Deletion {
   }
 }
 
-const OPTIONS: VerifyProofOptions = { policy, findTransaction: () => transaction }
+const OPTIONS: VerifyProofOptions = { policy, tokens: tokenVerifier, findTransaction: () => transaction }
 const check = (document: unknown, options: Partial<VerifyProofOptions> = {}): ProofResult =>
   verifyProof(typeof document === 'string' ? document : JSON.stringify(document), { ...OPTIONS, ...options })
 

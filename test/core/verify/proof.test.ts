@@ -14,6 +14,7 @@ import {
   type ProofResult,
   type VerifyProofOptions,
 } from '../../../core/verify/index.ts'
+import { tokens } from '../../../core/verify/tokens.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { present } from '../../support/present.ts'
@@ -21,7 +22,8 @@ import { present } from '../../support/present.ts'
 /** As over HTTP: only JSON values. */
 const overTheWire = (proof: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(proof)) as never
 
-const check = (proof: unknown, options: VerifyProofOptions): ProofResult => verifyProof(JSON.stringify(proof), options)
+const check = (proof: unknown, options: VerifyProofOptions): ProofResult =>
+  verifyProof(JSON.stringify(proof), { tokens, ...options })
 
 const failed = ({ steps }: ProofResult): string[] =>
   steps.filter(({ state }) => state === 'failed').map(({ name, of }) => `${of}: ${name}`)

@@ -10,7 +10,7 @@ import {
   verifyTimestamp,
   voidsTimestamp,
   type RevocationStatus,
-} from '../../../core/verify/index.ts'
+} from '../../../core/verify/tokens.ts'
 import {
   certificate,
   DEFAULT_GEN_TIME,

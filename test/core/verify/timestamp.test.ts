@@ -12,7 +12,7 @@ import {
   parseTimestampResponse,
   verifyTimestamp,
   type VerifyTimestampOptions,
-} from '../../../core/verify/index.ts'
+} from '../../../core/verify/tokens.ts'
 import {
   attribute,
   certificate,
@@ -448,7 +448,7 @@ describe('the path to a trust anchor', () => {
   })
 
   test('is not confused by a certificate that carries another one as PEM', async () => {
-    // A correct certificate for another purpose, under the same root: node:crypto would find it inside the forged one.
+    // A correct certificate for another purpose, under the same root: OpenSSL would find it inside the forged one.
     const keys = await keyPair('P-256', 'signer')
     const correct = await certificate({
       name: 'web server',
@@ -466,7 +466,7 @@ describe('the path to a trust anchor', () => {
       extensions: [extension('1.2.3', false, new asn1js.Utf8String({ value: pem }))],
     })
     const der = await response({ signer: forged, data })
-    assertRejected(() => verify(der), /not DER/)
+    assertRejected(() => verify(der), /does not lead to a configured trust anchor/)
   })
 })
 

@@ -3,7 +3,7 @@ import { createHash, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { verifyTimestamp } from '../../../core/verify/index.ts'
+import { verifyTimestamp } from '../../../core/verify/tokens.ts'
 import { formOf } from '../../support/form.ts'
 import { startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import type { EvidenceProof } from '../../../core/index.ts'
 import { verifyProof, type Policy } from '../../../core/verify/index.ts'
+import { tokens } from '../../../core/verify/tokens.ts'
 import type { Logger } from '../../../core/ports/index.ts'
 import { loadConfig, type Config } from '../../../server/settings/load.ts'
 import { openTimestampAuthorities } from '../../../server/startup/timestamp-authorities.ts'
@@ -112,6 +113,7 @@ describe('the bundled server with real timestamp authorities', { skip: skipWitho
       timestampQuorum: 2,
     }
     const { ok, steps } = verifyProof(JSON.stringify(proof), {
+      tokens,
       policy,
       require: ['timestamp', 'stamped checkpoint'],
     })

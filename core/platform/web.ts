@@ -1,0 +1,87 @@
+import { ed25519 } from '@noble/curves/ed25519.js'
+import { shake256 as nobleShake256 } from '@noble/hashes/sha3.js'
+import type { Ed25519Signer } from './ed25519-signer.ts'
+import { sha256 } from './sha2.ts'
+
+/**
+ * Bytes, hashes and Ed25519 without Node, synchronous. WebCrypto is asynchronous, and missing on pages without TLS. The
+ * exports are those of `node.ts`.
+ */
+
+// -- bytes
+
+const encoder = /* @__PURE__ */ new TextEncoder()
+
+/** The UTF-8 bytes of a string. Lone surrogates become U+FFFD, so reject them before. */
+export const encodeUtf8 = (text: string): Uint8Array => encoder.encode(text)
+
+/** Bytes that the caller must overwrite. */
+export const allocate = (length: number): Uint8Array => new Uint8Array(length)
+
+/** Lowercase hex. */
+export const toHex = (bytes: Uint8Array): string => {
+  let text = ''
+  for (const byte of bytes) text += (byte + 256).toString(16).slice(1)
+  return text
+}
+
+/** The bytes of lowercase hex; `undefined` for any other text. */
+export function fromHex(text: string): Uint8Array | undefined {
+  if (text.length % 2 !== 0 || !/^[0-9a-f]*$/.test(text)) return undefined
+  return Uint8Array.from({ length: text.length / 2 }, (_, i) => Number.parseInt(text.slice(2 * i, 2 * i + 2), 16))
+}
+
+/** Standard base64 with padding (RFC 4648 § 4). */
+export function toBase64(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes) text += String.fromCharCode(byte)
+  return btoa(text)
+}
+
+/** The bytes of standard base64 in its canonical form, with padding; `undefined` for any other text. */
+export function fromBase64(text: string): Uint8Array | undefined {
+  // `atob` ignores spaces, and throws for other characters.
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0) return undefined
+  const decoded = atob(text)
+  return btoa(decoded) === text ? Uint8Array.from(decoded, (character) => character.charCodeAt(0)) : undefined
+}
+
+/** Whether both have the same bytes. Not in constant time: do not use it to compare secrets. */
+export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, i) => byte === b[i])
+
+// -- hashes
+
+export { sha256 } from './sha2.ts'
+
+/** SHA-256 in lowercase hex. */
+export const sha256Hex = (bytes: Uint8Array): string => toHex(sha256(bytes))
+
+/** SHA-256 of the parts followed by the UTF-8 bytes of a text, 32 bytes. */
+export function sha256OfText(text: string, ...before: readonly Uint8Array[]): Uint8Array {
+  const parts = [...before, encodeUtf8(text)]
+  const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return sha256(bytes)
+}
+
+/** The same in lowercase hex. */
+export const sha256HexOfText = (text: string, ...before: readonly Uint8Array[]): string =>
+  toHex(sha256OfText(text, ...before))
+
+/** The first `length` bytes of the SHAKE256 output for `seed`. */
+export const shake256 = (seed: Uint8Array, length: number): Uint8Array => nobleShake256(seed, { dkLen: length })
+
+// -- Ed25519 (RFC 8032), with raw keys of 32 bytes
+
+export { verifyEd25519 } from './ed25519-web.ts'
+
+/** Requires a seed of 32 bytes. */
+export const ed25519Signer = (seed: Uint8Array): Ed25519Signer => ({
+  publicKey: ed25519.getPublicKey(seed),
+  sign: (bytes) => ed25519.sign(bytes, seed),
+})
