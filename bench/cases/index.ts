@@ -3,6 +3,7 @@ import { blobs } from './blobs.ts'
 import { engine } from './engine.ts'
 import { growth } from './growth.ts'
 import { http } from './http.ts'
+import { importFile } from './import.ts'
 import { ingest } from './ingest.ts'
 import { limit } from './limit.ts'
 import { postgres } from './postgres.ts'
@@ -26,6 +27,7 @@ export const CASES: readonly BenchCase[] = [
   strictJson,
   store,
   ingest,
+  importFile,
   http,
   growth,
   blobs,
