@@ -15,11 +15,14 @@ export { parseStrictJson } from './commitment/strict-json.ts'
 export type { Disclosure, DisclosedText } from './commitment/disclosure.ts'
 export {
   fsck,
+  type AnchorToVerify,
+  type AttestationVerifier,
   type Difference,
   type FsckHandlers,
   type FsckProgress,
   type FsckReport,
   type FsckStores,
+  type TokenToVerify,
 } from './fsck/index.ts'
 export {
   copyBlobs,

@@ -1,19 +1,22 @@
+import { encodeUtf8, fromBase64 } from '../bytes.ts'
 import { logKeys } from '../log/keys.ts'
 import {
   NO_ANCHORS,
+  type AnchorConfirmation,
   type AnchorHeadRecord,
   type AnchorRecord,
   type CheckpointRecord,
   type ConfirmedAnchorRecord,
 } from '../log/records.ts'
 import type { Entry } from '../ports/index.ts'
+import type { AttestationVerifier } from './attestation-verifier.ts'
 import type { Check } from './check.ts'
 
 /**
  * Checks every anchor against its checkpoint, then the frontier of confirmed anchors and the head against the anchors.
  */
-export async function checkAnchors(check: Check): Promise<void> {
-  const anchors = new AnchorCheck(check)
+export async function checkAnchors(check: Check, verifier?: AttestationVerifier): Promise<void> {
+  const anchors = new AnchorCheck(check, verifier)
   for await (const page of check.pages({ ...logKeys.anchorsFrom(0), reverse: true }))
     for (const entry of page) await anchors.add(entry)
   await anchors.finish()
@@ -24,13 +27,15 @@ export async function checkAnchors(check: Check): Promise<void> {
  */
 class AnchorCheck {
   readonly #check: Check
+  readonly #verifier: AttestationVerifier | undefined
   readonly #frontier: AsyncIterator<Entry>
   #confirmedSize = 0
   #lowestBlock = Infinity
   #outstanding: number | null = null
 
-  constructor(check: Check) {
+  constructor(check: Check, verifier: AttestationVerifier | undefined) {
     this.#check = check
+    this.#verifier = verifier
     this.#frontier = check.records.list({ ...logKeys.confirmedAnchorsFrom(0), reverse: true })[Symbol.asyncIterator]()
   }
 
@@ -44,6 +49,7 @@ class AnchorCheck {
       this.#outstanding ??= anchor.size
     }
     if (anchor.confirmation === undefined) return
+    this.#verify(entry.key, anchor, anchor.confirmation)
     this.#confirmedSize = Math.max(this.#confirmedSize, anchor.size)
     const { blockNumber } = anchor.confirmation
     if (blockNumber >= this.#lowestBlock) return
@@ -63,6 +69,27 @@ class AnchorCheck {
       head.sentSize >= this.#confirmedSize
     this.#check.expect(isRight, 'anchor', key, 'The head of the anchors does not agree with the anchors')
     for (const size of head.unsettled) await this.#expectConfirmed(size)
+  }
+
+  #verify(key: string, { size, info, checkpoint }: AnchorRecord, confirmation: AnchorConfirmation): void {
+    const verifier = this.#verifier
+    if (verifier === undefined) return
+    const { ref, blockNumber, blockHash, blockTime, evidence } = confirmation
+    this.#check.guard('anchor', key, () => {
+      const proof = fromBase64(evidence) ?? new Uint8Array()
+      verifier.verifyAnchor({
+        info,
+        checkpoint: encodeUtf8(checkpoint),
+        proof,
+        ref,
+        blockNumber,
+        blockHash,
+        blockTime,
+      })
+    })
+    const { localLedgerSize = Infinity } = verifier
+    const isInLedger = info.type !== 'local' || size <= localLedgerSize
+    this.#check.expect(isInLedger, 'anchor', key, 'It is confirmed, but the local ledger ends before it')
   }
 
   async #compareCheckpoint(key: string, anchor: AnchorRecord): Promise<void> {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { fromBase64, sha256, toHex } from '../bytes.ts'
+import { encodeUtf8, fromBase64, sha256, toHex } from '../bytes.ts'
 import { entryOf, tokenOpening } from '../commitment/log-entry.ts'
 import { logKeys } from '../log/keys.ts'
 import type { CheckpointRecord, StampRecord, StampToken } from '../log/records.ts'
 import { distinctTokens } from '../log/stamp-claim.ts'
-import type { Entry } from '../ports/index.ts'
+import type { Key } from '../ports/index.ts'
+import type { AttestationVerifier } from './attestation-verifier.ts'
 import { checkAnchors } from './anchors.ts'
 import type { Check } from './check.ts'
 
@@ -12,11 +13,15 @@ import type { Check } from './check.ts'
  * Checks that checkpoints, stamps and anchors belong to a batch, and that the log contains the tokens. `tokenEntries`:
  * how many entries of the log belong to tokens.
  */
-export async function checkAttestations(check: Check, tokenEntries: number): Promise<void> {
+export async function checkAttestations(
+  check: Check,
+  tokenEntries: number,
+  verifier: AttestationVerifier | undefined,
+): Promise<void> {
   await checkCheckpoints(check)
-  await checkStamps(check, tokenEntries)
+  await checkStamps(check, tokenEntries, verifier)
   await checkValidationData(check)
-  await checkAnchors(check)
+  await checkAnchors(check, verifier)
 }
 
 async function checkCheckpoints(check: Check): Promise<void> {
@@ -32,19 +37,26 @@ async function checkCheckpoints(check: Check): Promise<void> {
 }
 
 /** Checks every stamp, and that the log has as many token entries as the stamps have tokens. */
-async function checkStamps(check: Check, tokenEntries: number): Promise<void> {
+async function checkStamps(
+  check: Check,
+  tokenEntries: number,
+  verifier: AttestationVerifier | undefined,
+): Promise<void> {
   let tokens = 0
   for (const range of [logKeys.stampsFrom(0), logKeys.partialStamps()])
-    for await (const page of check.pages(range)) for (const entry of page) tokens += await checkStamp(check, entry)
+    for await (const page of check.pages(range))
+      for (const entry of page) {
+        const stamp = check.decode<StampRecord>('stamp', entry)
+        if (stamp === undefined) continue
+        tokens += await checkStamp(check, entry.key, stamp)
+        if (verifier !== undefined) await verifyTokens(check, entry.key, { stamp, verifier })
+      }
   const message = `The stamps have ${tokens} tokens, the log has ${tokenEntries}`
   check.expect(tokens === tokenEntries, 'stamp', 'st', message)
 }
 
 /** Returns the number of tokens in the stamp, 0 if it cannot be read. */
-async function checkStamp(check: Check, entry: Entry): Promise<number> {
-  const { key } = entry
-  const stamp = check.decode<StampRecord>('stamp', entry)
-  if (stamp === undefined) return 0
+async function checkStamp(check: Check, key: Key, stamp: StampRecord): Promise<number> {
   const checkpoint = await check.read<CheckpointRecord>('checkpoint', logKeys.checkpoint(stamp.size))
   const ownKey = (stamp.quorum === undefined ? logKeys.partialStamp : logKeys.stamp)(stamp.size)
   const isRight = checkpoint?.note === stamp.checkpoint && key === ownKey
@@ -60,6 +72,29 @@ async function checkStamp(check: Check, entry: Entry): Promise<number> {
     check.expect(position !== undefined, 'stamp', key, 'Its token is not in the log')
   }
   return openings?.length ?? 0
+}
+
+/** Verifies the signature of each token, with the validation data that is stored. */
+async function verifyTokens(
+  check: Check,
+  key: Key,
+  { stamp, verifier }: { readonly stamp: StampRecord; readonly verifier: AttestationVerifier },
+): Promise<void> {
+  for (const token of stamp.tokens) {
+    const stored = await check.records.get(token.evidence.map(({ sha256: hash }) => logKeys.validationData(hash)))
+    const validationData = token.evidence.flatMap(({ type }, i) => {
+      const der = stored[i]?.value
+      return der === undefined ? [] : [{ type, der }]
+    })
+    check.guard('stamp', key, () =>
+      verifier.verifyToken({
+        ...token,
+        response: fromBase64(token.token) ?? new Uint8Array(),
+        stamped: encodeUtf8(stamp.checkpoint),
+        validationData,
+      }),
+    )
+  }
 }
 
 /** Returns the opening of the token. Throws if its base64 is damaged. */

@@ -1,4 +1,5 @@
 import type { BlobStore, RecordStore, SignedHead } from '../ports/index.ts'
+import type { AttestationVerifier } from './attestation-verifier.ts'
 import { checkAttestations } from './attestations.ts'
 import { checkBlobs } from './blobs.ts'
 import { checkCompanies } from './categories.ts'
@@ -7,6 +8,7 @@ import { checkEvidences } from './evidences.ts'
 import { checkIndexes } from './indexes.ts'
 import { checkIdentity, checkLog } from './log.ts'
 
+export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './attestation-verifier.ts'
 export type { Difference, DifferenceKind, FsckHandlers, FsckProgress, FsckStage } from './check.ts'
 
 export interface FsckStores {
@@ -19,6 +21,8 @@ export interface FsckStores {
   readonly signedHead?: SignedHead
   /** Other trees that are known to be signed, such as the newest one in the local ledger. */
   readonly knownHeads?: readonly SignedHead[]
+  /** Verifies the tokens of stamps and the proofs of anchors. Default: only what they stamp is compared. */
+  readonly attestations?: AttestationVerifier
 }
 
 export interface FsckReport {
@@ -40,8 +44,8 @@ export interface FsckReport {
  * - with `blobs`, the bytes of every file.
  *
  * It only reads, in bounded memory, except that it holds the ids of all categories and source systems. The store must
- * not be written to at the same time, or correct records may be reported. It does not verify the tokens of stamps: use
- * `verifyTimestamp` for that.
+ * not be written to at the same time, or correct records may be reported. It verifies the tokens of stamps and the
+ * proofs of anchors only with `attestations`.
  *
  * @param handlers Called for each difference and for progress. Their `signal` stops the check.
  * @throws what the stores throw, and the reason of an aborted `signal`.
@@ -55,7 +59,7 @@ export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Pro
     ...(stores.signedHead ? [stores.signedHead] : []),
     ...(stores.knownHeads ?? []),
   ])
-  await checkAttestations(check, tokenEntries)
+  await checkAttestations(check, tokenEntries, stores.attestations)
   await checkEvidences(check, log?.origin ?? '')
   await checkCompanies(check)
   await checkIndexes(check)

@@ -1,12 +1,13 @@
 import { join, resolve } from 'node:path'
 import { FileSignedHead, readSecret } from '../../adapters/files/index.ts'
-import { fsck, type Difference, type FsckReport, type FsckStores } from '../../core/index.ts'
+import { fsck, type Difference, type FsckProgress, type FsckReport, type FsckStores } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { openBlobs } from '../startup/blobs.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { markedFolders } from '../startup/registry.ts'
 import { readMarkers } from '../startup/folder-markers.ts'
 import { openRecords } from '../startup/records.ts'
+import { createAttestationVerifier } from './attestations.ts'
 import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 import { assertHasRecords, exists } from './existing.ts'
 import { checkFiles } from './fsck-files.ts'
@@ -16,26 +17,70 @@ const flags = {
   'data-dir': DATA_DIR,
   'secret-file': SECRET_FILE,
   'skip-files': { doc: 'do not read the stored files' },
+  json: { doc: 'print a line of JSON for each difference, and one for the result' },
 } as const
 
 export const fsckCommand = defineCommand({
   name: 'fsck',
-  usage: ['[--data-dir DIR] [--secret-file FILE] [--skip-files]'],
+  usage: ['[--data-dir DIR] [--secret-file FILE] [--skip-files] [--json]'],
   description: `
-Checks a registry. Computes every txId, leaf, tile, root, signature and index again from the records, reads every stored
+Checks a registry. Computes every txId, leaf, tile, root, signature and index again from the records, verifies the tokens
+of stamps and the proofs of anchors, checks the local ledger and the keys of the embedded authority, reads every stored
 file, and prints one line for each difference. Stop the server first.
 
 The records are where EVIDENCE_RECORDS and EVIDENCE_POSTGRES_URL say, the files where EVIDENCE_BLOBS and EVIDENCE_S3_...
-say, as for the server.`,
+say, as for the server. Tokens of other authorities need EVIDENCE_TSA_CA.`,
   flags,
   success: 'no differences',
-  async run(values, config) {
-    const { differences } = await check(config, values['skip-files'] === true)
+  async run({ 'skip-files': skipFiles = false, json = false }, config) {
+    const output = json ? new JsonOutput() : new TextOutput()
+    const { differences } = await check(config, skipFiles, output)
     return differences
   },
 })
 
-async function check(config: Config, skipFiles: boolean): Promise<FsckReport> {
+/** How differences and the result are printed. */
+interface Output {
+  difference(difference: Difference): void
+  progress(progress: FsckProgress): void
+  result(report: FsckReport): void
+}
+
+class TextOutput implements Output {
+  readonly #line = new ProgressLine()
+
+  difference({ kind, key, message }: Difference): void {
+    this.#line.print(`${kind}: ${key}: ${message}`)
+  }
+
+  progress({ stage, done }: FsckProgress): void {
+    this.#line.show(`${stage}: ${done}`)
+  }
+
+  result({ differences, done }: FsckReport): void {
+    const { log, evidences, indexes, blobs } = done
+    const verdict = differences === 0 ? 'nothing differs' : `${differences} differences`
+    this.#line.print(
+      `${log} log entries, ${evidences} events, ${indexes} index records and ${blobs} files checked: ${verdict}`,
+    )
+  }
+}
+
+class JsonOutput implements Output {
+  difference({ kind, key, message }: Difference): void {
+    process.stdout.write(`${JSON.stringify({ difference: { kind, key, message } })}\n`)
+  }
+
+  progress(): void {
+    // Only the result is of interest to a program.
+  }
+
+  result({ differences, done }: FsckReport): void {
+    process.stdout.write(`${JSON.stringify({ result: { differences, checked: done } })}\n`)
+  }
+}
+
+async function check(config: Config, skipFiles: boolean, output: Output): Promise<FsckReport> {
   const directory = resolve(config.dataDir)
   if (config.records === 'level') await assertHasRecords(directory)
   // A folder that is lost must not be made again by opening it.
@@ -43,19 +88,22 @@ async function check(config: Config, skipFiles: boolean): Promise<FsckReport> {
   const secret = await readSecretOf(config, directory)
   const signedHead = await new FileSignedHead(join(directory, 'signed-head.json')).read()
   const { differences, knownHeads } = await checkFiles(directory)
+  const attestations = await createAttestationVerifier(config, directory, { ledgerHeads: knownHeads, onUnknown })
   const parts = new OpenParts()
   try {
     const { records } = await parts.add(openRecords(config), (opened) => opened.records)
     const blobs = skipFiles ? undefined : await parts.add(openBlobs(config, directory))
     const isHeadMissing = signedHead === undefined && (await records.logSize()) > 0
-    return await run(
-      { records, knownHeads, ...(blobs && { blobs }), ...(secret && { secret }), ...(signedHead && { signedHead }) },
-      [...differences, ...(isHeadMissing ? [MISSING_HEAD] : [])],
-    )
+    const stores = { records, knownHeads, attestations, ...(blobs && { blobs }), ...(signedHead && { signedHead }) }
+    const before = [...differences, ...(isHeadMissing ? [MISSING_HEAD] : [])]
+    return await run({ ...stores, ...(secret && { secret }) }, before, output)
   } finally {
     await parts.close()
   }
 }
+
+const onUnknown = (authority: string): void =>
+  void process.stderr.write(`The CA of ${authority} is not known here (EVIDENCE_TSA_CA): its tokens are not verified\n`)
 
 const MISSING_HEAD: Difference = {
   kind: 'head',
@@ -72,19 +120,13 @@ async function readSecretOf({ secretFile }: Config, directory: string): Promise<
 }
 
 /** `before`: differences of files beside the records. They are printed first and counted. */
-async function run(stores: FsckStores, before: readonly Difference[]): Promise<FsckReport> {
-  const progress = new ProgressLine()
-  const onDifference = ({ kind, key, message }: Difference): void => progress.print(`${kind}: ${key}: ${message}`)
-  before.forEach(onDifference)
-  const report = await fsck(stores, {
-    onDifference,
-    onProgress: ({ stage, done }) => progress.show(`${stage}: ${done}`),
+async function run(stores: FsckStores, before: readonly Difference[], output: Output): Promise<FsckReport> {
+  for (const difference of before) output.difference(difference)
+  const checked = await fsck(stores, {
+    onDifference: (difference) => output.difference(difference),
+    onProgress: (progress) => output.progress(progress),
   })
-  const { log, evidences, indexes, blobs } = report.done
-  const differences = report.differences + before.length
-  const verdict = differences === 0 ? 'nothing differs' : `${differences} differences`
-  progress.print(
-    `${log} log entries, ${evidences} events, ${indexes} index records and ${blobs} files checked: ${verdict}`,
-  )
-  return { ...report, differences }
+  const report = { ...checked, differences: checked.differences + before.length }
+  output.result(report)
+  return report
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { eventually } from './eventually.ts'
 import { runCli, ServerProcess, type Environment, type Outcome } from './server-process.ts'
 import { temporaryFor } from './temporary.ts'
 
@@ -60,6 +61,14 @@ export class RunningRegistry {
     })
     await response.arrayBuffer()
     return response.status === 200
+  }
+
+  /** Waits until an anchor that covers this evidence is confirmed. */
+  async anchored(externalId: string): Promise<void> {
+    const url = `${this.url}/api/v1/evidences/acme/evidence/${externalId}`
+    const isAnchored = async (): Promise<true | undefined> =>
+      (await (await fetch(url, { headers: OPERATOR_HEADERS })).text()).includes('"merkleSendStatus":"C"') || undefined
+    await eventually(isAnchored, () => `${externalId} is not anchored`)
   }
 
   backup(to: string, ...flags: readonly string[]): Promise<Outcome> {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { FileSignedHead, openLocalBlobs, readOrCreateSecret } from '../../../adapters/files/index.ts'
+import { listAll } from '../../../adapters/kit/contract/record-store-pair.ts'
 import { openLevelRecords } from '../../../adapters/level/index.ts'
 import { openRegistry, OPERATOR } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
+import { RunningRegistry } from '../../support/running-registry.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { runCli } from '../../support/server-process.ts'
 
@@ -42,7 +44,7 @@ it('ends with 0 for a sound directory, and says what it checked', async (t) => {
   const { path } = await dataDirectory(t)
   const byFlag = await runCli(['fsck', '--data-dir', path])
   assert.equal(byFlag.code, 0, byFlag.stderr)
-  assert.equal(byFlag.stdout, '2 log entries, 1 events, 5 index records and 1 files checked: nothing differs\n')
+  assert.equal(byFlag.stdout, '2 log entries, 1 events, 7 index records and 1 files checked: nothing differs\n')
   const byVariable = await runCli(['fsck', '--skip-files'], { EVIDENCE_DATA_DIR: path })
   assert.equal(byVariable.code, 0)
   assert.match(byVariable.stdout, /and 0 files checked: nothing differs/)
@@ -98,4 +100,55 @@ it('fails while another process has the directory open', async (t) => {
   } finally {
     await records.close()
   }
+})
+
+it('verifies the tokens of stamps and the proofs of anchors, and compares them with what they stamp', async (t) => {
+  const registry = await RunningRegistry.start(t)
+  await registry.create('e-0')
+  await registry.anchored('e-0')
+  await registry.server.stop()
+  const { directory } = registry
+  const args = ['fsck', '--data-dir', directory]
+  assert.equal((await runCli(args)).code, 0)
+
+  const records = () => openLevelRecords(join(directory, 'records'))
+  /** Changes a record that fits, checks the store, and restores the record. */
+  const withChange = async (prefix: string, change: (text: string) => string): Promise<string> => {
+    const store = await records()
+    const [entry] = await listAll(store, { gte: prefix, lt: `${prefix}~` })
+    assert.ok(entry, `no record ${prefix}`)
+    const before = Buffer.from(entry.value).toString()
+    assert.notEqual(change(before), before, prefix)
+    await store.commit({ writes: [{ key: entry.key, value: Buffer.from(change(before)) }] })
+    await store.close()
+    const { code, stdout } = await runCli([...args, '--json'])
+    assert.equal(code, 1, prefix)
+    const again = await records()
+    await again.commit({ writes: [{ key: entry.key, value: entry.value }] })
+    await again.close()
+    return stdout
+  }
+  const later = (text: string): string =>
+    text.replace(/"genTime":(\d)/, (_, digit: string) => `"genTime":${Number(digit) + 1}`)
+  const stamp = await withChange('st/', later)
+  const [line = '', ...others] = stamp.trim().split('\n')
+  const { difference } = JSON.parse(line) as { readonly difference: Readonly<Record<string, string>> }
+  assert.equal(difference['kind'], 'stamp')
+  assert.match(difference['message'] ?? '', /the token has another time/)
+  const { result } = JSON.parse(others.at(-1) ?? '') as { readonly result: { readonly differences: number } }
+  assert.equal(result.differences, 1)
+  const serial = (text: string): string => text.replace(/"serialNumber":"(\w)/, '"serialNumber":"7$1')
+  assert.match(await withChange('st/', serial), /the token has another serial number/)
+  const time = (text: string): string =>
+    text.replace(/"blockTime":(\d)/, (_, digit: string) => `"blockTime":${Number(digit) + 1}`)
+  assert.match(await withChange('an/', time), /"kind":"anchor".*the proof is of another block/)
+
+  // The ledger without its last block still verifies as a ledger.
+  const path = join(directory, 'ledger', 'blocks.jsonl')
+  const ledger = await readFile(path, 'utf8')
+  await writeFile(path, ledger.replace(/[^\n]*\n$/, ''))
+  const { stdout } = await runCli(args)
+  assert.match(stdout, /^anchor: an\/.*: It is confirmed, but the local ledger ends before it$/m)
+  await writeFile(path, ledger)
+  assert.equal((await runCli(args)).code, 0)
 })
