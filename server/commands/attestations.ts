@@ -10,7 +10,7 @@ import {
   type SignedHead,
   type TokenToVerify,
 } from '../../core/index.ts'
-import { verifyTimestamp } from '../../core/verify/index.ts'
+import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import type { Config } from '../settings/load.ts'
 import { exists } from './existing.ts'
 
