@@ -9,6 +9,7 @@ import { limit } from './limit.ts'
 import { postgres } from './postgres.ts'
 import { scaling } from './scaling.ts'
 import { sealing } from './sealing.ts'
+import { search } from './search.ts'
 import { servers } from './servers.ts'
 import { store } from './store.ts'
 import { strictJson } from './strict-json.ts'
@@ -30,6 +31,7 @@ export const CASES: readonly BenchCase[] = [
   importFile,
   http,
   growth,
+  search,
   blobs,
   postgres,
   servers,

@@ -199,28 +199,27 @@ const countMembers = ({
 }: Pick<CoreEvidencePage, 'count' | 'countIsMore'>): Pick<EvidenceList, 'count' | 'countIsMore'> =>
   countIsMore ? { count, countIsMore } : { count }
 
-/** A whole list as parts of its JSON text. `count` and the first page were read before. */
+/**
+ * A whole list as parts of its JSON text, one for each page. A filtered list may have many pages without items: a space
+ * for each of them shows that the response goes on.
+ */
 export async function* evidenceListParts(
-  { items, ...total }: CoreEvidencePage,
-  others: AsyncIterable<EvidenceSummary>,
+  first: CoreEvidencePage,
+  others: AsyncIterable<CoreEvidencePage>,
 ): AsyncGenerator<string, void, undefined> {
-  const [first, ...rest] = items
-  const start = `${JSON.stringify(countMembers(total)).slice(0, -1)},"dts":[`
-  yield first === undefined ? start : start + JSON.stringify(evidenceListItem(first)) + rest.map(itemPart).join('')
-  let isEmpty = first === undefined
-  let part = ''
-  for await (const item of others) {
-    part += isEmpty ? itemPart(item).slice(1) : itemPart(item)
-    isEmpty = false
-    if (part.length < MIN_PART_LENGTH) continue
-    yield part
-    part = ''
+  const start = itemsText(first)
+  yield `${JSON.stringify(countMembers(first)).slice(0, -1)},"dts":[${start}`
+  let separator = start === '' ? '' : ','
+  for await (const page of others) {
+    const items = itemsText(page)
+    yield items === '' ? ' ' : separator + items
+    if (items !== '') separator = ','
   }
-  yield `${part}]}`
+  yield ']}'
 }
 
-const MIN_PART_LENGTH = 64 * 1024
-const itemPart = (item: EvidenceSummary): string => `,${JSON.stringify(evidenceListItem(item))}`
+const itemsText = ({ items }: CoreEvidencePage): string =>
+  items.map((item) => JSON.stringify(evidenceListItem(item))).join(',')
 
 const recordedEvent = ({ txId, version }: CoreRecordedEvent): RecordedEvent => ({ txId, version })
 

@@ -132,10 +132,11 @@ export const evidences: EndpointGroup = {
       async handle({ registry, ctx, scope, query, streams }) {
         const { evidences: list } = registry
         if (query.len !== undefined) return evidenceList(await list.list(scope, evidenceQuery(query)))
+        const readPage = (position: PagePosition, limit: number): Promise<CoreEvidencePage> =>
+          list.list(scope, { ...evidenceQuery(query), ...position, limit })
         await streams.send(ctx, scope.principal, async () => {
-          const page = await list.list(scope, { ...evidenceQuery(query), limit: FIRST_PAGE_LENGTH })
-          const rest = pageAfter(page)
-          return evidenceListParts(page, rest ? list.all(scope, { ...evidenceQuery(query), ...rest }) : NONE)
+          const first = await readPage({}, FIRST_PAGE_LENGTH)
+          return evidenceListParts(first, pagesAfter(first, readPage))
         })
         return undefined
       },
@@ -222,17 +223,29 @@ function locationOfMany({ input, path }: Creation): string {
   return `${company}/evidence/${encodeURIComponent(request.externalId)}`
 }
 
+/** The first page of a whole list is short, so that its first byte is sent soon. */
 const FIRST_PAGE_LENGTH = 100
+const PAGE_LENGTH = 500
+
+type PagePosition = Pick<EvidenceQuery, 'after' | 'cursor'>
+
+/** The pages of a list after this one. */
+async function* pagesAfter(
+  first: CoreEvidencePage,
+  readPage: (position: PagePosition, limit: number) => Promise<CoreEvidencePage>,
+): AsyncGenerator<CoreEvidencePage, void, undefined> {
+  for (let position = positionAfter(first); position !== undefined;) {
+    const page = await readPage(position, PAGE_LENGTH)
+    yield page
+    position = positionAfter(page)
+  }
+}
 
 /** Where the page after this one begins; `undefined` if there is none. */
-function pageAfter({ items, hasMore, next }: CoreEvidencePage): Pick<EvidenceQuery, 'after' | 'cursor'> | undefined {
+function positionAfter({ items, hasMore, next }: CoreEvidencePage): PagePosition | undefined {
   if (next !== undefined) return { cursor: next }
   const last = items.at(-1)
   return hasMore && last !== undefined ? { after: last.id } : undefined
-}
-
-const NONE: AsyncIterable<never> = {
-  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
 }
 
 const sentFiles = (files: EndpointRequest['files']): EvidenceFiles => ({

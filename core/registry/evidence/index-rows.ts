@@ -46,8 +46,13 @@ export async function* rowsWithin(rows: readonly IndexRow[], { from = '', before
   return undefined
 }
 
-/** The rows of several indexes whose positions are ids, merged in descending order. Reads each one as it is needed. */
-export async function* mergedRows(records: RecordStore, ranges: readonly Range[], bounds: RowBounds): IndexRows {
+/** The rows of indexes whose positions are ids, merged in descending order. Reads each index as it is needed. */
+export function mergedRows(records: RecordStore, ranges: readonly Range[], bounds: RowBounds): IndexRows {
+  const [only, ...others] = ranges
+  return only !== undefined && others.length === 0 ? rowsOf(records, only, bounds) : merge(records, ranges, bounds)
+}
+
+async function* merge(records: RecordStore, ranges: readonly Range[], bounds: RowBounds): IndexRows {
   const iterators = ranges.map((range) => rowsOf(records, range, bounds))
   try {
     const heads = await Promise.all(iterators.map((iterator) => nextOf(iterator)))

@@ -42,7 +42,7 @@ describe('a long list', () => {
     service = await startService({
       sealMaxWaitMs: 3_600_000,
       wrapRecords: (records) => store.wrap(records),
-      streamLimits: { maxPerKey: 2, idleMs: 1_000 },
+      streamLimits: { maxPerKey: 2, idleMs: 3_000 },
     })
     company = await service.company('acme')
     const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
@@ -59,18 +59,19 @@ describe('a long list', () => {
   })
   after(() => service.close())
 
-  /** Requests the list and reads nothing. */
-  const stalled = async () => {
+  /** Requests the list, and reads nothing after its beginning has arrived. */
+  const stalled = async (query = '') => {
     const socket = connect(service.port, '127.0.0.1')
-    socket.pause()
-    socket.write(`GET /api/v1/evidences/acme/evidences HTTP/1.1\r\nHost: x\r\nX-API-Key: ${company.keys.R}\r\n\r\n`)
-    await once(socket, 'connect')
+    socket.write(
+      `GET /api/v1/evidences/acme/evidences${query} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${company.keys.R}\r\n\r\n`,
+    )
+    await once(socket, 'readable')
     return socket
   }
   const list = () => service.call('listEvidences', { key: company.keys.R, params: { COMPANY_ID: 'acme' } })
 
   it('is at most two at a time for a key, holds nothing of the store, and ends if the client reads nothing', async () => {
-    const sockets = [await stalled(), await stalled()]
+    const sockets = await Promise.all([stalled(), stalled('?sort=updated')])
     await service.until(async () => (await list()).status === 429, 'both are open')
     await service.fails('listEvidences', 429, 'RATE_LIMITED', { key: company.keys.R, params: { COMPANY_ID: 'acme' } })
     assert.equal(
@@ -86,6 +87,23 @@ describe('a long list', () => {
     await service.until(() => store.openLists === 0, 'no iterator is open while the clients stall')
     await service.until(async () => (await list()).status === 200, 'the stalled responses were ended')
     for (const socket of sockets) socket.destroy()
+  })
+
+  it('is the whole list if it is filtered and sorted, also if many pages have no match', async () => {
+    const { body } = await service.call('listEvidences', {
+      key: company.keys.R,
+      params: { COMPANY_ID: 'acme' },
+      query: { sort: 'updated', externalId: 'e1' },
+    })
+    const count = Array.from({ length: COUNT }, (_, i) => `e${i}`).filter((id) => id.startsWith('e1')).length
+    assert.deepEqual([body.dts.length, body.countIsMore], [count, true])
+    const oldest = { sort: 'updated', externalId: 'e77' }
+    const { body: few } = await service.call('listEvidences', {
+      key: company.keys.R,
+      params: { COMPANY_ID: 'acme' },
+      query: oldest,
+    })
+    assert.equal(few.dts.length, 111)
   })
 
   it('ends without its last byte if the store fails', async () => {

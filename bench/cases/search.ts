@@ -1,0 +1,138 @@
+import { formatFinding, median, roundFigure, type BenchCase, type Row } from '../run/case.ts'
+import { itemAt } from '../workload/concurrency.ts'
+import { evidenceOf } from '../workload/evidence.ts'
+import { createCategories, openBenchRegistry, type BenchRegistry, type CategoryIds } from '../workload/registry.ts'
+import type { EvidenceQuery } from '../../core/index.ts'
+
+const BATCH = 1_000
+const PAGE = 100
+/** Evidences with the same owner, the same beginning of the external id, and the status stolen. */
+const MATCHES = 100
+const ROUNDS = 5
+
+/**
+ * What a page of a filtered list costs in a small and in a large registry, in one run.
+ *
+ * Fair because all sizes are measured in one process and one store, and each filter matches as many evidences in the
+ * large registry as in the small one, spread over all of it. Filters that match everything are in rows of their own.
+ */
+export const search: BenchCase = {
+  name: 'search',
+  measures: 'the cost of a page of a filtered or sorted list as the registry grows',
+  columns: { list: 'list', evidences: 'evidences', firstPage: 'first page, µs', nextPage: 'next page, µs' },
+  async run({ quick, progress }) {
+    const sizes = quick ? [1_000, 2_000] : [1_000, 1_000_000]
+    const bench = await openBenchRegistry()
+    try {
+      const categories = await createCategories(bench)
+      const rows: Row[] = []
+      let count = 0
+      for (const size of sizes) {
+        for (; count < size; count += BATCH) {
+          await createBatch(bench, itemAt(categories, count / BATCH), { from: count, size })
+          if (count % 10_000 === 0) progress(`${count} evidences`)
+        }
+        if (count === sizes[0]) await stealSome(bench, count)
+        await bench.registry.sealNow()
+        rows.push(...(await measureLists(bench, size, quick ? 3 : 20, progress)))
+      }
+      return {
+        settings: { store: 'LevelDB', page: PAGE, matches: MATCHES, rounds: ROUNDS },
+        rows,
+        findings: ratios(rows),
+      }
+    } finally {
+      await bench.close()
+    }
+  },
+  conclude: (result) =>
+    `With 1,000,000 evidences, the slowest first page of one filter with ${MATCHES} matches takes ` +
+    `${formatFinding(result, 'slowestRatio')} times as long as with 1,000.`,
+}
+
+const externalIdOf = (index: number): string => `item ${String(index).padStart(8, '0')}`
+
+/** In a registry of `size`, this many owners have `MATCHES` evidences each. */
+const ownersIn = (size: number): number => size / MATCHES
+
+function createBatch(
+  { registry, scope }: BenchRegistry,
+  [categoryId, subcategoryId]: CategoryIds,
+  { from, size }: { readonly from: number; readonly size: number },
+) {
+  const evidences = Array.from({ length: BATCH }, (_, i) => ({
+    ...evidenceOf(from + i),
+    externalId: externalIdOf(from + i),
+    owner: `Owner ${(from + i) % ownersIn(size)} of ${size}`,
+  }))
+  return registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences })
+}
+
+async function stealSome({ registry, scope }: BenchRegistry, count: number): Promise<void> {
+  for (let i = 0; i < count; i += count / MATCHES)
+    await registry.evidences.update(scope, externalIdOf(i), { updateType: 'stolen' })
+}
+
+/** Queries with `MATCHES` matches, or with very many, that `turn` varies. */
+const queriesFor = (size: number, turn: number): Readonly<Record<string, EvidenceQuery>> => {
+  const owner = `owner ${(turn * 7_919) % ownersIn(size)} OF ${size}`
+  const beginning = externalIdOf((turn * 7_919 * MATCHES) % size).slice(0, -2)
+  return {
+    'all, newest first': {},
+    owner: { owner },
+    'external id': { externalIdPrefix: beginning },
+    stolen: { status: 'stolen' },
+    'owner, active, sorted by update': { owner, status: 'active', sort: 'updated' },
+    'owner, external id, active': { owner, externalIdPrefix: 'item', status: 'active' },
+    'sorted by update': { sort: 'updated' },
+    active: { status: 'active' },
+    'created since 1970': { createdFrom: new Date(0) },
+    'external id of all': { externalIdPrefix: 'item' },
+  }
+}
+
+/** The names of the lists with one filter and `MATCHES` matches. */
+const SELECTIVE = ['owner', 'external id', 'stolen']
+
+async function measureLists(
+  bench: BenchRegistry,
+  size: number,
+  pages: number,
+  progress: (text: string) => void,
+): Promise<readonly Row[]> {
+  const rows: Row[] = []
+  for (const list of Object.keys(queriesFor(size, 0))) {
+    progress(`${size} evidences, ${list}`)
+    const first: number[] = []
+    const next: number[] = []
+    for (let turn = 0; turn < pages * ROUNDS; turn++) {
+      const query = queriesFor(size, turn)[list] ?? {}
+      const page = await timed(first, () => bench.registry.evidences.list(bench.scope, { ...query, limit: PAGE }))
+      const last = page.items.at(-1)
+      const position = page.next ? { cursor: page.next } : page.hasMore && last ? { after: last.id } : undefined
+      if (position !== undefined)
+        await timed(next, () => bench.registry.evidences.list(bench.scope, { ...query, limit: PAGE, ...position }))
+    }
+    rows.push({ list, evidences: size, firstPage: micros(first), nextPage: next.length === 0 ? '–' : micros(next) })
+  }
+  return rows
+}
+
+async function timed<T>(seconds: number[], work: () => Promise<T>): Promise<T> {
+  const begin = performance.now()
+  const result = await work()
+  seconds.push((performance.now() - begin) / 1_000)
+  return result
+}
+
+const micros = (seconds: readonly number[]): number => roundFigure(median(seconds) * 1e6)
+
+/** How much longer a first page takes in the largest registry than in the smallest one. */
+function ratios(rows: readonly Row[]): Readonly<Record<string, number>> {
+  const sizes = [...new Set(rows.map(({ evidences }) => Number(evidences)))]
+  const cost = (list: string, size: number): number =>
+    Number(rows.find((row) => row['list'] === list && row['evidences'] === size)?.['firstPage'])
+  const [small, large] = [Math.min(...sizes), Math.max(...sizes)]
+  const ratioOf = (list: string): number => roundFigure(cost(list, large) / cost(list, small))
+  return { slowestRatio: Math.max(...SELECTIVE.map(ratioOf)) }
+}
