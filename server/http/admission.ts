@@ -16,16 +16,17 @@ export interface WorkLimit {
 export type WorkLimits = Readonly<Record<WorkClass, WorkLimit>>
 
 export const WORK_LIMITS: WorkLimits = {
-  public: { running: 64, waiting: 1_000 },
-  reads: { running: 64, waiting: 1_000 },
-  lists: { running: 8, waiting: 200 },
-  writes: { running: 128, waiting: 1_000 },
+  public: { running: 512, waiting: 512 },
+  reads: { running: 512, waiting: 512 },
+  lists: { running: 16, waiting: 200 },
+  writes: { running: 512, waiting: 512 },
   uploads: { running: 32, waiting: 200 },
   downloads: { running: 128, waiting: 200 },
 }
 
 /** Longest time in which a request waits for its turn. Longer waits mean that the store stands still. */
 const MAX_WAIT_MS = 10_000
+const MAX_BUSY_MS = 100
 /** Of the requests of a class, one key or address can have one in so many. */
 const SHARES = 2
 
@@ -38,7 +39,16 @@ export interface WorkState {
   readonly rejected: number
 }
 
+/** In each period in which the event loop does not pause, so many requests are admitted, however long it takes. */
+const LEAST_REQUESTS = 100
+
 export interface AdmissionOptions {
+  /**
+   * How long the event loop may be busy without a pause until new requests are rejected for as long: reads that need
+   * no I/O never wait in a queue of ours, but in the buffers of the system. Half of it for the class `public`.
+   * Default 100.
+   */
+  readonly maxBusyMs?: number
   /** Default: `WORK_LIMITS`. */
   readonly limits?: WorkLimits
   /** Limit for the bytes of all request bodies that are in memory. Streamed files do not count. */
@@ -52,8 +62,11 @@ export interface AdmissionOptions {
 export class Admission {
   readonly #queues: Readonly<Record<WorkClass, WorkQueue>>
   readonly #bodies: BodyMemory
+  readonly #loop = new BusyLoop()
+  readonly #maxBusyMs: number
 
-  constructor({ limits = WORK_LIMITS, maxBodyBytes }: AdmissionOptions) {
+  constructor({ limits = WORK_LIMITS, maxBodyBytes, maxBusyMs = MAX_BUSY_MS }: AdmissionOptions) {
+    this.#maxBusyMs = maxBusyMs
     this.#bodies = new BodyMemory(maxBodyBytes)
     const queueOf = (name: WorkClass) => [name, new WorkQueue(limits[name])] as const
     this.#queues = Object.fromEntries(WORK_CLASSES.map(queueOf)) as Record<WorkClass, WorkQueue>
@@ -68,10 +81,37 @@ export class Admission {
     return this.#queues[workClass].state()
   }
 
-  /** Admits a request. `undefined`: its class is full, so reject it at once. Call `leave` when it is done. */
+  /**
+   * Admits a request. `undefined`: its class is full, or the process is too busy, so reject it at once. Call `leave`
+   * when it is done.
+   */
   enter(workClass: WorkClass): Turn | undefined {
     const queue = this.#queues[workClass]
-    return queue.enter() ? new Turn(workClass, queue, this.#bodies) : undefined
+    const hasTime = this.#loop.admits(this.#maxBusyMs, workClass === 'public' ? 1 / 2 : 1)
+    return queue.enter(hasTime) ? new Turn(workClass, queue, this.#bodies) : undefined
+  }
+}
+
+/**
+ * Notes how long the event loop has been busy with requests without a pause. Under a flood it may not pause for
+ * seconds: libuv reads up to 49,152 events in a row. So the time is divided into slices, of which each second one only
+ * rejects.
+ */
+class BusyLoop {
+  #since: number | undefined
+  #requests = 0
+
+  /** Whether to serve another request. `share` of a slice that serves: how much of it this class may use. */
+  admits(sliceMs: number, share: number): boolean {
+    if (this.#since === undefined) {
+      this.#since = performance.now()
+      this.#requests = 0
+      // Runs when the loop has read everything that the system had received.
+      setImmediate(() => (this.#since = undefined))
+    }
+    this.#requests++
+    if (this.#requests <= LEAST_REQUESTS) return true
+    return (performance.now() - this.#since) % (2 * sliceMs) <= sliceMs * share
   }
 }
 
@@ -138,8 +178,9 @@ class WorkQueue {
     return { running, waiting: Math.max(0, this.#admitted - running), rejected: this.#rejected }
   }
 
-  enter(): boolean {
-    const hasRoom = this.#admitted < this.#capacity
+  /** Admits a request if there is room, and time for it. */
+  enter(hasTime: boolean): boolean {
+    const hasRoom = hasTime && this.#admitted < this.#capacity
     if (hasRoom) this.#admitted++
     else this.#rejected++
     return hasRoom

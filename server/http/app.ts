@@ -54,6 +54,8 @@ export interface AppOptions {
   readonly addressLimitPerMinute?: number
   /** Requests that run and wait, by class. Default: `WORK_LIMITS`. */
   readonly workLimits?: WorkLimits
+  /** How long the event loop may be busy without a pause until requests are rejected. Default 100. */
+  readonly maxBusyMs?: number
   /** Bytes of all request bodies in memory. Default 64 MiB. */
   readonly maxBodyMemoryBytes?: number
   /** `/metrics` is served only by `handleOperations`. Default false. */
@@ -98,6 +100,7 @@ export function createApp({ registry, logger, instruments = createInstruments(),
   const admission = new Admission({
     maxBodyBytes: options.maxBodyMemoryBytes ?? MAX_BODY_MEMORY_BYTES,
     ...(options.workLimits && { limits: options.workLimits }),
+    ...(options.maxBusyMs !== undefined && { maxBusyMs: options.maxBusyMs }),
   })
   const connections = new Connections()
   const metrics = createMetrics(registry, { instruments, admission, connections })

@@ -33,6 +33,10 @@ export const load = {
     'Forms that run at the same time, and that wait. With S3, each holds 8 MiB',
   ),
   limitDownloads: limitOf(WORK_LIMITS.downloads, 'Downloads of files that run at the same time, and that wait'),
+  maxBusyMs: setting(integer(1, 600_000), {
+    fallback: 100,
+    doc: 'If the process has been busy for this long without a pause, new requests are rejected for as long, those without a key after half of it',
+  }),
   maxBodyMemoryBytes: setting(integer(MIB, 2 ** 40), {
     fallback: 64 * MIB,
     doc: 'Bytes of JSON and texts of all request bodies in memory together. Files do not count, because they are streamed',

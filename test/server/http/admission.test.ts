@@ -80,6 +80,31 @@ describe('Admission', () => {
   })
 })
 
+describe('a busy event loop', () => {
+  const busyWait = (ms: number): void => {
+    for (const end = performance.now() + ms; performance.now() < end;);
+  }
+
+  it('rejects requests that arrive together with more than it can serve in time, without a key first', async () => {
+    const admission = new Admission({ maxBodyBytes: 1, maxBusyMs: 40 })
+    const enter = (workClass: 'reads' | 'public'): boolean => {
+      const turn = admission.enter(workClass)
+      turn?.leave()
+      return turn !== undefined
+    }
+    for (let i = 0; i < 99; i++) assert.ok(enter('reads'))
+    busyWait(21)
+    assert.ok(enter('public'), 'the first 100 are served in any case')
+    assert.ok(!enter('public'))
+    busyWait(40)
+    assert.ok(!enter('reads'))
+    // The next slice serves again, although the loop has not paused.
+    while (!enter('reads')) busyWait(1)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.ok(enter('reads') && enter('public'), 'after a pause')
+  })
+})
+
 describe('the limit of connections', () => {
   it('leaves file descriptors to the stores', () => {
     assert.equal(connectionLimit(10_000, 1_048_576), 10_000)
