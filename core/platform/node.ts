@@ -113,8 +113,19 @@ const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 export const verifyEd25519 = (publicKey: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean =>
   verify(null, bytes, publicKeyObject(publicKey), signature)
 
-const publicKeyObject = (raw: Uint8Array): KeyObject =>
-  createPublicKey({ key: Buffer.concat([SPKI_PREFIX, raw]), format: 'der', type: 'spki' })
+/** A log has few keys, and making the object takes longer than a check of a signature. */
+const MAX_CACHED_KEYS = 32
+const cachedKeys = new Map<string, KeyObject>()
+
+function publicKeyObject(raw: Uint8Array): KeyObject {
+  const id = toHex(raw)
+  const cached = cachedKeys.get(id)
+  if (cached !== undefined) return cached
+  const key = createPublicKey({ key: Buffer.concat([SPKI_PREFIX, raw]), format: 'der', type: 'spki' })
+  if (cachedKeys.size >= MAX_CACHED_KEYS) cachedKeys.clear()
+  cachedKeys.set(id, key)
+  return key
+}
 
 /** Requires a seed of 32 bytes. */
 export function ed25519Signer(seed: Uint8Array): Ed25519Signer {

@@ -1,6 +1,6 @@
 import { digest as digestOf } from '#certificate-crypto'
 import type { SignerInfo } from 'pkijs'
-import { equalBytes } from '../bytes.ts'
+import { equalBytes, sha256, toHex } from '../bytes.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { withParserErrors } from './asn1.ts'
 import { keyProblem, parseCertificate, buildPath, timestampingProblem, type Certificate } from './certificate.ts'
@@ -98,6 +98,8 @@ export type VerifyTokenOptions = VerifyTimestampOptions & {
    * Default: no such stamp.
    */
   readonly renewedAt?: number
+  /** Certificates that were parsed for the same document, by the SHA-256 of their bytes. Filled here. */
+  readonly parsed?: Map<string, object>
 }
 
 /** A verified token with its path. */
@@ -111,7 +113,7 @@ export interface VerifiedToken {
 /** As `verifyTimestamp`. Throws `VERIFICATION_FAILED`. */
 export function verifyToken(der: Uint8Array, options: VerifyTokenOptions): VerifiedToken {
   const { validationData, budget, renewedAt = Infinity } = options
-  const { info, path } = verifyToPath(der, options, budget)
+  const { info, path } = verifyToPath(der, options, budget, options.parsed)
   const revocation = path.slice(0, -1).map((certificate, i) => ({
     subject: certificate.subject,
     ...revocationStatusOf({ certificate, issuer: path[i + 1] ?? certificate, budget }, validationData),
@@ -141,14 +143,20 @@ interface VerifiedPath {
   readonly path: readonly Certificate[]
 }
 
-function verifyToPath(der: Uint8Array, options: VerifyTimestampOptions, budget: SignatureBudget): VerifiedPath {
-  const anchors = options.trustAnchors.map(parseCertificate)
+function verifyToPath(
+  der: Uint8Array,
+  options: VerifyTimestampOptions,
+  budget: SignatureBudget,
+  parsed: Map<string, object> = new Map(),
+): VerifiedPath {
+  const parseOnce = (bytes: Uint8Array): Certificate => parseCertificateOnce(bytes, parsed)
+  const anchors = options.trustAnchors.map(parseOnce)
   return parse(der, (token) => {
     const { info, signer } = token
     checkClaims(info, options)
     const attributes = signedAttributes(signer)
     checkContentAttributes(attributes, token)
-    const candidates = [...token.certificates, ...storedCertificates(options.validationData)]
+    const candidates = [...token.certificates, ...storedCertificates(options.validationData, parseOnce)]
     const certificate = signingCertificate(attributes, signer, [...candidates, ...anchors])
     checkSignature(signer, certificate, budget)
     const problem = timestampingProblem(certificate)
@@ -157,14 +165,27 @@ function verifyToPath(der: Uint8Array, options: VerifyTimestampOptions, budget: 
   })
 }
 
+/** A certificate is parsed once for a document, because many tokens have the same ones. */
+function parseCertificateOnce(der: Uint8Array, parsed: Map<string, object>): Certificate {
+  const id = toHex(sha256(der))
+  // Only this function fills the map.
+  const known = parsed.get(id) as Certificate | undefined
+  const certificate = known ?? parseCertificate(der)
+  parsed.set(id, certificate)
+  return certificate
+}
+
 /** Additional certificates are trusted no more than those in the token. Those that cannot be parsed are ignored. */
-function storedCertificates(validationData: readonly ValidationData[] = []): readonly Certificate[] {
+function storedCertificates(
+  validationData: readonly ValidationData[] = [],
+  parseOnce: (der: Uint8Array) => Certificate,
+): readonly Certificate[] {
   const pieces = validationData.filter(
     ({ type, der }) => type === 'certificate' && der.length <= MAX_VALIDATION_DATA_BYTES,
   )
   return pieces.slice(0, MAX_CERTIFICATES).flatMap(({ der }) => {
     try {
-      return [parseCertificate(der)]
+      return [parseOnce(der)]
     } catch {
       return []
     }

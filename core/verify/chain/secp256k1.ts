@@ -46,20 +46,19 @@ export function recoverPublicKey(
   if (mod(root * root, FIELD) !== square) return undefined
   const y = root % 2n === BigInt(yParity) ? root : FIELD - root
   const inverse = power(r, ORDER - 2n, ORDER)
-  const fromDigest = multiply(GENERATOR, mod(-digest * inverse, ORDER))
-  const key = add(fromDigest, multiply({ x: r, y, z: 1n }, mod(s * inverse, ORDER)))
+  const key = sumOfMultiples(GENERATOR, mod(-digest * inverse, ORDER), { x: r, y, z: 1n }, mod(s * inverse, ORDER))
   if (key.z === 0n) return undefined
   const scale = power(key.z, FIELD - 2n, FIELD)
   return { x: mod(key.x * scale ** 2n, FIELD), y: mod(key.y * scale ** 3n, FIELD) }
 }
 
-function multiply(point: Point, factor: bigint): Point {
-  let [result, addend] = [INFINITY, point]
-  for (let rest = factor; rest > 0n; rest >>= 1n) {
-    if ((rest & 1n) === 1n) result = add(result, addend)
-    addend = double(addend)
-  }
-  return result
+/** p times m plus q times n, bit by bit from the highest one. */
+function sumOfMultiples(p: Point, m: bigint, q: Point, n: bigint): Point {
+  const addends = [INFINITY, p, q, add(p, q)]
+  let sum = INFINITY
+  for (let bit = 255n; bit >= 0n; bit--)
+    sum = add(double(sum), addends[Number(((m >> bit) & 1n) | (((n >> bit) & 1n) << 1n))] ?? INFINITY)
+  return sum
 }
 
 /** Explicit-Formulas Database, "add-1998-cmo" and, for equal points, "dbl-1998-cmo" with a = 0. */

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import type { Bundle } from '../../core/api/bundle.ts'
+import { sha256Of, toHex } from '../../core/bytes.ts'
+import { verifyBundle, type Policy, type TokenVerifier } from '../../core/verify/index.ts'
+import { tokens, type VerifiedToken } from '../../core/verify/tokens.ts'
+import { factsOf } from './bundle-facts.ts'
+import { openBundleRegistry, type BundleRegistryOptions } from './bundle-fixture.ts'
+import { mutate, randomFrom } from './bundle-mutations.ts'
+
+/** Which bundles are mutated. Each kind has all documents: histories, evidences, files, deleted files, rotated keys. */
+export const KINDS = {
+  'no anchor': { anchor: 'none', authorities: [] },
+  'local ledger': { anchor: 'local', authorities: [] },
+  'EVM chain': { anchor: 'evm', authorities: [] },
+  tokens: { anchor: 'local', authorities: [{ name: 'a' }, { name: 'b' }, { name: 'c' }], quorum: 2 },
+} as const satisfies Readonly<Record<string, Omit<BundleRegistryOptions, 'directory'>>>
+export type MutationKind = keyof typeof KINDS
+
+interface Subject {
+  readonly bundles: readonly Bundle[]
+  readonly policy: Policy
+}
+
+/** Bundles of every kind, of one registry with two checkpoint keys. */
+async function makeBundles(options: BundleRegistryOptions): Promise<Subject> {
+  const registry = await openBundleRegistry(options)
+  const { evidence, stage, scope, settle } = registry
+  await evidence({ owner: 'Ada', files: [await stage('first'), await stage('second')] })
+  await evidence({ externalId: 'e-2' })
+  await settle()
+  await registry.rotate()
+  await registry.registry.evidences.update(scope, 'e-1', { owner: 'Grace', meta: { a: [1] } })
+  const [file, other] = (await registry.registry.evidences.files(scope, 'e-1')).evidence
+  await registry.registry.files.delete(scope, { fileId: other?.id ?? '' })
+  await settle()
+  const bundles = [
+    await registry.history(),
+    await registry.history('none', 'none'),
+    await registry.registry.proofs.bundle(scope, { externalId: 'e-1', fields: 'all', files: 'all', history: true }),
+    await registry.history('all', 'all', 'e-2'),
+    await registry.anyone('e-1'),
+    await registry.anyone('e-1', file?.id),
+    await registry.anyone('e-1', other?.id),
+  ]
+  await evidence({ externalId: 'e-3' })
+  bundles.push(await registry.history('all', 'all', 'e-3'))
+  const policy = registry.policy()
+  await registry.close()
+  return { bundles, policy }
+}
+
+const MAX_REMEMBERED = 10_000
+
+/**
+ * Checks equal tokens only once, because most mutations leave them as they are: 20 times as fast. A repeated check
+ * costs the same signature checks.
+ */
+function rememberingTokens(): TokenVerifier {
+  const results = new Map<string, { readonly result: () => VerifiedToken; readonly cost: number }>()
+  const certificates = new Map<string, readonly Uint8Array[]>()
+  return {
+    verifyToken(der, options) {
+      const data = 'data' in options ? options.data : options.digest
+      const pieces = options.validationData.map((piece) => piece.der)
+      const key = toHex(sha256Of(...[der, data, ...options.trustAnchors, ...pieces].map((part) => sha256Of(part))))
+      const known = results.get(key)
+      if (known !== undefined) {
+        for (let i = 0; i < known.cost; i++) options.budget.spend()
+        return known.result()
+      }
+      const usedBefore = options.budget.used
+      const result = attempt(() => tokens.verifyToken(der, options))
+      if (results.size >= MAX_REMEMBERED) results.clear()
+      results.set(key, { result, cost: options.budget.used - usedBefore })
+      return result()
+    },
+    certificatesIn(der) {
+      const key = toHex(sha256Of(der))
+      const known = certificates.get(key) ?? tokens.certificatesIn(der)
+      if (certificates.size >= MAX_REMEMBERED) certificates.clear()
+      certificates.set(key, known)
+      return known
+    },
+  }
+}
+
+/** Runs it now, and returns or throws later what it returned or threw. */
+function attempt<T>(check: () => T): () => T {
+  try {
+    const result = check()
+    return () => result
+  } catch (error) {
+    return () => {
+      throw error
+    }
+  }
+}
+
+export interface MutationRun {
+  readonly kind: MutationKind
+  readonly count: number
+  readonly seed: number
+  /** For the files of authorities and ledger. */
+  readonly directory: string
+  /** Called now and then with the mutations so far. */
+  readonly onProgress?: (done: number) => void
+}
+
+const PROGRESS_EVERY = 1_000
+
+/**
+ * Mutates bundles and verifies them: each claim of each result must be one of the original bundles, and nothing may
+ * throw. The same seed makes the same mutations.
+ */
+export async function runMutations({ kind, count, seed, directory, onProgress }: MutationRun): Promise<void> {
+  const { bundles, policy } = await makeBundles({ ...KINDS[kind], directory })
+  const truth = new Set<string>()
+  for (const bundle of bundles) {
+    const result = verifyBundle(JSON.stringify(bundle), { policy, tokens })
+    assert.notEqual(result.state, 'refuted')
+    for (const fact of factsOf(result)) truth.add(fact)
+  }
+  const remembering = rememberingTokens()
+  const random = randomFrom(seed)
+  const states = { proven: 0, unpinned: 0, pending: 0, refuted: 0 }
+  for (let i = 0; i < count; i++) {
+    const text = mutate(random, bundles)
+    const result = verifyBundle(text, { policy, tokens: remembering })
+    states[result.state] += 1
+    for (const fact of factsOf(result))
+      assert.ok(truth.has(fact), `${kind}, seed ${seed}, mutation ${i} proves ${fact}\n${text}`)
+    if (i % PROGRESS_EVERY === 0) onProgress?.(i)
+  }
+  assert.ok(states.refuted > count / 3, JSON.stringify(states))
+  assert.equal(states.unpinned, 0)
+}
