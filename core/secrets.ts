@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto'
 import { RegistryError } from './errors.ts'
 
 /** What a secret is derived for. The number of a checkpoint key is its generation, from 0. */
-export type SecretPurpose = 'api-key' | 'file-token' | 'idempotency' | `checkpoint-key/${number}`
+export type SecretPurpose = 'api-key' | 'file-token' | 'idempotency' | 'secret-id' | `checkpoint-key/${number}`
 
 /** The smallest length of the root secret. */
 export const MIN_SECRET_BYTES = 32

@@ -172,7 +172,7 @@ export class BatchSealer {
     await identity.refresh()
     if (signed?.size !== head.size) await signedHead.write({ size: head.size, root })
     if (isStored) return
-    const note = identity.signCheckpoint(head.size, root)
+    const note = await identity.signCheckpoint(head.size, root)
     const checkpoint: CheckpointRecord = { size: head.size, root: head.root, note }
     // On a conflict another sealer stored the checkpoint of the same tree.
     await records.commit({

@@ -1,5 +1,5 @@
 import { untilAborted } from '../core/clock.ts'
-import { RegistryError } from '../core/errors.ts'
+import { isRegistryError, RegistryError } from '../core/errors.ts'
 import { createIdSource } from '../core/ids.ts'
 import { LogReader } from '../core/log/reader.ts'
 import type { Anchor, Sealer, SealerHost, SealerStatus, TreeEngine } from '../core/ports/index.ts'
@@ -192,7 +192,11 @@ class LogSealer implements Sealer {
       await this.#observe(running)
       return pollIntervalMs
     }
-    const { dueInMs } = await this.#runBatchStep(running)
+    const { dueInMs } = await this.#runBatchStep(running).catch(async (error: unknown) => {
+      // Another process may have the key that this one lacks.
+      if (isRegistryError(error, 'LOG_KEY_MISMATCH')) await running.lease?.release()
+      throw error
+    })
     return dueInMs === null ? pollIntervalMs : Math.min(dueInMs, FULLNESS_POLL_MS)
   }
 

@@ -1,5 +1,6 @@
-/** Blobs, secrets and the signed head in files of one machine, and the ownership of a directory. */
+/** Blobs, secrets, checkpoint keys and the signed head in files of one machine, and the ownership of a directory. */
 export { LocalBlobs, openLocalBlobs } from './blobs.ts'
+export { addCheckpointKeys, generateCheckpointKey, openCheckpointKeys } from './checkpoint-keys.ts'
 export { claimDirectory, type ClaimOptions, type ReleaseDirectory } from './directory-ownership.ts'
 export { writeDurably, type FileDigest, type FileOperations } from './durable.ts'
 export { readOrCreateSecret, readSecret, writePrivateFile } from './private-files.ts'

@@ -59,5 +59,6 @@ export {
 } from '../../core/bytes.ts'
 export { backoffMs, systemClock, untilAborted, type Backoff } from '../../core/clock.ts'
 export { canonicalJson, type Json } from '../../core/commitment/canonical-json.ts'
+export { missingKey, signerOfSeeds, typedKeyOfSeed } from '../../core/log/seed-signer.ts'
 export { MIN_SECRET_BYTES } from '../../core/secrets.ts'
 export { BoundedMap } from '../../core/store/bounded-map.ts'

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { generateCheckpointKey } from '../../adapters/files/index.ts'
 import { PostgresServer } from '../../test/support/postgres-server.ts'
 import { formatFinding, median, roundFigure, type BenchCase } from '../run/case.ts'
 import { startServer, stopChild, type ServerProcess } from '../run/child.ts'
@@ -106,6 +107,7 @@ class Cluster {
 
   async #startServers(): Promise<void> {
     await writeFile(join(this.#directory, 'secret'), randomBytes(32))
+    await generateCheckpointKey(join(this.#directory, 'checkpoint-keys.json'))
     for (let i = 0; i < this.size; i += 1) {
       const own = join(this.#directory, String(i))
       await mkdir(own)
@@ -115,6 +117,7 @@ class Cluster {
         EVIDENCE_RECORDS: 'postgres',
         EVIDENCE_POSTGRES_URL: this.#database.url(),
         EVIDENCE_SECRET_FILE: join(this.#directory, 'secret'),
+        EVIDENCE_CHECKPOINT_KEYS: join(this.#directory, 'checkpoint-keys.json'),
         EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
         EVIDENCE_ANCHOR: 'none',
         EVIDENCE_TSA: 'none',

@@ -2,6 +2,7 @@
 export type * from './audit.ts'
 export type * from './bundle.ts'
 export type * from './categories.ts'
+export type * from './checkpoint-keys.ts'
 export type * from './companies.ts'
 export type * from './evidences.ts'
 export type * from './files.ts'

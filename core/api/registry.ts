@@ -2,6 +2,7 @@ import type { SealerStatus } from '../ports/index.ts'
 import type { Categories } from './categories.ts'
 import type { Companies } from './companies.ts'
 import type { Evidences } from './evidences.ts'
+import type { CheckpointKeys } from './checkpoint-keys.ts'
 import type { Files } from './files.ts'
 import type { PublishedLog } from './log.ts'
 import type { Proofs } from './proofs.ts'
@@ -37,6 +38,8 @@ export interface Registry {
   readonly files: Files
   readonly proofs: Proofs
   readonly log: PublishedLog
+  /** The keys that sign checkpoints. For the operator of this process: it is not checked who calls. */
+  readonly checkpointKeys: CheckpointKeys
   /** What is sealed, stamped and anchored, and what failed since the start, and whether it accepts writes. */
   status(): RegistryStatus
   /**

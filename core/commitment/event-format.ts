@@ -43,6 +43,15 @@ const EVENT = tag('er1.event')
 /** For a value inside an array or object. */
 const INNER = { maxDepth: MAX_DEPTH - 1 }
 
+/** Names that no event has yet. `author` is reserved for the person or key that signed an event. */
+const RESERVED_FIELDS: readonly string[] = ['author']
+
+/** Throws a `RangeError` if a field of an event has a reserved name. */
+export function assertFieldNames(fields: Readonly<Record<string, unknown>>): void {
+  for (const name of RESERVED_FIELDS)
+    if (name in fields) throw new RangeError(`The field name ${name} is reserved in events of version 1`)
+}
+
 /** J([name, value]): the text of a field. Throws `VALIDATION_ERROR` as `canonicalJson`. */
 export const fieldText = (name: string, value: Json): string =>
   `[${canonicalJson(name)},${canonicalJson(value, INNER)}]`

@@ -1,4 +1,4 @@
-import type { BlobStore, RecordStore, SignedHead } from '../ports/index.ts'
+import type { BlobStore, CheckpointSigner, RecordStore, SignedHead } from '../ports/index.ts'
 import type { AttestationVerifier } from './attestation-verifier.ts'
 import { checkAttestations } from './attestations.ts'
 import { checkBlobs } from './blobs.ts'
@@ -15,8 +15,10 @@ export interface FsckStores {
   readonly records: RecordStore
   /** If given, the bytes of every file are read and hashed again. */
   readonly blobs?: BlobStore
-  /** The root secret. If given, the checkpoint keys are derived again. */
+  /** The root secret. If given, it must be the one of the log. */
   readonly secret?: Uint8Array
+  /** The checkpoint keys. If given, it must have the private key of the newest one. */
+  readonly checkpointSigner?: CheckpointSigner
   /** The tree that was signed last. If given, a store that was set back is reported. */
   readonly signedHead?: SignedHead
   /** Other trees that are known to be signed, such as the newest one in the local ledger. */
@@ -54,7 +56,7 @@ export interface FsckReport {
  */
 export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Promise<FsckReport> {
   const check = new Check(stores.records, handlers)
-  const log = await checkIdentity(check, stores.secret)
+  const log = await checkIdentity(check, stores)
   const { tokenEntries } = await checkLog(check, log, [
     ...(stores.signedHead ? [stores.signedHead] : []),
     ...(stores.knownHeads ?? []),

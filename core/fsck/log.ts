@@ -1,15 +1,15 @@
 import { equalBytes, fromHex, toHex } from '../bytes.ts'
 import { verifyKeyChain } from '../commitment/log-entry.ts'
+import { isSecretOf } from '../log/derived-keys.ts'
 import { logKeys } from '../log/keys.ts'
-import { createNoteSigner } from '../log/note.ts'
+import { publicKeyOf } from '../log/note.ts'
 import { decodePayload } from '../log/payload.ts'
 import { LogReader } from '../log/reader.ts'
 import type { LogIdentityRecord, TreeHeadRecord } from '../log/records.ts'
 import { TreeAccumulator } from '../log/tree/accumulator.ts'
 import { HASH_BYTES, leafHash } from '../log/tree/hasher.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
-import type { Key, SignedHead } from '../ports/index.ts'
-import { deriveSecret } from '../secrets.ts'
+import type { CheckpointSigner, Key, SignedHead } from '../ports/index.ts'
 import { eventInRecord } from '../store/events.ts'
 import { keys } from '../store/keys.ts'
 import { BatchCheck, type CheckpointKey } from './batches.ts'
@@ -27,7 +27,7 @@ export interface CheckedIdentity {
 /** Checks the log's identity and its keys. Returns `undefined` if there is no identity that can be read. */
 export async function checkIdentity(
   check: Check,
-  secret: Uint8Array | undefined,
+  { secret, checkpointSigner }: { readonly secret?: Uint8Array; readonly checkpointSigner?: CheckpointSigner },
 ): Promise<CheckedIdentity | undefined> {
   const key = logKeys.identity()
   const record = await check.read<LogIdentityRecord>('identity', key)
@@ -37,7 +37,11 @@ export async function checkIdentity(
     return undefined
   }
   await checkKeyOpenings(check, record)
-  if (secret !== undefined) checkSecret(check, record, secret)
+  if (secret !== undefined)
+    check.guard('identity', key, () =>
+      check.expect(isSecretOf(record, secret), 'identity', key, 'It was created with another root secret'),
+    )
+  if (checkpointSigner !== undefined) await checkSigner(check, record, checkpointSigner)
   return { origin: record.origin, keys: await checkKeyPositions(check, record) }
 }
 
@@ -55,12 +59,18 @@ async function checkKeyOpenings(check: Check, { origin, keys: keyRecords }: LogI
 /** The log entry in hex. If the hex is damaged, an entry that no log contains. */
 const bytesOfEntry = (hex: string): Uint8Array => fromHex(hex) ?? new Uint8Array(HASH_BYTES)
 
-function checkSecret(check: Check, { origin, keys: keyRecords }: LogIdentityRecord, secret: Uint8Array): void {
-  for (const { generation, vkey } of keyRecords) {
-    const { verifierKey } = createNoteSigner(origin, deriveSecret(secret, `checkpoint-key/${generation}`))
-    const message = `Its key ${generation} is not derived from the secret`
-    check.expect(verifierKey === vkey, 'identity', logKeys.identity(), message)
-  }
+/** Only the newest key is needed: the others are retired. */
+async function checkSigner(
+  check: Check,
+  { keys: keyRecords }: LogIdentityRecord,
+  signer: CheckpointSigner,
+): Promise<void> {
+  const key = logKeys.identity()
+  await check.guardAsync('identity', key, async () => {
+    const newest = publicKeyOf(keyRecords.at(-1)?.vkey ?? '')
+    const isHeld = (await signer.publicKeys()).some((each) => equalBytes(each, newest))
+    check.expect(isHeld, 'identity', key, 'The private key of its newest checkpoint key is missing')
+  })
 }
 
 async function checkKeyPositions(check: Check, record: LogIdentityRecord): Promise<readonly CheckpointKey[]> {

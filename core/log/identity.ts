@@ -1,33 +1,39 @@
-import { fromHex, toHex } from '../bytes.ts'
+import { equalBytes, fromHex, toHex } from '../bytes.ts'
 import { assertLogName, keyHandover, keyOpening, originOf } from '../commitment/log-entry.ts'
 import { RegistryError, isRegistryError } from '../errors.ts'
-import type { CheckpointSigner, Clock, Commit, RecordStore, Version, LogAppend } from '../ports/index.ts'
-import { deriveSecret } from '../secrets.ts'
-import { decodeRecord, putRecord } from '../store/record-codec.ts'
+import type { CheckpointSigner, Clock, Commit, LogSigner, RecordStore } from '../ports/index.ts'
+import { putRecord } from '../store/record-codec.ts'
+import { encodeUtf8 } from '../bytes.ts'
 import { checkpointText } from './checkpoint.ts'
+import { assertSecretOf, derivedSigner, secretIdOf } from './derived-keys.ts'
+import { readIdentity, type StoredIdentity } from './identity-record.ts'
 import { logKeys } from './keys.ts'
+import { formatTypedKey, formatNote, parseVerifierKey, publicKeyOf, verifySignature } from './note.ts'
 import { appendControl } from './payload.ts'
-import { createNoteSigner, publicKeyOfSeed, type NoteSigner } from './note.ts'
 import type { LogIdentityRecord, LogKeyRecord } from './records.ts'
 import { HASH_BYTES } from './tree/hasher.ts'
 
 /** The log's origin and all its checkpoint keys. */
-export interface LogIdentity extends CheckpointSigner {
+export interface LogIdentity extends LogSigner {
   /** The C2SP verifier key of the newest checkpoint key: `origin+hash+base64`. */
   readonly verifierKey: string
   /** Every checkpoint key, in the order of their entries. */
   readonly keys: readonly LogKey[]
+  /** The verifier keys that the signer has, and that were never in the log, in the order of the signer. */
+  pendingKeys(): Promise<readonly string[]>
+  /** Whether the signer has the private key of a verifier key of this log. */
+  holds(verifierKey: string): Promise<boolean>
   /**
-   * Adds the next key to the log, signed by the current one, and returns it. It signs the checkpoints whose tree
-   * contains its entry. Processes that rotate at the same time add the same key once, because key, signature and entry
-   * are deterministic.
+   * Adds the first pending key to the log, signed by the current one, and returns it. It signs the checkpoints whose
+   * tree contains its entry. Processes that add the same key at the same time add it once.
+   *
+   * @throws RegistryError `CONFIG_ERROR` if there is no pending key, `LOG_KEY_MISMATCH` if the signer does not have the
+   *   current key, `UNAVAILABLE` if nothing was stored
    */
   rotateCheckpointKey(): Promise<LogKey>
 }
 
 export interface LogKey {
-  /** The number from which the key is derived, from 0. */
-  readonly generation: number
   /** The key's log entry, hex. */
   readonly entry: string
   /** The position of that entry in the log. */
@@ -37,8 +43,12 @@ export interface LogKey {
 
 export interface LogIdentityOptions {
   readonly records: RecordStore
-  /** The root secret; the checkpoint keys are derived from it. */
+  /** The root secret. It is compared with the one of the first start. */
   readonly secret: Uint8Array
+  /** The checkpoint keys. Default: keys that are derived from the root secret. */
+  readonly signer?: CheckpointSigner
+  /** Nothing will be signed, so the newest key need not be there. Default false. */
+  readonly isReadOnly?: boolean
   /**
    * The `NAME` of the origin, fixed at the first start. Default: the stored name, at the first start
    * `evidence-registry`.
@@ -50,47 +60,35 @@ export interface LogIdentityOptions {
 export const DEFAULT_LOG_NAME = 'evidence-registry'
 
 /**
- * Opens the log's identity. The first start creates it, with the first key as entry 0 of the log. If several processes
- * start for the first time together, all use the identity that was stored first.
+ * Opens the log's identity. The first start creates it, with the signer's first key as entry 0 of the log. If several
+ * processes start for the first time together, all use the identity that was stored first.
  *
- * Throws `LOG_KEY_MISMATCH` if the secret is not the secret of this log, `CONFIG_ERROR` if the name is not valid or not
- * the stored one, `CORRUPT` if the entry of a key is missing in the log.
+ * Throws `LOG_KEY_MISMATCH` if the secret is not the secret of this log, or if the signer does not have its newest key,
+ * `CONFIG_ERROR` if the name is not valid or not the stored one, `CORRUPT` if the entry of a key is missing in the log.
  */
 export async function openLogIdentity(options: LogIdentityOptions): Promise<LogIdentity> {
-  const { records, secret, logName } = options
+  const { records, secret, logName, signer = derivedSigner(secret), isReadOnly = false } = options
   if (logName !== undefined) assertLogName(logName)
-  const stored = (await readIdentity(records)) ?? (await createIdentity(options))
-  const identity = new StoredLogIdentity(records, secret, await openKeyRing(records, secret, stored))
+  const stored = (await readIdentity(records)) ?? (await createIdentity({ ...options, signer }))
+  assertSecretOf(stored.record, secret)
+  const identity = new StoredLogIdentity(records, signer, await openKeyRing(records, stored))
   const storedName = identity.origin.slice(0, identity.origin.lastIndexOf('/'))
   if (logName !== undefined && logName !== storedName)
     throw new RegistryError(
       'CONFIG_ERROR',
       `This log was named ${storedName} at its first start, and every checkpoint contains that name: set the log's name to ${storedName}, not to ${logName}`,
     )
+  if (!isReadOnly && !(await identity.holds(identity.verifierKey))) throw missingNewestKey(identity.verifierKey)
   return identity
-}
-
-/** The origin of the log in a record store, `undefined` if there is no log yet. */
-export const storedOrigin = async (records: RecordStore): Promise<string | undefined> =>
-  (await readIdentity(records))?.record.origin
-
-interface StoredIdentity {
-  readonly record: LogIdentityRecord
-  readonly version: Version
-}
-
-async function readIdentity(records: RecordStore): Promise<StoredIdentity | undefined> {
-  const [entry] = await records.get([logKeys.identity()])
-  const record = decodeRecord<LogIdentityRecord>(entry)
-  return entry && record && { record, version: entry.version }
 }
 
 async function createIdentity({
   records,
   secret,
+  signer,
   logName = DEFAULT_LOG_NAME,
   clock,
-}: LogIdentityOptions): Promise<StoredIdentity> {
+}: LogIdentityOptions & { readonly signer: CheckpointSigner }): Promise<StoredIdentity> {
   if ((await records.logSize()) > 0) {
     // Another process may have created it meanwhile.
     const other = await readIdentity(records)
@@ -100,13 +98,16 @@ async function createIdentity({
       'The log has entries, but the record of its identity is missing: restore the store from a backup',
     )
   }
-  const origin = originOf(logName, publicKeyOfSeed(deriveSecret(secret, 'checkpoint-key/0')))
-  const { verifierKey } = signerOf(secret, origin, 0)
-  const opening = keyOpening({ log: origin, prev: null, sig: null, vkey: verifierKey })
-  const append = appendControl(opening)
+  const [publicKey] = await signer.publicKeys()
+  if (publicKey === undefined)
+    throw new RegistryError('CONFIG_ERROR', 'There is no checkpoint key for the new log: generate one first')
+  const origin = originOf(logName, publicKey.subarray(1))
+  const vkey = formatTypedKey(origin, publicKey)
+  const append = appendControl(keyOpening({ log: origin, prev: null, sig: null, vkey }))
   const record: LogIdentityRecord = {
     origin,
-    keys: [{ generation: 0, entry: toHex(append.entry), vkey: verifierKey }],
+    keys: [{ entry: toHex(append.entry), vkey }],
+    secretId: secretIdOf(secret),
     createdAt: clock.now(),
   }
   await tryCommit(records, {
@@ -129,63 +130,48 @@ async function tryCommit(records: RecordStore, commit: Commit): Promise<void> {
   }
 }
 
-const signerOf = (secret: Uint8Array, origin: string, generation: number): NoteSigner =>
-  createNoteSigner(origin, deriveSecret(secret, `checkpoint-key/${generation}`))
+const missingNewestKey = (verifierKey: string): RegistryError =>
+  new RegistryError(
+    'LOG_KEY_MISMATCH',
+    `The private key of the newest checkpoint key is missing: ${verifierKey}. Restore the keyring, or copy it from another ` +
+      'server of the same log',
+  )
 
-interface SigningKey {
-  readonly key: LogKey
-  readonly signer: NoteSigner
-}
-
-/** A stored identity whose keys were derived again and found in the log. */
+/** A stored identity whose keys were found in the log. */
 interface KeyRing {
   readonly stored: StoredIdentity
   /** Oldest first. */
-  readonly signingKeys: readonly SigningKey[]
-  readonly current: SigningKey
+  readonly keys: readonly LogKey[]
+  readonly current: LogKey
 }
 
-async function openKeyRing(records: RecordStore, secret: Uint8Array, stored: StoredIdentity): Promise<KeyRing> {
-  const { origin, keys } = stored.record
-  const positions = await records.positionsOf(keys.map(({ entry }) => fromHex(entry) ?? new Uint8Array(HASH_BYTES)))
-  const signingKeys = keys.map((record, i) => ({
-    signer: openSigner(secret, origin, record),
-    key: logKeyOf(record, positions[i], i === 0),
-  }))
-  const current = signingKeys.at(-1)
+async function openKeyRing(records: RecordStore, stored: StoredIdentity): Promise<KeyRing> {
+  const entries = stored.record.keys.map(({ entry }) => fromHex(entry) ?? new Uint8Array(HASH_BYTES))
+  const positions = await records.positionsOf(entries)
+  const keys = stored.record.keys.map((record, i) => logKeyOf(record, positions[i], i))
+  const current = keys.at(-1)
   if (current === undefined)
     throw new RegistryError('CORRUPT', "The log's identity has no key: restore the store from a backup")
-  return { stored, signingKeys, current }
+  return { stored, keys, current }
 }
 
-function openSigner(secret: Uint8Array, origin: string, { generation, vkey }: LogKeyRecord): NoteSigner {
-  const signer = signerOf(secret, origin, generation)
-  if (signer.verifierKey !== vkey)
-    throw new RegistryError(
-      'LOG_KEY_MISMATCH',
-      `The root secret is not the secret with which the log ${origin} was created: start with that secret, or create a ` +
-        'new log in an empty store',
-    )
-  return signer
-}
-
-function logKeyOf({ generation, entry, vkey }: LogKeyRecord, position: number | undefined, isFirst: boolean): LogKey {
-  if (position === undefined || (isFirst && position !== 0))
+function logKeyOf({ entry, vkey }: LogKeyRecord, position: number | undefined, index: number): LogKey {
+  if (position === undefined || (index === 0 && position !== 0))
     throw new RegistryError(
       'CORRUPT',
-      `The entry of checkpoint key ${generation} is missing in the log: restore the store from a backup`,
+      `The entry of checkpoint key ${index} is missing in the log: restore the store from a backup`,
     )
-  return { generation, entry, position, verifierKey: vkey }
+  return { entry, position, verifierKey: vkey }
 }
 
 class StoredLogIdentity implements LogIdentity {
   readonly #records: RecordStore
-  readonly #secret: Uint8Array
+  readonly #signer: CheckpointSigner
   #ring: KeyRing
 
-  constructor(records: RecordStore, secret: Uint8Array, ring: KeyRing) {
+  constructor(records: RecordStore, signer: CheckpointSigner, ring: KeyRing) {
     this.#records = records
-    this.#secret = secret
+    this.#signer = signer
     this.#ring = ring
   }
 
@@ -194,50 +180,72 @@ class StoredLogIdentity implements LogIdentity {
   }
 
   get verifierKey(): string {
-    return this.#ring.current.key.verifierKey
+    return this.#ring.current.verifierKey
   }
 
   get keys(): readonly LogKey[] {
-    return this.#ring.signingKeys.map(({ key }) => key)
+    return this.#ring.keys
   }
 
-  signCheckpoint(size: number, root: Uint8Array): string {
-    const signingKey = this.#ring.signingKeys.findLast(({ key }) => key.position < size)
-    if (signingKey === undefined) throw new RangeError(`A tree of ${size} entries contains no checkpoint key`)
-    return signingKey.signer.signNote(checkpointText({ origin: this.origin, size, root }))
+  /** A retired key never signs a tree that contains the entry of the next key, also if that key is not here. */
+  async signCheckpoint(size: number, root: Uint8Array): Promise<string> {
+    const key = this.keys.findLast(({ position }) => position < size)
+    if (key === undefined) throw new RangeError(`A tree of ${size} entries contains no checkpoint key`)
+    const text = checkpointText({ origin: this.origin, size, root })
+    return formatNote(text, key.verifierKey, await this.#sign(key, encodeUtf8(text)))
   }
 
   async refresh(): Promise<void> {
     const stored = await readIdentity(this.#records)
     if (stored === undefined)
       throw new RegistryError('CORRUPT', "The record of the log's identity is missing: restore the store from a backup")
-    if (stored.version !== this.#ring.stored.version)
-      this.#ring = await openKeyRing(this.#records, this.#secret, stored)
+    if (stored.version !== this.#ring.stored.version) this.#ring = await openKeyRing(this.#records, stored)
+  }
+
+  async pendingKeys(): Promise<readonly string[]> {
+    const own = (await this.#signer.publicKeys()).map((publicKey) => formatTypedKey(this.origin, publicKey))
+    return own.filter((verifierKey) => !this.keys.some((key) => key.verifierKey === verifierKey))
+  }
+
+  async holds(verifierKey: string): Promise<boolean> {
+    const publicKey = publicKeyOf(verifierKey)
+    return (await this.#signer.publicKeys()).some((each) => equalBytes(each, publicKey))
   }
 
   async rotateCheckpointKey(): Promise<LogKey> {
     await this.refresh()
     const { record, version } = this.#ring.stored
-    const { append, keyRecord } = this.#nextKey()
+    const [vkey] = await this.pendingKeys()
+    if (vkey === undefined)
+      throw new RegistryError(
+        'CONFIG_ERROR',
+        'There is no new checkpoint key: run evidence-registry keys generate first',
+      )
+    const handover = { log: this.origin, prev: this.#ring.current.entry, vkey }
+    const sig = toHex(await this.#sign(this.#ring.current, keyHandover(handover)))
+    const append = appendControl(keyOpening({ ...handover, sig }))
     await tryCommit(this.#records, {
       checks: [{ key: logKeys.identity(), version }],
-      writes: [putRecord(logKeys.identity(), { ...record, keys: [...record.keys, keyRecord] })],
+      writes: [
+        putRecord(logKeys.identity(), { ...record, keys: [...record.keys, { entry: toHex(append.entry), vkey }] }),
+      ],
       append: [append],
     })
     await this.refresh()
-    const added = this.keys.find(({ entry }) => entry === keyRecord.entry)
+    const added = this.keys.find(({ verifierKey }) => verifierKey === vkey)
     if (added === undefined)
       throw new RegistryError('UNAVAILABLE', 'The new checkpoint key could not be stored: rotate again')
     return added
   }
 
-  /** The log entry and the record of the next key, signed by the current one. */
-  #nextKey(): { readonly append: LogAppend; readonly keyRecord: LogKeyRecord } {
-    const { key, signer } = this.#ring.current
-    const generation = key.generation + 1
-    const { verifierKey: vkey } = signerOf(this.#secret, this.origin, generation)
-    const handover = { log: this.origin, prev: key.entry, vkey }
-    const append = appendControl(keyOpening({ ...handover, sig: toHex(signer.sign(keyHandover(handover))) }))
-    return { append, keyRecord: { generation, entry: toHex(append.entry), vkey } }
+  /** Verifies the signature, because a signer outside this process may use another key. */
+  async #sign({ verifierKey }: LogKey, bytes: Uint8Array): Promise<Uint8Array> {
+    const { publicKey } = parseVerifierKey(verifierKey)
+    const signature = await this.#signer.sign(publicKeyOf(verifierKey), bytes)
+    if (verifySignature(publicKey, bytes, signature)) return signature
+    throw new RegistryError(
+      'LOG_KEY_MISMATCH',
+      `The signer's signature does not verify with ${verifierKey}: correct it`,
+    )
   }
 }

@@ -1,13 +1,14 @@
 import { ed25519Signer, verifyEd25519 } from '#platform'
 import { concatBytes, encodeUtf8, equalBytes, fromBase64, sha256Of, toBase64, toHex } from '../bytes.ts'
-import { verificationError } from '../errors.ts'
+import { RegistryError, verificationError } from '../errors.ts'
 
 /**
  * Signed notes (https://c2sp.org/signed-note) with Ed25519 keys: a text that ends in a newline, an empty line, and
  * signature lines `— NAME BASE64(key id ‖ signature)`.
  */
 
-const ED25519 = 0x01
+/** The type byte of an Ed25519 key. It names the algorithm of the key. */
+export const ED25519 = 0x01
 const KEY_ID_BYTES = 4
 const PUBLIC_KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
@@ -80,6 +81,24 @@ export function formatVerifierKey(name: string, publicKey: Uint8Array): string {
 }
 
 /**
+ * Writes a C2SP verifier key. `typedKey`: the type byte and the public key.
+ *
+ * @throws RegistryError `CONFIG_ERROR` if the type is not Ed25519, the only algorithm of this version
+ */
+export function formatTypedKey(name: string, typedKey: Uint8Array): string {
+  if (typedKey[0] !== ED25519 || typedKey.length !== 1 + PUBLIC_KEY_BYTES)
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `A checkpoint key of type ${typedKey[0]} with ${typedKey.length - 1} bytes cannot be used: expected Ed25519, type 1`,
+    )
+  return formatVerifierKey(name, typedKey.subarray(1))
+}
+
+/** The type byte and the public key of a verifier key. Throws as `parseVerifierKey`. */
+export const publicKeyOf = (verifierKey: string): Uint8Array =>
+  concatBytes(Uint8Array.of(ED25519), parseVerifierKey(verifierKey).publicKey)
+
+/**
  * Parses a C2SP verifier key, `NAME+HASH+BASE64`.
  *
  * @throws `VERIFICATION_FAILED` if it is malformed, is not an Ed25519 key, or its hash does not match its name and key.
@@ -87,8 +106,10 @@ export function formatVerifierKey(name: string, publicKey: Uint8Array): string {
 export function parseVerifierKey(text: string): VerifierKey {
   const [, name = '', hash = '', data = ''] = /^([^+]*)\+([0-9a-f]{8})\+(.*)$/s.exec(text) ?? []
   const bytes = fromBase64(data)
-  if (!isKeyName(name) || bytes?.length !== 1 + PUBLIC_KEY_BYTES || bytes[0] !== ED25519)
-    throw verificationError('Not an Ed25519 verifier key: expected NAME+HASH+BASE64')
+  if (!isKeyName(name) || bytes === undefined || bytes.length === 0)
+    throw verificationError('Not a verifier key: expected NAME+HASH+BASE64')
+  if (bytes.length !== 1 + PUBLIC_KEY_BYTES || bytes[0] !== ED25519)
+    throw verificationError(`The verifier key has the algorithm ${bytes[0]}: this version knows only 1, Ed25519`)
   const publicKey = bytes.subarray(1)
   const keyId = keyIdOf(name, publicKey)
   if (toHex(keyId) !== hash)
@@ -167,10 +188,18 @@ export function createNoteSigner(name: string, seed: Uint8Array): NoteSigner {
     publicKey,
     sign,
     signNote(text) {
-      if (!text.endsWith('\n')) throw new RangeError("A note's text must end in a newline")
-      return `${text}\n${SIGNATURE_MARK}${name} ${toBase64(concatBytes(keyId, sign(encodeUtf8(text))))}\n`
+      return noteOf(text, { name, keyId, signature: sign(encodeUtf8(text)) })
     },
   }
+}
+
+/** The whole note with one signature, by this verifier key. Throws a `RangeError` unless the text ends in a newline. */
+export const formatNote = (text: string, verifierKey: string, signature: Uint8Array): string =>
+  noteOf(text, { ...parseVerifierKey(verifierKey), signature })
+
+function noteOf(text: string, { name, keyId, signature }: NoteSignature): string {
+  if (!text.endsWith('\n')) throw new RangeError("A note's text must end in a newline")
+  return `${text}\n${SIGNATURE_MARK}${name} ${toBase64(concatBytes(keyId, signature))}\n`
 }
 
 /** The raw Ed25519 public key (32 bytes) of a seed. Throws a `RangeError` unless the seed has 32 bytes. */

@@ -11,12 +11,12 @@ export interface LogIdentityRecord {
   readonly origin: string
   /** Every checkpoint key, oldest first. */
   readonly keys: readonly LogKeyRecord[]
+  /** Identifies the root secret, 32 hex digits. Missing in logs of version 0.1.0. */
+  readonly secretId?: string
   readonly createdAt: number
 }
 
 export interface LogKeyRecord {
-  /** The number from which the key is derived. */
-  readonly generation: number
   /** The key's log entry, hex. */
   readonly entry: string
   /** The C2SP verifier key. */
@@ -35,6 +35,14 @@ export interface TreeHeadRecord {
 /** Which of several sealers is active. Each renewal changes the version of the record. */
 export interface SealerLeaseRecord {
   readonly holder: string
+}
+
+/** A server that shares the records. It writes its record again every few seconds, so that others know it is alive. */
+export interface ServerRecord {
+  /** Names the server for the operator. */
+  readonly name: string
+  /** The verifier keys that it can sign with, from the newest one in the log on. */
+  readonly keys: readonly string[]
 }
 
 /** A batch of the entries `start` to `end` (exclusive). It stores no state, so it never changes. */

@@ -5,6 +5,7 @@
 export type * from './anchor.ts'
 export type * from './assurance.ts'
 export type * from './blob-store.ts'
+export type * from './checkpoint-signer.ts'
 export type * from './record-store.ts'
 export type * from './runtime.ts'
 export type * from './sealer.ts'

@@ -65,7 +65,7 @@ export interface Commit {
 export interface LogAppend {
   /** 32 bytes. */
   readonly entry: Uint8Array
-  /** 1 to 4,096 bytes. */
+  /** 1 to 16,384 bytes. */
   readonly payload: Uint8Array
 }
 

@@ -21,20 +21,19 @@ export interface SignedHeadKeeper {
   write(head: SignedHead): Promise<void>
 }
 
-/** The name of the log, and its checkpoint keys. */
-export interface CheckpointSigner {
+/** Signs the checkpoints of a log, each with the key that the log's entries name. */
+export interface LogSigner {
   /** `NAME/ID`: the log's name in checkpoints, and the key name of its signatures. */
   readonly origin: string
   /**
-   * Signs the checkpoint of a tree with the newest key whose entry the tree contains. Ed25519 is deterministic, so the
-   * result is always the same.
+   * Signs the checkpoint of a tree with the newest key whose entry the tree contains.
    *
    * @param size - number of leaves
    * @param root - 32 bytes
    * @returns the whole signed note
-   * @throws a `RangeError` if the tree contains no key
+   * @throws a `RangeError` if the tree contains no key, `LOG_KEY_MISMATCH` if that key is not here
    */
-  signCheckpoint(size: number, root: Uint8Array): string
+  signCheckpoint(size: number, root: Uint8Array): Promise<string>
   /** Reads keys that another process has added. */
   refresh(): Promise<void>
 }
@@ -43,7 +42,7 @@ export interface CheckpointSigner {
 export interface SealerHost {
   readonly records: RecordStore
   readonly signedHead: SignedHeadKeeper
-  readonly identity: CheckpointSigner
+  readonly identity: LogSigner
   readonly clock: Clock
   readonly logger: Logger
   /** Other processes use the same records, so that only one sealer may be active at a time. Default false. */

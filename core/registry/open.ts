@@ -4,11 +4,12 @@ import { RegistryError } from '../errors.ts'
 import { createIdSource } from '../ids.ts'
 import { openLogIdentity, type LogIdentity } from '../log/identity.ts'
 import { LogReader } from '../log/reader.ts'
-import type { Logger, SealerStatus, SealerTrust } from '../ports/index.ts'
+import type { Logger, RecordStore, SealerStatus, SealerTrust } from '../ports/index.ts'
 import { deriveSecret } from '../secrets.ts'
 import { KeyedLock } from '../store/keyed-lock.ts'
 import { categoryOperations } from './category/categories.ts'
 import { CategoryCache } from './category/category-cache.ts'
+import { checkpointKeyOperations } from './checkpoint-keys.ts'
 import { ApiKeys } from './company/api-keys.ts'
 import { AuditLog } from './company/audit-log.ts'
 import { companyOperations } from './company/companies.ts'
@@ -21,6 +22,7 @@ import { FileTokens } from './file/token.ts'
 import { assertOptions, type RegistryOptions } from './options.ts'
 import { proofOperations } from './proof/proofs.ts'
 import { publishedLog } from './published-log.ts'
+import { ServerPresence } from './server-presence.ts'
 import { openSignedHead } from './signed-head.ts'
 import { startSweeping } from './sweeping.ts'
 import { ObservedLog, waitForHead } from './wait-for-head.ts'
@@ -77,11 +79,11 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
 
 async function open(options: RegistryOptions): Promise<Registry> {
   const { sealer, signedHead, secret, clock = systemClock, logger = silent } = options
-  const { logName, operatorKey, acceptClock = false, sharedRecords = false } = options
+  const { operatorKey, acceptClock = false, sharedRecords = false } = options
   const access = await openAccess(options)
   const records = access.guard(options.records)
   const log = new LogReader(records)
-  const identity = await openLogIdentity({ records, secret, clock, ...(logName !== undefined && { logName }) })
+  const { identity, presence } = await openKeys(options, records)
   const observed = new ObservedLog(records, log)
   const status = (): SealerStatus => ({ ...sealer.status(), ...(access.refused !== null && observed.sizes) })
   const isBehind = (lastBatchAt: number | null): boolean => !acceptClock && isClockBehind(clock.now(), lastBatchAt)
@@ -108,6 +110,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     access.allow()
     await apiKeys.load()
     if (operatorKey !== undefined) await apiKeys.setOperatorKey(operatorKey, false)
+    presence?.start()
     sweeping = startSweeping(context, { sharedRecords })
   }
   let waiting: { stop(): Promise<void> } | undefined
@@ -121,6 +124,12 @@ async function open(options: RegistryOptions): Promise<Registry> {
   return {
     ...operationsOf(context, { apiKeys, identity, trust: sealer.trust, secret }),
     log: publishedLog(context, { identity, trust: sealer.trust }, status),
+    checkpointKeys: checkpointKeyOperations({
+      identity,
+      presence,
+      assertWritable: () => access.assertWritable(),
+      notify: () => sealer.notify(),
+    }),
     status: () => registryStatus(status(), { access, isBehind, context }),
     sealNow: async (signal) => {
       access.assertWritable()
@@ -130,8 +139,27 @@ async function open(options: RegistryOptions): Promise<Registry> {
       await waiting?.stop()
       await sweeping?.stop()
       await Promise.all([context.lastUses.stop(), context.auditLog.stop()])
+      await presence?.stop()
       await closeAll(options)
     },
+  }
+}
+
+/** Opens the log's keys. With shared records, also what this process knows of the other servers. */
+async function openKeys(options: RegistryOptions, records: RecordStore) {
+  const { secret, clock = systemClock, logger = silent, logName, checkpointSigner, readOnly = false } = options
+  const identity = await openLogIdentity({
+    records,
+    secret,
+    clock,
+    isReadOnly: readOnly,
+    ...(checkpointSigner && { signer: checkpointSigner }),
+    ...(logName !== undefined && { logName }),
+  })
+  const { sharedRecords = false, serverName: name = 'unnamed' } = options
+  return {
+    identity,
+    presence: sharedRecords ? new ServerPresence({ records, identity, clock, logger, name }) : undefined,
   }
 }
 

@@ -1,5 +1,14 @@
 import { RegistryError } from '../errors.ts'
-import type { BlobStore, Clock, Logger, RecordStore, Sealer, SignedHead, SignedHeadKeeper } from '../ports/index.ts'
+import type {
+  BlobStore,
+  CheckpointSigner,
+  Clock,
+  Logger,
+  RecordStore,
+  Sealer,
+  SignedHead,
+  SignedHeadKeeper,
+} from '../ports/index.ts'
 
 /** What `openRegistry` needs. The stores and the sealer belong to the registry from then on: it closes them. */
 export interface RegistryOptions {
@@ -10,10 +19,15 @@ export interface RegistryOptions {
   /** Remembers the last signed size outside the record store, so that a store that was set back is noticed. */
   readonly signedHead: SignedHeadKeeper
   /**
-   * At least 32 random bytes, kept outside the record store. API keys, file tokens and the checkpoint key depend on it:
-   * a log can only be opened with the secret it was created with.
+   * At least 32 random bytes, kept outside the record store. API keys and file tokens depend on it: a log can only be
+   * opened with the secret it was created with.
    */
   readonly secret: Uint8Array
+  /**
+   * The keys that sign checkpoints: a keyring file (`openCheckpointKeys` of `evidence-registry/adapters/files`) or a
+   * key management service. Default: keys that are derived from `secret`.
+   */
+  readonly checkpointSigner?: CheckpointSigner
   /** Sets the operator key (at least 16 characters). Default: the key of an earlier start stays valid. */
   readonly operatorKey?: string
   /** The name of the log, fixed at the first start. Default `evidence-registry`. */
@@ -32,6 +46,8 @@ export interface RegistryOptions {
    * than a day ago are cleaned up. Default false.
    */
   readonly sharedRecords?: boolean
+  /** With shared records: names this process for the operator, such as its host. Default `unnamed`. */
+  readonly serverName?: string
   /**
    * The signed head of another copy, for example of another server of the same records. It replaces a signed head that
    * is missing. The store must hold it.
@@ -54,6 +70,7 @@ const PARTS = {
   signedHead: ['read', 'write'],
 } as const
 const OPTIONAL_PARTS = {
+  checkpointSigner: ['publicKeys', 'sign'],
   clock: ['now', 'sleep'],
   logger: ['debug', 'info', 'warn', 'error'],
 } as const
@@ -62,6 +79,7 @@ const OPTIONAL_VALUES = {
   logName: 'string',
   acceptClock: 'boolean',
   sharedRecords: 'boolean',
+  serverName: 'string',
   adoptHead: 'object',
   knownHeads: 'object',
   readOnly: 'boolean',

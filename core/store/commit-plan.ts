@@ -12,7 +12,7 @@ import type { Add, Commit, CommitResult, Entry, Key, Version, LogAppend } from '
 export const LOG_ENTRY_BYTES = 32
 
 /** Largest payload of a log entry in bytes. */
-export const MAX_PAYLOAD_BYTES = 4_096
+export const MAX_PAYLOAD_BYTES = 16_384
 
 const MAX_KEY_CHARS = 2048
 const notPrintable = /[^\x20-\x7e]/
@@ -69,7 +69,7 @@ const changes = (commit: Commit): boolean =>
 /**
  * Throws a TypeError or RangeError for an invalid commit: a key that is not 1 to 2,048 characters of printable ASCII, a
  * key that occurs twice among writes and adds, a delta that is not a safe integer, a log entry that is not 32 bytes, a
- * payload that is not 1 to 4,096 bytes. These are errors in the calling program, so they have no code of the registry.
+ * payload that is not 1 to 16,384 bytes. These are errors in the calling program, so they have no code of the registry.
  */
 export function assertCommit(commit: Commit): void {
   const changed = new Set<Key>()

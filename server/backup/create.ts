@@ -41,6 +41,8 @@ export interface BackupSources {
   readonly dataDir: string
   /** Where the root secret is, if not in the data directory. */
   readonly secretFile: string | undefined
+  /** Where the keyring is, if not in the data directory. */
+  readonly checkpointKeys: string | undefined
   /** The log's origin. */
   readonly origin: string
 }
@@ -176,12 +178,12 @@ class Backup {
    * holds at least what it says. The ledger is read after it, and is cut where the snapshot ends.
    */
   async #writeState(): Promise<Contents> {
-    const { dataDir, secretFile, records } = this.#sources
+    const { records } = this.#sources
     const { passphrase } = this.#request
     await this.#addDataFile(SIGNED_HEAD, SIGNED_HEAD)
     for (const path of PUBLIC_FILES) await this.#addDataFile(path, join('data', path))
     if (passphrase !== undefined)
-      await this.#add(SECRETS, [await sealSecrets(await readSecretFiles(dataDir, secretFile), passphrase)])
+      await this.#add(SECRETS, [await sealSecrets(await readSecretFiles(this.#sources), passphrase)])
     const snapshot = await records.snapshot()
     try {
       const contents = await this.#writeRecords(snapshot)

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { exists } from '../commands/existing.ts'
+import type { Config } from '../settings/load.ts'
 import type { SecretFiles } from './secrets.ts'
 
 /** The small files of a data directory that a backup holds as they are. */
@@ -18,10 +19,13 @@ export const PUBLIC_FILES: readonly string[] = [
 export const LEDGER_FILE = 'ledger/blocks.jsonl'
 
 const ROOT_SECRET = 'secret'
+/** The private keys that sign checkpoints. */
+const KEYRING = 'checkpoint-keys.json'
 
 /** Files with private keys, and the root secret. They are in a backup only if that was asked for. */
 export const SECRET_FILES: readonly string[] = [
   ROOT_SECRET,
+  KEYRING,
   'tsa/ca.key',
   // The signer's key and certificate together.
   'tsa/tsa.pem',
@@ -35,11 +39,17 @@ export async function openDataFile(directory: string, path: string): Promise<Asy
   return (await exists(file)) ? createReadStream(file) : undefined
 }
 
-/** Reads the secret files that exist. `secretFile`: where the root secret is, if not in the data directory. */
-export async function readSecretFiles(directory: string, secretFile: string | undefined): Promise<SecretFiles> {
+type SecretSettings = Pick<Config, 'dataDir' | 'secretFile' | 'checkpointKeys'>
+
+/** Reads the secret files that exist. The root secret and the keyring may be outside of the data directory. */
+export async function readSecretFiles({ dataDir, secretFile, checkpointKeys }: SecretSettings): Promise<SecretFiles> {
   const files = new Map<string, Uint8Array>()
+  const elsewhere: Readonly<Record<string, string | undefined>> = {
+    [ROOT_SECRET]: secretFile,
+    [KEYRING]: checkpointKeys,
+  }
   for (const path of SECRET_FILES) {
-    const file = path === ROOT_SECRET && secretFile !== undefined ? secretFile : join(directory, path)
+    const file = elsewhere[path] ?? join(dataDir, path)
     if (await exists(file)) files.set(path, await readFile(file))
   }
   return files

@@ -49,11 +49,16 @@ export const SECRET_FILE = {
   doc: 'the root secret; default: EVIDENCE_SECRET_FILE, else the file secret in the data directory',
 } as const satisfies CommandFlag
 
+export const CHECKPOINT_KEYS = {
+  value: 'FILE',
+  doc: 'the keyring; default: EVIDENCE_CHECKPOINT_KEYS, else the file checkpoint-keys.json in the data directory',
+} as const satisfies CommandFlag
+
 /** Exit codes: success, differences or a store that fails, wrong use. */
 const [EXIT_SUCCESS, EXIT_PROBLEMS, EXIT_USAGE] = [0, 1, 2]
 
 /** Settings of the server that a command accepts as flags of the same name. */
-const SETTING_FLAGS: readonly string[] = ['data-dir', 'secret-file']
+const SETTING_FLAGS: readonly string[] = ['data-dir', 'secret-file', 'checkpoint-keys']
 
 /**
  * Makes a command out of its description. The command parses its flags, runs, and returns the exit code. Errors go to

@@ -1,14 +1,24 @@
 import { join, resolve } from 'node:path'
-import { FileSignedHead, readSecret } from '../../adapters/files/index.ts'
-import { fsck, type Difference, type FsckProgress, type FsckReport, type FsckStores } from '../../core/index.ts'
+import { FileSignedHead, openCheckpointKeys, readSecret } from '../../adapters/files/index.ts'
+import {
+  derivedKeySeeds,
+  fsck,
+  type CheckpointSigner,
+  type Difference,
+  type FsckProgress,
+  type FsckReport,
+  type FsckStores,
+  type RecordStore,
+} from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { openBlobs } from '../startup/blobs.ts'
+import { keyringPath } from '../startup/checkpoint-keys.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { markedFolders } from '../startup/registry.ts'
 import { readMarkers } from '../startup/folder-markers.ts'
 import { openRecords } from '../startup/records.ts'
 import { createAttestationVerifier } from './attestations.ts'
-import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
+import { CHECKPOINT_KEYS, DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 import { assertHasRecords, exists } from './existing.ts'
 import { checkFiles } from './fsck-files.ts'
 import { ProgressLine } from './progress-line.ts'
@@ -16,13 +26,14 @@ import { ProgressLine } from './progress-line.ts'
 const flags = {
   'data-dir': DATA_DIR,
   'secret-file': SECRET_FILE,
+  'checkpoint-keys': CHECKPOINT_KEYS,
   'skip-files': { doc: 'do not read the stored files' },
   json: { doc: 'print a line of JSON for each difference, and one for the result' },
 } as const
 
 export const fsckCommand = defineCommand({
   name: 'fsck',
-  usage: ['[--data-dir DIR] [--secret-file FILE] [--skip-files] [--json]'],
+  usage: ['[--data-dir DIR] [--secret-file FILE] [--checkpoint-keys FILE] [--skip-files] [--json]'],
   description: `
 Checks a registry. Computes every txId, leaf, tile, root, signature and index again from the records, verifies the tokens
 of stamps and the proofs of anchors, checks the local ledger and the keys of the embedded authority, reads every stored
@@ -92,11 +103,13 @@ async function check(config: Config, skipFiles: boolean, output: Output): Promis
   const parts = new OpenParts()
   try {
     const { records } = await parts.add(openRecords(config), (opened) => opened.records)
+    const checkpointSigner = await readKeyring(config, records, secret)
     const blobs = skipFiles ? undefined : await parts.add(openBlobs(config, directory))
     const isHeadMissing = signedHead === undefined && (await records.logSize()) > 0
     const stores = { records, knownHeads, attestations, ...(blobs && { blobs }), ...(signedHead && { signedHead }) }
     const before = [...differences, ...(isHeadMissing ? [MISSING_HEAD] : [])]
-    return await run({ ...stores, ...(secret && { secret }) }, before, output)
+    const keys = { ...(secret && { secret }), ...(checkpointSigner && { checkpointSigner }) }
+    return await run({ ...stores, ...keys }, before, output)
   } finally {
     await parts.close()
   }
@@ -116,6 +129,19 @@ async function readSecretOf({ secretFile }: Config, directory: string): Promise<
   const path = secretFile ?? join(directory, 'secret')
   if (secretFile !== undefined || (await exists(path))) return readSecret(path)
   process.stderr.write(`${path} does not exist: the keys of the log are not checked against the secret\n`)
+  return undefined
+}
+
+/** As the secret. Keys that are derived from the secret (version 0.1.0) get their keyring when a server starts. */
+async function readKeyring(
+  config: Config,
+  records: RecordStore,
+  secret: Uint8Array | undefined,
+): Promise<CheckpointSigner | undefined> {
+  const path = keyringPath(config)
+  if (config.checkpointKeys !== undefined || (await exists(path))) return openCheckpointKeys(path)
+  const isDerived = secret !== undefined && (await derivedKeySeeds(records, secret).catch(() => [])).length > 0
+  if (!isDerived) process.stderr.write(`${path} does not exist: it is not checked that the newest key can sign\n`)
   return undefined
 }
 

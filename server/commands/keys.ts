@@ -1,33 +1,79 @@
+import { generateCheckpointKey } from '../../adapters/files/index.ts'
 import { runOperation } from '../control/run.ts'
 import { listKeysOperation } from '../control/operations/list-keys.ts'
-import type { CommandInput } from './command.ts'
-import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
+import { rotateKeysOperation } from '../control/operations/rotate-keys.ts'
+import type { CheckpointKeyInfo } from '../../core/index.ts'
+import { keyringPath } from '../startup/checkpoint-keys.ts'
+import { CHECKPOINT_KEYS, DATA_DIR, defineCommand, SECRET_FILE, type CommandInput } from './command.ts'
 
-const flags = { 'data-dir': DATA_DIR, 'secret-file': SECRET_FILE } as const
-const usage = ['[--data-dir DIR] [--secret-file FILE]']
+const flags = { 'data-dir': DATA_DIR, 'secret-file': SECRET_FILE, 'checkpoint-keys': CHECKPOINT_KEYS } as const
+const usage = ['[--data-dir DIR] [--secret-file FILE] [--checkpoint-keys FILE]']
 
 const listCommand = defineCommand({
   name: 'keys list',
   usage,
   description: `
-Lists the checkpoint keys of the log, oldest first: the tree sizes that each key signs, and its verifier key.`,
+Lists the checkpoint keys of the log, oldest first, then those that only the keyring has: the tree sizes that each key
+signs, its state, whether the keyring has its private key, and its verifier key.`,
   flags,
   success: 'the keys are listed',
   async run(_, config) {
     const { keys } = await runOperation(listKeysOperation, {}, { config })
-    for (const { vkey, from, until } of keys)
-      process.stdout.write(`${`${from} to ${until ?? '…'}`.padEnd(16)} ${vkey}\n`)
+    process.stdout.write(keys.map(lineOf).join(''))
     return 0
   },
 })
 
-const COMMANDS: Readonly<Record<string, (input: CommandInput) => Promise<number>>> = { list: listCommand }
+function lineOf({ vkey, state, from, until, isHeld }: CheckpointKeyInfo): string {
+  const sizes = from === null ? '-' : `${from} to ${until ?? '…'}`
+  return `${sizes.padEnd(16)} ${state.padEnd(8)} ${isHeld ? 'held   ' : 'missing'} ${vkey}\n`
+}
 
-const HELP = `Usage: evidence-registry keys list [flags]
+const generateCommand = defineCommand({
+  name: 'keys generate',
+  usage: ['[--data-dir DIR] [--checkpoint-keys FILE]'],
+  description: `
+Adds a new key to the keyring, which is created if it does not exist. The log is not changed: copy the keyring to every
+server of the same log, then run keys rotate. Prints the public key, with which its verifier key ends.`,
+  flags: { 'data-dir': DATA_DIR, 'checkpoint-keys': CHECKPOINT_KEYS },
+  success: 'the key is in the keyring',
+  async run(_, config) {
+    const path = keyringPath(config)
+    const publicKey = await generateCheckpointKey(path)
+    process.stdout.write(`${path}: new key ${Buffer.from(publicKey).toString('base64')}\n`)
+    return 0
+  },
+})
+
+const rotateCommand = defineCommand({
+  name: 'keys rotate',
+  usage,
+  description: `
+Puts the next key of the keyring into the log, signed by the current key. It signs every checkpoint from the first batch
+that contains its entry; the old key signs none of these. Rejected while a running server does not have the new key.
+Afterwards, publish the policy again: verifiers pin it.`,
+  flags,
+  success: 'the key is in the log',
+  async run(_, config) {
+    const { key } = await runOperation(rotateKeysOperation, {}, { config })
+    process.stdout.write(`from tree size ${key.from} on: ${key.vkey}\n`)
+    return 0
+  },
+})
+
+const COMMANDS: Readonly<Record<string, (input: CommandInput) => Promise<number>>> = {
+  list: listCommand,
+  generate: generateCommand,
+  rotate: rotateCommand,
+}
+
+const HELP = `Usage: evidence-registry keys list | generate | rotate [flags]
 
 The keys that sign the checkpoints of the log. Each command has its own --help.
 
-  list   lists the keys, with the tree sizes that each of them signs
+  list      lists the keys, with the tree sizes that each of them signs
+  generate  adds a new key to the keyring
+  rotate    puts the next key of the keyring into the log, signed by the current key
 `
 
 const EXIT_USAGE = 2

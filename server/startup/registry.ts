@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { FileSignedHead, readOrCreateSecret, readSecret } from '../../adapters/files/index.ts'
 import {
@@ -14,6 +15,7 @@ import { exists } from '../commands/existing.ts'
 import { createInstruments, type Instruments } from '../http/instruments.ts'
 import type { RequestCounter } from '../http/request-counter.ts'
 import type { Config } from '../settings/load.ts'
+import { openKeyring } from './checkpoint-keys.ts'
 import { anchorOptions } from './anchor.ts'
 import { openBlobs } from './blobs.ts'
 import { assertBelongsTo, readMarkers, writeMarkers } from './folder-markers.ts'
@@ -39,6 +41,7 @@ export interface OpenedRegistry {
  *     tsa/               the embedded timestamp authority; ca.pem is its CA
  *     ledger/            the local ledger, if that is the anchor
  *     secret             the root secret, unless EVIDENCE_SECRET_FILE names another file
+ *     checkpoint-keys.json  the keys that sign checkpoints, unless EVIDENCE_CHECKPOINT_KEYS names another file
  *     signed-head.json   the size and root of the last signed checkpoint
  *     registry.json      the log's origin, and the folders that must be there; each of these folders has one, too
  *     operator.key       the operator key, if the first start was not on a terminal
@@ -80,6 +83,7 @@ async function openParts(
     throw new RegistryError('CONFIG_ERROR', 'There is no registry in these records: start the server first')
   await assertBelongsTo(markers, origin)
   const secret = await openSecret(config, directory, origin)
+  const checkpointSigner = await openKeyring({ config, records, secret, isShared })
   const blobs = await parts.add(openBlobs(config, directory))
   const { timestampAuthorities, quorum } = await openTimestampAuthorities(config, directory, logger)
   for (const authority of timestampAuthorities) parts.keep(authority)
@@ -104,6 +108,8 @@ async function openParts(
     knownHeads: knownHeads(anchoring.anchor),
     readOnly: config.readOnly,
     secret,
+    checkpointSigner,
+    serverName: `${hostname()}:${directory}`,
     logName: config.logName,
     acceptClock: config.acceptClock,
     logger,

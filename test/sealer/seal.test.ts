@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
+import { MemoryCheckpointKeys, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { toHex } from '../../core/bytes.ts'
 import { logKeys } from '../../core/log/keys.ts'
 import { verifyCheckpoint } from '../../core/log/checkpoint.ts'
@@ -9,7 +9,7 @@ import { openLogIdentity } from '../../core/log/identity.ts'
 import type { BatchRecord } from '../../core/log/records.ts'
 import { decodeRecord } from '../../core/store/record-codec.ts'
 import { LogReader } from '../../core/log/reader.ts'
-import type { RecordStore, Sealer, SignedHead, TreeEngine } from '../../core/ports/index.ts'
+import type { CheckpointSigner, RecordStore, Sealer, SignedHead, TreeEngine } from '../../core/ports/index.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { leafHash } from '../../core/log/tree/hasher.ts'
 import { rootFromNodes, verifyConsistency, verifyInclusion } from '../../core/log/tree/proof.ts'
@@ -22,8 +22,12 @@ import { present } from '../support/present.ts'
 
 const fixtures: SealerFixture[] = []
 
-async function openFixture(records?: RecordStore, signedHead?: MemorySignedHead): Promise<SealerFixture> {
-  const fixture = await SealerFixture.open(records, signedHead)
+async function openFixture(
+  records?: RecordStore,
+  signedHead?: MemorySignedHead,
+  signer?: CheckpointSigner,
+): Promise<SealerFixture> {
+  const fixture = await SealerFixture.open(records, signedHead, signer)
   fixtures.push(fixture)
   return fixture
 }
@@ -171,7 +175,8 @@ describe('sealing', () => {
   })
 
   it('starts no batch for key and token entries, and seals them with the next event', async () => {
-    const fixture = await openFixture()
+    const seeds = Array.from({ length: 21 }, (_, i) => new Uint8Array(32).fill(i))
+    const fixture = await openFixture(undefined, undefined, new MemoryCheckpointKeys(seeds))
     const sealer = await fixture.start({ maxWaitMs: 1_000 })
     await fixture.clock.advance(10_000)
     await sealer.sealNow()

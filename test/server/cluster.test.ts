@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { generateCheckpointKey } from '../../adapters/files/index.ts'
 import { openPostgresRecords } from '../../adapters/postgres/index.ts'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { fsck, type Difference } from '../../core/fsck/index.ts'
@@ -63,6 +64,7 @@ class Server {
       EVIDENCE_RECORDS: 'postgres',
       EVIDENCE_POSTGRES_URL_FILE: join(directory, 'url'),
       EVIDENCE_SECRET_FILE: join(directory, 'secret'),
+      EVIDENCE_CHECKPOINT_KEYS: join(directory, 'checkpoint-keys.json'),
       EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
       EVIDENCE_ANCHOR: 'none',
       EVIDENCE_TSA: 'none',
@@ -83,6 +85,7 @@ before(async () => {
   database = await PostgresServer.start()
   secret = new Uint8Array(randomBytes(32))
   await writeFile(join(directory, 'secret'), secret)
+  await generateCheckpointKey(join(directory, 'checkpoint-keys.json'))
   await writeFile(join(directory, 'url'), `${database.url()}\n`)
 })
 after(async () => {

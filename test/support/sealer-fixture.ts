@@ -2,7 +2,7 @@ import { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { sha256Of, u64 } from '../../core/bytes.ts'
 import { openLogIdentity, type LogIdentity } from '../../core/log/identity.ts'
 import { LogReader } from '../../core/log/reader.ts'
-import type { Logger, RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports/index.ts'
+import type { CheckpointSigner, Logger, RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports/index.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { compileKernel } from '../../sealer/kernel/kernel.ts'
 import { ManualClock } from './manual-clock.ts'
@@ -35,11 +35,12 @@ export class SealerFixture {
   static async open(
     records: RecordStore = new MemoryRecords(),
     signedHead: SignedHeadKeeper = new MemorySignedHead(),
+    signer?: CheckpointSigner,
   ): Promise<SealerFixture> {
     // Compiled in real time, which the manual clock does not wait for.
     await compileKernel()
     const clock = new ManualClock()
-    const identity = await openLogIdentity({ records, secret: FIXTURE_SECRET, clock })
+    const identity = await openLogIdentity({ records, secret: FIXTURE_SECRET, clock, ...(signer && { signer }) })
     return new SealerFixture(records, signedHead, identity)
   }
 

@@ -73,11 +73,11 @@ export function testLog(stores: RecordStorePair): void {
       )
     })
 
-    it('stores payloads of 1 to 4,096 bytes, also equal ones of equal entries', async () => {
+    it('stores payloads of 1 to 16,384 bytes, also equal ones of equal entries', async () => {
       const size = await stores.store.logSize()
       const [entry] = logAppends(1_100_000, 1)
       assert.ok(entry)
-      const payloads = [new Uint8Array(1), new Uint8Array(4_096).fill(0xff), new Uint8Array(1)]
+      const payloads = [new Uint8Array(1), new Uint8Array(16_384).fill(0xff), new Uint8Array(1)]
       const append = payloads.map((payload) => ({ entry: entry.entry, payload }))
       await stores.commitOk({ append })
       assert.deepEqual(await stores.payloads(size, 10), payloads)

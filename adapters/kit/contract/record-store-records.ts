@@ -139,7 +139,7 @@ export function testRecords(stores: RecordStorePair): void {
         { adds: [{ key: 'wrong/delta', delta: 2 ** 53 }] },
         { append: [{ entry: new Uint8Array(31), payload: value }] },
         { append: [{ entry: new Uint8Array(32), payload: new Uint8Array() }] },
-        { append: [{ entry: new Uint8Array(32), payload: new Uint8Array(4_097) }] },
+        { append: [{ entry: new Uint8Array(32), payload: new Uint8Array(16_385) }] },
         { writes: [{ key: '', value }] },
         { writes: [{ key: 'wrong/\0', value }] },
         { writes: [{ key: 'wrong/é', value }] },

@@ -9,6 +9,7 @@ import {
   filesText,
   headerHash,
   headerText,
+  assertFieldNames,
   openingBytes,
   SALT_BYTES,
   slotHash,
@@ -53,6 +54,7 @@ interface MadeEvent {
 /** Commits to a draft with salts from a new random seed. A retry calls this again, so that no salt is used twice. */
 export function makeEvent(draft: EventDraft): MadeEvent {
   const { origin, slotKey, ...rest } = draft
+  assertFieldNames(rest.fields)
   const unhashed = { ...rest, salts: { seed: toHex(randomBytes(SALT_BYTES)) } }
   const { opening } = bindEvent(unhashed, { origin, slotKey })
   const txId = txIdOf(opening)

@@ -16,8 +16,8 @@ export const backupOperation: ControlOperation<BackupRequest, BackupReport> = {
     return { to, ...(passphrase !== undefined && { passphrase }) }
   },
   run({ registry, stores, config }, request, run) {
-    const { dataDir, secretFile } = config
-    return createBackup({ ...stores, dataDir, secretFile, origin: registry.log.origin }, request, run)
+    const { dataDir, secretFile, checkpointKeys } = config
+    return createBackup({ ...stores, dataDir, secretFile, checkpointKeys, origin: registry.log.origin }, request, run)
   },
 }
 

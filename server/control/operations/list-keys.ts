@@ -1,24 +1,14 @@
+import type { CheckpointKeyInfo } from '../../../core/index.ts'
 import { parseNoArgs, type ControlOperation } from '../operation.ts'
 
-/** A checkpoint key of the log. */
-export interface ListedKey {
-  /** C2SP verifier key. */
-  readonly vkey: string
-  /** The smallest tree size that the key signs. */
-  readonly from: number
-  /** The largest tree size that it signs; `null`: it is the newest key. */
-  readonly until: number | null
+export interface KeysResult {
+  readonly keys: readonly CheckpointKeyInfo[]
 }
 
-/** Lists the checkpoint keys of the log, oldest first. */
-export const listKeysOperation: ControlOperation<
-  Readonly<Record<string, never>>,
-  { readonly keys: readonly ListedKey[] }
-> = {
+/** Lists the checkpoint keys: those of the log, oldest first, then those that only the keyring has. */
+export const listKeysOperation: ControlOperation<Readonly<Record<string, never>>, KeysResult> = {
   name: 'keys list',
   opens: 'read-only',
   parse: parseNoArgs,
-  run: async ({ registry }) => ({
-    keys: registry.log.policy().keys.map(({ vkey, from, until }) => ({ vkey, from, until })),
-  }),
+  run: async ({ registry }) => ({ keys: await registry.checkpointKeys.list() }),
 }

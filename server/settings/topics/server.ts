@@ -20,7 +20,11 @@ export const server = {
   }),
   secretFile: optional(path, {
     shownFallback: 'secret in the data directory, created at the first start',
-    doc: 'File with the root secret, at least 32 bytes. All other secrets are derived from it',
+    doc: 'File with the root secret, at least 32 bytes. The secrets of API keys and file tokens are derived from it',
+  }),
+  checkpointKeys: optional(path, {
+    shownFallback: 'checkpoint-keys.json in the data directory, created at the first start',
+    doc: 'Keyring with the keys that sign checkpoints. Servers of shared records need the same keys',
   }),
   operatorKey: optional(text('16 to 1,024 printable ASCII characters', /^[\x21-\x7e]{16,1024}$/), {
     shownFallback: 'created at the first start',

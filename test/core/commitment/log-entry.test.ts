@@ -101,12 +101,31 @@ describe('openings of key and token entries', () => {
       { ...members, prev: toHex(seed(1)) },
       { ...members, prev: toHex(seed(1)), sig: 'zz' },
       { ...members, sig: toHex(new Uint8Array(64)) },
+      { ...members, prev: toHex(seed(1)), sig: '' },
       JSON.stringify(members).replace('{', '{"v":1,'),
     ])
       assert.throws(() => parseKeyOpening(opening(bad)), verificationFailed, JSON.stringify(bad))
     assert.throws(() => parseKeyOpening(concatBytes(opening(members), new Uint8Array(5000))), verificationFailed)
+    assert.throws(() => parseKeyOpening(opening({ ...members, log: 'x'.repeat(16_384) })), verificationFailed)
     assert.throws(() => parseKeyOpening(concatBytes(tag('er1.key'), Uint8Array.of(0xff))), verificationFailed)
     assert.throws(() => parseKeyOpening(tokenOpening(new Uint8Array())), verificationFailed)
+  })
+
+  it('of an algorithm that is not known are parsed, but not verified', () => {
+    // As large as a key of ML-DSA-44 with its signature.
+    const publicKey = concatBytes(Uint8Array.of(6), new Uint8Array(1312).fill(7))
+    const hash = toHex(sha256Of(encodeUtf8(`${origin}\n`), publicKey)).slice(0, 8)
+    const vkey = `${origin}+${hash}+${Buffer.from(publicKey).toString('base64')}`
+    const handover = { log: origin, prev: toHex(entryOf(first)), vkey }
+    const second = keyOpening({ ...handover, sig: toHex(signer(1).sign(keyHandover(handover))) })
+    const later = { log: origin, prev: toHex(entryOf(second)), vkey: signer(2).verifierKey }
+    const third = keyOpening({ ...later, sig: toHex(new Uint8Array(2420).fill(8)) })
+    assert.ok(third.length > 4_096)
+    assert.equal(parseKeyOpening(second).vkey, vkey)
+    assert.equal(parseKeyOpening(third).sig?.length, 4840)
+    const unknown = { ...verificationFailed, message: /algorithm 6: this version knows only 1, Ed25519/ }
+    assert.throws(() => verifyKeyChain([first, second]), unknown)
+    assert.throws(() => verifyKeyChain([first, second, third]), unknown)
   })
 
   it('accept only names that fit in an origin of 200 characters', () => {

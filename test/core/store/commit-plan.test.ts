@@ -157,7 +157,7 @@ describe('assertCommit', () => {
     for (const append of [
       { entry: new Uint8Array(33), payload },
       { entry, payload: new Uint8Array() },
-      { entry, payload: new Uint8Array(4_097) },
+      { entry, payload: new Uint8Array(16_385) },
     ])
       assert.throws(() => assertCommit({ append: [append] }), RangeError)
   })

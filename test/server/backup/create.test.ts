@@ -39,7 +39,14 @@ function backUp(
       return blobs.get(id, ...others)
     },
   }
-  const sources = { records, blobs: observed, dataDir, secretFile: undefined, origin: registry.log.origin }
+  const sources = {
+    records,
+    blobs: observed,
+    dataDir,
+    secretFile: undefined,
+    checkpointKeys: undefined,
+    origin: registry.log.origin,
+  }
   return createBackup(sources, { to }, { report: () => undefined, signal: new AbortController().signal })
 }
 
@@ -94,7 +101,14 @@ it('a backup that is cancelled stops, and leaves no manifest', async (t) => {
   const { fixture, ids: _, ...paths } = await createFixture(t)
   const { records, blobs } = fixture.stores
   const stop = new AbortController()
-  const sources = { records, blobs, secretFile: undefined, origin: fixture.registry.log.origin, dataDir: paths.dataDir }
+  const sources = {
+    records,
+    blobs,
+    secretFile: undefined,
+    checkpointKeys: undefined,
+    origin: fixture.registry.log.origin,
+    dataDir: paths.dataDir,
+  }
   const report = ({ stage }: { readonly stage: string }): void => {
     if (stage === 'files') stop.abort(new Error('cancelled'))
   }

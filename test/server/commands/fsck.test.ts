@@ -71,7 +71,7 @@ it('reports a wrong secret, and works without one', async (t) => {
   await readOrCreateSecret(other)
   const { code, stdout } = await runCli(['fsck', '--data-dir', path, '--secret-file', other])
   assert.equal(code, 1)
-  assert.match(stdout, /^identity: lg: Its key 0 is not derived from the secret$/m)
+  assert.match(stdout, /^identity: lg: It was created with another root secret$/m)
   const missing = await runCli(['fsck', '--data-dir', path, '--secret-file', `${other}.missing`])
   assert.equal(missing.code, 2)
 })

@@ -41,7 +41,7 @@ it('seal and keys list work on a running server, after it was killed, and on a s
   assert.match(running.stdout, /^2 entries sealed, 2 in total\nevidence-registry\/[0-9a-f]{32}\n2\n/)
   const keys = await runCli(['keys', 'list', ...args], LOCAL)
   assert.equal(keys.code, 0, keys.stderr)
-  assert.match(keys.stdout, /^1 to … +evidence-registry\/[0-9a-f]{32}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+\n$/)
+  assert.match(keys.stdout, /^1 to … +current +held +evidence-registry\/[0-9a-f]{32}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+\n$/)
   assert.match(server.stdout, /"operation":"seal".*command finished/)
 
   // The socket of the killed server stays behind.
@@ -58,6 +58,48 @@ it('seal and keys list work on a running server, after it was killed, and on a s
   assert.match((await runCli(['seal', ...args], LOCAL)).stdout, /^0 entries sealed, 3 in total\n/)
   assert.equal(await server.stop(), 0)
   assert.ok(!(await readdir(directory)).includes('control.sock'))
+})
+
+it('a key is generated, rejected if there is none, and rotated on a running and on a stopped registry', async (t) => {
+  const directory = await temporaryFor(t)
+  const server = new ServerProcess(directory, NEVER_SEALS)
+  t.after(() => server.stop('SIGKILL'))
+  const url = await server.ready()
+  await createCompany(url)
+  await createEvidence(url, 'a')
+  const run = async (...command: readonly string[]) => {
+    const outcome = await runCli([...command, '--data-dir', directory], LOCAL)
+    assert.equal(outcome.code, 0, outcome.stderr)
+    return outcome.stdout
+  }
+  await run('seal')
+  const none = await runCli(['keys', 'rotate', '--data-dir', directory], LOCAL)
+  assert.equal(none.code, 2)
+  assert.match(none.stderr, /There is no new checkpoint key: run evidence-registry keys generate first/)
+
+  const [, publicKey = ''] = /: new key (\S+)\n$/.exec(await run('keys', 'generate')) ?? []
+  assert.ok(
+    (await run('keys', 'list'))
+      .split('\n')[1]
+      ?.match(/^- +pending +held +/)
+      ?.input?.endsWith(`+${publicKey}`),
+  )
+  assert.match(await run('keys', 'rotate'), /^from tree size 3 on: \S+\n$/)
+  await createEvidence(url, 'b')
+  assert.match(await run('seal'), /^2 entries sealed, 4 in total\n/)
+  const policy = (await (await fetch(`${url}/api/v1/log/policy`)).json()) as { readonly keys: readonly object[] }
+  const ranges = policy.keys.map((key) => ({ ...key, vkey: '' }))
+  assert.deepEqual(ranges, [
+    { vkey: '', from: 1, until: 2 },
+    { vkey: '', from: 3, until: null },
+  ])
+
+  assert.equal(await server.stop(), 0)
+  await run('keys', 'generate')
+  await run('keys', 'rotate')
+  const states = (await run('keys', 'list')).match(/retired|current|pending/g)
+  assert.deepEqual(states, ['retired', 'retired', 'current'])
+  assert.match(await run('fsck'), /nothing differs/)
 })
 
 it('a command creates no registry, and says why it cannot reach a server', async (t) => {
@@ -81,6 +123,6 @@ it('a command creates no registry, and says why it cannot reach a server', async
 it('keys without a command shows which there are', async () => {
   const { code, stderr } = await runCli(['keys'])
   assert.equal(code, 2)
-  assert.match(stderr, /expected list/)
-  assert.match((await runCli(['keys', '--help'])).stdout, /^Usage: evidence-registry keys list/)
+  assert.match(stderr, /expected list, generate, rotate/)
+  assert.match((await runCli(['keys', '--help'])).stdout, /^Usage: evidence-registry keys list \| generate \| rotate/)
 })

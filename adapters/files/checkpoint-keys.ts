@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto'
+import { dirname } from 'node:path'
+import {
+  decodeUtf8,
+  encodeUtf8,
+  equalBytes,
+  missingKey,
+  RegistryError,
+  signerOfSeeds,
+  toHex,
+  typedKeyOfSeed,
+  type CheckpointSigner,
+} from '../kit/index.ts'
+import { createFile, makeDirectory, nodeFiles, replaceFile, type FileOperations } from './durable.ts'
+import { errnoOf, reasonOf } from './errors.ts'
+
+const FORMAT = 1
+const SEED_BYTES = 32
+
+/** A key in the file. The algorithm and the public key are for people, and detect a damaged seed. */
+interface StoredKey {
+  readonly algorithm: 'ed25519'
+  /** Base64 of the type byte and the public key, as at the end of a C2SP verifier key. */
+  readonly publicKey: string
+  /** The secret seed (RFC 8032), base64 of 32 bytes. */
+  readonly seed: string
+  /** ISO 8601. */
+  readonly createdAt: string
+}
+
+interface Options {
+  readonly files?: FileOperations
+}
+
+interface Keyring {
+  readonly keys: readonly StoredKey[]
+  readonly signer: CheckpointSigner
+}
+
+/**
+ * The checkpoint keys in a keyring file of JSON (0600). The file is read again before each rotation, and if a key is
+ * missing, so a key that the operator adds is found while the registry runs.
+ */
+class FileCheckpointKeys implements CheckpointSigner {
+  readonly #path: string
+  readonly #files: FileOperations
+  #signer: CheckpointSigner
+
+  constructor(path: string, files: FileOperations, signer: CheckpointSigner) {
+    this.#path = path
+    this.#files = files
+    this.#signer = signer
+  }
+
+  async publicKeys(): Promise<readonly Uint8Array[]> {
+    this.#signer = (await readKeyring(this.#files, this.#path)).signer
+    return this.#signer.publicKeys()
+  }
+
+  async sign(publicKey: Uint8Array, bytes: Uint8Array): Promise<Uint8Array> {
+    const isHeld = (keys: readonly Uint8Array[]): boolean => keys.some((each) => equalBytes(each, publicKey))
+    if (!isHeld(await this.#signer.publicKeys()) && !isHeld(await this.publicKeys())) throw missingKey(publicKey)
+    return this.#signer.sign(publicKey, bytes)
+  }
+}
+
+/**
+ * Opens a keyring file.
+ *
+ * @param path path of the file
+ * @throws RegistryError `CONFIG_ERROR`, naming the file, if it does not exist or cannot be read, `CORRUPT` if it is
+ *   damaged
+ * @example
+ * ```ts
+ * await generateCheckpointKey('/etc/evidence/checkpoint-keys.json')
+ * const checkpointSigner = await openCheckpointKeys('/etc/evidence/checkpoint-keys.json')
+ * ```
+ */
+export async function openCheckpointKeys(path: string, { files = nodeFiles }: Options = {}): Promise<CheckpointSigner> {
+  return new FileCheckpointKeys(path, files, (await readKeyring(files, path)).signer)
+}
+
+/**
+ * Adds a new random key at the end of a keyring file, durably and in one step. Creates the file (0600) if it does not
+ * exist. Do not run it twice at the same time.
+ *
+ * @returns the public key: its type byte, then the key
+ * @throws RegistryError as `openCheckpointKeys`, except that the file may be missing
+ */
+export async function generateCheckpointKey(path: string, options: Options = {}): Promise<Uint8Array> {
+  const seed = new Uint8Array(randomBytes(SEED_BYTES))
+  await addCheckpointKeys(path, [seed], options)
+  return typedKeyOfSeed(seed)
+}
+
+/**
+ * Adds keys to a keyring file: known ones, such as keys that were derived from a root secret before. Creates the file
+ * (0600) if it does not exist. Keys that are in the file are not added again.
+ *
+ * @param seeds Ed25519 seeds, 32 bytes each
+ */
+export async function addCheckpointKeys(
+  path: string,
+  seeds: readonly Uint8Array[],
+  { files = nodeFiles }: Options = {},
+): Promise<void> {
+  const keys = await existingKeys(files, path)
+  const known = new Set(keys?.map(({ publicKey }) => publicKey))
+  const added = seeds.map(storedKeyOf).filter(({ publicKey }) => !known.has(publicKey))
+  if (keys !== undefined && added.length === 0) return
+  const bytes = encodeUtf8(`${JSON.stringify({ format: FORMAT, keys: [...(keys ?? []), ...added] }, null, 2)}\n`)
+  try {
+    if (keys === undefined) await makeDirectory(files, dirname(path))
+    // Another process may create the file at the same time: its keys must not be replaced.
+    if (keys !== undefined) await replaceFile(files, path, bytes)
+    else if (!(await createFile(files, path, bytes))) await addCheckpointKeys(path, seeds, { files })
+  } catch (error) {
+    if (error instanceof RegistryError) throw error
+    throw fileError(path, 'written', error)
+  }
+}
+
+async function existingKeys(files: FileOperations, path: string): Promise<readonly StoredKey[] | undefined> {
+  try {
+    return (await readKeyring(files, path)).keys
+  } catch (error) {
+    if (error instanceof RegistryError && errnoOf(error.cause) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+const storedKeyOf = (seed: Uint8Array): StoredKey => ({
+  algorithm: 'ed25519',
+  publicKey: Buffer.from(typedKeyOfSeed(seed)).toString('base64'),
+  seed: Buffer.from(seed).toString('base64'),
+  createdAt: new Date().toISOString(),
+})
+
+async function readKeyring(files: FileOperations, path: string): Promise<Keyring> {
+  let bytes: Uint8Array
+  try {
+    bytes = await files.readFile(path)
+  } catch (error) {
+    throw fileError(path, 'read', error)
+  }
+  const keyring = parseKeyring(bytes)
+  if (keyring !== undefined) return keyring
+  throw new RegistryError(
+    'CORRUPT',
+    `${path} is not a keyring of checkpoint keys, or is damaged: restore it from a backup, or copy it from another server`,
+  )
+}
+
+/** The operator owns the file, but disks fail and people edit files. */
+function parseKeyring(bytes: Uint8Array): Keyring | undefined {
+  try {
+    const value = JSON.parse(decodeUtf8(bytes)) as { readonly format?: unknown; readonly keys?: unknown }
+    if (value.format !== FORMAT || !Array.isArray(value.keys) || value.keys.length === 0) return undefined
+    const keys = value.keys as readonly StoredKey[]
+    const seeds = keys.map(seedOf)
+    const isDistinct = new Set(seeds.map(toHex)).size === seeds.length
+    return isDistinct ? { keys, signer: signerOfSeeds(seeds) } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Throws an error of any kind if the public key is not that of the seed. */
+function seedOf({ algorithm, publicKey, seed: text }: StoredKey): Uint8Array {
+  const seed = new Uint8Array(Buffer.from(text, 'base64'))
+  const isWhole = algorithm === 'ed25519' && storedKeyOf(seed).publicKey === publicKey
+  if (!isWhole) throw new TypeError('The public key is not that of the seed')
+  return seed
+}
+
+const fileError = (path: string, operation: 'read' | 'written', cause: unknown): RegistryError =>
+  new RegistryError(
+    'CONFIG_ERROR',
+    `The keyring ${path} could not be ${operation} (${reasonOf(cause)}): check EVIDENCE_CHECKPOINT_KEYS and the permissions`,
+    { cause },
+  )

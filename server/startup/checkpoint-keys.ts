@@ -1,0 +1,55 @@
+import { join, resolve } from 'node:path'
+import { addCheckpointKeys, generateCheckpointKey, openCheckpointKeys } from '../../adapters/files/index.ts'
+import {
+  derivedKeySeeds,
+  derivedSigner,
+  RegistryError,
+  storedOrigin,
+  type CheckpointSigner,
+  type RecordStore,
+} from '../../core/index.ts'
+import { exists } from '../commands/existing.ts'
+import type { Config } from '../settings/load.ts'
+
+/** The path of the keyring with the checkpoint keys. */
+export const keyringPath = ({ checkpointKeys, dataDir }: Pick<Config, 'checkpointKeys' | 'dataDir'>): string =>
+  resolve(checkpointKeys ?? join(dataDir, 'checkpoint-keys.json'))
+
+interface KeyringOptions {
+  readonly config: Pick<Config, 'checkpointKeys' | 'dataDir' | 'readOnly'>
+  readonly records: RecordStore
+  readonly secret: Uint8Array
+  /** Other servers may write to the same records. */
+  readonly isShared: boolean
+}
+
+/**
+ * Opens the keyring. Creates it with a new key for a new registry, unless its records are shared: all servers need the
+ * same key. For a registry whose keys were derived from the secret (version 0.1.0), exports these keys into it.
+ *
+ * Throws `CONFIG_ERROR` or `LOG_KEY_MISMATCH` with the remedy if the keyring is missing.
+ */
+export async function openKeyring({ config, records, secret, isShared }: KeyringOptions): Promise<CheckpointSigner> {
+  const path = keyringPath(config)
+  const derived = await derivedKeySeeds(records, secret)
+  if (config.readOnly && !(await exists(path))) return derivedSigner(secret)
+  if (derived.length > 0 && !config.readOnly) await addCheckpointKeys(path, derived)
+  else if (!(await exists(path))) await createKeyring(path, await storedOrigin(records), isShared)
+  return openCheckpointKeys(path)
+}
+
+async function createKeyring(path: string, origin: string | undefined, isShared: boolean): Promise<void> {
+  if (origin !== undefined)
+    throw new RegistryError(
+      'LOG_KEY_MISMATCH',
+      `${path} is missing, but the log ${origin} exists, and its checkpoints are signed with the keys in this file: ` +
+        'restore it from a backup, or copy it from another server. No other key was created',
+    )
+  if (isShared)
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `${path} is missing. All servers of shared records need the same checkpoint keys: create the file with ` +
+        'evidence-registry keys generate, copy it to every server, and name it with EVIDENCE_CHECKPOINT_KEYS',
+    )
+  await generateCheckpointKey(path)
+}

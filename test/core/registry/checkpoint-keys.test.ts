@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { MemoryCheckpointKeys } from '../../../adapters/memory/index.ts'
+import { encodeUtf8 } from '../../../core/bytes.ts'
+import type { CheckpointSigner, Registry } from '../../../core/index.ts'
+import { checkpointText, parseCheckpoint } from '../../../core/log/checkpoint.ts'
+import { openLogIdentity } from '../../../core/log/identity.ts'
+import { logKeys } from '../../../core/log/keys.ts'
+import { formatNote, publicKeyOf } from '../../../core/log/note.ts'
+import { listEntries } from '../../../core/store/read.ts'
+import { parsePolicy, verifyBundle, verifyLog, verifySignedCheckpoint } from '../../../core/verify/index.ts'
+import { openFixture, Stores, withCode, type Fixture } from '../../support/registry-fixture.ts'
+import { present } from '../../support/present.ts'
+import { settle } from '../../support/manual-clock.ts'
+
+const seed = (fill: number): Uint8Array => new Uint8Array(32).fill(fill)
+
+const policyOf = (registry: Registry) => parsePolicy(JSON.stringify(registry.log.policy()))
+
+async function bundleOf({ registry, scope }: Fixture, externalId: string): Promise<string> {
+  return JSON.stringify(await registry.proofs.bundle(scope, { externalId, fields: 'all', files: 'all' }))
+}
+
+/** Every checkpoint so far, verified under the published policy. Returns the sizes. */
+async function verifiedSizes({ registry, stores }: Pick<Fixture, 'registry' | 'stores'>): Promise<readonly number[]> {
+  const { keys } = policyOf(registry)
+  const entries = await listEntries(stores.records, logKeys.checkpoints())
+  return entries.map(({ value }) => {
+    const { note } = JSON.parse(Buffer.from(value).toString()) as { readonly note: string }
+    return verifySignedCheckpoint(note, keys).size
+  })
+}
+
+/** Verifies the whole log as a monitor does. */
+async function verifyWholeLog({ registry }: Fixture): Promise<void> {
+  const checkpoint = present(await registry.log.latestCheckpoint())
+  const { size } = parseCheckpoint(checkpoint)
+  const openings: Uint8Array[] = []
+  for (let index = 0; index * 256 < size; index += 1) {
+    const width = Math.min(256, size - index * 256)
+    for (const hex of present(await registry.log.openings({ index, width }))) openings.push(Buffer.from(hex, 'hex'))
+  }
+  const { keys } = verifyLog(openings, { checkpoint, origin: registry.log.origin })
+  assert.deepEqual(keys, policyOf(registry).keys)
+}
+
+/** Advances the clock until the promise settles. */
+async function whileTimePasses<T>({ clock }: Stores, promise: Promise<T>): Promise<T> {
+  let isSettled = false
+  const settled = promise.finally(() => (isSettled = true))
+  settled.catch(() => undefined)
+  for (let i = 0; !isSettled && i < 200; i += 1) {
+    await clock.advance(500)
+    await settle()
+  }
+  assert.ok(isSettled, 'it does not end')
+  return settled
+}
+
+describe('checkpoint keys', () => {
+  it('are rotated, and proofs from before and after verify under the pinned policy', async () => {
+    const signer = new MemoryCheckpointKeys()
+    const fixture = await openFixture({ registry: { checkpointSigner: signer } })
+    const { registry } = fixture
+    await fixture.evidence({ externalId: 'before' })
+    await registry.sealNow()
+    const before = await bundleOf(fixture, 'before')
+    const oldKey = registry.log.verifierKey
+    await assert.rejects(registry.checkpointKeys.rotate(), withCode('CONFIG_ERROR'))
+
+    signer.add()
+    const listed = await registry.checkpointKeys.list()
+    assert.deepEqual(
+      listed.map(({ state, from, until, isHeld }) => [state, from, until, isHeld]),
+      [
+        ['current', 1, null, true],
+        ['pending', null, null, true],
+      ],
+    )
+    const added = await registry.checkpointKeys.rotate()
+    assert.equal(added.vkey, listed[1]?.vkey)
+    assert.equal(registry.log.verifierKey, added.vkey)
+    // Its entry waits for the next batch.
+    assert.equal(parseCheckpoint(present(await registry.log.latestCheckpoint())).size, 2)
+    await fixture.evidence({ externalId: 'after' })
+    await registry.sealNow()
+
+    const policy = policyOf(registry)
+    assert.deepEqual(policy.keys, [
+      { vkey: oldKey, from: 1, until: 2 },
+      { vkey: added.vkey, from: 3, until: null },
+    ])
+    assert.deepEqual(await verifiedSizes(fixture), [2, 4])
+    for (const text of [before, await bundleOf(fixture, 'before'), await bundleOf(fixture, 'after')]) {
+      const result = verifyBundle(text, { policy })
+      assert.equal(result.state, 'proven', JSON.stringify(result))
+    }
+    await verifyWholeLog(fixture)
+    await fixture.close()
+  })
+
+  it('that are retired sign no tree with the next key in it', async () => {
+    const [old, next] = [seed(1), seed(2)]
+    const oldOnly = new MemoryCheckpointKeys([old])
+    const stores = new Stores()
+    const fixture = await openFixture({ stores, registry: { checkpointSigner: new MemoryCheckpointKeys([old, next]) } })
+    const { registry } = fixture
+    const { records, secret, clock } = stores
+    const behind = await openLogIdentity({ records, secret, clock, signer: oldOnly })
+    const oldKey = registry.log.verifierKey
+    await fixture.evidence()
+    await registry.sealNow()
+    const { from } = await registry.checkpointKeys.rotate()
+    assert.equal(from, 3)
+    await behind.refresh()
+    assert.equal(parseCheckpoint(await behind.signCheckpoint(2, seed(3))).size, 2)
+    await assert.rejects(behind.signCheckpoint(3, seed(3)), withCode('LOG_KEY_MISMATCH'))
+    await assert.rejects(openLogIdentity({ records, secret, clock, signer: oldOnly }), withCode('LOG_KEY_MISMATCH'))
+    assert.ok(await openLogIdentity({ records, secret, clock, signer: oldOnly, isReadOnly: true }))
+
+    // A thief of the old key can make such a note, but no verifier accepts it.
+    const text = checkpointText({ origin: registry.log.origin, size: 3, root: seed(3) })
+    const signature = await oldOnly.sign(publicKeyOf(oldKey), encodeUtf8(text))
+    const stolen = formatNote(text, oldKey, signature)
+    assert.throws(() => verifySignedCheckpoint(stolen, policyOf(registry).keys), withCode('VERIFICATION_FAILED'))
+    assert.equal(verifySignedCheckpoint(stolen, [oldKey]).size, 3, 'only the range makes the difference')
+    await fixture.close()
+  })
+
+  it('need not be kept once they are retired', async () => {
+    const stores = new Stores()
+    const first = await openFixture({
+      stores,
+      registry: { checkpointSigner: new MemoryCheckpointKeys([seed(1), seed(2)]) },
+    })
+    await first.evidence()
+    await first.registry.checkpointKeys.rotate()
+    await first.registry.sealNow()
+    await first.close()
+    const again = await openFixture({ stores, registry: { checkpointSigner: new MemoryCheckpointKeys([seed(2)]) } })
+    await again.evidence({ externalId: 'e-2' })
+    await again.registry.sealNow()
+    const states = (await again.registry.checkpointKeys.list()).map(({ state, isHeld }) => [state, isHeld])
+    assert.deepEqual(states, [
+      ['retired', false],
+      ['current', true],
+    ])
+    await verifiedSizes(again)
+    await again.close()
+  })
+
+  it('are rotated under load', async () => {
+    const signer = new MemoryCheckpointKeys()
+    const fixture = await openFixture({ registry: { checkpointSigner: signer } })
+    const { registry } = fixture
+    const rotations = 5
+    let isRotating = true
+    let created = 0
+    const create = async (): Promise<void> => {
+      while (isRotating || created < 50) {
+        await fixture.evidence({ externalId: `e-${(created += 1)}` })
+        // The stores in memory never wait, so without this the other loops would not run.
+        await setImmediate()
+      }
+    }
+    const seal = async (): Promise<void> => {
+      while (isRotating) {
+        await registry.sealNow()
+        await setImmediate()
+      }
+    }
+    const rotate = async (): Promise<void> => {
+      for (let i = 0; i < rotations; i += 1) {
+        signer.add()
+        await registry.checkpointKeys.rotate()
+        await settle()
+      }
+      isRotating = false
+    }
+    await Promise.all([create(), create(), seal(), rotate()])
+    await registry.sealNow()
+    assert.equal(policyOf(registry).keys.length, rotations + 1)
+    assert.ok((await verifiedSizes(fixture)).length > rotations)
+    await verifyWholeLog(fixture)
+    assert.equal(verifyBundle(await bundleOf(fixture, 'e-1'), { policy: policyOf(registry) }).state, 'proven')
+    await fixture.close()
+  })
+
+  it('are rotated once, also if the process crashes at any step', async () => {
+    for (const when of ['before', 'after'] as const)
+      for (let step = 1; step <= 6; step += 1) {
+        const stores = new Stores()
+        const signer = new MemoryCheckpointKeys()
+        const open = () => openFixture({ stores, registry: { checkpointSigner: signer } })
+        const crashing = await open()
+        await crashing.evidence({ externalId: 'before' })
+        await crashing.registry.sealNow()
+        signer.add()
+        crashing.process.fail(step, when, true)
+        await crashing.registry.checkpointKeys.rotate().catch(() => undefined)
+        await crashing.evidence({ externalId: 'during' }).catch(() => undefined)
+        await crashing.registry.sealNow().catch(() => undefined)
+        await crashing.close().catch(() => undefined)
+
+        const fixture = await open()
+        const { registry } = fixture
+        if ((await registry.checkpointKeys.list()).some(({ state }) => state === 'pending'))
+          await registry.checkpointKeys.rotate()
+        await fixture.evidence({ externalId: 'after' })
+        await registry.sealNow()
+        const what = `step ${step} ${when}`
+        assert.equal(policyOf(registry).keys.length, 2, what)
+        await verifiedSizes(fixture)
+        await verifyWholeLog(fixture)
+        assert.equal(
+          verifyBundle(await bundleOf(fixture, 'after'), { policy: policyOf(registry) }).state,
+          'proven',
+          what,
+        )
+        await fixture.close()
+      }
+  })
+
+  it('of a signer outside: a signature by another key is not used', async () => {
+    const own = new MemoryCheckpointKeys([seed(1)])
+    const stranger = new MemoryCheckpointKeys([seed(2)])
+    let isHonest = true
+    const service: CheckpointSigner = {
+      publicKeys: () => own.publicKeys(),
+      sign: async (publicKey, bytes) =>
+        isHonest ? own.sign(publicKey, bytes) : stranger.sign(present((await stranger.publicKeys())[0]), bytes),
+    }
+    const fixture = await openFixture({ registry: { checkpointSigner: service } })
+    await fixture.evidence()
+    isHonest = false
+    await assert.rejects(fixture.registry.sealNow(), withCode('LOG_KEY_MISMATCH'))
+    assert.equal(await fixture.registry.log.latestCheckpoint(), undefined)
+    isHonest = true
+    await fixture.registry.sealNow()
+    assert.deepEqual(await verifiedSizes(fixture), [2])
+    await fixture.close()
+  })
+
+  it('of an algorithm that is not known are rejected with its number', async () => {
+    const signer: CheckpointSigner = {
+      publicKeys: async () => [new Uint8Array(1313).fill(6)],
+      sign: () => assert.fail('nothing to sign'),
+    }
+    const opening = openFixture({ registry: { checkpointSigner: signer } })
+    await assert.rejects(opening, { code: 'CONFIG_ERROR', message: /type 6 with 1312 bytes/ })
+  })
+
+  describe('of several servers', () => {
+    const openServer = (stores: Stores, serverName: string, checkpointSigner: CheckpointSigner) =>
+      openFixture({ stores, registry: { sharedRecords: true, serverName, checkpointSigner } })
+
+    it('are not rotated while a running server does not have the new key', async () => {
+      const stores = new Stores()
+      const [keysHere, keysThere] = [new MemoryCheckpointKeys([seed(1)]), new MemoryCheckpointKeys([seed(1)])]
+      const here = await openServer(stores, 'here', keysHere)
+      const there = await openServer(stores, 'there', keysThere)
+      await here.evidence()
+      keysHere.add(seed(2))
+      const refused = whileTimePasses(stores, here.registry.checkpointKeys.rotate())
+      await assert.rejects(refused, { code: 'CONFIG_ERROR', message: /do not have the new checkpoint key .*: there\./ })
+      assert.equal(policyOf(here.registry).keys.length, 1)
+      assert.equal(await stores.records.logSize(), 2)
+
+      keysThere.add(seed(2))
+      await whileTimePasses(stores, stores.clock.sleep(6_000))
+      const { vkey } = await whileTimePasses(stores, here.registry.checkpointKeys.rotate())
+      await there.evidence({ externalId: 'e-2' })
+      await there.registry.sealNow()
+      assert.equal(verifySignedCheckpoint(present(await there.registry.log.latestCheckpoint()), [vkey]).size, 4)
+      await verifiedSizes(here)
+      await Promise.all([here.close(), there.close()])
+      assert.deepEqual(await stores.keysOf('sv'), [], 'a server that stops removes its record')
+    })
+
+    it('are rotated although a server that was killed has not got the new key', async () => {
+      const stores = new Stores()
+      const keysHere = new MemoryCheckpointKeys([seed(1)])
+      const killed = await openServer(stores, 'killed', new MemoryCheckpointKeys([seed(1)]))
+      killed.process.fail(1, 'before', true)
+      await assert.rejects(killed.evidence())
+      const here = await openServer(stores, 'here', keysHere)
+      await here.evidence()
+      keysHere.add(seed(2))
+      assert.equal((await stores.keysOf('sv')).length, 2)
+      await whileTimePasses(stores, here.registry.checkpointKeys.rotate())
+      assert.equal((await stores.keysOf('sv')).length, 1)
+      assert.equal(policyOf(here.registry).keys.length, 2)
+      await here.close()
+      await killed.close().catch(() => undefined)
+    })
+
+    it('that rotate at the same time add one key', async () => {
+      const stores = new Stores()
+      const signer = new MemoryCheckpointKeys([seed(1), seed(2)])
+      const [a, b] = [await openServer(stores, 'a', signer), await openServer(stores, 'b', signer)]
+      const rotations = Promise.all([a.registry.checkpointKeys.rotate(), b.registry.checkpointKeys.rotate()])
+      const [fromA, fromB] = await whileTimePasses(stores, rotations)
+      assert.deepEqual(fromA, fromB)
+      assert.equal(policyOf(a.registry).keys.length, 2)
+      await Promise.all([a.close(), b.close()])
+    })
+  })
+})
