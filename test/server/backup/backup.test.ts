@@ -209,7 +209,7 @@ it('secrets need the right passphrase, and are not in a backup that was made wit
   const restored = await runCli(['restore', '--from', plain, '--data-dir', target, '--head', head], ENV)
   assertSuccess(restored)
   assert.match(restored.stdout, /The secrets were not restored/)
-  const names = ['secret', 'tsa/ca.key', 'tsa/tsa.pem', 'ledger/ledger.key']
+  const names = ['secret', 'checkpoint-keys.json', 'tsa/ca.key', 'tsa/tsa.pem', 'ledger/ledger.key']
   for (const name of names) await copyFile(join(registry.directory, name), join(target, name))
   const server = await RunningRegistry.start(t, target)
   await server.create('with secrets')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { copyFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { generateCheckpointKey } from '../../../adapters/files/index.ts'
 import { CREDENTIALS } from '../../support/ceph.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 import { OPERATOR_ENV, RunningRegistry } from '../../support/running-registry.ts'
@@ -33,7 +34,13 @@ withService('backups of records in PostgreSQL and files in a bucket', (service) 
   })
 
   test('are made of a running server, and restored to another database and bucket, and to local stores', async (t) => {
-    const [first, second] = [environment('first'), environment('second')]
+    const keyring = join(await temporaryFor(t), 'checkpoint-keys.json')
+    await generateCheckpointKey(keyring)
+    const keys = { EVIDENCE_CHECKPOINT_KEYS: keyring }
+    const [first, second] = [
+      { ...environment('first'), ...keys },
+      { ...environment('second'), ...keys },
+    ]
     const registry = await RunningRegistry.start(t, undefined, first)
     for (let n = 0; n < 20; n += 1) await registry.create(`e-${n}`)
     const root = await temporaryFor(t)
@@ -56,7 +63,7 @@ withService('backups of records in PostgreSQL and files in a bucket', (service) 
     assert.equal(full.code, 2)
     assert.match(full.stderr, /name an empty store/)
 
-    const local = { ...OPERATOR_ENV, EVIDENCE_TSA: 'none', EVIDENCE_ANCHOR: 'none' }
+    const local = { ...OPERATOR_ENV, ...keys, EVIDENCE_TSA: 'none', EVIDENCE_ANCHOR: 'none' }
     for (const [name, env] of Object.entries({ shared: second, local })) {
       const target = join(root, name)
       const restored = await runCli(['restore', '--from', backup, '--data-dir', target, '--head', head], env)
