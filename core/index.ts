@@ -23,6 +23,9 @@ export {
   type FsckProgress,
   type FsckReport,
   type FsckStores,
+  planRepair,
+  type RepairPlan,
+  repairRecords,
   type TokenToVerify,
 } from './fsck/index.ts'
 export {

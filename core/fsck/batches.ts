@@ -4,6 +4,7 @@ import { logKeys } from '../log/keys.ts'
 import type { BatchIndexRecord, BatchRecord, CheckpointRecord, TreeHeadRecord } from '../log/records.ts'
 import type { TreeAccumulator } from '../log/tree/accumulator.ts'
 import type { Entry } from '../ports/index.ts'
+import { encodeRecord } from '../store/record-codec.ts'
 import type { Check } from './check.ts'
 
 export interface CheckpointKey {
@@ -76,7 +77,9 @@ export class BatchCheck {
   async #checkIndexes({ id, root, end }: BatchRecord): Promise<void> {
     for (const key of [logKeys.batchById(id), logKeys.batchByRoot(root)]) {
       const index = await this.#check.read<BatchIndexRecord>('index', key)
-      this.#check.expect(index?.end === end, 'index', key, `It does not refer to the batch that ends at ${end}`)
+      const message = `It does not refer to the batch that ends at ${end}`
+      const repair = encodeRecord({ end } satisfies BatchIndexRecord)
+      this.#check.expectDerived(index?.end === end, { kind: 'index', key, message, repair })
     }
   }
 

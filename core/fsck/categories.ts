@@ -1,9 +1,10 @@
 import type { Entry, Key } from '../ports/index.ts'
 import { partsOfKey } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
-import type { CategoryRecord, FileRecord, SubcategoryRecord } from '../store/records.ts'
+import { encodeRecord } from '../store/record-codec.ts'
+import type { CategoryRecord, FileRecord, NameRecord, SubcategoryRecord } from '../store/records.ts'
 import { checkAudit } from './audit.ts'
-import type { Check } from './check.ts'
+import { staleIf, type Check } from './check.ts'
 import { expectCount } from './listings.ts'
 import { checkSourceSystems } from './source-systems.ts'
 
@@ -51,7 +52,9 @@ async function checkCategory(check: Check, company: string, key: Key, category: 
 /** Checks that an index record refers to this id. */
 async function expectIndex(check: Check, key: Key, id: string): Promise<void> {
   const index = await check.read<IdRecord>('index', key)
-  check.expect(index?.id === id, 'index', key, `It does not refer to ${id}`)
+  const message = `It does not refer to ${id}`
+  const repair = encodeRecord({ id } satisfies NameRecord)
+  check.expectDerived(index?.id === id, { kind: 'index', key, message, repair })
 }
 
 async function checkImage(check: Check, key: Key, { id, imageId }: CategoryRecord): Promise<void> {
@@ -80,7 +83,8 @@ async function checkSubcategories(check: Check, companies: CompanyByCategory): P
       check.expect(isRight, 'category', entry.key, 'Its category is missing, or it is stored under another id')
       const listing = keys.subcategoryOf(categoryId, id)
       const isListed = (await check.get(listing)) !== undefined
-      check.expect(isListed, 'index', listing, 'A subcategory is not listed')
+      const message = 'A subcategory is not listed'
+      check.expectDerived(isListed, { kind: 'index', key: listing, message, repair: new Uint8Array() })
       await expectIndex(check, keys.subcategoryName(categoryId, name), id)
       await checkImage(check, entry.key, subcategory)
     }
@@ -93,7 +97,12 @@ async function checkSubcategoryIndexes(check: Check, companies: CompanyByCategor
     const subcategoryKey = keys.subcategory(companies.get(categoryId) ?? '', id)
     const subcategory = await check.read<SubcategoryRecord>('category', subcategoryKey)
     const isRight = subcategory !== undefined && keyOf(subcategory) === key
-    check.expect(isRight, 'index', key, 'It does not refer to this subcategory')
+    check.expectDerived(isRight, {
+      kind: 'index',
+      key,
+      message: 'It does not refer to this subcategory',
+      repair: staleIf(subcategory),
+    })
   }
   for await (const page of check.pages(keys.allSubcategoryListings()))
     for (const entry of page) {
@@ -115,6 +124,7 @@ async function checkCategoryNames(check: Check): Promise<void> {
       const index = check.decode<IdRecord>('index', entry)
       const category = index && (await check.read<CategoryRecord>('category', keys.category(company, index.id)))
       const isRight = category !== undefined && keys.categoryName(company, category.name) === entry.key
-      check.expect(isRight, 'index', entry.key, 'It does not refer to a category with this name')
+      const message = 'It does not refer to a category with this name'
+      check.expectDerived(isRight, { kind: 'index', key: entry.key, message, repair: staleIf(category) })
     }
 }

@@ -1,5 +1,7 @@
 import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
+import { partsOfKey } from '../store/key.ts'
 import { decodeRecord } from '../store/record-codec.ts'
+import { tolerantRecords } from './tolerant-records.ts'
 
 /** What a difference is about. */
 export type DifferenceKind =
@@ -34,6 +36,8 @@ export interface Difference {
   /** The record's key, or `log/POSITION`, or `blob/ID`. */
   readonly key: string
   readonly message: string
+  /** The record's right value, if it follows from others: the bytes, or `null` if there must be no such record. */
+  readonly repair?: Uint8Array | null
 }
 
 export type FsckStage = 'log' | 'evidences' | 'indexes' | 'blobs'
@@ -51,6 +55,41 @@ export interface FsckHandlers {
   readonly signal?: AbortSignal
 }
 
+/** Families of keys whose records follow from others, with what they are. */
+const DERIVED: Readonly<Record<string, DifferenceKind>> = {
+  ti: 'tile',
+  ...Object.fromEntries(
+    ['bx', 'br', 'ex', 'el', 'xp', 'ow', 'up', 'fo', 'cn', 'so', 'sx', 'sn', 'sk'].map((name) => [name, 'index']),
+  ),
+  ...Object.fromEntries(['ec', 'sc', 'at'].map((name) => [name, 'counter'])),
+}
+
+/** The other families. */
+const FAMILIES: Readonly<Record<string, DifferenceKind>> = {
+  lg: 'identity',
+  th: 'head',
+  ba: 'batch',
+  cp: 'checkpoint',
+  st: 'stamp',
+  sp: 'stamp',
+  te: 'stamp',
+  an: 'anchor',
+  ac: 'anchor',
+  ah: 'anchor',
+  vh: 'event',
+  ev: 'evidence',
+  fi: 'file',
+  ca: 'category',
+  su: 'category',
+  ss: 'source system',
+}
+
+/**
+ * The repair of an index entry that does not fit the record to which it refers: if the record exists, the entry is
+ * stale. If it is missing, it may be the record that was lost, and the entry is the last trace of it.
+ */
+export const staleIf = (record: object | undefined): null | undefined => (record === undefined ? undefined : null)
+
 /** Records that are read together. */
 const PAGE_RECORDS = 128
 
@@ -62,7 +101,7 @@ export class Check {
   #differences = 0
 
   constructor(records: RecordStore, handlers: FsckHandlers) {
-    this.records = records
+    this.records = tolerantRecords(records, (key) => this.#reportDamaged(key))
     this.#handlers = handlers
   }
 
@@ -77,6 +116,27 @@ export class Check {
   report(kind: DifferenceKind, key: string, message: string): void {
     this.#differences += 1
     this.#handlers.onDifference?.({ kind, key, message })
+  }
+
+  /**
+   * As `expect`, for a record that follows from others. `repair`: its right value, `null` if it must not exist,
+   * `undefined` if that is not known.
+   */
+  expectDerived(
+    holds: boolean,
+    { repair, ...difference }: Omit<Difference, 'repair'> & { readonly repair: Uint8Array | null | undefined },
+  ): void {
+    if (holds) return
+    this.#differences += 1
+    this.#handlers.onDifference?.({ ...difference, ...(repair !== undefined && { repair }) })
+  }
+
+  #reportDamaged(key: Key): void {
+    const [family = ''] = partsOfKey(key)
+    const derived = DERIVED[family]
+    const difference = { key, message: 'Its CRC-32 differs: the stored value is damaged' }
+    if (derived === undefined) this.report(FAMILIES[family] ?? 'unknown', key, difference.message)
+    else this.expectDerived(false, { ...difference, kind: derived, repair: null })
   }
 
   /** Reports a difference if `holds` is false. */

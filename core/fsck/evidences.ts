@@ -6,7 +6,8 @@ import { indexKeysOf } from '../store/evidence-index.ts'
 import { partsOfKey } from '../store/key.ts'
 import { firstEventOf } from '../store/events.ts'
 import { keys } from '../store/keys.ts'
-import type { EventRecord, EvidenceRecord } from '../store/records.ts'
+import { encodeRecord } from '../store/record-codec.ts'
+import type { EventRecord, EvidenceRecord, NameRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 import { EventWalk } from './event-walk.ts'
 import { checkEventFiles } from './files.ts'
@@ -122,9 +123,16 @@ const isSameValue = (a: unknown, b: unknown): boolean =>
 async function checkIndexes(check: Check, evidence: EvidenceRecord): Promise<void> {
   const idKey = keys.externalId(evidence.externalId, evidence.company)
   const index = await check.read<{ readonly id: string }>('index', idKey)
-  check.expect(index?.id === evidence.id, 'index', idKey, `It does not refer to the evidence ${evidence.id}`)
+  const message = `It does not refer to the evidence ${evidence.id}`
+  const repair = encodeRecord({ id: evidence.id } satisfies NameRecord)
+  check.expectDerived(index?.id === evidence.id, { kind: 'index', key: idKey, message, repair })
   const indexKeys = check.guard('evidence', keys.evidence(evidence.id), () => indexKeysOf(evidence)) ?? []
   const entries = await check.records.get(indexKeys)
   for (const [i, key] of indexKeys.entries())
-    check.expect(entries[i] !== undefined, 'index', key, 'The evidence is missing in this index')
+    check.expectDerived(entries[i] !== undefined, {
+      kind: 'index',
+      key,
+      message: 'The evidence is missing in this index',
+      repair: new Uint8Array(),
+    })
 }

@@ -69,7 +69,12 @@ function checkAttachment(check: Check, { id, evidence, event, history, inEvent, 
       : isAttachedRecord(file, evidence, event) && hasContent(file, inEvent)
   check.expect(isSame, 'file', keys.file(id), `It does not agree with version ${event.version} of ${evidence.id}`)
   const isListingRight = isListed === (inEvent !== undefined)
-  check.expect(isListingRight, 'index', keys.fileOf(evidence.id, id), 'The listing and the event of a file differ')
+  check.expectDerived(isListingRight, {
+    kind: 'index',
+    key: keys.fileOf(evidence.id, id),
+    message: 'The listing and the event of a file differ',
+    repair: inEvent === undefined ? null : new Uint8Array(),
+  })
 }
 
 const isDeletedRecord = (file: FileRecord | DeletedFileRecord, evidence: EvidenceRecord, event: EventRecord): boolean =>

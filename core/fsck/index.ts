@@ -8,6 +8,7 @@ import { checkEvidences } from './evidences.ts'
 import { checkIndexes } from './indexes.ts'
 import { checkIdentity, checkLog } from './log.ts'
 
+export { planRepair, repairRecords, type RepairPlan } from './repair.ts'
 export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './attestation-verifier.ts'
 export type { Difference, DifferenceKind, FsckHandlers, FsckProgress, FsckStage } from './check.ts'
 

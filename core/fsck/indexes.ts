@@ -5,7 +5,7 @@ import { partsOfKey } from '../store/key.ts'
 import { eventInRecord } from '../store/events.ts'
 import { keys, registryKeyRanges } from '../store/keys.ts'
 import type { CategoryRecord, DeletedFileRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
-import type { Check } from './check.ts'
+import { staleIf, type Check } from './check.ts'
 import { checkEvidenceListings, checkSearchIndexes } from './listings.ts'
 
 /** Checks the records that only refer to others: that they refer to a record that exists and says the same. */
@@ -28,7 +28,8 @@ async function checkExternalIds(check: Check): Promise<void> {
     for (const [i, { key }] of page.entries()) {
       const evidence = check.decode<EvidenceRecord>('evidence', evidences[i])
       const isRight = evidence !== undefined && keys.externalId(evidence.externalId, evidence.company) === key
-      check.expect(isRight, 'index', key, 'It does not refer to an evidence with this external id')
+      const message = 'It does not refer to an evidence with this external id'
+      check.expectDerived(isRight, { kind: 'index', key, message, repair: null })
     }
     check.progress('indexes', page.length)
   }
@@ -40,7 +41,8 @@ async function checkBatchIndex(check: Check, range: Range, keyOf: (batch: BatchR
       const index = check.decode<BatchIndexRecord>('index', entry)
       const batch = await check.read<BatchRecord>('batch', logKeys.batch(index?.end ?? 0))
       const isRight = batch !== undefined && keyOf(batch) === entry.key
-      check.expect(isRight, 'index', entry.key, 'It does not refer to this batch')
+      const message = 'It does not refer to this batch'
+      check.expectDerived(isRight, { kind: 'index', key: entry.key, message, repair: null })
     }
 }
 
@@ -55,7 +57,12 @@ async function checkFileRecords(check: Check): Promise<void> {
       const listing = keys.fileOf(file.ownerId, file.id)
       const isListed = (await check.get(listing)) !== undefined
       const isDeleted = 'deletion' in file
-      check.expect(isListed !== isDeleted, 'index', listing, 'A file must be listed until it is deleted')
+      check.expectDerived(isListed !== isDeleted, {
+        kind: 'index',
+        key: listing,
+        message: 'A file must be listed until it is deleted',
+        repair: isDeleted ? null : new Uint8Array(),
+      })
     }
     check.progress('indexes', page.length)
   }
@@ -83,7 +90,12 @@ async function checkFileListings(check: Check): Promise<void> {
     for (const [i, { key }] of page.entries()) {
       const file = check.decode<FileRecord | DeletedFileRecord>('file', files[i])
       const isRight = file !== undefined && keys.fileOf(file.ownerId, file.id) === key
-      check.expect(isRight, 'index', key, 'It does not list a file of this owner')
+      check.expectDerived(isRight, {
+        kind: 'index',
+        key,
+        message: 'It does not list a file of this owner',
+        repair: staleIf(file),
+      })
     }
     check.progress('indexes', page.length)
   }

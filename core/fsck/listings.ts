@@ -1,5 +1,5 @@
 import type { Entry, Key, Range } from '../ports/index.ts'
-import { countOf } from '../store/counter.ts'
+import { countOf, encodeCounter } from '../store/counter.ts'
 import { indexKeysOf } from '../store/evidence-index.ts'
 import { lastPartOfKey, partsOfKey } from '../store/key.ts'
 import { keys, type EvidenceScope } from '../store/keys.ts'
@@ -34,7 +34,8 @@ async function checkIndexPage(check: Check, page: readonly Entry[]): Promise<rea
     const evidence = evidences[i]
     const isRight =
       evidence !== undefined && check.guard('index', key, () => indexKeysOf(evidence).includes(key)) === true
-    check.expect(isRight, 'index', key, 'It does not list an evidence that belongs there')
+    const message = 'It does not list an evidence that belongs there'
+    check.expectDerived(isRight, { kind: 'index', key, message, repair: null })
   }
   check.progress('indexes', page.length)
   return evidences
@@ -72,6 +73,7 @@ class ListingCounts {
       await this.#compare()
       this.#counter = counter
       this.#count = 0
+      if (kind === 'subcategory' && evidence !== undefined) await this.#expectSubcategory(evidence)
     }
     this.#count += 1
     if (kind === 'subcategory' && evidence !== undefined)
@@ -94,6 +96,12 @@ class ListingCounts {
       }
   }
 
+  async #expectSubcategory({ company, subcategoryId }: EvidenceRecord): Promise<void> {
+    const key = keys.subcategory(company, subcategoryId)
+    const exists = (await this.#check.get(key)) !== undefined
+    this.#check.expect(exists, 'category', key, 'It is missing, but evidences belong to it')
+  }
+
   async #isEmpty(range: Range): Promise<boolean> {
     for await (const _ of this.#check.records.list({ ...range, limit: 1 })) return false
     return true
@@ -107,6 +115,16 @@ class ListingCounts {
 
 /** Checks that a counter has the value `count`. Without an entry its value is 0. */
 export function expectCount(check: Check, key: Key, entry: Entry | undefined, count: number): void {
-  const stored = check.guard('counter', key, () => countOf(entry))
-  if (stored !== undefined) check.expect(stored === count, 'counter', key, `It is ${stored}, but there are ${count}`)
+  const stored = storedCount(entry)
+  const message = `It is ${stored ?? 'not a number'}, but there are ${count}`
+  check.expectDerived(stored === count, { kind: 'counter', key, message, repair: encodeCounter(BigInt(count)) })
+}
+
+/** Returns `undefined` if the value is not that of a counter. */
+function storedCount(entry: Entry | undefined): number | undefined {
+  try {
+    return countOf(entry)
+  } catch {
+    return undefined
+  }
 }

@@ -3,8 +3,9 @@ import type { Entry, Key } from '../ports/index.ts'
 import { apiKeyRecords } from '../registry/company/stored-system.ts'
 import { partsOfKey } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
-import type { ApiKeyRecord, LastUseRecord, SourceSystemRecord } from '../store/records.ts'
-import type { Check } from './check.ts'
+import { encodeRecord } from '../store/record-codec.ts'
+import type { ApiKeyRecord, LastUseRecord, NameRecord, SourceSystemRecord } from '../store/records.ts'
+import { staleIf, type Check } from './check.ts'
 
 /** Checks source systems, their API keys and their names. Holds one key for each source system. */
 export async function checkSourceSystems(check: Check): Promise<void> {
@@ -34,13 +35,16 @@ async function checkSourceSystem(check: Check, key: Key, { id, name }: SourceSys
   check.expect(hasCompany, 'source system', key, 'Its company is missing')
   const nameKey = keys.sourceSystemName(company, name)
   const index = await check.read<{ readonly id: string }>('index', nameKey)
-  check.expect(index?.id === id, 'index', nameKey, `It does not refer to ${id}`)
+  const message = `It does not refer to ${id}`
+  const repair = encodeRecord({ id } satisfies NameRecord)
+  check.expectDerived(index?.id === id, { kind: 'index', key: nameKey, message, repair })
 }
 
 async function checkApiKey(check: Check, key: Key, expected: ApiKeyRecord): Promise<void> {
   const apiKey = await check.read<ApiKeyRecord>('source system', key)
   const isSame = isDeepStrictEqual(apiKey, expected)
-  check.expect(isSame, 'source system', key, `It does not agree with its source system ${expected.systemId}`)
+  const message = `It does not agree with its source system ${expected.systemId}`
+  check.expectDerived(isSame, { kind: 'source system', key, message, repair: encodeRecord(expected) })
 }
 
 async function checkLastUse(check: Check, entry: Entry): Promise<void> {
@@ -55,5 +59,6 @@ async function checkName(check: Check, entry: Entry): Promise<void> {
   const index = check.decode<{ readonly id: string }>('index', entry)
   const system = index && (await check.read<SourceSystemRecord>('source system', keys.sourceSystem(company, index.id)))
   const isRight = system !== undefined && keys.sourceSystemName(company, system.name) === entry.key
-  check.expect(isRight, 'index', entry.key, 'It does not refer to a source system with this name')
+  const message = 'It does not refer to a source system with this name'
+  check.expectDerived(isRight, { kind: 'index', key: entry.key, message, repair: staleIf(system) })
 }

@@ -42,8 +42,9 @@ export class TileCheck {
     for (const [i, { level, index, bytes }] of expected.entries()) {
       const key = logKeys.tile(level, index)
       const tile = stored[i]?.value
-      if (tile === undefined) this.#check.report('tile', key, 'This tile is missing')
-      else if (!equalBytes(tile, bytes)) this.#check.report('tile', key, 'It is not the tile of the log’s entries')
+      const message = tile === undefined ? 'This tile is missing' : 'It is not the tile of the log’s entries'
+      const isRight = tile !== undefined && equalBytes(tile, bytes)
+      this.#check.expectDerived(isRight, { kind: 'tile', key, message, repair: bytes })
     }
   }
 
@@ -64,7 +65,7 @@ export class TileCheck {
 
   async #reportTiles(range: Range): Promise<void> {
     for await (const { key } of this.#check.records.list(range))
-      this.#check.report('tile', key, 'The tree has no such tile')
+      this.#check.expectDerived(false, { kind: 'tile', key, message: 'The tree has no such tile', repair: null })
   }
 
   #openTile(level: number): OpenTile {

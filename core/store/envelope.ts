@@ -38,12 +38,21 @@ export function openValue(key: string | Uint8Array, sealed: Uint8Array): Uint8Ar
 const readCrc = (bytes: Uint8Array): number =>
   (((bytes[0] ?? 0) << 24) | ((bytes[1] ?? 0) << 16) | ((bytes[2] ?? 0) << 8) | (bytes[3] ?? 0)) >>> 0
 
-/** The error for a value that fails its check. Names the key, with bytes that are not printable in hex. */
-export const damagedValue = (key: string | Uint8Array): RegistryError =>
-  new RegistryError(
-    'CORRUPT',
-    `The stored value of ${nameOfKey(key)} is damaged (its CRC-32 differs): restore the record store from a backup`,
-  )
+/** `CORRUPT` for a value that fails its check. Names the key, with bytes that are not printable in hex. */
+export class DamagedValueError extends RegistryError {
+  readonly key: string
+
+  constructor(key: string | Uint8Array) {
+    const name = nameOfKey(key)
+    super(
+      'CORRUPT',
+      `The stored value of ${name} is damaged (its CRC-32 differs): restore the record store from a backup`,
+    )
+    this.key = name
+  }
+}
+
+export const damagedValue = (key: string | Uint8Array): RegistryError => new DamagedValueError(key)
 
 const nameOfKey = (key: string | Uint8Array): string =>
   (typeof key === 'string' ? key : Buffer.from(key).toString('latin1')).replace(

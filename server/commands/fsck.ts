@@ -3,6 +3,8 @@ import { FileSignedHead, openCheckpointKeys, readSecret } from '../../adapters/f
 import {
   derivedKeySeeds,
   fsck,
+  planRepair,
+  repairRecords,
   type CheckpointSigner,
   type Difference,
   type FsckProgress,
@@ -28,24 +30,26 @@ const flags = {
   'secret-file': SECRET_FILE,
   'checkpoint-keys': CHECKPOINT_KEYS,
   'skip-files': { doc: 'do not read the stored files' },
+  repair: { doc: 'rebuild indexes, counters and tiles, if everything that they follow from verifies' },
   json: { doc: 'print a line of JSON for each difference, and one for the result' },
 } as const
 
 export const fsckCommand = defineCommand({
   name: 'fsck',
-  usage: ['[--data-dir DIR] [--secret-file FILE] [--checkpoint-keys FILE] [--skip-files] [--json]'],
+  usage: ['[--data-dir DIR] [--secret-file FILE] [--checkpoint-keys FILE] [--skip-files] [--repair] [--json]'],
   description: `
 Checks a registry. Computes every txId, leaf, tile, root, signature and index again from the records, verifies the tokens
 of stamps and the proofs of anchors, checks the local ledger and the keys of the embedded authority, reads every stored
 file, and prints one line for each difference. Stop the server first.
 
 The records are where EVIDENCE_RECORDS and EVIDENCE_POSTGRES_URL say, the files where EVIDENCE_BLOBS and EVIDENCE_S3_...
-say, as for the server. Tokens of other authorities need EVIDENCE_TSA_CA.`,
+say, as for the server. --repair first prints each record that it will write or delete, then writes, then checks again.
+Tokens of other authorities need EVIDENCE_TSA_CA.`,
   flags,
   success: 'no differences',
-  async run({ 'skip-files': skipFiles = false, json = false }, config) {
+  async run({ 'skip-files': skipFiles = false, repair = false, json = false }, config) {
     const output = json ? new JsonOutput() : new TextOutput()
-    const { differences } = await check(config, skipFiles, output)
+    const { differences } = await check(config, { skipFiles, repair }, output)
     return differences
   },
 })
@@ -55,6 +59,8 @@ interface Output {
   difference(difference: Difference): void
   progress(progress: FsckProgress): void
   result(report: FsckReport): void
+  repair(action: 'write' | 'delete', key: string): void
+  note(text: string): void
 }
 
 class TextOutput implements Output {
@@ -75,6 +81,14 @@ class TextOutput implements Output {
       `${log} log entries, ${evidences} events, ${indexes} index records and ${blobs} files checked: ${verdict}`,
     )
   }
+
+  repair(action: 'write' | 'delete', key: string): void {
+    this.#line.print(`repair: ${action} ${key}`)
+  }
+
+  note(text: string): void {
+    this.#line.print(text)
+  }
 }
 
 class JsonOutput implements Output {
@@ -89,9 +103,22 @@ class JsonOutput implements Output {
   result({ differences, done }: FsckReport): void {
     process.stdout.write(`${JSON.stringify({ result: { differences, checked: done } })}\n`)
   }
+
+  repair(action: 'write' | 'delete', key: string): void {
+    process.stdout.write(`${JSON.stringify({ repair: { action, key } })}\n`)
+  }
+
+  note(text: string): void {
+    process.stdout.write(`${JSON.stringify({ note: text })}\n`)
+  }
 }
 
-async function check(config: Config, skipFiles: boolean, output: Output): Promise<FsckReport> {
+interface CheckOptions {
+  readonly skipFiles: boolean
+  readonly repair: boolean
+}
+
+async function check(config: Config, { skipFiles, repair }: CheckOptions, output: Output): Promise<FsckReport> {
   const directory = resolve(config.dataDir)
   if (config.records === 'level') await assertHasRecords(directory)
   // A folder that is lost must not be made again by opening it.
@@ -109,11 +136,18 @@ async function check(config: Config, skipFiles: boolean, output: Output): Promis
     const stores = { records, knownHeads, attestations, ...(blobs && { blobs }), ...(signedHead && { signedHead }) }
     const before = [...differences, ...(isHeadMissing ? [MISSING_HEAD] : [])]
     const keys = { ...(secret && { secret }), ...(checkpointSigner && { checkpointSigner }) }
-    return await run({ ...stores, ...keys }, before, output)
+    const checked = { ...stores, ...keys }
+    let report = await run(checked, before, output)
+    for (let round = 0; repair && round < MAX_REPAIRS && (await repairStore(records, report.found, output)); round += 1)
+      report = await run(checked, before, output)
+    return report
   } finally {
     await parts.close()
   }
 }
+
+/** Counters are repaired after the indexes that they count. */
+const MAX_REPAIRS = 3
 
 const onUnknown = (authority: string): void =>
   void process.stderr.write(`The CA of ${authority} is not known here (EVIDENCE_TSA_CA): its tokens are not verified\n`)
@@ -145,14 +179,37 @@ async function readKeyring(
   return undefined
 }
 
+interface CheckedStore extends FsckReport {
+  /** The differences that were found in the records. */
+  readonly found: readonly Difference[]
+}
+
 /** `before`: differences of files beside the records. They are printed first and counted. */
-async function run(stores: FsckStores, before: readonly Difference[], output: Output): Promise<FsckReport> {
+async function run(stores: FsckStores, before: readonly Difference[], output: Output): Promise<CheckedStore> {
   for (const difference of before) output.difference(difference)
+  const found: Difference[] = []
   const checked = await fsck(stores, {
-    onDifference: (difference) => output.difference(difference),
+    onDifference(difference) {
+      found.push(difference)
+      output.difference(difference)
+    },
     onProgress: (progress) => output.progress(progress),
   })
   const report = { ...checked, differences: checked.differences + before.length }
   output.result(report)
-  return report
+  return { ...report, found }
+}
+
+/** Returns false if nothing was written. */
+async function repairStore(records: RecordStore, found: readonly Difference[], output: Output): Promise<boolean> {
+  const plan = planRepair(found)
+  if (plan.blocking.length > 0) {
+    output.note(
+      `Nothing is repaired: ${plan.blocking.length} differences are in records from which others follow. Restore a backup`,
+    )
+    return false
+  }
+  for (const { key, value } of plan.writes) output.repair(value === null ? 'delete' : 'write', key)
+  await repairRecords(records, plan)
+  return plan.writes.length > 0
 }

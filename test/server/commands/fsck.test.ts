@@ -152,3 +152,31 @@ it('verifies the tokens of stamps and the proofs of anchors, and compares them w
   await writeFile(path, ledger)
   assert.equal((await runCli(args)).code, 0)
 })
+
+it('repairs an index after it has named it, and nothing if an event is damaged', async (t) => {
+  const { path, evidence } = await dataDirectory(t)
+  const key = keys.externalId('drill', 'acme')
+  const change = async (changed: string, value: Uint8Array | null): Promise<void> => {
+    const records = await openLevelRecords(join(path, 'records'))
+    await records.commit({ writes: [{ key: changed, value }] })
+    await records.close()
+  }
+  await change(key, null)
+  const { code, stdout } = await runCli(['fsck', '--data-dir', path, '--repair'])
+  assert.equal(code, 0, stdout)
+  const lines = stdout.trim().split('\n')
+  assert.equal(lines[0], `index: ${key}: It does not refer to the evidence ${evidence}`)
+  assert.match(lines[1] ?? '', /: 1 differences$/)
+  assert.equal(lines[2], `repair: write ${key}`)
+  assert.match(lines[3] ?? '', /: nothing differs$/)
+
+  await change(key, null)
+  await change(keys.event(evidence, 1), Buffer.from('{}'))
+  const refused = await runCli(['fsck', '--data-dir', path, '--repair'])
+  assert.equal(refused.code, 1)
+  assert.match(
+    refused.stdout,
+    /^Nothing is repaired: \d+ differences are in records from which others follow\. Restore/m,
+  )
+  assert.ok(!refused.stdout.includes('repair: '))
+})

@@ -1,0 +1,64 @@
+import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
+import { DamagedValueError } from '../store/envelope.ts'
+
+/**
+ * Reads a store whose records may be damaged: a record that fails its CRC-32 is passed to `onDamaged` once, and then
+ * treated as missing. So a check can continue, and find out whether the record follows from others.
+ */
+export function tolerantRecords(records: RecordStore, onDamaged: (key: Key) => void): RecordStore {
+  const damaged = new Set<Key>()
+  const note = (error: unknown): Key => {
+    if (!(error instanceof DamagedValueError)) throw error
+    if (!damaged.has(error.key)) onDamaged(error.key)
+    damaged.add(error.key)
+    return error.key
+  }
+  const get = async (keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> => {
+    const readable = keys.filter((key) => !damaged.has(key))
+    try {
+      const entries = await records.get(readable)
+      const byKey = new Map(readable.map((key, i) => [key, entries[i]]))
+      return keys.map((key) => byKey.get(key))
+    } catch (error) {
+      // Not one of these keys: trying again would fail again.
+      if (!readable.includes(note(error))) throw error
+      return get(keys)
+    }
+  }
+  return { ...forward(records), get, list: (range) => listAround(records, range, note) }
+}
+
+const forward = (records: RecordStore): RecordStore => ({
+  get: (keys) => records.get(keys),
+  list: (range) => records.list(range),
+  commit: (commit) => records.commit(commit),
+  readLog: (from, count) => records.readLog(from, count),
+  readPayloads: (from, count) => records.readPayloads(from, count),
+  logSize: () => records.logSize(),
+  positionsOf: (entries) => records.positionsOf(entries),
+  close: () => records.close(),
+})
+
+/** Lists a range, and continues behind each damaged record. */
+async function* listAround(
+  records: RecordStore,
+  range: Range,
+  note: (error: unknown) => Key,
+): AsyncGenerator<Entry, void, undefined> {
+  let { gte, lt, limit = Infinity } = range
+  for (;;) {
+    try {
+      for await (const entry of records.list({ ...range, gte, lt, ...(limit < Infinity && { limit }) })) {
+        limit -= 1
+        yield entry
+      }
+      return
+    } catch (error) {
+      const key = note(error)
+      // The listing must go on behind the key, or it would never end.
+      if (key < gte || key >= lt) throw error
+      if (range.reverse === true) lt = key
+      else gte = `${key}\0`
+    }
+  }
+}

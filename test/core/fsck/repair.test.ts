@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { MemoryRecords } from '../../../adapters/memory/index.ts'
+import { fillStore, sourceOf } from '../../../core/copy/index.ts'
+import { fsck, planRepair, repairRecords, type Difference } from '../../../core/fsck/index.ts'
+import type { Entry, Key, RecordStore, Write } from '../../../core/ports/index.ts'
+import { DamagedValueError } from '../../../core/store/envelope.ts'
+import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+
+/** Families of records that follow from others. */
+const DERIVED = new Set([
+  'ti',
+  'bx',
+  'br',
+  'ex',
+  'el',
+  'xp',
+  'ow',
+  'up',
+  'fo',
+  'cn',
+  'so',
+  'sx',
+  'sn',
+  'sk',
+  'ec',
+  'sc',
+])
+/** Families that can be damaged without a difference in another record. */
+const INDEPENDENT = new Set(['op', 'bi', 'bd', 'ik', 'it', 'au', 'at', 'lu', 'pr'])
+const familyOf = (key: Key): string => key.slice(0, 2)
+
+async function entriesOf(records: RecordStore): Promise<Entry[]> {
+  const entries: Entry[] = []
+  for await (const entry of records.list({ gte: '', lt: '\x7f' })) entries.push(entry)
+  return entries
+}
+
+const contentsOf = async (records: RecordStore): Promise<readonly string[]> =>
+  (await entriesOf(records)).map(({ key, value }) => `${key} ${Buffer.from(value).toString('hex')}`)
+
+async function differencesIn(records: RecordStore, secret: Uint8Array): Promise<readonly Difference[]> {
+  const differences: Difference[] = []
+  await fsck({ records, secret }, { onDifference: (difference) => differences.push(difference) })
+  return differences
+}
+
+/** The store as if the stored bytes of one record were damaged, until it is written. */
+function withDamage(records: RecordStore, key: Key): RecordStore {
+  let isDamaged = true
+  return {
+    readLog: (from, count) => records.readLog(from, count),
+    readPayloads: (from, count) => records.readPayloads(from, count),
+    logSize: () => records.logSize(),
+    positionsOf: (entries) => records.positionsOf(entries),
+    close: () => records.close(),
+    get: async (keys) => {
+      if (isDamaged && keys.includes(key)) throw new DamagedValueError(key)
+      return records.get(keys)
+    },
+    list: async function* (range) {
+      for await (const entry of records.list(range)) {
+        if (isDamaged && entry.key === key) throw new DamagedValueError(key)
+        yield entry
+      }
+    },
+    commit: async (commit) => {
+      if (commit.writes?.some((write) => write.key === key) === true) isDamaged = false
+      return records.commit(commit)
+    },
+  }
+}
+
+describe('the repair of a store', () => {
+  let directory: string
+  let sealed: SealedRegistry
+  before(async () => {
+    directory = await makeTemporary()
+    sealed = await openSealedRegistry(directory)
+    await fillRegistry(sealed)
+  })
+  after(async () => {
+    await sealed.registry.close()
+    await removeTemporary(directory)
+  })
+
+  async function copyOfStore(): Promise<MemoryRecords> {
+    const to = new MemoryRecords()
+    const handlers = { onDifference: assert.fail, onProgress: () => undefined }
+    await fillStore({ from: sourceOf(sealed.records), to }, handlers)
+    return to
+  }
+
+  async function assertRepaired(store: RecordStore, expected: readonly string[], name: string): Promise<void> {
+    let found = await differencesIn(store, sealed.secret)
+    assert.ok(found.length > 0, `${name} is not noticed`)
+    // The counters follow the indexes.
+    for (let round = 0; round < 2 && found.length > 0; round += 1) {
+      const plan = planRepair(found)
+      assert.deepEqual(plan.blocking, [], name)
+      await repairRecords(store, plan)
+      found = await differencesIn(store, sealed.secret)
+    }
+    assert.deepEqual(found, [], name)
+    assert.deepEqual(await contentsOf(store), expected, name)
+  }
+
+  it('restores every derived record that was deleted, changed, damaged, or added', async () => {
+    const expected = await contentsOf(await copyOfStore())
+    const families = new Set<string>()
+    for (const { key, value } of await entriesOf(sealed.records)) {
+      const family = familyOf(key)
+      if (!DERIVED.has(family)) continue
+      const isFirst = !families.has(family)
+      families.add(family)
+      const deleted = await copyOfStore()
+      await deleted.commit({ writes: [{ key, value: null }] })
+      const isCounterOfNothing = value.length === 8 && value.every((byte) => byte === 0)
+      if (!isCounterOfNothing) await assertRepaired(deleted, expected, `${key} deleted`)
+      if (!isFirst) continue
+      await assertRepaired(withDamage(await copyOfStore(), key), expected, `${key} damaged`)
+    }
+    assert.ok(families.size >= 13, [...families].join())
+  })
+
+  it('removes index entries that belong to nothing', async () => {
+    const expected = await contentsOf(await copyOfStore())
+    for (const family of ['bx', 'br', 'ex', 'el', 'cn', 'sn']) {
+      const store = await copyOfStore()
+      const [entry] = (await entriesOf(store)).filter(({ key }) => familyOf(key) === family)
+      assert.ok(entry, family)
+      await store.commit({ writes: [{ key: `${entry.key}0`, value: entry.value }] })
+      await assertRepaired(store, expected, `${family} added`)
+    }
+  })
+
+  it('writes nothing if a record from which others follow is damaged or missing', async () => {
+    const seen = new Set<string>()
+    for (const { key } of await entriesOf(sealed.records)) {
+      const family = familyOf(key)
+      if (DERIVED.has(family) || INDEPENDENT.has(family) || seen.has(family)) continue
+      seen.add(family)
+      for (const [name, store] of [
+        ['damaged', withDamage(await copyOfStore(), key)],
+        ['deleted', await without(await copyOfStore(), key)],
+      ] as const) {
+        const found = await differencesIn(store, sealed.secret)
+        const { blocking, writes } = planRepair(found)
+        // Stamps, anchors and companies say nothing about indexes.
+        if (['st', 'sp', 'te', 'an', 'ac', 'ah'].includes(family)) assert.deepEqual(writes, [], `${key} ${name}`)
+        else assert.ok(blocking.length > 0 || writes.length === 0, `${key} ${name}`)
+      }
+    }
+    assert.ok(seen.size >= 10, [...seen].join())
+  })
+
+  const without = async (store: MemoryRecords, key: Key): Promise<RecordStore> => {
+    await store.commit({ writes: [{ key, value: null }] })
+    return store
+  }
+
+  it('keeps what belongs somewhere if another check would delete it', () => {
+    const difference = { kind: 'index', key: 'ex/a', message: '' } as const
+    const right = new Uint8Array([1])
+    const expected: readonly Write[] = [{ key: 'ex/a', value: right }]
+    for (const repairs of [
+      [null, right],
+      [right, null],
+    ])
+      assert.deepEqual(planRepair(repairs.map((repair) => ({ ...difference, repair }))).writes, expected)
+  })
+})
