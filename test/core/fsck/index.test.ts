@@ -92,6 +92,11 @@ describe('fsck', () => {
   it('reports every deleted record', async () => {
     const entries = await allEntries()
     assert.ok(new Set(entries.map(({ key }) => familyOf(key))).size > 25)
+    for (const index of ['el/company/', 'el/subcategory/', 'el/stolen/', 'ec/stolen/', 'xp/', 'ow/', 'up/'])
+      assert.ok(
+        entries.some(({ key }) => key.startsWith(index)),
+        index,
+      )
     for (const { key } of entries) {
       const differences = await differencesWith(key, null)
       assert.equal(differences.length === 0, INDEPENDENT.has(familyOf(key)), `${key} deleted`)
