@@ -173,7 +173,12 @@ describe('companies', () => {
       await assert.rejects(registry.evidences.list(scope), withCode('COMPANY_NOT_FOUND'))
       await assert.rejects(registry.categories.create(scope, { name: 'a' }), withCode('COMPANY_NOT_FOUND'))
       await registry.sourceSystems.create(scope, { name: 'first' })
-      assert.deepEqual(await registry.evidences.list(scope), { items: [], count: 0, hasMore: false })
+      assert.deepEqual(await registry.evidences.list(scope), {
+        items: [],
+        count: 0,
+        countIsMore: false,
+        hasMore: false,
+      })
       assert.ok((await stores.keysOf('co')).includes('co/new-one'))
     }))
 
