@@ -62,8 +62,9 @@ export const ERROR_CODES = [
    */
   'UNKNOWN_OUTCOME',
   /**
-   * A write of the store failed, so it accepts no more writes. Reads still work. Fix the cause (a full disk), then
-   * restart.
+   * A write of the store failed, so it accepts no more writes. Reads still work. Fix the cause (a full disk). The
+   * server then opens the store again by itself; an embedding program opens it with `openReopeningRecords`, or
+   * restarts.
    */
   'STORE_POISONED',
   /** Another process uses the directory of the store. Stop that process, or use another directory. */

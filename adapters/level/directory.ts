@@ -4,6 +4,7 @@ import { Level } from 'level'
 import { isRegistryError, RegistryError, type Logger } from '../kit/index.ts'
 import { claimDirectory, type ClaimOptions, type ReleaseDirectory } from '../files/directory-ownership.ts'
 import { nodeFiles, syncDirectory } from '../files/durable.ts'
+import { systemAdvice } from './errors.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { dataFiles, linkFiles, recoverLinks, releaseLinks, restoreFiles, type StorePaths } from './links.ts'
 import { LevelRecords } from './records.ts'
@@ -51,7 +52,11 @@ export async function openLevelRecords(directory: string, options: OpenLevelOpti
   } catch (error) {
     await release?.()
     if (isRegistryError(error)) throw error
-    throw new RegistryError('UNAVAILABLE', `The record store in ${directory} cannot be opened`, { cause: error })
+    const advice = systemAdvice(error)
+    const reason = advice === undefined ? '' : `: ${advice}`
+    throw new RegistryError('UNAVAILABLE', `The record store in ${directory} cannot be opened${reason}`, {
+      cause: error,
+    })
   }
 }
 
@@ -104,6 +109,8 @@ function assertNotBehind(head: Head, minimum: MinimumHead | 'unreadable' | undef
   )
 }
 
+const TRY_AGAIN = 'try again, and if that fails, restore a backup'
+
 /**
  * Restores the files after a failed open, and returns the error to throw. If restoring fails, the links stay, and the
  * next open restores from them first.
@@ -123,7 +130,7 @@ async function rollBackOpen(paths: StorePaths, error: unknown): Promise<Registry
   const reason = isRegistryError(error) ? error.message : `LevelDB could not open ${paths.database}`
   return new RegistryError(
     code,
-    `${reason}. Its files were restored as they were before; try again, and if that fails, restore a backup`,
+    `${reason}. Its files were restored as they were before; ${systemAdvice(error) ?? TRY_AGAIN}`,
     { cause: error },
   )
 }

@@ -2,4 +2,5 @@
 export { backupLevelRecords, openLevelRecords, type OpenLevelOptions } from './directory.ts'
 export { openFormat1Records } from './format-1.ts'
 export type { LevelDatabase } from './layout.ts'
+export { openReopeningRecords, type ReopeningOptions, type ReopeningRecords } from './reopening.ts'
 export { LevelRecords, type LevelRecordsOptions } from './records.ts'

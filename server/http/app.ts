@@ -66,6 +66,11 @@ export interface AppOptions {
   readonly corsOrigins?: readonly string[]
   /** Counts requests for all servers of one registry. Default: each server counts its own. */
   readonly requestCounter?: RequestCounter
+  /**
+   * Whether the record store rejects writes because an earlier one failed. Default: a failed request tells, and only a
+   * restart ends it.
+   */
+  readonly isStorePoisoned?: () => boolean
   /** Default: 2 at a time for each key, and 30 s without progress. */
   readonly streamLimits?: StreamLimits
 }
@@ -96,7 +101,7 @@ const MAX_BODY_MEMORY_BYTES = 64 * 1024 * 1024
 
 /** Serves the REST contract for a registry. The caller closes the registry. */
 export function createApp({ registry, logger, instruments = createInstruments(), ...options }: AppOptions): App {
-  const health = new Health(registry)
+  const health = new Health(registry, options.isStorePoisoned)
   const admission = new Admission({
     maxBodyBytes: options.maxBodyMemoryBytes ?? MAX_BODY_MEMORY_BYTES,
     ...(options.workLimits && { limits: options.workLimits }),

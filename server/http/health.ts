@@ -20,11 +20,13 @@ const REFUSED_TEXTS: Readonly<Record<WritesRefused, string>> = {
 /** Whether a load balancer should send requests to this process. */
 export class Health {
   readonly #registry: Registry
+  readonly #isStorePoisoned: (() => boolean) | undefined
   #stopping = false
   #fatal: ErrorCode | undefined
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, isStorePoisoned?: () => boolean) {
     this.#registry = registry
+    this.#isStorePoisoned = isStorePoisoned
   }
 
   /** Begins the shutdown: running requests are finished, and new ones should go to another server. */
@@ -34,7 +36,8 @@ export class Health {
 
   /** Notes the failure of a request. A store that accepts no more writes shows it by such a failure. */
   note(error: unknown): void {
-    if (isRegistryError(error) && (error.code === 'STORE_POISONED' || error.code === 'CLOSED')) this.#fatal = error.code
+    if (isRegistryError(error, 'CLOSED')) this.#fatal = 'CLOSED'
+    if (isRegistryError(error, 'STORE_POISONED') && this.#isStorePoisoned === undefined) this.#fatal = 'STORE_POISONED'
   }
 
   /** Asks clients to close their connections during the shutdown. */
@@ -58,12 +61,18 @@ export class Health {
   problem(): string | undefined {
     if (this.#stopping) return 'stopping'
     if (this.#fatal !== undefined) return this.#fatal
+    if (this.#isStorePoisoned?.() === true) return 'STORE_POISONED'
     const { failures, writesRefused } = this.#registry.status()
     if (writesRefused === 'CLOCK' || writesRefused === 'NO_SIGNED_HEAD') return writesRefused
     return (
       [failures.seal, failures.stamp, failures.anchor]
         .map(({ lastCode }) => lastCode)
-        .find((code) => code !== null && FATAL.has(code as ErrorCode)) ?? undefined
+        .find((code) => code !== null && this.#isFatal(code)) ?? undefined
     )
+  }
+
+  /** A poisoned store may have been opened again since. */
+  #isFatal(code: string): boolean {
+    return FATAL.has(code as ErrorCode) && (code !== 'STORE_POISONED' || this.#isStorePoisoned === undefined)
   }
 }

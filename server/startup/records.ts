@@ -20,6 +20,14 @@ export interface OpenedRecords {
   /** Other servers may write to the same records. */
   readonly isShared: boolean
   readonly requestCounter?: RequestCounter
+  /** Whether commits are rejected because an earlier write failed. Set if the store tells. */
+  readonly isPoisoned?: () => boolean
+}
+
+export interface OpenRecordsOptions {
+  readonly logger?: Logger
+  /** The store is opened again by itself after a failed write, and keeps a reserve of disk space of this size. */
+  readonly reserveBytes?: number
 }
 
 type RecordSettings = Pick<Config, 'records' | 'postgresUrl' | 'dataDir' | 'acceptClock' | 'takeOver'>
@@ -32,8 +40,8 @@ const MAX_CLOCK_OFFSET_MS = 30_000
  * `CONFIG_ERROR` for settings that do not fit together, for a clock that differs from the database's, and for a store
  * that `migrate` has not completed: a server would begin a new log in it. Also throws `STORE_LOCKED` and `UNAVAILABLE`.
  */
-export async function openRecords(settings: RecordSettings, logger?: Logger): Promise<OpenedRecords> {
-  const opened = await openStore(settings, logger)
+export async function openRecords(settings: RecordSettings, options: OpenRecordsOptions = {}): Promise<OpenedRecords> {
+  const opened = await openStore(settings, options)
   try {
     if (await isUnfinishedCopy(opened.records))
       throw new RegistryError(
@@ -47,15 +55,16 @@ export async function openRecords(settings: RecordSettings, logger?: Logger): Pr
   }
 }
 
-async function openStore(settings: RecordSettings, logger?: Logger): Promise<OpenedRecords> {
+async function openStore(settings: RecordSettings, options: OpenRecordsOptions): Promise<OpenedRecords> {
   const directory = resolve(settings.dataDir)
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  return settings.records === 'level'
-    ? {
-        records: await openLevel(directory, { takeOver: settings.takeOver, ...(logger && { logger }) }),
-        isShared: false,
-      }
-    : openSharedRecords(settings, directory, logger)
+  const { takeOver } = settings
+  if (settings.records !== 'level') return openSharedRecords(settings, directory, options.logger)
+  if (options.reserveBytes === undefined)
+    return { records: await openLevel(directory, { takeOver, ...options }), isShared: false }
+  const { openReopeningRecords } = await import('../../adapters/level/index.ts')
+  const records = await openReopeningRecords(join(directory, 'records'), { takeOver, ...options })
+  return { records, isShared: false, isPoisoned: () => records.isPoisoned }
 }
 
 async function openSharedRecords(

@@ -31,6 +31,8 @@ export interface OpenedRegistry {
   readonly stores: { readonly records: SnapshotRecords; readonly blobs: BlobStore }
   /** Set if several servers share the records. */
   readonly requestCounter?: RequestCounter
+  /** See `AppOptions.isStorePoisoned`. */
+  readonly isStorePoisoned?: () => boolean
 }
 
 /**
@@ -77,7 +79,10 @@ async function openParts(
   const directory = resolve(config.dataDir)
   const markers = await readMarkers(directory, markedFolders(config))
   // First, because it keeps a second process out of the data directory.
-  const { records, isShared, requestCounter } = await parts.add(openRecords(config, logger), (opened) => opened.records)
+  const { records, isShared, requestCounter, isPoisoned } = await parts.add(
+    openRecords(config, { logger, reserveBytes: config.diskReserveBytes }),
+    (opened) => opened.records,
+  )
   const origin = await storedOrigin(records)
   if (mustExist && origin === undefined)
     throw new RegistryError('CONFIG_ERROR', 'There is no registry in these records: start the server first')
@@ -123,7 +128,13 @@ async function openParts(
     await registry.close()
     throw error
   }
-  return { registry, instruments, stores: { records, blobs }, ...(requestCounter && { requestCounter }) }
+  return {
+    registry,
+    instruments,
+    stores: { records, blobs },
+    ...(requestCounter && { requestCounter }),
+    ...(isPoisoned && { isStorePoisoned: isPoisoned }),
+  }
 }
 
 /** The folders of the data directory that these settings use. */

@@ -15,7 +15,7 @@ export interface ServeOptions {
 
 /** Listens at the address of the service, and at that of the metrics if it has its own. */
 export async function serve({ config, logger, opened, publicUrl }: ServeOptions): Promise<RunningServer> {
-  const { registry, instruments, requestCounter } = opened
+  const { registry, instruments, requestCounter, isStorePoisoned } = opened
   const app = createApp({
     ...config,
     registry,
@@ -25,6 +25,7 @@ export async function serve({ config, logger, opened, publicUrl }: ServeOptions)
     workLimits: workLimitsOf(config),
     hasMetricsAddress: config.metricsAddress !== undefined,
     ...(requestCounter && { requestCounter }),
+    ...(isStorePoisoned && { isStorePoisoned }),
   })
   const server = await listen(app, config)
   try {

@@ -1,4 +1,4 @@
-import { baseUrl, flag, oneOf, optional, postgresUrl, setting, text } from '../setting.ts'
+import { baseUrl, flag, integer, oneOf, optional, postgresUrl, setting, text } from '../setting.ts'
 
 export const records = {
   records: setting(oneOf('level', 'postgres'), {
@@ -8,6 +8,10 @@ export const records = {
   postgresUrl: optional(postgresUrl, {
     secret: true,
     doc: 'The database for EVIDENCE_RECORDS=postgres',
+  }),
+  diskReserveBytes: setting(integer(0, 2 ** 40), {
+    fallback: 64 * 1024 * 1024,
+    doc: 'Size of a file beside LevelDB that is removed if the disk is full, so that the server can start and serve reads. 0: none',
   }),
 } as const
 

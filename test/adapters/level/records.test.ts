@@ -5,7 +5,13 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
-import { LevelRecords, openLevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
+import {
+  LevelRecords,
+  openLevelRecords,
+  openReopeningRecords,
+  type LevelDatabase,
+} from '../../../adapters/level/index.ts'
+import type { RecordStore } from '../../../core/ports/index.ts'
 import {
   recordSnapshotContract,
   recordStoreContract,
@@ -41,12 +47,19 @@ after(async () => {
   for (const directory of directories) await rm(directory, { recursive: true })
 })
 
-async function openOnDisk(directory: string): Promise<OpenedRecordStore> {
+async function openOnDisk(
+  directory: string,
+  open: (path: string) => Promise<RecordStore> = openLevelRecords,
+): Promise<OpenedRecordStore> {
   return {
-    store: await openLevelRecords(directory),
+    store: await open(directory),
     reopen: () => openOnDisk(directory),
     damage: (key) => damageIn(new Level<string, Uint8Array>(join(directory, 'db'), ENCODING), key),
   }
+}
+
+async function openReopening(directory: string): Promise<OpenedRecordStore> {
+  return { ...(await openOnDisk(directory, openReopeningRecords)), reopen: () => openReopening(directory) }
 }
 
 async function newDirectory(): Promise<string> {
@@ -59,3 +72,5 @@ recordStoreContract('level over classic-level', async () => openOnDisk(await new
 
 recordSnapshotContract('level over memory-level', () => LevelRecords.open(memoryLevel()))
 recordSnapshotContract('level over classic-level', async () => openLevelRecords(await newDirectory()))
+recordStoreContract('level that reopens', async () => openReopening(await newDirectory()))
+recordSnapshotContract('level that reopens', async () => openReopeningRecords(await newDirectory()))

@@ -46,6 +46,7 @@ describe('configuration', () => {
       operatorKey: undefined,
       records: 'level',
       postgresUrl: undefined,
+      diskReserveBytes: 67_108_864,
       secretFile: undefined,
       blobs: 'files',
       s3Bucket: undefined,

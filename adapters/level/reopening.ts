@@ -1,0 +1,208 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { mkdir } from 'node:fs/promises'
+import {
+  isRegistryError,
+  RegistryError,
+  type Commit,
+  type CommitResult,
+  type Entry,
+  type Key,
+  type Logger,
+  type Range,
+  type RecordSnapshot,
+  type RecordStore,
+  type SnapshotSource,
+} from '../kit/index.ts'
+import { openLevelRecords, type OpenLevelOptions } from './directory.ts'
+import { DiskRoom } from './disk-room.ts'
+import { systemAdvice } from './errors.ts'
+import type { LevelRecords } from './records.ts'
+
+/** Options of `openReopeningRecords`. */
+export interface ReopeningOptions extends Omit<OpenLevelOptions, 'logger'> {
+  readonly logger?: Pick<Logger, 'info' | 'error'>
+  /**
+   * Size of a file that keeps disk space in reserve. On a full disk it is removed, so that the store can be opened and
+   * read. Default 0: no such file.
+   */
+  readonly reserveBytes?: number
+  /** Time between attempts to open the store again. Default: 5,000. */
+  readonly retryMs?: number
+  /** The space on the disk. Default: that of the directory. */
+  readonly room?: Pick<DiskRoom, 'isEnough' | 'spendIfNeeded' | 'restore'>
+}
+
+const RETRY_MS = 5_000
+/** When the reserve file is written after the start, so that a short run does not write it. */
+const RESERVE_AFTER_MS = 10_000
+
+/**
+ * Opens the record store in a directory as `openLevelRecords` does. After a failed write it opens the store again by
+ * itself, as soon as the disk can be written and has room. The open checks what the store holds. Until then commits
+ * throw `STORE_POISONED`, and reads work.
+ */
+export async function openReopeningRecords(
+  directory: string,
+  options: ReopeningOptions = {},
+): Promise<ReopeningRecords> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const room = options.room ?? new DiskRoom(directory, options.reserveBytes ?? 0)
+  const hasSpentReserve = await room.spendIfNeeded()
+  const open = () => openLevelRecords(directory, options)
+  const records = new ReopeningRecords(await open(), { ...options, room, open })
+  if (hasSpentReserve) records.poison(new Error('No space left on device'))
+  return records
+}
+
+type OpenedOptions = ReopeningOptions & {
+  readonly room: NonNullable<ReopeningOptions['room']>
+  readonly open: () => Promise<LevelRecords>
+}
+
+/** A store that is opened again by itself after a failed write. */
+export class ReopeningRecords implements RecordStore, SnapshotSource {
+  readonly #options: OpenedOptions
+  readonly #closing = new AbortController()
+  readonly #reserving: Promise<void>
+  /** Rejected while the store could not be opened again. */
+  #store: Promise<LevelRecords>
+  #cause: unknown
+  #recovery: Promise<void> | undefined
+
+  constructor(store: LevelRecords, options: OpenedOptions) {
+    this.#store = Promise.resolve(store)
+    this.#options = options
+    this.#reserving = this.#reserve()
+  }
+
+  /** Whether an earlier write failed, so that commits are rejected. */
+  get isPoisoned(): boolean {
+    return this.#recovery !== undefined
+  }
+
+  /** Rejects commits, and begins to open the store again. */
+  poison(cause: unknown): void {
+    if (this.#recovery !== undefined || this.#closing.signal.aborted) return
+    this.#cause = cause
+    this.#options.logger?.error({ err: cause }, `the record store accepts no writes: ${adviceFor(cause)}`)
+    this.#recovery = this.#recover()
+  }
+
+  async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
+    return this.#read((store) => store.get(keys))
+  }
+
+  async *list(range: Range): AsyncIterable<Entry> {
+    this.#assertOpen()
+    const store = await this.#store
+    try {
+      yield* store.list(range)
+    } catch (error) {
+      throw this.#readError(error)
+    }
+  }
+
+  snapshot(): Promise<RecordSnapshot> {
+    return this.#read((store) => store.snapshot())
+  }
+
+  async commit(commit: Commit): Promise<CommitResult> {
+    this.#assertOpen()
+    if (this.#recovery !== undefined)
+      throw new RegistryError(
+        'STORE_POISONED',
+        `The record store accepts no writes: ${adviceFor(this.#cause)}. Then it opens again by itself`,
+        { cause: this.#cause },
+      )
+    try {
+      return await (await this.#store).commit(commit)
+    } catch (error) {
+      if (isRegistryError(error, 'UNKNOWN_OUTCOME') || isRegistryError(error, 'STORE_POISONED'))
+        this.poison(error.cause ?? error)
+      throw error
+    }
+  }
+
+  readLog(from: number, count: number): Promise<Uint8Array> {
+    return this.#read((store) => store.readLog(from, count))
+  }
+
+  readPayloads(from: number, count: number): Promise<readonly Uint8Array[]> {
+    return this.#read((store) => store.readPayloads(from, count))
+  }
+
+  logSize(): Promise<number> {
+    return this.#read((store) => store.logSize())
+  }
+
+  positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
+    return this.#read((store) => store.positionsOf(entries))
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.all([this.#recovery, this.#reserving])
+    await (await this.#store.catch(() => undefined))?.close()
+  }
+
+  #assertOpen(): void {
+    if (this.#closing.signal.aborted) throw new RegistryError('CLOSED', 'The record store is closed')
+  }
+
+  async #read<T>(read: (store: LevelRecords) => Promise<T>): Promise<T> {
+    this.#assertOpen()
+    try {
+      return await read(await this.#store)
+    } catch (error) {
+      throw this.#readError(error)
+    }
+  }
+
+  /** A read that was under way while the store was opened again fails, but may be repeated. */
+  #readError(error: unknown): unknown {
+    if (!isRegistryError(error, 'CLOSED') || this.#closing.signal.aborted) return error
+    return new RegistryError('UNAVAILABLE', 'The record store was opened again meanwhile: try again', { cause: error })
+  }
+
+  async #recover(): Promise<void> {
+    const { room, retryMs = RETRY_MS, logger } = this.#options
+    const { signal } = this.#closing
+    for (;;) {
+      await delay(retryMs, undefined, { signal, ref: false }).catch(() => undefined)
+      if (signal.aborted) return
+      if (!(await room.isEnough())) continue
+      try {
+        await this.#reopen()
+        await room.restore(signal)
+        this.#recovery = undefined
+        logger?.info({}, 'the record store was opened again and checked: it accepts writes')
+        return
+      } catch (error) {
+        logger?.error({ err: error }, 'the record store could not be opened again: it is tried again')
+      }
+    }
+  }
+
+  /** Calls that come meanwhile wait for the new store. */
+  async #reopen(): Promise<void> {
+    const reopened = this.#closeAndOpen()
+    this.#store = reopened
+    reopened.catch(() => undefined)
+    await reopened
+  }
+
+  async #closeAndOpen(): Promise<LevelRecords> {
+    const store = await this.#store.catch(() => undefined)
+    await store?.close()
+    return this.#options.open()
+  }
+
+  async #reserve(): Promise<void> {
+    const { signal } = this.#closing
+    const isClosing = await delay(RESERVE_AFTER_MS, false, { signal, ref: false }).catch(() => true)
+    if (!isClosing) await this.#options.room.restore(signal)
+  }
+}
+
+const adviceFor = (cause: unknown): string =>
+  systemAdvice(cause) ?? 'a write failed; look at the cause, and check the disk'
