@@ -10,6 +10,7 @@ import {
   type Key,
   type LogAppend,
   type RowChanges,
+  type Version,
 } from '../kit/index.ts'
 import type { DatabaseState } from './check.ts'
 import * as layout from './layout.ts'
@@ -72,7 +73,7 @@ export async function groupBatch(
   const putRow = (key: string, row: Uint8Array): Batch => batch.put(key, sealValue(key, row), putOptions)
   try {
     batch.put(layout.HEAD_KEY, layout.encodeHead(head), putOptions)
-    for (const entry of plan.puts) batch.put(entry.key, layout.encodeRecordValue(entry), putOptions)
+    putRecords(batch, plan.puts, putOptions)
     for (const key of plan.deletes) batch.del(key, putOptions)
     for (const { start, entries, payloads } of rows.puts) {
       putRow(layout.rowKey(layout.ENTRY_ROWS, start), entries)
@@ -85,6 +86,19 @@ export async function groupBatch(
   } catch (error) {
     await batch.close()
     throw error
+  }
+}
+
+/** The records that one commit writes follow each other and have the same version, which is encoded once for them. */
+function putRecords(batch: Batch, puts: readonly Entry[], putOptions: ReturnType<typeof layout.putOptions>): void {
+  let version: Version | undefined
+  let versionBytes: Uint8Array = new Uint8Array()
+  for (const entry of puts) {
+    if (entry.version !== version) {
+      version = entry.version
+      versionBytes = layout.encodeVersion(version)
+    }
+    batch.put(entry.key, layout.encodeRecordValue(entry, versionBytes), putOptions)
   }
 }
 

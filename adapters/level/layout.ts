@@ -14,6 +14,7 @@ import {
   versionOf,
   type Entry,
   type Key,
+  type Version,
 } from '../kit/index.ts'
 
 /**
@@ -72,9 +73,12 @@ export const rowStart = (key: string): number => Number.parseInt(key.slice(-STAR
 /** Text, because a put with a key of bytes must name its encoding, which takes several times as long (`putOptions`). */
 export const positionKey = (entry: Uint8Array): string => POSITION_PREFIX + toBase64(entry)
 
+/** The bytes of a version, which `encodeRecordValue` writes before the value. */
+export const encodeVersion = (version: Version): Uint8Array => u64(versionNumber(version))
+
 /** The stored bytes of a record. */
-export const encodeRecordValue = ({ key, value, version }: Entry): Uint8Array =>
-  sealValue(key, u64(versionNumber(version)), value)
+export const encodeRecordValue = ({ key, value }: Entry, version: Uint8Array): Uint8Array =>
+  sealValue(key, version, value)
 
 /**
  * The inverse of `encodeRecordValue`. Copies the value, because memory-level returns the bytes that it holds. Throws

@@ -68,13 +68,31 @@ function objectText(object: object, maxDepth: number): string {
   if (prototype !== Object.prototype && prototype !== null)
     throw validationError('Only plain objects can be written as JSON')
   let out = '{'
-  // The default sort order is by UTF-16 code unit, as RFC 8785 § 3.2.3 requires.
-  for (const name of Object.keys(object).sort()) {
+  for (const name of sortedNames(object)) {
     if (name === '__proto__') throw validationError('The key __proto__ is not allowed')
     const text = textOf((object as Record<string, unknown>)[name], maxDepth)
     out += `${out === '{' ? '' : ','}${quoted(name)}:${text}`
   }
   return out + '}'
+}
+
+/** Up to this many names are sorted in place. */
+const FEW_NAMES = 32
+
+/**
+ * The names of an object's members in the order of UTF-16 code units, as RFC 8785 § 3.2.3 requires. `Array.sort` has
+ * that order, but allocates 2.7 KB for the 13 names of an event, which are sorted for each create.
+ */
+export function sortedNames(object: object): readonly string[] {
+  const names = Object.keys(object)
+  if (names.length > FEW_NAMES) return names.sort()
+  for (let i = 1; i < names.length; i++) {
+    const name = names[i] ?? ''
+    let at = i
+    for (let before = names[at - 1]; before !== undefined && before > name; before = names[at - 1]) names[at--] = before
+    names[at] = name
+  }
+  return names
 }
 
 function checkNumber(value: number): void {

@@ -1,4 +1,4 @@
-import { canonicalJson, MAX_DEPTH, type Json } from './canonical-json.ts'
+import { canonicalJson, MAX_DEPTH, sortedNames, type Json } from './canonical-json.ts'
 import { concatBytes, encodeUtf8, equalBytes, sha256, sha256HexOfText, sha256Of, sha256OfText, u64 } from '../bytes.ts'
 
 /**
@@ -102,9 +102,16 @@ export interface Header {
   readonly version: number
 }
 
+/** J of a map of hashes. Hex digits need no check. */
+function hashesText(hashes: Readonly<Record<string, string>>): string {
+  let out = ''
+  for (const name of sortedNames(hashes)) out += `${out === '' ? '{' : ','}${canonicalJson(name)}:"${hashes[name]}"`
+  return out === '' ? '{}' : `${out}}`
+}
+
 /** J of a header. */
 export const headerText = ({ fields, first, log, prev, version }: Header): string =>
-  `{"fields":${canonicalJson(fields, INNER)},"first":${canonicalJson(first)},"log":${canonicalJson(log)},"prev":${canonicalJson(prev)},"v":1,"version":${canonicalJson(version)}}`
+  `{"fields":${hashesText(fields)},"first":${canonicalJson(first)},"log":${canonicalJson(log)},"prev":${canonicalJson(prev)},"v":1,"version":${canonicalJson(version)}}`
 
 /** The hash of a header's text, 32 bytes. */
 export const headerHash = (text: string): Uint8Array => sha256OfText(text, HEADER)

@@ -15,11 +15,12 @@ export function sealValue(key: string | Uint8Array, ...parts: readonly Uint8Arra
   for (const part of parts) length += part.length
   const out = allocate(length)
   let at = CRC_BYTES
+  let crc = crc32(key)
   for (const part of parts) {
     out.set(part, at)
     at += part.length
+    if (part.length > 0) crc = crc32(part, crc)
   }
-  const crc = crc32(out.subarray(CRC_BYTES), crc32(key))
   for (let i = 0; i < CRC_BYTES; i += 1) out[i] = crc >>> (8 * (CRC_BYTES - 1 - i))
   return out
 }

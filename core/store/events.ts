@@ -45,17 +45,20 @@ export const eventInRecord = (entry: Entry, version: number): EventRecord =>
 /** An evidence's record without its first event. */
 export type EvidenceWithoutEvent = Omit<EvidenceRecord, 'first'>
 
-/** Adds the first event to an evidence's record, or replaces it after the record has changed. */
-export function withFirstEvent(evidence: EvidenceWithoutEvent, event: EventRecord): EvidenceRecord {
-  const { salts, files, erased } = event
-  const first: FirstEventRecord = {
-    salts,
-    fields: differingFields(evidence, event.fields),
-    ...(Object.keys(files).length > 0 && { files }),
-    ...(erased !== undefined && { erased }),
-  }
-  return Object.assign({}, evidence, { first })
-}
+/** Adds the first event to an evidence's record, or replaces it. */
+export const withFirstEvent = (evidence: EvidenceWithoutEvent, event: EventRecord): EvidenceRecord =>
+  Object.assign({}, evidence, { first: firstEventRecord(evidence, event) })
+
+/** The part of the first event that the evidence's record does not say. Changes whenever the record changes. */
+export const firstEventRecord = (
+  evidence: RecordedValues,
+  { salts, fields, files, erased }: EventRecord,
+): FirstEventRecord => ({
+  salts,
+  fields: differingFields(evidence, fields),
+  ...(Object.keys(files).length > 0 && { files }),
+  ...(erased !== undefined && { erased }),
+})
 
 /**
  * The first event of an evidence, as its record holds it.
@@ -90,8 +93,11 @@ const ACTION = { type: 'create' }
 
 type FieldValues = Readonly<Record<string, Json | undefined>>
 
+/** The part of an evidence's record that has values for fields of a create event. */
+type RecordedValues = Omit<EvidenceWithoutEvent, 'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes'>
+
 /** The values that the record has for fields of a create event. */
-const recordedFields = (evidence: EvidenceWithoutEvent): FieldValues => ({
+const recordedFields = (evidence: RecordedValues): FieldValues => ({
   action: ACTION,
   company: evidence.company,
   evidence: evidence.id,
@@ -108,17 +114,15 @@ const recordedFields = (evidence: EvidenceWithoutEvent): FieldValues => ({
 })
 
 /** The fields whose value in the record is another one; `null` for a field that only the record has. */
-function differingFields(
-  evidence: EvidenceWithoutEvent,
-  fields: EventRecord['fields'],
-): Readonly<Record<string, Json>> {
+function differingFields(evidence: RecordedValues, fields: EventRecord['fields']): Readonly<Record<string, Json>> {
   const recorded = recordedFields(evidence)
   const differing: Record<string, Json> = {}
-  for (const [name, value] of Object.entries(fields))
+  for (const name in fields) {
     // Values are compared by identity: an equal object that is stored again does no harm.
-    if (name !== 'action' && value !== recorded[name]) differing[name] = value
-  for (const [name, value] of Object.entries(recorded))
-    if (value !== undefined && !Object.hasOwn(fields, name)) differing[name] = null
+    const value = fields[name]
+    if (name !== 'action' && value !== undefined && value !== recorded[name]) differing[name] = value
+  }
+  for (const name in recorded) if (recorded[name] !== undefined && !Object.hasOwn(fields, name)) differing[name] = null
   return differing
 }
 

@@ -6,7 +6,7 @@ import type { Add, Write, LogAppend } from '../../ports/index.ts'
 import { encodeEventPayload } from '../../log/payload.ts'
 import { indexWrites } from '../../store/evidence-index.ts'
 import { keys } from '../../store/keys.ts'
-import { firstEventOf, withFirstEvent } from '../../store/events.ts'
+import { firstEventOf, firstEventRecord } from '../../store/events.ts'
 import { putRecord } from '../../store/record-codec.ts'
 import type { EventFile, EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { makeEvent } from './event.ts'
@@ -94,9 +94,7 @@ function appendEvent(
   { type, updateType, fields, files, state }: EventStep,
 ): AppendedEvent {
   const action = { type, ...(updateType !== undefined && { updateType }) }
-  const { record, txId, opening } = makeEvent({
-    origin,
-    slotKey: state.slotKey,
+  const draft = {
     version: (before?.lastVersion ?? 0) + 1,
     time: Math.max(now, before?.lastAt ?? 0),
     first: before?.txId ?? null,
@@ -112,7 +110,8 @@ function appendEvent(
       ...fields,
     },
     files,
-  })
+  }
+  const { record, txId, opening } = makeEvent(draft, { origin, slotKey: state.slotKey })
   return {
     evidence: evidenceAfter(state, before, record),
     append: {
@@ -127,14 +126,14 @@ function appendEvent(
 function evidenceAfter(state: EvidenceState, before: EvidenceRecord | undefined, event: EventRecord): EvidenceRecord {
   const { type, txId, version, time } = event
   const changes = before?.changes ?? { create: 0, update: 0, transfer: 0 }
-  const after = Object.assign({}, state, {
+  return Object.assign({}, state, {
     txId: before?.txId ?? txId,
     lastVersion: version,
     lastTxId: txId,
     lastAt: time,
     changes: { ...changes, [type]: changes[type] + 1 },
+    first: firstEventRecord(state, before === undefined ? event : firstEventOf(before)),
   })
-  return withFirstEvent(after, before === undefined ? event : firstEventOf(before))
 }
 
 /** What an event commits to of the files that it attaches. */

@@ -1,4 +1,4 @@
-import { fromHex, shake256, toHex } from '../../bytes.ts'
+import { concatBytes, fromHex, shake256, toHex } from '../../bytes.ts'
 import {
   attachedFileText,
   deletedFileText,
@@ -15,7 +15,7 @@ import {
   slotHash,
   txIdOf,
 } from '../../commitment/event-format.ts'
-import type { Json } from '../../commitment/canonical-json.ts'
+import { sortedNames, type Json } from '../../commitment/canonical-json.ts'
 import { RegistryError } from '../../errors.ts'
 import type { TxId } from '../../api/ids.ts'
 import type { Disclosure } from '../../commitment/disclosure.ts'
@@ -24,24 +24,15 @@ import type { EventFile, EventRecord, RemainingSalts } from '../../store/records
 
 /** One event of a history: how it is made, opened again for those who may see it, and partly erased. */
 
-interface EventDraft {
+/** What an event commits to beside its own record. */
+interface EventOrigin {
   /** The log's name. */
   readonly origin: string
   /** 32 bytes, hex. */
   readonly slotKey: string
-  readonly version: number
-  /** ms since 1970. */
-  readonly time: number
-  /** txId of version 1, `null` in version 1. */
-  readonly first: string | null
-  /** txId of the version before, `null` in version 1. */
-  readonly prev: string | null
-  readonly type: EventRecord['type']
-  readonly updateType?: NonNullable<EventRecord['updateType']>
-  readonly ownerName: string
-  readonly fields: Readonly<Record<string, Json>>
-  readonly files: Readonly<Record<string, EventFile>>
 }
+
+type EventDraft = Omit<EventRecord, 'salts' | 'txId'>
 
 interface MadeEvent {
   readonly record: EventRecord
@@ -52,44 +43,28 @@ interface MadeEvent {
 }
 
 /** Commits to a draft with salts from a new random seed. A retry calls this again, so that no salt is used twice. */
-export function makeEvent(draft: EventDraft): MadeEvent {
-  const { origin, slotKey, ...rest } = draft
-  assertFieldNames(rest.fields)
-  const unhashed = { ...rest, salts: { seed: toHex(randomBytes(SALT_BYTES)) } }
-  const { opening } = bindEvent(unhashed, { origin, slotKey })
+export function makeEvent(draft: EventDraft, source: EventOrigin): MadeEvent {
+  assertFieldNames(draft.fields)
+  const seed = randomBytes(SALT_BYTES)
+  const { opening } = bindEvent(draft, saltsFrom(seed, draft), source)
   const txId = txIdOf(opening)
-  return { record: { ...unhashed, txId: toHex(txId) as TxId }, txId, opening }
+  // `Object.assign`, because a spread that is followed by more members takes several times as long.
+  const record = Object.assign({}, draft, { salts: { seed: toHex(seed) }, txId: toHex(txId) as TxId })
+  return { record, txId, opening }
 }
 
-/** What an event commits to beside its own record. */
-interface EventOrigin {
-  readonly origin: string
-  readonly slotKey: string
-}
-
-/** A text with the salt it is hashed with. `name`: the name of its field, or the id of its file. */
-interface Salted {
-  readonly name: string
-  readonly text: string
-  readonly salt: Uint8Array
-}
-
-/** Recomputes an event's opening from its record, and every text and salt that is not erased. */
-function bindEvent(event: Omit<EventRecord, 'txId'>, { origin, slotKey }: EventOrigin) {
-  const salts = saltsOf(event)
-  const fields: Salted[] = []
+/** Recomputes an event's opening, and the texts that it is the hash of. */
+function bindEvent(event: Omit<EventDraft, 'ownerName'>, salts: Salts, { origin, slotKey }: EventOrigin) {
+  const { names, ids } = salts
   const fieldHashes: Record<string, string> = { ...event.erased?.fields }
-  for (const [name, salt] of salts.fields) {
-    const text = fieldText(name, event.fields[name] as Json)
-    fields.push({ name, text, salt })
-    fieldHashes[name] = fieldHashHex(salt, text)
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] ?? ''
+    fieldHashes[name] = fieldHashHex(saltAt(salts, 1 + i), textOfField(event, name))
   }
-  const files: Salted[] = []
   const fileHashes: Record<string, string> = { ...event.erased?.files }
-  for (const [name, salt] of salts.files) {
-    const text = eventFileText(event.files[name] as EventFile)
-    files.push({ name, text, salt })
-    fileHashes[name] = toHex(fileHash(salt, text))
+  for (let i = 0; i < ids.length; i++) {
+    const id = ids[i] ?? ''
+    fileHashes[id] = toHex(fileHash(saltAt(salts, 1 + names.length + i), textOfFile(event, id)))
   }
   const { first, prev, version, time } = event
   const header = headerText({ fields: fieldHashes, first, log: origin, prev, version })
@@ -98,9 +73,17 @@ function bindEvent(event: Omit<EventRecord, 'txId'>, { origin, slotKey }: EventO
     slot: slotHash(bytesOf(slotKey), version),
     time,
     header: headerHash(header),
-    files: filesHash(salts.filesSalt, text),
+    files: filesHash(saltAt(salts, 0), text),
   })
-  return { opening, header, fields, files, filesText: text, filesSalt: salts.filesSalt }
+  return { opening, header, filesText: text }
+}
+
+const textOfField = ({ fields }: Pick<EventRecord, 'fields'>, name: string): string =>
+  fieldText(name, fields[name] as Json)
+
+function textOfFile({ files }: Pick<EventRecord, 'files'>, id: string): string {
+  const file = files[id] as EventFile
+  return 'deleted' in file ? deletedFileText(file.id, file.deleted) : attachedFileText(file)
 }
 
 /** An event's opening, and its disclosure: every text and salt that is not erased. */
@@ -108,49 +91,68 @@ export function openEvent(
   event: Omit<EventRecord, 'txId'>,
   source: EventOrigin,
 ): { readonly opening: Uint8Array; readonly disclosure: Disclosure } {
-  const { opening, header, fields, files, filesText: text, filesSalt } = bindEvent(event, source)
+  const salts = saltsOf(event)
+  const { opening, header, filesText: text } = bindEvent(event, salts, source)
+  const { filesSalt, fields, files } = remainingSalts(salts)
   return {
     opening,
     disclosure: {
       opening: toHex(opening),
       header,
       filesText: text,
-      filesSalt: toHex(filesSalt),
-      fields: disclosed(fields),
-      files: disclosed(files),
+      filesSalt,
+      fields: disclosed(fields, (name) => textOfField(event, name)),
+      files: disclosed(files, (id) => textOfFile(event, id)),
     },
   }
 }
 
-const disclosed = (salted: readonly Salted[]): Disclosure['fields'] =>
-  Object.fromEntries(salted.map(({ name, text, salt }) => [name, { text, salt: toHex(salt) }]))
+/** The texts with their salts (hex), by the name of the field or the id of the file. */
+const disclosed = (salts: Readonly<Record<string, string>>, textOf: (name: string) => string): Disclosure['fields'] =>
+  Object.fromEntries(Object.entries(salts).map(([name, salt]) => [name, { text: textOf(name), salt }]))
 
-const eventFileText = (file: EventFile): string =>
-  'deleted' in file ? deletedFileText(file.id, file.deleted) : attachedFileText(file)
-
-/** The salts that an event still has. Names and ids are in the order of UTF-16 code units. */
+/** The salts that an event still has. */
 interface Salts {
-  readonly filesSalt: Uint8Array
-  readonly fields: readonly (readonly [name: string, salt: Uint8Array])[]
-  readonly files: readonly (readonly [id: string, salt: Uint8Array])[]
+  /** Of the files map, of the fields, of the files: 32 bytes each. */
+  readonly bytes: Uint8Array
+  /** Names of fields, in the order of UTF-16 code units. */
+  readonly names: readonly string[]
+  /** Ids of files, in the same order. */
+  readonly ids: readonly string[]
 }
 
-/** If the event has a seed, SHAKE256(seed) gives the salts in this order: files map, fields by name, files by id. */
-function saltsOf({ salts, fields, files }: Pick<EventRecord, 'salts' | 'fields' | 'files'>): Salts {
-  const names = Object.keys(fields).sort()
-  const ids = Object.keys(files).sort()
-  if (!('seed' in salts))
-    return {
-      filesSalt: bytesOf(salts.filesSalt),
-      fields: names.map((name) => [name, bytesOf(saltOf(salts.fields, name))]),
-      files: ids.map((id) => [id, bytesOf(saltOf(salts.files, id))]),
-    }
-  const stream = shake256(bytesOf(salts.seed), SALT_BYTES * (1 + names.length + ids.length))
-  const cut = (index: number): Uint8Array => stream.subarray(index * SALT_BYTES, (index + 1) * SALT_BYTES)
+/** Whose salts an event has. */
+type Salted = Pick<EventRecord, 'fields' | 'files'>
+
+/** SHAKE256(seed) gives the salts in this order: files map, fields by name, files by id. */
+function saltsFrom(seed: Uint8Array, { fields, files }: Salted): Salts {
+  const [names, ids] = [sortedNames(fields), sortedNames(files)]
+  return { names, ids, bytes: shake256(seed, SALT_BYTES * (1 + names.length + ids.length)) }
+}
+
+function saltsOf(event: Salted & Pick<EventRecord, 'salts'>): Salts {
+  const { salts } = event
+  if ('seed' in salts) return saltsFrom(bytesOf(salts.seed), event)
+  const [names, ids] = [sortedNames(event.fields), sortedNames(event.files)]
+  const hex = [
+    salts.filesSalt,
+    ...names.map((name) => saltOf(salts.fields, name)),
+    ...ids.map((id) => saltOf(salts.files, id)),
+  ]
+  return { names, ids, bytes: concatBytes(...hex.map(bytesOf)) }
+}
+
+const saltAt = ({ bytes }: Salts, index: number): Uint8Array =>
+  bytes.subarray(index * SALT_BYTES, (index + 1) * SALT_BYTES)
+
+/** The salts as they are stored once the seed is gone. */
+function remainingSalts(salts: Salts): RemainingSalts {
+  const { names, ids } = salts
+  const hexAt = (index: number): string => toHex(saltAt(salts, index))
   return {
-    filesSalt: cut(0),
-    fields: names.map((name, i) => [name, cut(1 + i)]),
-    files: ids.map((id, i) => [id, cut(1 + names.length + i)]),
+    filesSalt: hexAt(0),
+    fields: Object.fromEntries(names.map((name, i) => [name, hexAt(1 + i)])),
+    files: Object.fromEntries(ids.map((id, i) => [id, hexAt(1 + names.length + i)])),
   }
 }
 
@@ -160,16 +162,12 @@ function saltsOf({ salts, fields, files }: Pick<EventRecord, 'salts' | 'fields' 
  * file.
  */
 export function eraseFile(event: EventRecord, fileId: string): EventRecord {
-  const { filesSalt, fields, files } = saltsOf(event)
-  const file = event.files[fileId]
-  const salt = files.find(([id]) => id === fileId)?.[1]
-  if (file === undefined || salt === undefined) throw corrupt(`event ${event.txId} does not hold the file ${fileId}`)
-  const hash = toHex(fileHash(salt, eventFileText(file)))
-  const remaining: RemainingSalts = {
-    filesSalt: toHex(filesSalt),
-    fields: hexOf(fields),
-    files: hexOf(files.filter(([id]) => id !== fileId)),
-  }
+  const salts = remainingSalts(saltsOf(event))
+  const salt = salts.files[fileId]
+  if (event.files[fileId] === undefined || salt === undefined)
+    throw corrupt(`event ${event.txId} does not hold the file ${fileId}`)
+  const hash = toHex(fileHash(bytesOf(salt), textOfFile(event, fileId)))
+  const remaining: RemainingSalts = { ...salts, files: without(salts.files, fileId) }
   return {
     ...event,
     files: without(event.files, fileId),
@@ -177,9 +175,6 @@ export function eraseFile(event: EventRecord, fileId: string): EventRecord {
     erased: { fields: event.erased?.fields ?? {}, files: { ...event.erased?.files, [fileId]: hash } },
   }
 }
-
-const hexOf = (salts: Salts['fields']): Record<string, string> =>
-  Object.fromEntries(salts.map(([name, salt]) => [name, toHex(salt)]))
 
 function without<T>(map: Readonly<Record<string, T>>, name: string): Record<string, T> {
   const { [name]: _, ...rest } = map

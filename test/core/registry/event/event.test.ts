@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { makeEvent } from '../../../../core/registry/event/event.ts'
 
+const source = { origin: 'log/0', slotKey: '11'.repeat(32) }
+
 const draft = {
-  origin: 'log/0',
-  slotKey: '11'.repeat(32),
   version: 1,
   time: 1_000,
   first: null,
@@ -16,7 +16,7 @@ const draft = {
 } as const
 
 it('draws a new seed for each event, also for the same slotKey and version', () => {
-  const events = Array.from({ length: 50 }, () => makeEvent(draft))
+  const events = Array.from({ length: 50 }, () => makeEvent(draft, source))
   const seeds = new Set(events.map(({ record }) => JSON.stringify(record.salts)))
   assert.equal(seeds.size, events.length)
   assert.equal(new Set(events.map(({ record }) => record.txId)).size, events.length)
