@@ -55,6 +55,18 @@ export const BundleKey = closed({
 })
 export type BundleKey = Static<typeof BundleKey>
 
+/** The entry of a token, which a later checkpoint covers. */
+export const BundleRenewal = closed({
+  opening: Type.String({ pattern: '^[0-9a-f]{96}$', description: '48 bytes. Its SHA-256 is a log entry' }),
+  position: Count,
+  inclusion: Type.Array(BundleInclusion, {
+    minItems: 1,
+    maxItems: 2,
+    description: 'Under a later checkpoint of the bundle, whose tokens prove that this token existed',
+  }),
+})
+export type BundleRenewal = Static<typeof BundleRenewal>
+
 export const BundleAnchor = closed({
   type: Type.String({ description: '`evm`, `local`, …: which format `proof` has' }),
   network: Type.String(),
@@ -149,6 +161,9 @@ export const Bundle = closed({
   validationData: Type.Array(BundleValidationData, {
     description: 'Certificates, CRLs and OCSP responses (DER) for the tokens of all checkpoints, each once',
   }),
+  renewals: opt(
+    Type.Array(BundleRenewal, { description: 'Tokens that the newest stamp renews. Absent if there are none' }),
+  ),
   claimedPolicy: opt(LogPolicy),
   extensions: Extensions,
 })

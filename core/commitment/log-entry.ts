@@ -1,7 +1,6 @@
 import { concatBytes, decodeUtf8, encodeUtf8, equalBytes, fromHex, sha256, sha256Of, toHex } from '../bytes.ts'
 import { RegistryError, verificationError as errorOf } from '../errors.ts'
 import { parseVerifierKey, verifySignature } from '../log/note.ts'
-import { canonicalJson } from './canonical-json.ts'
 import { parseStrictJson } from './strict-json.ts'
 import { OPENING_BYTES, tag, TAG_BYTES } from './event-format.ts'
 
@@ -83,13 +82,17 @@ export interface KeyOpening {
   readonly vkey: string
 }
 
+/** Canonical JSON, because the members are sorted and are texts without lone surrogates, `null` or 1. */
+const canonical = (members: Readonly<Record<string, string | number | null>>): Uint8Array =>
+  encodeUtf8(JSON.stringify(members))
+
 /** The bytes that the previous key signs to hand over to this one. */
 export const keyHandover = ({ log, prev, vkey }: Omit<KeyOpening, 'sig'>): Uint8Array =>
-  concatBytes(KEY, encodeUtf8(canonicalJson({ log, prev, v: 1, vkey })))
+  concatBytes(KEY, canonical({ log, prev, v: 1, vkey }))
 
 /** The opening of a key. */
 export const keyOpening = ({ log, prev, sig, vkey }: KeyOpening): Uint8Array =>
-  concatBytes(KEY, encodeUtf8(canonicalJson({ log, prev, sig, v: 1, vkey })))
+  concatBytes(KEY, canonical({ log, prev, sig, v: 1, vkey }))
 
 const verificationError = (why: string, cause?: unknown): Error => errorOf(`Not the opening of a key: ${why}`, cause)
 

@@ -1,7 +1,8 @@
 import { toHex } from '../bytes.ts'
 import { leafHash } from '../log/tree/hasher.ts'
 import { verifyInclusion } from '../log/tree/proof.ts'
-import { entryOf, verifyKeyChain, type KeyOpening } from '../commitment/log-entry.ts'
+import { TAG_BYTES } from '../commitment/event-format.ts'
+import { entryOf, kindOf, verifyKeyChain, type KeyOpening } from '../commitment/log-entry.ts'
 import type { ShownAnchor, ShownBundle, ShownCheckpoint, ShownEntry } from './bundle-document.ts'
 import { verifyAnchorProof } from './chain/anchor-proof.ts'
 import { verifyCheckpointUnder, type VerifiedCheckpoint } from './checkpoint.ts'
@@ -66,12 +67,13 @@ export function verifyTrees(
 
 /** Verifies who vouches for the checkpoints: authorities, chains and witnesses. Throws `VERIFICATION_FAILED`. */
 export function verifyVouchers(
-  { checkpoints }: Pick<ShownBundle, 'checkpoints'>,
+  { checkpoints, renewals }: Pick<ShownBundle, 'checkpoints' | 'renewals'>,
   trees: SignedTrees,
   context: CheckpointContext,
 ): ReadonlyMap<number, ProvenCheckpoint> {
   const { witnesses: required = { threshold: 0, members: [] } } = context.policy
   const { budget } = context.tokens
+  const timestamps = verifyTimestamps(checkpoints, renewals, trees, context)
   return new Map(
     [...trees.values()].flatMap((checkpoint, i) => {
       const shown = checkpoints[i]
@@ -80,11 +82,43 @@ export function verifyVouchers(
         checkpoint,
         witnesses: verifyCosignatures(checkpoint.note, required, budget),
         anchors: shown.anchors.flatMap((anchor) => anchorOf(anchor, checkpoint, context)),
-        timestamp: timestampOf(shown, checkpoint, context),
+        timestamp: timestamps.get(checkpoint.size),
       }
       return [[checkpoint.size, proven] as const]
     }),
   )
+}
+
+/**
+ * The timestamp of each tree by its size, `undefined` if there is none. The largest tree comes first: its tokens show
+ * when the tokens in it existed.
+ */
+function verifyTimestamps(
+  checkpoints: readonly ShownCheckpoint[],
+  renewals: readonly ShownEntry[],
+  trees: SignedTrees,
+  context: CheckpointContext,
+): ReadonlyMap<number, TimestampClaim | undefined> {
+  const renewed = renewals.map((renewal) => ({ ...renewal, token: renewedToken(renewal, trees) }))
+  const timestamps = new Map<number, TimestampClaim | undefined>()
+  for (const [i, checkpoint] of [...[...trees.values()].entries()].toReversed()) {
+    const shown = checkpoints[i]
+    const timestamp = shown && timestampOf(shown, checkpoint, context)
+    timestamps.set(checkpoint.size, timestamp)
+    const time = timestamp?.notLaterThan
+    if (time === undefined) continue
+    for (const { token, inclusion } of renewed)
+      if (inclusion.some(({ treeSize }) => treeSize === checkpoint.size))
+        context.tokens.renewedAt.set(token, Math.min(time, context.tokens.renewedAt.get(token) ?? time))
+  }
+  return timestamps
+}
+
+/** The SHA-256 (hex) of the token whose entry this is. Throws `VERIFICATION_FAILED` unless the trees hold the entry. */
+function renewedToken(entry: ShownEntry, trees: SignedTrees): string {
+  if (kindOf(entry.opening) !== 'token') throw verificationError('A renewal must be the entry of a token')
+  assertIncluded(entry, trees)
+  return toHex(entry.opening.subarray(TAG_BYTES))
 }
 
 function timestampOf(

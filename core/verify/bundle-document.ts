@@ -62,6 +62,8 @@ export interface ShownBundle {
   readonly keys: readonly ShownEntry[]
   readonly checkpoints: readonly ShownCheckpoint[]
   readonly validationData: readonly ValidationData[]
+  /** Entries of tokens, under later checkpoints. */
+  readonly renewals: readonly ShownEntry[]
   /** The registry's own policy, as JSON text. */
   readonly claimedPolicy: string | undefined
 }
@@ -71,6 +73,7 @@ export const MAX_BUNDLE_LENGTH = 256 * 1024 * 1024
 const MAX_EVENTS = 10_000
 const MAX_KEYS = 64
 const MAX_CHECKPOINTS = 20_000
+const MAX_RENEWALS = 160_000
 const MAX_TOKENS = 8
 const MAX_ANCHORS = 4
 const MAX_COSIGNATURES = 32
@@ -87,7 +90,7 @@ export function parseBundle(text: string): ShownBundle {
   if (text.length > MAX_BUNDLE_LENGTH)
     throw verificationError(`A bundle must have at most ${MAX_BUNDLE_LENGTH} characters`)
   const bundle = asObject(parseText(text), 'The bundle')
-  assertOnlyMembers(bundle, [...MEMBERS, 'claimedPolicy', 'extensions'], 'The bundle')
+  assertOnlyMembers(bundle, [...MEMBERS, 'renewals', 'claimedPolicy', 'extensions'], 'The bundle')
   if (bundle['format'] !== FORMAT || bundle['version'] !== 1)
     throw verificationError(`The bundle must have the format ${FORMAT} and the version 1`)
   if (bundle['extensions'] !== undefined) asObject(bundle['extensions'], 'extensions')
@@ -96,9 +99,10 @@ export function parseBundle(text: string): ShownBundle {
     origin: asString(bundle['origin'], 'origin'),
     subject: subjectOf(bundle['subject']),
     events: listOf(bundle['events'], 'events', MAX_EVENTS).map(eventOf),
-    keys: listOf(bundle['keys'], 'keys', MAX_KEYS).map(keyOf),
+    keys: listOf(bundle['keys'], 'keys', MAX_KEYS).map((key) => logEntryOf(key, 'A key', MAX_CHECKPOINTS)),
     checkpoints: listOf(bundle['checkpoints'], 'checkpoints', MAX_CHECKPOINTS).map(checkpointOf),
     validationData: listOf(bundle['validationData'], 'validationData', MAX_VALIDATION_DATA).map(validationDataOf),
+    renewals: listOf(bundle['renewals'] ?? [], 'renewals', MAX_RENEWALS).map((one) => logEntryOf(one, 'A renewal', 2)),
     claimedPolicy: policy === undefined ? undefined : JSON.stringify(asObject(policy, 'claimedPolicy')),
   }
 }
@@ -161,12 +165,13 @@ function eventOf(members: UntrustedObject): ShownBundleEvent {
   return { ...entry, members }
 }
 
-function keyOf(key: UntrustedObject): ShownEntry {
-  assertOnlyMembers(key, ['opening', 'position', 'inclusion'], 'A key')
-  const entry = entryOf(key, MAX_CHECKPOINTS)
-  if (entry.position === undefined) throw verificationError('A key must have a position')
+/** An entry of a key or of a token. */
+function logEntryOf(key: UntrustedObject, what: string, maxInclusions: number): ShownEntry {
+  assertOnlyMembers(key, ['opening', 'position', 'inclusion'], what)
+  const entry = entryOf(key, maxInclusions)
+  if (entry.position === undefined) throw verificationError(`${what} must have a position`)
   if (entry.opening.length > MAX_OPENING_BYTES)
-    throw verificationError(`The opening of a key must have at most ${MAX_OPENING_BYTES} bytes`)
+    throw verificationError(`The opening of an entry must have at most ${MAX_OPENING_BYTES} bytes`)
   return entry
 }
 

@@ -188,7 +188,6 @@ function tokenContextOf(
     quorum: policy.timestampQuorum ?? 1,
     validationData: [...own, ...validationData, ...embedded],
     renewedAt: new Map(),
-    parsed: new Map(),
     budget: new SignatureBudget(MAX_SIGNATURE_CHECKS * (1 + checkpoints.length)),
   }
 }

@@ -235,12 +235,15 @@ function issuerProblem({ issuer, subject, issuersBelow, time, budget }: IssuerCa
 }
 
 /** Whether a certificate has an accepted signature by this issuer's key. */
-export function isSignedBy({ pki }: Certificate, { publicKey }: Certificate, budget: SignatureBudget): boolean {
-  const scheme = schemeOf(pki.signatureAlgorithm)
+export function isSignedBy(subject: Certificate, issuer: Certificate, budget: SignatureBudget): boolean {
+  const scheme = schemeOf(subject.pki.signatureAlgorithm)
+  const { publicKey } = issuer
   if (scheme === undefined || publicKey === undefined || !isKeyFor(publicKey, scheme)) return false
-  budget.spend()
-  const { valueHexView, unusedBits } = pki.signatureValue.valueBlock
-  return unusedBits === 0 && isSignature(scheme, publicKey, pki.tbsView, valueHexView)
+  return budget.once(`issued ${subject.fingerprint} ${issuer.fingerprint}`, () => {
+    budget.spend()
+    const { valueHexView, unusedBits } = subject.pki.signatureValue.valueBlock
+    return unusedBits === 0 && isSignature(scheme, publicKey, subject.pki.tbsView, valueHexView)
+  })
 }
 
 /**

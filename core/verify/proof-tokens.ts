@@ -29,8 +29,6 @@ export interface TokenContext {
   readonly validationData: readonly ValidationData[]
   /** By the SHA-256 (hex) of a token: when a later stamp proves that it existed. */
   readonly renewedAt: Map<string, number>
-  /** Certificates that were parsed for the document. */
-  readonly parsed: Map<string, object>
   readonly budget: SignatureBudget
 }
 
@@ -61,7 +59,6 @@ export function tokenContext(
     quorum: timestampQuorum,
     validationData: [...own, ...pieces.values(), ...embeddedCertificates(distinct, verifier)],
     renewedAt: new Map(),
-    parsed: new Map(),
     budget,
   }
 }
@@ -138,7 +135,7 @@ export function authorityClaims(held: readonly HeldToken[]): readonly AuthorityC
 }
 
 function verifyHeld(der: Uint8Array, data: Uint8Array, context: TokenContext): HeldToken {
-  const { authorities, validationData, budget, renewedAt, parsed, verifier } = context
+  const { authorities, validationData, budget, renewedAt, verifier } = context
   if (verifier === undefined) throw verificationError(NO_VERIFIER)
   const renewed = renewedAt.get(toHex(sha256(der)))
   const token = verifier.verifyToken(der, {
@@ -146,7 +143,6 @@ function verifyHeld(der: Uint8Array, data: Uint8Array, context: TokenContext): H
     trustAnchors: authorities.flatMap(({ trustAnchors }) => trustAnchors),
     validationData,
     budget,
-    parsed,
     ...(renewed !== undefined && { renewedAt: renewed }),
   })
   const authority = authorities.find(({ trustAnchors }) =>

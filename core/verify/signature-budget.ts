@@ -3,11 +3,15 @@ import { verificationError } from '../errors.ts'
 /** Signature checks that one document may cost. An honest one with three authorities and their CRLs needs about 25. */
 export const MAX_SIGNATURE_CHECKS = 40
 
-/** Counts signature checks, so that a document made by an attacker costs a bounded time. */
+/**
+ * Counts signature checks, so that a document made by an attacker costs a bounded time. Remembers what was checked: all
+ * tokens of an honest document share a few certificates and CRLs, and each of these counts once.
+ */
 export class SignatureBudget {
   readonly #limit: number
   #used = 0
   #isExceeded = false
+  readonly #known = new Map<string, unknown>()
 
   constructor(limit = MAX_SIGNATURE_CHECKS) {
     this.#limit = limit
@@ -21,6 +25,17 @@ export class SignatureBudget {
   /** Whether a check was left out. A result must then fail, because that check could have refuted it. */
   get isExceeded(): boolean {
     return this.#isExceeded
+  }
+
+  /**
+   * Returns what `compute` returned for this key before, or calls it. The key must name everything that `compute` uses,
+   * and the type. An error is not remembered.
+   */
+  once<T>(key: string, compute: () => T): T {
+    if (this.#known.has(key)) return this.#known.get(key) as T
+    const result = compute()
+    this.#known.set(key, result)
+    return result
   }
 
   /** Call it before each check. Throws `VERIFICATION_FAILED` beyond the limit. */

@@ -98,8 +98,6 @@ export type VerifyTokenOptions = VerifyTimestampOptions & {
    * Default: no such stamp.
    */
   readonly renewedAt?: number
-  /** Certificates that were parsed for the same document, by the SHA-256 of their bytes. Filled here. */
-  readonly parsed?: Map<string, object>
 }
 
 /** A verified token with its path. */
@@ -113,7 +111,7 @@ export interface VerifiedToken {
 /** As `verifyTimestamp`. Throws `VERIFICATION_FAILED`. */
 export function verifyToken(der: Uint8Array, options: VerifyTokenOptions): VerifiedToken {
   const { validationData, budget, renewedAt = Infinity } = options
-  const { info, path } = verifyToPath(der, options, budget, options.parsed)
+  const { info, path } = verifyToPath(der, options, budget)
   const revocation = path.slice(0, -1).map((certificate, i) => ({
     subject: certificate.subject,
     ...revocationStatusOf({ certificate, issuer: path[i + 1] ?? certificate, budget }, validationData),
@@ -143,13 +141,9 @@ interface VerifiedPath {
   readonly path: readonly Certificate[]
 }
 
-function verifyToPath(
-  der: Uint8Array,
-  options: VerifyTimestampOptions,
-  budget: SignatureBudget,
-  parsed: Map<string, object> = new Map(),
-): VerifiedPath {
-  const parseOnce = (bytes: Uint8Array): Certificate => parseCertificateOnce(bytes, parsed)
+function verifyToPath(der: Uint8Array, options: VerifyTimestampOptions, budget: SignatureBudget): VerifiedPath {
+  const parseOnce = (bytes: Uint8Array): Certificate =>
+    budget.once(`certificate ${toHex(sha256(bytes))}`, () => parseCertificate(bytes))
   const anchors = options.trustAnchors.map(parseOnce)
   return parse(der, (token) => {
     const { info, signer } = token
@@ -163,16 +157,6 @@ function verifyToPath(
     if (problem) throw timestampError(`the signer's certificate is not for timestamps: ${problem}`)
     return { info, path: buildPath({ signer: certificate, candidates, anchors, time: info.genTime, budget }) }
   })
-}
-
-/** A certificate is parsed once for a document, because many tokens have the same ones. */
-function parseCertificateOnce(der: Uint8Array, parsed: Map<string, object>): Certificate {
-  const id = toHex(sha256(der))
-  // Only this function fills the map.
-  const known = parsed.get(id) as Certificate | undefined
-  const certificate = known ?? parseCertificate(der)
-  parsed.set(id, certificate)
-  return certificate
 }
 
 /** Additional certificates are trusted no more than those in the token. Those that cannot be parsed are ignored. */

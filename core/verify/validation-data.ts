@@ -2,7 +2,7 @@ import { digest as digestOf } from '#certificate-crypto'
 import { Enumerated, GeneralizedTime, type BaseBlock, type BitString } from 'asn1js'
 import { BasicOCSPResponse, CertificateRevocationList, OCSPResponse, type SingleResponse } from 'pkijs'
 import type { AlgorithmIdentifier, Extension } from 'pkijs'
-import { equalBytes } from '../bytes.ts'
+import { equalBytes, sha256, toHex } from '../bytes.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { childrenOf, parseAsn1 } from './asn1.ts'
 import {
@@ -69,13 +69,16 @@ const compareRevocations = (a: Revoked, b: Revoked): number =>
 
 function readStatuses({ type, der }: ValidationData, request: StatusRequest): readonly KnownStatus[] {
   if (der.length > MAX_VALIDATION_DATA_BYTES || type === 'certificate') return []
-  try {
-    return type === 'crl' ? readCrl(der, request) : readOcsp(der, request)
-  } catch (error) {
-    if (request.budget.isExceeded) throw error
-    // The parsers throw errors of many kinds for malformed input.
-    return []
-  }
+  const { certificate, issuer, budget } = request
+  return budget.once(`${type} ${toHex(sha256(der))} ${certificate.fingerprint} ${issuer.fingerprint}`, () => {
+    try {
+      return type === 'crl' ? readCrl(der, request) : readOcsp(der, request)
+    } catch (error) {
+      if (budget.isExceeded) throw error
+      // The parsers throw errors of many kinds for malformed input.
+      return []
+    }
+  })
 }
 
 interface Signed {

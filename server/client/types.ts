@@ -676,6 +676,8 @@ export interface Bundle {
   readonly checkpoints: readonly BundleCheckpoint[]
   /** Certificates, CRLs and OCSP responses (DER) for the tokens of all checkpoints, each once */
   readonly validationData: readonly BundleValidationData[]
+  /** Tokens that the newest stamp renews. Absent if there are none */
+  readonly renewals?: readonly BundleRenewal[]
   readonly claimedPolicy?: {
     readonly origin: string
     /** Every checkpoint key, oldest first */
@@ -790,6 +792,14 @@ export interface BundleKey {
   readonly opening: string
   readonly position: number
   /** Under every checkpoint of the bundle that this key signed, which proves that the tree holds its entry */
+  readonly inclusion: readonly BundleInclusion[]
+}
+
+export interface BundleRenewal {
+  /** 48 bytes. Its SHA-256 is a log entry */
+  readonly opening: string
+  readonly position: number
+  /** Under a later checkpoint of the bundle, whose tokens prove that this token existed */
   readonly inclusion: readonly BundleInclusion[]
 }
 

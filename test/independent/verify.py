@@ -377,7 +377,7 @@ def verify_tokens(checkpoint, validation, policy):
 def verify_bundle(text, policy, originals):
     bundle = parse(text)
     required = ["format", "version", "origin", "subject", "events", "keys", "checkpoints", "validationData"]
-    members(bundle, required, ["claimedPolicy", "extensions"])
+    members(bundle, required, ["renewals", "claimedPolicy", "extensions"])
     check(bundle["format"] == "evidence-registry.bundle" and bundle["version"] == 1, "not a bundle of version 1")
     origin = bundle["origin"]
     events = [verify_event(event, origin) for event in bundle["events"]]
@@ -402,6 +402,12 @@ def verify_bundle(text, policy, originals):
             times[size] = verify_tokens(checkpoint, bundle["validationData"], policy)
     for key in bundle["keys"]:
         verify_inclusion(sha256(unhex(key["opening"])), key, trees)
+    # openssl does not read revocation lists here, so a renewal changes nothing. It must be correct nevertheless.
+    for renewal in bundle.get("renewals", []):
+        members(renewal, ["opening", "position", "inclusion"])
+        opening = unhex(renewal["opening"], 48)
+        check(opening[:16] == tag("er1.token"), "a renewal is not the entry of a token")
+        verify_inclusion(sha256(opening), renewal, trees)
     for shown, event in zip(bundle["events"], events):
         verify_inclusion(bytes.fromhex(event["txId"]), shown, trees)
         event["sealed"] = len(shown["inclusion"]) > 0

@@ -55,7 +55,7 @@ const MAX_REMEMBERED = 10_000
  * Checks equal tokens only once, because most mutations leave them as they are: 20 times as fast. A repeated check
  * costs the same signature checks.
  */
-function rememberingTokens(): TokenVerifier {
+export function rememberingTokens(): TokenVerifier {
   const results = new Map<string, { readonly result: () => VerifiedToken; readonly cost: number }>()
   const certificates = new Map<string, readonly Uint8Array[]>()
   return {

@@ -5,20 +5,22 @@ import type {
   BundleEvent,
   BundleInclusion,
   BundleKey,
+  BundleRenewal,
   BundleValidationData,
 } from '../../api/bundle.ts'
 import { decodeUtf8, fromBase64, fromHex, toBase64, toHex } from '../../bytes.ts'
+import { entryOf, tokenOpening } from '../../commitment/log-entry.ts'
 import { RegistryError } from '../../errors.ts'
 import type { LogKey } from '../../log/identity.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
-import type { AnchorRecord, StampRecord, ValidationDataRef } from '../../log/records.ts'
+import type { AnchorRecord, StampRecord, StampToken, ValidationDataRef } from '../../log/records.ts'
 import { distinctTokens } from '../../log/stamp-claim.ts'
 import type { DisclosedEvent } from './bundle-events.ts'
 
 /** Tokens over one checkpoint that a verifier accepts. */
 const MAX_TOKENS = 8
 
-type ProvenParts = Pick<Bundle, 'events' | 'keys' | 'checkpoints' | 'validationData'>
+type ProvenParts = Pick<Bundle, 'events' | 'keys' | 'checkpoints' | 'validationData' | 'renewals'>
 
 /**
  * Proves events under the earliest stamped and the earliest anchored checkpoint that cover them. An event without
@@ -34,6 +36,7 @@ export async function proveEvents(
   const sizes: (readonly number[])[] = []
   // Positions of a history ascend with its versions, so each search begins at the previous result.
   for (const status of statuses) sizes.push(await coverage.sizesFor(status))
+  const renewals = await coverage.renewals()
   const { checkpoints, validationData } = await coverage.checkpoints()
   return {
     events: await Promise.all(
@@ -42,6 +45,7 @@ export async function proveEvents(
     keys: await proveKeys(log, logKeys, coverage.sizes()),
     checkpoints,
     validationData,
+    ...(renewals.length > 0 && { renewals }),
   }
 }
 
@@ -134,17 +138,48 @@ class Coverage {
     return size
   }
 
+  /**
+   * The tokens whose entries the newest stamp covers, and adds its checkpoint: should the certificate of an older token
+   * be revoked one day, the newest stamp shows that the token existed before.
+   */
+  async renewals(): Promise<BundleRenewal[]> {
+    const newest = await this.#log.latestStamp()
+    if (newest === undefined) return []
+    const openings = [...this.#bySize.values()]
+      .flatMap(({ stamp }) => tokensOf(stamp))
+      .map(({ token }) => openingOf(token))
+    const statuses = await this.#log.entryStatuses(openings.map(entryOf))
+    const renewals = openings.map(async (opening, i): Promise<readonly BundleRenewal[]> => {
+      const position = statuses[i]?.position
+      if (position === undefined || position >= newest.size) return []
+      const inclusion = await inclusionsOf(this.#log, position, [newest.size])
+      return [{ opening: toHex(opening), position, inclusion }]
+    })
+    const covered = (await Promise.all(renewals)).flat()
+    if (covered.length > 0) this.#add(newest.size, { note: newest.checkpoint, stamp: newest })
+    return covered.toSorted((a, b) => a.position - b.position)
+  }
+
   async checkpoints(): Promise<Pick<Bundle, 'checkpoints' | 'validationData'>> {
     const refs = new Map<string, ValidationDataRef>()
     const checkpoints: BundleCheckpoint[] = []
     for (const size of this.sizes()) {
       const { note, stamp, anchor } = this.#bySize.get(size) ?? { note: '' }
-      const tokens = distinctTokens(stamp?.tokens ?? []).slice(0, MAX_TOKENS)
+      const tokens = tokensOf(stamp)
       for (const ref of tokens.flatMap(({ evidence }) => evidence)) refs.set(ref.sha256, ref)
       checkpoints.push({ note, cosignatures: [], tokens: tokens.map(({ token }) => token), anchors: anchorsOf(anchor) })
     }
     return { checkpoints, validationData: await validationDataOf(this.#log, [...refs.values()]) }
   }
+}
+
+const tokensOf = (stamp: StampRecord | undefined): readonly StampToken[] =>
+  distinctTokens(stamp?.tokens ?? []).slice(0, MAX_TOKENS)
+
+function openingOf(base64: string): Uint8Array {
+  const token = fromBase64(base64)
+  if (token === undefined) throw corrupt('A stored token is not base64')
+  return tokenOpening(token)
 }
 
 /** Whether it is the first one that covers this size, given that the sizes that are searched ascend. */

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import type { Bundle } from '../../../core/api/bundle.ts'
+import type { Bundle, BundleRenewal } from '../../../core/api/bundle.ts'
+import { toHex } from '../../../core/bytes.ts'
+import { tokenOpening } from '../../../core/commitment/log-entry.ts'
+import { RegistryError } from '../../../core/errors.ts'
 import { verifyBundle, type BundleResult, type VerifyBundleOptions } from '../../../core/verify/bundle.ts'
 import { tokens } from '../../../core/verify/tokens.ts'
 import type { Policy } from '../../../core/verify/policy.ts'
 import { factsOf } from '../../support/bundle-facts.ts'
 import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
+import { rememberingTokens } from '../../support/bundle-mutation-run.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 const verify = (bundle: Bundle, options?: VerifyBundleOptions): BundleResult =>
@@ -195,15 +199,74 @@ describe('verifyBundle', () => {
     )
   })
 
+  it('renews older tokens under the newest stamp', () => {
+    const [oldest, newest] = [first(history.checkpoints), history.checkpoints.at(-1)]
+    const sizeOf = (note: string): number => Number(note.split('\n')[1])
+    const [token] = oldest.tokens.map((base64) => Buffer.from(base64, 'base64'))
+    assert.ok(token !== undefined && newest !== undefined && newest !== oldest)
+    const renewal = history.renewals?.find(({ opening }) => opening === toHex(tokenOpening(token)))
+    assert.ok(renewal !== undefined && renewal.position >= sizeOf(oldest.note))
+    assert.deepEqual(
+      renewal.inclusion.map(({ treeSize }) => treeSize),
+      [sizeOf(newest.note)],
+    )
+    // The certificate of the oldest token was compromised after the newest stamp, or before it.
+    const { notLaterThan = 0 } = proven(verify(history, { policy })).events.at(-1) ?? {}
+    const verifyRevoked = (bundle: Bundle, revokedAt: number): BundleResult =>
+      verify(bundle, {
+        policy,
+        tokens: {
+          ...tokens,
+          verifyToken(der, options) {
+            if (Buffer.compare(der, token) === 0 && !((options.renewedAt ?? Infinity) < revokedAt))
+              throw new RegistryError('VERIFICATION_FAILED', 'the certificate was revoked')
+            return tokens.verifyToken(der, options)
+          },
+        },
+      })
+    assert.equal(verifyRevoked(history, notLaterThan + 1).state, 'proven')
+    refutedFor(verifyRevoked(history, notLaterThan), /the certificate was revoked/)
+    const { renewals: _, ...without } = history
+    refutedFor(verifyRevoked(without, notLaterThan + 1), /the certificate was revoked/)
+    assert.equal(verify(without, { policy }).state, 'proven')
+  })
+
+  it('refutes renewals that are not those of tokens in the tree', () => {
+    const refuted = (edit: (renewal: BundleRenewal, copy: Bundle) => void, why: RegExp): void =>
+      refutedFor(
+        verifyBundle(
+          change(history, (copy) => edit(first(copy.renewals ?? []), copy)),
+          { policy, tokens },
+        ),
+        why,
+      )
+    refuted((renewal) => (renewal.position -= 1), /not in the tree/)
+    refuted((renewal) => void first(renewal.inclusion).path.reverse(), /not in the tree/)
+    refuted((renewal) => (first(renewal.inclusion).treeSize += 100), /no checkpoint of/)
+    refuted(
+      (renewal) => (renewal.opening = renewal.opening.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))),
+      /not in the tree/,
+    )
+    refuted((renewal, copy) => Object.assign(renewal, first(copy.events), { header: undefined }), /unknown member/)
+    refuted((renewal, { events }) => {
+      const { opening, position = 0, inclusion } = first(events)
+      Object.assign(renewal, { opening, position, inclusion })
+    }, /must be the entry of a token/)
+    refuted((renewal) => Object.assign(renewal, { token: '' }), /unknown member/)
+    refuted((renewal) => Object.assign(renewal, { position: undefined }), /must have a position/)
+    refuted((_, copy) => Object.assign(copy, { renewals: {} }), /array/)
+  })
+
   it('keeps every claim true in a mix of two bundles', async () => {
     const other = await registry.history('all', 'all', 'e-2')
     const all = [history, hidden, creation, attached, deleted, other]
     const facts = new Set(all.flatMap((bundle) => factsOf(verify(bundle, { policy, tokens }))))
     const deletedFile = proven(verify(deleted, { policy, tokens })).file
     const mixes = new Set(all.flatMap((a) => all.flatMap((b) => mixesOf(a, b))).map((mix) => JSON.stringify(mix)))
+    const remembering = rememberingTokens()
     let accepted = 0
     for (const mix of mixes) {
-      const result = verifyBundle(mix, { policy, tokens })
+      const result = verifyBundle(mix, { policy, tokens: remembering })
       if (result.state === 'refuted') continue
       accepted += 1
       for (const fact of factsOf(result)) assert.ok(facts.has(fact), fact)
@@ -226,7 +289,7 @@ const flip = (base64: string): string => {
 
 /** Every bundle that has some members of `a` and the others of `b`. */
 function mixesOf(a: Bundle, b: Bundle): readonly object[] {
-  const names = ['subject', 'events', 'keys', 'checkpoints', 'validationData'] as const
+  const names = ['subject', 'events', 'keys', 'checkpoints', 'validationData', 'renewals'] as const
   const mixes: object[] = []
   for (let bits = 0; bits < 1 << names.length; bits++)
     mixes.push({ ...a, ...Object.fromEntries(names.filter((_, i) => (bits >> i) & 1).map((name) => [name, b[name]])) })
