@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const BANNER = '// Made by `npm run client:types` from the OpenAPI document. Do not edit.\n'
 const MAX_COLUMNS = 120
-const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete']
+/** Without `head`: a program that only needs headers can request them with `fetch`. */
+const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 /** Path parameters whose name in the client is not the camel case of their name in the document. */
 const PARAMETER_NAMES = { EVIDENCE_EXTERNAL_ID: 'externalId', txid: 'txId', L: 'level', N: 'tile' }
 
@@ -160,7 +161,6 @@ const successOf = ({ responses }) => responses['201'] ?? responses['200'] ?? { c
 /** How the client returns a success: parsed JSON, a text, or the response with its stream. */
 function resultOf(operation) {
   const [media = '*/*'] = Object.keys(successOf(operation).content ?? {})
-  if (operation.method === 'HEAD') return 'response'
   if (media.startsWith('application/json')) return 'json'
   return media.startsWith('text/plain') ? 'text' : 'response'
 }
@@ -212,7 +212,7 @@ function route(operation, resolve) {
   const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_, name) => `{${parameterName(name)}}`)
   const needsKey = security.some((scheme) => 'apiKey' in scheme)
   const isIdempotent = parameters.some(({ name }) => name === 'Idempotency-Key')
-  const isSafe = verb === 'GET' || verb === 'HEAD' || (verb === 'POST' && !needsKey)
+  const isSafe = verb === 'GET' || (verb === 'POST' && !needsKey)
   const repeat = isSafe ? 'safe' : isIdempotent ? 'idempotent' : 'never'
   const members = bodyMembers(operation, resolve).flat()
   const files = members.filter(({ schema }) => isUpload(schema)).map(({ name }) => literal(name))

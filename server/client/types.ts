@@ -1128,15 +1128,19 @@ export type EvidenceProof = {
   readonly fileCount: number
   readonly opening: string
   readonly assurance: AssuranceNote
-} | {
+}
+
+export interface EvidenceProofAmbiguous {
   readonly status: 'ambiguous'
   readonly evidenceId: string
   readonly error: string
   readonly code: string
   /** The evidences that the external id can mean, oldest first: their internal ids */
   readonly candidates: readonly EvidenceCandidate[]
-} | {
-  readonly status: 'invalid' | 'not_found'
+}
+
+export interface EvidenceProofNotFound {
+  readonly status: 'not_found'
   readonly evidenceId: string
   readonly error: string
   readonly code: string
@@ -1379,7 +1383,9 @@ export type FileProof = {
    */
   readonly tsas?: readonly TsaProof[]
   readonly deletion: FileDeletion
-} | {
+}
+
+export interface FileProofAmbiguous {
   readonly status: 'ambiguous'
   readonly fileId: string
   readonly evidenceId: string
@@ -1387,8 +1393,10 @@ export type FileProof = {
   readonly code: string
   /** The evidences that the external id can mean, oldest first: their internal ids */
   readonly candidates: readonly EvidenceCandidate[]
-} | {
-  readonly status: 'invalid' | 'not_found'
+}
+
+export interface FileProofNotFound {
+  readonly status: 'not_found'
   readonly fileId: string
   readonly evidenceId: string
   readonly error: string
@@ -1482,8 +1490,10 @@ export type MerkleProof = {
   readonly txId: string
   readonly opening: string
   readonly assurance: AssuranceNote
-} | {
-  readonly status: 'invalid' | 'not_found'
+}
+
+export interface MerkleProofNotFound {
+  readonly status: 'not_found'
   readonly txId: string
   readonly error: string
   readonly code: string
@@ -1507,8 +1517,10 @@ export type MerkleRoot = {
   readonly batchId: string
 } | {
   readonly status: 'pending'
-} | {
-  readonly status: 'invalid' | 'not_found'
+}
+
+export interface MerkleRootNotFound {
+  readonly status: 'not_found'
   readonly error: string
   readonly code: string
 }

@@ -120,6 +120,8 @@ export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSche
   /** Not counted for the rate limit of addresses. */
   readonly isUnmetered?: true
   readonly response: ResponseShape
+  /** Headers of every success, besides those that follow from the rest. */
+  readonly headers?: readonly ('Content-Disposition' | 'Accept-Ranges')[]
   /** The path of what was created, for `Location`. */
   location?(creation: Creation): string
   /** Error codes besides those that follow from the rest. */

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox'
-import { codesWith, statusOf, type ResponseCode } from '../http/errors.ts'
 import { documentPath, parametersOf, type Endpoint, type EndpointGroup, type FileSlot } from './endpoint.ts'
 import { InlineImage } from './files.ts'
+import { responseHeaders } from './response-headers.ts'
+import { responses, withoutContent } from './responses.ts'
 import { SchemaEmitter, type JsonObject } from './schema-emitter.ts'
-import { AuthorizationError, OperationError, VerificationError } from './values.ts'
 
 /** The OpenAPI 3.1 document. It is made of the endpoints' descriptions and schemas. */
 
@@ -26,7 +26,7 @@ export function openApiDocument({ publicUrl, basePath, version, groups, rootGrou
       paths[path] = {
         ...paths[path],
         ...(servers && { servers }),
-        [endpoint.method.toLowerCase()]: operation(endpoint, group, schemas),
+        ...operations(endpoint, group, schemas),
       }
     }
   }
@@ -54,9 +54,24 @@ export function openApiDocument({ publicUrl, basePath, version, groups, rootGrou
         },
         fileToken: { type: 'apiKey', in: 'query', name: 'token', description: 'Opens one file for five minutes' },
       },
+      headers: responseHeaders,
       schemas: schemas.components(),
     },
   }
+}
+
+/** The operation of an endpoint. `GET` also has a `HEAD`, with the same headers and without a body. */
+function operations(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmitter): JsonObject {
+  const own = operation(endpoint, group, schemas)
+  if (endpoint.method !== 'GET') return { [endpoint.method.toLowerCase()]: own }
+  const { id, summary } = endpoint
+  const head = {
+    ...own,
+    operationId: `head${id.slice(0, 1).toUpperCase()}${id.slice(1)}`,
+    summary: `The headers of: ${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`,
+    responses: withoutContent(own['responses'] as JsonObject),
+  }
+  return { get: own, head }
 }
 
 function operation(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmitter): JsonObject {
@@ -92,10 +107,8 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   N: 'Index and width of the tile as C2SP tlog-tiles writes them; may contain slashes',
 }
 
-function parameters(
-  { path, query, idempotent, conditional, access }: Endpoint,
-  schemas: SchemaEmitter,
-): readonly JsonObject[] {
+function parameters(endpoint: Endpoint, schemas: SchemaEmitter): readonly JsonObject[] {
+  const { path, query, access } = endpoint
   const inPath = parametersOf(path).map((name) => ({
     name,
     in: 'path',
@@ -112,27 +125,33 @@ function parameters(
       const emitted = schemas.emit(schema)
       return { name, in: 'query', required: required.includes(name), schema: emitted }
     })
-  const headers = [
-    ...(idempotent
-      ? [
-          header(
-            'Idempotency-Key',
-            'The same key with the same content within 24 hours returns the first success again',
-          ),
-        ]
-      : []),
-    ...(conditional ? [header('If-Match', 'Version of the last event that you know, in quotes')] : []),
-  ]
-  return [...inPath, ...inQuery, ...headers]
+  return [...inPath, ...inQuery, ...requestHeaders(endpoint)]
 }
 
-const header = (name: string, description: string): JsonObject => ({
-  name,
-  in: 'header',
-  required: false,
-  description,
-  schema: { type: 'string' },
-})
+const REQUEST_HEADERS = {
+  idempotent: header(
+    'Idempotency-Key',
+    'The same key with the same content within 24 hours returns the first success again',
+  ),
+  conditional: header('If-Match', 'Version of the last event that you know, in quotes, or the ETag of the evidence'),
+  notModified: header('If-None-Match', 'An ETag that you have: 304 if it is still the current one'),
+  range: header('Range', 'One range of bytes, such as `bytes=0-1023`'),
+  ifRange: header('If-Range', 'An ETag: the range is only sent if it is still the current one'),
+}
+
+function requestHeaders({ idempotent, conditional, response }: Endpoint): readonly JsonObject[] {
+  const { idempotent: key, conditional: match, notModified, range, ifRange } = REQUEST_HEADERS
+  return [
+    ...(idempotent ? [key] : []),
+    ...(conditional ? [match] : []),
+    ...(response.others?.[304] === undefined ? [] : [notModified]),
+    ...(response.others?.[206] === undefined ? [] : [range, ifRange]),
+  ]
+}
+
+function header(name: string, description: string): JsonObject {
+  return { name, in: 'header', required: false, description, schema: { type: 'string' } }
+}
 
 function requestContent({ body }: Endpoint, schemas: SchemaEmitter): JsonObject {
   if (body === undefined) return {}
@@ -163,60 +182,3 @@ function withProperties(schema: TSchema, more: JsonObject, schemas: SchemaEmitte
     return { anyOf: anyOf.map((choice, i) => (i === 0 ? withProperties(choice, more, schemas) : schemas.emit(choice))) }
   return { ...rest, properties: { ...(schemas.emit({ ...properties }) as JsonObject), ...more } }
 }
-
-function responses(endpoint: Endpoint, { errorShape }: EndpointGroup, schemas: SchemaEmitter): JsonObject {
-  const { response } = endpoint
-  const content = responseContent(response, schemas)
-  const description = 'schema' in response ? 'Done' : response.description
-  const result: Record<string, JsonObject> = { [response.status ?? 200]: { description, content } }
-  for (const [status, text] of Object.entries(response.others ?? {})) {
-    const hasContent = 'schema' in response || status === '206'
-    result[status] = { description: text, ...(hasContent && { content }) }
-  }
-  const shape = errorShape === 'verification' ? VerificationError : OperationError
-  for (const [status, codes] of failures(endpoint)) result[status] ??= failure(status, codes, shape, schemas)
-  return result
-}
-
-function responseContent(response: Endpoint['response'], schemas: SchemaEmitter): JsonObject {
-  if (!('schema' in response)) {
-    const { media, content } = response
-    return { [media]: content === undefined ? {} : { schema: schemas.emit(content) } }
-  }
-  const others = Object.entries(response.media ?? {}).map(([media, schema]) => [
-    media,
-    { schema: schemas.emit(schema) },
-  ])
-  return { 'application/json': { schema: schemas.emit(response.schema) }, ...Object.fromEntries(others) }
-}
-
-function failure(status: number, codes: readonly ResponseCode[], shape: TSchema, schemas: SchemaEmitter): JsonObject {
-  const isAuthorization = status === 401 || status === 403
-  const schema = schemas.emit(isAuthorization ? AuthorizationError : shape)
-  const description = status === 401 ? 'Unauthorized' : status === 403 ? 'Forbidden resource' : codes.join(', ')
-  return { description, content: { 'application/json': { schema } } }
-}
-
-/**
- * The codes that an endpoint may return, by status: those that follow from its description, and those that it names.
- */
-function failures(endpoint: Endpoint): ReadonlyMap<number, readonly ResponseCode[]> {
-  const codes = new Map<number, ResponseCode[]>()
-  for (const status of failureStatuses(endpoint)) codes.set(status, [...codesWith(status)])
-  if (endpoint.body === undefined) codes.set(400, ['VALIDATION_ERROR'])
-  for (const code of new Set([...(endpoint.errors ?? []), ...impliedErrors(endpoint)])) {
-    const status = statusOf(code)
-    codes.set(status, [...(codes.get(status) ?? []), code])
-  }
-  return new Map([...codes].sort(([a], [b]) => a - b))
-}
-
-function failureStatuses({ access, body }: Endpoint): readonly number[] {
-  const authorization = access === 'public' ? [] : access === 'sourceSystem' ? [401] : [401, 403]
-  return [400, ...authorization, ...(body === undefined ? [] : [413, 415]), 429, 500, 503]
-}
-
-const impliedErrors = ({ access, path, idempotent }: Endpoint): readonly ResponseCode[] => [
-  ...(access !== 'public' && path.includes('{COMPANY_ID}') ? (['COMPANY_NOT_FOUND'] as const) : []),
-  ...(idempotent === true ? (['IDEMPOTENCY_KEY_REUSED'] as const) : []),
-]

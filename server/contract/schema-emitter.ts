@@ -39,6 +39,7 @@ export class SchemaEmitter {
     for (const module of MODULES)
       for (const [name, value] of Object.entries<unknown>(module))
         if (typeof value === 'object' && !this.#names.has(value)) this.#names.set(value, name)
+    for (const { schema, name } of verification.proofVariants) this.#names.set(schema, name)
   }
 
   emit(schema: unknown): unknown {

@@ -169,6 +169,7 @@ export const evidences: EndpointGroup = {
         'The whole history with its proofs. `fields` and `files` select what is disclosed to the reader of the file; everything else stays a hash. Check it with `npx evidence-registry verify`.',
       query: BundleQuery,
       response: { media: BUNDLE_MEDIA_TYPE, description: 'NAME.evidence.json', content: Bundle },
+      headers: ['Content-Disposition'],
       errors: ['EVIDENCE_NOT_FOUND', 'FILE_NOT_FOUND'],
       async handle({ registry, ctx, scope, param, query }) {
         const externalId = param('EVIDENCE_EXTERNAL_ID')

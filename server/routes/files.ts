@@ -35,6 +35,7 @@ export const files: EndpointGroup = {
         description: 'The content',
         others: { 206: 'One range of the content', 304: 'You have it already' },
       },
+      headers: ['Content-Disposition', 'Accept-Ranges'],
       errors: ['FILE_NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
       fieldNames: FILE_SELECTOR_FIELDS,
       async handle({ registry, ctx, scope, query }) {

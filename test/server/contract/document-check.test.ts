@@ -12,9 +12,20 @@ describe('the check against the OpenAPI document', () => {
   })
   after(() => service.close())
 
-  const response = (status: number, body: unknown, mediaType = 'application/json; charset=utf-8') => ({
+  const response = (
+    status: number,
+    body: unknown,
+    mediaType = 'application/json; charset=utf-8',
+    headers: Readonly<Record<string, string>> = {},
+  ) => ({
     status,
-    headers: new Headers({ 'content-type': mediaType }),
+    headers: new Headers({
+      'content-type': mediaType,
+      'x-request-id': 'x',
+      'cache-control': 'private, no-cache',
+      ...(status === 401 && { 'www-authenticate': 'ApiKey realm="x"' }),
+      ...headers,
+    }),
     text: JSON.stringify(body),
     body,
   })
@@ -31,6 +42,14 @@ describe('the check against the OpenAPI document', () => {
     ['a wrong value', 'checkSourceSystem', response(200, { status: 'fine' })],
     ['a missing member', 'checkSourceSystem', response(200, {})],
     ['an unknown member', 'checkSourceSystem', response(200, { status: 'ok', more: 1 })],
+    ['an undocumented header', 'checkSourceSystem', response(200, { status: 'ok' }, undefined, { 'x-other': '1' })],
+    ['a wrong header', 'checkSourceSystem', response(200, { status: 'ok' }, undefined, { ratelimit: 'many' })],
+    [
+      'a missing header',
+      'checkSourceSystem',
+      { ...response(200, { status: 'ok' }), headers: new Headers({ 'content-type': 'application/json' }) },
+    ],
+    ['a body that the document does not have', 'checkSourceSystem', response(431, { error: 'x' })],
     ['the shape of another status', 'checkSourceSystem', response(401, { error: 'x', code: 'UNAUTHORIZED' })],
   ]
   for (const [why, operationId, each] of wrong)

@@ -17,15 +17,23 @@ interface Operation {
   readonly requestBody?: {
     readonly content: Readonly<Record<string, { readonly schema: object; readonly example?: unknown }>>
   }
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: unknown }>> }>
+  >
 }
 interface Document {
   readonly openapi: string
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: Readonly<Record<string, unknown>> }
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+interface Schema {
+  readonly const?: unknown
+  readonly anyOf?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
 }
 
-const METHODS = new Set(['get', 'post', 'put', 'patch', 'delete'])
+const METHODS = new Set(['get', 'head', 'post', 'put', 'patch', 'delete'])
 
 describe('the OpenAPI document', () => {
   let service: Service
@@ -46,9 +54,8 @@ describe('the OpenAPI document', () => {
   /** The same for every route of the app, except those of the API page. */
   const routed = (): string[] =>
     service.app.routes
-      .filter(({ method }) => method !== 'HEAD')
       .map(({ method, path }) => `${method} ${path}`)
-      .filter((route) => route !== 'GET /' && !route.startsWith('GET /docs'))
+      .filter((route) => !/^(?:GET|HEAD) \/(?:docs.*)?$/.test(route))
   const operation = (id: string): Operation => {
     const found = Object.values(document.paths)
       .flatMap((item) => Object.values(item))
@@ -58,7 +65,7 @@ describe('the OpenAPI document', () => {
   }
 
   it('describes exactly the routes that exist', () => {
-    assert.ok(documented().length >= 33)
+    assert.ok(documented().length >= 60)
     assert.deepEqual(documented().sort(), routed().sort())
   })
 
@@ -108,10 +115,12 @@ describe('the OpenAPI document', () => {
       '401',
       '403',
       '404',
+      '405',
       '409',
       '413',
       '415',
       '429',
+      '431',
       '500',
       '503',
     ])
@@ -127,6 +136,49 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(operation('downloadFile').security, [{ apiKey: [] }, { fileToken: [] }])
     assert.deepEqual(operation('verifyEvidence').security, [])
     assert.equal(operation('checkSourceSystem').responses['403'], undefined)
+  })
+
+  it('has one variant of a proof for each status, which requires what it has', () => {
+    const schemaOf = (id: string, status: number): unknown =>
+      operation(id).responses[status]?.content?.['application/json']?.schema
+    for (const [id, name] of [
+      ['verifyEvidence', 'EvidenceProof'],
+      ['verifyFile', 'FileProof'],
+      ['getProof', 'MerkleProof'],
+      ['getRoot', 'MerkleRoot'],
+    ] as const) {
+      assert.deepEqual(schemaOf(id, 200), { $ref: `#/components/schemas/${name}` })
+      assert.deepEqual(schemaOf(id, 404), { $ref: `#/components/schemas/${name}NotFound` })
+    }
+    const { EvidenceProof, FileProof, MerkleProof, EvidenceProofNotFound, EvidenceProofAmbiguous } =
+      document.components.schemas
+    const variants = (union: Schema | undefined) =>
+      union?.anyOf?.map(({ properties, required }) => [properties?.['status']?.const, required?.toSorted()])
+    const opened = ['assurance', 'opening', 'status', 'txId']
+    const evidence = [...opened, 'createdAt', 'evidenceId', 'fileCount']
+    assert.deepEqual(variants(EvidenceProof), [
+      ['ok', [...evidence, 'merkle'].toSorted()],
+      ['pending', evidence.toSorted()],
+    ])
+    const file = [...opened, 'eventTimestamp', 'evidenceId', 'fileId', 'filesSalt', 'filesText']
+    assert.deepEqual(variants(FileProof), [
+      ['ok', [...file, 'merkle'].toSorted()],
+      ['pending', file.toSorted()],
+      ['deleted', [...file, 'deletion'].toSorted()],
+    ])
+    const path = ['batchId', 'checkpoint', 'leafIndex', 'merkleRoot', 'proof', 'sendStatus', 'treeSize']
+    assert.deepEqual(variants(MerkleProof), [
+      ['ok', [...opened, ...path].toSorted()],
+      ['pending', opened],
+    ])
+    assert.deepEqual(EvidenceProofNotFound?.required?.toSorted(), ['code', 'error', 'evidenceId', 'status'])
+    assert.deepEqual(EvidenceProofAmbiguous?.required?.toSorted(), [
+      'candidates',
+      'code',
+      'error',
+      'evidenceId',
+      'status',
+    ])
   })
 
   it('has examples that fit their schemas', () => {

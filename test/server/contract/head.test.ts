@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { BASE_PATH } from '../../../server/index.ts'
+import { DocumentCheck } from '../../support/document-check.ts'
+import { formOf } from '../../support/form.ts'
+import { ENDPOINTS, endpointOf, OPERATOR_KEY, pathOf, readResponse, startService } from '../../support/service.ts'
+import type { CallOptions, Company, Service, ServiceResponse } from '../../support/service.ts'
+
+/** Headers that differ between two responses to the same request. `fetch` closes the connection after HEAD. */
+const VARYING = new Set([
+  'date',
+  'x-request-id',
+  'ratelimit',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+])
+
+describe('HEAD, other methods and too many headers', () => {
+  let service: Service
+  let check: DocumentCheck
+  let company: Company
+  let params: Readonly<Record<string, string>>
+  before(async () => {
+    service = await startService({ rateLimitPerMinute: 1_000 })
+    check = new DocumentCheck(service.app.document())
+    company = await service.company('acme')
+    const asWriter = { key: company.keys.U, params: { COMPANY_ID: 'acme' } }
+    const form = formOf({ categoryName: 'C', subcategoryName: 'S', externalId: 'e-1', name: 'x' }, [
+      ['image', 'a.png', 'content'],
+    ])
+    const { id, txId } = await service.ok('createEvidence', { ...asWriter, form })
+    const of = { ...asWriter, params: { COMPANY_ID: 'acme', EVIDENCE_EXTERNAL_ID: 'e-1' } }
+    const { dt } = await service.ok('listEvidenceFiles', of)
+    await service.until(async () => {
+      const { status, body } = await service.call('verifyEvidence', { params: { evidenceId: id } })
+      return status === 200 && body.tsa !== undefined && body.merkle?.sendStatus === 'C'
+    }, 'the proof')
+    const { object } = await service.ok('getEvidence', of)
+    const proof = await service.ok('getProof', { params: { txid: txId } })
+    params = {
+      ...of.params,
+      CATEGORY_ID: object.categoryId,
+      SUBCATEGORY_ID: object.subcategoryId,
+      evidenceId: id,
+      fileId: dt[0].overlayId,
+      txid: txId,
+      batchId: proof.batchId,
+      L: '0',
+      N: '000.p/1',
+      SYSTEM_ID: company.systems.R,
+    }
+  })
+  after(() => service.close())
+
+  const QUERIES: Readonly<Record<string, (fileId: string) => Readonly<Record<string, string>>>> = {
+    downloadFile: (fileId) => ({ fileId }),
+    getBundle: () => ({ fields: 'all', files: 'none' }),
+  }
+  const request = (id: string): CallOptions => ({
+    params,
+    key: id === 'listCompanies' ? OPERATOR_KEY : company.keys.A,
+    query: QUERIES[id]?.(params['fileId'] ?? '') ?? {},
+  })
+  const head = async (id: string, options: CallOptions): Promise<ServiceResponse> => {
+    const { key = '' } = options
+    const response = await service.fetch(pathOf(endpointOf(id), options), {
+      method: 'HEAD',
+      headers: { 'x-api-key': key },
+    })
+    const read = await readResponse(response)
+    check.check(`head${id.slice(0, 1).toUpperCase()}${id.slice(1)}`, read)
+    return read
+  }
+  const comparable = (headers: Headers): object =>
+    Object.fromEntries([...headers].filter(([name]) => !VARYING.has(name)))
+
+  for (const { id, method } of ENDPOINTS.values()) {
+    if (method !== 'GET') continue
+    it(`HEAD of ${id} has the headers of GET and no body, also if it fails`, async () => {
+      const get = await service.call(id, request(id))
+      assert.equal(get.status, 200, get.text)
+      const own = await head(id, request(id))
+      assert.deepEqual([own.status, own.text], [200, ''])
+      assert.deepEqual(comparable(own.headers), comparable(get.headers))
+      if (endpointOf(id).access === 'public') return
+      const rejected = await head(id, { ...request(id), key: 'a-wrong-key-of-a-test' })
+      assert.deepEqual([rejected.status, rejected.text], [401, ''])
+    })
+  }
+
+  it('HEAD of the whole list can be repeated any number of times', async () => {
+    for (let i = 0; i < 5; i++) assert.equal((await head('listEvidences', request('listEvidences'))).status, 200)
+    assert.equal((await service.call('listEvidences', request('listEvidences'))).status, 200)
+  })
+
+  it('a method that a path does not have is 405 with the others, as the document says', async () => {
+    const methodsOf = new Map<string, { id: string; methods: Set<string> }>()
+    for (const { id, method, path } of ENDPOINTS.values()) {
+      const known = methodsOf.get(path) ?? { id, methods: new Set() }
+      for (const each of method === 'GET' ? ['GET', 'HEAD'] : [method]) known.methods.add(each)
+      methodsOf.set(path, known)
+    }
+    assert.ok(methodsOf.size > 25)
+    for (const { id, methods } of methodsOf.values())
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((each) => !methods.has(each))) {
+        const response = await service.fetch(pathOf(endpointOf(id), { params }), { method })
+        const read = await readResponse(response)
+        // Another path can have the same form: `healthz` could be the id of a source system.
+        if (read.status === 401) continue
+        check.check(id, read)
+        assert.equal(read.status, 405, `${method} ${id}`)
+        const allowed = read.headers.get('allow')?.split(', ') ?? []
+        for (const each of methods) assert.ok(allowed.includes(each), `${id}: ${allowed.join()}`)
+        assert.ok(!allowed.includes(method))
+        assert.equal(read.body.code, 'METHOD_NOT_ALLOWED')
+      }
+  })
+
+  it('headers of more than 16 KiB are 431', async () => {
+    const response = await service.fetch(`${BASE_PATH}/sourceSystem/acme/healthz`, {
+      headers: { 'x-api-key': company.keys.R, 'x-padding': 'x'.repeat(17 * 1_024) },
+    })
+    assert.equal(response.status, 431)
+    check.check('checkSourceSystem', await readResponse(response))
+  })
+})
