@@ -2,15 +2,15 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CheckSummary } from './check-summary.ts'
-import type { Client } from './client.ts'
+import type { Connection } from './client.ts'
 import type { Progress } from './progress.ts'
-import { evidencePath, type Receipt } from './register.ts'
+import type { Receipt } from './register.ts'
 import { programArguments, withoutSettings } from './service.ts'
 
 /** What a stranger does with a proof bundle: verifies the file with the command, in a process of its own. */
 
 export interface BundleCheck {
-  readonly client: Client
+  readonly connection: Connection
   readonly receipt: Receipt
   /** Where the bundle is written. */
   readonly directory: string
@@ -19,10 +19,12 @@ export interface BundleCheck {
 }
 
 /** Writes a bundle and a policy, and shows that the command accepts the bundle and rejects a changed copy. */
-export async function checkBundle({ client, receipt, directory, summary, progress }: BundleCheck): Promise<void> {
-  const text = await client.text(`${evidencePath(receipt.externalId)}/bundle?fields=all&files=all`)
+export async function checkBundle({ connection, receipt, directory, summary, progress }: BundleCheck): Promise<void> {
+  const { client, readPublic } = connection
+  const bundle = await client.getBundle({ externalId: receipt.externalId, fields: 'all', files: 'all' })
+  const text = await bundle.text()
   const policy = join(directory, 'policy.json')
-  await writeFile(policy, await client.text('/log/policy'))
+  await writeFile(policy, await readPublic('/log/policy'))
   await show('bundle: proven by the command', { name: 'demo.evidence.json', content: text, expectedCode: 0 })
   await show('bundle: a changed copy is refuted', {
     name: 'tampered.evidence.json',

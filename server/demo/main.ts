@@ -5,20 +5,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { certificatesFromPem } from '../../core/verify/index.ts'
 import { checkBundle } from './bundle.ts'
 import { CheckSummary, table } from './check-summary.ts'
-import { Client } from './client.ts'
+import { connect, type Connection } from './client.ts'
 import { HELP, parseOptions, type DemoOptions } from './options.ts'
 import { Progress } from './progress.ts'
 import { recheckFiles, recheckHistories, recheckLog, recheckProofs } from './recheck.ts'
-import { COMPANY, register, type Registered } from './register.ts'
-import type { CreatedSourceSystem, ProofStatus } from './responses.ts'
+import { register, type Registered } from './register.ts'
 import { startService, type Service } from './service.ts'
 import { findFiles, type SourceFile } from './source.ts'
 import { Tamper } from './tamper.ts'
 
 /**
  * `npm run demo [-- DIR]`: registers every file below a directory with a real server, changes some evidences, waits
- * until everything is sealed and confirmed, and checks everything again from the responses alone. It imports nothing of
- * the server, only the verifiers of the core.
+ * until everything is sealed and confirmed, and checks everything again from the responses alone. Of the server it
+ * imports only the typed client, and of the core only the verifiers.
  */
 const CONFIRM_TIMEOUT_MS = 120_000
 const POLL_MS = 200
@@ -47,22 +46,20 @@ interface Run {
 /** Returns whether every check passed. */
 async function demo({ service, dataDir, files, tamper }: Run): Promise<boolean> {
   const [progress, summary, stages] = [new Progress(), new CheckSummary(), new Stages()]
-  const operator = new Client(service.baseUrl, { apiKey: service.operatorKey })
-  const { apiKey } = await operator.json<CreatedSourceSystem>('POST', `/sourceSystem/${COMPANY}`, {
-    name: 'demo',
-    permissions: 'U',
-  })
+  const { baseUrl, operatorKey } = service
+  const operator = connect({ baseUrl, apiKey: operatorKey })
+  const { apiKey = '' } = await operator.client.createSourceSystem({ name: 'demo', permissions: 'U' })
   const registered = await stages.run('register, update, transfer, delete', () =>
-    register(new Client(service.baseUrl, { apiKey }), files, progress),
+    register(connect({ baseUrl, apiKey }).client, files, progress),
   )
   progress.print(describe(registered))
   await stages.run('wait until sealed, stamped, confirmed', () =>
     waitUntilConfirmed(operator, registered.lastTxId, progress),
   )
   const pem = await readFile(join(dataDir, 'tsa/ca.pem'), 'utf8')
-  const client = new Client(service.baseUrl, { apiKey, ...(tamper.length > 0 && { tamper: new Tamper(tamper) }) })
+  const connection = connect({ baseUrl, apiKey, ...(tamper.length > 0 && { tamper: new Tamper(tamper) }) })
   const { receipts } = registered
-  const recheck = { client, receipts, trustAnchors: certificatesFromPem(pem), summary, progress }
+  const recheck = { connection, receipts, trustAnchors: certificatesFromPem(pem), summary, progress }
   const log = await stages.run('check the log', () => recheckLog(recheck))
   const evidences = await stages.run('check histories', () => recheckHistories(recheck, log))
   await stages.run('check proofs', () => recheckProofs(recheck, evidences, log))
@@ -70,7 +67,7 @@ async function demo({ service, dataDir, files, tamper }: Run): Promise<boolean> 
   const [receipt] = receipts
   if (receipt !== undefined)
     await stages.run('check a proof bundle', () =>
-      checkBundle({ client, receipt, directory: dataDir, summary, progress }),
+      checkBundle({ connection, receipt, directory: dataDir, summary, progress }),
     )
   progress.print('')
   report(summary, stages)
@@ -81,11 +78,11 @@ const describe = ({ receipts, updates, transfers, deletions }: Registered): stri
   `registered ${receipts.length} files; ${updates} updates, ${transfers} transfers, ${deletions} file deleted`
 
 /** All other events are before the last one in the log, so they are confirmed once its batch is. */
-async function waitUntilConfirmed(client: Client, txId: string, progress: Progress): Promise<void> {
+async function waitUntilConfirmed({ client }: Connection, txId: string, progress: Progress): Promise<void> {
   for (const end = performance.now() + CONFIRM_TIMEOUT_MS; performance.now() < end; await sleep(POLL_MS)) {
-    const { status, sendStatus } = await client.get<ProofStatus>(`/merkle/proof/${txId}`)
-    if (sendStatus === 'C') return
-    progress.show(`waiting: ${status === 'ok' ? 'sealed, its anchor is not confirmed yet' : 'not sealed yet'}`)
+    const proof = await client.getProof({ txId })
+    if (proof.status === 'ok' && proof.sendStatus === 'C') return
+    progress.show(`waiting: ${proof.status === 'ok' ? 'sealed, its anchor is not confirmed yet' : 'not sealed yet'}`)
   }
   throw new Error(`Not confirmed after ${CONFIRM_TIMEOUT_MS / 1_000} s`)
 }

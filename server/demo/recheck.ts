@@ -12,18 +12,18 @@ import {
   type VerifiedHistory,
 } from '../../core/verify/index.ts'
 import { tokens } from '../../core/verify/tokens.ts'
+import { EvidenceRegistryError, type Client, type EvidenceEvent } from '../client/index.ts'
 import type { CheckSummary } from './check-summary.ts'
-import type { Client } from './client.ts'
+import type { Connection } from './client.ts'
 import { forEach, type Progress } from './progress.ts'
-import { COMPANY, evidencePath, type Receipt } from './register.ts'
-import type { EventOnPage, EvidenceList, EvidencePage } from './responses.ts'
+import type { Receipt } from './register.ts'
 
 /**
  * Checks everything again from the responses of the service, with the offline verifiers of the core. It trusts only the
  * receipts of the registering side and the certificate of the timestamp authority.
  */
 export interface Recheck {
-  readonly client: Client
+  readonly connection: Connection
   readonly receipts: readonly Receipt[]
   /** DER. */
   readonly trustAnchors: readonly Uint8Array[]
@@ -35,7 +35,7 @@ export interface Recheck {
 interface CheckedEvidence {
   readonly receipt: Receipt
   readonly id: string
-  readonly events: readonly EventOnPage[]
+  readonly events: readonly EvidenceEvent[]
 }
 
 interface CheckedLog {
@@ -47,8 +47,8 @@ interface CheckedLog {
 }
 
 /** Checks the whole log: its keys, every entry from its opening, the root, and the signature. */
-export async function recheckLog({ client, summary, progress }: Recheck): Promise<CheckedLog> {
-  const checkpoint = await client.text('/log/checkpoint')
+export async function recheckLog({ connection: { client }, summary, progress }: Recheck): Promise<CheckedLog> {
+  const checkpoint = await client.getCheckpoint()
   const { origin, size } = parseCheckpoint(checkpoint)
   const openings: Uint8Array[] = []
   for (let at = 0; at < size; at += TILE_WIDTH) {
@@ -64,7 +64,7 @@ export async function recheckLog({ client, summary, progress }: Recheck): Promis
 
 async function readOpenings(client: Client, position: number, width: number): Promise<readonly Uint8Array[]> {
   const suffix = width < TILE_WIDTH ? `.p/${width}` : ''
-  const lines = await client.text(`/log/tile/openings/${tilePath(position / TILE_WIDTH)}${suffix}`)
+  const lines = await client.getOpenings({ tile: `${tilePath(position / TILE_WIDTH)}${suffix}` })
   return lines
     .trimEnd()
     .split('\n')
@@ -85,7 +85,8 @@ const isKeyEntry = ({ opening }: KeyEntry): boolean => tag('er1.key').equals(ope
 
 /** Checks the history of each evidence: values, salts, txIds, chain, slots, and receipts. */
 export async function recheckHistories(recheck: Recheck, log: CheckedLog): Promise<readonly CheckedEvidence[]> {
-  const { client, receipts, summary, progress } = recheck
+  const { connection, receipts, summary, progress } = recheck
+  const { client } = connection
   const ids = await listIds(client)
   summary.run('evidences listed', 'the list', () => {
     if (ids.size !== receipts.length) throw new Error(`${ids.size} are listed, ${receipts.length} were registered`)
@@ -105,7 +106,7 @@ function recheckHistory(
   { summary }: Recheck,
   { origin, slots }: CheckedLog,
   receipt: Receipt,
-  events: readonly EventOnPage[],
+  events: readonly EvidenceEvent[],
 ): boolean {
   const { externalId } = receipt
   const history = summary.run('histories: txIds recomputed, chained, in their slots', externalId, () => {
@@ -121,23 +122,14 @@ function recheckHistory(
 
 async function listIds(client: Client): Promise<ReadonlyMap<string, string>> {
   const ids = new Map<string, string>()
-  for (let last = ''; ;) {
-    const start = last === '' ? '' : `&last=${last}`
-    const page = await client.get<EvidenceList>(`/evidences/${COMPANY}/evidences?len=1000${start}`)
-    for (const { id, externalId } of page.dts) ids.set(externalId, id)
-    last = page.dts.at(-1)?.id ?? ''
-    if (!page.isMore) return ids
-  }
+  for await (const { id, externalId } of client.evidences()) ids.set(externalId, id)
+  return ids
 }
 
-async function readEvents(client: Client, externalId: string): Promise<readonly EventOnPage[]> {
-  const events: EventOnPage[] = []
-  for (;;) {
-    const path = `${evidencePath(externalId)}?disclose=1&len=500&last=${events.length}`
-    const page = await client.get<EvidencePage>(path)
-    events.push(...page.events)
-    if (!page.isMore || page.events.length === 0) return events
-  }
+async function readEvents(client: Client, externalId: string): Promise<readonly EvidenceEvent[]> {
+  const events: EvidenceEvent[] = []
+  for await (const event of client.history({ externalId, disclose: true })) events.push(event)
+  return events
 }
 
 function assertReceipt({ events }: VerifiedHistory, { txIds }: Receipt): void {
@@ -200,24 +192,24 @@ export async function recheckProofs(
 }
 
 async function recheckProof(
-  { client, summary, trustAnchors }: Recheck,
+  { connection, summary, trustAnchors }: Recheck,
   { keys }: CheckedLog,
   path: string,
   required: readonly ProofStepName[],
 ): Promise<void> {
   const policy = { keys, authorities: [{ name: 'timestamp authority', trustAnchors }] }
-  const { steps } = verifyProof(await client.text(path), { policy, tokens, require: required })
+  const { steps } = verifyProof(await connection.readPublic(path), { policy, tokens, require: required })
   for (const { name, state, reason } of steps)
     if (state !== 'skipped') summary.note(STEPS[name], path, state === 'ok' ? undefined : reason)
 }
 
 interface AttachedFile {
-  readonly event: EventOnPage
+  readonly event: EvidenceEvent
   readonly fileId: string
 }
 
 /** Returns the files that events attached, also those that were deleted later. */
-function attachedFiles(events: readonly EventOnPage[]): readonly AttachedFile[] {
+function attachedFiles(events: readonly EvidenceEvent[]): readonly AttachedFile[] {
   return events
     .filter(({ updateType }) => updateType !== 'deletefile')
     .flatMap((event) =>
@@ -233,17 +225,20 @@ export async function recheckFiles(recheck: Recheck, evidences: readonly Checked
   await forEach(files, { name: 'files', progress: recheck.progress }, (file) => recheckFile(recheck, file))
 }
 
+const FILE_BYTES = 'file bytes: as sent, and as the event says'
+
 async function recheckFile(
-  { client, summary }: Recheck,
+  { connection: { client }, summary }: Recheck,
   { receipt, event: { disclosure, txId }, fileId }: AttachedFile & { readonly receipt: Receipt },
 ): Promise<void> {
-  const path = `/evidences/${COMPANY}/file?fileId=${fileId}`
+  const response = await client.downloadFile({ fileId }).catch(notFound)
   if (receipt.isDeleted) {
-    const status = await client.statusOf(path)
-    return summary.note('deleted files are gone', fileId, status === 404 ? undefined : `The status is ${status}`)
+    const problem = response === undefined ? undefined : `The status is ${response.status}`
+    return summary.note('deleted files are gone', fileId, problem)
   }
-  const digest = await digestOf(client.bytes(path))
-  summary.run('file bytes: as sent, and as the event says', receipt.externalId, () => {
+  if (!response?.body) return summary.note(FILE_BYTES, receipt.externalId, 'The file is missing')
+  const digest = await digestOf(response.body)
+  summary.run(FILE_BYTES, receipt.externalId, () => {
     verifyFile(digest, disclosure?.files[fileId], {
       fileId,
       txId,
@@ -265,4 +260,9 @@ async function digestOf(
     size += chunk.length
   }
   return { size, sha256: new Uint8Array(hash.digest()) }
+}
+
+/** Any other error of the client is thrown again. */
+function notFound(error: unknown): undefined {
+  if (!(error instanceof EvidenceRegistryError) || error.status !== 404) throw error
 }

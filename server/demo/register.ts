@@ -1,6 +1,5 @@
-import type { Client } from './client.ts'
+import type { Client } from '../client/index.ts'
 import { forEach, type Progress } from './progress.ts'
-import type { EvidencePage, FileList, RecordedEvents } from './responses.ts'
 import { hashingStream, type SourceFile } from './source.ts'
 
 /** What the registering side keeps about an evidence. The checks compare it with the responses of the service. */
@@ -22,12 +21,8 @@ export interface Registered {
   readonly lastTxId: string
 }
 
-export const COMPANY = 'demo'
 const UPDATE_EVERY = 5
 const TRANSFER_EVERY = 7
-
-export const evidencePath = (externalId: string): string =>
-  `/evidences/${COMPANY}/evidence/${encodeURIComponent(externalId)}`
 
 /**
  * Creates an evidence for each file, with the file attached. Then updates every 5th, transfers every 7th, and deletes
@@ -52,35 +47,36 @@ export async function register(client: Client, files: readonly SourceFile[], pro
 
 async function create(client: Client, file: SourceFile): Promise<Receipt> {
   const { stream, digest } = hashingStream(file.path)
-  const { events } = await client.form<RecordedEvents>(
-    `/evidences/${COMPANY}/evidence`,
-    {
-      categoryName: file.category,
-      subcategoryName: file.subcategory,
-      externalId: file.externalId,
-      name: file.name,
-      owner: 'Ada',
-      meta: JSON.stringify({ bytes: file.size }),
-    },
-    { field: 'images.items', name: file.name, mimeType: file.mimeType, stream },
-  )
+  const { events } = await client.createEvidence({
+    categoryName: file.category,
+    subcategoryName: file.subcategory,
+    externalId: file.externalId,
+    name: file.name,
+    owner: 'Ada',
+    meta: { bytes: file.size },
+    images: [{ content: stream, name: file.name, type: file.mimeType }],
+  })
   return { externalId: file.externalId, txIds: events.map(({ txId }) => txId), sent: digest(), isDeleted: false }
 }
 
-async function update(client: Client, receipt: Receipt, change: object): Promise<void> {
-  const { events } = await client.json<RecordedEvents>('PUT', evidencePath(receipt.externalId), change)
-  for (const { txId, version } of events) receipt.txIds[version - 1] = txId
+async function update(
+  client: Client,
+  { externalId, txIds }: Receipt,
+  change: Omit<Parameters<Client['updateEvidence']>[0], 'externalId'>,
+): Promise<void> {
+  const { events } = await client.updateEvidence({ externalId, ...change })
+  for (const { txId, version } of events) txIds[version - 1] = txId
 }
 
 /** Returns the txId of the deletion. */
 async function deleteFileOf(client: Client, receipt: Receipt): Promise<string> {
-  const path = evidencePath(receipt.externalId)
-  const { dt } = await client.get<FileList>(`${path}/files`)
-  await client.json('DELETE', `/evidences/${COMPANY}/file?fileId=${dt[0]?.overlayId}`)
+  const { externalId, txIds } = receipt
+  const { dt } = await client.listEvidenceFiles({ externalId })
+  await client.deleteFile({ fileId: dt[0]?.overlayId ?? '' })
   receipt.isDeleted = true
-  const { events } = await client.get<EvidencePage>(`${path}?last=${receipt.txIds.length}`)
+  const { events } = await client.getEvidence({ externalId, last: txIds.length })
   const txId = events[0]?.txId
   if (txId === undefined) throw new Error('The deletion was not recorded')
-  receipt.txIds.push(txId)
+  txIds.push(txId)
   return txId
 }

@@ -9,11 +9,13 @@ interface Target {
   readonly after: RegExp | 'bytes'
 }
 
+const FILE = /\/file\?fileId=/
+
 const TARGETS: Readonly<Record<TamperKind, Target>> = {
-  event: { path: /disclose=1/, after: /"salt":"/ },
+  event: { path: /disclose=true/, after: /"salt":"/ },
   proof: { path: /\/merkle\/proof\//, after: /"hash":"/ },
   stamp: { path: /\/merkle\/verify\//, after: /"token":".{400}/ },
-  file: { path: /\/file\?fileId=/, after: 'bytes' },
+  file: { path: FILE, after: 'bytes' },
   log: { path: /\/tile\/openings\//, after: /^.*\n.{100}/ },
 }
 
@@ -25,7 +27,18 @@ export class Tamper {
     this.#remaining = new Set(kinds)
   }
 
-  text(path: string, text: string): string {
+  /** The response to a request of this address, maybe with one byte changed. */
+  async change(url: string, response: Response): Promise<Response> {
+    const init = { status: response.status, headers: response.headers }
+    if (!response.ok || response.body === null) return response
+    if (!FILE.test(url)) return new Response(this.#text(url, await response.text()), init)
+    const changed = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (chunk, controller) => controller.enqueue(this.#bytes(url, chunk)),
+    })
+    return new Response(response.body.pipeThrough(changed), init)
+  }
+
+  #text(path: string, text: string): string {
     for (const kind of this.#remaining) {
       const { path: pattern, after } = TARGETS[kind]
       const match = after !== 'bytes' && pattern.test(path) ? after.exec(text) : null
@@ -37,7 +50,7 @@ export class Tamper {
     return text
   }
 
-  bytes(path: string, chunk: Uint8Array): Uint8Array {
+  #bytes(path: string, chunk: Uint8Array): Uint8Array {
     const kind = [...this.#remaining].find((each) => TARGETS[each].after === 'bytes' && TARGETS[each].path.test(path))
     if (kind === undefined || chunk.length === 0) return chunk
     this.#remaining.delete(kind)
