@@ -8,7 +8,19 @@ import type {
   StagedFile,
 } from '../../core/index.ts'
 import { HttpError } from '../http/errors.ts'
-import { CategoryName, clearSchema, closed, defined, ExternalId, Line, Meta, Name, opt, Text } from './values.ts'
+import {
+  CategoryName,
+  clearSchema,
+  closed,
+  defined,
+  ExternalId,
+  Line,
+  Meta,
+  Name,
+  opt,
+  Text,
+  timeInput,
+} from './values.ts'
 
 const MAX_BATCH_EVIDENCES = 1_000
 const MAX_LIST_LENGTH = 1_000
@@ -167,15 +179,8 @@ export const evidenceQuery = (query: EvidenceListQuery): EvidenceQuery => {
   }
 }
 
-const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
-
-function timeOf(name: string, text: string | undefined): Date | undefined {
-  if (text === undefined) return undefined
-  const time = new Date(RFC_3339.test(text) ? text : Number.NaN)
-  if (Number.isNaN(time.getTime()))
-    throw new HttpError('VALIDATION_ERROR', `${name} must be a time in RFC 3339, such as 2026-01-31T12:00:00Z`)
-  return time
-}
+const timeOf = (name: string, text: string | undefined): Date | undefined =>
+  text === undefined ? undefined : timeInput(name, text)
 
 /** A value that is not a number is left to the core's validation. */
 const cut = (len: number | undefined, max: number): number | undefined =>

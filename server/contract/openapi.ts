@@ -60,6 +60,9 @@ export function openApiDocument({ publicUrl, basePath, version, groups, rootGrou
   }
 }
 
+/** The label by which the API page (http/docs.ts) recognizes the operations that it does not show. */
+export const HEAD_BADGE = 'HEAD'
+
 /** The operation of an endpoint. `GET` also has a `HEAD`, with the same headers and without a body. */
 function operations(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmitter): JsonObject {
   const own = operation(endpoint, group, schemas)
@@ -68,6 +71,8 @@ function operations(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmi
   const head = {
     ...own,
     operationId: `head${id.slice(0, 1).toUpperCase()}${id.slice(1)}`,
+    // Leaves it out of the API page.
+    'x-badges': [{ label: HEAD_BADGE }],
     summary: `The headers of: ${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`,
     responses: withoutContent(own['responses'] as JsonObject),
   }

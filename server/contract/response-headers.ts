@@ -55,7 +55,7 @@ function headersWith(endpoint: Endpoint, status: number): readonly HeaderName[] 
   const isRouted = status !== 405
   return [
     'X-Request-Id',
-    ...when(isRouted && access !== 'public', 'Cache-Control'),
+    ...when(isRouted && access !== 'public' && !isBeforeRouting(status), 'Cache-Control'),
     ...when(isRouted && isUnmetered !== true, 'RateLimit', 'RateLimit-Policy'),
     ...when(isSuccess && response.others?.[304] !== undefined, 'ETag'),
     ...when(isSuccess, ...own),
@@ -67,9 +67,12 @@ function headersWith(endpoint: Endpoint, status: number): readonly HeaderName[] 
   ]
 }
 
+/** A malformed path, and too many requests, are also rejected before the endpoint is known. */
+const isBeforeRouting = (status: number): boolean => status === 400 || status === 503
+
 /** Headers that only some of these responses have. */
 const optionalHeaders = ({ response }: Endpoint, status: number): readonly HeaderName[] => [
-  ...when(status < 400, 'Cache-Control'),
+  ...when(status < 400 || isBeforeRouting(status), 'Cache-Control'),
   ...when(status < 400 && 'schema' in response && response.media !== undefined, 'Content-Disposition'),
 ]
 

@@ -80,10 +80,15 @@ export function timeInput(field: string, value: unknown): Date {
   const isDay = day !== undefined && !Number.isNaN(Date.parse(day)) && new Date(day).toISOString().startsWith(day)
   const time = new Date(isDay ? String(value) : NaN)
   if (!Number.isNaN(time.getTime())) return time
-  const problem = typeof value === 'string' ? '' : `, not a ${value === null ? 'null' : typeof value}`
-  throw new RegistryError('VALIDATION_ERROR', `${field} must be a time such as 2027-01-31T12:00:00.000Z${problem}`, {
-    field,
-  })
+  const kind = value === null ? 'null' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
+  const problem = typeof value === 'string' ? '' : `, not ${kind}`
+  throw new RegistryError(
+    'VALIDATION_ERROR',
+    `${field} must be a time in RFC 3339, such as 2027-01-31T12:00:00Z${problem}`,
+    {
+      field,
+    },
+  )
 }
 
 /** The members whose value is not `undefined`. */

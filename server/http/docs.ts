@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import Router from '@koa/router'
+import { HEAD_BADGE } from '../contract/openapi.ts'
 
 /** The viewer's single file, which the build copies into `dist`. */
 const VIEWER = fileURLToPath(
@@ -23,7 +24,7 @@ const page = (specUrl: string): string => `<!doctype html>
   </head>
   <body>
     <rapi-doc spec-url="${specUrl}" render-style="read" load-fonts="false" show-header="false" allow-spec-url-load="false"
-      allow-spec-file-load="false" regular-font="system-ui, sans-serif" mono-font="ui-monospace, monospace"></rapi-doc>
+      allow-spec-file-load="false" remove-endpoints-with-badge-label-as="${HEAD_BADGE}" regular-font="system-ui, sans-serif" mono-font="ui-monospace, monospace"></rapi-doc>
     <noscript>This page needs JavaScript. The OpenAPI document is at <a href="${specUrl}">${specUrl}</a>.</noscript>
   </body>
 </html>

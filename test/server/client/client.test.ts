@@ -57,12 +57,12 @@ describe('the client', () => {
     assert.equal((await client.livez()).status, 'ok')
   })
 
-  it('has a method for every endpoint of the document', async () => {
+  it('has a method for every endpoint of the document, without HEAD', async () => {
     const document = (await (await service.fetch(`${BASE_PATH}/openapi.json`)).json()) as {
       paths: Record<string, Record<string, { readonly operationId?: string }>>
     }
     const operations = Object.values(document.paths).flatMap((item) =>
-      Object.values(item).map((each) => each.operationId),
+      Object.entries(item).map(([method, each]) => (method === 'head' ? undefined : each.operationId)),
     )
     assert.deepEqual(Object.keys(ROUTES).sort(), operations.filter((id) => id !== undefined).sort())
     assert.ok(Object.keys(ROUTES).every((name) => name in client))
