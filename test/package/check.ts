@@ -64,7 +64,7 @@ try {
   })
   step('verify its proofs in JavaScript, offline', () => {
     process.stdout.write(run(app, process.execPath, ['--import', './record.js', 'verify.js']))
-    assertLoaded(app, ['pkijs'], [...SERVER_ONLY, ...STORES_ONLY])
+    assertLoaded(app, ['evidence-registry'], [...SERVER_ONLY, ...TOKENS_ONLY, ...STORES_ONLY])
   })
   step('use the log by itself, as its documentation shows', () => {
     const [, example = ''] = /```ts\n([^]*?) \* ```/.exec(readFileSync(join(root, 'core/log/index.ts'), 'utf8')) ?? []
