@@ -14,17 +14,20 @@ import {
   type Logger,
   type LogTail,
   type Range,
+  type RecordEraser,
   type RecordSnapshot,
   type RecordStore,
   type SnapshotSource,
 } from '../kit/index.ts'
 import { checkDatabase, type DatabaseState } from './check.ts'
 import { copyDatabase } from './copy.ts'
+import { historyEraser } from './erase.ts'
 import { toRegistryError, isNotOpen } from './errors.ts'
 import { currentEntries, groupBatch, initialize, newPositions, nextHead, type GroupChanges } from './group-batch.ts'
 import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { readPayloads, readRows } from './log-rows.ts'
+import { OpenReaders } from './open-readers.ts'
 import { LevelReader } from './reader.ts'
 import { LevelSnapshot, listRecords } from './snapshot.ts'
 
@@ -33,6 +36,8 @@ import { LevelSnapshot, listRecords } from './snapshot.ts'
  * 20 µs.
  */
 const MAX_GET_SYNC_KEYS = 16
+/** How long `eraseHistory` waits for readers that are open. */
+const DRAIN_MS = 2_000
 
 /** Options of `LevelRecords.open`. */
 export interface LevelRecordsOptions {
@@ -67,12 +72,15 @@ export interface LevelRecordsOptions {
  * const records = await LevelRecords.open(new MemoryLevel<string, Uint8Array>({ valueEncoding: 'view' }))
  * ```
  */
-export class LevelRecords implements RecordStore, SnapshotSource {
+export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   readonly #db: LevelDatabase
   readonly #options: LevelRecordsOptions
   readonly #putOptions: ReturnType<typeof layout.putOptions>
   readonly #reader: LevelReader
-  readonly #queue = new CommitQueue((commits) => this.#commitGroup(commits))
+  readonly #queue = new CommitQueue((commits) => this.#alone(() => this.#commitGroup(commits)))
+  readonly #readers = new OpenReaders()
+  /** What writes to the database runs one after the other. */
+  #lastWriter: Promise<unknown> = Promise.resolve()
   #head: Head
   #tail: LogTail
   #closing: Promise<void> | undefined
@@ -124,12 +132,17 @@ export class LevelRecords implements RecordStore, SnapshotSource {
 
   async *list(range: Range): AsyncIterable<Entry> {
     this.#assertOpen()
-    yield* listRecords(this.#db, range, (error) => this.#reported(error))
+    const close = this.#readers.open()
+    try {
+      yield* listRecords(this.#db, range, (error) => this.#reported(error))
+    } finally {
+      close()
+    }
   }
 
   async snapshot(): Promise<RecordSnapshot> {
     this.#assertOpen()
-    return new LevelSnapshot(this.#db, (error) => this.#reported(error))
+    return new LevelSnapshot(this.#db, (error) => this.#reported(error), this.#readers.open())
   }
 
   async commit(commit: Commit): Promise<CommitResult> {
@@ -164,6 +177,22 @@ export class LevelRecords implements RecordStore, SnapshotSource {
   async positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
     this.#assertOpen()
     return this.#read(() => this.#reader.positions(entries.map(layout.positionKey), MAX_GET_SYNC_KEYS))
+  }
+
+  async eraseHistory(keys: readonly Key[]): Promise<boolean> {
+    this.#assertOpen()
+    this.#assertWritable()
+    const eraser = historyEraser(this.#db)
+    if (eraser === undefined) return true
+    // A reader from before keeps the old values in every merge.
+    if (!(await this.#readers.drained(DRAIN_MS))) return false
+    await this.#read(() => eraser.flush())
+    await this.#alone(() => this.#guardWrite(() => eraser.rewrite(keys)))
+    await this.#read(() => eraser.compact(keys))
+    // A reader that was open during the merge keeps the old files.
+    if (!(await this.#readers.drained(DRAIN_MS))) return false
+    await this.#read(() => eraser.flush())
+    return true
   }
 
   /** Writes the commits that wait, then closes the database. */
@@ -206,7 +235,16 @@ export class LevelRecords implements RecordStore, SnapshotSource {
     for (const { key } of group.plan.puts) this.#reader.invalidate(key)
     for (const key of group.plan.deletes) this.#reader.invalidate(key)
     try {
-      await batch.write({ sync: true })
+      await this.#guardWrite(() => batch.write({ sync: true }))
+    } finally {
+      this.#isWriting = false
+    }
+  }
+
+  /** Poisons the store if a write fails. */
+  async #guardWrite(write: () => Promise<void>): Promise<void> {
+    try {
+      await write()
     } catch (cause) {
       if (isNotOpen(cause)) throw toRegistryError(cause)
       this.#poison = { cause }
@@ -215,16 +253,23 @@ export class LevelRecords implements RecordStore, SnapshotSource {
         'A write failed: its data may or may not be there when the record store is opened again',
         { cause },
       )
-    } finally {
-      this.#isWriting = false
     }
   }
 
+  #alone<T>(write: () => Promise<T>): Promise<T> {
+    const writer = this.#lastWriter.then(write)
+    this.#lastWriter = writer.catch(() => undefined)
+    return writer
+  }
+
   async #read<T>(read: () => T | Promise<T>): Promise<T> {
+    const close = this.#readers.open()
     try {
       return await read()
     } catch (error) {
       throw this.#reported(error)
+    } finally {
+      close()
     }
   }
 
@@ -259,6 +304,7 @@ export class LevelRecords implements RecordStore, SnapshotSource {
 
   async #close(): Promise<void> {
     await this.#queue.emptied()
+    await this.#lastWriter
     try {
       await this.#db.close()
     } finally {

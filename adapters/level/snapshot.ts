@@ -43,9 +43,12 @@ export class LevelSnapshot implements RecordSnapshot {
   readonly #db: LevelDatabase
   readonly #snapshot: AbstractSnapshot
   readonly #toCoded: ToCoded
+  readonly #onClose: () => void
   #isClosed = false
 
-  constructor(db: LevelDatabase, toCoded: ToCoded) {
+  /** @param onClose called once the snapshot is closed */
+  constructor(db: LevelDatabase, toCoded: ToCoded, onClose: () => void) {
+    this.#onClose = onClose
     this.#db = db
     this.#snapshot = db.snapshot()
     this.#toCoded = toCoded
@@ -80,6 +83,7 @@ export class LevelSnapshot implements RecordSnapshot {
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#snapshot.close()
+    this.#onClose()
   }
 
   async #read<T>(read: () => Promise<T>): Promise<T> {

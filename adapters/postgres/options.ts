@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls'
-import type { Logger, RecordStore, SnapshotSource } from '../kit/index.ts'
+import type { Logger, RecordEraser, RecordStore, SnapshotSource } from '../kit/index.ts'
 
 /**
  * The public types of this adapter. They name no type of `pg`, so that a program compiles without that package and its
@@ -41,7 +41,7 @@ export interface OpenPostgresOptions {
 }
 
 /** A RecordStore in PostgreSQL, and what the processes that share it can agree on through the database. */
-export interface PostgresRecords extends RecordStore, SnapshotSource {
+export interface PostgresRecords extends RecordStore, SnapshotSource, RecordEraser {
   /**
    * Counts one request of a sender, for all processes together and by the clock of the database. A crash of the
    * database loses the counts.

@@ -17,6 +17,7 @@ import type { OpenPostgresOptions, PostgresRecords } from './options.ts'
 import { ReadBatcher, type Lookup, type LookupResult } from './read-batcher.ts'
 import { PostgresReader } from './reader.ts'
 import { keyBytes, keyText, positionOf, recordOf, type LookupRow, type RecordRow } from './rows.ts'
+import { vacuumRecords } from './vacuum.ts'
 import { openSnapshot } from './snapshot.ts'
 
 /** The share of the counted requests that also delete the counts of windows that have ended. */
@@ -111,6 +112,11 @@ class PostgresRecordStore implements PostgresRecords {
     this.#assertOpen()
     const [row] = await this.#database.query<[string]>(this.#database.sql.now)
     return Number(row?.[0])
+  }
+
+  async eraseHistory(): Promise<boolean> {
+    this.#assertOpen()
+    return vacuumRecords(this.#database)
   }
 
   /** Writes the commits that wait, then ends the connections. */

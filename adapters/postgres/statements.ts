@@ -39,6 +39,16 @@ const readsOf = (schema: string) => {
     logEntries: named('log_entries', logRows('entries')),
     logPayloads: named('log_payloads', logRows('payloads')),
     logRows: named('log_rows', logRows('entries, payloads')),
+    /** A transaction that began before now may still see dead rows. Short ones are over before the vacuum starts. */
+    hasOldTransaction: {
+      text: `select exists(
+          select from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid()
+            and backend_xmin is not null and xact_start < clock_timestamp() - interval '5 seconds'
+        ) as old`,
+    },
+    /** Without TRUNCATE, which would lock the table. */
+    vacuum: { text: `vacuum (truncate off) ${schema}.record` },
     now: named('now', `select (extract(epoch from clock_timestamp()) * 1000)::bigint`),
   }
 }

@@ -116,6 +116,7 @@ async function checkUnknownKeys(check: Check): Promise<void> {
 const UNREFERENCED: readonly Range[] = [
   keys.companies(),
   keys.pendingDeletions(),
+  keys.pendingErasures(),
   keys.blobIntents(),
   keys.allIdempotency(),
   keys.idempotencyExpiries(),

@@ -2,6 +2,7 @@ import type { IdSource } from '../ids.ts'
 import type { LogReader } from '../log/reader.ts'
 import type { BlobStores } from '../store/blob-lifecycle.ts'
 import type { KeyedLock } from '../store/keyed-lock.ts'
+import type { Erasures } from './erasures.ts'
 import type { CategoryCache } from './category/category-cache.ts'
 import type { AuditLog } from './company/audit-log.ts'
 import type { LastUses } from './company/last-uses.ts'
@@ -16,6 +17,8 @@ export interface Context extends BlobStores {
   readonly auditLog: AuditLog
   /** The log's name, which every event commits to. */
   readonly origin: string
+  /** Removes what deleted files had in the records from the disk. */
+  readonly erasures: Erasures
   /** Keys the HMAC of request fingerprints: a request can contain a secret that is easy to guess. */
   readonly fingerprintKey: Uint8Array
   /** Counts reads of files whose stored bytes were missing or damaged. */

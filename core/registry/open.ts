@@ -16,6 +16,7 @@ import { companyOperations } from './company/companies.ts'
 import { LastUses } from './company/last-uses.ts'
 import { sourceSystemOperations } from './company/source-systems.ts'
 import type { Context } from './context.ts'
+import { Erasures, isRecordEraser } from './erasures.ts'
 import { evidenceOperations } from './evidence/evidences.ts'
 import { fileOperations } from './file/files.ts'
 import { FileTokens } from './file/token.ts'
@@ -112,6 +113,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     if (operatorKey !== undefined) await apiKeys.setOperatorKey(operatorKey, false)
     presence?.start()
     sweeping = startSweeping(context, { sharedRecords })
+    context.erasures.start()
   }
   let waiting: { stop(): Promise<void> } | undefined
   if (access.refused === null) await begin()
@@ -138,6 +140,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     close: async () => {
       await waiting?.stop()
       await sweeping?.stop()
+      await context.erasures.stop()
       await Promise.all([context.lastUses.stop(), context.auditLog.stop()])
       await presence?.stop()
       await closeAll(options)
@@ -180,7 +183,8 @@ interface OpenedParts extends Pick<Context, 'records' | 'log' | 'clock' | 'logge
   readonly canWrite: () => boolean
 }
 
-function createContext({ blobs, sealer, secret }: RegistryOptions, { canWrite, ...opened }: OpenedParts): Context {
+function createContext(options: RegistryOptions, { canWrite, ...opened }: OpenedParts): Context {
+  const { records, blobs, sealer, secret, eraser = isRecordEraser(records) ? records : undefined } = options
   const ids = createIdSource(opened.clock)
   const activityStores = { records: opened.records, clock: opened.clock, logger: opened.logger, canWrite }
   return {
@@ -191,6 +195,7 @@ function createContext({ blobs, sealer, secret }: RegistryOptions, { canWrite, .
     categoryCache: new CategoryCache(),
     lastUses: new LastUses(activityStores),
     auditLog: new AuditLog(activityStores, ids),
+    erasures: new Erasures({ ...activityStores, eraser }),
     fingerprintKey: deriveSecret(secret, 'idempotency'),
     damage: { reads: 0 },
     notify: () => sealer.notify(),

@@ -4,6 +4,7 @@ import type {
   CheckpointSigner,
   Clock,
   Logger,
+  RecordEraser,
   RecordStore,
   Sealer,
   SignedHead,
@@ -28,6 +29,11 @@ export interface RegistryOptions {
    * key management service. Default: keys that are derived from `secret`.
    */
   readonly checkpointSigner?: CheckpointSigner
+  /**
+   * Removes old values from the files of the record store after files were deleted. Default: `records`, if it can do
+   * that.
+   */
+  readonly eraser?: RecordEraser
   /** Sets the operator key (at least 16 characters). Default: the key of an earlier start stays valid. */
   readonly operatorKey?: string
   /** The name of the log, fixed at the first start. Default `evidence-registry`. */
@@ -71,6 +77,7 @@ const PARTS = {
 } as const
 const OPTIONAL_PARTS = {
   checkpointSigner: ['publicKeys', 'sign'],
+  eraser: ['eraseHistory'],
   clock: ['now', 'sleep'],
   logger: ['debug', 'info', 'warn', 'error'],
 } as const

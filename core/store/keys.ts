@@ -105,6 +105,9 @@ export const keys = {
   /** A blob whose bytes are to be deleted. */
   pendingDeletion: (blob: string): Key => recordKey('bd', blob),
   pendingDeletions: (): Range => keysUnder('bd'),
+  /** A deleted file whose old values are still on disk. */
+  pendingErasure: (file: string): Key => recordKey('pe', file),
+  pendingErasures: (): Range => keysUnder('pe'),
   // -- idempotency
   idempotency: (company: string, actor: string, route: string, idempotencyKey: string): Key =>
     recordKey('ik', company, actor, route, idempotencyKey),
@@ -143,6 +146,7 @@ export const registryKeyRanges: readonly Range[] = [
   keys.allFileListings(),
   keys.blobIntents(),
   keys.pendingDeletions(),
+  keys.pendingErasures(),
   keys.allIdempotency(),
   keys.idempotencyExpiries(),
 ]

@@ -225,6 +225,13 @@ export interface IdempotencyExpiryRecord {
   readonly key: string
 }
 
+/** Of a deleted file: the keys whose old values are still on disk. */
+export interface PendingErasureRecord {
+  /** When the file was deleted. */
+  readonly at: number
+  readonly keys: readonly string[]
+}
+
 /** Of an upload intent or a pending deletion: when it was written. */
 export interface BlobRecord {
   readonly at: number

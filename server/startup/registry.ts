@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { FileSignedHead, readOrCreateSecret, readSecret } from '../../adapters/files/index.ts'
 import {
+  isRecordEraser,
   openRegistry,
   RegistryError,
   storedOrigin,
@@ -119,6 +120,7 @@ async function openParts(
     acceptClock: config.acceptClock,
     logger,
     sharedRecords: isShared,
+    ...(isRecordEraser(records) && { eraser: records }),
     ...(adoptHead && { adoptHead }),
     ...(config.operatorKey !== undefined && { operatorKey: config.operatorKey }),
   })

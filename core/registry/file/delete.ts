@@ -22,8 +22,9 @@ export async function deleteFile(context: Context, scope: AuthorizedScope, selec
       file.record.ownerKind === 'evidence'
         ? await deleteFromEvidence(context, file, { origin: context.origin, actor: scope.actor, now })
         : await deleteFromCategory(context, file, now)
-    return { commit, result: null }
+    return { commit: context.erasures.include(commit, fileId), result: null }
   })
+  context.erasures.notify()
   await destroy(context, fileId)
 }
 

@@ -1,0 +1,16 @@
+import type { Key } from './record-store.ts'
+
+/**
+ * A record store whose files keep values for a while after they were overwritten or deleted. The registry calls it
+ * after a file was deleted. A store that overwrites in place, or that keeps nothing on disk, need not implement it.
+ */
+export interface RecordEraser {
+  /**
+   * Removes from the store's files everything that these keys held before their present values. Commits and reads
+   * continue meanwhile. It may cost a rewrite of the files that hold the keys, so it is called at most once a minute.
+   *
+   * @returns false if a reader that was open kept old values: call it again later
+   * @throws `UNAVAILABLE`, `STORE_POISONED`, `CLOSED`
+   */
+  eraseHistory(keys: readonly Key[]): Promise<boolean>
+}

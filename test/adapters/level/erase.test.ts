@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { Level } from 'level'
+import { openLevelRecords, type LevelRecords } from '../../../adapters/level/index.ts'
+import type { LevelDatabase } from '../../../adapters/level/layout.ts'
+import { eventually } from '../../support/eventually.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+/** Without compression, so that a search of the files finds every value. */
+const uncompressed = (folder: string): LevelDatabase =>
+  new Level<string, Uint8Array>(folder, { keyEncoding: 'utf8', valueEncoding: 'view', compression: false })
+
+/** Whether a text is in any file below a directory. */
+async function isOnDisk(directory: string, text: string): Promise<boolean> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const contents = await Promise.all(files.map((file) => readFile(file)))
+  return contents.some((bytes) => bytes.includes(text))
+}
+
+const put = (records: LevelRecords, key: string, text: string | null) =>
+  records.commit({ writes: [{ key, value: text === null ? null : Buffer.from(text) }] })
+
+/** Fills several tables, so that old values reach lower levels. */
+async function fill(records: LevelRecords, tables: number): Promise<void> {
+  for (let i = 0; i < tables * 5; i += 1)
+    await records.commit({
+      writes: Array.from({ length: 16 }, (_, j) => ({ key: `k/${j}/${i}`, value: randomBytes(64 * 1024) })),
+    })
+}
+
+async function open(t: TestContext): Promise<{ readonly records: LevelRecords; readonly directory: string }> {
+  const directory = await temporaryFor(t)
+  const records = await openLevelRecords(directory, { database: uncompressed })
+  t.after(() => records.close())
+  return { records, directory }
+}
+
+const secretText = (name: string): string => `${name}-${randomBytes(24).toString('hex')}`
+
+describe('eraseHistory of LevelDB', () => {
+  for (const [where, before, after] of [
+    ['only in the log', 0, 0],
+    ['in a table', 2, 0],
+    ['in a table below others', 2, 3],
+  ] as const)
+    it(`removes overwritten and deleted values that are ${where}`, async (t) => {
+      const { records, directory } = await open(t)
+      const [overwritten, deleted, kept] = [secretText('overwritten'), secretText('deleted'), secretText('kept')]
+      await put(records, 'k/3/overwritten', overwritten)
+      await put(records, 'k/7/deleted', deleted)
+      await put(records, 'k/7/kept', kept)
+      await fill(records, before)
+      await put(records, 'k/3/overwritten', 'new')
+      await put(records, 'k/7/deleted', null)
+      await fill(records, after)
+      assert.ok((await isOnDisk(directory, overwritten)) && (await isOnDisk(directory, deleted)), 'the search finds it')
+
+      assert.equal(await records.eraseHistory(['k/3/overwritten', 'k/7/deleted']), true)
+      assert.ok(!(await isOnDisk(directory, overwritten)), 'overwritten')
+      assert.ok(!(await isOnDisk(directory, deleted)), 'deleted')
+      assert.ok(await isOnDisk(directory, kept))
+      const [present, absent, other] = await records.get(['k/3/overwritten', 'k/7/deleted', 'k/7/kept'])
+      assert.equal(Buffer.from(present?.value ?? []).toString(), 'new')
+      assert.equal(absent, undefined)
+      assert.equal(Buffer.from(other?.value ?? []).toString(), kept)
+    })
+
+  it('also removes values that lie in one table with the newer ones', async (t) => {
+    const { records, directory } = await open(t)
+    const text = secretText('old')
+    await put(records, 'k/1/x', text)
+    await put(records, 'k/1/x', 'new')
+    // Writes the memory to a table.
+    await records.eraseHistory([])
+    assert.ok(await isOnDisk(directory, text), 'it is in the table')
+    assert.equal(await records.eraseHistory(['k/1/x']), true)
+    assert.ok(!(await isOnDisk(directory, text)))
+  })
+
+  it('reports that it must be called again while a reader is open', async (t) => {
+    const { records, directory } = await open(t)
+    const text = secretText('old')
+    await put(records, 'k/1/x', text)
+    await fill(records, 1)
+    const snapshot = await records.snapshot()
+    await put(records, 'k/1/x', 'new')
+    assert.equal(await records.eraseHistory(['k/1/x']), false)
+    assert.ok(await isOnDisk(directory, text))
+    await snapshot.close()
+    const list = records.list({ gte: 'k', lt: 'l' })[Symbol.asyncIterator]()
+    await list.next()
+    assert.equal(await records.eraseHistory(['k/1/x']), false)
+    await list.return?.()
+    assert.equal(await records.eraseHistory(['k/1/x']), true)
+    assert.ok(!(await isOnDisk(directory, text)))
+  })
+
+  it('loses nothing that is written, and finds nothing afterwards, while commits and reads go on', async (t) => {
+    const { records, directory } = await open(t)
+    const texts = Array.from({ length: 8 }, (_, i) => secretText(`old-${i}`))
+    for (const [i, text] of texts.entries()) await put(records, `k/${i}/x`, text)
+    await fill(records, 2)
+    let isErasing = true
+    let written = 0
+    const write = async (): Promise<void> => {
+      while (isErasing || written < 20) {
+        written += 1
+        await Promise.all(texts.map((_, i) => put(records, `k/${i}/x`, `${written}`)))
+      }
+    }
+    const read = async (): Promise<void> => {
+      while (isErasing) {
+        await Promise.all([records.get(texts.map((_, i) => `k/${i}/x`)), records.readLog(0, 1)])
+        // Reads of few keys never wait, so without this nothing else would run.
+        await setImmediate()
+      }
+    }
+    const erase = async (): Promise<void> => {
+      try {
+        await Promise.all(texts.map((_, i) => put(records, `k/${i}/x`, '0')))
+        await eventually(() => records.eraseHistory(texts.map((_, i) => `k/${i}/x`)))
+      } finally {
+        isErasing = false
+      }
+    }
+    await Promise.all([write(), read(), erase()])
+    for (const text of texts) assert.ok(!(await isOnDisk(directory, text)))
+    for (const entry of await records.get(texts.map((_, i) => `k/${i}/x`)))
+      assert.equal(Buffer.from(entry?.value ?? []).toString(), `${written}`)
+  })
+})

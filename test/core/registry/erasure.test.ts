@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { Level } from 'level'
+import { openLevelRecords } from '../../../adapters/level/index.ts'
+import { MemoryBlobs, MemorySignedHead } from '../../../adapters/memory/index.ts'
+import { sha256, toHex } from '../../../core/bytes.ts'
+import type { RecordEraser, RecordStore } from '../../../core/index.ts'
+import { openRegistry, OPERATOR } from '../../../core/index.ts'
+import { keys } from '../../../core/store/keys.ts'
+import { listEntries } from '../../../core/store/read.ts'
+import { createSealer, InlineEngine } from '../../../sealer/index.ts'
+import { bodyOf, inCategory, openFixture, Stores } from '../../support/registry-fixture.ts'
+import { present } from '../../support/present.ts'
+import { eventually } from '../../support/eventually.ts'
+import { ManualClock, settle } from '../../support/manual-clock.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+const scope = { companyId: 'acme', principal: OPERATOR }
+
+async function isOnDisk(directory: string, text: string): Promise<boolean> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  // A file may be removed between the two calls.
+  const contents = await Promise.all(files.map((file) => readFile(file).catch(() => Buffer.alloc(0))))
+  return contents.some((bytes) => bytes.includes(text))
+}
+
+async function openOverLevel(t: TestContext, directory: string, clock = new ManualClock()) {
+  const records = await openLevelRecords(directory, {
+    database: (folder) =>
+      new Level<string, Uint8Array>(folder, { keyEncoding: 'utf8', valueEncoding: 'view', compression: false }),
+  })
+  const registry = await openRegistry({
+    records,
+    blobs: new MemoryBlobs(),
+    signedHead: new MemorySignedHead(),
+    sealer: createSealer({ engine: new InlineEngine() }),
+    secret: new Uint8Array(32).fill(1),
+    clock,
+  })
+  t.after(() => registry.close())
+  return { registry, records, clock }
+}
+
+/** The seed of an event's salts, hex. */
+async function seedOf(records: RecordStore, key: string): Promise<string> {
+  const [entry] = await records.get([key])
+  const [, seed] = /"seed":"([0-9a-f]{64})"/.exec(Buffer.from(present(entry).value).toString()) ?? []
+  return present(seed)
+}
+
+describe('the erasure of a deleted file', () => {
+  it('removes its name, hash and seed from the disk, of an evidence and of a category', async (t) => {
+    const directory = await temporaryFor(t)
+    const { registry, records, clock } = await openOverLevel(t, directory)
+    await registry.sourceSystems.create(scope, { name: 'first' })
+    const stage = (name: string) =>
+      registry.files.stage(
+        scope,
+        { name, mimeType: 'text/plain', body: bodyOf(`content of ${name}`) },
+        { maxBytes: 99 },
+      )
+    const names = ['created-Zq8Kw2.txt', 'added-Xv5Rt9.txt', 'icon-Pm3Ls7.txt', 'kept-Jd6Fy4.txt']
+    const [created, added, icon, kept] = await Promise.all(names.map(stage))
+    const { id } = await registry.evidences.create(scope, {
+      ...inCategory('Tools', 'Drills'),
+      externalId: 'e-1',
+      name: 'A drill',
+      files: [present(created)],
+    })
+    await registry.evidences.update(scope, 'e-1', { files: [present(added), present(kept)] })
+    const category = await registry.categories.create(scope, { name: 'With icon', image: present(icon) })
+    const seeds = [await seedOf(records, keys.event(id, 1)), await seedOf(records, keys.event(id, 2))]
+    const hashes = names.map((name) => toHex(sha256(Buffer.from(`content of ${name}`))))
+    const erased = [...names.slice(0, 3), ...hashes.slice(0, 3), ...seeds]
+    for (const text of erased) assert.ok(await isOnDisk(directory, text), `${text} is there before`)
+
+    const evidence = { externalId: 'e-1' }
+    await registry.files.delete(scope, { ...evidence, fileId: present(created).id })
+    await registry.files.delete(scope, { ...evidence, fileId: present(added).id })
+    await registry.files.delete(scope, { categoryId: category.id, fileId: present(icon).id })
+    await eventually(async () => {
+      await clock.advance(60_000)
+      return (await listEntries(records, keys.pendingErasures())).length === 0
+    })
+    for (const text of erased) assert.ok(!(await isOnDisk(directory, text)), `${text} is erased`)
+    assert.ok(await isOnDisk(directory, present(names[3])))
+    assert.ok(await isOnDisk(directory, present(hashes[3])))
+  })
+
+  /** Notes its calls, and does as it is told. */
+  class Eraser implements RecordEraser {
+    readonly calls: (readonly string[])[] = []
+    outcome: boolean | Error = true
+
+    async eraseHistory(changed: readonly string[]): Promise<boolean> {
+      this.calls.push(changed)
+      if (this.outcome instanceof Error) throw this.outcome
+      return this.outcome
+    }
+  }
+
+  it('collects deletions and runs at most once a minute, until the store is done', async () => {
+    const eraser = new Eraser()
+    const stores = new Stores()
+    const fixture = await openFixture({ stores, registry: { eraser } })
+    const { registry, clock } = fixture
+    const files = await Promise.all(Array.from({ length: 5 }, (_, i) => fixture.stage('content', `${i}.txt`)))
+    await fixture.evidence({ files })
+    const remove = (index: number) =>
+      registry.files.delete(fixture.scope, { externalId: 'e-1', fileId: present(files[index]).id })
+    await clock.advance(3_600_000)
+    assert.equal(eraser.calls.length, 0, 'nothing was deleted')
+
+    await remove(0)
+    await settle()
+    assert.equal(eraser.calls.length, 1)
+    assert.ok(eraser.calls[0]?.some((key) => key.startsWith('fi/')))
+    assert.ok(eraser.calls[0]?.some((key) => key.startsWith('ev/')))
+    eraser.outcome = false
+    await remove(1)
+    await remove(2)
+    await clock.advance(59_000)
+    assert.equal(eraser.calls.length, 1, 'not within a minute')
+    await clock.advance(1_000)
+    assert.equal(eraser.calls.length, 2)
+    assert.equal((await stores.keysOf('pe')).length, 2, 'both are collected, and not done')
+    eraser.outcome = new Error('injected')
+    await clock.advance(60_000)
+    assert.equal(eraser.calls.length, 3)
+    assert.deepEqual(eraser.calls[2], eraser.calls[1])
+    await fixture.close()
+
+    eraser.outcome = true
+    const again = await openFixture({ stores, registry: { eraser } })
+    await settle()
+    assert.equal(eraser.calls.length, 4, 'the next start continues')
+    assert.deepEqual(await stores.keysOf('pe'), [])
+    await again.close()
+  })
+
+  it('is not recorded for a store that keeps no old values', async () => {
+    const fixture = await openFixture()
+    const file = await fixture.stage()
+    await fixture.evidence({ files: [file] })
+    await fixture.registry.files.delete(fixture.scope, { externalId: 'e-1', fileId: file.id })
+    assert.deepEqual(await fixture.stores.keysOf('pe'), [])
+    await fixture.close()
+  })
+})
