@@ -53,12 +53,11 @@ interface PreparedCreate {
   readonly puts: readonly BarePut[]
   readonly counters: readonly Key[]
   readonly hashed: readonly (HashedText & { readonly bytes: Uint8Array })[]
-  readonly position: Uint8Array
+  readonly position: Key
 }
 
 const BY_TEXT = { keyEncoding: 'utf8', valueEncoding: 'view' } as const
-const BY_BYTES = { keyEncoding: 'view', valueEncoding: 'view' } as const
-const POSITION = encodeUtf8('\0pos')
+const POSITION = '\0pos'
 
 export class BareCreates {
   readonly #db: Level<string, Uint8Array>
@@ -117,13 +116,13 @@ export class BareCreates {
     }
     const checkedKeys = [...new Set(creates.flatMap((create) => create.checkedKeys))]
     for (const key of checkedKeys) db.getSync(key, BY_TEXT)
-    for (const { position } of creates) db.getSync<Uint8Array, Uint8Array>(position, BY_BYTES)
+    for (const { position } of creates) db.getSync(position, BY_TEXT)
     const batch = db.batch()
     batch.put('\0head', randomBytes(33))
     for (const key of new Set(creates.flatMap(({ counters }) => counters))) batch.put(key, new Uint8Array(16))
     for (const { puts, position } of creates) {
       for (const put of puts) batch.put(put.key, variant === 'bytes' ? put.bytes : encodeValue(put))
-      batch.put(position, u64(this.#logged++), BY_BYTES)
+      batch.put(position, u64(this.#logged++))
     }
     const row = `\0log${this.#logged.toString(16).padStart(14, '0')}`
     batch.put(row, randomBytes(32 * creates.length))
@@ -153,7 +152,7 @@ export class BareCreates {
         text,
         bytes: concatBytes(before, encodeUtf8(text)),
       })),
-      position: Buffer.concat([POSITION, entry]),
+      position: POSITION + entry.toString('base64'),
     }
   }
 }
