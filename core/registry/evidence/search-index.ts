@@ -37,7 +37,8 @@ const MAX_COMPARED = 1_000
  * The index with the fewest entries. All have the same order, newest first. Only a list that is sorted by update times
  * is always read from their index.
  *
- * @param previous - the index that the previous page was read from: it is used again without a comparison
+ * @param previous - the index that the previous page was read from. It is used again; only the entries of a prefix are
+ *   read and compared again
  */
 export async function chooseIndex(
   context: Context,
@@ -45,13 +46,14 @@ export async function chooseIndex(
   previous: IndexName | undefined,
 ): Promise<SearchIndex> {
   if (search.query.sort === 'updated') return updatedIndex(context, search)
-  const mayUsePrefix = previous === undefined || previous === 'externalId'
-  const byPrefix = mayUsePrefix ? await externalIdIndex(context, search) : undefined
-  const candidates = [...(byPrefix ? [byPrefix] : []), ...orderedIndexes(context, search)]
+  const candidates = orderedIndexes(context, search)
   const known = candidates.find(({ index }) => index.name === previous)
   if (known !== undefined) return known.index
   const sizes = await Promise.all(candidates.map((candidate) => candidate.size()))
-  return (candidates[sizes.indexOf(Math.min(...sizes))] ?? scopeIndex(context, search)).index
+  const size = Math.min(...sizes)
+  const isWholeCompany = candidates.length === 1 && search.scope.counter[0] === 'company'
+  const byPrefix = await externalIdIndex(context, search, isWholeCompany ? MAX_ROWS : Math.min(size, MAX_ROWS))
+  return byPrefix ?? (candidates[sizes.indexOf(size)] ?? scopeIndex(context, search)).index
 }
 
 interface Candidate {
@@ -114,21 +116,22 @@ function scopeIndex(context: Context, { query, scope }: Search): Candidate {
 
 /**
  * The entries that begin with the prefix, in the order of the list. The index itself has another order, so all of them
- * are read first. Returns `undefined` if there is no prefix, or if more than `MAX_ROWS` entries begin with it.
+ * are read first. Returns `undefined` if there is no prefix, or if more than `maxRows` entries begin with it.
  */
-async function externalIdIndex({ records }: Context, { companyId, query }: Search): Promise<Candidate | undefined> {
+async function externalIdIndex(
+  { records }: Context,
+  { companyId, query }: Search,
+  maxRows: number,
+): Promise<SearchIndex | undefined> {
   if (query.externalIdPrefix === undefined) return undefined
   const range = keys.externalIdsBeginningWith(companyId, query.externalIdPrefix)
-  const entries = await listEntries(records, { ...range, limit: MAX_ROWS + 1 })
-  if (entries.length > MAX_ROWS) return undefined
+  const entries = await listEntries(records, { ...range, limit: maxRows + 1 })
+  if (entries.length > maxRows) return undefined
   const rows = entries.map(({ key }) => rowOf(key)).sort((a, b) => (a.id < b.id ? 1 : -1))
   return {
-    index: {
-      name: 'externalId',
-      rows: (after) => rowsWithin(rows, createdBounds(query, after)),
-      keyOf: ({ company, externalId, id }) => keys.externalIdIndex(company, externalId, id),
-    },
-    size: async () => rows.length,
+    name: 'externalId',
+    rows: (after) => rowsWithin(rows, createdBounds(query, after)),
+    keyOf: ({ company, externalId, id }) => keys.externalIdIndex(company, externalId, id),
   }
 }
 
