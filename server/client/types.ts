@@ -19,7 +19,8 @@ export interface Operations {
     request: {
       /** Default: the company of the client */
       readonly companyId?: string
-      readonly name: CategoryName
+      /** 1 to 256 characters, no / and no control characters */
+      readonly name: string
       /** At most 8,192 characters; of control characters only tab, LF and CR */
       readonly description?: string
       readonly image?: Upload | InlineImage
@@ -64,7 +65,8 @@ export interface Operations {
       readonly companyId?: string
       /** A category's id */
       readonly categoryId: string
-      readonly name: CategoryName
+      /** 1 to 256 characters, no / and no control characters */
+      readonly name: string
       /** At most 8,192 characters; of control characters only tab, LF and CR */
       readonly description?: string
       readonly image?: Upload | InlineImage
@@ -130,8 +132,10 @@ export interface Operations {
       /** 1 to 256 characters, no / and no control characters */
       readonly subcategoryName?: string
       readonly subcategoryId?: string
-      readonly externalId: ExternalId
-      readonly name: Name
+      /** Any text without control characters, unique in its company; not . or .. */
+      readonly externalId: string
+      /** 1 to 256 characters, no control characters */
+      readonly name: string
       /** At most 256 characters, no control characters */
       readonly owner?: string
       /** At most 8,192 characters; of control characters only tab, LF and CR */

@@ -112,6 +112,13 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   N: 'Index and width of the tile as C2SP tlog-tiles writes them; may contain slashes',
 }
 
+/** Values that the examples of the request bodies create. Other ids are made by the service. */
+const PATH_EXAMPLES: ReadonlyMap<string, string> = new Map([
+  ['COMPANY_ID', 'acme'],
+  ['EVIDENCE_EXTERNAL_ID', 'WVWZZZ1JZXW000001'],
+  ['evidenceId', 'WVWZZZ1JZXW000001'],
+])
+
 function parameters(endpoint: Endpoint, schemas: SchemaEmitter): readonly JsonObject[] {
   const { path, query, access } = endpoint
   const inPath = parametersOf(path).map((name) => ({
@@ -119,6 +126,7 @@ function parameters(endpoint: Endpoint, schemas: SchemaEmitter): readonly JsonOb
     in: 'path',
     required: true,
     description: PATH_PARAMETERS[name],
+    ...(PATH_EXAMPLES.has(name) && { example: PATH_EXAMPLES.get(name) }),
     schema: { type: 'string' },
   }))
   const { properties = {}, required = [] }: { properties?: Record<string, TSchema>; required?: readonly string[] } =
@@ -164,10 +172,13 @@ function requestContent({ body }: Endpoint, schemas: SchemaEmitter): JsonObject 
   const inline = Object.fromEntries(
     slots.filter((slot) => slot.inline).map(({ name }) => [name, schemas.emit(InlineImage)]),
   )
-  const json = { 'application/json': { schema: withProperties(body.schema, inline, schemas), example: body.example } }
+  // RapiDoc, which shows the API page, reads `examples` and no `example`.
+  const examples = { example: { value: body.example } }
+  const json = { 'application/json': { schema: withProperties(body.schema, inline, schemas), examples } }
   if (body.form === undefined) return json
   const files = Object.assign({}, ...slots.map(fileProperties)) as JsonObject
-  return { ...json, 'multipart/form-data': { schema: withProperties(body.schema, files, schemas) } }
+  const form = withExamples(body.schema, new Map(Object.entries(body.example ?? {})))
+  return { ...json, 'multipart/form-data': { schema: withProperties(form, files, schemas) } }
 }
 
 const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' }
@@ -177,6 +188,18 @@ const TITLES = { type: 'string', description: 'A JSON array of titles for the fi
 function fileProperties({ name, aliases = [], many }: FileSlot): JsonObject {
   if (many !== true) return { [name]: BINARY }
   return { [name]: { anyOf: [BINARIES, TITLES] }, ...Object.fromEntries(aliases.map((alias) => [alias, BINARIES])) }
+}
+
+/** An object schema whose text fields have examples, for forms; of a choice, its first one. */
+function withExamples(schema: TSchema, examples: ReadonlyMap<string, unknown>): TSchema {
+  const { anyOf, properties = {} } = schema as { anyOf?: readonly TSchema[]; properties?: Record<string, TSchema> }
+  if (anyOf !== undefined)
+    return { anyOf: anyOf.map((choice, i) => (i === 0 ? withExamples(choice, examples) : choice)) }
+  const entries = Object.entries(properties).map(([name, property]) => {
+    const example = examples.get(name)
+    return [name, typeof example === 'string' ? { ...property, examples: [example] } : property]
+  })
+  return { ...schema, properties: Object.fromEntries(entries) as JsonObject }
 }
 
 /** A closed object schema with more properties than its own; of a choice, its first one. */

@@ -6,7 +6,11 @@ import { OPERATOR_KEY, startService, type Service } from '../../support/service.
 
 interface Operation {
   readonly operationId: string
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly example?: unknown } } }
+  readonly requestBody?: {
+    readonly content: {
+      readonly 'application/json': { readonly examples: { readonly example: { readonly value: unknown } } }
+    }
+  }
 }
 
 /** The operations with an example, in the order of the document. */
@@ -17,7 +21,9 @@ async function examplesOf(service: Service): Promise<readonly (readonly [id: str
   return Object.values(paths)
     .flatMap((item) => Object.values(item))
     .flatMap(({ operationId, requestBody }) =>
-      requestBody === undefined ? [] : [[operationId, requestBody.content['application/json'].example] as const],
+      requestBody === undefined
+        ? []
+        : [[operationId, requestBody.content['application/json'].examples.example.value] as const],
     )
 }
 
