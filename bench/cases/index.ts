@@ -1,5 +1,6 @@
 import type { BenchCase } from '../run/case.ts'
 import { blobs } from './blobs.ts'
+import { bundle } from './bundle.ts'
 import { engine } from './engine.ts'
 import { growth } from './growth.ts'
 import { http } from './http.ts'
@@ -26,6 +27,7 @@ export const CASES: readonly BenchCase[] = [
   scaling,
   sealing,
   strictJson,
+  bundle,
   store,
   ingest,
   importFile,
