@@ -32,7 +32,7 @@ export async function checkEvidences(check: Check, origin: string): Promise<void
       for await (const later of events.eventsOf(id))
         await checkEvents(check, origin, { evidence, history, events: decodedEvents(check, later) })
       check.guard('evidence', keys.evidence(evidence.id), () => compareRecord(check, evidence, history))
-      await checkIndexes(check, evidence)
+      await check.guardAsync('evidence', entry.key, () => checkIndexes(check, evidence))
     }
   await events.skipTo(undefined)
 }

@@ -27,7 +27,9 @@ async function checkExternalIds(check: Check): Promise<void> {
     const evidences = await check.records.get(ids.map((id) => keys.evidence(String(id))))
     for (const [i, { key }] of page.entries()) {
       const evidence = check.decode<EvidenceRecord>('evidence', evidences[i])
-      const isRight = evidence !== undefined && keys.externalId(evidence.externalId, evidence.company) === key
+      const isRight =
+        evidence !== undefined &&
+        check.guard('index', key, () => keys.externalId(evidence.externalId, evidence.company)) === key
       const message = 'It does not refer to an evidence with this external id'
       check.expectDerived(isRight, { kind: 'index', key, message, repair: null })
     }

@@ -73,7 +73,8 @@ class ListingCounts {
       await this.#compare()
       this.#counter = counter
       this.#count = 0
-      if (kind === 'subcategory' && evidence !== undefined) await this.#expectSubcategory(evidence)
+      if (kind === 'subcategory' && evidence !== undefined)
+        await this.#check.guardAsync('category', counter, () => this.#expectSubcategory(evidence))
     }
     this.#count += 1
     if (kind === 'subcategory' && evidence !== undefined)

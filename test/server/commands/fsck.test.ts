@@ -156,12 +156,14 @@ it('verifies the tokens of stamps and the proofs of anchors, and compares them w
 it('repairs an index after it has named it, and nothing if an event is damaged', async (t) => {
   const { path, evidence } = await dataDirectory(t)
   const key = keys.externalId('drill', 'acme')
-  const change = async (changed: string, value: Uint8Array | null): Promise<void> => {
+  const change = async (changed: string, toValue: (text: string) => Uint8Array | null): Promise<void> => {
     const records = await openLevelRecords(join(path, 'records'))
+    const [entry] = await records.get([changed])
+    const value = toValue(Buffer.from(entry?.value ?? []).toString())
     await records.commit({ writes: [{ key: changed, value }] })
     await records.close()
   }
-  await change(key, null)
+  await change(key, () => null)
   const { code, stdout } = await runCli(['fsck', '--data-dir', path, '--repair'])
   assert.equal(code, 0, stdout)
   const lines = stdout.trim().split('\n')
@@ -170,8 +172,8 @@ it('repairs an index after it has named it, and nothing if an event is damaged',
   assert.equal(lines[2], `repair: write ${key}`)
   assert.match(lines[3] ?? '', /: nothing differs$/)
 
-  await change(key, null)
-  await change(keys.event(evidence, 1), Buffer.from('{}'))
+  await change(key, () => null)
+  await change(keys.event(evidence, 1), (text) => Buffer.from(text.replace('"name":"Drill"', '"name":"Thrill"')))
   const refused = await runCli(['fsck', '--data-dir', path, '--repair'])
   assert.equal(refused.code, 1)
   assert.match(
