@@ -49,6 +49,8 @@ export const CREDENTIALS: Credentials = { accessKeyId: 'testkey', secretAccessKe
 /** A key of the gateway's built-in key service, for SSE-KMS. */
 export const KMS_KEY = 'kms-test-key'
 
+const MAX_STARTS = 3
+
 const run = promisify(execFile)
 
 /** A running cluster with a gateway. */
@@ -64,15 +66,18 @@ export class Ceph {
     this.#monitorPort = monitorPort
   }
 
+  /** Starts a cluster. Another process can take a free port first, so a failed start is repeated with other ports. */
   static async start(): Promise<Ceph> {
-    const ceph = new Ceph(await mkdtemp(join(tmpdir(), 'evidence-ceph-')), await freePort(), await freePort())
-    try {
-      await ceph.#startAll()
-      return ceph
-    } catch (error) {
-      const logs = await ceph.logs()
-      await ceph.stop()
-      throw new Error(`Ceph did not start: ${logs}`, { cause: error })
+    for (let attempt = 1; ; attempt++) {
+      const ceph = new Ceph(await mkdtemp(join(tmpdir(), 'evidence-ceph-')), await freePort(), await freePort())
+      try {
+        await ceph.#startAll()
+        return ceph
+      } catch (error) {
+        const logs = await ceph.logs()
+        await ceph.stop()
+        if (attempt === MAX_STARTS) throw new Error(`Ceph did not start: ${logs}`, { cause: error })
+      }
     }
   }
 
