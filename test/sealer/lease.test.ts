@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, it, type TestContext } from 'node:test'
-import { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
+import { MemoryCheckpointKeys, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { logKeys } from '../../core/log/keys.ts'
-import { openLogIdentity } from '../../core/log/identity.ts'
+import { openLogIdentity, type LogIdentity } from '../../core/log/identity.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { sha256Of, u64 } from '../../core/bytes.ts'
 import type { Logger, RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports/index.ts'
@@ -79,8 +79,9 @@ describe('several sealers', () => {
     records: RecordStore,
     clock: ManualClock,
     signedHead: SignedHeadKeeper,
+    identity?: LogIdentity,
   ): Promise<Sealer> {
-    const identity = await openLogIdentity({ records, secret: FIXTURE_SECRET, clock })
+    identity ??= await openLogIdentity({ records, secret: FIXTURE_SECRET, clock })
     const sealer = createSealer({ engine: new InlineEngine(), maxWaitMs: 1_000, leaseMs: LEASE_MS })
     t.after(() => sealer.close())
     await sealer.start({ records, signedHead, identity, clock, logger: silent, sharedRecords: true })
@@ -133,5 +134,34 @@ describe('several sealers', () => {
     })
     assert.equal(observer.status().failures.seal.lastCode, 'LOG_BEHIND_SIGNED')
     assert.equal((await head.read())?.size, 1)
+  })
+
+  it('let another one seal if they do not have the newest checkpoint key', async (t) => {
+    const records = new MemoryRecords()
+    const clock = new ManualClock()
+    const [oldSeed, newSeed] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)]
+    const identityWith = (...seeds: readonly Uint8Array[]): Promise<LogIdentity> =>
+      openLogIdentity({ records, secret: FIXTURE_SECRET, clock, signer: new MemoryCheckpointKeys(seeds) })
+    const [behind, complete] = [await identityWith(oldSeed), await identityWith(oldSeed, newSeed)]
+    const reader = new LogReader(records)
+    const append = (n: number): Promise<unknown> => records.commit({ append: appendsOf(sha256Of(u64(n))) })
+    const isSigned = async (size: number): Promise<boolean> => (await reader.checkpoint(size)) !== undefined
+    const signedWithin = async (size: number): Promise<boolean> => {
+      for (let seconds = 0; seconds < 600 && !(await isSigned(size)); seconds += 1) {
+        await clock.advance(1_000)
+        await settle()
+      }
+      return isSigned(size)
+    }
+    // It gets the lease, because it is alone.
+    const first = await start(t, records, clock, new MemorySignedHead(), behind)
+    await append(1)
+    assert.ok(await signedWithin(2))
+    await complete.rotateCheckpointKey()
+    await append(2)
+    const second = await start(t, records, clock, new MemorySignedHead(), complete)
+    assert.ok(await signedWithin(4))
+    assert.equal(first.status().failures.seal.lastCode, 'LOG_KEY_MISMATCH')
+    assert.equal(second.status().sealedSize, 4)
   })
 })
