@@ -1,5 +1,4 @@
 import { isRegistryError, verificationError } from '../errors.ts'
-import { parseWitnessKey } from './witness-key.ts'
 import { certificatesFromPem } from './pem.ts'
 import { parseVerifierKey } from '../log/note.ts'
 import { parsePolicyText, resolveQuorum, type PolicyLines, type WitnessGroup } from './policy-text.ts'
@@ -153,7 +152,6 @@ function policyLines(policy: UntrustedObject): PolicyLines {
   const witnesses = listOf(policy['witnesses'] ?? [], 'witnesses').map((witness) => {
     assertOnlyMembers(witness, ['name', 'vkey', 'url'], 'A witness')
     const vkey = asString(witness['vkey'], 'The vkey of a witness')
-    parseWitnessKey(vkey)
     return { name: asString(witness['name'], 'The name of a witness'), vkey }
   })
   const groups = listOf(policy['groups'] ?? [], 'groups').map((group) => {

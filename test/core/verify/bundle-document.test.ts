@@ -61,6 +61,10 @@ describe('the form of a bundle', () => {
     refuted(set(['subject', 'type'], 'other'), /must be evidence or file/)
     refuted(set(['subject', 'type'], 'file'), /fileId of the subject/)
     refuted(set(['subject', 'fileId'], 'x'), /unknown member fileId/)
+    const { txId } = example.subject
+    refuted(set(['subject'], { type: 'file', txId, fileId: 'x', more: 1 }), /unknown member more/)
+    const text = verifyBundle('[')
+    assert.match(text.state === 'refuted' ? text.reason : '', /not strict JSON/)
     refuted(set(['subject', 'txId'], 'x'), /txId of the subject must be lowercase hex/)
   })
 

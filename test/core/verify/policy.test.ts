@@ -67,6 +67,7 @@ describe('a policy in JSON', () => {
     wrong({ keys: [] }, /no key/)
     wrong({ keys: [key, key] }, /a key twice/)
     wrong({ keys: [{ vkey: 'x' }] }, /Not .*verifier key/)
+    rejects('{"keys":[{"vkey":"x"}]}', /Not .*verifier key/)
     wrong({ keys: [key, { vkey: logKey(3, 'other.example/x') }] }, /a key of another origin/)
     wrong({ keys: [{ ...key, from: 0 }] }, /from must be an integer >= 1/)
     wrong({ keys: [{ ...key, until: 0 }] }, /until must be an integer >= 1/)
