@@ -78,7 +78,11 @@ function verifyToken(token: TokenToVerify, trustAnchors: readonly Uint8Array[]):
 
 function verifyAnchor(anchor: AnchorToVerify): void {
   const { info, proof, ref: txHash, blockHash, checkpoint } = anchor
-  if (info.type === 'local') return verifyLedgerAnchor(anchor)
+  if (info.type === 'local') {
+    // Version 0.1.0 did not store the ledger's key in its anchors.
+    if (info.account !== undefined) verifyLedgerAnchor(anchor, info.account)
+    return
+  }
   if (info.type !== 'evm' || isWithoutInclusion(proof)) return
   const { account = '', chainId } = info
   const { blockNumber } = verifyEvmAnchor(proof, { chainId, account, checkpoint, txHash, blockHash })
@@ -91,8 +95,11 @@ function isWithoutInclusion(proof: Uint8Array): boolean {
   return typeof value === 'object' && value !== null && 'inclusion' in value && value.inclusion === null
 }
 
-function verifyLedgerAnchor({ info, proof, ref, blockHash, blockNumber, blockTime, checkpoint }: AnchorToVerify): void {
-  const block = verifyLedgerBlock(proof, ed25519Key(info.account ?? ''))
+function verifyLedgerAnchor(
+  { proof, ref, blockHash, blockNumber, blockTime, checkpoint }: AnchorToVerify,
+  ledgerKey: string,
+): void {
+  const block = verifyLedgerBlock(proof, ed25519Key(ledgerKey))
   const isSame = block.hash === blockHash && block.height === blockNumber && block.time === blockTime
   expect(isSame, 'the proof is of another block')
   const transaction = block.transactions.find(({ hash }) => hash === ref)
