@@ -69,7 +69,7 @@ function verdictOf(
   if (problems > 0) return `${what}: NOT restored, see above. Nothing must be started in ${config.dataDir}`
   const secrets = hasSecrets
     ? ''
-    : '\nThe secrets were not restored: put the file secret, and the keys of tsa/ and ledger/, into the data directory'
+    : '\nThe secrets were not restored: put secret, checkpoint-keys.json, and the keys of tsa/ and ledger/ into the data directory'
   return `${what}: restored and verified\n${NEXT[state](treeSize, head?.size ?? 0)}${secrets}`
 }
 
