@@ -26,6 +26,7 @@ export async function checkEvidences(check: Check, origin: string): Promise<void
       const evidence = check.decode<EvidenceRecord>('evidence', entry)
       if (evidence === undefined) continue
       check.expect(evidence.id === id, 'evidence', entry.key, 'It is stored under another id')
+      if (!Object.hasOwn(evidence, 'id')) continue
       const history = emptyHistory()
       const first = check.guard('event', entry.key, () => firstEventOf(evidence))
       await checkEvents(check, origin, { evidence, history, events: [{ key: entry.key, event: first }] })

@@ -73,11 +73,11 @@ class ListingCounts {
       await this.#compare()
       this.#counter = counter
       this.#count = 0
-      if (kind === 'subcategory' && evidence !== undefined)
+      if (kind === 'subcategory' && evidence?.categoryId !== undefined)
         await this.#check.guardAsync('category', counter, () => this.#expectSubcategory(evidence))
     }
     this.#count += 1
-    if (kind === 'subcategory' && evidence !== undefined)
+    if (kind === 'subcategory' && evidence?.categoryId !== undefined)
       this.#inCategories.set(evidence.categoryId, (this.#inCategories.get(evidence.categoryId) ?? 0) + 1)
   }
 
