@@ -107,6 +107,13 @@ export function openEvent(
   }
 }
 
+/** As `openEvent`. Throws `CORRUPT` if the record does not hash to its txId: it must not be shown as if it did. */
+export function openCheckedEvent(event: EventRecord, source: EventOrigin): ReturnType<typeof openEvent> {
+  const opened = openEvent(event, source)
+  if (toHex(txIdOf(opened.opening)) === event.txId) return opened
+  throw corrupt(`version ${event.version} does not hash to its txId ${event.txId}`)
+}
+
 /** The texts with their salts (hex), by the name of the field or the id of the file. */
 const disclosed = (salts: Readonly<Record<string, string>>, textOf: (name: string) => string): Disclosure['fields'] =>
   Object.fromEntries(Object.entries(salts).map(([name, salt]) => [name, { text: textOf(name), salt }]))

@@ -7,7 +7,7 @@ import { keys } from '../../store/keys.ts'
 import { requireRecord } from '../../store/read.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { openEvent } from '../event/event.ts'
+import { openCheckedEvent } from '../event/event.ts'
 import { entryOfTxId } from '../event/tx-id.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { validate } from '../validation.ts'
@@ -48,7 +48,7 @@ async function historyEvents(
   return events.map((event, i) =>
     Object.assign(describeEvent(event), {
       batch: batchOf(statuses[i]),
-      ...(disclose && { disclosure: openEvent(event, { origin, slotKey }).disclosure }),
+      ...(disclose && { disclosure: openCheckedEvent(event, { origin, slotKey }).disclosure }),
     }),
   )
 }

@@ -2,7 +2,7 @@ import type { BundleEvent, BundleSelection } from '../../api/bundle.ts'
 import type { Disclosure, DisclosedText } from '../../commitment/disclosure.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { openEvent } from '../event/event.ts'
+import { openCheckedEvent } from '../event/event.ts'
 import { firstEventOf, readEvent, readEvents } from '../../store/events.ts'
 
 /** An event of a bundle and what it discloses, not proven yet. */
@@ -85,7 +85,7 @@ export async function discloseFile(
 }
 
 const open = ({ origin }: Context, { slotKey }: EvidenceRecord, event: EventRecord) =>
-  openEvent(event, { origin, slotKey })
+  openCheckedEvent(event, { origin, slotKey })
 
 const filesOf = ({ disclosure: { opening, filesText, filesSalt } }: { readonly disclosure: Disclosure }) => ({
   opening,

@@ -13,6 +13,7 @@ export function entryOf(txId: string): Uint8Array | undefined {
 
 /** The proof of an event, `undefined` until it is sealed. */
 export async function proveEvent({ log }: Context, { txId }: Pick<EventRecord, 'txId'>): Promise<LogProof | undefined> {
-  const [status] = await log.entryStatuses([entryOfTxId(txId)])
-  return status && proveEntry(log, status)
+  const entry = entryOfTxId(txId)
+  const [status] = await log.entryStatuses([entry])
+  return status && proveEntry(log, entry, status)
 }

@@ -5,7 +5,7 @@ import { keys } from '../../store/keys.ts'
 import { readRecord } from '../../store/read.ts'
 import type { DeletedFileRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { openEvent } from '../event/event.ts'
+import { openCheckedEvent } from '../event/event.ts'
 import { readEvent } from '../../store/events.ts'
 import { proveEvent } from './events.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
@@ -53,7 +53,7 @@ type Attachment = Awaited<ReturnType<typeof attachmentMembers>>
 /** The event that attached the file: its members before, and after, its place in the log. */
 async function attachmentMembers(context: Context, evidence: EvidenceRecord, file: FileRecord | DeletedFileRecord) {
   const event = await readEvent(context.records, evidence, file.version)
-  const { opening, filesText, filesSalt } = openEvent(event, {
+  const { opening, filesText, filesSalt } = openCheckedEvent(event, {
     origin: context.origin,
     slotKey: evidence.slotKey,
   }).disclosure
@@ -97,7 +97,10 @@ async function proveDeletion(
   const event = await readEvent(context.records, evidence, file.deletion.version)
   const proof = await proveEvent(context, event)
   const { eventTimestamp, ...sealed } = sealedMembers(rfc3339(event.time), proof)
-  const { opening, filesText, filesSalt, files } = openEvent(event, { origin: context.origin, slotKey }).disclosure
+  const { opening, filesText, filesSalt, files } = openCheckedEvent(event, {
+    origin: context.origin,
+    slotKey,
+  }).disclosure
   const entry = files[file.id]
   if (entry === undefined)
     throw new RegistryError(

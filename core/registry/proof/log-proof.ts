@@ -1,9 +1,11 @@
-import { toBase64, toHex } from '../../bytes.ts'
+import { fromBase64, fromHex, toBase64, toHex } from '../../bytes.ts'
+import { RegistryError } from '../../errors.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, BatchRecord, StampRecord, StampToken } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/stamp-claim.ts'
 import type { AnchorProof, AssuranceNote, EventMerkleProof, ProofItem, TsaProof } from '../../api/proof-documents.ts'
-import { sidesOf } from '../../log/tree/proof.ts'
+import { leafHash } from '../../log/tree/hasher.ts'
+import { sidesOf, verifyConsistency, verifyInclusion } from '../../log/tree/proof.ts'
 
 /** The proof that an entry is in the log, with the stamp and the anchor that cover it. */
 export interface LogProof {
@@ -20,9 +22,13 @@ export const blockMember = (blockNumber: number | undefined) => (blockNumber ===
 
 export const rfc3339 = (ms: number): string => new Date(ms).toISOString()
 
-/** Proves an entry. `undefined` while it is not in a batch, or its batch has no signed checkpoint yet. */
+/**
+ * Proves an entry. `undefined` while it is not in a batch, or its batch has no signed checkpoint yet. Verifies each
+ * path before it returns it, so that damaged tiles never become a wrong proof: then it throws `CORRUPT`.
+ */
 export async function proveEntry(
   log: LogReader,
+  entry: Uint8Array,
   { position, batch, sendStatus }: EntryStatus,
 ): Promise<LogProof | undefined> {
   if (batch === null || sendStatus === null) return undefined
@@ -33,6 +39,9 @@ export async function proveEntry(
     log.stampCovering(batch.end),
   ])
   if (checkpoint === undefined) return undefined
+  const claim = { leafHash: leafHash(entry), leafIndex: position, treeSize: batch.end, proof }
+  if (!verifyInclusion({ ...claim, root: rootOf(batch) }))
+    throw corrupt(`The path of entry ${position} does not lead to the root of batch ${batch.id}`)
   const sides = sidesOf(position, batch.end)
   const merkle: EventMerkleProof = {
     batchId: batch.id,
@@ -44,13 +53,32 @@ export async function proveEntry(
     checkpoint: checkpoint.note,
     ...(anchor?.confirmation && { anchor: await anchorProof(log, batch, anchor, anchor.confirmation) }),
   }
-  const claim = stamp && claimOf(stamp)
+  const stamped = stamp && claimOf(stamp)
   return {
     merkle,
-    stamp: stamp && claim && (await stampProof(log, batch, stamp, claim)),
+    stamp: stamp && stamped && (await stampProof(log, batch, stamp, stamped)),
     blockNumber: anchor?.confirmation?.blockNumber,
-    assurance: { time: claim?.assurance ?? 'none', anchor: anchor?.info.assurance ?? 'none' },
+    assurance: { time: stamped?.assurance ?? 'none', anchor: anchor?.info.assurance ?? 'none' },
   }
+}
+
+/** The root of a batch or of an anchored tree. */
+const rootOf = ({ root }: { readonly root: string }): Uint8Array => fromHex(root) ?? new Uint8Array()
+
+const corrupt = (what: string): RegistryError =>
+  new RegistryError('CORRUPT', `${what}: run fsck, and restore the record store from a backup`)
+
+/** The path from the tree of a batch to a later one, verified. */
+async function consistencyOf(
+  log: LogReader,
+  batch: BatchRecord,
+  later: { readonly size: number; readonly root: Uint8Array },
+): Promise<string[]> {
+  const proof = await log.consistencyProof(batch.end, later.size)
+  const trees = { fromSize: batch.end, fromRoot: rootOf(batch), toSize: later.size, toRoot: later.root }
+  if (!verifyConsistency({ ...trees, proof }))
+    throw corrupt(`The tree of ${later.size} entries does not continue that of batch ${batch.id}`)
+  return proof.map(toHex)
 }
 
 async function anchorProof(
@@ -71,7 +99,7 @@ async function anchorProof(
     treeSize: size,
     merkleRoot: root,
     checkpoint,
-    consistency: (await log.consistencyProof(batch.end, size)).map(toHex),
+    consistency: await consistencyOf(log, batch, { size, root: rootOf({ root }) }),
   }
 }
 
@@ -86,7 +114,8 @@ async function stampProof(
   { size, checkpoint, tokens }: StampRecord,
   claim: StampClaim,
 ): Promise<StampProof> {
-  const consistency = (await log.consistencyProof(batch.end, size)).map(toHex)
+  const [, , root = ''] = checkpoint.split('\n', 3)
+  const consistency = await consistencyOf(log, batch, { size, root: fromBase64(root) ?? new Uint8Array() })
   const proofOf = (token: StampToken): TsaProof => ({
     authority: token.authority,
     genTime: rfc3339(token.genTime),

@@ -21,7 +21,7 @@ export async function proveTransaction(context: Context, text: string): Promise<
   const txId = toHex(entry)
   const [payload, [status]] = await Promise.all([context.log.payloadOf(entry), context.log.entryStatuses([entry])])
   if (status === undefined || payload === undefined) return { ...notInLog, txId }
-  const proof = await proveEntry(context.log, status)
+  const proof = await proveEntry(context.log, entry, status)
   const proven = { opening: toHex(payload.opening), assurance: assuranceOf(proof) }
   if (proof === undefined) return { status: 'pending', txId, ...proven }
   const { merkleRoot, leafIndex, proof: path, treeSize, batchId, sendStatus, checkpoint } = proof.merkle

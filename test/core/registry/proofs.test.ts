@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
 import { fromBase64, fromHex } from '../../../core/bytes.ts'
 import { verifyCheckpoint } from '../../../core/log/checkpoint.ts'
+import { logKeys } from '../../../core/log/keys.ts'
 import type { MerkleValidationRequest } from '../../../core/index.ts'
 import { CompanyId } from '../../../core/registry/schemas.ts'
 import {
@@ -590,5 +591,31 @@ describe('public documents', () => {
       assert.ok(marks > 20 && secrets.length > 40)
       // The same search finds the mark in what a key holder gets.
       assert.ok(JSON.stringify(events).includes(mark))
+    }))
+
+  it('are not returned if a stored tile is damaged', () =>
+    withRegistry(async ({ stores, registry, evidence, scope }) => {
+      for (const externalId of ['e-1', 'e-2', 'e-3']) await evidence({ externalId })
+      await registry.sealNow()
+      const { records } = stores
+      const change = async (key: string, edit: (value: Uint8Array) => void): Promise<() => Promise<void>> => {
+        const [stored] = await records.get([key])
+        assert.ok(stored)
+        const value = stored.value.slice()
+        edit(value)
+        await records.commit({ writes: [{ key, value }] })
+        return async () => void (await records.commit({ writes: [{ key, value: stored.value }] }))
+      }
+      // The first leaf, which is the key's. It is the sibling of the first event.
+      const restore = await change(logKeys.tile(0, 0), (value) => (value[8] = (value[8] ?? 0) ^ 1))
+      const fresh = await openFixture({ stores })
+      await assert.rejects(fresh.registry.proofs.evidence({ evidenceId: 'e-1' }), { code: 'CORRUPT' })
+      await fresh.close()
+      await restore()
+      const again = await openFixture({ stores })
+      withStatus(await again.registry.proofs.evidence({ evidenceId: 'e-1' }), 'ok')
+      const page = await again.registry.evidences.get(scope, 'e-1', { disclose: true })
+      assert.ok(page.events[0]?.disclosure)
+      await again.close()
     }))
 })

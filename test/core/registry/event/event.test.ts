@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { makeEvent } from '../../../../core/registry/event/event.ts'
+import { makeEvent, openCheckedEvent } from '../../../../core/registry/event/event.ts'
 
 const source = { origin: 'log/0', slotKey: '11'.repeat(32) }
 
@@ -21,4 +21,15 @@ it('draws a new seed for each event, also for the same slotKey and version', () 
   assert.equal(seeds.size, events.length)
   assert.equal(new Set(events.map(({ record }) => record.txId)).size, events.length)
   for (const { record } of events) assert.match(JSON.stringify(record.salts), /^\{"seed":"[0-9a-f]{64}"\}$/)
+})
+
+it('does not disclose a stored event that does not hash to its txId', () => {
+  const { record } = makeEvent(draft, source)
+  assert.equal(openCheckedEvent(record, source).disclosure.fields['name']?.text, '["name","Drill"]')
+  for (const damaged of [
+    { ...record, fields: { name: 'Saw' } },
+    { ...record, time: record.time + 1 },
+  ])
+    assert.throws(() => openCheckedEvent(damaged, source), { code: 'CORRUPT' })
+  assert.throws(() => openCheckedEvent(record, { ...source, slotKey: '22'.repeat(32) }), { code: 'CORRUPT' })
 })
