@@ -3,4 +3,5 @@ export { backupLevelRecords, openLevelRecords, type OpenLevelOptions } from './d
 export { openFormat1Records } from './format-1.ts'
 export type { LevelDatabase } from './layout.ts'
 export { openReopeningRecords, type ReopeningOptions, type ReopeningRecords } from './reopening.ts'
-export { LevelRecords, type LevelRecordsOptions } from './records.ts'
+export type { LevelRecordsOptions } from './options.ts'
+export { LevelRecords } from './records.ts'

@@ -11,7 +11,6 @@ import {
   type Entry,
   type GroupPlan,
   type Key,
-  type Logger,
   type LogTail,
   type Range,
   type RecordEraser,
@@ -28,6 +27,7 @@ import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { readPayloads, readRows } from './log-rows.ts'
 import { OpenReaders } from './open-readers.ts'
+import type { LevelRecordsOptions } from './options.ts'
 import { LevelReader } from './reader.ts'
 import { LevelSnapshot, listRecords } from './snapshot.ts'
 
@@ -38,21 +38,6 @@ import { LevelSnapshot, listRecords } from './snapshot.ts'
 const MAX_GET_SYNC_KEYS = 16
 /** How long `eraseHistory` waits for readers that are open. */
 const DRAIN_MS = 2_000
-
-/** Options of `LevelRecords.open`. */
-export interface LevelRecordsOptions {
-  /**
-   * Set it if the database is known to have held data: an empty one then throws `CORRUPT`. Default: false, an empty one
-   * is initialized.
-   */
-  readonly mustExist?: boolean
-  /** Gets an error line for each read that finds damaged data. Default: none. */
-  readonly logger?: Pick<Logger, 'error'>
-  /** Called with the new head after each group is durable, before its commits resolve. Must not throw. */
-  readonly afterGroup?: (head: Head) => void
-  /** Called once, after the database was closed. */
-  readonly afterClose?: () => Promise<void>
-}
 
 /**
  * A RecordStore over any abstract-level database. Nothing else may write to that database. Commits are decided one at a

@@ -2,25 +2,25 @@ import type { CheckpointKeyInfo, CheckpointKeys } from '../api/checkpoint-keys.t
 import { RegistryError } from '../errors.ts'
 import type { LogIdentity, LogKey } from '../log/identity.ts'
 import type { ServerPresence } from './server-presence.ts'
+import type { WriteAccess } from './write-access.ts'
 
 interface KeyParts {
   readonly identity: LogIdentity
   /** `undefined`: no other process uses the records. */
   readonly presence: ServerPresence | undefined
-  /** Throws `UNAVAILABLE` while writes are refused. */
-  readonly assertWritable: () => void
+  readonly access: WriteAccess
   /** Tells the sealer that the log has a new entry. */
   readonly notify: () => void
 }
 
 /** The operations of the checkpoint keys. */
-export const checkpointKeyOperations = ({ identity, presence, assertWritable, notify }: KeyParts): CheckpointKeys => ({
+export const checkpointKeyOperations = ({ identity, presence, access, notify }: KeyParts): CheckpointKeys => ({
   async list() {
     await identity.refresh()
     return listKeys(identity)
   },
   async rotate(signal) {
-    assertWritable()
+    access.assertWritable()
     await identity.refresh()
     const [next] = await identity.pendingKeys()
     if (next !== undefined && presence !== undefined) {

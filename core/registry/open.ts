@@ -12,6 +12,7 @@ import { CategoryCache } from './category/category-cache.ts'
 import { checkpointKeyOperations } from './checkpoint-keys.ts'
 import { ApiKeys } from './company/api-keys.ts'
 import { AuditLog } from './company/audit-log.ts'
+import { ClockGuard } from './clock-guard.ts'
 import { companyOperations } from './company/companies.ts'
 import { LastUses } from './company/last-uses.ts'
 import { sourceSystemOperations } from './company/source-systems.ts'
@@ -28,8 +29,6 @@ import { openSignedHead } from './signed-head.ts'
 import { startSweeping } from './sweeping.ts'
 import { ObservedLog, waitForHead } from './wait-for-head.ts'
 import { WriteAccess } from './write-access.ts'
-
-const CLOCK_TOLERANCE_MS = 60_000
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -87,7 +86,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
   const { identity, presence } = await openKeys(options, records)
   const observed = new ObservedLog(records, log)
   const status = (): SealerStatus => ({ ...sealer.status(), ...(access.refused !== null && observed.sizes) })
-  const isBehind = (lastBatchAt: number | null): boolean => !acceptClock && isClockBehind(clock.now(), lastBatchAt)
+  const clockGuard = new ClockGuard(clock, { acceptClock, lastBatchAt: () => sealer.status().lastBatchAt })
 
   const context = createContext(options, {
     records,
@@ -96,10 +95,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     logger,
     origin: identity.origin,
     canWrite: () => access.refused === null,
-    assertClock: () => {
-      const { lastBatchAt } = sealer.status()
-      if (isBehind(lastBatchAt)) throw clockBehind(lastBatchAt)
-    },
+    assertClock: () => clockGuard.assert(),
   })
   const apiKeys = new ApiKeys(records, deriveSecret(secret, 'api-key'), context)
   let sweeping: { stop(): Promise<void> } | undefined
@@ -126,23 +122,14 @@ async function open(options: RegistryOptions): Promise<Registry> {
   return {
     ...operationsOf(context, { apiKeys, identity, trust: sealer.trust, secret }),
     log: publishedLog(context, { identity, trust: sealer.trust }, status),
-    checkpointKeys: checkpointKeyOperations({
-      identity,
-      presence,
-      assertWritable: () => access.assertWritable(),
-      notify: () => sealer.notify(),
-    }),
-    status: () => registryStatus(status(), { access, isBehind, context }),
+    checkpointKeys: checkpointKeyOperations({ identity, presence, access, notify: () => context.notify() }),
+    status: () => registryStatus(status(), { access, clockGuard, context }),
     sealNow: async (signal) => {
       access.assertWritable()
       await sealer.sealNow(signal)
     },
     close: async () => {
-      await waiting?.stop()
-      await sweeping?.stop()
-      await context.erasures.stop()
-      await Promise.all([context.lastUses.stop(), context.auditLog.stop()])
-      await presence?.stop()
+      await stopAll([waiting, sweeping, context.erasures, context.lastUses, context.auditLog, presence])
       await closeAll(options)
     },
   }
@@ -168,13 +155,13 @@ async function openKeys(options: RegistryOptions, records: RecordStore) {
 
 interface StatusParts {
   readonly access: WriteAccess
-  readonly isBehind: (lastBatchAt: number | null) => boolean
+  readonly clockGuard: ClockGuard
   readonly context: Context
 }
 
-const registryStatus = (current: SealerStatus, { access, isBehind, context }: StatusParts): RegistryStatus => ({
+const registryStatus = (current: SealerStatus, { access, clockGuard, context }: StatusParts): RegistryStatus => ({
   ...current,
-  writesRefused: access.refused ?? (isBehind(current.lastBatchAt) ? 'CLOCK' : null),
+  writesRefused: access.refused ?? (clockGuard.isBehind() ? 'CLOCK' : null),
   damagedReads: context.damage.reads,
 })
 
@@ -230,15 +217,10 @@ async function openAccess(options: RegistryOptions): Promise<WriteAccess> {
   )
 }
 
-/** `lastBatchAt` and `now` in ms since 1970. */
-const isClockBehind = (now: number, lastBatchAt: number | null): boolean =>
-  lastBatchAt !== null && now < lastBatchAt - CLOCK_TOLERANCE_MS
-
-const clockBehind = (lastBatchAt: number | null): RegistryError =>
-  new RegistryError(
-    'UNAVAILABLE',
-    `The clock is behind the log's last batch (${new Date(lastBatchAt ?? 0).toISOString()}): set the clock, or confirm it with acceptClock`,
-  )
+/** Stops what runs in the background, one after the other. */
+async function stopAll(parts: readonly ({ stop(): Promise<void> } | undefined)[]): Promise<void> {
+  for (const part of parts) await part?.stop()
+}
 
 /**
  * Closes the sealer, then the stores, also if one of them fails. Throws the first error. Skips parts that are missing.

@@ -91,27 +91,15 @@ async function openParts(
   const secret = await openSecret(config, directory, origin)
   const checkpointSigner = await openKeyring({ config, records, secret, isShared })
   const blobs = await parts.add(openBlobs(config, directory))
-  const { timestampAuthorities, quorum } = await openTimestampAuthorities(config, directory, logger)
-  for (const authority of timestampAuthorities) parts.keep(authority)
-  const anchoring = await anchorOptions(config, join(directory, 'ledger'), systemClock)
-  if (anchoring.anchor !== undefined) parts.keep(anchoring.anchor)
-  const adoptHead = await readAdoptedHead(config.adoptHead)
   const instruments = createInstruments()
-  const sealer = createSealer({
-    onDuration: instruments.observeStep,
-    timestampAuthorities,
-    quorum,
-    ...anchoring,
-    maxWaitMs: config.sealMaxWaitMs,
-    maxLeaves: config.sealMaxLeaves,
-    tsaIntervalMs: config.tsaIntervalMs,
-  })
+  const { sealer, anchor } = await openSealer(config, { directory, logger, parts, instruments })
+  const adoptHead = await readAdoptedHead(config.adoptHead)
   const registry = await openRegistry({
     records: instruments.observeRecords(records),
     blobs: instruments.observeBlobs(blobs),
     sealer,
     signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
-    knownHeads: knownHeads(anchoring.anchor),
+    knownHeads: knownHeads(anchor),
     readOnly: config.readOnly,
     secret,
     checkpointSigner,
@@ -137,6 +125,31 @@ async function openParts(
     ...(requestCounter && { requestCounter }),
     ...(isPoisoned && { isStorePoisoned: isPoisoned }),
   }
+}
+
+interface SealerContext {
+  readonly directory: string
+  readonly logger: Logger
+  readonly parts: OpenParts
+  readonly instruments: Instruments
+}
+
+/** Makes the sealer, with the authorities and the chain that it uses. */
+async function openSealer(config: Config, { directory, logger, parts, instruments }: SealerContext) {
+  const { timestampAuthorities, quorum } = await openTimestampAuthorities(config, directory, logger)
+  for (const authority of timestampAuthorities) parts.keep(authority)
+  const anchoring = await anchorOptions(config, join(directory, 'ledger'), systemClock)
+  if (anchoring.anchor !== undefined) parts.keep(anchoring.anchor)
+  const sealer = createSealer({
+    onDuration: instruments.observeStep,
+    timestampAuthorities,
+    quorum,
+    ...anchoring,
+    maxWaitMs: config.sealMaxWaitMs,
+    maxLeaves: config.sealMaxLeaves,
+    tsaIntervalMs: config.tsaIntervalMs,
+  })
+  return { sealer, anchor: anchoring.anchor }
 }
 
 /** The folders of the data directory that these settings use. */

@@ -5,7 +5,6 @@ import { parsePublicKey } from '#certificate-crypto'
 import * as asn1js from 'asn1js'
 import { concatBytes } from '../../../core/bytes.ts'
 import {
-  buildPath,
   certificateProblem,
   extendedKeyUsage,
   keyProblem,
@@ -15,6 +14,7 @@ import {
   timestampingProblem,
   type Certificate,
 } from '../../../core/verify/certificate.ts'
+import { buildPath } from '../../../core/verify/certificate-path.ts'
 import { SignatureBudget } from '../../../core/verify/signature-budget.ts'
 import {
   certificate,
