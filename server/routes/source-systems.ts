@@ -90,6 +90,7 @@ export const sourceSystems: EndpointGroup = {
       summary: 'Who created, changed and rotated, who used a wrong key, who made file tokens',
       description:
         'Newest first. Changes of source systems are kept for ever; of rejected keys and file tokens the newest 10,000, equal ones of a minute as one entry. These two are written within a minute, so a server that dies may lose some.',
+      workClass: 'lists',
       query: PageQuery,
       response: { schema: AuditPage },
       fieldNames: PAGE_FIELDS,
@@ -102,6 +103,7 @@ export const sourceSystems: EndpointGroup = {
       path: '/companies',
       access: 'operator',
       summary: 'List companies (only with the operator key)',
+      workClass: 'lists',
       query: PageQuery,
       response: { schema: CompanyPage },
       fieldNames: PAGE_FIELDS,
