@@ -48,6 +48,7 @@ describe('configuration', () => {
       postgresUrl: undefined,
       diskReserveBytes: 67_108_864,
       secretFile: undefined,
+      checkpointKeys: undefined,
       blobs: 'files',
       s3Bucket: undefined,
       s3Prefix: 'evidence/',
