@@ -154,9 +154,9 @@ async function readKeyring(files: FileOperations, path: string): Promise<Keyring
 /** The operator owns the file, but disks fail and people edit files. */
 function parseKeyring(bytes: Uint8Array): Keyring | undefined {
   try {
-    const value = JSON.parse(decodeUtf8(bytes)) as { readonly format?: unknown; readonly keys?: unknown }
+    const value: { readonly format?: unknown; readonly keys?: unknown } = JSON.parse(decodeUtf8(bytes))
     if (value.format !== FORMAT || !Array.isArray(value.keys) || value.keys.length === 0) return undefined
-    const keys = value.keys as readonly StoredKey[]
+    const keys: readonly StoredKey[] = value.keys
     const seeds = keys.map(seedOf)
     const isDistinct = new Set(seeds.map(toHex)).size === seeds.length
     return isDistinct ? { keys, signer: signerOfSeeds(seeds) } : undefined

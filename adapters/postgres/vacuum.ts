@@ -31,6 +31,6 @@ export async function vacuumRecords(database: Database): Promise<boolean> {
 /** The SQLSTATE of an error or of its cause. */
 function sqlStateOf(error: unknown): unknown {
   if (!(error instanceof Error)) return undefined
-  const { code } = error as { readonly code?: unknown }
+  const code = 'code' in error ? error.code : undefined
   return NOT_SUPPORTED.has(code) ? code : sqlStateOf(error.cause)
 }

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
  * registry's server with it.
  */
 const [json = '{}'] = process.argv.slice(2)
-const body = JSON.parse(json) as object
+const body: object = JSON.parse(json)
 
 const router = new Router()
 router.get('/evidences/:company/evidence/:externalId', (ctx) => {

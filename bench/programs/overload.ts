@@ -24,8 +24,15 @@ interface Connection {
   sentAtMs: number
 }
 
-/** What the client saw. */
-const seen = { ok: [] as number[], rejected: [] as number[], others: 0, notSent: 0, maxInFlight: 0 }
+/** What the client saw. Times in ms. */
+interface Seen {
+  readonly ok: number[]
+  readonly rejected: number[]
+  others: number
+  notSent: number
+  maxInFlight: number
+}
+const seen: Seen = { ok: [], rejected: [], others: 0, notSent: 0, maxInFlight: 0 }
 
 await inTemporaryFolder(async (directory) => {
   const { child, url } = await startRegistryServer(directory)

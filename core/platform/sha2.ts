@@ -55,6 +55,9 @@ function padded(bytes: Uint8Array, blockBytes: number): DataView {
   return view
 }
 
+/** Requires index < words.length. */
+const wordAt = (words: Int32Array, index: number): number => words[index] ?? 0
+
 const rotate = (word: number, bits: number): number => (word >>> bits) | (word << (32 - bits))
 
 /** 32 bytes. */
@@ -66,10 +69,10 @@ export function sha256(bytes: Uint8Array): Uint8Array {
   for (let offset = 0; offset < message.byteLength; offset += 64) {
     for (let i = 0; i < 16; i++) words[i] = message.getInt32(offset + 4 * i)
     for (let i = 16; i < 64; i++) {
-      const [x, y] = [words[i - 15] as number, words[i - 2] as number]
+      const [x, y] = [wordAt(words, i - 15), wordAt(words, i - 2)]
       const first = rotate(x, 7) ^ rotate(x, 18) ^ (x >>> 3)
       const second = rotate(y, 17) ^ rotate(y, 19) ^ (y >>> 10)
-      words[i] = (words[i - 16] as number) + first + (words[i - 7] as number) + second
+      words[i] = wordAt(words, i - 16) + first + wordAt(words, i - 7) + second
     }
     compress256(state, words, rounds)
   }
@@ -83,7 +86,7 @@ function compress256(state: Int32Array, words: Int32Array, rounds: Int32Array): 
   for (let i = 0; i < 64; i++) {
     const choice = (e & f) ^ (~e & g)
     const sum = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
-    const first = (h + sum + choice + (rounds[i] as number) + (words[i] as number)) | 0
+    const first = (h + sum + choice + wordAt(rounds, i) + wordAt(words, i)) | 0
     const second = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))
     h = g
     g = f
@@ -94,7 +97,7 @@ function compress256(state: Int32Array, words: Int32Array, rounds: Int32Array): 
     b = a
     a = (first + second) | 0
   }
-  for (const [i, word] of [a, b, c, d, e, f, g, h].entries()) state[i] = (state[i] as number) + word
+  for (const [i, word] of [a, b, c, d, e, f, g, h].entries()) state[i] = wordAt(state, i) + word
 }
 
 const rotateLarge = (word: bigint, bits: bigint): bigint => ((word >> bits) | (word << (64n - bits))) & MASK

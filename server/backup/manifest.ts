@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writePrivateFile, type FileDigest } from '../../adapters/files/index.ts'
 import { canonicalJson, parseStrictJson, RegistryError } from '../../core/index.ts'
+import { systemErrorCode } from '../system-error.ts'
 
 /**
  * The layout of a backup:
@@ -122,7 +123,7 @@ async function problemOf(path: string, { size, sha256 }: FileDigest): Promise<st
       read += chunk.length
     }
   } catch (error) {
-    return `It cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`
+    return `It cannot be read (${systemErrorCode(error) ?? String(error)})`
   }
   if (read !== size) return `It has ${read} bytes, but ${size} were written`
   return hash.digest('hex') === sha256 ? undefined : 'Its bytes are not those that were written'

@@ -60,7 +60,7 @@ export async function openSecrets(bytes: Uint8Array, passphrase: string): Promis
   try {
     decipher.setAuthTag(sealed.subarray(-TAG_BYTES))
     const plain = Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()])
-    const files = JSON.parse(plain.toString('utf8')) as Readonly<Record<string, string>>
+    const files: Readonly<Record<string, string>> = JSON.parse(plain.toString('utf8'))
     return new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text, 'base64')]))
   } catch {
     // Without the cause: it says nothing about which of the two it is.

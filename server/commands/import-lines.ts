@@ -53,7 +53,8 @@ export function parseLine(line: Uint8Array): NewEvidence | undefined {
   const unknown = Object.keys(value).find((name) => !LINE_NAMES.has(name))
   if (unknown !== undefined)
     throw new RegistryError('VALIDATION_ERROR', `${JSON.stringify(unknown)} is not a known field`)
-  const { categoryId, categoryName, subcategoryId, subcategoryName, ...evidence } = value as Record<string, unknown>
+  const members = value as Readonly<Record<string, unknown>>
+  const { categoryId, categoryName, subcategoryId, subcategoryName, ...evidence } = members
   return checked({
     ...evidence,
     category: defined({ id: categoryId, name: categoryName }),

@@ -10,6 +10,7 @@ import { assertHasRecords } from './existing.ts'
 import { importLines, type ImportCounts } from './import-run.ts'
 import { SubcategoryFinder } from './import-subcategories.ts'
 import { ProgressLine } from './progress-line.ts'
+import { systemErrorCode } from '../system-error.ts'
 
 const flags = {
   company: { value: 'ID', doc: 'the company that gets the evidences; it must exist' },
@@ -62,7 +63,7 @@ async function openFile(path: string): Promise<Pick<ImportRequest, 'chunks' | 'b
     return { chunks: stream as AsyncIterable<Uint8Array>, ...(info.isFile() && { bytes: info.size }) }
   } catch (cause) {
     if (isRegistryError(cause)) throw cause
-    const reason = String((cause as NodeJS.ErrnoException).code)
+    const reason = String(systemErrorCode(cause))
     throw new RegistryError('CONFIG_ERROR', `The file ${path} cannot be read (${reason})`)
   }
 }

@@ -8,6 +8,7 @@ import { DATA_DIR, defineCommand, type FlagValues } from './command.ts'
 import { copyAndCheck } from './copy-and-check.ts'
 import { assertHasRecords } from './existing.ts'
 import { upgradeRecords } from './upgrade.ts'
+import { systemErrorCode } from '../system-error.ts'
 
 const flags = {
   from: { value: 'STORE', doc: 'where the records are' },
@@ -92,7 +93,7 @@ async function readUrl(path: string, flag: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim()
   } catch (cause) {
-    const reason = String((cause as NodeJS.ErrnoException).code)
+    const reason = String(systemErrorCode(cause))
     throw new RegistryError('CONFIG_ERROR', `${flag}: the file ${path} cannot be read (${reason})`, { cause })
   }
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { RegistryError } from '../../core/index.ts'
+import { systemErrorCode } from '../system-error.ts'
 
 const MIN_LENGTH = 8
 
@@ -27,7 +28,7 @@ async function readFrom(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).replace(/\r?\n$/, '')
   } catch (cause) {
-    const reason = String((cause as NodeJS.ErrnoException).code)
+    const reason = String(systemErrorCode(cause))
     throw new RegistryError('CONFIG_ERROR', `--passphrase-file: the file ${path} cannot be read (${reason})`, { cause })
   }
 }

@@ -35,7 +35,7 @@ async function call(url: string, method: string, params: readonly unknown[]): Pr
   })
   const text = await response.text()
   if (!response.ok || text.length > MAX_RESPONSE_LENGTH) throw new Error(`${method} returned ${response.status}`)
-  const { result, error } = JSON.parse(text) as { readonly result?: unknown; readonly error?: unknown }
+  const { result, error }: { readonly result?: unknown; readonly error?: unknown } = JSON.parse(text)
   if (error !== undefined) throw new Error(`${method} failed`)
   return result
 }

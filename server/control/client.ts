@@ -10,6 +10,7 @@ import {
   type OperationRequest,
   type ResponseLine,
 } from './protocol.ts'
+import { systemErrorCode } from '../system-error.ts'
 
 /** A socket file without a server: none was started, or it was killed. */
 const NO_SERVER: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUSED'])
@@ -42,7 +43,7 @@ async function connectTo(path: string): Promise<Socket | undefined> {
     await once(socket, 'connect')
     return socket
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = systemErrorCode(error)
     if (NO_SERVER.has(code)) return undefined
     const advice = code === 'EACCES' ? 'run the command as the user of the server' : 'restart the server'
     throw new RegistryError('UNAVAILABLE', `The socket ${path} cannot be used (${code ?? 'unknown'}): ${advice}`, {
@@ -59,7 +60,7 @@ async function readResult(
   let cause: unknown
   try {
     for await (const line of readLines(socket)) {
-      const response = JSON.parse(line) as ResponseLine
+      const response: ResponseLine = JSON.parse(line)
       if ('progress' in response) onProgress(response.progress)
       else if ('error' in response) throw errorOfLine(response.error)
       else return response

@@ -144,7 +144,7 @@ function parseRequest(line: string, operations: readonly ControlOperation<unknow
   const request = parseStrictJson(line)
   if (typeof request !== 'object' || request === null || !('operation' in request))
     throw new RegistryError('VALIDATION_ERROR', 'A request on the control socket must name its operation')
-  const { v, operation: name, args } = request as { readonly v?: unknown; operation: unknown; args?: unknown }
+  const { v, operation: name, args }: { v?: unknown; operation?: unknown; args?: unknown } = request
   if (v !== PROTOCOL_VERSION)
     throw new RegistryError(
       'VALIDATION_ERROR',

@@ -81,7 +81,7 @@ function readyUrl(child: ChildProcess, keepLine: (line: string) => void, signal:
 
 function urlInReadyLine(line: string): string | undefined {
   try {
-    const { url, msg } = JSON.parse(line) as { readonly url?: unknown; readonly msg?: unknown }
+    const { url, msg }: { readonly url?: unknown; readonly msg?: unknown } = JSON.parse(line)
     return msg === 'ready' && typeof url === 'string' ? url : undefined
   } catch {
     return undefined

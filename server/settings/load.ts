@@ -10,6 +10,7 @@ import {
   type Config,
   type SettingName,
 } from './table.ts'
+import { systemErrorCode } from '../system-error.ts'
 
 export { settingRows, type Config, type SettingRow } from './table.ts'
 
@@ -131,7 +132,7 @@ function readText(source: string, path: string, readFile: ReadFile): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFile(path))
   } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code ?? 'not UTF-8'
+    const reason = systemErrorCode(cause) ?? 'not UTF-8'
     throw new RegistryError('CONFIG_ERROR', `${source}: the file ${path} cannot be read (${reason})`, { cause })
   }
 }

@@ -5,6 +5,7 @@ import { RegistryError, type Anchor, type Clock } from '../../core/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
 import type { Config } from '../settings/load.ts'
 import { variableOf, type SettingName } from '../settings/table.ts'
+import { systemErrorCode } from '../system-error.ts'
 
 /** A block takes seconds, and public nodes limit requests. */
 const EVM_POLL_MS = 4_000
@@ -74,7 +75,7 @@ async function readKeystore(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code ?? 'unreadable'
+    const reason = systemErrorCode(cause) ?? 'unreadable'
     const message = `${variableOf('evmKeystore')}: the file ${path} cannot be read (${reason})`
     throw new RegistryError('CONFIG_ERROR', message, { cause })
   }

@@ -13,7 +13,7 @@ const LEVELS: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info', 40: 
 
 /** Converts a JSON line of pino to `15:04:05 info  message  name=value …`, with the stack of an error below. */
 export function readableLine(line: string): string {
-  const { level, time, msg, err, ...fields } = JSON.parse(line) as PinoLine
+  const { level, time, msg, err, ...fields }: PinoLine = JSON.parse(line)
   const clock = new Date(time).toTimeString().slice(0, 8)
   const values = Object.entries(fields).map(([name, value]) => `  ${name}=${valueText(value)}`)
   const stack = err?.stack === undefined ? '' : `\n${err.stack.replaceAll(/^/gm, '    ')}`

@@ -40,7 +40,7 @@ export function decodeCursor(text: string, query: string): Cursor {
 
 function cursorOf(value: unknown): Cursor | undefined {
   if (!Array.isArray(value)) return undefined
-  const [, indexName, position, count, countIsMore] = value as readonly unknown[]
+  const [, indexName, position, count, countIsMore]: readonly unknown[] = value
   const index = INDEX_NAMES.find((name) => name === indexName)
   if (index === undefined || typeof position !== 'string' || !POSITION.test(position)) return undefined
   if (position.includes('/') !== (index === 'updated')) return undefined
