@@ -42,7 +42,7 @@ function eventLines(event: BundleEventClaims): readonly string[] {
     log === undefined
       ? '  not sealed yet'
       : `  entry ${log.position} of the log, in its tree of ${log.treeSize} entries`,
-    `  ${notLaterThan === undefined ? 'no time is proven' : `existed at ${time(notLaterThan)}`}`,
+    `  ${notLaterThan === undefined ? 'no time is proven' : `existed not later than ${time(notLaterThan)}`}`,
     ...vouchers(event),
     ...disclosures(event),
   ]
