@@ -22,7 +22,7 @@ const ROOT_SECRET = 'secret'
 /** The private keys that sign checkpoints. */
 const KEYRING = 'checkpoint-keys.json'
 
-/** Files with private keys, and the root secret. They are in a backup only if that was asked for. */
+/** Files with private keys, and the root secret. They are in a backup only if that was requested. */
 export const SECRET_FILES: readonly string[] = [
   ROOT_SECRET,
   KEYRING,

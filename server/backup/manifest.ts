@@ -12,7 +12,7 @@ import { systemErrorCode } from '../system-error.ts'
  *     backup.json        the manifest. It is written last, so a backup without it is not complete
  *     FOLDER/records     the log and all records (core/copy/record-stream.ts)
  *     FOLDER/data/…      the small files of the data directory, with their paths
- *     FOLDER/secrets     the secret ones, encrypted, if they were asked for
+ *     FOLDER/secrets     the secret ones, encrypted, if they were requested
  *     blobs/content/…    the files of evidences and categories, by their ids; later backups reuse them
  *
  * The manifest has the hash of each file but those in `blobs`: their hashes are in the records.

@@ -43,12 +43,12 @@ function eventLines(event: BundleEventClaims): readonly string[] {
       ? '  not sealed yet'
       : `  entry ${log.position} of the log, in its tree of ${log.treeSize} entries`,
     `  ${notLaterThan === undefined ? 'no time is proven' : `existed not later than ${time(notLaterThan)}`}`,
-    ...vouchers(event),
+    ...attestations(event),
     ...disclosures(event),
   ]
 }
 
-function vouchers({ timestamps, anchors, witnesses }: BundleEventClaims): readonly string[] {
+function attestations({ timestamps, anchors, witnesses }: BundleEventClaims): readonly string[] {
   const authorities = timestamps.flatMap((timestamp) => timestamp.authorities)
   return [
     ...authorities.map(({ name, genTime, serialNumber, revocation }) => {

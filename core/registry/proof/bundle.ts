@@ -85,7 +85,7 @@ async function assemble(
   subject: BundleSubject,
   disclosed: readonly DisclosedEvent[],
 ): Promise<Bundle> {
-  const { events, keys: keyEntries, ...vouchers } = await proveEvents(log, identity.keys, disclosed)
+  const { events, keys: keyEntries, ...attestations } = await proveEvents(log, identity.keys, disclosed)
   return {
     format: BUNDLE_FORMAT,
     version: 1,
@@ -93,7 +93,7 @@ async function assemble(
     subject,
     events,
     keys: keyEntries,
-    ...vouchers,
+    ...attestations,
     claimedPolicy: logPolicy(identity, trust),
   }
 }
