@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,13 +9,9 @@ import { welcome } from '../../server/startup/first-start.ts'
 import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../support/raw-http.ts'
 import { eventually } from '../support/eventually.ts'
 import { ServerProcess } from '../support/server-process.ts'
+import { filesBelow } from '../support/temporary.ts'
 
 const CATEGORY = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
-
-async function filesBelow(path: string): Promise<number> {
-  const entries = await readdir(path, { recursive: true, withFileTypes: true })
-  return entries.filter((entry) => entry.isFile()).length
-}
 
 describe('the bundled server', () => {
   let directory: string
@@ -162,7 +158,7 @@ describe('the bundled server', () => {
     assert.ok(!server?.lines.some(({ msg }) => String(msg).includes('first start')), 'the operator key stays')
     // Each evidence has one file. Files of requests that a killed process did not finish are removed.
     const { count } = (await request(base, '/evidences/acme/evidences?len=1')) as { count: number }
-    await eventually(async () => (await filesBelow(join(directory, 'blobs', 'content'))) === count)
+    await eventually(async () => (await filesBelow(join(directory, 'blobs', 'content'))).length === count)
     assert.equal(await server?.stop(), 0)
   })
 

@@ -1,7 +1,8 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { errnoOf } from '../../adapters/files/errors.ts'
 
 /** Creates a folder in the temporary folder of the system. */
 export const makeTemporary = (): Promise<string> => mkdtemp(join(tmpdir(), 'evidence-files-'))
@@ -23,4 +24,19 @@ export async function filesBelow(path: string): Promise<readonly string[]> {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(path.length + 1))
     .toSorted()
+}
+
+/**
+ * Returns whether a text is in any file below a folder. A database may remove a file while the search runs, and move
+ * its content to a file that the search did not list: then the search starts again.
+ */
+export async function isOnDisk(path: string, text: string): Promise<boolean> {
+  try {
+    const files = await filesBelow(path)
+    const contents = await Promise.all(files.map((file) => readFile(join(path, file))))
+    return contents.some((bytes) => bytes.includes(text))
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return isOnDisk(path, text)
+    throw error
+  }
 }

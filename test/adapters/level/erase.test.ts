@@ -1,26 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { Level } from 'level'
 import { openLevelRecords, type LevelRecords } from '../../../adapters/level/index.ts'
 import type { LevelDatabase } from '../../../adapters/level/layout.ts'
 import { eventually } from '../../support/eventually.ts'
-import { temporaryFor } from '../../support/temporary.ts'
+import { isOnDisk, temporaryFor } from '../../support/temporary.ts'
 
 /** Without compression, so that a search of the files finds every value. */
 const uncompressed = (folder: string): LevelDatabase =>
   new Level<string, Uint8Array>(folder, { keyEncoding: 'utf8', valueEncoding: 'view', compression: false })
-
-/** Whether a text is in any file below a directory. */
-async function isOnDisk(directory: string, text: string): Promise<boolean> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-  const contents = await Promise.all(files.map((file) => readFile(file)))
-  return contents.some((bytes) => bytes.includes(text))
-}
 
 const put = (records: LevelRecords, key: string, text: string | null) =>
   records.commit({ writes: [{ key, value: text === null ? null : Buffer.from(text) }] })

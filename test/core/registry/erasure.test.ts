@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { Level } from 'level'
 import { openLevelRecords } from '../../../adapters/level/index.ts'
@@ -15,17 +13,9 @@ import { bodyOf, inCategory, openFixture, Stores } from '../../support/registry-
 import { present } from '../../support/present.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ManualClock, settle } from '../../support/manual-clock.ts'
-import { temporaryFor } from '../../support/temporary.ts'
+import { isOnDisk, temporaryFor } from '../../support/temporary.ts'
 
 const scope = { companyId: 'acme', principal: OPERATOR }
-
-async function isOnDisk(directory: string, text: string): Promise<boolean> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-  // A file may be removed between the two calls.
-  const contents = await Promise.all(files.map((file) => readFile(file).catch(() => Buffer.alloc(0))))
-  return contents.some((bytes) => bytes.includes(text))
-}
 
 async function openOverLevel(t: TestContext, directory: string, clock = new ManualClock()) {
   const records = await openLevelRecords(directory, {
