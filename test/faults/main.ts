@@ -1,0 +1,115 @@
+import { parseArgs } from 'node:util'
+import type { FaultPart, FaultResult } from './part.ts'
+
+/**
+ * The fault harness: `npm run test:faults -- [--long] [--only PART]... [--seed N] [--count N]`. Runs one part after the
+ * other. Exit codes: 0 all passed, 1 failures, or a part that could not run in CI, 2 usage error.
+ */
+
+/** In the order in which they run. */
+const PARTS: readonly FaultPart[] = []
+
+interface Flags {
+  readonly long: boolean
+  readonly only: readonly string[]
+  readonly seed: number
+  readonly count: number | undefined
+}
+
+interface Row {
+  readonly part: FaultPart
+  readonly result: FaultResult
+  readonly seconds: number
+}
+
+const MAX_FAILURES_SHOWN = 20
+const PROGRESS_INTERVAL_MS = 10_000
+
+const write = (text: string): void => void process.stdout.write(text)
+
+/** Returns the flags, or the text that says what is wrong with them. */
+function readFlags(args: readonly string[]): Flags | string {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        long: { type: 'boolean', default: false },
+        only: { type: 'string', multiple: true, default: [] },
+        seed: { type: 'string', default: '1' },
+        count: { type: 'string' },
+      },
+    })
+    const [seed, count] = [Number(values.seed), values.count === undefined ? undefined : Number(values.count)]
+    if (!Number.isSafeInteger(seed) || seed < 0) return `--seed must be an integer of at least 0, got ${values.seed}`
+    if (count !== undefined && !(Number.isSafeInteger(count) && count > 0))
+      return `--count must be an integer of at least 1, got ${values.count}`
+    const unknown = values.only.find((name) => !PARTS.some((part) => part.name === name))
+    if (unknown !== undefined)
+      return `--only must be one of ${PARTS.map(({ name }) => name).join(', ')}, got ${unknown}`
+    return { long: values.long, only: values.only, seed, count }
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+async function runPart(part: FaultPart, { long, seed, count }: Flags): Promise<Row> {
+  const cases = count ?? part.count[long ? 'long' : 'short']
+  write(`${part.name}: ${cases.toLocaleString('en')} cases from seed ${seed}\n`)
+  const startedAt = performance.now()
+  const secondsSince = (): number => (performance.now() - startedAt) / 1000
+  let shownAt = startedAt
+  const progress = (done: number): void => {
+    if (performance.now() - shownAt < PROGRESS_INTERVAL_MS) return
+    shownAt = performance.now()
+    write(
+      `${part.name}: ${done.toLocaleString('en')} of ${cases.toLocaleString('en')}, ${secondsSince().toFixed(0)} s\n`,
+    )
+  }
+  const result = await part
+    .run({ count: cases, seed, long, progress })
+    .catch((error: unknown) => ({ cases: 0, figures: 'stopped', failures: [{ seed, message: textOf(error) }] }))
+  const row = { part, result, seconds: secondsSince() }
+  write(`${part.name}: ${verdictOf(row)} in ${row.seconds.toFixed(0)} s: ${result.figures}\n`)
+  writeFailures(row, long)
+  return row
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
+
+function writeFailures({ part, result }: Row, long: boolean): void {
+  for (const { seed, message } of result.failures.slice(0, MAX_FAILURES_SHOWN))
+    write(
+      `\n${part.name}, seed ${seed}: ${message}\n  repeat it with: ` +
+        `npm run test:faults -- ${long ? '--long ' : ''}--only ${part.name} --seed ${seed} --count 1\n`,
+    )
+  const more = result.failures.length - MAX_FAILURES_SHOWN
+  if (more > 0) write(`\n${part.name}: ${more} more failures\n`)
+}
+
+/** In CI everything must have run. */
+const isPassed = ({ result }: Row): boolean =>
+  result.failures.length === 0 && (!result.skipped || !process.env['CI']) && (result.cases > 0 || !!result.skipped)
+
+const verdictOf = (row: Row): string => (isPassed(row) ? 'passed' : 'FAILED')
+
+function writeTable(rows: readonly Row[]): void {
+  write('\n| part | cases | found | time | result | passes when |\n|---|---|---|---|---|---|\n')
+  for (const row of rows) {
+    const { part, result, seconds } = row
+    const figures = result.skipped ? `${result.figures}; not run: ${result.skipped}` : result.figures
+    const cells = [part.name, result.cases.toLocaleString('en'), figures, `${seconds.toFixed(0)} s`, verdictOf(row)]
+    write(`| ${[...cells, part.passesWhen].join(' | ')} |\n`)
+  }
+}
+
+const flags = readFlags(process.argv.slice(2))
+if (typeof flags === 'string') {
+  process.stderr.write(`${flags}\n`)
+  process.exitCode = 2
+} else {
+  const rows: Row[] = []
+  for (const part of PARTS)
+    if (flags.only.length === 0 || flags.only.includes(part.name)) rows.push(await runPart(part, flags))
+  writeTable(rows)
+  process.exitCode = rows.every(isPassed) ? 0 : 1
+}
