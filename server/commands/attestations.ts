@@ -1,7 +1,5 @@
-import { createHash, createPublicKey, X509Certificate, type KeyObject } from 'node:crypto'
+import { createHash, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
-import { verifyEvmAnchor } from '../../adapters/evm/index.ts'
-import { verifyLedgerBlock } from '../../adapters/local-ledger/index.ts'
 import { readTrustAnchors } from '../../adapters/rfc3161/index.ts'
 import {
   RegistryError,
@@ -10,6 +8,7 @@ import {
   type SignedHead,
   type TokenToVerify,
 } from '../../core/index.ts'
+import { verifyAnchorProof } from '../../core/verify/index.ts'
 import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import type { Config } from '../settings/load.ts'
 import { exists } from './existing.ts'
@@ -76,42 +75,16 @@ function verifyToken(token: TokenToVerify, trustAnchors: readonly Uint8Array[]):
   expect(verified.policy === token.policy, 'the token has another policy')
 }
 
-function verifyAnchor(anchor: AnchorToVerify): void {
-  const { info, proof, ref: txHash, blockHash, checkpoint } = anchor
-  if (info.type === 'local') {
-    // Version 0.1.0 did not store the ledger's key in its anchors.
-    if (info.account !== undefined) verifyLedgerAnchor(anchor, info.account)
-    return
-  }
-  if (info.type !== 'evm' || isWithoutInclusion(proof)) return
-  const { account = '', chainId } = info
-  const { blockNumber } = verifyEvmAnchor(proof, { chainId, account, checkpoint, txHash, blockHash })
-  expect(blockNumber === anchor.blockNumber, 'the proof has another block number')
+function verifyAnchor({ info, ref: txHash, proof, checkpoint, ...block }: AnchorToVerify): void {
+  const { account = '' } = info
+  // Version 0.1.0 did not store the ledger's key in its anchors.
+  if (info.type === 'local' && account === '') return
+  const shown = { ...info, ...block, txHash, proof: Buffer.from(proof).toString('utf8') }
+  const proven = verifyAnchorProof(shown, { ...info, account }, checkpoint)
+  // A kind of chain that is not known here, or the node had no proof to give.
+  if (typeof proven === 'string') return
+  expect(proven.blockTime === block.blockTime, 'the proof is of another block')
 }
-
-/** The node had no proof to give, so the transaction alone is stored. */
-function isWithoutInclusion(proof: Uint8Array): boolean {
-  const value: unknown = JSON.parse(Buffer.from(proof).toString('utf8'))
-  return typeof value === 'object' && value !== null && 'inclusion' in value && value.inclusion === null
-}
-
-function verifyLedgerAnchor(
-  { proof, ref, blockHash, blockNumber, blockTime, checkpoint }: AnchorToVerify,
-  ledgerKey: string,
-): void {
-  const block = verifyLedgerBlock(proof, ed25519Key(ledgerKey))
-  const isSame = block.hash === blockHash && block.height === blockNumber && block.time === blockTime
-  expect(isSame, 'the proof is of another block')
-  const transaction = block.transactions.find(({ hash }) => hash === ref)
-  expect(transaction !== undefined, 'the block does not hold the transaction')
-  expect(Buffer.from(checkpoint).equals(transaction?.input ?? new Uint8Array()), 'the transaction holds something else')
-}
-
-/** The bytes before the 32 bytes of an Ed25519 public key in SubjectPublicKeyInfo (RFC 8410 § 4). */
-const PUBLIC_KEY_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
-
-const ed25519Key = (hex: string): KeyObject =>
-  createPublicKey({ key: Buffer.concat([PUBLIC_KEY_PREFIX, Buffer.from(hex, 'hex')]), format: 'der', type: 'spki' })
 
 function expect(holds: boolean, message: string): void {
   if (!holds) throw new RegistryError('VERIFICATION_FAILED', message)
