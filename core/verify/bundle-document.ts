@@ -80,7 +80,8 @@ const MAX_COSIGNATURES = 32
 const MAX_VALIDATION_DATA = 20_000
 const MAX_OPENING_BYTES = 16 * 1024
 
-const FORMAT = 'evidence-registry.bundle'
+/** The `format` member of every bundle. */
+export const BUNDLE_FORMAT = 'evidence-registry.bundle'
 const MEMBERS = ['format', 'version', 'origin', 'subject', 'events', 'keys', 'checkpoints', 'validationData']
 const EVENT_MEMBERS = ['opening', 'position', 'inclusion', 'header', 'filesText', 'filesSalt', 'fields', 'files']
 const ANCHOR_MEMBERS = ['type', 'network', 'chainId', 'txHash', 'blockNumber', 'blockHash', 'proof']
@@ -91,8 +92,8 @@ export function parseBundle(text: string): ShownBundle {
     throw verificationError(`A bundle must have at most ${MAX_BUNDLE_LENGTH} characters`)
   const bundle = asObject(parseText(text), 'The bundle')
   assertOnlyMembers(bundle, [...MEMBERS, 'renewals', 'claimedPolicy', 'extensions'], 'The bundle')
-  if (bundle['format'] !== FORMAT || bundle['version'] !== 1)
-    throw verificationError(`The bundle must have the format ${FORMAT} and the version 1`)
+  if (bundle['format'] !== BUNDLE_FORMAT || bundle['version'] !== 1)
+    throw verificationError(`The bundle must have the format ${BUNDLE_FORMAT} and the version 1`)
   if (bundle['extensions'] !== undefined) asObject(bundle['extensions'], 'extensions')
   const policy = bundle['claimedPolicy']
   return {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writePrivateFile, type FileDigest } from '../../adapters/files/index.ts'
 import { canonicalJson, parseStrictJson, RegistryError } from '../../core/index.ts'
+import { digestFile } from '../file-digest.ts'
 import { systemErrorCode } from '../system-error.ts'
 
 /**
@@ -115,16 +115,11 @@ export async function damagedFiles(
 }
 
 async function problemOf(path: string, { size, sha256 }: FileDigest): Promise<string | undefined> {
-  const hash = createHash('sha256')
-  let read = 0
   try {
-    for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) {
-      hash.update(chunk)
-      read += chunk.length
-    }
+    const actual = await digestFile(path)
+    if (actual.size !== size) return `It has ${actual.size} bytes, but ${size} were written`
+    return actual.sha256 === sha256 ? undefined : 'Its bytes are not those that were written'
   } catch (error) {
     return `It cannot be read (${systemErrorCode(error) ?? String(error)})`
   }
-  if (read !== size) return `It has ${read} bytes, but ${size} were written`
-  return hash.digest('hex') === sha256 ? undefined : 'Its bytes are not those that were written'
 }

@@ -1,15 +1,15 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import {
+  BUNDLE_FORMAT,
   holdsTokens,
   parsePolicy,
   verifyBundle,
   type BundleResult,
   type VerifyBundleOptions,
 } from '../../core/verify/index.ts'
+import { digestFile } from '../file-digest.ts'
 import type { CommandInput } from './command.ts'
 import { blocksOnChain } from './verify-blocks.ts'
 import { jsonReport, textReport } from './verify-report.ts'
@@ -48,6 +48,7 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     const text = await readText(path)
     const tokens = holdsTokens(text) ? (await import('../../core/verify/tokens.ts')).tokens : undefined
     const result = await verifyWithNode(text, { ...(await optionsOf(request)), tokens }, rpc)
+    if (result.state === 'refuted') assertNamesBundle(path, text)
     process.stdout.write(json ? jsonReport(result) : textReport(basename(path), result))
     return EXIT_CODES[result.state]
   } catch (error) {
@@ -97,6 +98,14 @@ async function optionsOf({ originals, policy }: Request): Promise<VerifyBundleOp
   return { contents, ...(policy !== undefined && { policy: await readPolicy(policy) }) }
 }
 
+/** Another file was named by mistake, such as a proof that is not a bundle. That says nothing about any evidence. */
+function assertNamesBundle(path: string, text: string): void {
+  if (!text.includes(BUNDLE_FORMAT))
+    throw new UsageError(
+      `${path} is not a proof bundle (it does not have the format ${BUNDLE_FORMAT}): download one with ?format=bundle`,
+    )
+}
+
 async function readText(path: string): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(path))
@@ -115,17 +124,11 @@ async function readPolicy(path: string): Promise<NonNullable<VerifyBundleOptions
 }
 
 async function digestOf(path: string): Promise<NonNullable<VerifyBundleOptions['contents']>[number]> {
-  const hash = createHash('sha256')
-  let size = 0
   try {
-    for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) {
-      hash.update(chunk)
-      size += chunk.length
-    }
+    return { name: basename(path), ...(await digestFile(path)) }
   } catch (error) {
     throw unreadable(path, error)
   }
-  return { name: basename(path), sha256: hash.digest('hex'), size }
 }
 
 const unreadable = (path: string, error: unknown): UsageError =>

@@ -59,6 +59,21 @@ describe('evidence-registry verify', () => {
     assert.equal(other.code, 1)
   })
 
+  it('ends with 2 for a file that is not a bundle', async () => {
+    await save('proof.json', { status: 'ok', txId: bundle.subject.txId })
+    for (const name of ['proof.json', 'policy.json', 'policy.txt', 'original']) {
+      const { code, stdout, stderr } = await verify(path(name), '--policy', path('policy.json'))
+      assert.deepEqual([code, stdout], [2, ''], name)
+      assert.match(stderr, /^evidence-registry verify: .* is not a proof bundle \(it does not have the format /)
+      assert.ok(stderr.includes(path(name)))
+    }
+    const half = JSON.stringify(bundle).slice(0, 10_000)
+    await save('half.evidence.json', half)
+    const damaged = await verify(path('half.evidence.json'), '--policy', path('policy.json'))
+    assert.equal(damaged.code, 1, 'a bundle that is cut off')
+    assert.match(damaged.stdout, /REFUTED/)
+  })
+
   it('ends with 2 if it is used wrongly', async () => {
     for (const args of [
       [],
