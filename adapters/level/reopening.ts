@@ -9,6 +9,7 @@ import {
   type Key,
   type Logger,
   type Range,
+  type RecordEraser,
   type RecordSnapshot,
   type RecordStore,
   type SnapshotSource,
@@ -60,7 +61,7 @@ type OpenedOptions = ReopeningOptions & {
 }
 
 /** A store that is opened again by itself after a failed write. */
-export class ReopeningRecords implements RecordStore, SnapshotSource {
+export class ReopeningRecords implements RecordStore, SnapshotSource, RecordEraser {
   readonly #options: OpenedOptions
   readonly #closing = new AbortController()
   readonly #reserving: Promise<void>
@@ -106,21 +107,12 @@ export class ReopeningRecords implements RecordStore, SnapshotSource {
     return this.#read((store) => store.snapshot())
   }
 
-  async commit(commit: Commit): Promise<CommitResult> {
-    this.#assertOpen()
-    if (this.#recovery !== undefined)
-      throw new RegistryError(
-        'STORE_POISONED',
-        `The record store accepts no writes: ${adviceFor(this.#cause)}. Then it opens again by itself`,
-        { cause: this.#cause },
-      )
-    try {
-      return await (await this.#store).commit(commit)
-    } catch (error) {
-      if (isRegistryError(error, 'UNKNOWN_OUTCOME') || isRegistryError(error, 'STORE_POISONED'))
-        this.poison(error.cause ?? error)
-      throw error
-    }
+  commit(commit: Commit): Promise<CommitResult> {
+    return this.#write((store) => store.commit(commit))
+  }
+
+  eraseHistory(keys: readonly Key[]): Promise<boolean> {
+    return this.#write((store) => store.eraseHistory(keys))
   }
 
   readLog(from: number, count: number): Promise<Uint8Array> {
@@ -155,6 +147,24 @@ export class ReopeningRecords implements RecordStore, SnapshotSource {
       return await read(await this.#store)
     } catch (error) {
       throw this.#readError(error)
+    }
+  }
+
+  /** Poisons the store if the write fails. */
+  async #write<T>(write: (store: LevelRecords) => Promise<T>): Promise<T> {
+    this.#assertOpen()
+    if (this.#recovery !== undefined)
+      throw new RegistryError(
+        'STORE_POISONED',
+        `The record store accepts no writes: ${adviceFor(this.#cause)}. Then it opens again by itself`,
+        { cause: this.#cause },
+      )
+    try {
+      return await write(await this.#store)
+    } catch (error) {
+      if (isRegistryError(error, 'UNKNOWN_OUTCOME') || isRegistryError(error, 'STORE_POISONED'))
+        this.poison(error.cause ?? error)
+      throw error
     }
   }
 

@@ -112,6 +112,19 @@ describe('a store that is opened again', () => {
     assert.ok((await put(store, 'c', 3)).ok)
   })
 
+  it('removes old values, which is a write like any other', async (t) => {
+    const { store, disk } = await open(t)
+    await put(store, 'a', 1)
+    assert.equal(await store.eraseHistory(['a']), true)
+    disk.isFull = true
+    await assert.rejects(store.eraseHistory(['a']), { code: 'UNKNOWN_OUTCOME' })
+    await assert.rejects(store.eraseHistory(['a']), { code: 'STORE_POISONED' })
+    disk.isFull = false
+    await isWritable(store)
+    assert.equal(await store.eraseHistory(['a']), true)
+    assert.equal((await store.get(['a']))[0]?.key, 'a')
+  })
+
   it('closes while the disk is full', async (t) => {
     const { store, disk } = await open(t)
     disk.isFull = true
