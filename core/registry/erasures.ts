@@ -37,13 +37,16 @@ export class Erasures {
     this.#parts = parts
   }
 
-  /** The commit that deletes a file, with the record that its old values must be erased. */
-  include(commit: Commit, fileId: string): Commit {
+  /**
+   * The commit that deletes files, with the record that their old values must be erased. `id`: of the file, or of the
+   * category that was removed with its files.
+   */
+  include(commit: Commit, id: string): Commit {
     const { eraser, clock } = this.#parts
     if (eraser === undefined) return commit
     const { writes = [] } = commit
     const erasure: PendingErasureRecord = { at: clock.now(), keys: writes.map(({ key }) => key) }
-    return { ...commit, writes: [...writes, putRecord(keys.pendingErasure(fileId), erasure)] }
+    return { ...commit, writes: [...writes, putRecord(keys.pendingErasure(id), erasure)] }
   }
 
   /** Says that a commit of `include` was applied. */

@@ -105,8 +105,8 @@ export const keys = {
   /** A blob whose bytes are to be deleted. */
   pendingDeletion: (blob: string): Key => recordKey('bd', blob),
   pendingDeletions: (): Range => keysUnder('bd'),
-  /** A deleted file whose old values are still on disk. */
-  pendingErasure: (file: string): Key => recordKey('pe', file),
+  /** A deleted file, or a category that was removed with its files, whose old values are still on disk. */
+  pendingErasure: (id: string): Key => recordKey('pe', id),
   pendingErasures: (): Range => keysUnder('pe'),
   // -- idempotency
   idempotency: (company: string, actor: string, route: string, idempotencyKey: string): Key =>

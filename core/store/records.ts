@@ -225,9 +225,9 @@ export interface IdempotencyExpiryRecord {
   readonly key: string
 }
 
-/** Of a deleted file: the keys whose old values are still on disk. */
+/** Of deleted files: the keys whose old values are still on disk. */
 export interface PendingErasureRecord {
-  /** When the file was deleted. */
+  /** When they were deleted. */
   readonly at: number
   readonly keys: readonly string[]
 }

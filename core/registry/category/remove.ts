@@ -61,15 +61,11 @@ async function remove(
     const empty = await emptyChecks(context, category)
     const listing = await listEntries(context.records, keys.filesOf(category.record.id))
     files = listing.map(({ key }) => lastPartOfKey(key))
-    return {
-      commit: decideRemove(
-        category,
-        empty,
-        files.flatMap((id) => removeFile(category.record.id, id, now)),
-      ),
-      result: {},
-    }
+    const removals = files.flatMap((id) => removeFile(category.record.id, id, now))
+    const commit = decideRemove(category, empty, removals)
+    return { commit: files.length === 0 ? commit : context.erasures.include(commit, category.record.id), result: {} }
   })
+  if (files.length > 0) context.erasures.notify()
   for (const id of files) await destroy(context, id)
 }
 

@@ -53,8 +53,8 @@ describe('the erasure of a deleted file', () => {
         { name, mimeType: 'text/plain', body: bodyOf(`content of ${name}`) },
         { maxBytes: 99 },
       )
-    const names = ['created-Zq8Kw2.txt', 'added-Xv5Rt9.txt', 'icon-Pm3Ls7.txt', 'kept-Jd6Fy4.txt']
-    const [created, added, icon, kept] = await Promise.all(names.map(stage))
+    const names = ['created-Zq8Kw2.txt', 'added-Xv5Rt9.txt', 'icon-Pm3Ls7.txt', 'removed-Hc9Bn2.txt', 'kept-Jd6Fy4.txt']
+    const [created, added, icon, removed, kept] = await Promise.all(names.map(stage))
     const { id } = await registry.evidences.create(scope, {
       ...inCategory('Tools', 'Drills'),
       externalId: 'e-1',
@@ -63,22 +63,24 @@ describe('the erasure of a deleted file', () => {
     })
     await registry.evidences.update(scope, 'e-1', { files: [present(added), present(kept)] })
     const category = await registry.categories.create(scope, { name: 'With icon', image: present(icon) })
+    const toRemove = await registry.categories.create(scope, { name: 'To remove', image: present(removed) })
     const seeds = [await seedOf(records, keys.event(id, 1)), await seedOf(records, keys.event(id, 2))]
     const hashes = names.map((name) => toHex(sha256(Buffer.from(`content of ${name}`))))
-    const erased = [...names.slice(0, 3), ...hashes.slice(0, 3), ...seeds]
+    const erased = [...names.slice(0, 4), ...hashes.slice(0, 4), ...seeds]
     for (const text of erased) assert.ok(await isOnDisk(directory, text), `${text} is there before`)
 
     const evidence = { externalId: 'e-1' }
     await registry.files.delete(scope, { ...evidence, fileId: present(created).id })
     await registry.files.delete(scope, { ...evidence, fileId: present(added).id })
     await registry.files.delete(scope, { categoryId: category.id, fileId: present(icon).id })
+    await registry.categories.remove(scope, toRemove.id)
     await eventually(async () => {
       await clock.advance(60_000)
       return (await listEntries(records, keys.pendingErasures())).length === 0
     })
     for (const text of erased) assert.ok(!(await isOnDisk(directory, text)), `${text} is erased`)
-    assert.ok(await isOnDisk(directory, present(names[3])))
-    assert.ok(await isOnDisk(directory, present(hashes[3])))
+    assert.ok(await isOnDisk(directory, present(names[4])))
+    assert.ok(await isOnDisk(directory, present(hashes[4])))
   })
 
   /** Notes its calls, and does as it is told. */
