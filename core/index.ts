@@ -11,6 +11,7 @@ export { ERROR_CODES, isRegistryError, RegistryError, type ErrorCode } from './e
 export { storedOrigin } from './log/identity-record.ts'
 export { derivedKeySeeds, derivedSigner } from './log/derived-keys.ts'
 export { isRecordEraser } from './registry/erasures.ts'
+export { decorateRecords } from './store/decorate-records.ts'
 export { systemClock } from './clock.ts'
 export { canonicalJson, type Json } from './commitment/canonical-json.ts'
 export { parseStrictJson } from './commitment/strict-json.ts'

@@ -21,6 +21,7 @@ export {
   type GroupSnapshot,
 } from '../../core/store/commit-plan.ts'
 export { CommitQueue } from '../../core/store/commit-queue.ts'
+export { decorateRecords } from '../../core/store/decorate-records.ts'
 export { damagedValue, openValue, sealValue } from '../../core/store/envelope.ts'
 export { assertFormat, STORE_FORMAT } from '../../core/store/format.ts'
 export { encodeNumber } from '../../core/store/key.ts'

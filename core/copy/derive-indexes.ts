@@ -1,6 +1,8 @@
 import type { Key, Range, RecordStore, Write } from '../ports/index.ts'
 import { encodeCounter } from '../store/counter.ts'
+import { decorateRecords } from '../store/decorate-records.ts'
 import { indexKeysOf } from '../store/evidence-index.ts'
+import { isInRange } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import type { EvidenceRecord } from '../store/records.ts'
@@ -15,21 +17,16 @@ const DERIVED: readonly Range[] = [
   keys.stolenCounts(),
 ]
 
-const isDerived = (key: Key): boolean => DERIVED.some(({ gte, lt }) => key >= gte && key < lt)
+const isDerived = (key: Key): boolean => DERIVED.some((range) => isInRange(key, range))
 
 /** The store as it is without its derived records, to compare it with one of format 1. */
-export const withoutDerived = (store: RecordStore): RecordStore => ({
-  get: async (names) => (await store.get(names)).map((entry) => (entry && isDerived(entry.key) ? undefined : entry)),
-  async *list(range) {
-    for await (const entry of store.list(range)) if (!isDerived(entry.key)) yield entry
-  },
-  commit: (commit) => store.commit(commit),
-  readLog: (from, count) => store.readLog(from, count),
-  readPayloads: (from, count) => store.readPayloads(from, count),
-  logSize: () => store.logSize(),
-  positionsOf: (entries) => store.positionsOf(entries),
-  close: () => store.close(),
-})
+export const withoutDerived = (store: RecordStore): RecordStore =>
+  decorateRecords(store, {
+    get: async (names) => (await store.get(names)).map((entry) => (entry && isDerived(entry.key) ? undefined : entry)),
+    async *list(range) {
+      for await (const entry of store.list(range)) if (!isDerived(entry.key)) yield entry
+    },
+  })
 
 const COMMIT_WRITES = 2_048
 

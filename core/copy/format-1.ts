@@ -2,6 +2,7 @@ import { toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import type { Entry, Key, RecordStore } from '../ports/index.ts'
 import { LOG_ENTRY_BYTES } from '../store/commit-plan.ts'
+import { decorateRecords } from '../store/decorate-records.ts'
 import { withFirstEvent, type EvidenceWithoutEvent } from '../store/events.ts'
 import { partsOfKey, recordKey } from '../store/key.ts'
 import { decodeRecord, encodeRecord } from '../store/record-codec.ts'
@@ -13,26 +14,22 @@ import type { EventRecord } from '../store/records.ts'
  * evidence's record, and the lists of categories do not appear. `migrate --upgrade` copies it to a new store. It can
  * only be read.
  */
-export const upgradedRecords = (old: RecordStore): RecordStore => ({
-  get: async (keys) => converted(old, await old.get(keys)),
-  list: async function* (range) {
-    const { limit = Infinity, ...unlimited } = range
-    let left = limit
-    for await (const entry of old.list(unlimited)) {
-      if (left === 0) return
-      const [record] = await converted(old, [entry])
-      if (record === undefined) continue
-      left -= 1
-      yield record
-    }
-  },
-  commit: (commit) => old.commit(commit),
-  readLog: (from, count) => old.readLog(from, count),
-  readPayloads: async (from, count) => payloadsOf(old, await old.readLog(from, count)),
-  logSize: () => old.logSize(),
-  positionsOf: (entries) => old.positionsOf(entries),
-  close: () => old.close(),
-})
+export const upgradedRecords = (old: RecordStore): RecordStore =>
+  decorateRecords(old, {
+    get: async (keys) => converted(old, await old.get(keys)),
+    list: async function* (range) {
+      const { limit = Infinity, ...unlimited } = range
+      let left = limit
+      for await (const entry of old.list(unlimited)) {
+        if (left === 0) return
+        const [record] = await converted(old, [entry])
+        if (record === undefined) continue
+        left -= 1
+        yield record
+      }
+    },
+    readPayloads: async (from, count) => payloadsOf(old, await old.readLog(from, count)),
+  })
 
 /** The records in which format 1 kept what format 2 stores as the payload of a log entry. */
 const EVENT_PAYLOADS = 'tx'

@@ -1,4 +1,5 @@
 import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
+import { decorateRecords } from '../store/decorate-records.ts'
 import { DamagedValueError } from '../store/envelope.ts'
 
 /**
@@ -25,19 +26,8 @@ export function tolerantRecords(records: RecordStore, onDamaged: (key: Key) => v
       return get(keys)
     }
   }
-  return { ...forward(records), get, list: (range) => listAround(records, range, note) }
+  return decorateRecords(records, { get, list: (range) => listAround(records, range, note) })
 }
-
-const forward = (records: RecordStore): RecordStore => ({
-  get: (keys) => records.get(keys),
-  list: (range) => records.list(range),
-  commit: (commit) => records.commit(commit),
-  readLog: (from, count) => records.readLog(from, count),
-  readPayloads: (from, count) => records.readPayloads(from, count),
-  logSize: () => records.logSize(),
-  positionsOf: (entries) => records.positionsOf(entries),
-  close: () => records.close(),
-})
 
 /** Lists a range, and continues behind each damaged record. */
 async function* listAround(

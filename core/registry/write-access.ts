@@ -1,6 +1,7 @@
 import { RegistryError } from '../errors.ts'
 import type { WritesRefused } from '../api/registry.ts'
 import type { RecordStore } from '../ports/index.ts'
+import { decorateRecords } from '../store/decorate-records.ts'
 
 const MESSAGES: Readonly<Record<Exclude<WritesRefused, 'CLOCK'>, string>> = {
   READ_ONLY:
@@ -36,18 +37,11 @@ export class WriteAccess {
   /** The same store. Its `commit` throws `UNAVAILABLE` while writes are refused. */
   guard(records: RecordStore): RecordStore {
     if (this.#refused === null) return records
-    return {
-      get: (keys) => records.get(keys),
-      list: (range) => records.list(range),
+    return decorateRecords(records, {
       commit: async (commit) => {
         this.assertWritable()
         return records.commit(commit)
       },
-      readLog: (from, count) => records.readLog(from, count),
-      readPayloads: (from, count) => records.readPayloads(from, count),
-      logSize: () => records.logSize(),
-      positionsOf: (entries) => records.positionsOf(entries),
-      close: () => records.close(),
-    }
+    })
   }
 }

@@ -7,6 +7,7 @@ import { logKeys } from '../../core/log/keys.ts'
 import { verifyCheckpoint } from '../../core/log/checkpoint.ts'
 import { openLogIdentity } from '../../core/log/identity.ts'
 import type { BatchRecord } from '../../core/log/records.ts'
+import { decorateRecords } from '../../core/store/decorate-records.ts'
 import { decodeRecord } from '../../core/store/record-codec.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import type { CheckpointSigner, RecordStore, Sealer, SignedHead, TreeEngine } from '../../core/ports/index.ts'
@@ -154,16 +155,10 @@ describe('sealing', () => {
     await sealer.sealNow()
     let entries = 0
     let tiles = 0
-    const counting: RecordStore = Object.assign(Object.create(fixture.records) as RecordStore, {
-      readLog: (from: number, count: number) => ((entries += count), fixture.records.readLog(from, count)),
-      readPayloads: (from: number, count: number) => ((entries += count), fixture.records.readPayloads(from, count)),
-      get: (wanted: readonly string[]) => (
-        (tiles += wanted.filter((key) => key.startsWith('ti/')).length),
-        fixture.records.get(wanted)
-      ),
-      logSize: () => fixture.records.logSize(),
-      list: (range: Parameters<RecordStore['list']>[0]) => fixture.records.list(range),
-      commit: (commit: Parameters<RecordStore['commit']>[0]) => fixture.records.commit(commit),
+    const counting = decorateRecords(fixture.records, {
+      readLog: (from, count) => ((entries += count), fixture.records.readLog(from, count)),
+      readPayloads: (from, count) => ((entries += count), fixture.records.readPayloads(from, count)),
+      get: (wanted) => ((tiles += wanted.filter((key) => key.startsWith('ti/')).length), fixture.records.get(wanted)),
     })
     const second = await fixture.start({}, counting)
     ;[entries, tiles] = [0, 0]
@@ -325,11 +320,8 @@ describe('sealing beside other processes', () => {
   it('does not read the store for each notify', async () => {
     const fixture = await openFixture()
     let reads = 0
-    const counting: RecordStore = Object.assign(Object.create(fixture.records) as RecordStore, {
+    const counting = decorateRecords(fixture.records, {
       logSize: () => (reads++, fixture.records.logSize()),
-      get: (wanted: readonly string[]) => fixture.records.get(wanted),
-      readLog: (from: number, count: number) => fixture.records.readLog(from, count),
-      list: (range: Parameters<RecordStore['list']>[0]) => fixture.records.list(range),
     })
     const sealer = await fixture.start({ maxWaitMs: 5_000 }, counting)
     for (let i = 0; i < 1_000; i++) {
@@ -447,27 +439,19 @@ describe('sealing with faults', () => {
     await fixture.append(10)
     await sealer.sealNow()
     await fixture.append(1)
-    const flipped: RecordStore = Object.assign(Object.create(fixture.records) as RecordStore, {
-      readLog: async (from: number, count: number) => {
+    const flipped = decorateRecords(fixture.records, {
+      readLog: async (from, count) => {
         const packed = await fixture.records.readLog(from, count)
         if (from === 0) packed[5 * 32] = present(packed[5 * 32]) ^ 1
         return packed
       },
-      readPayloads: (from: number, count: number) => fixture.records.readPayloads(from, count),
-      get: (wanted: readonly string[]) => fixture.records.get(wanted),
-      logSize: () => fixture.records.logSize(),
-      list: (range: Parameters<RecordStore['list']>[0]) => fixture.records.list(range),
-      commit: (commit: Parameters<RecordStore['commit']>[0]) => fixture.records.commit(commit),
     })
     const sealerOfFlipped = await fixture.start({}, flipped)
     await assert.rejects(sealerOfFlipped.sealNow(), { code: 'CORRUPT' })
     assert.equal((await fixture.reader.treeHead()).size, 11)
     await sealerOfFlipped.close()
     const [tile] = await fixture.records.get([logKeys.tile(0, 0)])
-    const shorter: RecordStore = Object.assign(Object.create(fixture.records) as RecordStore, {
-      logSize: async () => 10,
-      get: (wanted: readonly string[]) => fixture.records.get(wanted),
-    })
+    const shorter = decorateRecords(fixture.records, { logSize: async () => 10 })
     await assert.rejects(fixture.start({}, shorter), { code: 'CORRUPT', message: /fewer than the 11/ })
     assert.ok(tile)
     const broken = tile.value.map((byte) => byte ^ 1)

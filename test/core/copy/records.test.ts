@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { sha256, toHex } from '../../../core/bytes.ts'
 import { countOf } from '../../../core/store/counter.ts'
+import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
@@ -155,7 +156,7 @@ describe('copying records', () => {
     const [from, to] = [await createSource(), new MemoryRecords()]
     const marker = { key: keys.filling(), value: new Uint8Array([2]) }
     let commits = 0
-    const shared: RecordStore = over(to, {
+    const shared: RecordStore = decorateRecords(to, {
       async commit(commit) {
         if (++commits === 3) await to.commit({ writes: [marker] })
         return to.commit(commit)
@@ -168,7 +169,7 @@ describe('copying records', () => {
   it('reports what the target returns differently, and keeps it marked as unfinished', async () => {
     const [from, to] = [await createSource(), new MemoryRecords()]
     let lists = 0
-    const damaged: RecordStore = over(to, {
+    const damaged: RecordStore = decorateRecords(to, {
       async *list(range) {
         // The first call checks if the store is empty, the second copies, the third compares.
         const isDamaged = ++lists === 3
@@ -196,18 +197,3 @@ describe('copying records', () => {
     assert.equal((await copy(from, to)).differences, 0)
   })
 })
-
-/** A store with some of its methods replaced. */
-function over(store: RecordStore, own: Partial<RecordStore>): RecordStore {
-  return {
-    get: (wanted) => store.get(wanted),
-    list: (range) => store.list(range),
-    commit: (commit) => store.commit(commit),
-    readLog: (from, count) => store.readLog(from, count),
-    readPayloads: (from, count) => store.readPayloads(from, count),
-    logSize: () => store.logSize(),
-    positionsOf: (entries) => store.positionsOf(entries),
-    close: () => store.close(),
-    ...own,
-  }
-}

@@ -4,6 +4,7 @@ import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { fillStore, sourceOf } from '../../../core/copy/index.ts'
 import { fsck, planRepair, repairRecords, type Difference } from '../../../core/fsck/index.ts'
 import type { Entry, Key, RecordStore, Write } from '../../../core/ports/index.ts'
+import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { DamagedValueError } from '../../../core/store/envelope.ts'
 import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
@@ -49,12 +50,7 @@ async function differencesIn(records: RecordStore, secret: Uint8Array): Promise<
 /** The store as if the stored bytes of one record were damaged, until it is written. */
 function withDamage(records: RecordStore, key: Key): RecordStore {
   let isDamaged = true
-  return {
-    readLog: (from, count) => records.readLog(from, count),
-    readPayloads: (from, count) => records.readPayloads(from, count),
-    logSize: () => records.logSize(),
-    positionsOf: (entries) => records.positionsOf(entries),
-    close: () => records.close(),
+  return decorateRecords(records, {
     get: async (keys) => {
       if (isDamaged && keys.includes(key)) throw new DamagedValueError(key)
       return records.get(keys)
@@ -69,7 +65,7 @@ function withDamage(records: RecordStore, key: Key): RecordStore {
       if (commit.writes?.some((write) => write.key === key) === true) isDamaged = false
       return records.commit(commit)
     },
-  }
+  })
 }
 
 describe('the repair of a store', () => {

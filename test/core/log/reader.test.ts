@@ -5,34 +5,32 @@ import { concatBytes, encodeUtf8, toHex } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { encodeRecord } from '../../../core/store/record-codec.ts'
 import { LogReader } from '../../../core/log/reader.ts'
-import type { Key, Range, RecordStore } from '../../../core/ports/index.ts'
+import type { Key, RecordStore } from '../../../core/ports/index.ts'
 import { emptyRoot, leafHash } from '../../../core/log/tree/hasher.ts'
 import { consistencyProof, inclusionProof, rootFromNodes } from '../../../core/log/tree/proof.ts'
 import { addToFrontierWrites } from '../../../sealer/anchor-frontier.ts'
+import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { SealerFixture } from '../../support/sealer-fixture.ts'
 import { nodeTable } from '../../support/node-table.ts'
 
 /** Records that count what is read from them. */
 function counting(records: RecordStore): RecordStore & { gets: Key[][]; lists: number; positions: number } {
-  const counter = Object.assign(Object.create(records) as RecordStore, {
-    gets: [] as Key[][],
-    lists: 0,
-    positions: 0,
-    get: (requested: readonly Key[]) => {
-      counter.gets.push([...requested])
+  const counts = { gets: [] as Key[][], lists: 0, positions: 0 }
+  const counted = decorateRecords(records, {
+    get: (requested) => {
+      counts.gets.push([...requested])
       return records.get(requested)
     },
-    list: (range: Range) => {
-      counter.lists++
+    list: (range) => {
+      counts.lists++
       return records.list(range)
     },
-    positionsOf: (entries: readonly Uint8Array[]) => {
-      counter.positions++
+    positionsOf: (entries) => {
+      counts.positions++
       return records.positionsOf(entries)
     },
-    readLog: (from: number, count: number) => records.readLog(from, count),
   })
-  return counter
+  return Object.assign(counts, counted)
 }
 
 describe('the log reader', () => {

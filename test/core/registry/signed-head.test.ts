@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { emptyRoot } from '../../../core/log/tree/hasher.ts'
-import type { Logger, RecordStore, SignedHead } from '../../../core/ports/index.ts'
+import type { Logger, SignedHead } from '../../../core/ports/index.ts'
 import { confirmAnchorOf } from '../../support/confirmed-anchor.ts'
+import { countCommits } from '../../support/count-commits.ts'
 import { until } from '../../support/manual-clock.ts'
 import { openFixture, Stores, withCode, type Fixture } from '../../support/registry-fixture.ts'
 
@@ -21,27 +22,6 @@ async function sealedStores(): Promise<{ readonly stores: Stores; readonly head:
 
 const openWith = (stores: Stores, registry: NonNullable<Parameters<typeof openFixture>[0]>['registry'] = {}) =>
   openFixture({ stores, registry })
-
-/** Records that count their commits. */
-function countCommits(records: RecordStore): { readonly records: RecordStore; readonly commits: () => number } {
-  let count = 0
-  return {
-    commits: () => count,
-    records: {
-      get: (keys) => records.get(keys),
-      list: (range) => records.list(range),
-      readLog: (from, size) => records.readLog(from, size),
-      readPayloads: (from, size) => records.readPayloads(from, size),
-      logSize: () => records.logSize(),
-      positionsOf: (entries) => records.positionsOf(entries),
-      close: () => records.close(),
-      async commit(commit) {
-        count += 1
-        return records.commit(commit)
-      },
-    },
-  }
-}
 
 describe('the signed head of a registry', () => {
   it('is written with size 0 before the log exists', async () => {
@@ -115,9 +95,9 @@ describe('a registry that is opened read-only', () => {
     const { stores, head } = await sealedStores()
     await stores.signedHead.write({ size: head.size + 5, root: new Uint8Array(32).fill(9) })
     await assert.rejects(openWith(stores), withCode('LOG_BEHIND_SIGNED'))
-    const counting = countCommits(stores.records)
-    const fixture = await openWith(stores, { readOnly: true, records: counting.records, operatorKey: 'a'.repeat(20) })
-    assert.equal(counting.commits(), 0)
+    const commits = countCommits(stores.records)
+    const fixture = await openWith(stores, { readOnly: true, operatorKey: 'a'.repeat(20) })
+    assert.equal(commits.count, 0)
     return fixture
   }
 

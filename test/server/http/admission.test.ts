@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import type { Logger, RecordStore } from '../../../core/index.ts'
+import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { Admission, WORK_LIMITS, type WorkLimits } from '../../../server/http/admission.ts'
 import { connectionLimit } from '../../../server/http/connections.ts'
 import { HttpError } from '../../../server/http/errors.ts'
@@ -128,19 +129,13 @@ class HeldStore {
     this.#open?.()
   }
 
-  wrap = (inner: RecordStore): RecordStore => ({
-    get: async (keys) => {
-      await this.#held
-      return inner.get(keys)
-    },
-    list: (range) => inner.list(range),
-    readLog: (from, count) => inner.readLog(from, count),
-    readPayloads: (from, count) => inner.readPayloads(from, count),
-    logSize: () => inner.logSize(),
-    positionsOf: (entries) => inner.positionsOf(entries),
-    commit: (commit) => inner.commit(commit),
-    close: () => inner.close(),
-  })
+  wrap = (inner: RecordStore) =>
+    decorateRecords(inner, {
+      get: async (keys) => {
+        await this.#held
+        return inner.get(keys)
+      },
+    })
 }
 
 describe('a service under load', () => {

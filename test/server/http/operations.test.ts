@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { RegistryError, type Logger, type RecordStore } from '../../../core/index.ts'
+import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { RawRequest } from '../../support/raw-http.ts'
 import { ENDPOINTS, OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
 
@@ -21,19 +22,13 @@ describe('operations', () => {
   let service: Service
   let company: Company
   let isPoisoned = false
-  const wrapRecords = (inner: RecordStore): RecordStore => ({
-    get: (...args) => inner.get(...args),
-    list: (...args) => inner.list(...args),
-    readLog: (...args) => inner.readLog(...args),
-    readPayloads: (...args) => inner.readPayloads(...args),
-    logSize: () => inner.logSize(),
-    positionsOf: (...args) => inner.positionsOf(...args),
-    close: () => inner.close(),
-    async commit(commit) {
-      if (isPoisoned) throw new RegistryError('STORE_POISONED', 'secret internals of the store')
-      return inner.commit(commit)
-    },
-  })
+  const wrapRecords = (inner: RecordStore) =>
+    decorateRecords(inner, {
+      async commit(commit) {
+        if (isPoisoned) throw new RegistryError('STORE_POISONED', 'secret internals of the store')
+        return inner.commit(commit)
+      },
+    })
   before(async () => {
     service = await startService({ logger, wrapRecords, trustProxy: true })
     company = await service.company('acme')

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { RegistryError, type RecordStore } from '../../../core/index.ts'
+import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { startService, type Service } from '../../support/service.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
@@ -38,19 +39,13 @@ async function valueOf(service: Service, name: string): Promise<number> {
 describe('monitoring', () => {
   let service: Service
   let mustFail = false
-  const wrapRecords = (inner: RecordStore): RecordStore => ({
-    get: (keys) => inner.get(keys),
-    list: (range) => inner.list(range),
-    readLog: (from, count) => inner.readLog(from, count),
-    readPayloads: (from, count) => inner.readPayloads(from, count),
-    logSize: () => inner.logSize(),
-    positionsOf: (entries) => inner.positionsOf(entries),
-    close: () => inner.close(),
-    async commit(commit) {
-      if (mustFail) throw new RegistryError('UNAVAILABLE', 'the store is away')
-      return inner.commit(commit)
-    },
-  })
+  const wrapRecords = (inner: RecordStore) =>
+    decorateRecords(inner, {
+      async commit(commit) {
+        if (mustFail) throw new RegistryError('UNAVAILABLE', 'the store is away')
+        return inner.commit(commit)
+      },
+    })
   before(async () => {
     service = await startService({ wrapRecords })
   })
