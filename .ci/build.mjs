@@ -1,5 +1,5 @@
-// Builds dist/: compiles with tsc, removes files whose source is gone, assembles the hashing kernel, and copies the API
-// viewer. `--if-stale`: does nothing if no source is newer than the last build.
+// Builds dist/: compiles with tsc, removes files whose source is gone, assembles the hashing kernel, copies the API
+// viewer, and bundles the dashboard. `--if-stale`: does nothing if no source is newer than the last build.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -26,7 +26,7 @@ function isStale() {
   const inputs = [
     'package.json',
     'tsconfig.json',
-    ...SOURCES.flatMap(filesBelow).filter((path) => path.endsWith('.ts')),
+    ...SOURCES.flatMap(filesBelow).filter((path) => /\.(?:tsx?|css|html)$/.test(path)),
   ]
   return inputs.some((path) => statSync(join(root, path)).mtimeMs > builtAt)
 }
@@ -40,7 +40,7 @@ function findCompiler() {
 }
 
 function prune() {
-  for (const path of filesBelow('dist')) {
+  for (const path of filesBelow('dist').filter((each) => !each.startsWith('dist/server/ui/'))) {
     const source = path.slice('dist/'.length).replace(/\.(?:d\.ts|js\.map|js)$/, '.ts')
     if (source.endsWith('.ts') && !existsSync(join(root, source))) rmSync(join(root, path))
   }
@@ -64,7 +64,20 @@ function copyViewer() {
   writeFileSync(target, [`${source}.LICENSE.txt`, source].map((path) => readFileSync(path, 'utf8')).join('\n'))
 }
 
-function build() {
+/** What the bundle of the dashboard is made of. */
+const UI_SOURCES = ['server/ui', 'server/client', 'core']
+
+/** Bundles the dashboard with Vite, unless the last bundle is newer than its sources. */
+async function bundleDashboard() {
+  const index = join(dist, 'server/ui/index.html')
+  const inputs = ['package-lock.json', ...UI_SOURCES.flatMap(filesBelow)].filter((path) => existsSync(join(root, path)))
+  const builtAt = existsSync(index) ? statSync(index).mtimeMs : 0
+  if (inputs.every((path) => statSync(join(root, path)).mtimeMs <= builtAt)) return
+  const { build: bundle } = await import('vite')
+  await bundle({ configFile: join(root, 'server/ui/vite.config.mjs'), logLevel: 'warn' })
+}
+
+async function build() {
   if (SOURCES.every((folder) => !existsSync(join(root, folder)))) return 0
   const compiler = findCompiler()
   if (compiler === undefined) {
@@ -79,7 +92,8 @@ function build() {
   if (status !== 0) return status ?? 1
   prune()
   copyViewer()
+  await bundleDashboard()
   return assembleKernel()
 }
 
-if (!process.argv.includes('--if-stale') || isStale()) process.exitCode = build()
+if (!process.argv.includes('--if-stale') || isStale()) process.exitCode = await build()

@@ -112,7 +112,9 @@ async function exchange(settings: Settings, prepared: Prepared, options: Request
   return fetchWithProgress({ url, method: route.method, headers, body: form, signal, onProgress })
 }
 
-const isNode = (): boolean => typeof globalThis.process?.versions?.node === 'string'
+/** The types of browsers do not contain `process`. */
+const { process } = globalThis as { readonly process?: { readonly versions?: { readonly node?: unknown } } }
+const isNode = (): boolean => typeof process?.versions?.node === 'string'
 
 async function streamForm(
   { fetch }: Settings,
@@ -135,7 +137,9 @@ async function streamForm(
   const form = { ...headers, 'Content-Type': contentType }
   const init = { method: route.method, headers: form, duplex: 'half', redirect: 'error' } as const
   try {
-    return await fetch(url, { ...init, body: counted(), ...(signal && { signal }) })
+    // Node accepts an async iterable as a body, the types of browsers do not.
+    const body = counted() as unknown as NonNullable<RequestInit['body']>
+    return await fetch(url, { ...init, body, ...(signal && { signal }) })
   } catch (error) {
     hasFailed = true
     throw error

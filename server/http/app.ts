@@ -27,6 +27,7 @@ import type { RequestCounter } from './request-counter.ts'
 import { requestLog } from './request-log.ts'
 import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts'
 import { Streams } from './streams.ts'
+import { uiRouter } from './ui.ts'
 
 export const BASE_PATH = '/api/v1'
 /** Version of the interface that the OpenAPI document describes. */
@@ -136,6 +137,7 @@ export function createApp({ registry, logger, instruments = createInstruments(),
     ...rootGroups.map(({ endpoints }) => createRouter(endpoints, '', rootContext)),
     ...groups.map(({ endpoints }) => createRouter(endpoints, BASE_PATH, context)),
     docsRouter(`${BASE_PATH}/openapi.json`.slice(1)),
+    uiRouter(),
   ]
   const services = { logger, health, metrics, rules, options }
   const limited = admit({ admission, classOf: rules.workClassOf, logger })

@@ -35,8 +35,8 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /**
- * Routes for `/docs` and its script. `/` redirects to `/docs`. `specPath` is the path of the OpenAPI document, without
- * a leading slash.
+ * Routes for `/docs` and its script. `/` redirects browsers to the dashboard, other clients to `/docs`. `specPath` is the
+ * path of the OpenAPI document, without a leading slash.
  */
 export function docsRouter(specPath: string): Router {
   const router = new Router({ strict: true, sensitive: true })
@@ -44,7 +44,9 @@ export function docsRouter(specPath: string): Router {
     ctx.state['route'] = '/'
     // Relative, like all links of the page. 302: a later version may show something else here.
     ctx.status = 302
-    ctx.set('Location', 'docs')
+    // Browsers name HTML in `Accept`. Tools such as curl accept anything.
+    ctx.vary('Accept')
+    ctx.set('Location', ctx.get('Accept').includes('text/html') ? 'ui/' : 'docs')
   })
   router.get('/docs', (ctx) => {
     ctx.state['route'] = '/docs'

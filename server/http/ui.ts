@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import Router from '@koa/router'
+import { HttpError } from './errors.ts'
+
+/** The dashboard's files, which the build puts into `dist`. */
+const FOLDER = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../../dist/server/ui/' : '../ui/', import.meta.url),
+)
+
+/**
+ * The page runs only its own files, sends requests only to its own server, and cannot put text into HTML (Trusted
+ * Types). Images of evidences are fetched with the key and shown as `blob:`.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob: data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+/** The names of these files contain a hash of their content. */
+const HASHED = 'assets/'
+const INDEX = 'index.html'
+
+interface StaticFile {
+  readonly type: string
+  readonly content: Buffer
+  readonly compressed: Buffer
+  readonly etag: string
+}
+
+/**
+ * Routes for the dashboard at `/ui/`. The files are few and small, so they are kept in memory, also compressed. Only
+ * files of the folder have a route: a path is looked up by its name and never joined to the folder.
+ */
+export function uiRouter(): Router {
+  const router = new Router({ strict: true, sensitive: true })
+  let files: Promise<ReadonlyMap<string, StaticFile>> | undefined
+  router.get('/ui', (ctx) => {
+    ctx.state['route'] = '/ui'
+    // Relative, so that it also works below a path prefix of a reverse proxy.
+    ctx.status = 302
+    ctx.set('Location', 'ui/')
+  })
+  router.get(['/ui/', '/ui/*path'], async (ctx) => {
+    ctx.state['route'] = '/ui/*'
+    const path = ctx.path.slice('/ui/'.length)
+    const file = (await (files ??= readFiles())).get(path === '' ? INDEX : path)
+    if (file === undefined) throw new HttpError('NOT_FOUND', missingText(path))
+    ctx.vary('Accept-Encoding')
+    ctx.set('Content-Type', file.type)
+    ctx.set('Content-Security-Policy', POLICY)
+    ctx.set('Cache-Control', path.startsWith(HASHED) ? 'public, max-age=31536000, immutable' : 'no-cache')
+    ctx.set('ETag', file.etag)
+    ctx.status = 200
+    if (ctx.fresh) {
+      ctx.status = 304
+      return
+    }
+    const isCompressed = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
+    if (isCompressed) ctx.set('Content-Encoding', 'gzip')
+    ctx.body = isCompressed ? file.compressed : file.content
+  })
+  return router
+}
+
+const missingText = (path: string): string =>
+  path === '' ? 'The dashboard is not built: run `npm run build`' : 'There is nothing at this path'
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+}
+
+/** Returns every file of the folder by its path with `/`. A missing folder has no files. */
+async function readFiles(): Promise<ReadonlyMap<string, StaticFile>> {
+  const entries = await readdir(FOLDER, { recursive: true, withFileTypes: true }).catch(() => [])
+  const files = await Promise.all(
+    entries
+      .filter((entry) => entry.isFile())
+      .map(async ({ parentPath, name }): Promise<readonly (readonly [string, StaticFile])[]> => {
+        const type = TYPES[name.slice(name.lastIndexOf('.') + 1)]
+        if (type === undefined) return []
+        const path = join(parentPath, name)
+        return [[relative(FOLDER, path).replaceAll(sep, '/'), fileOf(type, await readFile(path))]]
+      }),
+  )
+  return new Map(files.flat())
+}
+
+const fileOf = (type: string, content: Buffer): StaticFile => ({
+  type,
+  content,
+  compressed: gzipSync(content, { level: 9 }),
+  etag: `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`,
+})

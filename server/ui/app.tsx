@@ -1,0 +1,140 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { CategoriesPage } from './pages/categories.tsx'
+import { CertificatePage } from './pages/certificate.tsx'
+import { EvidenceForm } from './pages/evidence-form.tsx'
+import { EvidencePage } from './pages/evidence.tsx'
+import { EvidencesPage } from './pages/evidences.tsx'
+import { LogPage } from './pages/log.tsx'
+import { SignInPage } from './pages/sign-in.tsx'
+import { SourceSystemsPage } from './pages/source-systems.tsx'
+import { VerifyPage } from './pages/verify.tsx'
+import { hrefOf, useLocation, type Location } from './router.ts'
+import { forget, hasLevel, remembered, SessionContext, signIn, type Session } from './session.ts'
+import { texts } from './texts.ts'
+
+/** The whole dashboard: the frame, and the page of the current location. */
+export function App() {
+  const location = useLocation()
+  const [session, setSession] = useState<Session>()
+  const [isRestoring, setRestoring] = useState(() => remembered() !== undefined)
+  useEffect(() => {
+    const credentials = remembered()
+    if (credentials === undefined) return
+    signIn(credentials)
+      .then(setSession, forget)
+      .finally(() => setRestoring(false))
+  }, [])
+  const signOut = (): void => {
+    forget()
+    setSession(undefined)
+  }
+  return (
+    <SessionContext.Provider value={session}>
+      <Frame location={location} session={session} onSignOut={signOut}>
+        {isRestoring ? <p role="status">{texts.loading}</p> : <Page {...{ location, session, setSession }} />}
+      </Frame>
+    </SessionContext.Provider>
+  )
+}
+
+interface PageProps {
+  readonly location: Location
+  readonly session: Session | undefined
+  readonly setSession: (session: Session) => void
+}
+
+/** The page of a location. Pages that need a key show the sign-in page first, and then continue. */
+function Page({ location: { path, query }, session, setSession }: PageProps) {
+  const [name = 'evidences', id, action] = path
+  if (name === 'verify') return <VerifyPage key={id} evidenceId={id} />
+  if (name === 'certificate' && id !== undefined) return <CertificatePage key={id} evidenceId={id} />
+  if (name === 'log') return <LogPage />
+  if (session === undefined || name === 'sign-in')
+    return <SignInPage companyId={query.get('company') ?? ''} isPage={name === 'sign-in'} onSignIn={setSession} />
+  if (name === 'source-systems') return <SourceSystemsPage />
+  if (name === 'categories') return <CategoriesPage />
+  if (name === 'new-evidence') return <EvidenceForm kind="create" />
+  if (name !== 'evidences') return <NotFound />
+  if (id === undefined) return <EvidencesPage query={query} />
+  if (action === 'update' || action === 'transfer') return <EvidenceForm key={id} kind={action} externalId={id} />
+  return <EvidencePage key={id} externalId={id} />
+}
+
+function NotFound() {
+  return (
+    <>
+      <h1>{texts.notFoundPage}</h1>
+      <a href={hrefOf(['evidences'])}>{texts.goHome}</a>
+    </>
+  )
+}
+
+interface FrameProps {
+  readonly location: Location
+  readonly session: Session | undefined
+  readonly onSignOut: () => void
+  readonly children: ComponentChildren
+}
+
+function Frame({ location, session, onSignOut, children }: FrameProps) {
+  const main = useRef<HTMLElement>(null)
+  const page = location.path.join('/')
+  // After a change of the page, screen readers and the keyboard continue at its heading.
+  const isFirst = useRef(true)
+  useEffect(() => {
+    if (!isFirst.current) main.current?.focus()
+    isFirst.current = false
+  }, [page])
+  const focusMain = (event: Event): void => {
+    event.preventDefault()
+    main.current?.focus()
+  }
+  return (
+    <>
+      {/* The fragment of the address is the page, so the link moves the focus by script. */}
+      <a class="skip-link" href="#main" onClick={focusMain}>
+        {texts.skip}
+      </a>
+      <header class="top">
+        <div class="top-inner">
+          <span class="brand">{texts.product}</span>
+          <Navigation page={location.path[0] ?? 'evidences'} session={session} />
+          {session ? (
+            <span class="row">
+              <span class="muted">
+                {session.companyId} · {session.system.name}
+              </span>
+              <button onClick={onSignOut}>{texts.nav.signOut}</button>
+            </span>
+          ) : (
+            <a href={hrefOf(['sign-in'])}>{texts.nav.signIn}</a>
+          )}
+        </div>
+      </header>
+      <main ref={main} tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  )
+}
+
+function Navigation({ page, session }: { readonly page: string; readonly session: Session | undefined }) {
+  const { nav } = texts
+  const links = [
+    ...(session ? [['evidences', nav.evidences] as const, ['categories', nav.categories] as const] : []),
+    ['log', nav.log] as const,
+    ['verify', nav.verify] as const,
+    ...(session && hasLevel(session, 'A') ? [['source-systems', nav.sourceSystems] as const] : []),
+  ]
+  return (
+    <nav class="nav" aria-label={nav.label}>
+      {links.map(([name, text]) => (
+        <a key={name} href={hrefOf([name])} {...(name === page && { 'aria-current': 'page' })}>
+          {text}
+        </a>
+      ))}
+      <a href="../docs">{nav.api}</a>
+    </nav>
+  )
+}

@@ -1,0 +1,221 @@
+import type { ComponentChildren } from 'preact'
+import { useId, useState } from 'preact/hooks'
+import { fieldOf, messageOf } from '../failure.ts'
+import { texts } from '../texts.ts'
+import { Failure } from './notice.tsx'
+
+/** An error of a form: at a field, or above all fields. */
+export interface FormState {
+  readonly error: unknown
+  readonly isBusy: boolean
+  /** The message for a field. */
+  readonly problemOf: (name: string) => string | undefined
+  /** Runs the submission, and keeps its error. */
+  readonly submit: (action: () => Promise<void>) => (event: Event) => void
+}
+
+/**
+ * The state of a form whose request can fail.
+ *
+ * @param names Names of the fields, as the API calls them in its messages.
+ */
+export function useForm(names: readonly string[]): FormState {
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const field = fieldOf(error, names)
+  const run = async (action: () => Promise<void>): Promise<void> => {
+    setBusy(true)
+    setError(undefined)
+    try {
+      await action()
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return {
+    error: field === undefined ? error : undefined,
+    isBusy,
+    problemOf: (name) => (name === field ? messageOf(error) : undefined),
+    submit: (action) => (event) => {
+      event.preventDefault()
+      if (!isBusy) void run(action)
+    },
+  }
+}
+
+interface FormProps {
+  readonly form: FormState
+  readonly action: () => Promise<void>
+  readonly submitText: string
+  readonly onCancel?: () => void
+  readonly children?: ComponentChildren
+}
+
+/** A form with its error, its fields and its buttons. */
+export function Form({ form, action, submitText, onCancel, children }: FormProps) {
+  return (
+    <form onSubmit={form.submit(action)} noValidate>
+      {form.error !== undefined && <Failure error={form.error} />}
+      {children}
+      <div class="row">
+        <button class="primary" type="submit" disabled={form.isBusy}>
+          {submitText}
+        </button>
+        {onCancel && (
+          <button type="button" onClick={onCancel}>
+            {texts.cancel}
+          </button>
+        )}
+      </div>
+    </form>
+  )
+}
+
+interface FieldProps {
+  readonly label: string
+  readonly hint?: string | undefined
+  readonly problem?: string | undefined
+}
+
+type Control = { readonly id: string; readonly 'aria-describedby': string; readonly 'aria-invalid': boolean }
+
+/** A label, its control, a hint, and the API's message about the value. */
+export function Field({
+  label,
+  hint,
+  problem,
+  children,
+}: FieldProps & { children: (control: Control) => ComponentChildren }) {
+  const id = useId()
+  const control = { id, 'aria-describedby': `${id}-hint ${id}-problem`, 'aria-invalid': problem !== undefined }
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children(control)}
+      <div class="hint" id={`${id}-hint`}>
+        {hint}
+      </div>
+      <div class="problem" id={`${id}-problem`} role="alert">
+        {problem}
+      </div>
+    </div>
+  )
+}
+
+interface TextFieldProps extends FieldProps {
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly type?: 'text' | 'password' | 'datetime-local' | 'search'
+  readonly rows?: number
+  readonly autocomplete?: string
+  readonly suggestions?: readonly string[]
+}
+
+/** One line of text, or several lines if `rows` is given. */
+export function TextField({
+  value,
+  onChange,
+  type = 'text',
+  rows,
+  autocomplete = 'off',
+  suggestions,
+  ...field
+}: TextFieldProps) {
+  const listId = useId()
+  const change = (event: Event): void => onChange((event.currentTarget as HTMLInputElement).value)
+  // The types of Preact allow `list` only for some literal types of an input.
+  const attributes: Readonly<Record<string, string>> = { type, autocomplete, ...(suggestions && { list: listId }) }
+  return (
+    <Field {...field}>
+      {(control) =>
+        rows === undefined ? (
+          <>
+            <input {...control} {...attributes} value={value} onInput={change} />
+            {suggestions && (
+              <datalist id={listId}>
+                {suggestions.map((each) => (
+                  <option key={each} value={each} />
+                ))}
+              </datalist>
+            )}
+          </>
+        ) : (
+          <textarea {...control} rows={rows} value={value} onInput={change} />
+        )
+      }
+    </Field>
+  )
+}
+
+interface SelectFieldProps extends FieldProps {
+  readonly value: string
+  readonly onChange: (value: string) => void
+  /** Values with their texts, in order. */
+  readonly choices: readonly (readonly [value: string, text: string])[]
+}
+
+export function SelectField({ value, onChange, choices, ...field }: SelectFieldProps) {
+  return (
+    <Field {...field}>
+      {(control) => (
+        <select {...control} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          {choices.map(([choice, text]) => (
+            <option key={choice} value={choice}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+interface FileFieldProps extends FieldProps {
+  readonly onChange: (files: readonly File[]) => void
+  readonly accept?: string
+  readonly isMultiple?: boolean
+}
+
+export function FileField({ onChange, accept, isMultiple = false, ...field }: FileFieldProps) {
+  return (
+    <Field {...field}>
+      {(control) => (
+        <input
+          {...control}
+          type="file"
+          multiple={isMultiple}
+          {...(accept && { accept })}
+          onChange={(event) => onChange([...(event.currentTarget.files ?? [])])}
+        />
+      )}
+    </Field>
+  )
+}
+
+interface CheckFieldProps {
+  readonly label: string
+  readonly hint?: string
+  readonly isChecked: boolean
+  readonly onChange: (isChecked: boolean) => void
+}
+
+export function CheckField({ label, hint, isChecked, onChange }: CheckFieldProps) {
+  const id = useId()
+  return (
+    <div class="field check">
+      <input
+        id={id}
+        type="checkbox"
+        checked={isChecked}
+        aria-describedby={`${id}-hint`}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+      <label for={id}>{label}</label>
+      <div class="hint" id={`${id}-hint`}>
+        {hint}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,83 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { EvidenceEvent } from '../../client/index.ts'
+import { formatTime, formatUtc } from '../format.ts'
+import { texts } from '../texts.ts'
+import type { Tone } from './notice.tsx'
+
+/** A time in the user's zone, with UTC on hover. */
+export function Time({ at }: { readonly at: string | number }) {
+  const utc = formatUtc(at)
+  return (
+    <time dateTime={utc} title={utc}>
+      {formatTime(at)}
+    </time>
+  )
+}
+
+/** A hash, selectable as a whole. */
+export const Hash = ({ value }: { readonly value: string }) => <span class="hash">{value}</span>
+
+export function Badge({
+  tone,
+  title,
+  children,
+}: {
+  readonly tone?: Tone
+  readonly title?: string
+  readonly children: ComponentChildren
+}) {
+  return (
+    <span class={`badge ${tone ?? ''}`} title={title}>
+      {children}
+    </span>
+  )
+}
+
+const TONES = { P: 'warn', S: 'warn', C: 'good', null: undefined } as const
+
+/** P, S or C of an event, in words and with its letter. */
+export function SendStatus({ status }: { readonly status: EvidenceEvent['merkleSendStatus'] }) {
+  const key = status ?? 'null'
+  const { short, long } = texts.evidence.sendStatus[key]
+  const tone = TONES[key]
+  return (
+    <Badge title={long} {...(tone && { tone })}>
+      {status === null ? '' : `${status} · `}
+      {short}
+    </Badge>
+  )
+}
+
+/** Names and values. Empty values are left out. */
+export function Facts({ of }: { readonly of: readonly (readonly [string, ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {of
+        .filter(([, value]) => value !== undefined && value !== '')
+        .map(([name, value]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+    </dl>
+  )
+}
+
+/** Copies a text to the clipboard, or selects nothing if the browser does not allow it: the text is shown beside it. */
+export function CopyButton({ text }: { readonly text: string }) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = (): void => {
+    // Missing on pages without TLS.
+    void navigator.clipboard?.writeText(text).then(
+      () => setCopied(true),
+      () => setCopied(false),
+    )
+  }
+  return (
+    <button type="button" onClick={copy} aria-live="polite">
+      {isCopied ? texts.copied : texts.copy}
+    </button>
+  )
+}

@@ -1,0 +1,47 @@
+import { EvidenceRegistryError } from '../client/index.ts'
+import { texts } from './texts.ts'
+
+/** The part of a message that says which request failed: `POST /evidences/…: `. */
+const CALL = /^[A-Z]+ \S+: /
+
+/** A value of a form that is rejected before it is sent. */
+export class FieldError extends Error {
+  readonly field: string
+
+  constructor(field: string, message: string) {
+    super(message)
+    this.field = field
+  }
+}
+
+/** What to tell the user about an error. Messages of the API are kept, because they name the field and its rule. */
+export function messageOf(error: unknown): string {
+  if (error instanceof FieldError) return error.message
+  if (!(error instanceof EvidenceRegistryError)) return `${texts.failure.unknown} ${String(error)}`
+  if (error.code === 'NETWORK_ERROR') return texts.failure.network
+  if (error.status === 401) return texts.failure.unauthorized
+  if (error.status === 403) return texts.failure.forbidden
+  if (error.code === 'VERSION_CONFLICT') return texts.form.conflict
+  return error.message.replace(CALL, '')
+}
+
+/**
+ * The field that an error of the API is about; `undefined` if it is about none of `names`. Messages of validation begin
+ * with the name of the field.
+ */
+export function fieldOf(error: unknown, names: readonly string[]): string | undefined {
+  if (error instanceof FieldError) return error.message
+  if (error instanceof FieldError) return error.field
+  if (!(error instanceof EvidenceRegistryError)) return undefined
+  const byCode = FIELD_OF_CODE[error.code]
+  if (byCode !== undefined && names.includes(byCode)) return byCode
+  const message = error.message.replace(CALL, '')
+  return names.find((name) => message.startsWith(name) && !/\w/.test(message.charAt(name.length)))
+}
+
+/** Errors whose messages do not begin with the field. */
+const FIELD_OF_CODE: Readonly<Record<string, string>> = {
+  EXTERNAL_ID_EXISTS: 'externalId',
+  NAME_EXISTS: 'name',
+  KEY_EXISTS: 'apiKey',
+}

@@ -1,0 +1,25 @@
+/** A time in the user's zone, to the second. */
+export const formatTime = (time: string | number): string =>
+  new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(time))
+
+/** A time in UTC as the API writes it, for the tooltip of a local time. */
+export const formatUtc = (time: string | number): string => new Date(time).toISOString()
+
+/** An object without the members that are `undefined` or an empty text, which the API would read as a value. */
+export function withoutEmpty<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '')
+  return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> }
+}
+
+/** A value of `<input type="datetime-local">`, in the user's zone, as RFC 3339. Empty stays empty. */
+export const toRfc3339 = (local: string): string => (local === '' ? '' : new Date(local).toISOString())
+
+/** Saves data as a file of the user. */
+export function saveFile(content: Blob, name: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(content)
+  link.download = name
+  link.click()
+  // The browser has begun to read it by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+}

@@ -1,0 +1,173 @@
+import { useRef, useState } from 'preact/hooks'
+import type { FileEntry } from '../../client/index.ts'
+import { Dialog } from '../components/dialog.tsx'
+import { Form, useForm } from '../components/form.tsx'
+import { Failure, WhenLoaded } from '../components/notice.tsx'
+import { useLoad } from '../components/use-load.ts'
+import { saveFile } from '../format.ts'
+import { hasLevel, useSession } from '../session.ts'
+import { texts } from '../texts.ts'
+import { UploadProgress } from '../components/upload-progress.tsx'
+import { canPreview, FilePreview } from './file-preview.tsx'
+
+interface EvidenceFilesProps {
+  readonly externalId: string
+  /** A file was attached or deleted, so there is a new event. */
+  readonly onChange: () => void
+}
+
+/** The files of an evidence, of its category and of its subcategory. */
+export function EvidenceFiles({ externalId, onChange }: EvidenceFilesProps) {
+  const t = texts.evidence
+  const session = useSession()
+  const { client } = session
+  const files = useLoad((signal) => client.listEvidenceFiles({ externalId }, { signal }), [client, externalId])
+  const changed = (): void => {
+    files.reload()
+    onChange()
+  }
+  return (
+    <section class="card">
+      <h2>{t.files}</h2>
+      <WhenLoaded of={files}>
+        {({ dt, category, subcategory }) => (
+          <>
+            {dt.length + category.length + subcategory.length === 0 && <p class="muted">{t.noFiles}</p>}
+            <ul class="plain">
+              {dt.map((file) => (
+                <FileItem key={file.overlayId} file={file} evidenceId={externalId} onDelete={changed} />
+              ))}
+              {category.map((file) => (
+                <FileItem key={file.overlayId} file={file} origin={t.ofCategory} />
+              ))}
+              {subcategory.map((file) => (
+                <FileItem key={file.overlayId} file={file} origin={t.ofSubcategory} />
+              ))}
+            </ul>
+          </>
+        )}
+      </WhenLoaded>
+      {hasLevel(session, 'U') && <AttachFiles externalId={externalId} onDone={changed} />}
+    </section>
+  )
+}
+
+interface FileItemProps {
+  readonly file: FileEntry
+  /** Whose file it is, if it is not the evidence's own. */
+  readonly origin?: string
+  readonly evidenceId?: string
+  /** Without it, the file cannot be deleted here. */
+  readonly onDelete?: () => void
+}
+
+function FileItem({ file, origin, evidenceId, onDelete }: FileItemProps) {
+  const t = texts.evidence
+  const session = useSession()
+  const [isShown, setShown] = useState(false)
+  const [isDeleting, setDeleting] = useState(false)
+  const [error, setError] = useState<unknown>()
+  const { overlayId: fileId, name, title, mimeType } = file
+  const download = async (): Promise<void> => {
+    try {
+      saveFile(await (await session.client.downloadFile({ fileId })).blob(), name)
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <li>
+      <div class="row">
+        <strong>{title}</strong>
+        <span class="muted">
+          {name} · {mimeType} {origin}
+        </span>
+        <button onClick={() => void download()} aria-label={`${t.download}: ${name}`}>
+          {t.download}
+        </button>
+        {canPreview(mimeType) && (
+          <button onClick={() => setShown(!isShown)} aria-expanded={isShown} aria-label={`${t.preview}: ${name}`}>
+            {t.preview}
+          </button>
+        )}
+        {onDelete && hasLevel(session, 'U') && (
+          <button class="danger" onClick={() => setDeleting(true)} aria-label={`${texts.remove}: ${name}`}>
+            {texts.remove}
+          </button>
+        )}
+      </div>
+      {error !== undefined && <Failure error={error} />}
+      {isShown && <FilePreview fileId={fileId} mimeType={mimeType} name={name} />}
+      {isDeleting && onDelete && evidenceId !== undefined && (
+        <DeleteDialog {...{ name, fileId, evidenceId, onDelete }} onClose={() => setDeleting(false)} />
+      )}
+    </li>
+  )
+}
+
+interface DeleteDialogProps {
+  readonly name: string
+  readonly fileId: string
+  readonly evidenceId: string
+  readonly onDelete: () => void
+  readonly onClose: () => void
+}
+
+function DeleteDialog({ name, fileId, evidenceId, onDelete, onClose }: DeleteDialogProps) {
+  const { client } = useSession()
+  const form = useForm([])
+  const remove = async (): Promise<void> => {
+    await client.deleteFile({ fileId, evidenceId })
+    onClose()
+    onDelete()
+  }
+  return (
+    <Dialog title={texts.evidence.deleteTitle(name)} onClose={onClose}>
+      <p>{texts.evidence.deleteIntro}</p>
+      <Form form={form} action={remove} submitText={texts.remove} onCancel={onClose} />
+    </Dialog>
+  )
+}
+
+function AttachFiles({ externalId, onDone }: { readonly externalId: string; readonly onDone: () => void }) {
+  const { client } = useSession()
+  const input = useRef<HTMLInputElement>(null)
+  const [percent, setPercent] = useState<number>()
+  const [error, setError] = useState<unknown>()
+  const upload = async (files: readonly File[]): Promise<void> => {
+    if (files.length === 0) return
+    setError(undefined)
+    setPercent(0)
+    try {
+      await client.updateEvidence(
+        { externalId, files },
+        {
+          onProgress: ({ sentBytes, totalBytes }) =>
+            setPercent(Math.floor((100 * sentBytes) / (totalBytes ?? Infinity))),
+        },
+      )
+      onDone()
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setPercent(undefined)
+      if (input.current) input.current.value = ''
+    }
+  }
+  return (
+    <div class="field">
+      <label>
+        {texts.evidence.upload}
+        <input
+          ref={input}
+          type="file"
+          multiple
+          disabled={percent !== undefined}
+          onChange={(event) => void upload([...(event.currentTarget.files ?? [])])}
+        />
+      </label>
+      <UploadProgress percent={percent} />
+      {error !== undefined && <Failure error={error} />}
+    </div>
+  )
+}

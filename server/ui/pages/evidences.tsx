@@ -1,0 +1,82 @@
+import type { EvidenceListItem } from '../../client/index.ts'
+import { Failure, Notice } from '../components/notice.tsx'
+import { useLoad } from '../components/use-load.ts'
+import { Badge, Time } from '../components/values.tsx'
+import { VirtualList } from '../components/virtual-list.tsx'
+import { hrefOf } from '../router.ts'
+import { hasLevel, useSession } from '../session.ts'
+import { texts } from '../texts.ts'
+import { EvidenceFilters, filterOf, filterTextsOf } from './evidence-filters.tsx'
+import { useEvidences } from './use-evidences.ts'
+
+/** The evidences of a company, with search. The query of the address holds the filters. */
+export function EvidencesPage({ query }: { readonly query: URLSearchParams }) {
+  const t = texts.evidences
+  const session = useSession()
+  const { client } = session
+  const filters = filterTextsOf(query)
+  const { loaded } = useLoad((signal) => client.listCategories({}, { signal }), [client])
+  const list = useEvidences(client, filterOf(filters))
+  const isEmpty = list.isComplete && list.items.length === 0
+  return (
+    <>
+      <div class="head">
+        <h1>{t.title}</h1>
+        {hasLevel(session, 'I') && (
+          <a class="button primary" href={hrefOf(['new-evidence'])}>
+            {t.create}
+          </a>
+        )}
+      </div>
+      <EvidenceFilters
+        key={query.toString()}
+        filters={filters}
+        categories={loaded.state === 'done' ? loaded.value.categories : []}
+      />
+      {list.error !== undefined && <Failure error={list.error} retry={list.retry} />}
+      {isEmpty ? (
+        <Notice tone="warn">{t.empty}</Notice>
+      ) : (
+        <>
+          <p class="muted" role="status">
+            {t.count(list.count, list.countIsMore)} · {t.loaded(list.items.length)}
+          </p>
+          <VirtualList
+            label={t.title}
+            columns={COLUMNS}
+            items={list.items}
+            keyOf={({ id }) => id}
+            row={cellsOf}
+            onNearEnd={list.loadMore}
+            rowCount={list.isComplete ? list.items.length + 1 : -1}
+          />
+        </>
+      )}
+    </>
+  )
+}
+
+const COLUMNS = [
+  { title: texts.evidences.externalId },
+  { title: texts.evidences.name },
+  { title: texts.evidences.owner, isWide: true },
+  { title: texts.evidences.lastUpdate, isWide: true },
+  { title: texts.evidences.events },
+]
+
+const cellsOf = ({ externalId, name, owner, lastUpdateDate, historyChanges, stolen }: EvidenceListItem) => [
+  <a href={hrefOf(['evidences', externalId])} title={externalId}>
+    {externalId}
+  </a>,
+  <span title={name}>
+    {stolen && (
+      <>
+        <Badge tone="bad">{texts.evidences.stolen}</Badge>{' '}
+      </>
+    )}
+    {name}
+  </span>,
+  owner.name,
+  <Time at={lastUpdateDate} />,
+  historyChanges.total,
+]

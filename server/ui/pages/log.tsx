@@ -1,0 +1,221 @@
+import { useEffect, useState } from 'preact/hooks'
+import { EvidenceRegistryError, type MerkleProof, type MerkleRoot } from '../../client/index.ts'
+import { Form, TextField, useForm } from '../components/form.tsx'
+import { Failure, Notice, WhenLoaded } from '../components/notice.tsx'
+import { useLoad } from '../components/use-load.ts'
+import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
+import { saveFile } from '../format.ts'
+import { API_URL, publicClient } from '../session.ts'
+import { texts } from '../texts.ts'
+
+/** The log: its newest checkpoint, growth, policy, and the path of a transaction. Public. */
+export function LogPage() {
+  const t = texts.log
+  return (
+    <>
+      <h1>{t.title}</h1>
+      <p>{t.intro}</p>
+      <CheckpointCard />
+      <FindTransaction />
+      <PolicyCard />
+    </>
+  )
+}
+
+interface ShownCheckpoint {
+  readonly origin: string
+  readonly size: number
+  readonly root: string
+  readonly signatures: readonly string[]
+}
+
+/** Reads a signed note (https://c2sp.org/tlog-checkpoint) to show it. Nothing is verified here. */
+export function readCheckpoint(note: string): ShownCheckpoint {
+  const [body = '', signatures = ''] = note.split('\n\n', 2)
+  const [origin = '', size = '', root = ''] = body.split('\n')
+  return { origin, size: Number(size), root, signatures: signatures.split('\n').filter(Boolean) }
+}
+
+const REFRESH_MS = 3_000
+const MAX_SAMPLES = 200
+
+function CheckpointCard() {
+  const t = texts.log
+  const [checkpoint, setCheckpoint] = useState<ShownCheckpoint>()
+  const [sizes, setSizes] = useState<readonly number[]>([])
+  const [error, setError] = useState<unknown>()
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const abort = new AbortController()
+    const read = async (): Promise<void> => {
+      try {
+        const next = readCheckpoint(await publicClient.getCheckpoint({}, abort))
+        setCheckpoint(next)
+        setSizes((known) => [...known, next.size].slice(-MAX_SAMPLES))
+        setError(undefined)
+      } catch (failure) {
+        if (!abort.signal.aborted) setError(failure)
+      }
+      if (!abort.signal.aborted) timer = setTimeout(() => void read(), REFRESH_MS)
+    }
+    void read()
+    return () => {
+      abort.abort()
+      clearTimeout(timer)
+    }
+  }, [])
+  const isEmpty = error instanceof EvidenceRegistryError && error.status === 404
+  return (
+    <section class="card">
+      <h2>{t.checkpoint}</h2>
+      {isEmpty && <Notice tone="warn">{t.empty}</Notice>}
+      {error !== undefined && !isEmpty && <Failure error={error} />}
+      {checkpoint && (
+        <>
+          <Facts
+            of={[
+              [t.origin, checkpoint.origin],
+              [t.size, checkpoint.size.toLocaleString()],
+              [t.root, <Hash value={checkpoint.root} />],
+              [
+                t.signatures,
+                <ul class="plain">
+                  {checkpoint.signatures.map((line) => (
+                    <li key={line}>
+                      <Hash value={line} />
+                    </li>
+                  ))}
+                </ul>,
+              ],
+            ]}
+          />
+          <Growth sizes={sizes} />
+        </>
+      )}
+    </section>
+  )
+}
+
+/** The sizes of the log as a line. */
+function Growth({ sizes }: { readonly sizes: readonly number[] }) {
+  const t = texts.log
+  const [first = 0] = sizes
+  const last = sizes.at(-1) ?? first
+  const width = Math.max(1, sizes.length - 1)
+  const height = Math.max(1, last - first)
+  const points = sizes.map((size, i) => `${i},${height - (size - first)}`).join(' ')
+  return (
+    <figure>
+      <svg
+        class="plot"
+        viewBox={`0 0 ${width} ${height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={t.growthLabel(first, last)}
+      >
+        <polyline class="line" points={points} />
+      </svg>
+      <figcaption class="muted">
+        {t.growth}: {t.growthLabel(first, last)}
+      </figcaption>
+    </figure>
+  )
+}
+
+interface FoundTransaction {
+  readonly proof: MerkleProof
+  readonly root: MerkleRoot
+}
+
+function FindTransaction() {
+  const t = texts.log
+  const form = useForm(['txid', 'txId'])
+  const [txId, setTxId] = useState('')
+  const [found, setFound] = useState<FoundTransaction>()
+  const find = async (): Promise<void> => {
+    const request = { txId: txId.trim().toLowerCase() }
+    const [proof, root] = await Promise.all([publicClient.getProof(request), publicClient.getRoot(request)])
+    setFound({ proof, root })
+  }
+  return (
+    <section class="card">
+      <h2>{t.find}</h2>
+      <Form form={form} action={find} submitText={t.show}>
+        <TextField
+          label="txId"
+          hint={t.findHint}
+          value={txId}
+          onChange={setTxId}
+          problem={form.problemOf('txid') ?? form.problemOf('txId')}
+        />
+      </Form>
+      {found && <TransactionView {...found} />}
+    </section>
+  )
+}
+
+function TransactionView({ proof, root }: FoundTransaction) {
+  const t = texts.log
+  if (proof.status === 'pending' || root.status === 'pending')
+    return <Notice tone="warn">{texts.evidence.sendStatus.null.long}</Notice>
+  return (
+    <>
+      <h2>{t.batch}</h2>
+      <Facts
+        of={[
+          [t.batch, <Hash value={root.batchId} />],
+          [t.batchSize, root.txidCount],
+          [t.state, <SendStatus status={root.sendStatus} />],
+          [t.sealedAt, <Time at={root.createdAt} />],
+          [t.stamp, root.tsaGenTime && <Time at={root.tsaGenTime} />],
+        ]}
+      />
+      <h2>{t.path}</h2>
+      <ol class="timeline">
+        <li>
+          {t.leaf} {proof.leafIndex}: <Hash value={proof.txId} />
+        </li>
+        {proof.proof.map(({ hash, position }) => (
+          <li key={hash}>
+            {t.sibling(position)}: <Hash value={hash} />
+          </li>
+        ))}
+        <li>
+          <strong>{t.root}</strong>: <Hash value={proof.merkleRoot} />
+        </li>
+      </ol>
+    </>
+  )
+}
+
+function PolicyCard() {
+  const t = texts.log
+  const policy = useLoad((signal) => publicClient.getPolicy({}, { signal }), [])
+  return (
+    <section class="card">
+      <h2>{t.policy}</h2>
+      <p>{t.policyIntro}</p>
+      <WhenLoaded of={policy}>
+        {(value) => (
+          <>
+            <Facts
+              of={[
+                [t.keys, value.keys.map(({ vkey }) => vkey).join('\n')],
+                [t.authorities, value.timestampAuthorities.map(({ name }) => name).join(', ')],
+                [t.chains, value.chains.map(({ type, network }) => `${type} ${network}`).join(', ')],
+              ]}
+            />
+            <p class="row">
+              <button onClick={() => saveFile(new Blob([JSON.stringify(value, null, 2)]), 'policy.json')}>
+                {t.downloadPolicy}
+              </button>
+              <a class="button" href={`${API_URL}/log/policy?format=text`} download="policy.txt">
+                {t.downloadText}
+              </a>
+            </p>
+          </>
+        )}
+      </WhenLoaded>
+    </section>
+  )
+}

@@ -1,0 +1,32 @@
+import { Dialog } from '../components/dialog.tsx'
+import { QrCode } from '../components/qr-code.tsx'
+import { CopyButton } from '../components/values.tsx'
+import { hrefOf } from '../router.ts'
+import { texts } from '../texts.ts'
+
+/** The address of the public verification page of an evidence. It names only the internal id. */
+export const verificationLink = (evidenceId: string): string =>
+  new URL(hrefOf(['verify', evidenceId]), document.baseURI).href
+
+interface ShareDialogProps {
+  readonly evidenceId: string
+  readonly onClose: () => void
+}
+
+export function ShareDialog({ evidenceId, onClose }: ShareDialogProps) {
+  const t = texts.share
+  const link = verificationLink(evidenceId)
+  return (
+    <Dialog title={t.title} onClose={onClose}>
+      <p>{t.intro}</p>
+      <p>
+        <a href={link}>{link}</a>
+      </p>
+      <QrCode text={link} label={t.qr} />
+      <p class="row">
+        <CopyButton text={link} />
+        <button onClick={onClose}>{texts.close}</button>
+      </p>
+    </Dialog>
+  )
+}

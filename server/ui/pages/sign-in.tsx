@@ -1,0 +1,95 @@
+import { useState } from 'preact/hooks'
+import { createClient, type Company } from '../../client/index.ts'
+import { CheckField, Form, TextField, useForm } from '../components/form.tsx'
+import { Time } from '../components/values.tsx'
+import { hrefOf, navigate } from '../router.ts'
+import { API_URL, forget, remember, signIn, type Session } from '../session.ts'
+import { texts } from '../texts.ts'
+
+interface SignInPageProps {
+  /** Filled in from the link that the first start prints. */
+  readonly companyId: string
+  /** Whether the address is that of the sign-in page. Otherwise the page of the address is shown afterwards. */
+  readonly isPage: boolean
+  readonly onSignIn: (session: Session) => void
+}
+
+const MAX_COMPANIES = 1_000
+
+/** Asks for company and key. With the operator key and no company, shows the list of companies. */
+export function SignInPage({ companyId: given, isPage, onSignIn }: SignInPageProps) {
+  const t = texts.signIn
+  const [companyId, setCompanyId] = useState(given)
+  const [apiKey, setApiKey] = useState('')
+  const [isRemembered, setRemembered] = useState(false)
+  const [companies, setCompanies] = useState<readonly Company[]>()
+  const form = useForm(['companyId'])
+
+  const open = async (company: string): Promise<void> => {
+    const session = await signIn({ companyId: company, apiKey })
+    if (isRemembered) remember(session)
+    else forget()
+    onSignIn(session)
+    if (isPage) navigate([session.system.id === undefined ? 'source-systems' : 'evidences'])
+  }
+  const submit = async (): Promise<void> => {
+    if (companyId.trim() !== '') return open(companyId.trim())
+    const page = await createClient({ baseUrl: API_URL, apiKey }).listCompanies({ len: MAX_COMPANIES })
+    setCompanies(page.companies)
+  }
+  return (
+    <div class="narrow">
+      <h1>{t.title}</h1>
+      <p class="muted">{t.intro}</p>
+      <div class="card">
+        <Form form={form} action={submit} submitText={t.submit}>
+          <TextField
+            label={t.company}
+            hint={t.companyHint}
+            value={companyId}
+            onChange={setCompanyId}
+            autocomplete="organization"
+            problem={form.problemOf('companyId')}
+          />
+          <TextField
+            label={t.key}
+            value={apiKey}
+            onChange={setApiKey}
+            type="password"
+            autocomplete="current-password"
+          />
+          <CheckField label={t.remember} hint={t.rememberHint} isChecked={isRemembered} onChange={setRemembered} />
+        </Form>
+      </div>
+      {companies && <CompanyList companies={companies} onChoose={(id) => form.submit(() => open(id))} />}
+      <p>
+        <a href={hrefOf(['verify'])}>{t.verifyInstead}</a>
+      </p>
+    </div>
+  )
+}
+
+interface CompanyListProps {
+  readonly companies: readonly Company[]
+  readonly onChoose: (companyId: string) => (event: Event) => void
+}
+
+function CompanyList({ companies, onChoose }: CompanyListProps) {
+  const t = texts.signIn
+  return (
+    <section class="card" aria-label={t.companies}>
+      <h2>{t.chooseCompany}</h2>
+      {companies.length === 0 && <p>{t.noCompanies}</p>}
+      <ul class="plain">
+        {companies.map(({ id, createdAt, sourceSystemCount, categoryCount, evidenceCount }) => (
+          <li key={id}>
+            <button onClick={onChoose(id)}>{id}</button>{' '}
+            <span class="muted">
+              {t.counts(sourceSystemCount, categoryCount, evidenceCount)} · {t.created} <Time at={createdAt} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,194 @@
+import { useEffect, useState } from 'preact/hooks'
+import { EvidenceRegistryError, type EvidenceCandidate } from '../../client/index.ts'
+import { FileField, Form, TextField, useForm } from '../components/form.tsx'
+import { Failure, Notice } from '../components/notice.tsx'
+import { Badge, Facts, Time } from '../components/values.tsx'
+import { hrefOf, navigate } from '../router.ts'
+import { publicClient } from '../session.ts'
+import { texts } from '../texts.ts'
+import { DropZone } from './drop-zone.tsx'
+import {
+  hashFile,
+  looksLikeProof,
+  verifyDocument,
+  type HashedFile,
+  type Outcome,
+  type Step,
+} from './verify-document.ts'
+
+interface PolicySource {
+  readonly text: string
+  readonly isOwn: boolean
+}
+
+/** Verifies a proof in the browser: a dropped bundle with files, or the public proof of an evidence. Needs no key. */
+export function VerifyPage({ evidenceId }: { readonly evidenceId: string | undefined }) {
+  const t = texts.verify
+  const [proof, setProof] = useState<string>()
+  const [files, setFiles] = useState<readonly HashedFile[]>([])
+  const [policy, setPolicy] = useState<PolicySource>()
+  const [outcome, setOutcome] = useState<Outcome>()
+  const [error, setError] = useState<unknown>()
+
+  // The policy of this server, unless the user has brought an own one. A saved page may have no server.
+  useEffect(() => {
+    publicClient.getPolicy().then(
+      (value) => setPolicy((known) => (known?.isOwn ? known : { text: JSON.stringify(value), isOwn: false })),
+      () => undefined,
+    )
+  }, [])
+  useEffect(() => {
+    if (evidenceId === undefined) return
+    setError(undefined)
+    // The strict parser also accepts the text that is made from parsed JSON.
+    publicClient
+      .verifyEvidence({ evidenceId, format: 'bundle' })
+      .then((bundle) => setProof(JSON.stringify(bundle)), setError)
+  }, [evidenceId])
+  useEffect(() => {
+    if (proof === undefined) return
+    let isNeeded = true
+    setOutcome(undefined)
+    verifyDocument({ text: proof, policyText: policy?.text, isPinned: policy?.isOwn === true, files }).then(
+      (result) => isNeeded && setOutcome(result),
+      setError,
+    )
+    return () => {
+      isNeeded = false
+    }
+  }, [proof, policy, files])
+
+  const addFiles = async (dropped: readonly File[]): Promise<void> => {
+    setError(undefined)
+    const contents: HashedFile[] = []
+    for (const file of dropped) {
+      const text = file.name.endsWith('.json') ? await file.text() : undefined
+      if (text !== undefined && looksLikeProof(text)) setProof(text)
+      else contents.push(await hashFile(file))
+    }
+    setFiles((known) => [...known, ...contents])
+  }
+  return (
+    <>
+      <h1>{t.title}</h1>
+      <p>{t.intro}</p>
+      <DropZone onFiles={(dropped) => void addFiles(dropped).catch(setError)} />
+      <LinkForm evidenceId={evidenceId} />
+      <PolicyField policy={policy} onChange={(text) => setPolicy({ text, isOwn: true })} />
+      {error !== undefined && <VerifyFailure error={error} />}
+      {proof === undefined && files.length > 0 && <Notice tone="warn">{t.needProof}</Notice>}
+      {proof !== undefined && error === undefined && outcome === undefined && <p role="status">{t.working}</p>}
+      {outcome && <OutcomeView outcome={outcome} />}
+    </>
+  )
+}
+
+function LinkForm({ evidenceId }: { readonly evidenceId: string | undefined }) {
+  const t = texts.verify
+  const form = useForm([])
+  const [id, setId] = useState(evidenceId ?? '')
+  const open = async (): Promise<void> => {
+    if (id.trim() !== '') navigate(['verify', id.trim()])
+  }
+  return (
+    <div class="card no-print">
+      <Form form={form} action={open} submitText={t.fetch}>
+        <TextField label={t.link} hint={t.linkHint} value={id} onChange={setId} />
+      </Form>
+    </div>
+  )
+}
+
+interface PolicyFieldProps {
+  readonly policy: PolicySource | undefined
+  readonly onChange: (text: string) => void
+}
+
+function PolicyField({ policy, onChange }: PolicyFieldProps) {
+  const t = texts.verify
+  const read = (file: File | undefined): void => {
+    if (file !== undefined) void file.text().then(onChange)
+  }
+  return (
+    <div class="card no-print">
+      <FileField label={t.policy} hint={t.policyHint} accept=".json,.txt" onChange={([file]) => read(file)} />
+      <Badge>{policy?.isOwn ? t.policyFrom.file : t.policyFrom.service}</Badge>
+    </div>
+  )
+}
+
+/** An external id that several companies use is not an error of the user: the candidates are shown. */
+function VerifyFailure({ error }: { readonly error: unknown }) {
+  const candidates = error instanceof EvidenceRegistryError ? candidatesOf(error.body) : []
+  if (candidates.length === 0) return <Failure error={error} />
+  return (
+    <Notice tone="warn">
+      {texts.verify.ambiguous}
+      <ul>
+        {candidates.map(({ id, createdAt }) => (
+          <li key={id}>
+            <a href={hrefOf(['verify', id])}>{id}</a> <Time at={createdAt} />
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  )
+}
+
+const candidatesOf = (body: unknown): readonly EvidenceCandidate[] =>
+  typeof body === 'object' && body !== null && 'candidates' in body && Array.isArray(body.candidates)
+    ? (body.candidates as readonly EvidenceCandidate[])
+    : []
+
+const TONES = { proven: 'good', unpinned: 'warn', pending: 'warn', refuted: 'bad' } as const
+
+function OutcomeView({ outcome: { state, reason, steps, facts, unchecked } }: { readonly outcome: Outcome }) {
+  const t = texts.verify
+  return (
+    <section aria-label={t.result}>
+      <h2>{t.result}</h2>
+      <Notice tone={TONES[state]}>
+        <strong>{t.states[state]}</strong>
+        {state === 'refuted' && reason !== undefined && <div>{reason}</div>}
+      </Notice>
+      <div class="card">
+        <h2>{t.steps}</h2>
+        <ol class="steps">
+          {steps.map((step, i) => (
+            <StepItem key={i} step={step} />
+          ))}
+        </ol>
+      </div>
+      {facts.length > 0 && (
+        <div class="card">
+          <h2>{t.claims}</h2>
+          <Facts of={facts} />
+          <p class="muted">{t.notProven}</p>
+        </div>
+      )}
+      {unchecked.length > 0 && (
+        <div class="card">
+          <h2>{t.unchecked}</h2>
+          <Facts of={unchecked.map(({ what, why }) => [what, why])} />
+        </div>
+      )}
+    </section>
+  )
+}
+
+const STEP_TONES = { ok: 'good', failed: 'bad', skipped: 'warn' } as const
+
+function StepItem({ step: { name, state, detail } }: { readonly step: Step }) {
+  const t = texts.verify
+  return (
+    <li>
+      <span>
+        <Badge tone={STEP_TONES[state]}>{t.stepStates[state]}</Badge>
+      </span>
+      <span>
+        {t.stepNames[name]}
+        {detail && <div class="muted">{detail}</div>}
+      </span>
+    </li>
+  )
+}

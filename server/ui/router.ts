@@ -1,0 +1,46 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/**
+ * Routing by the fragment of the address, such as `#/evidences/VIN-1?tab=files`. The server serves one page, so the
+ * dashboard also works below any path prefix. A fragment is never sent to a server.
+ */
+export interface Location {
+  /** Decoded path segments: `['evidences', 'VIN-1']`. */
+  readonly path: readonly string[]
+  readonly query: URLSearchParams
+}
+
+/** A malformed percent-escape in a typed address becomes an unknown page instead of an error. */
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+export function parseFragment(fragment: string): Location {
+  const [path = '', query = ''] = fragment.replace(/^#?\/?/, '').split('?', 2)
+  return { path: path.split('/').filter(Boolean).map(decodeSegment), query: new URLSearchParams(query) }
+}
+
+/** The `href` of a page. Segments are encoded, so that an external id may contain any character. */
+export function hrefOf(path: readonly string[], query: Readonly<Record<string, string>> = {}): string {
+  const search = new URLSearchParams(query).toString()
+  return `#/${path.map(encodeURIComponent).join('/')}${search === '' ? '' : `?${search}`}`
+}
+
+export const navigate = (path: readonly string[], query?: Readonly<Record<string, string>>): void => {
+  location.hash = hrefOf(path, query)
+}
+
+/** The current location. The component renders again if it changes. */
+export function useLocation(): Location {
+  const [current, setCurrent] = useState(() => parseFragment(location.hash))
+  useEffect(() => {
+    const update = (): void => setCurrent(parseFragment(location.hash))
+    addEventListener('hashchange', update)
+    return () => removeEventListener('hashchange', update)
+  }, [])
+  return current
+}

@@ -1,0 +1,81 @@
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import { createClient, EvidenceRegistryError, type Client, type OwnSourceSystem } from '../client/index.ts'
+
+/** The service that served this page. Relative, so that a path prefix of a reverse proxy is kept. */
+export const API_URL = new URL('../api/v1', document.baseURI).href
+
+/** A client without a key, for the public endpoints. */
+export const publicClient: Client = createClient({ baseUrl: API_URL })
+
+export interface Credentials {
+  readonly companyId: string
+  readonly apiKey: string
+}
+
+export interface Session extends Credentials {
+  readonly client: Client
+  /** The key's own source system. The operator key has the level A and no id. */
+  readonly system: OwnSourceSystem
+}
+
+/** Whether the session's key includes a level. Each level includes the levels before it. */
+export const hasLevel = ({ system }: Session, level: OwnSourceSystem['permissions']): boolean =>
+  LEVELS.indexOf(system.permissions) >= LEVELS.indexOf(level)
+
+const LEVELS = ['R', 'I', 'U', 'A'] as const
+
+/** The operator key is the only key that is not a source system. */
+export const isOperator = ({ system }: Session): boolean => system.id === undefined
+
+/**
+ * Signs in: reads the key's own source system, which every valid key may do. The operator key also opens a company
+ * that does not exist yet, because only it can create the company.
+ *
+ * @throws the error of the service if the key or the company is wrong.
+ */
+export async function signIn({ companyId, apiKey }: Credentials): Promise<Session> {
+  const client = createClient({ baseUrl: API_URL, companyId, apiKey })
+  try {
+    return { companyId, apiKey, client, system: await client.getOwnSourceSystem() }
+  } catch (error) {
+    // Only the operator key sees that a company is unknown.
+    if (!(error instanceof EvidenceRegistryError) || error.code !== 'COMPANY_NOT_FOUND') throw error
+    return { companyId, apiKey, client, system: { name: 'operator', permissions: 'A' } }
+  }
+}
+
+const STORAGE_KEY = 'evidence-registry.session'
+
+/** Keeps the key until the tab is closed. Called only if the user chose so. */
+export const remember = ({ companyId, apiKey }: Credentials): void =>
+  sessionStorage.setItem(STORAGE_KEY, JSON.stringify({ companyId, apiKey }))
+
+export const forget = (): void => sessionStorage.removeItem(STORAGE_KEY)
+
+/** The remembered credentials; `undefined` if there are none. */
+export function remembered(): Credentials | undefined {
+  try {
+    const value: unknown = JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? 'null')
+    return isCredentials(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isCredentials = (value: unknown): value is Credentials =>
+  typeof value === 'object' &&
+  value !== null &&
+  'companyId' in value &&
+  'apiKey' in value &&
+  typeof value.companyId === 'string' &&
+  typeof value.apiKey === 'string'
+
+/** The session of the pages that need a key. */
+export const SessionContext = createContext<Session | undefined>(undefined)
+
+export function useSession(): Session {
+  const session = useContext(SessionContext)
+  if (session === undefined) throw new Error('This page needs a session')
+  return session
+}
