@@ -71,6 +71,10 @@ const SUITES = 'adapters/kit/contract/index.ts'
 const BUILD_ONLY = 'sealer/kernel/wat/'
 
 const PACKAGE_NAME = 'evidence-registry'
+/** Bundled for the browser, so what it imports is a development dependency. */
+const UI = 'server/ui/'
+const UI_PACKAGES = new Set(['preact', 'uqr', '@noble/hashes'])
+const UI_ENTRIES = new Set(['server/client/index.ts', 'core/verify/index.ts', 'core/verify/tokens.ts'])
 const isForServer = (path: string): boolean => path.startsWith('server/')
 const packageOf = (specifier: string): string =>
   specifier
@@ -90,8 +94,10 @@ function violationsOf(path: string, source: string, known: Package): readonly st
 }
 
 function wrongReach(path: string, specifier: string, known: Package): string | undefined {
-  if (!specifier.endsWith('.ts')) return 'relative imports end in .ts'
   const target = normalize(join(dirname(path), specifier))
+  if (path.startsWith(UI)) return wrongUiReach(target)
+  if (!specifier.endsWith('.ts')) return 'relative imports end in .ts'
+  if (target.startsWith(UI)) return 'only the dashboard itself imports its modules'
   const [from, to] = [path.split('/')[0] as string, target.split('/')[0] as string]
   if (path.startsWith('server/client/') && !target.startsWith('server/client/'))
     return 'the client imports nothing outside of its folder, so that it stays small'
@@ -104,6 +110,12 @@ function wrongReach(path: string, specifier: string, known: Package): string | u
   if (from === 'server' && to !== 'server' && !known.entries.has(target))
     return 'the server uses the library by its public entries only'
   return undefined
+}
+
+function wrongUiReach(target: string): string | undefined {
+  if (!/\.(?:tsx?|css)$/.test(target)) return 'relative imports of the dashboard end in .ts, .tsx or .css'
+  if (target.startsWith(UI) || UI_ENTRIES.has(target)) return undefined
+  return 'the dashboard uses the client and the verifier only'
 }
 
 function wrongKitUse(path: string, target: string): string | undefined {
@@ -120,6 +132,8 @@ function wrongKitUse(path: string, target: string): string | undefined {
 
 function wrongModule(path: string, { specifier, isTypeOnly }: Import, known: Package): string | undefined {
   const isProduct = PRODUCT.includes(path.split('/')[0] as string)
+  if (path.startsWith(UI))
+    return UI_PACKAGES.has(packageOf(specifier)) ? undefined : 'the dashboard bundles no other package'
   const isCore = path.startsWith('core/')
   if (specifier.startsWith('computed: ')) return isProduct ? 'a computed import cannot be checked' : undefined
   if (path.startsWith('server/client/')) return 'the client also runs in browsers, without any package'
@@ -260,6 +274,12 @@ describe('the check of the architecture', () => {
     ['adapters/kit/index.ts', "import { recordStoreContract } from './contract/index.ts'"],
     ['test/adapters/level/a.test.ts', "import { bytes } from '../../../adapters/kit/contract/record-store-pair.ts'"],
     ['server/a.ts', "import x from '../test/x.ts'"],
+    ['server/a.ts', "import x from './ui/session.ts'"],
+    ['server/ui/a.tsx', "import x from 'koa'"],
+    ['server/ui/a.tsx', "import fs from 'node:fs'"],
+    ['server/ui/a.tsx', "import x from '../../core/index.ts'"],
+    ['server/ui/a.tsx', "import x from '../http/app.ts'"],
+    ['server/ui/a.tsx', "import x from '../client/send.ts'"],
     ['sealer/kernel/a.ts', "import x from 'fast-check'"],
     ['server/a.ts', "import x from '../bench/x.ts'"],
     ['server/a.ts', "import { x } from '../core/x.ts'"],
@@ -317,6 +337,11 @@ describe('the check of the architecture', () => {
       "import { x } from '../../core/verify/index.ts'\nimport { y } from './y.ts'\nimport http from 'node:http'",
     ],
     ['server/demo/a.ts', "import { x } from '../client/index.ts'"],
+    [
+      'server/ui/pages/a.tsx',
+      "import { x } from 'preact'\nimport { y } from '../../client/index.ts'\nimport { B } from './b.tsx'",
+    ],
+    ['server/ui/a.tsx', "import './base.css'\nimport { x } from '../../core/verify/index.ts'"],
     ['server/client/a.ts', "import { x } from './b.ts'"],
     [
       'core/a.ts',

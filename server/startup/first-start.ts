@@ -37,7 +37,7 @@ export async function introduceOperator({ registry, logger, dataDir, url }: Firs
 }
 
 /**
- * The text of the first start: the address, the operator key, and four commands. They create a source system and an
+ * The text of the first start: the addresses, the operator key, and four commands. They create a source system and an
  * evidence with a file, read the evidence, and verify it once it is sealed.
  */
 export function welcome({ url, operatorKey }: { readonly url: string; readonly operatorKey: string }): string {
@@ -47,6 +47,7 @@ export function welcome({ url, operatorKey }: { readonly url: string; readonly o
   const curl = String.raw`curl -sS -w '\n'`
   return `
 Evidence Registry is running. The API with its documentation: ${url}/docs
+The dashboard: ${url}/ui/#/sign-in?company=demo
 
 The operator key. It is shown only once, because only its hash is stored:
 

@@ -206,9 +206,10 @@ describe('the bundled server', () => {
     assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
   })
 
-  it('shows a person the address, the key once, and four commands', () => {
+  it('shows a person the addresses, the key once, and four commands', () => {
     const text = welcome({ url: 'http://127.0.0.1:8080', operatorKey: 'the-operator-key' })
     assert.match(text, / http:\/\/127\.0\.0\.1:8080\/docs$/m)
+    assert.match(text, / http:\/\/127\.0\.0\.1:8080\/ui\/#\/sign-in\?company=demo$/m)
     const lines = text.split('\n').filter((line) => line.includes('curl '))
     assert.equal(lines.length, 4)
     assert.ok(lines.every((line) => line.includes(String.raw`-w '\n'`)))

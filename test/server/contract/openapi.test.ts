@@ -51,11 +51,11 @@ describe('the OpenAPI document', () => {
         .filter((method) => METHODS.has(method))
         .map((method) => `${method.toUpperCase()} ${item.servers ? '' : BASE_PATH}${path}`),
     )
-  /** The same for every route of the app, except those of the API page. */
+  /** The same for every route of the app, except those of the API page and the dashboard. */
   const routed = (): string[] =>
     service.app.routes
       .map(({ method, path }) => `${method} ${path}`)
-      .filter((route) => !/^(?:GET|HEAD) \/(?:docs.*)?$/.test(route))
+      .filter((route) => !/^(?:GET|HEAD) \/(?:(?:docs|ui).*)?$/.test(route))
   const operation = (id: string): Operation => {
     const found = Object.values(document.paths)
       .flatMap((item) => Object.values(item))

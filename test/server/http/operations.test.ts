@@ -173,6 +173,13 @@ describe('operations', () => {
     assert.deepEqual([response.status, response.headers.get('location')], [302, 'docs'])
   })
 
+  it('redirects browsers from / to the dashboard', async () => {
+    const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+    const response = await service.fetch('/', { redirect: 'manual', headers })
+    assert.deepEqual([response.status, response.headers.get('location')], [302, 'ui/'])
+    assert.equal(response.headers.get('vary'), 'Accept')
+  })
+
   it('limits the rate of each source system and of each address', async () => {
     const limited = await startService({ rateLimitPerMinute: 5, addressLimitPerMinute: 5, trustProxy: true })
     try {

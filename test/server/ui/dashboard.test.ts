@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { chromium, type Browser, type Page } from 'playwright-core'
+import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
+
+const CHROMIUM = '/usr/bin/chromium'
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
+/** Only ends a page that hangs. */
+const TIMEOUT_MS = 300_000
+const MANY_EVIDENCES = 1_500
+/** For any number of rows: those that are visible, and some around them. */
+const MAX_ROWS = 80
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** A 1×1 PNG. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+describe('the dashboard in Chromium', { skip: existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing` }, () => {
+  let service: Service
+  let company: Company
+  let browser: Browser
+  let page: Page
+  /** Everything that the browser reports as an error. A test fails if there is any. */
+  let problems: string[]
+
+  before(async () => {
+    service = await startService({ publicUrl: () => service.url })
+    company = await service.company('acme')
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+  })
+  after(async () => {
+    await browser.close()
+    await service.close()
+  })
+  beforeEach(async () => {
+    // Scripts of the test, such as axe, are not part of the page.
+    const context = await browser.newContext({ bypassCSP: false, viewport: { width: 1200, height: 900 } })
+    page = await context.newPage()
+    page.setDefaultTimeout(TIMEOUT_MS)
+    problems = []
+    page.on('pageerror', (error) => problems.push(String(error)))
+    page.on('console', (message) => {
+      // Chromium reports each response with an error status, also those that the page handles.
+      const isStatus = message.text().startsWith('Failed to load resource')
+      if (message.type() === 'error' && !isStatus) problems.push(message.text())
+    })
+    page.on('request', (request) => {
+      if (!request.url().startsWith(service.url) && !/^(?:data|blob):/.test(request.url()))
+        problems.push(`a request to ${request.url()}`)
+    })
+  })
+  afterEach(async () => {
+    await page.context().close()
+    assert.deepEqual(problems, [])
+  })
+
+  async function signIn(key: string, target = ''): Promise<void> {
+    await page.goto(`${service.url}/ui/${target}`)
+    await page.getByLabel('Company').fill('acme')
+    await page.getByLabel('API key').fill(key)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+  }
+
+  /** Runs axe in the page. */
+  async function assertAccessible(): Promise<void> {
+    const violations = await page.evaluate<readonly string[]>(
+      `${axe};axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
+    )
+    assert.deepEqual(violations, [])
+  }
+
+  async function createEvidence(externalId: string): Promise<string> {
+    const form = new FormData()
+    for (const [name, value] of Object.entries({ categoryName: 'Vehicles', subcategoryName: 'Cars', name: 'Golf' }))
+      form.set(name, value)
+    form.set('externalId', externalId)
+    form.append('images.items', new Blob(['hello\n'], { type: 'text/plain' }), 'hello.txt')
+    const params = { COMPANY_ID: company.id }
+    return (await service.ok('createEvidence', { key: company.keys.U, params, form })).id as string
+  }
+
+  it('shows what to do about a wrong key', async () => {
+    await signIn('not-a-key-of-this-company')
+    await page.getByRole('alert').getByText('The API key is wrong').waitFor()
+    await assertAccessible()
+  })
+
+  it('lists the companies for the operator key, and creates a source system whose key works', async () => {
+    await page.goto(`${service.url}/ui/#/sign-in`)
+    await page.getByLabel('API key').fill(OPERATOR_KEY)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'acme' }).click()
+    await page.getByRole('heading', { name: 'Source Systems' }).waitFor()
+    await assertAccessible()
+    await page.getByRole('button', { name: 'Create a source system' }).click()
+    await page.getByLabel('Name').fill('scanner')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create a source system' }).click()
+    const key = (await page.getByTestId('new-key').textContent()) ?? ''
+    await page.getByRole('button', { name: 'Close' }).click()
+    await service.ok('checkSourceSystem', { key, params: { COMPANY_ID: 'acme' } })
+
+    await page.getByRole('button', { name: 'Rotate key: scanner' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click()
+    const rotated = (await page.getByTestId('new-key').textContent()) ?? ''
+    await page.getByRole('button', { name: 'Close' }).click()
+    assert.notEqual(rotated, key)
+    for (const each of [key, rotated])
+      await service.ok('checkSourceSystem', { key: each, params: { COMPANY_ID: 'acme' } })
+
+    await page.getByRole('button', { name: 'Deactivate: scanner' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click()
+    await page.getByRole('button', { name: 'Reactivate: scanner' }).waitFor()
+    const denied = await service.call('checkSourceSystem', { key: rotated, params: { COMPANY_ID: 'acme' } })
+    assert.equal(denied.status, 401)
+    await page.getByRole('cell', { name: 'key rotated' }).first().waitFor()
+  })
+
+  it('shows the message of the API at the field', async () => {
+    await signIn(company.keys.A, '#/source-systems')
+    await page.getByRole('button', { name: 'Create a source system' }).click()
+    await page.getByLabel('Name').fill('A')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create a source system' }).click()
+    await page.locator('.field', { hasText: 'Name' }).locator('.problem:not(:empty)').waitFor()
+    assert.equal(await page.getByLabel('Name').getAttribute('aria-invalid'), 'true')
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
+  it('keeps the key in memory only, unless the user says so', async () => {
+    await signIn(company.keys.R)
+    await page.getByRole('heading', { name: 'Evidences' }).waitFor()
+    assert.equal(await page.evaluate('sessionStorage.length + localStorage.length'), 0)
+    assert.ok(!page.url().includes(company.keys.R))
+    await page.reload()
+    await page.getByLabel('Company').fill('acme')
+    await page.getByLabel('API key').fill(company.keys.R)
+    await page.getByLabel('Remember').check()
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Evidences' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Evidences' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('API key').waitFor()
+    assert.equal(await page.evaluate('sessionStorage.length'), 0)
+  })
+
+  it('creates, updates and transfers an evidence, and shows its history until it is confirmed', async () => {
+    await signIn(company.keys.U, '#/new-evidence')
+    await page.getByLabel('Category', { exact: true }).fill('Vehicles')
+    await page.getByLabel('Subcategory').fill('Cars')
+    await page.getByLabel('External id').fill('VIN/1 ü')
+    await page.getByLabel('Name').fill('<b>Golf</b>')
+    await page.getByLabel('Image').setInputFiles({ name: 'car.png', mimeType: 'image/png', buffer: PIXEL })
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('heading', { name: '<b>Golf</b>' }).waitFor()
+    await page.getByRole('img', { name: '<b>Golf</b>' }).first().waitFor()
+    await page.getByText('C · Confirmed').waitFor()
+    await assertAccessible()
+
+    await page.getByRole('link', { name: 'Update' }).click()
+    await page.getByLabel('Metadata').fill('not JSON')
+    await page.getByRole('button', { name: 'Record the update' }).click()
+    await page.getByText('Metadata must be a JSON object').waitFor()
+    await page.getByLabel('Metadata').fill('{"color":"red"}')
+    await page.getByRole('button', { name: 'Record the update' }).click()
+    await page.getByText('Changed', { exact: true }).waitFor()
+
+    await page.getByRole('link', { name: 'Transfer' }).click()
+    await page.getByLabel('New owner').fill('Grace')
+    await page.getByRole('button', { name: 'Record the transfer' }).click()
+    await page.getByText('Transferred', { exact: true }).waitFor()
+
+    await page
+      .getByLabel('Attach files')
+      .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') })
+    await page.getByRole('button', { name: 'Delete: a.txt' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('File deleted', { exact: true }).waitFor()
+  })
+
+  it('keeps the page small while a long list is scrolled', async () => {
+    const { id: categoryId } = await service.ok('createCategory', {
+      key: company.keys.U,
+      params: { COMPANY_ID: 'acme' },
+      json: { name: 'Many' },
+    })
+    const { id: subcategoryId } = await service.ok('createSubcategory', {
+      key: company.keys.U,
+      params: { COMPANY_ID: 'acme', CATEGORY_ID: categoryId },
+      json: { name: 'Rows' },
+    })
+    for (let first = 0; first < MANY_EVIDENCES; first += 500) {
+      const form = new FormData()
+      const evidences = Array.from({ length: 500 }, (_, i) => ({ externalId: `row-${first + i}`, name: 'Row' }))
+      form.set('evidences', JSON.stringify(evidences))
+      const params = { COMPANY_ID: 'acme', CATEGORY_ID: categoryId, SUBCATEGORY_ID: subcategoryId }
+      await service.ok('createEvidences', { key: company.keys.U, params, form })
+    }
+    await signIn(company.keys.R, `#/evidences?categoryId=${categoryId}`)
+    const table = page.getByRole('region', { name: 'Evidences' })
+    // The newest is first, so the row with the number 400 is the 1,100th.
+    const target = page.getByRole('link', { name: 'row-400', exact: true })
+    await page.getByRole('link', { name: 'row-1499', exact: true }).waitFor()
+    for (let rows = 0; !(await target.isVisible());) {
+      await table.evaluate((element: { scrollTop: number; clientHeight: number }) => {
+        element.scrollTop += element.clientHeight
+      })
+      rows = await page.getByRole('row').count()
+      assert.ok(rows > 0 && rows <= MAX_ROWS, `${rows} rows are in the page`)
+    }
+    await assertAccessible()
+  })
+
+  it('verifies the public proof of an evidence step by step, without a key', async () => {
+    const id = await createEvidence('verify-1')
+    const params = { evidenceId: id }
+    await service.until(
+      async () => (await service.ok('verifyEvidence', { params })).merkle?.sendStatus === 'C',
+      'the evidence is confirmed',
+    )
+    await page.goto(`${service.url}/ui/#/verify/${id}`)
+    await page.getByText('Consistent, but checked only').waitFor()
+    for (const step of ['A pinned key of the log signed the tree', 'A timestamp authority stamped the tree'])
+      await page.locator('li', { hasText: step }).getByText('ok', { exact: true }).waitFor()
+    const policy = Buffer.from(await (await service.fetch('/api/v1/log/policy')).text())
+    await page
+      .getByLabel('Policy that you trust')
+      .setInputFiles({ name: 'p.json', mimeType: 'application/json', buffer: policy })
+    await page.getByText('Proven', { exact: true }).waitFor()
+    await assertAccessible()
+  })
+
+  it('compares a file with a bundle in the browser, and finds a changed bundle', async () => {
+    const id = await createEvidence('verify-2')
+    const params = { evidenceId: id }
+    await service.until(async () => (await service.ok('verifyEvidence', { params })).status === 'ok', 'it is sealed')
+    const path = `/api/v1/evidences/acme/evidence/verify-2/bundle?fields=all&files=all`
+    const bundle = await (await service.fetch(path, { headers: { 'x-api-key': company.keys.R } })).text()
+    const file = (name: string, content: string) => ({
+      name,
+      mimeType: name.endsWith('.json') ? 'application/json' : 'text/plain',
+      buffer: Buffer.from(content),
+    })
+    await page.goto(`${service.url}/ui/#/verify`)
+    const input = page.getByLabel('or choose them')
+    await input.setInputFiles([file('proof.json', bundle), file('hello.txt', 'hello\n')])
+    await page.getByText('hello.txt has the hash').waitFor()
+    await input.setInputFiles([file('other.txt', 'other')])
+    await page.getByText('other.txt is not among the disclosed files').waitFor()
+    await page.getByText('Not proven', { exact: true }).waitFor()
+    await page.reload()
+    await input.setInputFiles([file('proof.json', bundle.replace('Golf', 'Gulf'))])
+    await page.getByText('Not proven', { exact: true }).waitFor()
+  })
+
+  it('shows categories, the log and a certificate', async () => {
+    const id = await createEvidence('rest-1')
+    await service.until(
+      async () => (await service.ok('verifyEvidence', { params: { evidenceId: id } })).status === 'ok',
+      'sealed',
+    )
+    await page.goto(`${service.url}/ui/#/certificate/${id}`)
+    await page.getByRole('heading', { name: 'Certificate of registration' }).waitFor()
+    await assertAccessible()
+    await page.getByRole('link', { name: 'Log' }).click()
+    await page.getByText('Newest checkpoint').waitFor()
+    const { txId } = await service.ok('verifyEvidence', { params: { evidenceId: id } })
+    await page.getByLabel('txId').fill(txId as string)
+    await page.getByRole('button', { name: 'Show' }).click()
+    await page.getByText('Path from the leaf to the root').waitFor()
+    await assertAccessible()
+    await signIn(company.keys.U, '#/categories')
+    await page.getByRole('button', { name: 'Create a category' }).click()
+    await page.getByLabel('Name').fill('Boats')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Deactivate: Boats' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click()
+    await page.getByRole('button', { name: 'Activate: Boats' }).waitFor()
+    await page.getByRole('button', { name: 'Remove: Boats' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('Boats').waitFor({ state: 'detached' })
+    await assertAccessible()
+  })
+})
