@@ -35,8 +35,8 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /**
- * Routes for `/docs` and its script. `/` redirects browsers to the dashboard, other clients to `/docs`. `specPath` is the
- * path of the OpenAPI document, without a leading slash.
+ * Routes for `/docs` and its script. `/` redirects browsers to the dashboard, other clients to `/docs`. `specPath` is
+ * the path of the OpenAPI document, without a leading slash.
  */
 export function docsRouter(specPath: string): Router {
   const router = new Router({ strict: true, sensitive: true })

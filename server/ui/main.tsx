@@ -1,4 +1,3 @@
-import './base.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
 

@@ -68,17 +68,11 @@ const actorOf = (entry: AuditEntry): string => ('actor' in entry ? entry.actor :
 
 function detailsOf(entry: AuditEntry): string {
   const t = texts.systems
-  switch (entry.type) {
-    case 'created':
-    case 'changed':
-      return [entry.systemId, ...Object.entries(entry.values).map(([name, value]) => `${name}: ${value}`)].join(', ')
-    case 'rotated':
-      return [entry.systemId, ...(entry.replacedKeyEndsAt ? [`${t.oldKeyUntil} ${entry.replacedKeyEndsAt}`] : [])].join(
-        ', ',
-      )
-    case 'rejected':
-      return [t.rejectedReasons[entry.reason], entry.systemId ?? '', t.times(entry.count)].filter(Boolean).join(', ')
-    case 'fileToken':
-      return [entry.fileId, t.times(entry.count)].join(', ')
-  }
+  if (entry.type === 'fileToken') return [entry.fileId, t.times(entry.count)].join(', ')
+  if (entry.type === 'rejected')
+    return [t.rejectedReasons[entry.reason], entry.systemId ?? '', t.times(entry.count)].filter(Boolean).join(', ')
+  if (entry.type !== 'rotated')
+    return [entry.systemId, ...Object.entries(entry.values).map(([name, value]) => `${name}: ${value}`)].join(', ')
+  const { systemId, replacedKeyEndsAt } = entry
+  return replacedKeyEndsAt === undefined ? systemId : `${systemId}, ${t.oldKeyUntil} ${replacedKeyEndsAt}`
 }

@@ -35,8 +35,9 @@ export function useEvidences(client: Client, filter: EvidenceFilter) {
     if (running.current !== undefined || isComplete.current) return
     const abort = new AbortController()
     running.current = abort
-    client.listEvidences({ len: PAGE_ITEMS, ...filter, ...position.current }, abort).then(
-      (page) => {
+    const read = async (): Promise<void> => {
+      try {
+        const page = await client.listEvidences({ len: PAGE_ITEMS, ...filter, ...position.current }, abort)
         if (abort.signal.aborted) return
         running.current = undefined
         position.current = positionAfter(page)
@@ -48,12 +49,12 @@ export function useEvidences(client: Client, filter: EvidenceFilter) {
           isComplete: isComplete.current,
           error: undefined,
         }))
-      },
-      (error: unknown) => {
+      } catch (error) {
         // `running` stays set, so that a failure is not repeated by scrolling. `retry` clears it.
         if (!abort.signal.aborted) setState((before) => ({ ...before, error }))
-      },
-    )
+      }
+    }
+    void read()
   }, [client, key])
 
   const retry = (): void => {

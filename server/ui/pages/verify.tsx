@@ -46,7 +46,7 @@ export function VerifyPage({ evidenceId }: { readonly evidenceId: string | undef
       .then((bundle) => setProof(JSON.stringify(bundle)), setError)
   }, [evidenceId])
   useEffect(() => {
-    if (proof === undefined) return
+    if (proof === undefined) return undefined
     let isNeeded = true
     setOutcome(undefined)
     verifyDocument({ text: proof, policyText: policy?.text, isPinned: policy?.isOwn === true, files }).then(
