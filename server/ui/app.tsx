@@ -112,7 +112,7 @@ function Frame({ location, session, onSignOut, children }: FrameProps) {
           )}
         </div>
       </header>
-      <main ref={main} tabIndex={-1}>
+      <main id="main" ref={main} tabIndex={-1}>
         {children}
       </main>
     </>

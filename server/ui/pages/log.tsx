@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { EvidenceRegistryError, type MerkleProof, type MerkleRoot } from '../../client/index.ts'
 import { Form, TextField, useForm } from '../components/form.tsx'
 import { Failure, Notice, WhenLoaded } from '../components/notice.tsx'
+import { ProofPath } from '../components/proof-path.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
 import { saveFile } from '../format.ts'
@@ -171,6 +172,7 @@ function TransactionView({ proof, root }: FoundTransaction) {
         ]}
       />
       <h2>{t.path}</h2>
+      <ProofPath proof={proof.proof} />
       <ol class="timeline">
         <li>
           {t.leaf} {proof.leafIndex}: <Hash value={proof.txId} />
