@@ -75,6 +75,8 @@ async function bundleDashboard() {
   if (inputs.every((path) => statSync(join(root, path)).mtimeMs <= builtAt)) return
   const { build: bundle } = await import('vite')
   await bundle({ configFile: join(root, 'server/ui/vite.config.mjs'), logLevel: 'warn' })
+  const { buildSavedPage } = await import('../server/ui/saved-page.mjs')
+  writeFileSync(join(dist, 'server/ui/verify.html'), await buildSavedPage())
 }
 
 async function build() {

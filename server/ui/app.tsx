@@ -10,7 +10,7 @@ import { SignInPage } from './pages/sign-in.tsx'
 import { SourceSystemsPage } from './pages/source-systems.tsx'
 import { VerifyPage } from './pages/verify.tsx'
 import { hrefOf, useLocation, type Location } from './router.ts'
-import { forget, hasLevel, remembered, SessionContext, signIn, type Session } from './session.ts'
+import { forget, hasLevel, publicClient, remembered, SessionContext, signIn, type Session } from './session.ts'
 import { texts } from './texts.ts'
 
 /** The whole dashboard: the frame, and the page of the current location. */
@@ -47,7 +47,7 @@ interface PageProps {
 /** The page of a location. Pages that need a key show the sign-in page first, and then continue. */
 function Page({ location: { path, query }, session, setSession }: PageProps) {
   const [name = 'evidences', id, action] = path
-  if (name === 'verify') return <VerifyPage key={id} evidenceId={id} />
+  if (name === 'verify') return <VerifyPage key={id} client={publicClient} evidenceId={id} />
   if (name === 'certificate' && id !== undefined) return <CertificatePage key={id} evidenceId={id} />
   if (name === 'log') return <LogPage />
   if (session === undefined || name === 'sign-in')

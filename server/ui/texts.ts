@@ -287,7 +287,8 @@ export const texts = {
     fetch: 'Fetch and verify',
     policy: 'Policy that you trust',
     policyHint: 'Without your own policy file, the result only shows what this server says about itself.',
-    policyFrom: { service: 'of this server', file: 'your file' },
+    policyFrom: { document: 'of the proof itself', service: 'of this server', file: 'your file' },
+    savePage: 'Save this page as one file that works without the server',
     result: 'Result',
     working: 'Checking …',
     states: {

@@ -1,10 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
-import { EvidenceRegistryError, type EvidenceCandidate } from '../../client/index.ts'
+import { EvidenceRegistryError, type Client, type EvidenceCandidate } from '../../client/index.ts'
 import { FileField, Form, TextField, useForm } from '../components/form.tsx'
 import { Failure, Notice } from '../components/notice.tsx'
 import { Badge, Facts, Time } from '../components/values.tsx'
 import { hrefOf, navigate } from '../router.ts'
-import { publicClient } from '../session.ts'
 import { texts } from '../texts.ts'
 import { DropZone } from './drop-zone.tsx'
 import {
@@ -21,8 +20,14 @@ interface PolicySource {
   readonly isOwn: boolean
 }
 
+interface VerifyPageProps {
+  /** For the policy of the server and for public proofs. `undefined` in a saved page, which has no server. */
+  readonly client?: Client
+  readonly evidenceId?: string | undefined
+}
+
 /** Verifies a proof in the browser: a dropped bundle with files, or the public proof of an evidence. Needs no key. */
-export function VerifyPage({ evidenceId }: { readonly evidenceId: string | undefined }) {
+export function VerifyPage({ client, evidenceId }: VerifyPageProps) {
   const t = texts.verify
   const [proof, setProof] = useState<string>()
   const [files, setFiles] = useState<readonly HashedFile[]>([])
@@ -30,20 +35,18 @@ export function VerifyPage({ evidenceId }: { readonly evidenceId: string | undef
   const [outcome, setOutcome] = useState<Outcome>()
   const [error, setError] = useState<unknown>()
 
-  // The policy of this server, unless the user has brought an own one. A saved page may have no server.
+  // The policy of this server, unless the user has brought an own one.
   useEffect(() => {
-    publicClient.getPolicy().then(
+    client?.getPolicy().then(
       (value) => setPolicy((known) => (known?.isOwn ? known : { text: JSON.stringify(value), isOwn: false })),
       () => undefined,
     )
   }, [])
   useEffect(() => {
-    if (evidenceId === undefined) return
+    if (client === undefined || evidenceId === undefined) return
     setError(undefined)
     // The strict parser also accepts the text that is made from parsed JSON.
-    publicClient
-      .verifyEvidence({ evidenceId, format: 'bundle' })
-      .then((bundle) => setProof(JSON.stringify(bundle)), setError)
+    client.verifyEvidence({ evidenceId, format: 'bundle' }).then((bundle) => setProof(JSON.stringify(bundle)), setError)
   }, [evidenceId])
   useEffect(() => {
     if (proof === undefined) return undefined
@@ -73,7 +76,8 @@ export function VerifyPage({ evidenceId }: { readonly evidenceId: string | undef
       <h1>{t.title}</h1>
       <p>{t.intro}</p>
       <DropZone onFiles={(dropped) => void addFiles(dropped).catch(setError)} />
-      <LinkForm evidenceId={evidenceId} />
+      {client && <LinkForm evidenceId={evidenceId} />}
+      {client && <SaveLink />}
       <PolicyField policy={policy} onChange={(text) => setPolicy({ text, isOwn: true })} />
       {error !== undefined && <VerifyFailure error={error} />}
       {proof === undefined && files.length > 0 && <Notice tone="warn">{t.needProof}</Notice>}
@@ -99,6 +103,15 @@ function LinkForm({ evidenceId }: { readonly evidenceId: string | undefined }) {
   )
 }
 
+/** The same page as one file, for the time when the server is gone. */
+const SaveLink = () => (
+  <p class="no-print">
+    <a href="verify.html" download="verify.html">
+      {texts.verify.savePage}
+    </a>
+  </p>
+)
+
 interface PolicyFieldProps {
   readonly policy: PolicySource | undefined
   readonly onChange: (text: string) => void
@@ -112,7 +125,9 @@ function PolicyField({ policy, onChange }: PolicyFieldProps) {
   return (
     <div class="card no-print">
       <FileField label={t.policy} hint={t.policyHint} accept=".json,.txt" onChange={([file]) => read(file)} />
-      <Badge>{policy?.isOwn ? t.policyFrom.file : t.policyFrom.service}</Badge>
+      <Badge>
+        {policy === undefined ? t.policyFrom.document : policy.isOwn ? t.policyFrom.file : t.policyFrom.service}
+      </Badge>
     </div>
   )
 }

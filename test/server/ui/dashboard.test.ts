@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
 
@@ -51,7 +55,7 @@ describe('the dashboard in Chromium', { skip: existsSync(CHROMIUM) ? false : `${
       if (message.type() === 'error' && !isStatus) problems.push(message.text())
     })
     page.on('request', (request) => {
-      if (!request.url().startsWith(service.url) && !/^(?:data|blob):/.test(request.url()))
+      if (!request.url().startsWith(service.url) && !/^(?:data|blob|file):/.test(request.url()))
         problems.push(`a request to ${request.url()}`)
     })
   })
@@ -257,6 +261,25 @@ describe('the dashboard in Chromium', { skip: existsSync(CHROMIUM) ? false : `${
     await page.reload()
     await input.setInputFiles([file('proof.json', bundle.replace('Golf', 'Gulf'))])
     await page.getByText('Not proven', { exact: true }).waitFor()
+  })
+
+  it('verifies a bundle in the saved page, without the server', async () => {
+    const id = await createEvidence('saved-1')
+    const params = { evidenceId: id }
+    await service.until(async () => (await service.ok('verifyEvidence', { params })).status === 'ok', 'it is sealed')
+    const bundle = await (await service.fetch(`/api/v1/merkle/verify/${id}?format=bundle`)).text()
+    const directory = await mkdtemp(join(tmpdir(), 'evidence-page-'))
+    try {
+      const path = join(directory, 'verify.html')
+      await writeFile(path, await (await service.fetch('/ui/verify.html')).text())
+      await page.goto(pathToFileURL(path).href)
+      const file = { name: 'proof.json', mimeType: 'application/json', buffer: Buffer.from(bundle) }
+      await page.getByLabel('or choose them').setInputFiles(file)
+      await page.getByText('Consistent, but checked only').waitFor()
+      await assertAccessible()
+    } finally {
+      await rm(directory, { recursive: true, force: true })
+    }
   })
 
   it('shows categories, the log and a certificate', async () => {

@@ -1,0 +1,6 @@
+import { render } from 'preact'
+import { VerifyPage } from './pages/verify.tsx'
+
+/** The verification page without a server: a single file that a user saves. */
+const root = document.querySelector('#app')
+if (root !== null) render(<VerifyPage />, root)
