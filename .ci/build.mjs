@@ -23,12 +23,10 @@ function filesBelow(folder) {
 function isStale() {
   if (!existsSync(stamp) || !existsSync(join(dist, 'server/main.js'))) return true
   const builtAt = statSync(stamp).mtimeMs
-  const inputs = [
-    'package.json',
-    'tsconfig.json',
-    ...SOURCES.flatMap(filesBelow).filter((path) => /\.(?:tsx?|css|html)$/.test(path)),
-  ]
-  return inputs.some((path) => statSync(join(root, path)).mtimeMs > builtAt)
+  const isCompiled = (path) => path.endsWith('.ts') && !path.startsWith('server/ui/')
+  const inputs = ['package.json', 'tsconfig.json', ...SOURCES.flatMap(filesBelow).filter(isCompiled)]
+  if (inputs.some((path) => statSync(join(root, path)).mtimeMs > builtAt)) return true
+  return isDashboardStale()
 }
 
 function findCompiler() {
@@ -67,12 +65,17 @@ function copyViewer() {
 /** What the bundle of the dashboard is made of. */
 const UI_SOURCES = ['server/ui', 'server/client', 'core']
 
+/** Whether a source of the dashboard is newer than its bundle. The saved page is written last. */
+function isDashboardStale() {
+  const savedPage = join(dist, 'server/ui/verify.html')
+  if (!existsSync(savedPage)) return true
+  const builtAt = statSync(savedPage).mtimeMs
+  return UI_SOURCES.flatMap(filesBelow).some((path) => statSync(join(root, path)).mtimeMs > builtAt)
+}
+
 /** Bundles the dashboard with Vite, unless the last bundle is newer than its sources. */
 async function bundleDashboard() {
-  const index = join(dist, 'server/ui/index.html')
-  const inputs = ['package-lock.json', ...UI_SOURCES.flatMap(filesBelow)].filter((path) => existsSync(join(root, path)))
-  const builtAt = existsSync(index) ? statSync(index).mtimeMs : 0
-  if (inputs.every((path) => statSync(join(root, path)).mtimeMs <= builtAt)) return
+  if (!isDashboardStale()) return
   const { build: bundle } = await import('vite')
   await bundle({ configFile: join(root, 'server/ui/vite.config.mjs'), logLevel: 'warn' })
   const { buildSavedPage } = await import('../server/ui/saved-page.mjs')
