@@ -4,6 +4,7 @@ import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import Router from '@koa/router'
+import { matchesEtag } from './conditional.ts'
 import { HttpError } from './errors.ts'
 
 /** The dashboard's files, which the build puts into `dist`. */
@@ -62,8 +63,7 @@ export function uiRouter(): Router {
     ctx.set('Content-Security-Policy', POLICY)
     ctx.set('Cache-Control', path.startsWith(HASHED) ? 'public, max-age=31536000, immutable' : 'no-cache')
     ctx.set('ETag', file.etag)
-    ctx.status = 200
-    if (ctx.fresh) {
+    if (matchesEtag(ctx.get('If-None-Match'), file.etag)) {
       ctx.status = 304
       return
     }
