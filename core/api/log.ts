@@ -1,6 +1,41 @@
 import type { ProofBlock, ProofRange } from '../log/proof-blocks.ts'
 import type { LogPolicy } from './bundle.ts'
 
+/** A sealed batch, with the stamp and the anchor that cover it. */
+export interface BatchSummary {
+  readonly id: string
+  /** Its entries. */
+  readonly size: number
+  /** The size of the log at its end, and the root there (hex). */
+  readonly treeSize: number
+  readonly root: string
+  readonly createdAt: Date
+  /** `P` pending, `S` sent, `C` confirmed. */
+  readonly sendStatus: 'P' | 'S' | 'C'
+  /** Of the first stamp that covers it. */
+  readonly stamp?: { readonly authority: string; readonly genTime: Date }
+  /** Of the confirmed anchors that cover it, the one in the lowest block. */
+  readonly anchor?: {
+    readonly network: string
+    readonly txHash: string
+    readonly blockNumber: number
+    readonly blockTime: Date
+  }
+}
+
+export interface BatchQuery {
+  /** 1 to 200 batches. Default 50. */
+  readonly limit?: number
+  /** Only batches that are older than the batch with this id. */
+  readonly after?: string
+}
+
+export interface BatchPage {
+  /** Newest first. */
+  readonly items: readonly BatchSummary[]
+  readonly hasMore: boolean
+}
+
 /** The log as it is published: read-only, for anyone. Formats: C2SP tlog-tiles and tlog-checkpoint. */
 export interface PublishedLog {
   /** `NAME/ID`: the name of the log in every checkpoint. */
@@ -44,6 +79,14 @@ export interface PublishedLog {
   consistencyProof(sizes: { readonly from: number; readonly to: number }): Promise<readonly Uint8Array[]>
   /** The log positions of a batch, `end` exclusive; `undefined` if there is no such batch. */
   batchById(batchId: string): Promise<{ readonly start: number; readonly end: number } | undefined>
+  /**
+   * The sealed batches, newest first.
+   *
+   * @throws `VALIDATION_ERROR`, `BATCH_NOT_FOUND` if there is no batch with the id `after`
+   * @example
+   * const { items } = await registry.log.batches({ limit: 10 })
+   */
+  batches(query?: BatchQuery): Promise<BatchPage>
   /**
    * The tiles from which the inclusion proofs of a range of leaves are copied. `batchProofs` and `writeBatchProofs` of
    * `evidence-registry/sealer` read them and encode the proofs.

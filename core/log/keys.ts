@@ -18,6 +18,8 @@ export const logKeys = {
    */
   batch: (treeSize: number): Key => recordKey('ba', treeSize),
   batchesFrom: (treeSize: number): Range => keysFrom('ba', treeSize),
+  /** Batches that end before this tree size. */
+  batchesBefore: (treeSize: number): Range => ({ gte: keysUnder('ba').gte, lt: recordKey('ba', treeSize) }),
   batchById: (id: string): Key => recordKey('bx', id),
   batchIds: (): Range => keysUnder('bx'),
   /** The batch that ended with this root. Holds the same as `batchById`. */

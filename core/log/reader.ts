@@ -268,5 +268,6 @@ export class LogReader {
   }
 }
 
-const sendStatusOf = ({ end }: BatchRecord, { confirmedSize, sentSize }: AnchorHeadRecord): Exclude<SendStatus, null> =>
+/** The state of a batch is derived from the anchors and never stored. */
+export const sendStatusOf = ({ end }: Pick<BatchRecord, 'end'>, { confirmedSize, sentSize }: AnchorHeadRecord): Exclude<SendStatus, null> =>
   confirmedSize >= end ? 'C' : sentSize >= end ? 'S' : 'P'

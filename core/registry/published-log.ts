@@ -4,6 +4,7 @@ import { RegistryError } from '../errors.ts'
 import type { LogIdentity } from '../log/identity.ts'
 import type { LogReader } from '../log/reader.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
+import { batchPage } from './batches.ts'
 import type { Context } from './context.ts'
 import type { SealerStatus, SealerTrust } from '../ports/index.ts'
 import { logPolicy, logPolicyText } from './log-policy.ts'
@@ -57,6 +58,7 @@ export function publishedLog(
       return log.consistencyProof(from, to)
     },
     batchById: (batchId) => log.batchById(batchId),
+    batches: (query) => batchPage(context, query),
     proofBlocks: (range) => log.proofBlocks(range),
   }
 }

@@ -1,3 +1,61 @@
+import Type, { type Static } from 'typebox'
+import type { BatchPage as CoreBatchPage, BatchQuery as CoreBatchQuery } from '../../core/index.ts'
+import { closed, Count, dateTime, DateTime, Hash, Id, opt, SendStatus } from './values.ts'
+
+const MAX_BATCHES = 200
+
+export const BatchQuery = closed({
+  len: opt(Type.Integer({ minimum: 1, description: `Default 50, cut to ${MAX_BATCHES}` })),
+  last: opt(Type.String({ description: 'Id of the last batch that you have' })),
+})
+
+export const batchQuery = ({ len, last }: Static<typeof BatchQuery>): CoreBatchQuery => ({
+  ...(len !== undefined && { limit: typeof len === 'number' ? Math.min(len, MAX_BATCHES) : len }),
+  ...(last !== undefined && { after: last }),
+})
+
+export const LogBatch = closed({
+  batchId: Id,
+  txidCount: Type.Integer({ minimum: 1, description: 'Entries of the batch' }),
+  treeSize: Type.Integer({ minimum: 1, description: 'Entries of the log at the end of the batch' }),
+  merkleRoot: Hash,
+  createdAt: DateTime,
+  sendStatus: SendStatus,
+  tsa: opt(closed({ authority: Type.String(), genTime: DateTime }, { description: 'The first stamp that covers it' })),
+  anchor: opt(
+    closed(
+      {
+        network: Type.String(),
+        txHash: Type.String(),
+        blockNumber: Count,
+        blockTime: DateTime,
+      },
+      { description: 'Of the confirmed anchors that cover it, the one in the lowest block' },
+    ),
+  ),
+})
+type LogBatch = Static<typeof LogBatch>
+
+export const BatchPage = closed({
+  batches: Type.Array(LogBatch, { description: 'Newest first' }),
+  isMore: Type.Boolean(),
+})
+
+export const batchPage = ({ items, hasMore }: CoreBatchPage): Static<typeof BatchPage> => ({
+  batches: items.map(
+    ({ id, size, root, createdAt, stamp, anchor, ...batch }): LogBatch => ({
+      ...batch,
+      batchId: id,
+      txidCount: size,
+      merkleRoot: root,
+      createdAt: dateTime(createdAt),
+      ...(stamp && { tsa: { ...stamp, genTime: dateTime(stamp.genTime) } }),
+      ...(anchor && { anchor: { ...anchor, blockTime: dateTime(anchor.blockTime) } }),
+    }),
+  ),
+  isMore: hasMore,
+})
+
 /** A tile of the log as its path names it. */
 export interface TilePath {
   readonly index: number

@@ -34,11 +34,19 @@ export function admit({ admission, classOf, logger }: AdmitOptions): Middleware 
       await next()
     } finally {
       // A streamed body is produced after this.
-      if (ctx.body instanceof Readable) finished(ctx.res, () => turn.leave())
+      if (ctx.body instanceof Readable) leaveAfter(ctx, turn)
       else turn.leave()
     }
     return undefined
   }
+}
+
+/** Koa's pipeline and the middleware have more listeners than the 10 that Node takes for a leak. */
+const MAX_LISTENERS = 20
+
+function leaveAfter({ res }: Context, turn: Turn): void {
+  res.setMaxListeners(MAX_LISTENERS)
+  finished(res, () => turn.leave())
 }
 
 /** Whether the class of a request is full. */

@@ -4,8 +4,6 @@ import type { Principal } from '../../core/index.ts'
 import { HttpError } from './errors.ts'
 import type { StreamLimits } from './stream-limits.ts'
 
-const MAX_LISTENERS = 20
-
 /** Sends long JSON responses part by part, at the pace of the client. */
 export class Streams {
   readonly #limits: StreamLimits
@@ -31,8 +29,6 @@ export class Streams {
       close()
       throw error
     }
-    // Koa's pipeline, the middleware and the next line have more listeners than the 10 that Node takes for a leak.
-    ctx.res.setMaxListeners(MAX_LISTENERS)
     ctx.res.once('close', close)
     // Counts from the last byte that the client has accepted.
     ctx.res.setTimeout(this.#limits.idleMs, () => ctx.res.destroy())

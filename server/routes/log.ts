@@ -2,8 +2,9 @@ import type { Context } from 'koa'
 import Type from 'typebox'
 import { LogPolicy } from '../../core/index.ts'
 import { PolicyQuery } from '../contract/bundles.ts'
+import { PAGE_FIELDS } from '../contract/evidence-requests.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
-import { parseTilePath, type TilePath } from '../contract/log.ts'
+import { BatchPage, batchPage, BatchQuery, batchQuery, parseTilePath, type TilePath } from '../contract/log.ts'
 import { HttpError } from '../http/errors.ts'
 
 /** Level 6 would need 2^56 entries. */
@@ -69,6 +70,22 @@ export const log: EndpointGroup = {
         ctx.set('Content-Type', 'text/plain; charset=utf-8')
         ctx.set('Cache-Control', 'no-cache')
         ctx.body = checkpoint
+      },
+    }),
+    endpoint({
+      id: 'listBatches',
+      method: 'GET',
+      path: '/log/batches',
+      access: 'public',
+      summary: 'The sealed batches, newest first, each with the stamp and the anchor that cover it',
+      description: 'To continue, send the id of the last batch that you have as `last`.',
+      query: BatchQuery,
+      response: { schema: BatchPage },
+      fieldNames: PAGE_FIELDS,
+      errors: ['BATCH_NOT_FOUND'],
+      async handle({ registry, ctx, query }) {
+        ctx.set('Cache-Control', 'no-cache')
+        return batchPage(await registry.log.batches(batchQuery(query)))
       },
     }),
     endpoint({

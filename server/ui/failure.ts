@@ -30,7 +30,6 @@ export function messageOf(error: unknown): string {
  * with the name of the field.
  */
 export function fieldOf(error: unknown, names: readonly string[]): string | undefined {
-  if (error instanceof FieldError) return error.message
   if (error instanceof FieldError) return error.field
   if (!(error instanceof EvidenceRegistryError)) return undefined
   const byCode = FIELD_OF_CODE[error.code]

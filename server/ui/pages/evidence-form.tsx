@@ -166,10 +166,13 @@ interface ChangeProps {
   readonly externalId: string
 }
 
+/** Reads only the data of an evidence and its newest version, without events. */
+const AFTER_EVERY_VERSION = 1_000_000_000
+
 function ChangePage({ kind, externalId }: ChangeProps) {
   const { client } = useSession()
   const page = useLoad(
-    (signal) => client.getEvidence({ externalId, last: Number.MAX_SAFE_INTEGER }, { signal }),
+    (signal) => client.getEvidence({ externalId, last: AFTER_EVERY_VERSION }, { signal }),
     [client, externalId],
   )
   return (

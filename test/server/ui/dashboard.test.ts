@@ -12,7 +12,7 @@ import { OPERATOR_KEY, startService, type Company, type Service } from '../../su
 const CHROMIUM = '/usr/bin/chromium'
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
 /** Only ends a page that hangs. */
-const TIMEOUT_MS = 300_000
+const TIMEOUT_MS = 120_000
 const MANY_EVIDENCES = 1_500
 /** For any number of rows: those that are visible, and some around them. */
 const MAX_ROWS = 80
