@@ -1,19 +1,29 @@
 // Runs every test of dist/test, or those whose path contains one of the arguments, with node:test in separate
-// processes. If the variable CI is set, a skipped test is a failure: there everything must have run.
+// processes. `--without PART` leaves out those whose path contains the part. If the variable CI is set, a skipped test
+// is a failure: there everything must have run.
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const parts = process.argv.slice(2)
+const {
+  values: { without },
+  positionals: parts,
+} = parseArgs({
+  options: { without: { type: 'string', multiple: true, default: [] } },
+  allowPositionals: true,
+})
+const contains = (path, texts) => texts.some((text) => relative(root, path).includes(text))
 // A list of files, because Node 20 does not expand patterns and later versions do not accept folders.
 const files = readdirSync(join(root, 'dist/test'), { withFileTypes: true, recursive: true })
   .filter((entry) => entry.isFile() && entry.name.endsWith('.test.js'))
   .map((entry) => join(entry.parentPath, entry.name))
-  .filter((path) => parts.length === 0 || parts.some((part) => relative(root, path).includes(part)))
+  .filter((path) => parts.length === 0 || contains(path, parts))
+  .filter((path) => !contains(path, without))
   .sort()
 
 /** Only ends a file that hangs: a slow machine must not fail a test. */

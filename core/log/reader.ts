@@ -269,5 +269,7 @@ export class LogReader {
 }
 
 /** The state of a batch is derived from the anchors and never stored. */
-export const sendStatusOf = ({ end }: Pick<BatchRecord, 'end'>, { confirmedSize, sentSize }: AnchorHeadRecord): Exclude<SendStatus, null> =>
-  confirmedSize >= end ? 'C' : sentSize >= end ? 'S' : 'P'
+export const sendStatusOf = (
+  { end }: Pick<BatchRecord, 'end'>,
+  { confirmedSize, sentSize }: AnchorHeadRecord,
+): Exclude<SendStatus, null> => (confirmedSize >= end ? 'C' : sentSize >= end ? 'S' : 'P')

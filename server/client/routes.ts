@@ -36,6 +36,7 @@ export const ROUTES: { readonly [K in keyof Operations]: Route } = {
   getTimestampToken: { method: 'GET', path: '/merkle/tsa/{batchId}', repeat: 'safe', result: 'response' },
   getPolicy: { method: 'GET', path: '/log/policy', repeat: 'safe', result: 'json' },
   getCheckpoint: { method: 'GET', path: '/log/checkpoint', repeat: 'safe', result: 'text' },
+  listBatches: { method: 'GET', path: '/log/batches', repeat: 'safe', result: 'json' },
   getEntries: { method: 'GET', path: '/log/tile/entries/{tile}', repeat: 'safe', result: 'response' },
   getOpenings: { method: 'GET', path: '/log/tile/openings/{tile}', repeat: 'safe', result: 'text' },
   getTile: { method: 'GET', path: '/log/tile/{level}/{tile}', repeat: 'safe', result: 'response' },

@@ -541,6 +541,19 @@ export interface Operations {
     options?: RequestOptions,
   ): Promise<string>
   /**
+   * The sealed batches, newest first, each with the stamp and the anchor that cover it. To continue, send the id
+   * of the last batch that you have as `last`.
+   */
+  listBatches(
+    request?: {
+      /** Default 50, cut to 200 */
+      readonly len?: number
+      /** Id of the last batch that you have */
+      readonly last?: string
+    },
+    options?: RequestOptions,
+  ): Promise<BatchPage>
+  /**
    * An entry bundle: each 32-byte entry after its length in two bytes. `N` is the tile's index in groups of
    * three digits such as `x001/067`, followed by `.p/W` for the first W of a partial tile.
    */
@@ -666,6 +679,12 @@ export interface AuthorizationError {
 }
 
 export type Base64 = string
+
+export interface BatchPage {
+  /** Newest first */
+  readonly batches: readonly LogBatch[]
+  readonly isMore: boolean
+}
 
 export interface Bundle {
   readonly format: 'evidence-registry.bundle'
@@ -1429,6 +1448,29 @@ export interface InlineImage {
   readonly name?: string
   readonly mimeType: string
   readonly data: Base64
+}
+
+export interface LogBatch {
+  readonly batchId: Id
+  /** Entries of the batch */
+  readonly txidCount: number
+  /** Entries of the log at the end of the batch */
+  readonly treeSize: number
+  readonly merkleRoot: Hash
+  readonly createdAt: DateTime
+  readonly sendStatus: SendStatus
+  /** The first stamp that covers it */
+  readonly tsa?: {
+    readonly authority: string
+    readonly genTime: DateTime
+  }
+  /** Of the confirmed anchors that cover it, the one in the lowest block */
+  readonly anchor?: {
+    readonly network: string
+    readonly txHash: string
+    readonly blockNumber: Count
+    readonly blockTime: DateTime
+  }
 }
 
 export interface LogPolicy {

@@ -42,17 +42,15 @@ export const BatchPage = closed({
 })
 
 export const batchPage = ({ items, hasMore }: CoreBatchPage): Static<typeof BatchPage> => ({
-  batches: items.map(
-    ({ id, size, root, createdAt, stamp, anchor, ...batch }): LogBatch => ({
-      ...batch,
-      batchId: id,
-      txidCount: size,
-      merkleRoot: root,
-      createdAt: dateTime(createdAt),
-      ...(stamp && { tsa: { ...stamp, genTime: dateTime(stamp.genTime) } }),
-      ...(anchor && { anchor: { ...anchor, blockTime: dateTime(anchor.blockTime) } }),
-    }),
-  ),
+  batches: items.map(({ id, size, root, createdAt, stamp, anchor, ...batch }): LogBatch => ({
+    ...batch,
+    batchId: id,
+    txidCount: size,
+    merkleRoot: root,
+    createdAt: dateTime(createdAt),
+    ...(stamp && { tsa: { ...stamp, genTime: dateTime(stamp.genTime) } }),
+    ...(anchor && { anchor: { ...anchor, blockTime: dateTime(anchor.blockTime) } }),
+  })),
   isMore: hasMore,
 })
 

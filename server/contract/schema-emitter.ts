@@ -5,6 +5,7 @@ import * as companies from './companies.ts'
 import * as evidenceRequests from './evidence-requests.ts'
 import * as evidenceResponses from './evidence-responses.ts'
 import * as files from './files.ts'
+import * as log from './log.ts'
 import * as operations from './operations.ts'
 import * as sourceSystems from './source-systems.ts'
 import * as values from './values.ts'
@@ -22,6 +23,7 @@ const MODULES = [
   sourceSystems,
   audit,
   companies,
+  log,
   verification,
   operations,
   proofs,

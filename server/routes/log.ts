@@ -84,8 +84,9 @@ export const log: EndpointGroup = {
       fieldNames: PAGE_FIELDS,
       errors: ['BATCH_NOT_FOUND'],
       async handle({ registry, ctx, query }) {
+        const page = batchPage(await registry.log.batches(batchQuery(query)))
         ctx.set('Cache-Control', 'no-cache')
-        return batchPage(await registry.log.batches(batchQuery(query)))
+        return page
       },
     }),
     endpoint({

@@ -239,7 +239,6 @@ export const texts = {
     description: 'Description',
     image: 'Image',
     evidences: (count: number) => (count === 1 ? '1 evidence' : `${count.toLocaleString()} evidences`),
-    show: 'Show evidences',
     activate: 'Activate',
     deactivate: 'Deactivate',
     remove: 'Remove',

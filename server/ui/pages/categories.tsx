@@ -87,7 +87,7 @@ function Node({ node, onAction }: { readonly node: CategoryNode; readonly onActi
         {status !== 'active' && <Badge tone="warn">{t.status[status]}</Badge>}
         <a
           href={hrefOf(['evidences'], { categoryId, ...(subcategoryId !== undefined && { subcategoryId }) })}
-          aria-label={`${t.show}: ${name}`}
+          aria-label={`${t.evidences(digitalTwinsCount)}: ${name}`}
         >
           {t.evidences(digitalTwinsCount)}
         </a>

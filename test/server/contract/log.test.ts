@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { parseTilePath } from '../../../server/contract/log.ts'
+import type { Static } from 'typebox'
+import { parseTilePath, type BatchPage, type LogBatch } from '../../../server/contract/log.ts'
 import { startService, type Service } from '../../support/service.ts'
+
+type Batch = Static<typeof LogBatch>
 
 const sha256 = (...parts: Uint8Array[]): Buffer => {
   const hash = createHash('sha256')
@@ -36,6 +39,9 @@ describe('the log as tiles', () => {
     const response = await service.fetch(`/api/v1/log${path}`)
     return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
   }
+
+  const listBatches = (query: Readonly<Record<string, string>>): Promise<Static<typeof BatchPage>> =>
+    service.ok('listBatches', { query })
 
   it('serves checkpoint, entries, hashes and openings that fit together', async () => {
     const checkpoint = await raw('/checkpoint')
@@ -85,6 +91,53 @@ describe('the log as tiles', () => {
     for (const path of paths) {
       const { status, bytes } = await raw(path)
       assert.deepEqual([status, JSON.parse(bytes.toString()).code], [404, 'NOT_FOUND'], path)
+    }
+  })
+
+  it('lists the batches from the newest to the oldest, in pages, with what covers them', async () => {
+    const isCovered = (batch: Batch): boolean => batch.sendStatus === 'C' && batch.tsa !== undefined
+    await service.until(async () => (await listBatches({ len: '200' })).batches.every(isCovered), 'all are covered')
+    const batches: Batch[] = []
+    for (let isMore = true; isMore;) {
+      const last = batches.at(-1)?.batchId
+      const page = await listBatches({ len: '1', ...(last !== undefined && { last }) })
+      assert.equal(page.batches.length, 1)
+      batches.push(...page.batches)
+      ;({ isMore } = page)
+    }
+    const all = await listBatches({ len: '200' })
+    assert.deepEqual(
+      all.batches.map(({ batchId }) => batchId).slice(-batches.length),
+      batches.map(({ batchId }) => batchId),
+    )
+    for (const [i, { batchId, treeSize, txidCount, merkleRoot }] of batches.entries()) {
+      assert.equal(treeSize - txidCount, batches[i + 1]?.treeSize ?? 0)
+      const sealed = await service.registry.log.batchById(batchId)
+      assert.deepEqual([sealed?.start, sealed?.end], [treeSize - txidCount, treeSize])
+      const [, size, root = ''] = ((await service.registry.log.checkpoint(treeSize)) ?? '').split('\n')
+      assert.deepEqual([Number(size), Buffer.from(root, 'base64').toString('hex')], [treeSize, merkleRoot])
+    }
+    const { merkle } = await service.ok('verifyEvidence', { params: { evidenceId: 'a' } })
+    const { network, txHash, blockNumber, blockTime } = merkle.anchor
+    const batch = batches.find(({ batchId }) => batchId === merkle.batchId)
+    assert.equal(batch?.merkleRoot, merkle.merkleRoot)
+    assert.equal(batch?.tsa?.authority, 'local')
+    assert.deepEqual(batch?.anchor, { network, txHash, blockNumber, blockTime })
+  })
+
+  it('rejects an unknown batch and a wrong number of batches', async () => {
+    await service.fails('listBatches', 404, 'BATCH_NOT_FOUND', { query: { last: 'x' } })
+    await service.fails('listBatches', 400, 'VALIDATION_ERROR', { query: { len: '0' } })
+    await service.fails('listBatches', 400, 'VALIDATION_ERROR', { query: { len: 'x' } })
+    assert.equal((await listBatches({ len: '9999' })).isMore, false)
+  })
+
+  it('lists nothing before the first batch', async () => {
+    const quiet = await startService({ sealMaxWaitMs: 3_600_000 })
+    try {
+      assert.deepEqual(await quiet.ok('listBatches'), { batches: [], isMore: false })
+    } finally {
+      await quiet.close()
     }
   })
 })
