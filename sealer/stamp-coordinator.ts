@@ -3,10 +3,10 @@ import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import { appendControl } from '../core/log/payload.ts'
 import type { LogReader } from '../core/log/reader.ts'
-import type { CheckpointRecord, StampRecord, StampToken } from '../core/log/records.ts'
+import type { CheckpointRecord, StampHeadRecord, StampRecord, StampToken } from '../core/log/records.ts'
 import { distinctTokens, isSameAuthority } from '../core/log/stamp-claim.ts'
 import type { Check, Commit, Entry, SealerHost, ValidationData, Write } from '../core/ports/index.ts'
-import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
+import { decodeRecord, encodeRecord, putRecord } from '../core/store/record-codec.ts'
 import { msUntilDue, type Schedule } from './schedule.ts'
 
 /**
@@ -147,7 +147,8 @@ export class StampCoordinator {
     if (!isWhole) return { checks, writes: [{ key: partialKey, value: encodeRecord(stamp) }] }
     const value = encodeRecord({ ...stamp, quorum: stamp.quorum ?? this.#quorum })
     const removed: Write[] = partial === undefined ? [] : [{ key: partialKey, value: null }]
-    return { checks, writes: [{ key: wholeKey, value }, ...removed] }
+    const head: StampHeadRecord = { size: stamp.size }
+    return { checks, writes: [{ key: wholeKey, value }, putRecord(logKeys.stampHead(), head), ...removed] }
   }
 
   /** The commit with the token's log entry and validation data. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { encodeUtf8, fromBase64, sha256, toHex } from '../bytes.ts'
 import { entryOf, tokenOpening } from '../commitment/log-entry.ts'
 import { logKeys } from '../log/keys.ts'
-import type { CheckpointRecord, StampRecord, StampToken } from '../log/records.ts'
+import type { CheckpointRecord, StampHeadRecord, StampRecord, StampToken } from '../log/records.ts'
 import { distinctTokens } from '../log/stamp-claim.ts'
 import type { Key } from '../ports/index.ts'
 import type { AttestationVerifier } from './attestation-verifier.ts'
@@ -43,16 +43,28 @@ async function checkStamps(
   verifier: AttestationVerifier | undefined,
 ): Promise<void> {
   let tokens = 0
+  let hasWhole = false
   for (const range of [logKeys.stampsFrom(0), logKeys.partialStamps()])
     for await (const page of check.pages(range))
       for (const entry of page) {
         const stamp = check.decode<StampRecord>('stamp', entry)
         if (stamp === undefined) continue
         tokens += await checkStamp(check, entry.key, stamp)
+        hasWhole ||= stamp.quorum !== undefined
         if (verifier !== undefined) await verifyTokens(check, entry.key, { stamp, verifier })
       }
   const message = `The stamps have ${tokens} tokens, the log has ${tokenEntries}`
   check.expect(tokens === tokenEntries, 'stamp', 'st', message)
+  await checkStampHead(check, hasWhole)
+}
+
+/** The head names a stamp, and is there if there is any stamp. */
+async function checkStampHead(check: Check, hasStamps: boolean): Promise<void> {
+  const key = logKeys.stampHead()
+  const head = await check.read<StampHeadRecord>('stamp', key)
+  const [stamp] = head === undefined ? [] : await check.records.get([logKeys.stamp(head.size)])
+  const isRight = (head !== undefined) === hasStamps && (stamp !== undefined) === hasStamps
+  check.expect(isRight, 'stamp', key, 'The head of the stamps does not agree with the stamps: the next stamp mends it')
 }
 
 /** Returns the number of tokens in the stamp, 0 if it cannot be read. */

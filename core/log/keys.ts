@@ -33,6 +33,8 @@ export const logKeys = {
   /** Stamps that have no quorum yet, or never reached one. */
   partialStamp: (treeSize: number): Key => recordKey('sp', treeSize),
   partialStamps: (): Range => keysUnder('sp'),
+  /** The stamp that was stored last. */
+  stampHead: (): Key => 'sh',
   /** The DER of validation data, by its SHA-256 in hex. Many tokens share it. */
   validationData: (hash: string): Key => recordKey('te', hash),
   allValidationData: (): Range => keysUnder('te'),
@@ -51,6 +53,7 @@ export const logKeyRanges: readonly Range[] = [
   onlyKey(logKeys.treeHead()),
   onlyKey(logKeys.sealerLease()),
   onlyKey(logKeys.anchorHead()),
+  onlyKey(logKeys.stampHead()),
   logKeys.servers(),
   logKeys.tiles(),
   keysUnder('ba'),

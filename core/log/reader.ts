@@ -141,6 +141,15 @@ export class LogReader {
     return readFirst<StampRecord>(this.#records, { ...logKeys.partialStamps(), reverse: true })
   }
 
+  /**
+   * Changes whenever a stamp or a confirmed anchor changes. `undefined` before the first stamp. Read it before what is
+   * kept under it.
+   */
+  async attestationVersion(): Promise<string | undefined> {
+    const [stampHead, anchorHead] = await this.#records.get([logKeys.stampHead(), logKeys.anchorHead()])
+    return stampHead && `${stampHead.version}/${anchorHead?.version ?? ''}`
+  }
+
   /** The DER of the validation data of a token, in order. Throws `CORRUPT` if one is missing. */
   async validationData(refs: readonly ValidationDataRef[]): Promise<readonly ValidationData[]> {
     const entries = await this.#records.get(refs.map(({ sha256 }) => logKeys.validationData(sha256)))

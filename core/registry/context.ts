@@ -6,11 +6,13 @@ import type { Erasures } from './erasures.ts'
 import type { CategoryCache } from './category/category-cache.ts'
 import type { AuditLog } from './company/audit-log.ts'
 import type { LastUses } from './company/last-uses.ts'
+import type { BatchAttestations } from './proof/batch-attestations.ts'
 
 /** What every operation works with. */
 export interface Context extends BlobStores {
   readonly ids: IdSource
   readonly log: LogReader
+  readonly attestations: BatchAttestations
   readonly lock: KeyedLock
   readonly categoryCache: CategoryCache
   readonly lastUses: LastUses

@@ -22,6 +22,7 @@ import { evidenceOperations } from './evidence/evidences.ts'
 import { fileOperations } from './file/files.ts'
 import { FileTokens } from './file/token.ts'
 import { assertOptions, type RegistryOptions } from './options.ts'
+import { BatchAttestations } from './proof/batch-attestations.ts'
 import { proofOperations } from './proof/proofs.ts'
 import { publishedLog } from './published-log.ts'
 import { ServerPresence } from './server-presence.ts'
@@ -178,6 +179,7 @@ function createContext(options: RegistryOptions, { canWrite, ...opened }: Opened
     ...opened,
     blobs,
     ids,
+    attestations: new BatchAttestations(opened.log),
     lock: new KeyedLock(),
     categoryCache: new CategoryCache(),
     lastUses: new LastUses(activityStores),

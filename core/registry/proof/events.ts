@@ -12,8 +12,8 @@ export function entryOf(txId: string): Uint8Array | undefined {
 }
 
 /** The proof of an event, `undefined` until it is sealed. */
-export async function proveEvent({ log }: Context, { txId }: Pick<EventRecord, 'txId'>): Promise<LogProof | undefined> {
+export async function proveEvent(context: Context, { txId }: Pick<EventRecord, 'txId'>): Promise<LogProof | undefined> {
   const entry = entryOfTxId(txId)
-  const [status] = await log.entryStatuses([entry])
-  return status && proveEntry(log, entry, status)
+  const [status] = await context.log.entryStatuses([entry])
+  return status && proveEntry(context, entry, status)
 }

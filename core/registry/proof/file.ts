@@ -11,7 +11,8 @@ import { proveEvent } from './events.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import { uuidInput } from '../input-forms.ts'
 import { findEvidence, invalid } from './find-evidence.ts'
-import { assuranceOf, blockMember, logProofMembers, rfc3339, type LogProof } from './log-proof.ts'
+import { rfc3339 } from './batch-attestations.ts'
+import { assuranceOf, blockMember, logProofMembers, type LogProof } from './log-proof.ts'
 
 interface ProvenFile extends EvidenceSelector {
   readonly fileId: string

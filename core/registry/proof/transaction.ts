@@ -9,7 +9,8 @@ import type { Context } from '../context.ts'
 import { uuidInput } from '../input-forms.ts'
 import { entryOf } from './events.ts'
 import { invalid } from './find-evidence.ts'
-import { assuranceOf, proveEntry, rfc3339 } from './log-proof.ts'
+import { rfc3339 } from './batch-attestations.ts'
+import { assuranceOf, proveEntry } from './log-proof.ts'
 
 const malformed = invalid('txId must be a string of 64 hex digits')
 const notInLog = { status: 'not_found', error: 'This log does not contain the txId', code: 'NOT_FOUND' } as const
@@ -21,7 +22,7 @@ export async function proveTransaction(context: Context, text: string): Promise<
   const txId = toHex(entry)
   const [payload, [status]] = await Promise.all([context.log.payloadOf(entry), context.log.entryStatuses([entry])])
   if (status === undefined || payload === undefined) return { ...notInLog, txId }
-  const proof = await proveEntry(context.log, entry, status)
+  const proof = await proveEntry(context, entry, status)
   const proven = { opening: toHex(payload.opening), assurance: assuranceOf(proof) }
   if (proof === undefined) return { status: 'pending', txId, ...proven }
   const { merkleRoot, leafIndex, proof: path, treeSize, batchId, sendStatus, checkpoint } = proof.merkle
