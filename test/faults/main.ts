@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { part as kill } from './kill/index.ts'
 import type { FaultPart, FaultResult } from './part.ts'
 
 /**
@@ -7,7 +8,7 @@ import type { FaultPart, FaultResult } from './part.ts'
  */
 
 /** In the order in which they run. */
-const PARTS: readonly FaultPart[] = []
+const PARTS: readonly FaultPart[] = [kill]
 
 interface Flags {
   readonly long: boolean

@@ -1,0 +1,185 @@
+import { once } from 'node:events'
+import { eventually } from '../../support/eventually.ts'
+import { moduleUrl } from '../../support/program.ts'
+import { ServerProcess } from '../../support/server-process.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { randomFrom, type Random } from '../../support/bundle-mutations.ts'
+import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
+import { runCases } from '../run-cases.ts'
+import { checkDirectory } from '../workload/check.ts'
+import { HttpWriter, OPERATOR_KEY } from '../workload/http-writer.ts'
+import { Load } from '../workload/load.ts'
+import { DROP_EVIDENCES, KILL_POINTS, type KillPoint, type StopAt } from './points.ts'
+
+const WORKERS = 12
+/** At most so many writes are acknowledged before a kill at a random moment. */
+const MAX_ACKNOWLEDGED = 150
+/** A start that is killed at a random moment is killed within this time. */
+const MAX_START_MS = 1_000
+
+export const part: FaultPart = {
+  name: 'kill',
+  passesWhen: 'After SIGKILL every acknowledged write is there and proven, and no evidence is half-written',
+  count: { short: 2 * KILL_POINTS.length, long: 1_000 },
+  run,
+}
+
+async function run(options: FaultRun): Promise<FaultResult> {
+  const { results, failures } = await runCases(options, (seed) => runCase(seed, planOf(seed)))
+  const control = await runControl(options.seed)
+  const acknowledged = results.reduce((sum, result) => sum + result.acknowledged, 0)
+  const reached = new Set(results.flatMap(({ point }) => (point === undefined ? [] : [point.name])))
+  return {
+    cases: results.length + failures.length,
+    failures: [...failures, ...(control === undefined ? [] : [{ seed: options.seed, message: control }])],
+    figures:
+      `${acknowledged.toLocaleString('en')} writes acknowledged, ${results.length} kills without a loss, ` +
+      `${reached.size} of ${KILL_POINTS.length} named points; the control was noticed: ${control === undefined ? 'yes' : 'no'}`,
+  }
+}
+
+/** When the server is killed. */
+interface KillPlan {
+  readonly phase: KillPoint['phase']
+  readonly point?: KillPoint
+  /** `DROP_EVIDENCES`: the control, which is killed at a random moment. */
+  readonly stopAt?: StopAt | typeof DROP_EVIDENCES | undefined
+  /** Writes to acknowledge before the kill. */
+  readonly acknowledged: number
+  /** Time from the start of the process to the kill, if a start is killed at a random moment. */
+  readonly startMs: number
+}
+
+/** Cases with an even seed kill the server at a random moment, those with an odd seed at a named point. */
+function planOf(seed: number): KillPlan {
+  const random = randomFrom(seed)
+  const moment = { acknowledged: 1 + Math.floor(random() * MAX_ACKNOWLEDGED), startMs: random() * MAX_START_MS }
+  if (seed % 2 === 0) return { phase: randomPhase(random), ...moment }
+  const turn = Math.floor(seed / 2)
+  const point = KILL_POINTS[turn % KILL_POINTS.length] as KillPoint
+  // Every second pass through the list stops at the other side of the call.
+  const when = (turn + Math.floor(turn / KILL_POINTS.length)) % 2 === 0 ? 'before' : 'after'
+  const nth = 1 + Math.floor(random() * point.maxNth)
+  return {
+    phase: point.phase,
+    point,
+    stopAt: { call: point.call, pattern: point.pattern.source, nth, when },
+    ...moment,
+  }
+}
+
+const randomPhase = (random: Random): KillPlan['phase'] => {
+  const value = random()
+  return value < 0.7 ? 'load' : value < 0.85 ? 'first start' : 'second start'
+}
+
+interface CaseResult {
+  readonly acknowledged: number
+  readonly point: KillPoint | undefined
+}
+
+async function runCase(seed: number, plan: KillPlan): Promise<CaseResult> {
+  const directory = await makeTemporary()
+  const load = new Load()
+  try {
+    if (plan.phase === 'second start')
+      await loadAndKill(directory, load, { ...plan, seed, phase: 'load', stopAt: undefined })
+    await (plan.phase === 'load' ? loadAndKill(directory, load, { ...plan, seed }) : startAndKill(directory, plan))
+    const problems = await checkDirectory(directory, load.traces)
+    if (problems.length > 0)
+      throw new Error(`${describe(plan)}: ${problems.length} problems: ${problems.slice(0, 5).join('; ')}`)
+    return { acknowledged: load.acknowledged, point: plan.point }
+  } catch (error) {
+    throw new Error(`${describe(plan)}: ${String(error)}`, { cause: error })
+  } finally {
+    await removeTemporary(directory)
+  }
+}
+
+function describe({ phase, point, stopAt }: KillPlan): string {
+  if (point === undefined || typeof stopAt !== 'object') return `a random moment of the ${phase}`
+  return `${stopAt.when} call ${stopAt.nth} of ${point.name}`
+}
+
+const preload = (): readonly string[] => ['--import', moduleUrl(import.meta.url, './stop-at.ts').href]
+
+function startServer(directory: string, stopAt: KillPlan['stopAt']): ServerProcess {
+  const env = { EVIDENCE_OPERATOR_KEY: OPERATOR_KEY, EVIDENCE_DISK_RESERVE_BYTES: '0', EVIDENCE_LOG_LEVEL: 'info' }
+  if (stopAt === undefined) return new ServerProcess(directory, env)
+  return new ServerProcess(
+    directory,
+    { ...env, STOP_AT: typeof stopAt === 'string' ? stopAt : JSON.stringify(stopAt) },
+    [],
+    preload(),
+  )
+}
+
+const hasEnded = ({ child }: ServerProcess): boolean => child.exitCode !== null || child.signalCode !== null
+
+/** Starts a server and kills it before it is ready: at a named point, or after a random time. */
+async function startAndKill(directory: string, { stopAt, startMs }: KillPlan): Promise<void> {
+  const server = startServer(directory, stopAt)
+  const ended = once(server.child, 'close')
+  const timer = stopAt === undefined ? setTimeout(() => server.child.kill('SIGKILL'), startMs) : undefined
+  await ended
+  clearTimeout(timer)
+  if (server.child.signalCode !== 'SIGKILL') throw new Error(`The server ended by itself: ${server.output}`)
+}
+
+/** Starts a server, writes, and kills it: at a named point, or after so many acknowledgements. */
+async function loadAndKill(directory: string, load: Load, plan: KillPlan & { readonly seed: number }): Promise<void> {
+  const server = startServer(directory, plan.stopAt)
+  const ended = once(server.child, 'close')
+  try {
+    const url = await eventually(
+      () => (hasEnded(server) ? 'ended' : server.lines.find(({ msg }) => msg === 'ready')?.['url']),
+      () => `the server is not ready: ${server.output}`,
+    )
+    if (url !== 'ended') await writeUntilKilled(server, new HttpWriter(String(url)), load, plan)
+  } finally {
+    await server.stop('SIGKILL')
+  }
+  await ended
+  if (server.child.signalCode !== 'SIGKILL') throw new Error(`The server ended by itself: ${server.output}`)
+}
+
+/** No named point is farther away than this. */
+const POINT_TIMEOUT_MS = 120_000
+
+async function writeUntilKilled(
+  server: ServerProcess,
+  writer: HttpWriter,
+  load: Load,
+  { stopAt, acknowledged, seed }: KillPlan & { readonly seed: number },
+): Promise<void> {
+  const deadline = performance.now() + POINT_TIMEOUT_MS
+  // It may be killed before this is answered.
+  await writer.createCompany().catch(() => undefined)
+  await load.run({
+    seed,
+    workers: WORKERS,
+    write: writer.write,
+    fullSpeed: MAX_ACKNOWLEDGED,
+    isDone() {
+      if (hasEnded(server) || performance.now() > deadline) return true
+      if (typeof stopAt === 'object' || load.acknowledged < acknowledged) return false
+      // The writes of the other workers are in progress.
+      return server.child.kill('SIGKILL')
+    },
+  })
+  if (performance.now() > deadline) throw new Error(`The named point was never reached: ${server.output}`)
+}
+
+/** A server that acknowledges evidences without storing them must be noticed. Returns what is wrong, if anything is. */
+async function runControl(seed: number): Promise<string | undefined> {
+  const directory = await makeTemporary()
+  const load = new Load()
+  try {
+    const plan = { phase: 'load', acknowledged: 20, startMs: 0, seed, stopAt: DROP_EVIDENCES } as const
+    await loadAndKill(directory, load, plan)
+    const problems = await checkDirectory(directory, load.traces).catch((error: unknown) => [String(error)])
+    return problems.length > 0 ? undefined : 'the control, a server that drops commits, was not noticed'
+  } finally {
+    await removeTemporary(directory)
+  }
+}

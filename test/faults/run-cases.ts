@@ -1,0 +1,28 @@
+import { availableParallelism } from 'node:os'
+import type { FaultFailure, FaultRun } from './part.ts'
+
+/**
+ * Runs the cases of a part, as many at the same time as the machine has cores. A case that throws is a failure with its
+ * seed.
+ */
+export async function runCases<T>(
+  { count, seed, progress }: FaultRun,
+  runCase: (seed: number) => Promise<T>,
+): Promise<{ readonly results: readonly T[]; readonly failures: readonly FaultFailure[] }> {
+  const results: T[] = []
+  const failures: FaultFailure[] = []
+  let next = 0
+  const lane = async (): Promise<void> => {
+    while (next < count) {
+      const own = seed + next++
+      try {
+        results.push(await runCase(own))
+      } catch (error) {
+        failures.push({ seed: own, message: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+      }
+      progress(results.length + failures.length)
+    }
+  }
+  await Promise.all(Array.from({ length: availableParallelism() }, lane))
+  return { results, failures: failures.toSorted((a, b) => a.seed - b.seed) }
+}
