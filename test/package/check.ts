@@ -143,6 +143,11 @@ function step<T>(name: string, work: () => T): T {
   return value
 }
 
+/** The bundled dashboard: pages, scripts, styles, and the licences of what is in the bundle. */
+function isDashboard(path: string): boolean {
+  return /^dist\/server\/ui\/(?:(?:index|verify)\.html|licenses\.md|assets\/[\w.-]+\.(?:js|css))$/.test(path)
+}
+
 /** Packs, and checks the content: every entry point is in it, and no source or test. */
 function pack(): string {
   // Without scripts, because the build has just been made.
@@ -158,6 +163,8 @@ function pack(): string {
       typeof target === 'string' ? [target] : Object.values(target),
     ),
   ]
+  for (const page of ['index.html', 'verify.html'])
+    assert.ok(paths.has(`dist/server/ui/${page}`), `${page} of the dashboard is missing`)
   for (const target of targets) {
     const pattern = target.slice('./'.length).split('*')
     assert.ok(
@@ -169,7 +176,7 @@ function pack(): string {
     (path) =>
       path.startsWith('dist/') &&
       (path.startsWith('dist/sealer/kernel/wat/') ||
-        !/\.(?:js|d\.ts)$/.test(path) ||
+        !(isDashboard(path) || /\.(?:js|d\.ts)$/.test(path)) ||
         /\.test\./.test(path) ||
         /^dist\/(?:test\/|bench\/|server\/demo\/)/.test(path)),
   )
