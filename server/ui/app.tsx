@@ -48,7 +48,8 @@ interface PageProps {
 function Page({ location: { path, query }, session, setSession }: PageProps) {
   const [name = 'evidences', id, action] = path
   if (name === 'verify') return <VerifyPage key={id} client={publicClient} evidenceId={id} />
-  if (name === 'certificate' && id !== undefined) return <CertificatePage key={id} evidenceId={id} />
+  if (name === 'certificate' && id !== undefined)
+    return <CertificatePage key={id} evidenceId={id} externalId={action} />
   if (name === 'log') return <LogPage />
   if (session === undefined || name === 'sign-in')
     return <SignInPage companyId={query.get('company') ?? ''} isPage={name === 'sign-in'} onSignIn={setSession} />

@@ -5,6 +5,24 @@ export const formatTime = (time: string | number): string =>
 /** A time in UTC as the API writes it, for the tooltip of a local time. */
 export const formatUtc = (time: string | number): string => new Date(time).toISOString()
 
+const UNITS = [
+  { unit: 'day', ms: 86_400_000 },
+  { unit: 'hour', ms: 3_600_000 },
+  { unit: 'minute', ms: 60_000 },
+  { unit: 'second', ms: 1_000 },
+] as const
+
+/** A duration in its largest unit, such as `2.5 minutes`. */
+export function formatDuration(durationMs: number): string {
+  const { unit, ms } = UNITS.find((each) => durationMs >= each.ms) ?? { unit: 'second', ms: 1_000 }
+  return new Intl.NumberFormat(undefined, {
+    style: 'unit',
+    unit,
+    unitDisplay: 'long',
+    maximumSignificantDigits: 2,
+  }).format(durationMs / ms)
+}
+
 /** An object without the members that are `undefined` or an empty text, which the API would read as a value. */
 export function withoutEmpty<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '')

@@ -46,7 +46,7 @@ const STORES_ONLY = ['level', 'abstract-level', 'classic-level', 'piscina']
 
 /** Limits for an installation without optional packages. */
 const MAX_PACKAGES = 100
-const MAX_BYTES = 24 * 1024 * 1024
+const MAX_BYTES = 26 * 1024 * 1024
 /** The only package that may run a script when it is installed: it builds LevelDB where there is no prebuilt binary. */
 const INSTALL_SCRIPTS = ['node_modules/classic-level']
 

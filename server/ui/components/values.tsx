@@ -15,8 +15,24 @@ export function Time({ at }: { readonly at: string | number }) {
   )
 }
 
-/** A hash, selectable as a whole. */
-export const Hash = ({ value }: { readonly value: string }) => <span class="hash">{value}</span>
+const SHORT_DIGITS = 12
+
+/** A hash, selectable as a whole. The short form shows its beginning, and the whole hash on hover. */
+export const Hash = ({ value, isShort = false }: { readonly value: string; readonly isShort?: boolean }) =>
+  isShort ? (
+    <span class="hash" title={value}>
+      {value.slice(0, SHORT_DIGITS)}…
+    </span>
+  ) : (
+    <span class="hash">{value}</span>
+  )
+
+/** A text of several lines, in the direction of its own writing. */
+export const LongText = ({ text }: { readonly text: string }) => (
+  <div class="long-text" dir="auto">
+    {text}
+  </div>
+)
 
 export function Badge({
   tone,
@@ -50,11 +66,11 @@ export function SendStatus({ status }: { readonly status: EvidenceEvent['merkleS
 }
 
 /** Names and values. Empty values are left out. */
-export function Facts({ of }: { readonly of: readonly (readonly [string, ComponentChildren])[] }) {
+export function Facts({ of }: { readonly of: readonly (readonly [ComponentChildren, ComponentChildren])[] }) {
   return (
     <dl class="facts">
       {of
-        .filter(([, value]) => value !== undefined && value !== '')
+        .filter(([, value]) => value !== undefined && value !== null && value !== false && value !== '')
         .map(([name, value]) => (
           <>
             <dt>{name}</dt>

@@ -1,14 +1,22 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { AuditEntry } from '../../client/index.ts'
+import type { AuditEntry, SourceSystem } from '../../client/index.ts'
 import { Failure } from '../components/notice.tsx'
+import { Table, type Column } from '../components/table.tsx'
 import { Time } from '../components/values.tsx'
+import { formatTime } from '../format.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 
 const PAGE_ENTRIES = 50
 
-/** Who created, changed and rotated keys, and which keys were rejected. Reads again if `changes` grows. */
-export function AuditTrail({ changes }: { readonly changes: number }) {
+interface AuditTrailProps {
+  /** Reads again if it grows. */
+  readonly changes: number
+  readonly systems: readonly SourceSystem[]
+}
+
+/** Who created, changed and rotated keys, and which keys were rejected. */
+export function AuditTrail({ changes, systems }: AuditTrailProps) {
   const t = texts.systems
   const { client } = useSession()
   const [entries, setEntries] = useState<readonly AuditEntry[]>([])
@@ -26,6 +34,13 @@ export function AuditTrail({ changes }: { readonly changes: number }) {
     }
   }
   useEffect(() => void load([]), [client, changes])
+  const nameOf: NameOf = (systemId) => systems.find(({ id }) => id === systemId)?.name ?? systemId
+  const columns: readonly Column<AuditEntry>[] = [
+    { title: t.when, cell: ({ at }) => <Time at={at} /> },
+    { title: t.what, cell: ({ type }) => t.auditTypes[type] },
+    { title: t.who, cell: (entry) => <bdi>{actorOf(entry, nameOf)}</bdi> },
+    { title: t.details, cell: (entry) => <bdi>{detailsOf(entry, nameOf)}</bdi> },
+  ]
   return (
     <section>
       <h2>{t.audit}</h2>
@@ -33,46 +48,29 @@ export function AuditTrail({ changes }: { readonly changes: number }) {
       {entries.length === 0 ? (
         <p class="muted">{t.auditEmpty}</p>
       ) : (
-        <div class="card table-wrap" tabIndex={0} role="region" aria-label={t.audit}>
-          <table>
-            <thead>
-              <tr>
-                {[t.when, t.what, t.who, t.details].map((column) => (
-                  <th key={column} scope="col">
-                    {column}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {entries.map((entry) => (
-                <tr key={entry.id}>
-                  <td>
-                    <Time at={entry.at} />
-                  </td>
-                  <td>{t.auditTypes[entry.type]}</td>
-                  <td>{actorOf(entry)}</td>
-                  <td>{detailsOf(entry)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table label={t.audit} columns={columns} items={entries} keyOf={({ id }) => id} />
       )}
       {isMore && <button onClick={() => void load(entries)}>{texts.more}</button>}
     </section>
   )
 }
 
-const actorOf = (entry: AuditEntry): string => ('actor' in entry ? entry.actor : (entry.address ?? texts.none))
+/** The name of a source system, or its id if it is not among those that are listed. */
+type NameOf = (systemId: string) => string
 
-function detailsOf(entry: AuditEntry): string {
+const actorOf = (entry: AuditEntry, nameOf: NameOf): string =>
+  'actor' in entry ? nameOf(entry.actor) : (entry.address ?? texts.none)
+
+function detailsOf(entry: AuditEntry, nameOf: NameOf): string {
   const t = texts.systems
   if (entry.type === 'fileToken') return [entry.fileId, t.times(entry.count)].join(', ')
-  if (entry.type === 'rejected')
-    return [t.rejectedReasons[entry.reason], entry.systemId ?? '', t.times(entry.count)].filter(Boolean).join(', ')
+  if (entry.type === 'rejected') {
+    const system = entry.systemId === undefined ? [] : [nameOf(entry.systemId)]
+    return [t.rejectedReasons[entry.reason], ...system, t.times(entry.count)].join(', ')
+  }
+  const name = nameOf(entry.systemId)
   if (entry.type !== 'rotated')
-    return [entry.systemId, ...Object.entries(entry.values).map(([name, value]) => `${name}: ${value}`)].join(', ')
-  const { systemId, replacedKeyEndsAt } = entry
-  return replacedKeyEndsAt === undefined ? systemId : `${systemId}, ${t.oldKeyUntil} ${replacedKeyEndsAt}`
+    return [name, ...Object.entries(entry.values).map(([field, value]) => `${field}: ${value}`)].join(', ')
+  const { replacedKeyEndsAt } = entry
+  return replacedKeyEndsAt === undefined ? name : `${name}, ${t.oldKeyUntil} ${formatTime(replacedKeyEndsAt)}`
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { CategoryList } from '../../client/index.ts'
 import { Notice, WhenLoaded } from '../components/notice.tsx'
 import { useLoad } from '../components/use-load.ts'
-import { Badge } from '../components/values.tsx'
+import { Badge, LongText } from '../components/values.tsx'
 import { hrefOf } from '../router.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -83,7 +83,9 @@ function Node({ node, onAction }: { readonly node: CategoryNode; readonly onActi
   return (
     <>
       <div class="row">
-        <strong>{name}</strong>
+        <strong>
+          <bdi>{name}</bdi>
+        </strong>
         {status !== 'active' && <Badge tone="warn">{t.status[status]}</Badge>}
         <a
           href={hrefOf(['evidences'], { categoryId, ...(subcategoryId !== undefined && { subcategoryId }) })}
@@ -91,20 +93,22 @@ function Node({ node, onAction }: { readonly node: CategoryNode; readonly onActi
         >
           {t.evidences(digitalTwinsCount)}
         </a>
-        {subcategoryId === undefined && hasLevel(session, 'I') && (
-          <button onClick={() => onAction({ type: 'create', categoryId })} aria-label={`${t.createSub}: ${name}`}>
-            {t.createSub}
-          </button>
-        )}
-        {hasLevel(session, 'U') && (
-          <>
-            {button('edit')}
-            {button(status === 'active' ? 'deactivate' : 'activate')}
-            {button('remove')}
-          </>
-        )}
+        <span class="row end">
+          {subcategoryId === undefined && hasLevel(session, 'I') && (
+            <button onClick={() => onAction({ type: 'create', categoryId })} aria-label={`${t.createSub}: ${name}`}>
+              {t.createSub}
+            </button>
+          )}
+          {hasLevel(session, 'U') && (
+            <>
+              {button('edit')}
+              {button(status === 'active' ? 'deactivate' : 'activate')}
+              {button('remove')}
+            </>
+          )}
+        </span>
       </div>
-      {description && <p class="muted">{description}</p>}
+      {description && <LongText text={description} />}
       {imageId && <FileImage fileId={imageId} label={name} />}
     </>
   )

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Evidence } from '../../client/index.ts'
 import { WhenLoaded } from '../components/notice.tsx'
 import { useLoad } from '../components/use-load.ts'
-import { Badge, Facts, Hash, Time } from '../components/values.tsx'
+import { Badge, Facts, Hash, LongText, Time } from '../components/values.tsx'
 import { hrefOf } from '../router.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -16,10 +16,10 @@ import { Timeline } from './timeline.tsx'
 export function EvidencePage({ externalId }: { readonly externalId: string }) {
   const { client } = useSession()
   const page = useLoad((signal) => client.getEvidence({ externalId }, { signal }), [client, externalId])
-  const [changes, setChanges] = useState(0)
+  const [reads, setReads] = useState(0)
   const reload = (): void => {
     page.reload()
-    setChanges(changes + 1)
+    setReads(reads + 1)
   }
   return (
     <WhenLoaded of={page}>
@@ -28,7 +28,7 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
           <Head evidence={object} />
           <EvidenceData evidence={object} />
           <EvidenceFiles externalId={externalId} onChange={reload} />
-          <Timeline externalId={externalId} changes={changes} />
+          <Timeline externalId={externalId} reads={reads} />
         </>
       )}
     </WhenLoaded>
@@ -45,7 +45,8 @@ function Head({ evidence }: { readonly evidence: Evidence }) {
     <>
       <div class="head">
         <h1>
-          {evidence.name} {evidence.status === 'stolen' && <Badge tone="bad">{texts.evidences.stolen}</Badge>}
+          <bdi>{evidence.name}</bdi>{' '}
+          {evidence.status === 'stolen' && <Badge tone="bad">{texts.evidences.stolen}</Badge>}
         </h1>
         <span class="row">
           {hasLevel(session, 'U') && (
@@ -63,7 +64,7 @@ function Head({ evidence }: { readonly evidence: Evidence }) {
           <a class="button" href={hrefOf(['verify', id])}>
             {t.verify}
           </a>
-          <a class="button" href={hrefOf(['certificate', id])}>
+          <a class="button" href={hrefOf(['certificate', id, externalId])}>
             {t.certificate}
           </a>
         </span>
@@ -83,11 +84,11 @@ function EvidenceData({ evidence }: { readonly evidence: Evidence }) {
       <Facts
         of={[
           [t.image, imageId && <FileImage fileId={imageId} label={name} />],
-          [texts.evidences.externalId, externalId],
-          [texts.evidences.owner, owner],
+          [texts.evidences.externalId, <bdi>{externalId}</bdi>],
+          [texts.evidences.owner, owner && <bdi>{owner}</bdi>],
           [t.created, <Time at={createDate} />],
-          [t.description, description],
-          [t.summary, summary],
+          [t.description, description && <LongText text={description} />],
+          [t.summary, summary && <LongText text={summary} />],
           [t.meta, meta && <pre>{JSON.stringify(meta, null, 2)}</pre>],
           [
             t.txId,

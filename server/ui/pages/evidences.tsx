@@ -66,7 +66,7 @@ const COLUMNS = [
 
 const cellsOf = ({ externalId, name, owner, lastUpdateDate, historyChanges, stolen }: EvidenceListItem) => [
   <a href={hrefOf(['evidences', externalId])} title={externalId}>
-    {externalId}
+    <bdi>{externalId}</bdi>
   </a>,
   <span title={name}>
     {stolen && (
@@ -74,9 +74,9 @@ const cellsOf = ({ externalId, name, owner, lastUpdateDate, historyChanges, stol
         <Badge tone="bad">{texts.evidences.stolen}</Badge>{' '}
       </>
     )}
-    {name}
+    <bdi>{name}</bdi>
   </span>,
-  owner.name,
+  <bdi title={owner.name}>{owner.name}</bdi>,
   <Time at={lastUpdateDate} />,
   historyChanges.total,
 ]

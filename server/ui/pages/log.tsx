@@ -2,12 +2,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { EvidenceRegistryError, type MerkleProof, type MerkleRoot } from '../../client/index.ts'
 import { Form, TextField, useForm } from '../components/form.tsx'
 import { Failure, Notice, WhenLoaded } from '../components/notice.tsx'
-import { ProofPath } from '../components/proof-path.tsx'
+import { ProofTree } from '../components/proof-tree.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
 import { saveFile } from '../format.ts'
 import { API_URL, publicClient } from '../session.ts'
 import { texts } from '../texts.ts'
+import { LogBatches } from './log-batches.tsx'
 
 /** The log: its newest checkpoint, growth, policy, and the path of a transaction. Public. */
 export function LogPage() {
@@ -17,6 +18,7 @@ export function LogPage() {
       <h1>{t.title}</h1>
       <p>{t.intro}</p>
       <CheckpointCard />
+      <LogBatches />
       <FindTransaction />
       <PolicyCard />
     </>
@@ -38,21 +40,17 @@ export function readCheckpoint(note: string): ShownCheckpoint {
 }
 
 const REFRESH_MS = 3_000
-const MAX_SAMPLES = 200
 
 function CheckpointCard() {
   const t = texts.log
   const [checkpoint, setCheckpoint] = useState<ShownCheckpoint>()
-  const [sizes, setSizes] = useState<readonly number[]>([])
   const [error, setError] = useState<unknown>()
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     const abort = new AbortController()
     const read = async (): Promise<void> => {
       try {
-        const next = readCheckpoint(await publicClient.getCheckpoint({}, abort))
-        setCheckpoint(next)
-        setSizes((known) => [...known, next.size].slice(-MAX_SAMPLES))
+        setCheckpoint(readCheckpoint(await publicClient.getCheckpoint({}, abort)))
         setError(undefined)
       } catch (failure) {
         if (!abort.signal.aborted) setError(failure)
@@ -90,36 +88,9 @@ function CheckpointCard() {
               ],
             ]}
           />
-          <Growth sizes={sizes} />
         </>
       )}
     </section>
-  )
-}
-
-/** The sizes of the log as a line. */
-function Growth({ sizes }: { readonly sizes: readonly number[] }) {
-  const t = texts.log
-  const [first = 0] = sizes
-  const last = sizes.at(-1) ?? first
-  const width = Math.max(1, sizes.length - 1)
-  const height = Math.max(1, last - first)
-  const points = sizes.map((size, i) => `${i},${height - (size - first)}`).join(' ')
-  return (
-    <figure>
-      <svg
-        class="plot"
-        viewBox={`0 0 ${width} ${height}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={t.growthLabel(first, last)}
-      >
-        <polyline class="line" points={points} />
-      </svg>
-      <figcaption class="muted">
-        {t.growth}: {t.growthLabel(first, last)}
-      </figcaption>
-    </figure>
   )
 }
 
@@ -172,8 +143,14 @@ function TransactionView({ proof, root }: FoundTransaction) {
         ]}
       />
       <h2>{t.path}</h2>
-      <ProofPath proof={proof.proof} />
-      <ol class="timeline">
+      <ProofTree
+        treeSize={proof.treeSize}
+        leafIndex={proof.leafIndex}
+        batchStart={proof.treeSize - root.txidCount}
+        proof={proof.proof}
+      />
+      <p class="muted">{t.treeLegend}</p>
+      <ol class="path">
         <li>
           {t.leaf} {proof.leafIndex}: <Hash value={proof.txId} />
         </li>

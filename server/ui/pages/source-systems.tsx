@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { EvidenceRegistryError, type SourceSystem, type SourceSystemList } from '../../client/index.ts'
 import { Notice, WhenLoaded } from '../components/notice.tsx'
+import { Table, type Column } from '../components/table.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { Badge, Time } from '../components/values.tsx'
 import { useSession } from '../session.ts'
@@ -49,7 +50,10 @@ export function SourceSystemsPage() {
           )
         }
       </WhenLoaded>
-      <AuditTrail changes={changes} />
+      <AuditTrail
+        changes={changes}
+        systems={systems.loaded.state === 'done' ? systems.loaded.value.sourceSystems : []}
+      />
       {action && <SourceSystemDialog action={action} onClose={closeDialog} />}
     </>
   )
@@ -62,71 +66,57 @@ interface SystemTableProps {
 
 function SystemTable({ systems, onAction }: SystemTableProps) {
   const t = texts.systems
-  const columns = [t.name, t.level, t.state, t.created, t.lastUsed, t.expires, t.actions]
+  const columns: readonly Column<SourceSystem>[] = [
+    { title: t.name, cell: ({ name }) => <bdi>{name}</bdi> },
+    {
+      title: t.level,
+      cell: ({ permissions }) => (
+        <span title={texts.levelHints[permissions]}>
+          {permissions} · {texts.levels[permissions]}
+        </span>
+      ),
+    },
+    { title: t.state, cell: (system) => <SystemState system={system} /> },
+    { title: t.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: t.lastUsed, cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : t.never) },
+    { title: t.expires, cell: (system) => <Expiry system={system} /> },
+    { title: t.actions, cell: (system) => <SystemActions system={system} onAction={onAction} /> },
+  ]
+  return <Table label={t.title} columns={columns} items={systems} keyOf={({ id }) => id} hasRowNames />
+}
+
+function Expiry({ system: { expiresAt, replacedKeyEndsAt } }: { readonly system: SourceSystem }) {
+  const t = texts.systems
   return (
-    <div class="card table-wrap" tabIndex={0} role="region" aria-label={t.title}>
-      <table>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <th key={column} scope="col">
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {systems.map((system) => (
-            <SystemRow key={system.id} system={system} onAction={onAction} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      {expiresAt ? <Time at={expiresAt} /> : t.noExpiry}
+      {replacedKeyEndsAt && Date.parse(replacedKeyEndsAt) > Date.now() && (
+        <div class="muted">
+          {t.oldKeyUntil} <Time at={replacedKeyEndsAt} />
+        </div>
+      )}
+    </>
   )
 }
 
-interface SystemRowProps {
+interface SystemActionsProps {
   readonly system: SourceSystem
   readonly onAction: (action: SystemAction) => void
 }
 
-function SystemRow({ system, onAction }: SystemRowProps) {
+function SystemActions({ system, onAction }: SystemActionsProps) {
   const t = texts.systems
-  const { name, permissions, createdAt, lastUsedAt, expiresAt, replacedKeyEndsAt, active } = system
   const button = (type: 'rotate' | 'edit' | 'deactivate' | 'reactivate') => (
-    <button onClick={() => onAction({ type, system })} aria-label={`${t[type]}: ${name}`}>
+    <button onClick={() => onAction({ type, system })} aria-label={`${t[type]}: ${system.name}`}>
       {t[type]}
     </button>
   )
   return (
-    <tr>
-      <th scope="row">{name}</th>
-      <td title={texts.levelHints[permissions]}>
-        {permissions} · {texts.levels[permissions]}
-      </td>
-      <td>
-        <SystemState system={system} />
-      </td>
-      <td>
-        <Time at={createdAt} />
-      </td>
-      <td>{lastUsedAt ? <Time at={lastUsedAt} /> : t.never}</td>
-      <td>
-        {expiresAt ? <Time at={expiresAt} /> : t.noExpiry}
-        {replacedKeyEndsAt && Date.parse(replacedKeyEndsAt) > Date.now() && (
-          <div class="muted">
-            {t.oldKeyUntil} <Time at={replacedKeyEndsAt} />
-          </div>
-        )}
-      </td>
-      <td>
-        <span class="row">
-          {button('rotate')}
-          {button('edit')}
-          {button(active ? 'deactivate' : 'reactivate')}
-        </span>
-      </td>
-    </tr>
+    <span class="row">
+      {button('rotate')}
+      {button('edit')}
+      {button(system.active ? 'deactivate' : 'reactivate')}
+    </span>
   )
 }
 

@@ -2,6 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import type { EvidenceEvent } from '../../client/index.ts'
 import { Failure } from '../components/notice.tsx'
 import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
+import { changesOf, type Change, type EventChanges, type FileChange } from '../event-changes.ts'
+import { eventName, fieldName } from '../event-names.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 
@@ -11,9 +13,9 @@ const REFRESH_MS = 2_000
 
 /**
  * The history of an evidence. While an event is not confirmed, it is read again, so that P, S and C change in front of
- * the user. Reads again at once if `changes` grows.
+ * the user. Reads again at once if `reads` grows.
  */
-export function Timeline({ externalId, changes }: { readonly externalId: string; readonly changes: number }) {
+export function Timeline({ externalId, reads }: { readonly externalId: string; readonly reads: number }) {
   const t = texts.evidence
   const { client } = useSession()
   const [events, setEvents] = useState<readonly EvidenceEvent[]>([])
@@ -25,7 +27,7 @@ export function Timeline({ externalId, changes }: { readonly externalId: string;
     let timer: ReturnType<typeof setTimeout> | undefined
     const read = async (): Promise<void> => {
       try {
-        const page = await client.getEvidence({ externalId, len: pages * PAGE_EVENTS }, abort)
+        const page = await client.getEvidence({ externalId, len: pages * PAGE_EVENTS, disclose: true }, abort)
         if (abort.signal.aborted) return
         setEvents(page.events)
         setMore(page.isMore)
@@ -41,14 +43,15 @@ export function Timeline({ externalId, changes }: { readonly externalId: string;
       abort.abort()
       clearTimeout(timer)
     }
-  }, [client, externalId, pages, changes])
+  }, [client, externalId, pages, reads])
+  const changes = changesOf(events)
   return (
     <section class="card">
       <h2>{t.history}</h2>
       {error !== undefined && <Failure error={error} />}
       <ol class="timeline">
-        {events.map((event) => (
-          <TimelineEvent key={event.version} event={event} />
+        {events.map((event, i) => (
+          <TimelineEvent key={event.version} event={event} changes={changes[i] ?? NO_CHANGES} />
         ))}
       </ol>
       {isMore && <button onClick={() => setPages(pages + 1)}>{texts.more}</button>}
@@ -56,29 +59,93 @@ export function Timeline({ externalId, changes }: { readonly externalId: string;
   )
 }
 
-function TimelineEvent({ event }: { readonly event: EvidenceEvent }) {
+const NO_CHANGES: EventChanges = { values: [], files: [] }
+
+interface TimelineEventProps {
+  readonly event: EvidenceEvent
+  readonly changes: EventChanges
+}
+
+function TimelineEvent({ event, changes: { values, files } }: TimelineEventProps) {
   const t = texts.evidence
-  const { type, updateType, version, timestamp, merkleSendStatus, merkleBatchId, meta } = event
+  const { type, updateType, version, timestamp, merkleSendStatus, merkleBatchId } = event
   return (
     <li>
       <div class="row">
-        <strong>{updateType ? t.updateNames[updateType] : t.eventNames[type]}</strong>
+        <strong>{eventName(type, updateType)}</strong>
         <span class="muted">
           {t.version(version)} · <Time at={timestamp} />
         </span>
         <SendStatus status={merkleSendStatus} />
       </div>
+      {values.length > 0 && <ValueChanges changes={values} isFirst={type === 'create'} />}
+      {files.length > 0 && <FileChanges changes={files} />}
       <Facts
         of={[
-          [texts.evidences.owner, event.ownerName],
           [t.persona, event.personaName],
           [texts.form.eventDescription, event.eventDescription],
           [texts.form.updateActionDescription, event.updateDescription],
-          [t.changedMeta, meta && <pre>{JSON.stringify(meta, null, 2)}</pre>],
           ['txId', <Hash value={event.txId} />],
           [t.batch, merkleBatchId === null ? undefined : <Hash value={merkleBatchId} />],
         ]}
       />
     </li>
+  )
+}
+
+interface ValueChangesProps {
+  readonly changes: readonly Change[]
+  /** Of the creation only the values are shown. */
+  readonly isFirst: boolean
+}
+
+function ValueChanges({ changes, isFirst }: ValueChangesProps) {
+  return (
+    <table class="changes" aria-label={texts.evidence.changes}>
+      <tbody>
+        {changes.map(({ name, before, after }) => (
+          <tr key={name}>
+            <th scope="row">
+              <bdi>{fieldName(name.replace(/^meta\./, ''))}</bdi>
+            </th>
+            <td>
+              {!isFirst && (
+                <>
+                  <del>
+                    <bdi>{shownValue(before)}</bdi>
+                  </del>{' '}
+                  →{' '}
+                </>
+              )}
+              <ins>
+                <bdi>{shownValue(after)}</bdi>
+              </ins>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+const shownValue = (value: unknown): string =>
+  value === undefined ? texts.none : typeof value === 'string' ? value : JSON.stringify(value)
+
+function FileChanges({ changes }: { readonly changes: readonly FileChange[] }) {
+  const t = texts.evidence
+  return (
+    <ul class="plain">
+      {changes.map(({ kind, fileId, name, sha256 }) => (
+        <li key={fileId}>
+          {t.fileChanges[kind]} <bdi>{name ?? fileId}</bdi>
+          {sha256 !== undefined && (
+            <>
+              {' '}
+              <span class="muted">SHA-256</span> <Hash value={sha256} />
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
   )
 }

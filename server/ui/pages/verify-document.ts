@@ -12,22 +12,29 @@ import {
   type TokenVerifier,
   type Unchecked,
 } from '../../../core/verify/index.ts'
+import { actionName, fieldName } from '../event-names.ts'
 import { formatTime } from '../format.ts'
 import { texts } from '../texts.ts'
 
 /** One check, in the order in which the page shows them. */
 export interface Step {
-  readonly name: ProofStepName | 'events' | 'history' | 'content'
+  readonly name: ProofStepName | 'events' | 'history' | 'content' | 'rest'
   readonly state: 'ok' | 'failed' | 'skipped'
   readonly detail?: string | undefined
 }
 
-/** What a verification found. `facts` are proven unless the state is `refuted`. */
+/** What is proven about one event. */
+export interface FactGroup {
+  readonly title: string
+  readonly facts: readonly (readonly [name: string, value: string])[]
+}
+
+/** What a verification found. `groups` are proven unless the state is `refuted`. */
 export interface Outcome {
   readonly state: 'proven' | 'unpinned' | 'pending' | 'refuted'
   readonly reason?: string | undefined
   readonly steps: readonly Step[]
-  readonly facts: readonly (readonly [name: string, value: string])[]
+  readonly groups: readonly FactGroup[]
   readonly unchecked: readonly Unchecked[]
 }
 
@@ -84,8 +91,9 @@ export async function verifyDocument({ text, policyText, isPinned, files }: Veri
 const refuted = (reason: string, unchecked: readonly Unchecked[]): Outcome => ({
   state: 'refuted',
   reason,
-  steps: [{ name: 'document', state: 'failed', detail: reason }],
-  facts: [],
+  // The checks of a bundle end at the first that fails, whose reason says which one it is.
+  steps: [{ name: 'rest', state: 'failed', detail: reason }],
+  groups: [],
   unchecked,
 })
 
@@ -102,7 +110,7 @@ function bundleOutcome(
   return {
     state: isWrong ? 'refuted' : result.state,
     steps: [...bundleSteps(result.claims), ...contents],
-    facts: isWrong ? [] : bundleFacts(result.claims),
+    groups: isWrong ? [] : result.claims.events.map(eventFacts),
     unchecked: result.unchecked,
   }
 }
@@ -150,21 +158,27 @@ function bundleSteps({ events, isHistory, origin }: BundleClaims): readonly Step
   ]
 }
 
-function bundleFacts({ subject, events }: BundleClaims): Outcome['facts'] {
+function eventFacts(event: BundleEventClaims, i: number): FactGroup {
   const t = texts.verify
-  return [
-    [t.txId, subject],
-    ...events.flatMap(({ txId, version, notLaterThan, log, fields, hiddenFields }, i) => {
-      const title = events.length === 1 ? '' : `${version ?? i + 1}: `
-      return [
-        ...(events.length === 1 ? [] : [[`${title}${t.txId}`, txId] as const]),
-        ...(log === undefined ? [] : [[`${title}${t.position}`, `${log.position}`] as const]),
-        ...(notLaterThan === undefined ? [] : [[`${title}${t.notLaterThan}`, formatTime(notLaterThan)] as const]),
-        ...[...fields].map(([name, value]) => [`${title}${name}`, shown(value)] as const),
-        ...(hiddenFields.length === 0 ? [] : [[`${title}${t.hidden}`, hiddenFields.join(', ')] as const]),
-      ]
-    }),
+  const { txId, version, committedTime, notLaterThan, log, fields, hiddenFields, files, hiddenFiles } = event
+  const facts: (readonly [string, string | undefined])[] = [
+    [t.txId, txId],
+    [t.notLaterThan, notLaterThan === undefined ? undefined : formatTime(notLaterThan)],
+    [t.stated, formatTime(committedTime)],
+    [t.position, log && `${log.position}`],
+    ...[...fields]
+      .filter(([name]) => name !== 'action')
+      .map(([name, value]) => [fieldName(name), shown(value)] as const),
+    ...[...files.values()].map((file) =>
+      'sha256' in file ? ([file.name, file.sha256] as const) : ([t.deleted, file.id] as const),
+    ),
+    [t.hidden, hiddenFields.length === 0 ? undefined : hiddenFields.join(', ')],
+    [t.hiddenFiles, hiddenFiles.length === 0 ? undefined : `${hiddenFiles.length}`],
   ]
+  return {
+    title: t.event(version ?? i + 1, actionName(fields.get('action'))),
+    facts: facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  }
 }
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
@@ -175,17 +189,15 @@ function proofOutcome(text: string, policy: Policy | undefined, tokens: TokenVer
     state: result.ok ? 'proven' : result.isPending ? 'pending' : 'refuted',
     reason: result.steps.find(({ state }) => state === 'failed')?.reason,
     steps: result.steps.map(({ name, state, reason }) => ({ name, state, detail: reason })),
-    facts: proofFacts(result),
+    groups: proofFacts(result),
     unchecked: result.unchecked,
   }
 }
 
-function proofFacts({ claims }: ProofResult): Outcome['facts'] {
+function proofFacts({ claims }: ProofResult): readonly FactGroup[] {
   const t = texts.verify
   if (claims === undefined) return []
-  return [
-    [t.txId, claims.txId],
-    [t.position, `${claims.log.leafIndex}`],
-    ...(claims.notLaterThan === undefined ? [] : [[t.notLaterThan, formatTime(claims.notLaterThan)] as const]),
-  ]
+  const { txId, log, notLaterThan } = claims
+  const time = notLaterThan === undefined ? [] : [[t.notLaterThan, formatTime(notLaterThan)] as const]
+  return [{ title: t.event(1), facts: [[t.txId, txId], [t.position, `${log.leafIndex}`], ...time] }]
 }

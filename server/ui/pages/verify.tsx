@@ -157,7 +157,7 @@ const candidatesOf = (body: unknown): readonly EvidenceCandidate[] =>
 
 const TONES = { proven: 'good', unpinned: 'warn', pending: 'warn', refuted: 'bad' } as const
 
-function OutcomeView({ outcome: { state, reason, steps, facts, unchecked } }: { readonly outcome: Outcome }) {
+function OutcomeView({ outcome: { state, reason, steps, groups, unchecked } }: { readonly outcome: Outcome }) {
   const t = texts.verify
   return (
     <section aria-label={t.result}>
@@ -174,10 +174,15 @@ function OutcomeView({ outcome: { state, reason, steps, facts, unchecked } }: { 
           ))}
         </ol>
       </div>
-      {facts.length > 0 && (
+      {groups.length > 0 && (
         <div class="card">
           <h2>{t.claims}</h2>
-          <Facts of={facts} />
+          {groups.map(({ title, facts }) => (
+            <section key={title}>
+              {groups.length > 1 && <h3>{title}</h3>}
+              <Facts of={facts.map(([name, value]) => [<bdi>{name}</bdi>, <bdi>{value}</bdi>])} />
+            </section>
+          ))}
           <p class="muted">{t.notProven}</p>
         </div>
       )}

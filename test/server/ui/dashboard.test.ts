@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { chromium, type Browser, type Page } from 'playwright-core'
-import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
+import { OPERATOR_KEY, startService, type Company, type Service, type ServiceResponse } from '../../support/service.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
@@ -81,15 +81,18 @@ describe('the dashboard in Chromium', { skip: existsSync(CHROMIUM) ? false : `${
     assert.deepEqual(violations, [])
   }
 
-  async function createEvidence(externalId: string): Promise<string> {
+  const CAR = { categoryName: 'Vehicles', subcategoryName: 'Cars', name: 'Golf' }
+
+  async function createEvidence(externalId: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
     const form = new FormData()
-    for (const [name, value] of Object.entries({ categoryName: 'Vehicles', subcategoryName: 'Cars', name: 'Golf' }))
-      form.set(name, value)
-    form.set('externalId', externalId)
+    for (const [name, value] of Object.entries({ ...CAR, externalId, ...fields })) form.set(name, value)
     form.append('images.items', new Blob(['hello\n'], { type: 'text/plain' }), 'hello.txt')
     const params = { COMPANY_ID: company.id }
     return (await service.ok('createEvidence', { key: company.keys.U, params, form })).id as string
   }
+
+  const proofOf = (evidenceId: string): Promise<ServiceResponse['body']> =>
+    service.ok('verifyEvidence', { params: { evidenceId } })
 
   it('shows what to do about a wrong key', async () => {
     await signIn('not-a-key-of-this-company')
@@ -176,11 +179,13 @@ describe('the dashboard in Chromium', { skip: existsSync(CHROMIUM) ? false : `${
     await page.getByLabel('Metadata').fill('{"color":"red"}')
     await page.getByRole('button', { name: 'Record the update' }).click()
     await page.getByText('Changed', { exact: true }).waitFor()
+    await page.getByRole('table', { name: 'What this event changed' }).getByText('red').waitFor()
 
     await page.getByRole('link', { name: 'Transfer' }).click()
     await page.getByLabel('New owner').fill('Grace')
     await page.getByRole('button', { name: 'Record the transfer' }).click()
     await page.getByText('Transferred', { exact: true }).waitFor()
+    await page.locator('ins', { hasText: 'Grace' }).waitFor()
 
     await page
       .getByLabel('Attach files')
@@ -287,32 +292,109 @@ describe('the dashboard in Chromium', { skip: existsSync(CHROMIUM) ? false : `${
     }
   })
 
-  it('shows categories, the log and a certificate', async () => {
-    const id = await createEvidence('rest-1')
-    await service.until(
-      async () => (await service.ok('verifyEvidence', { params: { evidenceId: id } })).status === 'ok',
-      'sealed',
-    )
-    await page.goto(`${service.url}/ui/#/certificate/${id}`)
-    await page.getByRole('heading', { name: 'Certificate of registration' }).waitFor()
-    await assertAccessible()
-    await page.getByRole('link', { name: 'Log' }).click()
+  it('shows the log: batches, plots, and the path of a transaction in the tree', async () => {
+    const id = await createEvidence('log-1')
+    await service.until(async () => (await proofOf(id)).merkle?.sendStatus === 'C', 'the evidence is confirmed')
+    const { txId, merkle } = await proofOf(id)
+    await page.goto(`${service.url}/ui/#/log`)
     await page.getByText('Newest checkpoint').waitFor()
-    const { txId } = await service.ok('verifyEvidence', { params: { evidenceId: id } })
-    await page.getByLabel('txId').fill(txId as string)
+    for (const name of [/^Growth: from 0 to /, /^Anchor lag: /]) await page.getByRole('img', { name }).waitFor()
+    const row = page.getByRole('row').filter({ has: page.getByTitle(merkle.merkleRoot) })
+    await row.getByText('C · Confirmed').waitFor()
+    await page.getByLabel('txId').fill(txId)
     await page.getByRole('button', { name: 'Show' }).click()
-    await page.getByText('Path from the leaf to the root').waitFor()
+    await page.getByRole('heading', { name: 'Path from the leaf to the root' }).waitFor()
+    const nodes = (role: string): Promise<number> => page.locator(`.proof-tree .node.${role}`).count()
+    assert.deepEqual([await nodes('path'), await nodes('sibling')], [merkle.proof.length + 1, merkle.proof.length])
     await assertAccessible()
+  })
+
+  it('creates, deactivates, activates and removes a category', async () => {
     await signIn(company.keys.U, '#/categories')
     await page.getByRole('button', { name: 'Create a category' }).click()
     await page.getByLabel('Name').fill('Boats')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('button', { name: 'Deactivate: Boats' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click()
-    await page.getByRole('button', { name: 'Activate: Boats' }).waitFor()
+    await page.getByRole('button', { name: 'Activate: Boats', exact: true }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Activate' }).click()
+    await page.getByRole('button', { name: 'Deactivate: Boats' }).waitFor()
     await page.getByRole('button', { name: 'Remove: Boats' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
     await page.getByText('Boats').waitFor({ state: 'detached' })
     await assertAccessible()
   })
+
+  it('prints a certificate on at most two sheets, with content in any script', async () => {
+    const name = 'سيارة تويوتا كورولا'
+    const id = await createEvidence('هيكل-٠٠١', { name, owner: 'Łukasz Żółć', description: 'حمراء اللون' })
+    await service.until(async () => (await proofOf(id)).merkle?.sendStatus === 'C', 'the evidence is confirmed')
+    await page.goto(`${service.url}/ui/#/certificate/${id}`)
+    await page.getByRole('heading', { name: 'Certificate of registration' }).waitFor()
+    await page.getByText((await proofOf(id)).txId).waitFor()
+    assert.equal(await page.getByText(name).count(), 0, 'without a key, only the public proof is shown')
+    await signIn(company.keys.R)
+    await page.getByRole('link', { name: 'هيكل-٠٠١' }).click()
+    await page.getByRole('link', { name: 'Certificate' }).click()
+    await page.getByRole('heading', { name: 'What was registered' }).waitFor()
+    await page.getByText(name).waitFor()
+    await page.getByRole('img', { name: 'QR code of the link' }).waitFor()
+    const pdf = (await page.pdf({ format: 'A4', preferCSSPageSize: true })).toString('latin1')
+    const sheets = pdf.match(/\/Type\s*\/Page\b/g)?.length ?? 0
+    assert.ok(sheets >= 1 && sheets <= 2, `${sheets} sheets`)
+    await assertAccessible()
+  })
+
+  for (const [width, colorScheme] of [
+    [1_200, 'light'],
+    [1_200, 'dark'],
+    [390, 'light'],
+    [390, 'dark'],
+  ] as const)
+    it(`is accessible and not wider than the window at ${width} pixels, ${colorScheme}`, async () => {
+      const id = await createEvidence(`page-${width}-${colorScheme}`)
+      await service.until(async () => (await proofOf(id)).merkle?.sendStatus === 'C', 'the evidence is confirmed')
+      await page.setViewportSize({ width, height: 800 })
+      await page.emulateMedia({ colorScheme })
+      const externalId = `page-${width}-${colorScheme}`
+      await page.goto(`${service.url}/ui/#/sign-in`)
+      await page.getByLabel('API key').waitFor()
+      await assertFits()
+      await page.goto(`${service.url}/ui/#/verify/${id}`)
+      await page.getByRole('heading', { name: 'Result' }).waitFor()
+      await assertFits()
+      await signIn(company.keys.A)
+      for (const [fragment, heading, visible] of [
+        ['evidences', 'Evidences', externalId],
+        [`evidences/${externalId}`, 'Golf', 'C · Confirmed'],
+        [`evidences/${externalId}/update`, `Update ${externalId}`, 'Record the update'],
+        [`evidences/${externalId}/transfer`, `Transfer ${externalId}`, 'Record the transfer'],
+        ['new-evidence', 'Create an evidence', 'Create'],
+        ['categories', 'Categories', 'Vehicles'],
+        ['source-systems', 'Source Systems', 'created'],
+        ['log', 'The log', 'C · Confirmed'],
+        [`certificate/${id}/${externalId}`, 'Certificate of registration', 'What was registered'],
+        ['no-such-page', 'There is no page at this address.', 'Go to the evidences'],
+      ] as const) {
+        await page.evaluate(`location.hash = ${JSON.stringify(`#/${fragment}`)}`)
+        await page.getByRole('heading', { name: heading, exact: true }).waitFor()
+        await page.getByText(visible, { exact: true }).first().waitFor()
+        await assertFits()
+      }
+      await page.evaluate(`location.hash = ${JSON.stringify(`#/evidences/${externalId}`)}`)
+      for (const dialog of ['Download proof', 'Share']) {
+        await page.getByRole('button', { name: dialog, exact: true }).click()
+        await page.getByRole('dialog', { name: dialog }).waitFor()
+        await assertFits()
+        await page.keyboard.press('Escape')
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+      }
+    })
+
+  /** The page has no violation of accessibility, and needs no horizontal scrolling. */
+  async function assertFits(): Promise<void> {
+    await assertAccessible()
+    const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+    assert.ok(excess <= 0, `${page.url()} is ${excess} pixels wider than the window`)
+  }
 })

@@ -1,0 +1,68 @@
+import type { ComponentChildren } from 'preact'
+
+export interface Column<T> {
+  readonly title: string
+  readonly cell: (item: T) => ComponentChildren
+}
+
+interface TableProps<T> {
+  readonly label: string
+  readonly columns: readonly Column<T>[]
+  readonly items: readonly T[]
+  readonly keyOf: (item: T) => string
+  /** Whether the first column names its row. */
+  readonly hasRowNames?: boolean
+  /** Whether it is a card of its own. */
+  readonly isCard?: boolean
+}
+
+/**
+ * A table that becomes a list of cards on narrow screens, where each value has the title of its column. The roles are
+ * written out, because elements that are not displayed as a table lose theirs.
+ */
+export function Table<T>({ label, columns, items, keyOf, hasRowNames = false, isCard = true }: TableProps<T>) {
+  return (
+    <div class={`table-wrap ${isCard ? 'card' : ''}`} tabIndex={0} role="region" aria-label={label}>
+      <table role="table" aria-label={label}>
+        <thead role="rowgroup">
+          <tr role="row">
+            {columns.map(({ title }) => (
+              <th key={title} role="columnheader" scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          {items.map((item) => (
+            <tr key={keyOf(item)} role="row">
+              {columns.map((column, i) => (
+                <Cell key={column.title} column={column} item={item} isName={hasRowNames && i === 0} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+interface CellProps<T> {
+  readonly column: Column<T>
+  readonly item: T
+  readonly isName: boolean
+}
+
+function Cell<T>({ column: { title, cell }, item, isName }: CellProps<T>) {
+  if (isName)
+    return (
+      <th role="rowheader" scope="row">
+        {cell(item)}
+      </th>
+    )
+  return (
+    <td role="cell" data-title={title}>
+      {cell(item)}
+    </td>
+  )
+}

@@ -1,0 +1,99 @@
+import type { EvidenceEvent } from '../client/index.ts'
+
+/** A value that an event set. Values are JSON as it was committed; `undefined` means not set. */
+export interface Change {
+  /** The name of the field. A member of `meta` has the name `meta.NAME`. */
+  readonly name: string
+  readonly before: unknown
+  readonly after: unknown
+}
+
+/** A file that an event attached or deleted. */
+export interface FileChange {
+  readonly kind: 'attached' | 'deleted'
+  readonly fileId: string
+  /** Absent if it was erased. */
+  readonly name: string | undefined
+  /** Hex. */
+  readonly sha256: string | undefined
+}
+
+export interface EventChanges {
+  readonly values: readonly Change[]
+  readonly files: readonly FileChange[]
+}
+
+/** The fields that people change. The other fields are ids, or are shown with the event. */
+const SHOWN = ['name', 'owner', 'status', 'description', 'summary', 'meta'] as const
+
+/**
+ * What each event changed, from the texts that its txId commits to. The events must begin with version 1, and be
+ * requested with `disclose`.
+ */
+export function changesOf(events: readonly EvidenceEvent[]): readonly EventChanges[] {
+  const current = new Map<string, unknown>()
+  const fileNames = new Map<string, string>()
+  return events.map((event) => {
+    const values = valuesOf(event).flatMap(([name, after]) => {
+      const before = current.get(name)
+      current.set(name, after)
+      return name === 'meta' ? metaChanges(before, after) : [{ name, before, after }]
+    })
+    const files = filesOf(event, fileNames)
+    for (const { fileId, name } of files) if (name !== undefined) fileNames.set(fileId, name)
+    return { values: values.filter(({ before, after }) => !isSame(before, after)), files }
+  })
+}
+
+function valuesOf({ disclosure, type }: EvidenceEvent): readonly (readonly [name: string, value: unknown])[] {
+  return SHOWN.flatMap((name) => {
+    const text = disclosure?.fields[name]?.text
+    if (text === undefined) return []
+    // Other events repeat the `meta` of their request without setting it.
+    if (name === 'meta' && type === 'transfer') return []
+    const [, value] = parseArray(text)
+    return [[name, value === null || value === '' ? undefined : value] as const]
+  })
+}
+
+function filesOf({ disclosure, updateType }: EvidenceEvent, names: ReadonlyMap<string, string>): readonly FileChange[] {
+  return Object.entries(disclosure?.files ?? {}).map(([fileId, { text }]) => {
+    const file = asRecord(parse(text))
+    const { name = names.get(fileId), sha256 } = file
+    return {
+      kind: updateType === 'deletefile' ? 'deleted' : 'attached',
+      fileId,
+      name: typeof name === 'string' ? name : undefined,
+      sha256: typeof sha256 === 'string' ? sha256 : undefined,
+    }
+  })
+}
+
+/** The members of `meta` that differ. */
+function metaChanges(before: unknown, after: unknown): readonly Change[] {
+  const [old, next] = [asRecord(before), asRecord(after)]
+  return [...new Set([...Object.keys(old), ...Object.keys(next)])].map((member) => ({
+    name: `meta.${member}`,
+    before: old[member],
+    after: next[member],
+  }))
+}
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/** The service has sent these texts. One that is not JSON is shown as not set. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function parseArray(text: string): readonly unknown[] {
+  const value = parse(text)
+  return Array.isArray(value) ? value : []
+}
+
+const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
