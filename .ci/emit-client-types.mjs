@@ -22,7 +22,8 @@ async function openApiDocument() {
   const { createApp } = await import('../dist/server/index.js')
   const limits = { maxFileBytes: 1, maxFilesPerRequest: 1, uploadIdleMs: 1, rateLimitPerMinute: 0 }
   const publicUrl = () => 'http://localhost'
-  return createApp({ ...limits, registry: {}, logger: {}, publicUrl, trustProxy: false }).document()
+  const registry = { evidences: { texts() {} } }
+  return createApp({ ...limits, registry, logger: {}, publicUrl, trustProxy: false }).document()
 }
 
 // -- types of schemas

@@ -118,12 +118,26 @@ export interface EvidenceQuery extends EvidenceFilter {
   readonly cursor?: string
 }
 
-export interface EvidencePage {
+/** Lists as `Evidences.list` does, with texts. */
+export type ListEvidenceTexts = (scope: Scope, query?: EvidenceQuery) => Promise<EvidencePage<EvidenceText>>
+
+/** An evidence in a list of texts. */
+export interface EvidenceText {
+  readonly id: EvidenceId
+  readonly text: string
+}
+
+export interface EvidenceTextOptions {
+  /** How many characters of texts are kept at most. Default 16 Mi. */
+  readonly maxKeptChars?: number
+}
+
+export interface EvidencePage<Item = EvidenceSummary> {
   /**
    * In the order of the list. A filtered list may return fewer evidences than `limit`, also none, and have more: one
    * call reads at most 10,000 entries of an index.
    */
-  readonly items: readonly EvidenceSummary[]
+  readonly items: readonly Item[]
   /**
    * The number of all evidences that match, on all pages. Of a filtered or sorted list: when its first page was read,
    * and only the matches that were counted if `countIsMore`.
@@ -255,6 +269,18 @@ export interface Evidences {
    * const { items, next } = await registry.evidences.list(scope, { owner: 'Ada', status: 'stolen' })
    */
   list(scope: Scope, query?: EvidenceQuery): Promise<EvidencePage>
+  /**
+   * Returns a function that lists as `list` does, but with a text for each evidence instead of its summary. It keeps
+   * the texts until their evidence or its block changes. So a page that is read again costs less than half. Call this
+   * once, not for each list.
+   *
+   * @param render - makes the text. It must depend on nothing but the summary
+   * @example
+   * const listJson = registry.evidences.texts((summary) => JSON.stringify(summary))
+   * const { items } = await listJson(scope, { limit: 100 })
+   * const json = `[${items.map(({ text }) => text).join(',')}]`
+   */
+  texts(render: (summary: EvidenceSummary) => string, options?: EvidenceTextOptions): ListEvidenceTexts
   /**
    * All evidences that match, in the order of `list`. Reads page by page, and holds nothing of the store between two
    * pages, so the caller may take its time. Evidences that are created meanwhile are not included. An evidence that

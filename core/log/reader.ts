@@ -1,6 +1,6 @@
 import { toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
-import type { RecordStore, ValidationData } from '../ports/index.ts'
+import type { RecordStore, ValidationData, Version } from '../ports/index.ts'
 import { DecodeCache } from '../store/decode-cache.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import { BatchCache } from './batch-cache.ts'
@@ -139,6 +139,12 @@ export class LogReader {
 
   latestPartialStamp(): Promise<StampRecord | undefined> {
     return readFirst<StampRecord>(this.#records, { ...logKeys.partialStamps(), reverse: true })
+  }
+
+  /** Changes whenever a confirmed anchor changes. `undefined` before the first anchor. */
+  async anchorVersion(): Promise<Version | undefined> {
+    const [head] = await this.#records.get([logKeys.anchorHead()])
+    return head?.version
   }
 
   /**

@@ -1,6 +1,13 @@
 import type { Context } from 'koa'
 import type { Static, TObject, TSchema } from 'typebox'
-import type { PermissionLevel, Registry, Scope, StagedFile, UpdateOptions } from '../../core/index.ts'
+import type {
+  ListEvidenceTexts,
+  PermissionLevel,
+  Registry,
+  Scope,
+  StagedFile,
+  UpdateOptions,
+} from '../../core/index.ts'
 import type { WorkClass } from '../http/admission.ts'
 import type { ErrorShape, ResponseCode } from '../http/errors.ts'
 import type { Streams } from '../http/streams.ts'
@@ -85,6 +92,8 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   readonly options: UpdateOptions
   /** For responses that are too long for the memory. */
   readonly streams: Streams
+  /** Lists evidences as JSON texts (`evidenceListItem`), which are kept while they do not change. */
+  readonly listEvidences: ListEvidenceTexts
 }
 
 /** A request that has created something. */

@@ -5,6 +5,7 @@ import type {
   EvidenceFileList,
   EvidencePage as CoreEvidencePage,
   EvidenceSummary,
+  EvidenceText,
   HistoryEvent,
   HistoryPage,
   RecordedEvent as CoreRecordedEvent,
@@ -165,7 +166,10 @@ export const evidencePage = ({ evidence: object, events, lastVersion, hasMore }:
   isMore: hasMore,
 })
 
-const evidenceListItem = (from: EvidenceSummary): EvidenceListItem => {
+/** An item of a list as JSON. */
+export const evidenceListItem = (from: EvidenceSummary): string => JSON.stringify(listItemOf(from))
+
+const listItemOf = (from: EvidenceSummary): EvidenceListItem => {
   const { create, update, transfer } = from.eventCounts
   return {
     id: from.id,
@@ -186,12 +190,14 @@ const evidenceListItem = (from: EvidenceSummary): EvidenceListItem => {
   }
 }
 
-export const evidenceList = ({ items, hasMore, next, ...total }: CoreEvidencePage): EvidenceList => ({
-  dts: items.map(evidenceListItem),
-  ...countMembers(total),
-  isMore: hasMore,
-  ...defined({ next }),
-})
+/** A page of texts of `evidenceListItem`. */
+export type ListedPage = CoreEvidencePage<EvidenceText>
+
+/** The JSON of a page: what `JSON.stringify` makes of an `EvidenceList`. */
+export function evidenceList({ items, hasMore, next, ...total }: ListedPage): string {
+  const others: Omit<EvidenceList, 'dts'> = { ...countMembers(total), isMore: hasMore, ...defined({ next }) }
+  return `{"dts":[${joinTexts(items)}],${JSON.stringify(others).slice(1)}`
+}
 
 const countMembers = ({
   count,
@@ -204,22 +210,21 @@ const countMembers = ({
  * for each of them shows that the response goes on.
  */
 export async function* evidenceListParts(
-  first: CoreEvidencePage,
-  others: AsyncIterable<CoreEvidencePage>,
+  first: ListedPage,
+  others: AsyncIterable<ListedPage>,
 ): AsyncGenerator<string, void, undefined> {
-  const start = itemsText(first)
+  const start = joinTexts(first.items)
   yield `${JSON.stringify(countMembers(first)).slice(0, -1)},"dts":[${start}`
   let separator = start === '' ? '' : ','
   for await (const page of others) {
-    const items = itemsText(page)
+    const items = joinTexts(page.items)
     yield items === '' ? ' ' : separator + items
     if (items !== '') separator = ','
   }
   yield ']}'
 }
 
-const itemsText = ({ items }: CoreEvidencePage): string =>
-  items.map((item) => JSON.stringify(evidenceListItem(item))).join(',')
+const joinTexts = (items: readonly EvidenceText[]): string => items.map(({ text }) => text).join(',')
 
 const recordedEvent = ({ txId, version }: CoreRecordedEvent): RecordedEvent => ({ txId, version })
 

@@ -3,6 +3,7 @@ import type Router from '@koa/router'
 import Koa from 'koa'
 import { isRegistryError, type Logger, type Registry } from '../../core/index.ts'
 import type { EndpointGroup } from '../contract/endpoint.ts'
+import { evidenceListItem } from '../contract/evidence-responses.ts'
 import { openApiDocument } from '../contract/openapi.ts'
 import { categories } from '../routes/categories.ts'
 import { evidences } from '../routes/evidences.ts'
@@ -170,6 +171,7 @@ function routeContextOf(registry: Registry, options: Options): RouteContext {
       idleMs: options.uploadIdleMs,
       minBytesPerSecond: options.uploadMinBytesPerSecond ?? 0,
     },
+    listEvidences: registry.evidences.texts(evidenceListItem),
     streams: new Streams(options.streamLimits ?? STREAM_LIMITS),
     rateLimit: createRateLimiter({
       perKey: options.rateLimitPerMinute,

@@ -1,5 +1,6 @@
 import Router from '@koa/router'
 import type { Context } from 'koa'
+import type { ListEvidenceTexts } from '../../core/index.ts'
 import { documentPath, type Creation, type Endpoint } from '../contract/endpoint.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import type { Turn } from './admission.ts'
@@ -17,6 +18,7 @@ import type { Streams } from './streams.ts'
 export interface RouteContext extends AuthorizationServices {
   readonly limits: UploadLimits
   readonly streams: Streams
+  readonly listEvidences: ListEvidenceTexts
 }
 
 /** Routes each endpoint, below `base`, to `handle`. */
@@ -39,7 +41,7 @@ export function createRouter(endpoints: readonly Endpoint[], base: string, route
 async function handle(
   endpoint: Endpoint,
   ctx: Context,
-  { registry, limits, rateLimit, streams }: RouteContext,
+  { registry, limits, rateLimit, streams, listEvidences }: RouteContext,
 ): Promise<void> {
   const params = ctx['params'] as Readonly<Record<string, string>>
   if (endpoint.access !== 'public') ctx.set('Cache-Control', 'private, no-cache')
@@ -66,6 +68,7 @@ async function handle(
       files: (slot) => files.get(slot) ?? [],
       options,
       streams,
+      listEvidences,
     })
     if (body !== undefined) ctx.body = body
     if (ctx.status === 201) setLocation(ctx, endpoint, { created: body, input: fields })

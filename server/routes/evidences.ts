@@ -29,13 +29,9 @@ import {
   evidencePage,
   UpdatedEvidence,
   updatedEvidence,
+  type ListedPage,
 } from '../contract/evidence-responses.ts'
-import {
-  Bundle,
-  BUNDLE_MEDIA_TYPE,
-  type EvidencePage as CoreEvidencePage,
-  type EvidenceQuery,
-} from '../../core/index.ts'
+import { Bundle, BUNDLE_MEDIA_TYPE, type EvidenceQuery } from '../../core/index.ts'
 import { BundleQuery, bundleSelection, sendBundle } from '../contract/bundles.ts'
 import {
   endpoint,
@@ -129,11 +125,13 @@ export const evidences: EndpointGroup = {
       query: EvidenceListQuery,
       response: { schema: EvidenceList },
       fieldNames: PAGE_FIELDS,
-      async handle({ registry, ctx, scope, query, streams }) {
-        const { evidences: list } = registry
-        if (query.len !== undefined) return evidenceList(await list.list(scope, evidenceQuery(query)))
-        const readPage = (position: PagePosition, limit: number): Promise<CoreEvidencePage> =>
-          list.list(scope, { ...evidenceQuery(query), ...position, limit })
+      async handle({ ctx, scope, query, streams, listEvidences }) {
+        if (query.len !== undefined) {
+          ctx.type = 'json'
+          return evidenceList(await listEvidences(scope, evidenceQuery(query)))
+        }
+        const readPage = (position: PagePosition, limit: number): Promise<ListedPage> =>
+          listEvidences(scope, { ...evidenceQuery(query), ...position, limit })
         await streams.send(ctx, scope.principal, async () => {
           const first = await readPage({}, FIRST_PAGE_LENGTH)
           return evidenceListParts(first, pagesAfter(first, readPage))
@@ -232,9 +230,9 @@ type PagePosition = Pick<EvidenceQuery, 'after' | 'cursor'>
 
 /** The pages of a list after this one. */
 async function* pagesAfter(
-  first: CoreEvidencePage,
-  readPage: (position: PagePosition, limit: number) => Promise<CoreEvidencePage>,
-): AsyncGenerator<CoreEvidencePage, void, undefined> {
+  first: ListedPage,
+  readPage: (position: PagePosition, limit: number) => Promise<ListedPage>,
+): AsyncGenerator<ListedPage, void, undefined> {
   for (let position = positionAfter(first); position !== undefined;) {
     const page = await readPage(position, PAGE_LENGTH)
     yield page
@@ -243,7 +241,7 @@ async function* pagesAfter(
 }
 
 /** Where the page after this one begins; `undefined` if there is none. */
-function positionAfter({ items, hasMore, next }: CoreEvidencePage): PagePosition | undefined {
+function positionAfter({ items, hasMore, next }: ListedPage): PagePosition | undefined {
   if (next !== undefined) return { cursor: next }
   const last = items.at(-1)
   return hasMore && last !== undefined ? { after: last.id } : undefined

@@ -8,6 +8,8 @@ import { createEvidence, createEvidences } from './create.ts'
 import { getEvidence } from './get.ts'
 import { listEvidences } from './list.ts'
 import { readEvidence } from './stored-evidence.ts'
+import { summaries } from './summaries.ts'
+import { EvidenceTexts } from './texts.ts'
 import { updateEvidence } from './update.ts'
 
 export const evidenceOperations = (context: Context): Evidences => ({
@@ -15,9 +17,18 @@ export const evidenceOperations = (context: Context): Evidences => ({
     createEvidence(context, await enterCompany(context, scope, 'I'), input, options),
   createMany: async (scope, input, options) =>
     createEvidences(context, await enterCompany(context, scope, 'I'), input, options),
-  list: async (scope, query) => listEvidences(context, await enterCompany(context, scope, 'R'), query),
-  all: (scope, query) =>
-    allEvidences(async (page) => listEvidences(context, await enterCompany(context, scope, 'R'), page), query),
+  list: async (scope, query = {}) =>
+    listEvidences(context, await enterCompany(context, scope, 'R'), { query, items: summaries }),
+  texts: (render, options) => {
+    const items = new EvidenceTexts(render, options)
+    return async (scope, query = {}) =>
+      listEvidences(context, await enterCompany(context, scope, 'R'), { query, items })
+  },
+  all: (scope, page) =>
+    allEvidences(
+      async (query) => listEvidences(context, await enterCompany(context, scope, 'R'), { query, items: summaries }),
+      page,
+    ),
   get: async (scope, externalId, query) =>
     getEvidence(context, await enterCompany(context, scope, 'R'), externalId, query),
   update: async (scope, externalId, change, options) =>

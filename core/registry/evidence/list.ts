@@ -1,37 +1,46 @@
-import type { EvidencePage, EvidenceQuery, EvidenceSummary } from '../../api/evidences.ts'
-import type { CompanyId, TxId } from '../../api/ids.ts'
+import type { EvidencePage, EvidenceQuery } from '../../api/evidences.ts'
+import type { CompanyId } from '../../api/ids.ts'
+import type { Entry } from '../../ports/index.ts'
 import { countOf } from '../../store/counter.ts'
 import { keys } from '../../store/keys.ts'
 import { danglingReference, readRecord } from '../../store/read.ts'
-import { decodeRecord } from '../../store/record-codec.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { entryOfTxId } from '../event/tx-id.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { evidenceQuerySchema } from './input.ts'
 import { firstRows, mergedRows, type IndexRow } from './index-rows.ts'
 import { narrowestScope } from './scope.ts'
 import { assertCursor, isSearch, searchEvidences } from './search.ts'
-import { evidenceCore } from './stored-evidence.ts'
+import type { ListItems } from './summaries.ts'
 
 const DEFAULT_LIMIT = 100
 
-export async function listEvidences(
+interface ListRequest<Item> {
+  readonly query: EvidenceQuery
+  readonly items: ListItems<Item>
+}
+
+/** A page of a list, whose evidences are returned as `items` says. */
+export async function listEvidences<Item>(
   context: Context,
   { companyId }: AuthorizedScope,
-  query: EvidenceQuery = {},
-): Promise<EvidencePage> {
+  { query, items }: ListRequest<Item>,
+): Promise<EvidencePage<Item>> {
   validate(evidenceQuerySchema, query)
   assertTimes(query)
-  if (isSearch(query)) return listSearched(context, companyId, query)
+  if (isSearch(query)) return listSearched(context, companyId, { query, items })
   if (query.cursor !== undefined)
     throw invalidInput('cursor', 'is only for lists that are filtered or sorted: use after')
-  return listInOrder(context, companyId, query)
+  return listInOrder(context, companyId, { query, items })
 }
 
 /** A page of all evidences of a company, a category or a subcategory. */
-async function listInOrder(context: Context, companyId: CompanyId, query: EvidenceQuery): Promise<EvidencePage> {
+async function listInOrder<Item>(
+  context: Context,
+  companyId: CompanyId,
+  { query, items }: ListRequest<Item>,
+): Promise<EvidencePage<Item>> {
   const { records } = context
   const { limit = DEFAULT_LIMIT, after } = query
   if (after !== undefined) await assertOwnEvidence(context, companyId, after)
@@ -39,12 +48,12 @@ async function listInOrder(context: Context, companyId: CompanyId, query: Eviden
   if (scope === undefined) return NO_EVIDENCES
   const ranges = scope.listings.map((listing) => keys.evidencesIn(...listing))
   const rows = await firstRows(mergedRows(records, ranges, { before: after, limit: limit + 1 }), limit + 1)
-  const [[count], evidences] = await Promise.all([
+  const [[count], entries] = await Promise.all([
     records.get([keys.evidenceCount(...scope.counter)]),
     readListed(context, rows.slice(0, limit)),
   ])
   return {
-    items: await summarize(context, evidences),
+    items: await items.ofEntries(context, entries),
     count: countOf(count),
     countIsMore: false,
     hasMore: rows.length > limit,
@@ -52,7 +61,11 @@ async function listInOrder(context: Context, companyId: CompanyId, query: Eviden
 }
 
 /** A page of a filtered or sorted list. */
-async function listSearched(context: Context, companyId: CompanyId, query: EvidenceQuery): Promise<EvidencePage> {
+async function listSearched<Item>(
+  context: Context,
+  companyId: CompanyId,
+  { query, items }: ListRequest<Item>,
+): Promise<EvidencePage<Item>> {
   if (query.after !== undefined)
     throw invalidInput(
       'after',
@@ -69,14 +82,14 @@ async function listSearched(context: Context, companyId: CompanyId, query: Evide
     query.limit ?? DEFAULT_LIMIT,
   )
   return {
-    items: await summarize(context, evidences),
+    items: await items.ofRecords(context, evidences),
     ...count,
     hasMore: next !== undefined,
     ...(next !== undefined && { next }),
   }
 }
 
-const NO_EVIDENCES: EvidencePage = { items: [], count: 0, countIsMore: false, hasMore: false }
+const NO_EVIDENCES: EvidencePage<never> = { items: [], count: 0, countIsMore: false, hasMore: false }
 
 function assertTimes(query: EvidenceQuery): void {
   for (const name of ['createdFrom', 'createdTo'] as const) {
@@ -86,12 +99,12 @@ function assertTimes(query: EvidenceQuery): void {
   }
 }
 
-/** The records of listed evidences. Evidences are never deleted, so a missing one is `CORRUPT`. */
-async function readListed({ records }: Context, rows: readonly IndexRow[]): Promise<readonly EvidenceRecord[]> {
+/** The stored records of listed evidences. Evidences are never deleted, so a missing one is `CORRUPT`. */
+async function readListed({ records }: Context, rows: readonly IndexRow[]): Promise<readonly Entry[]> {
   const entries = await records.get(rows.map(({ id }) => keys.evidence(id)))
   return entries.map((entry, i) => {
     if (entry === undefined) throw danglingReference('A list', `evidence ${rows[i]?.id}`)
-    return decodeRecord<EvidenceRecord>(entry)
+    return entry
   })
 }
 
@@ -99,38 +112,4 @@ async function assertOwnEvidence({ records }: Context, companyId: CompanyId, id:
   const evidence = await readRecord<EvidenceRecord>(records, keys.evidence(id))
   if (evidence?.record.company !== companyId)
     throw invalidInput('after', 'must be the id of an evidence of this company')
-}
-
-async function summarize(context: Context, records: readonly EvidenceRecord[]): Promise<readonly EvidenceSummary[]> {
-  const blocks = await blocksOf(context, new Set(records.flatMap(({ txId, lastTxId }) => [txId, lastTxId])))
-  return records.map((record) =>
-    Object.assign(evidenceCore(record), {
-      eventCounts: record.changes,
-      ...blockMember(blocks.get(record.txId)),
-      lastEvent: {
-        recordedAt: new Date(record.lastAt),
-        txId: record.lastTxId,
-        ...blockMember(blocks.get(record.lastTxId)),
-      },
-    }),
-  )
-}
-
-const blockMember = (blockNumber: number | undefined) => (blockNumber === undefined ? {} : { blockNumber })
-
-/** The block that covers each txId. A txId without a confirmed anchor is left out. */
-async function blocksOf({ records, log }: Context, txIds: ReadonlySet<TxId>): Promise<ReadonlyMap<TxId, number>> {
-  const ids = [...txIds]
-  const positions = await records.positionsOf(ids.map(entryOfTxId))
-  const inLog = ids.flatMap((txId, i) => {
-    const position = positions[i]
-    return position === undefined ? [] : [{ txId, position }]
-  })
-  const numbers = await log.blockNumbersOf(inLog.map(({ position }) => position))
-  const blocks = new Map<TxId, number>()
-  for (const [i, { txId }] of inLog.entries()) {
-    const block = numbers[i]
-    if (block !== undefined) blocks.set(txId, block)
-  }
-  return blocks
 }

@@ -1,0 +1,63 @@
+import type { EvidenceSummary } from '../../api/evidences.ts'
+import type { TxId } from '../../api/ids.ts'
+import type { Entry } from '../../ports/index.ts'
+import { decodeRecord } from '../../store/record-codec.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import { entryOfTxId } from '../event/tx-id.ts'
+import { evidenceCore } from './stored-evidence.ts'
+
+/** How the evidences of a list are returned, in the order of the list. */
+export interface ListItems<Item> {
+  /** The items of stored evidences. */
+  ofEntries(context: Context, entries: readonly Entry[]): Promise<readonly Item[]>
+  /** The items of evidences whose records are decoded already. */
+  ofRecords(context: Context, records: readonly EvidenceRecord[]): Promise<readonly Item[]>
+}
+
+/** Returns the summaries. */
+export const summaries: ListItems<EvidenceSummary> = {
+  ofEntries: (context, entries) =>
+    summarize(
+      context,
+      entries.map((entry) => decodeRecord<EvidenceRecord>(entry)),
+    ),
+  ofRecords: summarize,
+}
+
+export async function summarize(
+  context: Context,
+  records: readonly EvidenceRecord[],
+): Promise<readonly EvidenceSummary[]> {
+  const blocks = await blocksOf(context, new Set(records.flatMap(({ txId, lastTxId }) => [txId, lastTxId])))
+  return records.map((record) =>
+    Object.assign(evidenceCore(record), {
+      eventCounts: record.changes,
+      ...blockMember(blocks.get(record.txId)),
+      lastEvent: {
+        recordedAt: new Date(record.lastAt),
+        txId: record.lastTxId,
+        ...blockMember(blocks.get(record.lastTxId)),
+      },
+    }),
+  )
+}
+
+const blockMember = (blockNumber: number | undefined) => (blockNumber === undefined ? {} : { blockNumber })
+
+/** The block that covers each txId. A txId without a confirmed anchor is left out. */
+async function blocksOf({ records, log }: Context, txIds: ReadonlySet<TxId>): Promise<ReadonlyMap<TxId, number>> {
+  const ids = [...txIds]
+  const positions = await records.positionsOf(ids.map(entryOfTxId))
+  const inLog = ids.flatMap((txId, i) => {
+    const position = positions[i]
+    return position === undefined ? [] : [{ txId, position }]
+  })
+  const numbers = await log.blockNumbersOf(inLog.map(({ position }) => position))
+  const blocks = new Map<TxId, number>()
+  for (const [i, { txId }] of inLog.entries()) {
+    const block = numbers[i]
+    if (block !== undefined) blocks.set(txId, block)
+  }
+  return blocks
+}
