@@ -48,7 +48,8 @@ const openHttp: OpenScenarios = async ({ directory, dist, quick, progress }) => 
   await service.fill(quick ? QUICK_EVIDENCES : EVIDENCES, progress)
   const requests: Readonly<Record<string, (index: number) => ServiceRequest>> = {
     get: service.getOne,
-    'list of 100': service.listPage,
+    'list, same page of 100': service.listPage,
+    'list, random pages of 100': service.listRandomPage,
     verify: service.verify,
     create: service.create,
     'create with 1 KiB file': service.createWithFile,

@@ -104,10 +104,18 @@ export class Service {
 
   listPage = (): ServiceRequest => ({ method: 'GET', path: `/evidences/${COMPANY}/evidences?len=100` })
 
+  /** A page of the list that begins anywhere, so that nearly every request reads other evidences. */
+  listRandomPage = (index: number): ServiceRequest => ({
+    method: 'GET',
+    path: `/evidences/${COMPANY}/evidences?len=100&last=${this.#idAt(index)}`,
+  })
+
   verify = (index: number): ServiceRequest => ({
     method: 'GET',
-    path: `/merkle/verify/${this.#ids[(index * 7919) % this.#ids.length] ?? ''}`,
+    path: `/merkle/verify/${this.#idAt(index)}`,
   })
+
+  #idAt = (index: number): string => this.#ids[(index * 7919) % this.#ids.length] ?? ''
 
   create = (): ServiceRequest => ({
     method: 'POST',
