@@ -1,4 +1,5 @@
-import type { EvidencePage, EvidenceQuery, EvidenceSummary } from '../../api/evidences.ts'
+import type { EvidencePage, EvidenceQuery } from '../../api/evidence-lists.ts'
+import type { EvidenceSummary } from '../../api/evidences.ts'
 
 const PAGE_LENGTH = 500
 

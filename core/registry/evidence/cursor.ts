@@ -1,5 +1,5 @@
 import { encodeUtf8, sha256, toHex } from '../../bytes.ts'
-import type { EvidenceQuery } from '../../api/evidences.ts'
+import type { EvidenceQuery } from '../../api/evidence-lists.ts'
 import type { CompanyId } from '../../api/ids.ts'
 import { foldCase } from '../../store/evidence-index.ts'
 import { invalidInput } from '../validation.ts'

@@ -1,4 +1,4 @@
-import type { EvidencePage, EvidenceQuery } from '../../api/evidences.ts'
+import type { EvidencePage, EvidenceQuery } from '../../api/evidence-lists.ts'
 import type { CompanyId } from '../../api/ids.ts'
 import type { Entry } from '../../ports/index.ts'
 import { countOf } from '../../store/counter.ts'

@@ -1,4 +1,4 @@
-import type { EvidenceFilter } from '../../api/evidences.ts'
+import type { EvidenceFilter } from '../../api/evidence-lists.ts'
 import type { CategoryId, CompanyId } from '../../api/ids.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'

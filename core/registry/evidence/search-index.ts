@@ -1,4 +1,4 @@
-import type { EvidenceQuery } from '../../api/evidences.ts'
+import type { EvidenceQuery } from '../../api/evidence-lists.ts'
 import type { CompanyId } from '../../api/ids.ts'
 import { idsFrom } from '../../ids.ts'
 import type { Key } from '../../ports/index.ts'

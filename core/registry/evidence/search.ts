@@ -1,4 +1,4 @@
-import type { EvidenceQuery } from '../../api/evidences.ts'
+import type { EvidenceQuery } from '../../api/evidence-lists.ts'
 import type { CompanyId } from '../../api/ids.ts'
 import { countOf } from '../../store/counter.ts'
 import { keys } from '../../store/keys.ts'
