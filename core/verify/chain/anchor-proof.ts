@@ -6,6 +6,8 @@ import { isObject, parseUntrustedJson } from '../untrusted.ts'
 import { verifyEvmAnchor } from './evm-anchor.ts'
 import { assertSigned, parseBlock } from './ledger-block.ts'
 
+const CHAIN_HASH = /^0x[0-9a-f]{64}$/
+
 /** What an anchor's own proof shows, offline. */
 export interface ProvenAnchor {
   /** ms since 1970: the time that the block states. */
@@ -32,6 +34,9 @@ export function verifyAnchorProof(
   if (anchor.type === 'local') return verifyLedgerAnchor(anchor, account, noteBytes)
   if (anchor.type !== 'evm') return `Proofs of the type ${anchor.type.slice(0, 32)} are not known`
   const { chainId, txHash, blockHash, blockNumber } = anchor
+  // One spelling only: the claims show both as the bundle has them.
+  if (!CHAIN_HASH.test(txHash) || !CHAIN_HASH.test(blockHash))
+    throw verificationError('txHash and blockHash of an anchor must be 0x and 64 lowercase hex digits')
   const proof = parseUntrustedJson(anchor.proof, "The anchor's proof")
   if (isObject(proof) && proof['inclusion'] === null)
     return 'The proof does not show that the block includes the transaction: ask a node of the chain'

@@ -1,0 +1,362 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import * as pkijs from 'pkijs'
+import { concatBytes, decodeUtf8, encodeUtf8, sha256Of, toBase64, toHex } from '../../../core/bytes.ts'
+import { entryOf, keyHandover, keyOpening } from '../../../core/commitment/log-entry.ts'
+import { createNoteSigner } from '../../../core/log/note.ts'
+import { blockHash, formatBlock, signedBytes, transactionOf } from '../../../core/verify/chain/ledger-block.ts'
+import {
+  MAX_SIGNATURE_CHECKS,
+  verifyBundle,
+  type BundleResult,
+  type PinnedChain,
+  type Policy,
+  type VerifyBundleOptions,
+} from '../../../core/verify/index.ts'
+import { tokens } from '../../../core/verify/tokens.ts'
+import { present } from '../../support/present.ts'
+import { SyntheticEvm } from '../../support/synthetic-evm.ts'
+import { certificate, derOf, keyPair, OID, response, type Issuer } from '../../support/test-authority.ts'
+import { crl } from '../../support/test-revocation.ts'
+import { entryAt, forgeBundle, type BundleParts, type ForgedBundle, type Members } from './bundle-forger.ts'
+import { ForgedLog, forgeEvent } from './forger.ts'
+
+/** Every hash and signature here is correct, so that exactly one rule is left that can refute the bundle. */
+
+const log = new ForgedLog()
+const event = forgeEvent({ origin: log.origin, slotKey: new Uint8Array(32), version: 1, time: 1_000, fields: {} })
+log.add(event.opening)
+const SMALL = log.tree.size
+const SECOND_KEY = log.addKey()
+const LARGE = log.tree.size
+
+const bundleOf = (parts: BundleParts = {}, from = log): ForgedBundle => forgeBundle(from, [event], parts)
+const verify = (bundle: Members, policy: Partial<Policy> = {}, options: VerifyBundleOptions = {}): BundleResult =>
+  verifyBundle(JSON.stringify(bundle), { policy: { keys: log.pinned, ...policy }, tokens, ...options })
+
+function assertRefuted(result: BundleResult, reason: RegExp): void {
+  assert.equal(result.state, 'refuted')
+  assert.match('reason' in result ? result.reason : '', reason)
+}
+
+function eventClaims(result: BundleResult) {
+  assert.ok(result.state !== 'refuted', 'reason' in result ? result.reason : '')
+  return present(result.claims.events[0])
+}
+
+const whyUnchecked = ({ unchecked }: BundleResult, what: RegExp): string | undefined =>
+  unchecked.find((one) => what.test(one.what))?.why
+
+describe('forged checkpoints and keys in bundles', () => {
+  const sizes = [SMALL, LARGE]
+
+  it('prove the smallest tree that holds the event if no rule is broken', () => {
+    const result = verify(bundleOf({ sizes }))
+    assert.equal(result.state, 'proven')
+    assert.deepEqual(eventClaims(result).log, { position: 1, treeSize: SMALL })
+    assert.equal(whyUnchecked(result, /retired keys/), undefined)
+  })
+
+  it('say if the policy does not pin when a key was retired', () => {
+    const keys = log.pinned.map(({ vkey, from }) => ({ vkey, from }))
+    assert.match(whyUnchecked(verify(bundleOf({ sizes }), { keys }), /retired keys/) ?? '', /up to which tree size/)
+  })
+
+  it('are refuted: the keys or a checkpoint of another log', () => {
+    const keys = [...log.pinned, { vkey: createNoteSigner('other/log', new Uint8Array(32).fill(7)).verifierKey }]
+    const pending = { ...bundleOf({ sizes: [] }), origin: 'other/log' }
+    assertRefuted(verify(pending, { keys }), /keys do not belong to the log/)
+    assertRefuted(verify({ ...bundleOf({ sizes: [] }), keys: [] }), /keys do not belong to the log/)
+    const mixed = bundleOf({ sizes })
+    const text = log.checkpoint(SMALL, { key: 0 }).split('\n').slice(1, 3).join('\n')
+    const signer = createNoteSigner('other/log', new Uint8Array(32).fill(7))
+    present(mixed.checkpoints[0])['note'] = signer.signNote(`other/log\n${text}\n`)
+    assertRefuted(verify(mixed, { keys }), /belongs to another log/)
+    assertRefuted(verify(bundleOf(), { keys: keys.slice(-1) }), /policy pins no key of the log/)
+  })
+
+  it('are refuted: sizes that do not ascend', () => {
+    assertRefuted(verify(bundleOf({ sizes: [SMALL, SMALL] })), /ascending sizes/)
+    assertRefuted(verify(bundleOf({ sizes: [LARGE, SMALL] })), /ascending sizes/)
+  })
+
+  it('are refuted: a key that was retired or has no entry', () => {
+    const unpinned = { keys: log.pinned.map(({ vkey }) => ({ vkey })) }
+    const retired = bundleOf({ sizes: [LARGE], signer: () => 0 })
+    assertRefuted(verify(retired, unpinned), /was retired at 2 entries, but signed a tree of 3/)
+    // A key may sign the tree that ends before the next key's entry.
+    assert.equal(SECOND_KEY.position, SMALL)
+    assert.equal(verify(bundleOf({ sizes: [SMALL], signer: () => 0 }), unpinned).state, 'proven')
+    const bundle = bundleOf({ sizes })
+    assertRefuted(verify({ ...bundle, keys: bundle.keys.slice(0, 1) }), /has no entry in the bundle/)
+    const second = { ...bundle.keys[1], inclusion: [] }
+    assertRefuted(verify({ ...bundle, keys: [bundle.keys[0], second] }), /not proven to hold the entry/)
+    const early = bundleOf({ sizes: [SMALL], signer: () => 1 })
+    assertRefuted(verify(early, unpinned), /not proven to hold the entry/)
+  })
+
+  it('are refuted: a first key that is not entry 0', () => {
+    const late = new ForgedLog([event.opening])
+    const bundle = forgeBundle(late, [event])
+    assertRefuted(verify(bundle, { keys: late.pinned }), /must begin at 0 and ascend/)
+  })
+
+  it('are refuted: a key whose entry is before that of the previous key', () => {
+    const [first, second, third] = [1, 2, 3].map((seed) => new Uint8Array(32).fill(seed))
+    const swapped = new ForgedLog()
+    const signers = [first, second, third].map((seed) => createNoteSigner(swapped.origin, present(seed)))
+    const openings = [present(swapped.openings[0])]
+    for (const [i, signer] of signers.entries()) {
+      if (i === 0) continue
+      const unsigned = {
+        log: swapped.origin,
+        prev: toHex(entryOf(present(openings.at(-1)))),
+        vkey: signer.verifierKey,
+      }
+      openings.push(keyOpening({ ...unsigned, sig: toHex(present(signers[i - 1]).sign(keyHandover(unsigned))) }))
+    }
+    const positions = [
+      0,
+      ...openings
+        .slice(1)
+        .toReversed()
+        .map((opening) => swapped.add(opening))
+        .toReversed(),
+    ]
+    assert.deepEqual(positions, [0, 2, 1])
+    swapped.add(event.opening)
+    const bundle = forgeBundle(swapped, [event], { sizes: [] })
+    const keys = positions.map((position) => ({ ...entryAt(swapped, position, []), inclusion: [] }))
+    assertRefuted(verify({ ...bundle, keys }), /must begin at 0 and ascend/)
+  })
+
+  it('are refuted: an entry that is proven under a checkpoint that the bundle lacks', () => {
+    const bundle = bundleOf({ sizes })
+    const { inclusion } = present(bundleOf({ sizes: [LARGE] }).events[0])
+    const events = [{ ...bundle.events[0], inclusion }]
+    assert.equal(verify({ ...bundle, events }).state, 'proven')
+    assertRefuted(verify({ ...bundleOf({ sizes: [SMALL] }), events }), /no checkpoint of 3 entries/)
+    assertRefuted(verify({ ...bundle, events: [{ ...events[0], position: 2 }] }), /is not in the tree/)
+  })
+})
+
+describe('witnesses of bundles', () => {
+  const witness = createNoteSigner('witness', new Uint8Array(32).fill(5))
+  const typed = concatBytes(Uint8Array.of(4), witness.publicKey)
+  const keyId = sha256Of(encodeUtf8('witness\n'), typed).subarray(0, 4)
+  const vkey = `witness+${toHex(keyId)}+${toBase64(typed)}`
+  const witnesses = { threshold: 1, members: [{ name: 'w', vkey }] }
+  function cosignatureOf(note: string, seconds = 1_700_000_000): string {
+    const time = new Uint8Array(8)
+    new DataView(time.buffer).setBigUint64(0, BigInt(seconds))
+    const signed = `cosignature/v1\ntime ${seconds}\n${note.slice(0, note.indexOf('\n\n') + 1)}`
+    return `— witness ${toBase64(concatBytes(keyId, time, witness.sign(encodeUtf8(signed))))}`
+  }
+
+  it('must cosign every checkpoint', () => {
+    const cosigned = bundleOf({ vouchers: (note) => ({ cosignatures: [cosignatureOf(note)] }) })
+    const claims = eventClaims(verify(cosigned, { witnesses }))
+    assert.deepEqual(claims.witnesses, [{ name: 'w', time: 1_700_000_000_000 }])
+    assertRefuted(verify(bundleOf(), { witnesses }), /Too few/)
+    const wrong = bundleOf({ vouchers: () => ({ cosignatures: [cosignatureOf(log.checkpoint(1, { key: 0 }))] }) })
+    assertRefuted(verify(wrong, { witnesses }), /does not verify/)
+    assert.deepEqual(eventClaims(verify(wrong)).witnesses, [])
+  })
+})
+
+describe('forged anchors in bundles', () => {
+  const ledger = createNoteSigner('ledger', new Uint8Array(32).fill(6))
+  const local = { type: 'local', network: 'ledger', chainId: 0, account: toHex(ledger.publicKey) }
+  const NOTE = log.checkpoint()
+
+  /** A block of a local ledger that holds these bytes. */
+  function ledgerAnchor(input: Uint8Array, signer = ledger): Members {
+    const transaction = transactionOf(new Uint8Array(16), input)
+    const content = { height: 7, time: 5_000, previous: 'a'.repeat(64), transactions: [transaction] }
+    const hash = blockHash(content)
+    const { type, network, chainId } = local
+    return {
+      ...{ type, network, chainId },
+      txHash: transaction.hash,
+      blockNumber: 7,
+      blockHash: hash,
+      proof: decodeUtf8(formatBlock({ ...content, hash, signature: signer.sign(signedBytes(hash)) })),
+    }
+  }
+  const withAnchor = (anchor: Members): ForgedBundle => bundleOf({ vouchers: () => ({ anchors: [anchor] }) })
+  const require = ['anchor'] as const
+  const honest = ledgerAnchor(encodeUtf8(NOTE))
+
+  it('prove the time of the block if no rule is broken', () => {
+    const claims = eventClaims(verify(withAnchor(honest), { chains: [local] }, { require }))
+    assert.equal(claims.notLaterThan, 5_000)
+    const { proof: _, ...shown } = honest
+    assert.deepEqual(claims.anchors, [{ ...shown, account: local.account, blockTime: 5_000, isBlockFinal: true }])
+  })
+
+  const forgeries: Readonly<Record<string, readonly [Members, RegExp]>> = {
+    'another checkpoint': [ledgerAnchor(encodeUtf8(log.checkpoint(SMALL, { key: 0 }))), /holds another checkpoint/],
+    'another account': [
+      ledgerAnchor(encodeUtf8(NOTE), createNoteSigner('x', new Uint8Array(32).fill(8))),
+      /signature does not verify/,
+    ],
+    'another block': [{ ...honest, blockHash: 'b'.repeat(64) }, /blockHash or blockNumber/],
+    'another height': [{ ...honest, blockNumber: 8 }, /blockHash or blockNumber/],
+    'another transaction': [{ ...honest, txHash: 'b'.repeat(64) }, /does not hold the transaction/],
+  }
+  for (const [rule, [anchor, reason]] of Object.entries(forgeries))
+    it(`are refuted: ${rule}`, () => assertRefuted(verify(withAnchor(anchor), { chains: [local] }), reason))
+
+  it('prove nothing on a chain that is not pinned', () => {
+    const others: readonly PinnedChain[] = [
+      { ...local, type: 'other' },
+      { ...local, network: 'other' },
+      { ...local, chainId: 1 },
+    ]
+    for (const chains of [[], ...others.map((chain) => [chain])]) {
+      const result = verify(withAnchor(honest), { chains })
+      assert.deepEqual(eventClaims(result).anchors, [])
+      assert.equal(eventClaims(result).notLaterThan, undefined)
+      assert.match(whyUnchecked(result, /the anchor in block 7/) ?? '', /No account of this chain is pinned/)
+      assertRefuted(verify(withAnchor(honest), { chains }, { require }), /has no verified anchor/)
+    }
+  })
+
+  it('prove nothing if their type is not known, and need a key for a local ledger', () => {
+    const chains = [{ ...local, type: 'other' }]
+    const result = verify(withAnchor({ ...honest, type: 'other' }), { chains })
+    assert.deepEqual(eventClaims(result).anchors, [])
+    assert.match(whyUnchecked(result, /the anchor in block 7/) ?? '', /type other are not known/)
+    assertRefuted(verify(withAnchor(honest), { chains: [{ ...local, account: 'x' }] }), /must be a key in hex/)
+  })
+
+  describe('of an EVM chain', () => {
+    let anchor: Members
+    let chains: readonly PinnedChain[]
+    before(async () => {
+      const evm = new SyntheticEvm(9_000)
+      const { type, network, chainId, account } = evm.info
+      chains = [{ type, network, chainId, account: present(account) }]
+      const prepared = await evm.prepare({ checkpoint: encodeUtf8(NOTE) })
+      await evm.broadcast(prepared.raw)
+      const [status] = await evm.status([prepared])
+      assert.ok(status?.state === 'confirmed' && status.proof !== undefined)
+      const { blockNumber, blockHash: hash, proof } = status
+      anchor = { type, network, chainId, txHash: prepared.ref, blockNumber, blockHash: hash, proof: decodeUtf8(proof) }
+    })
+
+    it('prove a time only if a node knows the block', () => {
+      const asked = verify(withAnchor(anchor), { chains }, { require, isBlockOnChain: () => true })
+      assert.equal(eventClaims(asked).notLaterThan, 9_000)
+      assert.equal(eventClaims(asked).anchors[0]?.isBlockFinal, true)
+      const result = verify(withAnchor(anchor), { chains })
+      assert.equal(eventClaims(result).notLaterThan, undefined)
+      assert.equal(eventClaims(result).anchors[0]?.isBlockFinal, false)
+      assert.match(whyUnchecked(result, /the anchor in block 1/) ?? '', /Ask a node/)
+      assertRefuted(verify(withAnchor(anchor), { chains }, { require }), /has no verified anchor/)
+      const unknown = verify(withAnchor(anchor), { chains }, { isBlockOnChain: () => false })
+      assertRefuted(unknown, /not part of the chain/)
+    })
+
+    it('are refuted: hashes that are written in another way', () => {
+      for (const name of ['txHash', 'blockHash']) {
+        const upper = { ...anchor, [name]: String(anchor[name]).toUpperCase().replace('X', 'x') }
+        assertRefuted(verify(withAnchor(upper), { chains }), /0x and 64 lowercase hex digits/)
+      }
+    })
+
+    it('are refuted: another block number', () => {
+      assertRefuted(verify(withAnchor({ ...anchor, blockNumber: 2 }), { chains }), /blockNumber is not that/)
+    })
+
+    it('prove nothing without the proof of the block', () => {
+      const proof = JSON.stringify({ ...JSON.parse(String(anchor['proof'])), inclusion: null })
+      const result = verify(withAnchor({ ...anchor, proof }), { chains }, { isBlockOnChain: () => true })
+      assert.deepEqual(eventClaims(result).anchors, [])
+      assert.match(whyUnchecked(result, /the anchor in block 1/) ?? '', /ask a node of the chain/)
+    })
+  })
+})
+
+describe('forged timestamps in bundles', () => {
+  const genTime = new Date('2026-06-01T12:00:00.000Z')
+  let roots: readonly Issuer[]
+  let signers: readonly Issuer[]
+  let policy: Partial<Policy>
+  before(async () => {
+    roots = await Promise.all(
+      ['root a', 'root b'].map(async (name) => {
+        const keys = await keyPair('P-256', name)
+        return { keys, certificate: await certificate({ name, keys, authority: {}, keyUsage: 0x06 }) }
+      }),
+    )
+    signers = await Promise.all(
+      roots.map(async (issuer, i) => {
+        const keys = await keyPair('P-256', `signer ${i}`)
+        const extendedKeyUsage = { critical: true, purposes: [OID.timeStamping] }
+        return { keys, certificate: await certificate({ name: `signer ${i}`, keys, issuer, extendedKeyUsage }) }
+      }),
+    )
+    policy = {
+      authorities: roots.map((root, i) => ({ name: `tsa ${i}`, trustAnchors: [derOf(root.certificate)] })),
+    }
+  })
+  const tokenOf = async (signer: number, note: string, seconds = 0): Promise<string> =>
+    toBase64(
+      await response({
+        signer: present(signers[signer]),
+        data: encodeUtf8(note),
+        genTime,
+        accuracy: new pkijs.Accuracy({ seconds }),
+      }),
+    )
+  const withTokens = (...list: readonly string[]): ForgedBundle => bundleOf({ vouchers: () => ({ tokens: list }) })
+  const NOTE = log.checkpoint()
+
+  it('prove the latest time that the token allows', async () => {
+    const bundle = withTokens(await tokenOf(0, NOTE, 2))
+    const claims = eventClaims(verify(bundle, policy, { require: ['timestamp'] }))
+    assert.equal(claims.notLaterThan, genTime.getTime() + 2_000)
+    const { authorities } = present(claims.timestamps[0])
+    assert.deepEqual(
+      authorities.map(({ name }) => name),
+      ['tsa 0'],
+    )
+  })
+
+  it('prove nothing if no authority is pinned, or tokens are not checked', async () => {
+    const bundle = withTokens(await tokenOf(0, NOTE))
+    for (const [result, why] of [
+      [verify(bundle), /No timestamp authority is pinned/],
+      [verify(bundle, policy, { tokens: undefined }), /No token verifier/],
+    ] as const) {
+      assert.equal(eventClaims(result).notLaterThan, undefined)
+      assert.match(whyUnchecked(result, /timestamps of the tree of 3/) ?? '', why)
+    }
+    assertRefuted(verify(bundle, {}, { require: ['timestamp'] }), /has no verified timestamp/)
+  })
+
+  it('are refuted: too few authorities', async () => {
+    const [a, b, wrong] = await Promise.all([tokenOf(0, NOTE), tokenOf(1, NOTE), tokenOf(1, 'another text')])
+    const quorum = { ...policy, timestampQuorum: 2 }
+    assert.equal(verify(withTokens(a, b), quorum).state, 'proven')
+    assertRefuted(verify(withTokens(a), quorum), /Expected timestamps of 2 pinned authorities/)
+    assertRefuted(verify(withTokens(a, a), quorum), /Expected timestamps of 2 pinned authorities/)
+    assertRefuted(verify(withTokens(a, wrong), quorum), /got 1: .*other data/)
+    const result = verify(withTokens(a, wrong), policy)
+    assert.equal(eventClaims(result).timestamps[0]?.authorities.length, 1)
+    assert.match(whyUnchecked(result, /a timestamp of the tree of 3/) ?? '', /other data/)
+  })
+
+  it('cost at most so many signature checks', async () => {
+    const bundle = withTokens(await tokenOf(0, NOTE))
+    const issuer = present(roots[0])
+    const lists = await Promise.all(
+      Array.from({ length: 2 * MAX_SIGNATURE_CHECKS }, (_, i) => crl({ issuer, thisUpdate: new Date(i * 1_000) })),
+    )
+    const validationData = lists.map((der) => ({ type: 'crl', der }) as const)
+    const few = validationData.slice(0, MAX_SIGNATURE_CHECKS)
+    assert.equal(verify(bundle, policy, { validationData: few }).state, 'proven')
+    assertRefuted(verify(bundle, policy, { validationData }), /more than 80 signature checks/)
+  })
+})
