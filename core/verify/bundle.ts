@@ -192,11 +192,11 @@ function tokenContextOf(
   }
 }
 
-/** Later versions are later in the log, and after an event that is not sealed none is. */
+/** Later versions are later in the log, and after an event that is not sealed none is. Entry 0 is a key. */
 function assertAscending(events: readonly ShownBundleEvent[]): void {
   const positions = events.map(({ position = Infinity }) => position)
   for (const [i, position] of positions.entries())
-    if (i > 0 && position <= (positions[i - 1] ?? 0) && position !== Infinity)
+    if (position <= (positions[i - 1] ?? 0) && position !== Infinity)
       throw verificationError('The positions of the events must ascend')
 }
 

@@ -134,8 +134,8 @@ function positiveInteger(integer: Integer, what: string): Uint8Array {
 
 /** The magnitude of an integer without leading zero bytes. One byte remains. */
 export function withoutLeadingZeros(bytes: Uint8Array): Uint8Array {
-  const first = bytes.findIndex((byte) => byte !== 0)
-  return bytes.slice(first === -1 ? bytes.length - 1 : first)
+  // If all bytes are zero, slice(-1) keeps the last one.
+  return bytes.slice(bytes.findIndex((byte) => byte !== 0))
 }
 
 /**

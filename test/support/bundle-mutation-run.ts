@@ -16,6 +16,14 @@ export const KINDS = {
 } as const satisfies Readonly<Record<string, Omit<BundleRegistryOptions, 'directory'>>>
 export type MutationKind = keyof typeof KINDS
 
+/** Which part of the mutations is of each kind. Those with tokens take the most time. */
+export const SHARES: Readonly<Record<MutationKind, number>> = {
+  'no anchor': 0.4,
+  'local ledger': 0.36,
+  'EVM chain': 0.14,
+  tokens: 0.1,
+}
+
 interface Subject {
   readonly bundles: readonly Bundle[]
   readonly policy: Policy

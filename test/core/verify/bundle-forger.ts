@@ -29,19 +29,20 @@ export interface BundleParts {
 }
 
 function inclusionOf({ tree }: ForgedLog, position: number, sizes: readonly number[]): readonly Members[] {
-  return sizes
+  return [...new Set(sizes)]
     .filter((size) => size > position)
     .map((treeSize) => ({ treeSize, path: tree.inclusionProof(position, treeSize).map(toHex) }))
 }
 
-/** An event that the bundle shows; one that is not in the log is not sealed. */
+/** An event that the bundle shows; one that no tree holds is not sealed. */
 function eventOf(log: ForgedLog, event: ForgedEvent, { withHeaders = true, sizes = [] }: BundleParts): Members {
   const { opening, header, filesText, filesSalt, fields, files } = event.disclosure
   const position = log.openings.findIndex((each) => toHex(each) === opening)
+  const inclusion = position < 0 ? [] : inclusionOf(log, position, sizes).slice(0, 1)
   return {
     opening,
-    ...(position >= 0 && { position }),
-    inclusion: position < 0 ? [] : inclusionOf(log, position, sizes).slice(0, 1),
+    ...(inclusion.length > 0 && { position }),
+    inclusion,
     filesText,
     filesSalt,
     ...(withHeaders && { header, fields }),

@@ -3,6 +3,7 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import { describe, test } from 'node:test'
 import { parsePublicKey } from '#certificate-crypto'
 import * as asn1js from 'asn1js'
+import * as pkijs from 'pkijs'
 import { concatBytes } from '../../../core/bytes.ts'
 import {
   certificateProblem,
@@ -46,6 +47,14 @@ const signerUnder = (issuer: Issuer, options: Options = {}): Promise<Issuer> =>
 const parsed = (made: Issuer): Certificate => parseCertificate(derOf(made.certificate))
 const parsedWith = async (options: Options): Promise<Certificate> => parsed(await issuerNamed('any', options))
 
+/** The same certificate with changes, signed again. */
+async function signedAgain(made: Issuer, issuer: Issuer, change: (copy: pkijs.Certificate) => void): Promise<Issuer> {
+  const copy = pkijs.Certificate.fromBER(derOf(made.certificate))
+  change(copy)
+  await copy.sign(issuer.keys.privateKey, 'SHA-256')
+  return { ...made, certificate: pkijs.Certificate.fromBER(copy.toSchema(true).toBER()) }
+}
+
 const root = await issuerNamed('root')
 const signer = await signerUnder(root)
 
@@ -78,6 +87,21 @@ describe('parseCertificate', () => {
     const extensions = [1, 2].map(() => extension('1.2.3', false, new asn1js.Null()))
     await assert.rejects(parsedWith({ extensions }), { code: 'VERIFICATION_FAILED', message: /1\.2\.3 occurs twice/ })
   })
+
+  test('rejects two signature algorithms, of which only the inner one is signed', () => {
+    const copy = pkijs.Certificate.fromBER(derOf(root.certificate))
+    copy.signatureAlgorithm.algorithmId = '1.2.840.10045.4.3.3'
+    assert.throws(() => parseCertificate(derOf(copy)), { code: 'VERIFICATION_FAILED', message: /two signature algo/ })
+  })
+
+  test('reads a certificate of version 1, which has no version and no extensions', async () => {
+    const first = await signedAgain(root, root, (copy) => {
+      copy.version = 0
+      delete copy.extensions
+    })
+    const { notBefore: from, extensions, publicKey } = parsed(first)
+    assert.deepEqual([from, extensions.size, publicKey?.type], [notBefore.getTime(), 0, 'ec'])
+  })
 })
 
 describe('extensions', () => {
@@ -100,6 +124,13 @@ describe('extensions', () => {
     assert.throws(() => keyUsage(parseCertificate(derOf(badUsage))), { code: 'VERIFICATION_FAILED' })
     assert.deepEqual(extendedKeyUsage(parseCertificate(derOf(badPurposes))), [])
     assert.match(timestampingProblem(parseCertificate(derOf(badPurposes))) ?? '', /not timeStamping alone/)
+    const cutOff = new pkijs.Extension({
+      extnID: '2.5.29.37',
+      critical: true,
+      extnValue: Uint8Array.of(0x30, 5).buffer,
+    })
+    const cut = parseCertificate(derOf(await certificate({ name: 'bad', keys, extensions: [cutOff] })))
+    assert.throws(() => extendedKeyUsage(cut), { code: 'VERIFICATION_FAILED', message: /usage is malformed/ })
   })
 
   test('subjectKeyIdentifier is that of the key: SHA-1 in these certificates', () => {
@@ -122,6 +153,16 @@ describe('keyProblem', () => {
     for (const bits of [2048, 3072, 8192]) assert.equal(problemOf(rsa(bits)), undefined)
     for (const bits of [1024, 2040, 8200, 16_384])
       assert.match(problemOf(rsa(bits)) ?? '', new RegExp(`of ${bits} bits`))
+  })
+
+  test('accepts RSA with an exponent of at most 64 bits', () => {
+    const n = Buffer.alloc(256, 0xff).toString('base64url')
+    const withExponent = (hex: string): string | undefined => {
+      const e = Buffer.from(hex, 'hex').toString('base64url')
+      return problemOf(createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' }))
+    }
+    assert.equal(withExponent('ffffffffffffffff'), undefined)
+    assert.match(withExponent('010000000000000001') ?? '', /an exponent of 65 bits/)
   })
 
   test('accepts P-256, P-384 and P-521 only', () => {
@@ -166,6 +207,15 @@ describe('certificateProblem', () => {
     const weak = await parsedWith({ keys: await keyPair('RSA-1024', 'weak') })
     assert.match(certificateProblem(weak, time) ?? '', /RSA key of 1024 bits/)
   })
+
+  test('is about keys that cannot be read', () => {
+    const der = derOf(root.certificate).slice()
+    const point = root.certificate.subjectPublicKeyInfo.subjectPublicKey.valueBlock.valueHexView
+    // The last byte of the point, which is then not on the curve.
+    const at = Buffer.from(der).indexOf(point) + point.length - 1
+    der[at] = (der[at] ?? 0) ^ 1
+    assert.match(certificateProblem(parseCertificate(der), time) ?? '', /public key cannot be read/)
+  })
 })
 
 describe('timestampingProblem', () => {
@@ -175,6 +225,9 @@ describe('timestampingProblem', () => {
   test('accepts a critical extended key usage of timeStamping alone', async () => {
     assert.equal(await problemOf({}), undefined)
     assert.equal(await problemOf({ keyUsage: 0x40 }), undefined, 'nonRepudiation')
+    const { keys } = signer
+    const made = await certificate({ name: 'any usage', keys, issuer: root, extendedKeyUsage: timeStamping })
+    assert.equal(timestampingProblem(parseCertificate(derOf(made))), undefined)
   })
 
   test('rejects every other usage', async () => {
@@ -242,8 +295,10 @@ describe('buildPath', () => {
   })
 
   test('requires issuers that may issue', async () => {
+    const notAuthority = new pkijs.BasicConstraints({ cA: false }).toSchema()
     const cases: readonly (readonly [RegExp, Options])[] = [
       [/is not a CA/, { authority: undefined }],
+      [/is not a CA/, { authority: undefined, extensions: [extension('2.5.29.19', true, notAuthority)] }],
       [/does not include timeStamping/, { extendedKeyUsage: { critical: false, purposes: [OID.codeSigning] } }],
       [/1\.2\.3 is not supported/, { extensions: [extension('1.2.3', true, new asn1js.Null())] }],
       [/RSA key of 1024 bits/, { keys: await keyPair('RSA-1024', 'weak') }],
@@ -268,6 +323,33 @@ describe('buildPath', () => {
       })
       assert.equal(path({ signer: await signerUnder(middle), candidates: [middle] }).length, 3)
     }
+    const keys = await keyPair('P-256', 'middle')
+    const unlimited = await certificate({ name: 'middle', keys, issuer: root, notBefore, notAfter, authority: {} })
+    const middle = { keys, certificate: unlimited }
+    assert.equal(path({ signer: await signerUnder(middle), candidates: [middle] }).length, 3, 'no key usage')
+  })
+
+  test('follows the key identifier and the serial number of the issuer, if both certificates have them', async () => {
+    const { serialNumber } = root.certificate
+    const identifier = subjectKeyIdentifier(parsed(root)) ?? new Uint8Array()
+    const below = (members: ConstructorParameters<typeof pkijs.AuthorityKeyIdentifier>[0]): Promise<Issuer> => {
+      const named = new pkijs.AuthorityKeyIdentifier(members).toSchema()
+      return signerUnder(root, { extensions: [extension('2.5.29.35', false, named)] })
+    }
+    const keyIdentifier = (bytes: Uint8Array): asn1js.OctetString =>
+      new asn1js.OctetString({ valueHex: new Uint8Array(bytes).buffer })
+    const issuerName = [new pkijs.GeneralName({ type: 4, value: root.certificate.subject })]
+    const bySerialNumber = { authorityCertIssuer: issuerName, authorityCertSerialNumber: serialNumber }
+    const otherNumber = { ...bySerialNumber, authorityCertSerialNumber: new asn1js.Integer({ value: 7 }) }
+    for (const members of [{}, { keyIdentifier: keyIdentifier(identifier) }, bySerialNumber])
+      assert.equal(path({ signer: await below(members) }).length, 2, Object.keys(members).join())
+    const wrong = { keyIdentifier: keyIdentifier(new Uint8Array(20)) }
+    for (const members of [wrong, { ...wrong, ...bySerialNumber }, otherNumber])
+      assertNoPath({ signer: await below(members) }, /no known certificate issued it/)
+    const unnamed = await signedAgain(root, root, (copy) => {
+      copy.extensions = (copy.extensions ?? []).filter(({ extnID }) => extnID !== '2.5.29.14')
+    })
+    assert.equal(path({ signer: await below(wrong), anchors: [unnamed] }).length, 2, 'an issuer without identifier')
   })
 
   test('checks path lengths, without certificates that a CA issued to itself', async () => {
@@ -288,6 +370,14 @@ describe('buildPath', () => {
     assertNoPath({ signer: await signerUnder(root, { hash: 'sha1' }) }, /signature algorithm 1\.2\.840\.10045\.4\.1/)
     const impostor = { keys: await keyPair('P-256', 'impostor'), certificate: root.certificate }
     assertNoPath({ signer: await signerUnder(impostor) }, /did not sign the certificate below it/)
+    // The same signature, said to be one bit shorter.
+    const der = derOf(signer.certificate).slice()
+    const signature = signer.certificate.signatureValue.valueBlock.valueHexView
+    der[Buffer.from(der).lastIndexOf(signature) - 1] = 1
+    const parsedShorter = parseCertificate(der)
+    assert.equal(parsedShorter.pki.signatureValue.valueBlock.unusedBits, 1)
+    const request = { signer: parsedShorter, candidates: [], anchors: [parsed(root)], time }
+    assert.throws(() => buildPath({ ...request, budget: new SignatureBudget() }), /did not sign the certificate below/)
   })
 
   test('has at most eight certificates', async () => {
@@ -302,6 +392,19 @@ describe('buildPath', () => {
     }
     assert.equal(await lengthOf(6), 8)
     await assert.rejects(lengthOf(7), { code: 'VERIFICATION_FAILED' })
+  })
+
+  test('checks each certificate once, also if authorities issued each other', async () => {
+    const names = ['a', 'b', 'c', 'd']
+    const authorities = await Promise.all(names.map((name) => issuerNamed(name)))
+    const crossed = await Promise.all(
+      authorities.flatMap((issuer) =>
+        names.filter((name) => `CN=${name}` !== parsed(issuer).subject).map((name) => issuerNamed(name, { issuer })),
+      ),
+    )
+    const [first = root] = authorities
+    // Paths of up to eight certificates, but only twelve different issuers.
+    assertNoPath({ signer: await signerUnder(first), candidates: crossed }, /no known certificate issued it/)
   })
 
   test('checks a bounded number of issuers', async () => {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { KINDS, runMutations, type MutationKind } from '../../support/bundle-mutation-run.ts'
+import { KINDS, runMutations, SHARES, type MutationKind } from '../../support/bundle-mutation-run.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 /**
@@ -15,12 +15,6 @@ const { values } = parseArgs({
   },
 })
 const [count, seed] = [Number(values.count), Number(values.seed)]
-const SHARES: Readonly<Record<MutationKind, number>> = {
-  'no anchor': 0.4,
-  'local ledger': 0.36,
-  'EVM chain': 0.14,
-  tokens: 0.1,
-}
 const kinds = (Object.keys(KINDS) as MutationKind[]).filter((kind) => values.kind === undefined || values.kind === kind)
 const write = (text: string): void => void process.stdout.write(text)
 

@@ -1,13 +1,25 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/index.ts'
 import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
 import { runCli } from '../../support/server-process.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+
+/** `--import` of a program that writes the URL of each module that Node loads to a file. */
+function recordModules(file: string): string {
+  const moduleOf = (source: string): string => `data:text/javascript,${encodeURIComponent(source)}`
+  const hooks = `import { appendFileSync } from 'node:fs'
+    export async function load(url, context, next) {
+      appendFileSync(${JSON.stringify(file)}, url + '\\n')
+      return next(url, context)
+    }`
+  const program = `import { register } from 'node:module'\nregister(${JSON.stringify(moduleOf(hooks))})`
+  return `--import ${moduleOf(program)}`
+}
 
 describe('evidence-registry verify', () => {
   let directory: string
@@ -100,6 +112,26 @@ describe('evidence-registry verify', () => {
     const { state, claims } = JSON.parse(pending.stdout) as { state: string; claims: { events: { fields: object }[] } }
     assert.equal(state, 'pending')
     assert.ok('owner' in (claims.events[0]?.fields ?? {}))
+  })
+
+  it('loads nothing but the verifier, and the token checks only for a bundle with tokens', async () => {
+    const loadedBy = async (name: string): Promise<readonly string[]> => {
+      const modules = path(`${name}.modules`)
+      const { code, stderr } = await runCli(['verify', path(name)], { NODE_OPTIONS: recordModules(modules) })
+      assert.equal(code, 3, stderr)
+      return (await readFile(modules, 'utf8')).trim().split('\n')
+    }
+    const without = { ...bundle, checkpoints: bundle.checkpoints.map((each) => ({ ...each, tokens: [] })) }
+    await save('without.evidence.json', without)
+    const few = await loadedBy('without.evidence.json')
+    const ownOrBuiltIn = /^node:|\/core\/(?:verify|commitment|log|platform)\/|\/core\/(?:bytes|errors)\.[jt]s$/
+    const command = /\/server\/(?:cli|file-digest|commands\/verify[\w-]*)\.[jt]s$/
+    assert.deepEqual(
+      few.filter((url) => !ownOrBuiltIn.test(url) && !command.test(url)),
+      [],
+    )
+    const isParser = (url: string): boolean => url.includes('/pkijs/')
+    assert.deepEqual([few.some(isParser), (await loadedBy('e-1.evidence.json')).some(isParser)], [false, true])
   })
 
   it('asks a node about the blocks of anchors', async () => {

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { describe, it } from 'node:test'
+import * as asn1js from 'asn1js'
+import * as pkijs from 'pkijs'
+import type { ValidationData } from '../../../core/ports/index.ts'
+import {
+  MAX_VALIDATION_DATA_BYTES,
+  verifyTimestamp,
+  type VerifiedTimestamp,
+  type VerifyTimestampOptions,
+} from '../../../core/verify/tokens.ts'
+import { present } from '../../support/present.ts'
+import {
+  attribute,
+  certificate,
+  derOf,
+  extension,
+  keyPair,
+  octets,
+  OID,
+  response,
+  type Issuer,
+  type KeyKind,
+  type ResponseOptions,
+} from '../../support/test-authority.ts'
+import { crl } from '../../support/test-revocation.ts'
+
+/** Every signature here is correct, so that exactly one rule is left that can reject the token. */
+
+const data = new TextEncoder().encode('some data')
+const extendedKeyUsage = { critical: true, purposes: [OID.timeStamping] }
+
+async function issuerNamed(name: string, kind: KeyKind = 'P-256'): Promise<Issuer> {
+  const keys = await keyPair(kind, name)
+  return { keys, certificate: await certificate({ name, keys, authority: {}, keyUsage: 0x06 }) }
+}
+async function signerUnder(issuer: Issuer, kind: KeyKind = 'P-256', size = 0): Promise<Issuer> {
+  const keys = await keyPair(kind, 'signer')
+  const extensions = size === 0 ? [] : [extension('1.2.3', false, octets(new Uint8Array(size)))]
+  return { keys, certificate: await certificate({ name: 'signer', keys, issuer, extendedKeyUsage, extensions }) }
+}
+
+const root = await issuerNamed('root')
+const stranger = await issuerNamed('stranger')
+const signer = await signerUnder(root)
+const reply = (options: Partial<ResponseOptions> = {}): Promise<Uint8Array> => response({ signer, data, ...options })
+const verify = (der: Uint8Array, options: Partial<VerifyTimestampOptions> = {}): VerifiedTimestamp =>
+  verifyTimestamp(der, { data, trustAnchors: [derOf(root.certificate)], ...options })
+
+const assertRejected = (der: Uint8Array, message: RegExp, options: Partial<VerifyTimestampOptions> = {}): void =>
+  assert.throws(() => verify(der, options), { code: 'VERIFICATION_FAILED', message })
+
+/** The token with a changed signer info, which no signature covers. */
+const withSigner = (change: (info: pkijs.SignerInfo) => void): Promise<Uint8Array> =>
+  reply({ after: ({ signerInfos: [info] }) => change(present(info)) })
+
+const nested = (...value: asn1js.BaseBlock[]): asn1js.Sequence => new asn1js.Sequence({ value })
+
+describe('forged tokens', () => {
+  it('are rejected: a digest of the content that is not an OCTET STRING', async () => {
+    const der = await reply({
+      attributes: (all) =>
+        all.map((each) => {
+          if (each.type !== OID.messageDigest) return each
+          const [digest] = each.values as readonly asn1js.OctetString[]
+          const valueHex = new Uint8Array(present(digest).valueBlock.valueHexView).buffer
+          return attribute(OID.messageDigest, new asn1js.BitString({ valueHex }))
+        }),
+    })
+    assertRejected(der, /message-digest attribute is not the digest/)
+  })
+
+  it('are rejected: a weak digest algorithm', async () => {
+    const der = await withSigner((info) => (info.digestAlgorithm.algorithmId = OID.sha1))
+    assertRejected(der, /digest algorithm 1\.3\.14\.3\.2\.26 is not accepted/)
+  })
+
+  it('are rejected: an ESSCertIDv2 with a weak or no hash algorithm', async () => {
+    const digest = octets(createHash('sha1').update(derOf(signer.certificate)).digest())
+    for (const algorithm of [new asn1js.ObjectIdentifier({ value: OID.sha1 }), new asn1js.Null()]) {
+      const value = nested(nested(nested(nested(algorithm), digest)))
+      const der = await reply({ attributes: (all) => [...all.slice(0, 2), attribute(OID.signingCertificateV2, value)] })
+      assertRejected(der, /hash algorithm of the ESSCertID is not accepted/)
+    }
+  })
+
+  it('are rejected: a signer info that names another certificate', async () => {
+    const sidOf = ({ sid }: pkijs.SignerInfo): pkijs.IssuerAndSerialNumber => sid as pkijs.IssuerAndSerialNumber
+    const otherIssuer = await withSigner((info) => (sidOf(info).issuer = stranger.certificate.subject))
+    const otherNumber = await withSigner((info) => (sidOf(info).serialNumber = new asn1js.Integer({ value: 7 })))
+    const otherKey = await reply({
+      byKeyIdentifier: true,
+      after: ({ signerInfos: [info] }) => {
+        const valueHex = new Uint8Array(20).buffer
+        present(info).sid = new asn1js.Primitive({ idBlock: { tagClass: 3, tagNumber: 0 }, valueHex })
+      },
+    })
+    for (const der of [otherIssuer, otherNumber, otherKey]) assertRejected(der, /signer's certificate is not in it/)
+  })
+
+  it('are rejected: a serial number that is negative or has no bytes', async () => {
+    const serialAt = (tst: Uint8Array): number => Buffer.from(tst).indexOf(Uint8Array.of(2, 9, 0x2a))
+    const negative = await reply({ content: (tst) => tst.with(serialAt(tst) + 2, 0xaa) })
+    const empty = await reply({
+      content: (tst) => {
+        const at = serialAt(tst)
+        const shorter = Buffer.concat([tst.subarray(0, at), Uint8Array.of(2, 0), tst.subarray(at + 11)])
+        // The length of the whole, in one byte.
+        shorter[1] = present(tst[1]) - 9
+        return new Uint8Array(shorter)
+      },
+    })
+    for (const der of [negative, empty]) assertRejected(der, /serial number is not a positive integer/)
+  })
+
+  it('are rejected: a nonce of which only the end is that of the request', async () => {
+    const der = await reply({ nonce: Uint8Array.of(1, 2, 3) })
+    assert.ok(verify(der, { nonce: Uint8Array.of(0, 1, 2, 3) }))
+    assertRejected(der, /nonce is not the one/, { nonce: Uint8Array.of(9, 2, 3) })
+    assert.ok(verify(await reply({ nonce: Uint8Array.of(0) }), { nonce: Uint8Array.of(0, 0) }))
+  })
+
+  it('are rejected: no content, and another type of content', async () => {
+    const empty = await reply({ after: ({ encapContentInfo }) => void delete encapContentInfo.eContent })
+    assertRejected(empty, /it holds no TSTInfo/)
+    const parsed = pkijs.TimeStampResp.fromBER(await reply())
+    present(parsed.timeStampToken).contentType = OID.data
+    assertRejected(new Uint8Array(parsed.toSchema().toBER()), /not CMS SignedData/)
+  })
+
+  it('are rejected: a signer whose key is weak or cannot be read', async () => {
+    const weak = await signerUnder(root, 'RSA-1024')
+    assertRejected(await reply({ signer: weak }), /the signer's public key is an RSA key of 1024 bits/)
+    const der = derOf(signer.certificate)
+    const point = signer.certificate.subjectPublicKeyInfo.subjectPublicKey.valueBlock.valueHexView
+    // The last byte of the point, which is then not on the curve.
+    const at = Buffer.from(der).indexOf(point) + point.length - 1
+    const broken = pkijs.Certificate.fromBER(der.with(at, (der[at] ?? 0) ^ 1))
+    assertRejected(await reply({ signer: { ...signer, certificate: broken } }), /signer's public key cannot be read/)
+  })
+})
+
+describe('tokens with unusual parts', () => {
+  it('may have extensions that are not critical', async () => {
+    assert.ok(verify(await reply({ tstExtensions: [extension('1.2.3', false, new asn1js.Null())] })))
+  })
+
+  it('may carry certificates without a key identifier, if the signer is named by its own', async () => {
+    const bare = pkijs.Certificate.fromBER(derOf(stranger.certificate))
+    bare.extensions = (bare.extensions ?? []).filter(({ extnID }) => extnID !== '2.5.29.14')
+    await bare.sign(stranger.keys.privateKey, 'SHA-256')
+    const certificates = [pkijs.Certificate.fromBER(bare.toSchema(true).toBER()), signer.certificate]
+    assert.ok(verify(await reply({ byKeyIdentifier: true, certificates })))
+  })
+
+  it('may carry CRLs and no certificates, or certificates of another format', async () => {
+    const list = pkijs.CertificateRevocationList.fromBER(await crl({ issuer: root }))
+    const trustAnchors = [derOf(signer.certificate)]
+    const withCrl = await reply({ certificates: [], after: (signed) => (signed.crls = [list]) })
+    assert.ok(verify(withCrl, { trustAnchors }))
+    const other = new pkijs.OtherCertificateFormat({ otherCertFormat: '1.2.3', otherCert: new asn1js.Null() })
+    const after = (signed: pkijs.SignedData): void => void signed.certificates?.push(other)
+    assert.ok(verify(await reply({ after })))
+  })
+})
+
+describe('stored certificates', () => {
+  const pieceOf = (made: pkijs.Certificate): ValidationData => ({ type: 'certificate', der: derOf(made) })
+  const strangers = Array.from({ length: 32 }, () => pieceOf(stranger.certificate))
+
+  it('complete a token, also beside one that cannot be parsed', async () => {
+    const der = await reply({ certificates: [] })
+    const broken: ValidationData = { type: 'certificate', der: Uint8Array.of(1) }
+    assert.ok(verify(der, { validationData: [broken, pieceOf(signer.certificate)] }))
+    assertRejected(der, /signer's certificate is not in it/, { validationData: [broken] })
+  })
+
+  it('are limited by number and size', async () => {
+    const der = await reply({ certificates: [] })
+    const own = pieceOf(signer.certificate)
+    assert.ok(verify(der, { validationData: [...strangers.slice(1), own] }))
+    assertRejected(der, /signer's certificate is not in it/, { validationData: [...strangers, own] })
+    const large = await signerUnder(root, 'P-256', MAX_VALIDATION_DATA_BYTES)
+    const ofLarge = await reply({ signer: large, certificates: [] })
+    const validationData = [pieceOf(large.certificate)]
+    assertRejected(ofLarge, /signer's certificate is not in it/, { validationData })
+    assert.ok(verify(await reply({ signer: large })), 'in a token only the whole size counts')
+  })
+})
