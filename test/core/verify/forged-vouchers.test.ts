@@ -176,7 +176,9 @@ describe('forged anchors in bundles', () => {
     const hash = blockHash(content)
     const { type, network, chainId } = local
     return {
-      ...{ type, network, chainId },
+      type,
+      network,
+      chainId,
       txHash: transaction.hash,
       blockNumber: 7,
       blockHash: hash,
