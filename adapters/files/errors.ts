@@ -1,6 +1,6 @@
 import { isRegistryError, RegistryError } from '../kit/index.ts'
 
-/** Returns the error's errno code (`ENOENT`, …), or `undefined` if it has none. */
+/** The code of an error of the system, such as `ENOENT`. `undefined` for other errors. */
 export function errnoOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

@@ -25,7 +25,7 @@ import {
   timestampCertificates,
   verifyTimestamp,
 } from '../../core/verify/timestamp.ts'
-import { errnoOf } from '../files/errors.ts'
+import { reasonOf } from '../files/errors.ts'
 import { authorityError, exchange } from './exchange.ts'
 import { timestampQuery, type ImprintHash } from './queries.ts'
 import { RevocationSource, type RevocationReach } from './revocation.ts'
@@ -278,5 +278,5 @@ export async function readTrustAnchors(path: string): Promise<readonly Uint8Arra
 
 /** The message of a registry error, the errno code of a file system error. */
 function messageOf(error: unknown): string {
-  return isRegistryError(error) ? error.message : (errnoOf(error) ?? String(error))
+  return isRegistryError(error) ? error.message : reasonOf(error)
 }

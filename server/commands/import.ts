@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { errnoOf } from '../../adapters/files/index.ts'
 import { isRegistryError, OPERATOR, RegistryError } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from '../startup/logger.ts'
@@ -10,7 +11,6 @@ import { assertHasRecords } from './existing.ts'
 import { importLines, type ImportCounts } from './import-run.ts'
 import { SubcategoryFinder } from './import-subcategories.ts'
 import { ProgressLine } from './progress-line.ts'
-import { systemErrorCode } from '../system-error.ts'
 
 const flags = {
   company: { value: 'ID', doc: 'the company that gets the evidences; it must exist' },
@@ -63,7 +63,7 @@ async function openFile(path: string): Promise<Pick<ImportRequest, 'chunks' | 'b
     return { chunks: stream as AsyncIterable<Uint8Array>, ...(info.isFile() && { bytes: info.size }) }
   } catch (cause) {
     if (isRegistryError(cause)) throw cause
-    const reason = String(systemErrorCode(cause))
+    const reason = String(errnoOf(cause))
     throw new RegistryError('CONFIG_ERROR', `The file ${path} cannot be read (${reason})`)
   }
 }

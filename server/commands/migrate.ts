@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { errnoOf } from '../../adapters/files/index.ts'
 import { RegistryError, type RecordStore } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { OpenParts } from '../startup/open-parts.ts'
@@ -8,7 +9,6 @@ import { DATA_DIR, defineCommand, type FlagValues } from './command.ts'
 import { copyAndCheck } from './copy-and-check.ts'
 import { assertHasRecords } from './existing.ts'
 import { upgradeRecords } from './upgrade.ts'
-import { systemErrorCode } from '../system-error.ts'
 
 const flags = {
   from: { value: 'STORE', doc: 'where the records are' },
@@ -93,7 +93,7 @@ async function readUrl(path: string, flag: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim()
   } catch (cause) {
-    const reason = String(systemErrorCode(cause))
+    const reason = String(errnoOf(cause))
     throw new RegistryError('CONFIG_ERROR', `${flag}: the file ${path} cannot be read (${reason})`, { cause })
   }
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { errnoOf } from '../../adapters/files/index.ts'
 import { RegistryError } from '../../core/index.ts'
 import {
   encodeLine,
@@ -10,7 +11,6 @@ import {
   type OperationRequest,
   type ResponseLine,
 } from './protocol.ts'
-import { systemErrorCode } from '../system-error.ts'
 
 /** A socket file without a server: none was started, or it was killed. */
 const NO_SERVER: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUSED'])
@@ -43,7 +43,7 @@ async function connectTo(path: string): Promise<Socket | undefined> {
     await once(socket, 'connect')
     return socket
   } catch (error) {
-    const code = systemErrorCode(error)
+    const code = errnoOf(error)
     if (NO_SERVER.has(code)) return undefined
     const advice = code === 'EACCES' ? 'run the command as the user of the server' : 'restart the server'
     throw new RegistryError('UNAVAILABLE', `The socket ${path} cannot be used (${code ?? 'unknown'}): ${advice}`, {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { errnoOf } from '../../adapters/files/index.ts'
 import { parseStrictJson, RegistryError } from '../../core/index.ts'
 import {
   flagOf,
@@ -10,7 +11,6 @@ import {
   type Config,
   type SettingName,
 } from './table.ts'
-import { systemErrorCode } from '../system-error.ts'
 
 export { settingRows, type Config, type SettingRow } from './table.ts'
 
@@ -132,7 +132,7 @@ function readText(source: string, path: string, readFile: ReadFile): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFile(path))
   } catch (cause) {
-    const reason = systemErrorCode(cause) ?? 'not UTF-8'
+    const reason = errnoOf(cause) ?? 'not UTF-8'
     throw new RegistryError('CONFIG_ERROR', `${source}: the file ${path} cannot be read (${reason})`, { cause })
   }
 }

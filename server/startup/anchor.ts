@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
+import { errnoOf } from '../../adapters/files/index.ts'
 import type * as Evm from '../../adapters/evm/index.ts'
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
 import { RegistryError, type Anchor, type Clock } from '../../core/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
 import type { Config } from '../settings/load.ts'
 import { variableOf, type SettingName } from '../settings/table.ts'
-import { systemErrorCode } from '../system-error.ts'
 
 /** A block takes seconds, and public nodes limit requests. */
 const EVM_POLL_MS = 4_000
@@ -75,7 +75,7 @@ async function readKeystore(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (cause) {
-    const reason = systemErrorCode(cause) ?? 'unreadable'
+    const reason = errnoOf(cause) ?? 'unreadable'
     const message = `${variableOf('evmKeystore')}: the file ${path} cannot be read (${reason})`
     throw new RegistryError('CONFIG_ERROR', message, { cause })
   }
