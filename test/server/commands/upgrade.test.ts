@@ -86,6 +86,22 @@ it('migrate --upgrade converts it: the log stays the same, fsck finds nothing, a
   assert.match(again.stderr, /nothing to upgrade/)
 })
 
+it('fsck verifies the anchors of version 0.1.0 with the key of the local ledger', async (t) => {
+  const directory = await copyOfFixture(t)
+  assert.equal((await upgrade(directory)).code, 0)
+  const records = await openLevelRecords(recordsOf(directory))
+  for await (const { key, value } of records.list({ gte: 'an/', lt: 'an0' })) {
+    const text = Buffer.from(value).toString()
+    assert.doesNotMatch(text, /"account"/)
+    const later = text.replace(/"blockTime":(\d)/, (_, digit: string) => `"blockTime":${Number(digit) + 1}`)
+    await records.commit({ writes: [{ key, value: Buffer.from(later) }] })
+  }
+  await records.close()
+  const { code, stdout } = await runCli(['fsck', '--data-dir', directory])
+  assert.equal(code, 1, stdout)
+  assert.match(stdout, /^anchor: an\/.*the proof is of another block$/m)
+})
+
 it('migrate --upgrade continues after an interruption in each step of the copy, and between the renames', async (t) => {
   const commits = 5
   for (let commit = 1; commit <= commits; commit += 1) {
