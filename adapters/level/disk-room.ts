@@ -10,19 +10,21 @@ export class DiskRoom {
   readonly #directory: string
   readonly #reserve: string
   readonly #reserveBytes: number
+  readonly #freeBytes: (directory: string) => Promise<number>
 
-  /** `reserveBytes` 0: no reserve file. */
-  constructor(directory: string, reserveBytes: number) {
+  /** `reserveBytes` 0: no reserve file. `freeBytes`: the space that a process of this user can write. */
+  constructor(directory: string, reserveBytes: number, freeBytes = freeBytesOf) {
     this.#directory = directory
     this.#reserve = join(directory, 'reserve')
     this.#reserveBytes = reserveBytes
+    this.#freeBytes = freeBytes
   }
 
   /** Whether there is room to write, the reserve included, and the disk can be written at all. */
   async isEnough(): Promise<boolean> {
     try {
       const missing = (await this.#hasReserve()) ? 0 : this.#reserveBytes
-      return (await this.#freeBytes()) >= LEAST_FREE_BYTES + missing && (await this.#canWrite())
+      return (await this.#freeBytes(this.#directory)) >= LEAST_FREE_BYTES + missing && (await this.#canWrite())
     } catch {
       return false
     }
@@ -30,7 +32,7 @@ export class DiskRoom {
 
   /** Removes the reserve file if a store could not be opened without its space. Returns whether it did. */
   async spendIfNeeded(): Promise<boolean> {
-    if (!(await this.#hasReserve()) || (await this.#freeBytes()) >= LEAST_FREE_BYTES) return false
+    if (!(await this.#hasReserve()) || (await this.#freeBytes(this.#directory)) >= LEAST_FREE_BYTES) return false
     await rm(this.#reserve)
     return true
   }
@@ -45,10 +47,10 @@ export class DiskRoom {
     }
   }
 
-  /** Not as a hole, and with bytes that a file system cannot compress. */
+  /** Not as a hole, and with bytes that a file system cannot compress. Replaces a file that a crash left incomplete. */
   async #write(signal: AbortSignal | undefined): Promise<void> {
     const chunk = crypto.getRandomValues(new Uint8Array(65_536))
-    const file = await open(this.#reserve, 'wx', 0o600)
+    const file = await open(this.#reserve, 'w', 0o600)
     try {
       for (let written = 0; written < this.#reserveBytes; written += chunk.length) {
         signal?.throwIfAborted()
@@ -65,11 +67,6 @@ export class DiskRoom {
     return info !== undefined && info.size >= this.#reserveBytes
   }
 
-  async #freeBytes(): Promise<number> {
-    const { bavail, bsize } = await statfs(this.#directory)
-    return bavail * bsize
-  }
-
   async #canWrite(): Promise<boolean> {
     const probe = join(this.#directory, 'probe')
     const file = await open(probe, 'w', 0o600)
@@ -82,4 +79,9 @@ export class DiskRoom {
     }
     return true
   }
+}
+
+async function freeBytesOf(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory)
+  return bavail * bsize
 }
