@@ -10,7 +10,6 @@ import type { AuditAccessRecord, AuditChangeRecord } from '../../store/records.t
 import { DelayedTask } from './delayed-task.ts'
 import type { ActivityStores } from './last-uses.ts'
 
-const MINUTE_MS = 60_000
 /** Rejected keys and file tokens that a company's audit trail keeps: the newest ones. */
 export const MAX_ACCESS_ENTRIES = 10_000
 /** Different notes that are held in memory. At this number they are written at once. */
@@ -51,14 +50,7 @@ export class AuditLog {
   constructor(stores: ActivityStores, ids: IdSource) {
     this.#stores = stores
     this.#ids = ids
-    const { clock, logger } = stores
-    this.#task = new DelayedTask({
-      clock,
-      logger,
-      delayMs: MINUTE_MS,
-      name: 'the audit trail',
-      run: () => this.#write(),
-    })
+    this.#task = new DelayedTask({ ...stores, name: 'the audit trail', run: () => this.#write() })
   }
 
   note(access: Access): void {
@@ -111,7 +103,7 @@ export class AuditLog {
 
   /** Writes the entries, and deletes the oldest ones beyond the limit. The check of the counter makes both exact. */
   async #append(companyId: string, entries: readonly AuditAccessRecord[]): Promise<void> {
-    const { records } = this.#stores
+    const { records, logger } = this.#stores
     const counter = keys.auditCount('access', companyId)
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const [count] = await records.get([counter])
@@ -128,6 +120,7 @@ export class AuditLog {
       })
       if (ok) return
     }
+    logger.warn({ companyId, entries: entries.length }, 'entries of the audit trail were lost: other servers wrote it')
   }
 }
 

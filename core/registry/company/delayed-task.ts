@@ -1,15 +1,16 @@
 import type { Clock, Logger } from '../../ports/index.ts'
 
+const DELAY_MS = 60_000
+
 export interface DelayedTaskOptions {
   readonly clock: Clock
   readonly logger: Logger
-  readonly delayMs: number
   /** Of the task, for the log line if it fails. */
   readonly name: string
   readonly run: () => Promise<void>
 }
 
-/** Runs a task some time after it was requested, once for all requests until then. A task that fails is logged. */
+/** Runs a task a minute after it was requested, once for all requests until then. A task that fails is logged. */
 export class DelayedTask {
   readonly #options: DelayedTaskOptions
   readonly #aborter = new AbortController()
@@ -38,8 +39,7 @@ export class DelayedTask {
   }
 
   async #runLater(): Promise<void> {
-    const { clock, delayMs } = this.#options
-    await clock.sleep(delayMs, this.#aborter.signal).catch(() => undefined)
+    await this.#options.clock.sleep(DELAY_MS, this.#aborter.signal).catch(() => undefined)
     this.#waiting = undefined
     await this.run()
   }

@@ -35,14 +35,7 @@ export class LastUses {
 
   constructor(stores: ActivityStores) {
     this.#stores = stores
-    const { clock, logger } = stores
-    this.#task = new DelayedTask({
-      clock,
-      logger,
-      delayMs: MINUTE_MS,
-      name: 'the last uses of keys',
-      run: () => this.#write(),
-    })
+    this.#task = new DelayedTask({ ...stores, name: 'the last uses of keys', run: () => this.#write() })
   }
 
   note(companyId: string, systemId: SourceSystemId): void {
