@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { encodeUtf8 } from '../../core/bytes.ts'
 import {
+  fsck,
   openRegistry,
   OPERATOR,
   type BlobStore,
@@ -107,6 +108,11 @@ export interface Fixture {
   /** Lets hours pass. Seals first, because a sealer with an open batch wakes up four times a second. */
   readonly wait: (hours: number) => Promise<void>
   readonly close: () => Promise<void>
+}
+
+/** Checks the stores with fsck. */
+export async function assertIntact({ stores: { records, blobs } }: Fixture): Promise<void> {
+  await fsck({ records, blobs }, { onDifference: (difference) => assert.fail(JSON.stringify(difference)) })
 }
 
 export async function openFixture({

@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { fsck, OPERATOR, type AuditEntry, type Scope } from '../../../core/index.ts'
+import { OPERATOR, type AuditEntry, type Scope } from '../../../core/index.ts'
 import { MAX_ACCESS_ENTRIES } from '../../../core/registry/company/audit-log.ts'
 import { encodeCounter } from '../../../core/store/counter.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { putRecord } from '../../../core/store/record-codec.ts'
 import { countCommits } from '../../support/count-commits.ts'
-import { COMPANY, openFixture, Stores, withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import {
+  assertIntact,
+  COMPANY,
+  openFixture,
+  Stores,
+  withCode,
+  withRegistry,
+  type Fixture,
+} from '../../support/registry-fixture.ts'
 
 const KEY = 'a-key-of-more-than-16-characters'
 const MINUTE_MS = 60_000
@@ -16,10 +24,6 @@ const operatorIn = (companyId: string): Scope => ({ companyId, principal: OPERAT
 async function entriesOf({ registry, scope }: Fixture, count: number): Promise<readonly object[]> {
   const { items } = await registry.sourceSystems.audit(scope, { limit: count })
   return items.map(({ id: _, at: __, ...entry }) => entry).reverse()
-}
-
-async function assertIntact({ stores: { records, blobs } }: Fixture): Promise<void> {
-  await fsck({ records, blobs }, { onDifference: (difference) => assert.fail(JSON.stringify(difference)) })
 }
 
 describe('the audit trail', () => {

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { fsck, OPERATOR, type SourceSystem } from '../../../core/index.ts'
+import { OPERATOR, type SourceSystem } from '../../../core/index.ts'
 import { countCommits } from '../../support/count-commits.ts'
-import { COMPANY, openFixture, Stores, withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import {
+  assertIntact,
+  COMPANY,
+  openFixture,
+  Stores,
+  withCode,
+  withRegistry,
+  type Fixture,
+} from '../../support/registry-fixture.ts'
 
 const NEW_KEY = 'the-key-that-replaces-the-first'
 const THIRD_KEY = 'the-key-that-replaces-the-second'
@@ -16,10 +24,6 @@ async function listed({ registry, scope }: Fixture, id: string): Promise<SourceS
   const system = (await registry.sourceSystems.list(scope)).find((each) => each.id === id)
   assert.ok(system)
   return system
-}
-
-async function assertIntact({ stores: { records, blobs } }: Fixture): Promise<void> {
-  await fsck({ records, blobs }, { onDifference: (difference) => assert.fail(JSON.stringify(difference)) })
 }
 
 describe('a replaced key', () => {
