@@ -27,9 +27,8 @@ export function createIdSource(clock: Clock): IdSource {
         time += 1
         counter = 0
       }
-      const ms = time.toString(16).padStart(12, '0')
       // The end of a random UUID has the variant and 62 random bits. `randomUUID` is fast because it draws from a pool.
-      return `${ms.slice(0, 8)}-${ms.slice(8)}-7${counter.toString(16).padStart(3, '0')}${randomUUID().slice(18)}` as Id
+      return `${idsFrom(time)}-7${counter.toString(16).padStart(3, '0')}${randomUUID().slice(18)}` as Id
     },
   }
 }

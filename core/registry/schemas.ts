@@ -41,6 +41,11 @@ export const ExternalIdPrefix = Type.String({
   pattern: noControls,
   description: 'a string of 1 to 128 characters without control characters',
 })
+/** A `Date`, which JSON Schema does not know: the operation checks it. */
+export const Time = Type.Unsafe<Date>({ description: 'a valid Date' })
+/** How many items a page has at most. */
+export const limitSchema = (maximum: number) =>
+  Type.Integer({ minimum: 1, maximum, description: `an integer of 1 to ${maximum}` })
 /** One line that may be empty. */
 export const Line = Type.String({
   maxLength: 256,

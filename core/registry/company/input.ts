@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { closed, CompanyId, IdToFind, Name, opt, Permission } from '../schemas.ts'
+import { closed, CompanyId, IdToFind, limitSchema, Name, opt, Permission, Time } from '../schemas.ts'
 import { invalidInput } from '../validation.ts'
 
 /** The same as the input types in core/api. */
@@ -13,8 +13,6 @@ const ApiKey = Type.String({
   pattern: '^[\\x21-\\x7e]+$',
   description: 'a string of 16 to 1,024 printable ASCII characters without spaces',
 })
-/** A schema cannot describe a `Date`: see `futureTime`. */
-const Time = Type.Unsafe<Date>({ description: 'a valid Date' })
 
 export const newSourceSystemSchema = closed({
   name: Name,
@@ -34,9 +32,7 @@ export const sourceSystemChangeSchema = closed({
   expiresAt: opt(Time),
 })
 
-const limit = opt(
-  Type.Integer({ minimum: 1, maximum: MAX_LIST_LENGTH, description: `an integer of 1 to ${MAX_LIST_LENGTH}` }),
-)
+const limit = opt(limitSchema(MAX_LIST_LENGTH))
 
 export const auditQuerySchema = closed({ limit, after: opt(IdToFind) })
 

@@ -7,11 +7,13 @@ import {
   ExternalId,
   ExternalIdPrefix,
   IdToFind,
+  limitSchema,
   Line,
   Meta,
   Name,
   opt,
   Text,
+  Time,
 } from '../schemas.ts'
 
 /** The same as the input types in core/api/evidences.ts. */
@@ -69,9 +71,6 @@ export const evidenceChangeSchema = closed({
   expectedType: opt(Type.Enum(['update', 'transfer'])),
 })
 
-/** A time. JSON Schema does not know it, so `assertTimes` checks it. */
-const Time = Type.Unsafe<Date>({})
-
 export const evidenceQuerySchema = closed({
   categoryId: opt(IdToFind),
   subcategoryId: opt(IdToFind),
@@ -91,7 +90,3 @@ export const historyQuerySchema = closed({
   limit: opt(limitSchema(MAX_HISTORY_LENGTH)),
   disclose: opt(Type.Boolean({ description: 'a boolean' })),
 })
-
-function limitSchema(maximum: number) {
-  return Type.Integer({ minimum: 1, maximum, description: `an integer of 1 to ${maximum}` })
-}

@@ -51,7 +51,7 @@ export async function findEvidence(
 ): Promise<Found | Failure | Ambiguity> {
   if (!isExternalId(evidenceId)) return invalid('evidenceId must be the external id or the internal id of an evidence')
   const entry = txId === undefined ? undefined : hexInput(txId)
-  if (entry !== undefined && !isHash(entry)) return invalid('txId must be a string of 64 hex digits')
+  if (entry !== undefined && entryOf(entry) === undefined) return invalid('txId must be a string of 64 hex digits')
   const found = await (companyId === undefined
     ? findInAllCompanies(context, evidenceId, entry)
     : findInCompany(context, evidenceId, companyId))
@@ -59,8 +59,6 @@ export async function findEvidence(
   if ('record' in found && entry !== undefined && found.record.txId !== entry) return notFound
   return found
 }
-
-const isHash = (text: string): boolean => /^[0-9a-f]{64}$/.test(text)
 
 async function findInCompany(context: Context, evidenceId: string, companyId: string): Promise<Found | undefined> {
   const { records } = context
