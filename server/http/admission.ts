@@ -51,6 +51,8 @@ export interface AdmissionOptions {
   readonly maxBusyMs?: number
   /** Default: `WORK_LIMITS`. */
   readonly limits?: WorkLimits
+  /** ms since any fixed time; never goes back. Default: `performance.now`. */
+  readonly now?: () => number
   /** Limit for the bytes of all request bodies that are in memory. Streamed files do not count. */
   readonly maxBodyBytes: number
 }
@@ -62,11 +64,17 @@ export interface AdmissionOptions {
 export class Admission {
   readonly #queues: Readonly<Record<WorkClass, WorkQueue>>
   readonly #bodies: BodyMemory
-  readonly #loop = new BusyLoop()
+  readonly #loop: BusyLoop
   readonly #maxBusyMs: number
 
-  constructor({ limits = WORK_LIMITS, maxBodyBytes, maxBusyMs = MAX_BUSY_MS }: AdmissionOptions) {
+  constructor({
+    limits = WORK_LIMITS,
+    maxBodyBytes,
+    maxBusyMs = MAX_BUSY_MS,
+    now = () => performance.now(),
+  }: AdmissionOptions) {
     this.#maxBusyMs = maxBusyMs
+    this.#loop = new BusyLoop(now)
     this.#bodies = new BodyMemory(maxBodyBytes)
     const queueOf = (name: WorkClass) => [name, new WorkQueue(limits[name])] as const
     this.#queues = Object.fromEntries(WORK_CLASSES.map(queueOf)) as Record<WorkClass, WorkQueue>
@@ -98,20 +106,25 @@ export class Admission {
  * rejects.
  */
 class BusyLoop {
+  readonly #now: () => number
   #since: number | undefined
   #requests = 0
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
 
   /** Whether to serve another request. `share` of a slice that serves: how much of it this class may use. */
   admits(sliceMs: number, share: number): boolean {
     if (this.#since === undefined) {
-      this.#since = performance.now()
+      this.#since = this.#now()
       this.#requests = 0
       // Runs when the loop has read everything that the system had received.
       setImmediate(() => (this.#since = undefined))
     }
     this.#requests++
     if (this.#requests <= LEAST_REQUESTS) return true
-    return (performance.now() - this.#since) % (2 * sliceMs) <= sliceMs * share
+    return (this.#now() - this.#since) % (2 * sliceMs) <= sliceMs * share
   }
 }
 
