@@ -1,35 +1,7 @@
 import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
-import { partsOfKey } from '../store/key.ts'
 import { decodeRecord } from '../store/record-codec.ts'
+import { derivedKindOf, primaryKindOf, type DifferenceKind } from './kinds.ts'
 import { tolerantRecords } from './tolerant-records.ts'
-
-/** What a difference is about. */
-export type DifferenceKind =
-  /** The identity of the log, or one of its keys. */
-  | 'identity'
-  /** A log entry: its opening or its position. */
-  | 'entry'
-  | 'tile'
-  | 'batch'
-  /** The tree's head, or the tree that was signed last. */
-  | 'head'
-  | 'checkpoint'
-  | 'stamp'
-  | 'anchor'
-  /** An event: its opening, its txId or its version. */
-  | 'event'
-  /** An evidence's record, compared with its history. */
-  | 'evidence'
-  | 'file'
-  | 'category'
-  | 'source system'
-  /** A record that must refer to another one. */
-  | 'index'
-  | 'counter'
-  /** The bytes of a stored file. */
-  | 'blob'
-  /** A key that belongs to no family. */
-  | 'unknown'
 
 export interface Difference {
   readonly kind: DifferenceKind
@@ -53,35 +25,6 @@ export interface FsckHandlers {
   readonly onProgress?: (progress: FsckProgress) => void
   /** Stops the check: `fsck` throws the signal's reason. */
   readonly signal?: AbortSignal
-}
-
-/** Families of keys whose records follow from others, with what they are. */
-const DERIVED: Readonly<Record<string, DifferenceKind>> = {
-  ti: 'tile',
-  ...Object.fromEntries(
-    ['bx', 'br', 'ex', 'el', 'xp', 'ow', 'up', 'fo', 'cn', 'so', 'sx', 'sn', 'sk'].map((name) => [name, 'index']),
-  ),
-  ...Object.fromEntries(['ec', 'sc', 'at'].map((name) => [name, 'counter'])),
-}
-
-/** The other families. */
-const FAMILIES: Readonly<Record<string, DifferenceKind>> = {
-  lg: 'identity',
-  th: 'head',
-  ba: 'batch',
-  cp: 'checkpoint',
-  st: 'stamp',
-  sp: 'stamp',
-  te: 'stamp',
-  an: 'anchor',
-  ac: 'anchor',
-  ah: 'anchor',
-  vh: 'event',
-  ev: 'evidence',
-  fi: 'file',
-  ca: 'category',
-  su: 'category',
-  ss: 'source system',
 }
 
 /**
@@ -132,11 +75,10 @@ export class Check {
   }
 
   #reportDamaged(key: Key): void {
-    const [family = ''] = partsOfKey(key)
-    const derived = DERIVED[family]
-    const difference = { key, message: 'Its CRC-32 differs: the stored value is damaged' }
-    if (derived === undefined) this.report(FAMILIES[family] ?? 'unknown', key, difference.message)
-    else this.expectDerived(false, { ...difference, kind: derived, repair: null })
+    const message = 'Its CRC-32 differs: the stored value is damaged'
+    const derived = derivedKindOf(key)
+    if (derived === undefined) this.report(primaryKindOf(key), key, message)
+    else this.expectDerived(false, { kind: derived, key, message, repair: null })
   }
 
   /** Reports a difference if `holds` is false. */

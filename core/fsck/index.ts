@@ -10,7 +10,8 @@ import { checkIdentity, checkLog } from './log.ts'
 
 export { planRepair, repairRecords, type RepairPlan } from './repair.ts'
 export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './attestation-verifier.ts'
-export type { Difference, DifferenceKind, FsckHandlers, FsckProgress, FsckStage } from './check.ts'
+export type { Difference, FsckHandlers, FsckProgress, FsckStage } from './check.ts'
+export type { DifferenceKind } from './kinds.ts'
 
 export interface FsckStores {
   readonly records: RecordStore
