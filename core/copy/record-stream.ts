@@ -30,7 +30,7 @@ const HEAD_BYTES = 5
 const U64_BYTES = 8
 /** Pieces of the stream are joined to this size, so that a file is not written record by record. */
 const CHUNK_BYTES = 256 * 1024
-/** A frame is never longer: a record is at most one request, and a row of payloads has 256 × 4,096 bytes. */
+/** A frame is never longer: a record is at most one request, and a row of payloads has at most 256 × 16,384 bytes. */
 const MAX_FRAME_BYTES = 512 * 1024 * 1024
 
 export interface RecordStreamHandlers {

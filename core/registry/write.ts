@@ -1,6 +1,7 @@
 import type { Json } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
 import type { Commit, Key } from '../ports/index.ts'
+import { isInRange } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
 import type { Context } from './context.ts'
 import { findUse, withIdempotency, type IdempotentCall, type Replay } from './idempotency.ts'
@@ -100,7 +101,4 @@ async function decideOrReplay<T extends Json>(
 
 const isReplay = (use: object | undefined): use is Replay => use !== undefined && 'replay' in use
 
-const isUploadIntent = (key: Key): boolean => {
-  const { gte, lt } = keys.blobIntents()
-  return key >= gte && key < lt
-}
+const isUploadIntent = (key: Key): boolean => isInRange(key, keys.blobIntents())

@@ -48,7 +48,7 @@ export const appendsOf = (packed: Uint8Array): readonly LogAppend[] =>
 /** Returns `count` appends; their entries are those of `logEntries`. */
 export const logAppends = (from: number, count: number): readonly LogAppend[] => appendsOf(logEntries(from, count))
 
-/** A payload that follows from the entry: 1 to 300 bytes, and every 64th one is as long as a payload can be. */
+/** A payload that follows from the entry: 1 to 300 bytes, and every 64th one has 4,096. */
 export function payloadOf(entry: Uint8Array): Uint8Array {
   const seed = Buffer.from(entry).readUInt32BE(4) + (entry[0] ?? 0)
   return new Uint8Array(seed % 64 === 63 ? 4_096 : 1 + ((seed * 37) % 300)).fill(seed % 251)
