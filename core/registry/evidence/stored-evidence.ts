@@ -9,7 +9,7 @@ import type { AuthorizedScope } from '../permissions.ts'
 import { ExternalId } from '../schemas.ts'
 import { validate } from '../validation.ts'
 
-export const evidenceNotFound = (): RegistryError =>
+const evidenceNotFound = (): RegistryError =>
   new RegistryError('EVIDENCE_NOT_FOUND', 'There is no such evidence in this company')
 
 /** The error for an evidence whose external id is stored, but whose record is not. */
