@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { part as kill } from './kill/index.ts'
 import type { FaultPart, FaultResult } from './part.ts'
+import { part as simulation } from './simulation/index.ts'
 
 /**
  * The fault harness: `npm run test:faults -- [--long] [--only PART]... [--seed N] [--count N]`. Runs one part after the
@@ -8,7 +9,7 @@ import type { FaultPart, FaultResult } from './part.ts'
  */
 
 /** In the order in which they run. */
-const PARTS: readonly FaultPart[] = [kill]
+const PARTS: readonly FaultPart[] = [simulation, kill]
 
 interface Flags {
   readonly long: boolean
