@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { part as kill } from './kill/index.ts'
+import { part as mutants } from './mutants/index.ts'
 import type { FaultPart, FaultResult } from './part.ts'
 import { part as simulation } from './simulation/index.ts'
 
@@ -9,7 +10,7 @@ import { part as simulation } from './simulation/index.ts'
  */
 
 /** In the order in which they run. */
-const PARTS: readonly FaultPart[] = [simulation, kill]
+const PARTS: readonly FaultPart[] = [simulation, kill, mutants]
 
 interface Flags {
   readonly long: boolean

@@ -12,7 +12,8 @@ import type {
 
 /**
  * What happens to one outside call. `lies`: it reports success and does nothing. `halves`: it reports success, and the
- * last write of the commit is missing. Only controls use these two, to show that the checks notice a broken promise.
+ * first half of the commit's writes is missing. Only controls use these two, to show that the checks notice a broken
+ * promise.
  */
 export type Effect = (typeof CHANGE_EFFECTS)[number] | 'lies' | 'halves'
 
@@ -134,7 +135,7 @@ export class OutsideCalls {
             commit,
             act: () => records.commit(commit),
             lie: async () => ({ ok: true, version: '0' as never, firstPosition: await records.logSize() }),
-            halve: () => records.commit({ ...commit, writes: (commit.writes ?? []).slice(0, -1) }),
+            halve: () => records.commit({ ...commit, writes: secondHalf(commit.writes ?? []) }),
             codes: RECORD_CODES,
           }),
         readLog: (from, count) => read(`readLog ${from} ${count}`, () => records.readLog(from, count)),
@@ -228,6 +229,8 @@ const authorityOf = (call: Make, authority: TimestampAuthority): TimestampAuthor
   validationDataOf: (response, signal) => authority.validationDataOf(response, signal),
   close: async () => undefined,
 })
+
+const secondHalf = <T>(items: readonly T[]): readonly T[] => items.slice(Math.ceil(items.length / 2))
 
 const familiesOf = (commit: Commit | undefined): readonly string[] => [
   ...new Set((commit?.writes ?? []).map(({ key }) => key.split('/')[0] ?? '')),

@@ -1,0 +1,226 @@
+/** A bug that is planted into the compiled program. */
+export interface Mutant {
+  readonly name: string
+  /** The module, below `dist/` and without its extension. */
+  readonly module: string
+  /** Text of the compiled module. It must occur exactly once. */
+  readonly find: string
+  readonly replace: string
+  /** The tests that must catch it, below `dist/test/` and without `.test.js`. Each of them must fail. */
+  readonly tests: readonly string[]
+}
+
+const NEVER = 'if (false)'
+
+/** A rule of the verifier of events, files, histories and whole logs that is not checked. */
+const uncheckedRule = (name: string, module: string, condition: string): Mutant => ({
+  name: `not rejected: ${name}`,
+  module: `core/verify/${module}`,
+  find: `if (${condition})`,
+  replace: NEVER,
+  tests: ['core/verify/forged-history'],
+})
+
+/** A rule of the verifier of proof documents that is not checked. */
+const uncheckedProofRule = (name: string, module: string, condition: string): Mutant => ({
+  ...uncheckedRule(name, module, condition),
+  tests: ['core/verify/forged-proof'],
+})
+
+/** CI plants the first ones, which are of different parts and quickly tested. */
+export const MUTANTS: readonly Mutant[] = [
+  uncheckedRule(
+    'a disclosed file whose text is not the committed one',
+    'file',
+    '!equalBytes(fileHash(asHash(salt, "The file\'s salt"), fileText), committed)',
+  ),
+  {
+    name: 'LevelDB batches are not synced',
+    module: 'adapters/level/records',
+    find: 'batch.write({ sync: true })',
+    replace: 'batch.write({ sync: false })',
+    tests: ['adapters/level/synced-writes'],
+  },
+  {
+    name: 'a start accepts another tree of the signed size',
+    module: 'core/log/signed-head',
+    find: 'if (signed !== undefined && !equalBytes(',
+    replace: 'if (signed !== undefined && signed.size !== head.size && !equalBytes(',
+    tests: ['core/registry/signed-head'],
+  },
+  {
+    name: 'salts follow from the version',
+    module: 'core/registry/event/event',
+    find: 'const seed = randomBytes(SALT_BYTES);',
+    replace: 'const seed = new Uint8Array(SALT_BYTES).fill(draft.version);',
+    tests: ['core/registry/event/event'],
+  },
+  {
+    name: 'an error 500 shows the text of CORRUPT',
+    module: 'server/http/errors',
+    find: 'CORRUPT: internal,',
+    replace: "CORRUPT: { status: 500, code: 'INTERNAL' },",
+    tests: ['server/http/errors'],
+  },
+  {
+    name: 'commits ignore their checks',
+    module: 'core/store/commit-plan',
+    find: '(current(key)?.version ?? null) !== version &&',
+    replace: 'false &&',
+    tests: ['core/store/commit-plan'],
+  },
+  {
+    name: 'every signature of a note verifies',
+    module: 'core/log/note',
+    find: 'return verifyEd25519(publicKey, bytes, signature);',
+    replace: 'return true;',
+    tests: ['core/log/note'],
+  },
+  {
+    name: 'a sealer takes over a lease that was just renewed',
+    module: 'sealer/lease',
+    find: 'if (now - this.#unchangedSince(entry.version, now) < this.#leaseMs)',
+    replace: NEVER,
+    tests: ['sealer/lease'],
+  },
+  {
+    name: 'the half-filled tile of 256 hashes is served',
+    module: 'server/contract/log',
+    find: 'Number(width ?? 0) >= TILE_WIDTH',
+    replace: 'Number(width ?? 0) > TILE_WIDTH',
+    tests: ['server/contract/log'],
+  },
+  {
+    name: 'closing does not wait for the sealer',
+    module: 'core/registry/open',
+    find: 'const sealer = await settle(options?.sealer);',
+    replace: "const sealer = settle(options?.sealer) && { status: 'fulfilled' };",
+    tests: ['core/registry/open'],
+  },
+  uncheckedRule('two events in one slot of the log', 'log', 'slots.has(text)'),
+  uncheckedRule('a log with another root than its checkpoint', 'log', '!equalBytes(signed.root, tree.root())'),
+  uncheckedRule('a first key that is not entry 0', 'log', 'entries[0]?.position !== 0'),
+  uncheckedRule('an event of another history', 'history', 'version > 1 && event.first !== first.txId'),
+  uncheckedRule(
+    'an event that does not link to the one before',
+    'history',
+    'version > 1 && event.prev !== before.at(-1)?.txId',
+  ),
+  uncheckedRule('an event of another log', 'history', 'event.log !== first.log'),
+  uncheckedRule('time that goes back', 'history', 'event.time < (before.at(-1)?.time ?? 0)'),
+  {
+    ...uncheckedRule('an event in another slot', 'history', ''),
+    find: 'assertSlot(event, slotKeyOf(first));',
+    replace: '',
+  },
+  uncheckedRule(
+    'an event of another company or evidence',
+    'history',
+    'event.fields.has(name) && constantField(event, name) !== constantField(first, name)',
+  ),
+  uncheckedRule('the deletion of a file that was never attached', 'history', 'attached?.txId !== txId'),
+  uncheckedRule('a second deletion', 'history', 'isDeleted'),
+  uncheckedRule('versions with a gap', 'history', 'version !== before.length + 1'),
+  {
+    ...uncheckedRule('a hidden transfer', 'history', ''),
+    find: "owner === undefined && !event.erasedFields.includes('owner') ? before : owner",
+    replace: 'owner === undefined ? before : owner',
+  },
+  uncheckedRule(
+    'links in version 1, or none in a later one',
+    'event',
+    '(first === null) !== (version === 1) || (prev === null) !== (version === 1)',
+  ),
+  {
+    ...uncheckedRule('a header of another format', 'event', ''),
+    find: "header['v'] !== 1 || version < 1",
+    replace: 'version < 1',
+  },
+  uncheckedRule('a text that names another file', 'event', "file['id'] !== fileId"),
+  uncheckedProofRule('the deletion of another file', 'proof-deletion', "deleted.deleted !== members['txId']"),
+  uncheckedProofRule(
+    'a deletion that is in the log before the attachment',
+    'proof-deletion',
+    'deletion.log.leafIndex <= event.log.leafIndex',
+  ),
+  uncheckedProofRule(
+    'a proof of another event than the expected one',
+    'expectation',
+    'txId !== undefined && claims.txId !== txId.toLowerCase()',
+  ),
+  {
+    ...uncheckedProofRule('a token over another text', 'proof-tokens', ''),
+    find: 'const counted = tsas.filter((token) => hasSameCheckpoint(token, tsa));',
+    replace: 'const counted = tsas;',
+  },
+  {
+    name: 'a transaction to another recipient is an anchor',
+    module: 'core/verify/chain/evm-anchor',
+    find: 'if (to !== sender || value !== 0n)',
+    replace: 'if (value !== 0n)',
+    tests: ['adapters/evm/inclusion-proof'],
+  },
+  {
+    name: 'a transaction that pays is an anchor',
+    module: 'core/verify/chain/evm-anchor',
+    find: 'if (to !== sender || value !== 0n)',
+    replace: 'if (to !== sender)',
+    tests: ['adapters/evm/inclusion-proof'],
+  },
+  {
+    name: 'a retry with the same idempotency key writes again',
+    module: 'core/registry/write',
+    find: 'return { result: use.replay };',
+    replace: '{ }',
+    tests: ['core/registry/crash'],
+  },
+  {
+    name: 'a file can be used by two writes',
+    module: 'core/store/blob-lifecycle',
+    find: 'checks: blobs.map(({ id, intent }) => ({ key: keys.blobIntent(id), version: intent })),',
+    replace: 'checks: [],',
+    tests: ['core/registry/races'],
+  },
+  {
+    name: 'abandoned uploads are never swept',
+    module: 'core/store/blob-lifecycle',
+    find: 'if (isAbandoned)',
+    replace: NEVER,
+    tests: ['core/registry/crash'],
+  },
+  {
+    name: 'a checkpoint is signed without noting it first',
+    module: 'sealer/batch-sealer',
+    find: 'await signedHead.write({ size: head.size, root });',
+    replace: 'void root;',
+    tests: ['sealer/seal'],
+  },
+  {
+    name: 'a source system works in every company',
+    module: 'core/registry/permissions',
+    find: "if ('companyId' in principal && principal.companyId !== companyId)",
+    replace: NEVER,
+    tests: ['core/registry/authorization'],
+  },
+  {
+    name: 'every level permits everything',
+    module: 'core/registry/permissions',
+    find: 'LEVELS.indexOf(granted) >= LEVELS.indexOf(needed)',
+    replace: 'LEVELS.indexOf(granted) >= 0',
+    tests: ['core/registry/authorization'],
+  },
+  {
+    name: 'the store continues after a failed write',
+    module: 'adapters/level/records',
+    find: 'this.#poison = { cause };',
+    replace: 'void cause;',
+    tests: ['adapters/level/faults'],
+  },
+  {
+    name: 'an anchor is sent without storing it first',
+    module: 'sealer/anchorer',
+    find: 'await this.#store(head, anchor, { ...head.record, outstanding: anchor.size });',
+    replace: 'await this.#anchor.broadcast(preparedOf(lastTransactionOf(anchor)).raw, signal);',
+    tests: ['sealer/anchor'],
+  },
+]
