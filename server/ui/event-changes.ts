@@ -2,7 +2,7 @@ import type { EvidenceEvent } from '../client/index.ts'
 
 /** A value that an event set. Values are JSON as it was committed; `undefined` means not set. */
 export interface Change {
-  /** The name of the field. A member of `meta` has the name `meta.NAME`. */
+  /** The name of the field. A member of `meta` has its path, such as `meta.color`. */
   readonly name: string
   readonly before: unknown
   readonly after: unknown
@@ -69,14 +69,22 @@ function filesOf({ disclosure, updateType }: EvidenceEvent, names: ReadonlyMap<s
   })
 }
 
-/** The members of `meta` that differ. */
+/** The members of `meta`, also of objects inside it, each by its path such as `meta.mileage.value`. */
 function metaChanges(before: unknown, after: unknown): readonly Change[] {
-  const [old, next] = [asRecord(before), asRecord(after)]
-  return [...new Set([...Object.keys(old), ...Object.keys(next)])].map((member) => ({
-    name: `meta.${member}`,
-    before: old[member],
-    after: next[member],
+  const [old, next] = [new Map(membersOf(before, 'meta')), new Map(membersOf(after, 'meta'))]
+  return [...new Set([...old.keys(), ...next.keys()])].map((name) => ({
+    name,
+    before: old.get(name),
+    after: next.get(name),
   }))
+}
+
+function membersOf(value: unknown, path: string): readonly (readonly [path: string, value: unknown])[] {
+  if (value === undefined) return []
+  const members = Array.isArray(value) ? [] : Object.entries(asRecord(value))
+  return members.length === 0
+    ? [[path, value]]
+    : members.flatMap(([member, inner]) => membersOf(inner, `${path}.${member}`))
 }
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)

@@ -219,3 +219,47 @@ export function CheckField({ label, hint, isChecked, onChange }: CheckFieldProps
     </div>
   )
 }
+
+export interface CheckChoice {
+  readonly value: string
+  readonly label: string
+}
+
+interface CheckListProps {
+  readonly legend: string
+  readonly choices: readonly CheckChoice[]
+  readonly chosen: ReadonlySet<string>
+  readonly onChange: (chosen: ReadonlySet<string>) => void
+}
+
+/** A choice of any number of values, with buttons for all and for none. */
+export function CheckList({ legend, choices, chosen, onChange }: CheckListProps) {
+  const all = choices.map(({ value }) => value)
+  const toggle = (value: string, isChecked: boolean): void =>
+    onChange(new Set(all.filter((each) => (each === value ? isChecked : chosen.has(each)))))
+  return (
+    <fieldset>
+      <legend>{legend}</legend>
+      <div class="row">
+        <button type="button" onClick={() => onChange(new Set(all))}>
+          {texts.all}
+        </button>
+        <button type="button" onClick={() => onChange(new Set())}>
+          {texts.nothing}
+        </button>
+      </div>
+      <div class="choices">
+        {choices.map(({ value, label }) => (
+          <label key={value}>
+            <input
+              type="checkbox"
+              checked={chosen.has(value)}
+              onChange={(event) => toggle(value, event.currentTarget.checked)}
+            />
+            <bdi>{label}</bdi>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  )
+}

@@ -46,7 +46,7 @@ export function LogBatches() {
 
 const COLUMNS: readonly Column<LogBatch>[] = [
   { title: texts.log.sealedAt, cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { title: texts.log.batchSize, cell: ({ txidCount }) => txidCount.toLocaleString() },
+  { title: texts.log.batchEntries, cell: ({ txidCount }) => txidCount.toLocaleString() },
   { title: texts.log.logSize, cell: ({ treeSize }) => treeSize.toLocaleString() },
   { title: texts.log.root, cell: ({ merkleRoot }) => <Hash value={merkleRoot} isShort /> },
   { title: texts.log.state, cell: ({ sendStatus }) => <SendStatus status={sendStatus} /> },

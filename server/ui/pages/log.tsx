@@ -181,7 +181,10 @@ function PolicyCard() {
               of={[
                 [t.keys, value.keys.map(({ vkey }) => vkey).join('\n')],
                 [t.authorities, value.timestampAuthorities.map(({ name }) => name).join(', ')],
-                [t.chains, value.chains.map(({ type, network }) => `${type} ${network}`).join(', ')],
+                [
+                  t.chains,
+                  value.chains.map(({ type, network }) => (type === network ? type : `${type} ${network}`)).join(', '),
+                ],
               ]}
             />
             <p class="row">

@@ -1,8 +1,12 @@
 import { useState } from 'preact/hooks'
 import { Dialog } from '../components/dialog.tsx'
-import { CheckField, Form, SelectField, TextField, useForm } from '../components/form.tsx'
+import { CheckField, CheckList, Form, useForm, type CheckChoice } from '../components/form.tsx'
+import { WhenLoaded } from '../components/notice.tsx'
+import { useLoad } from '../components/use-load.ts'
+import { changesOf } from '../event-changes.ts'
+import { fieldName } from '../event-names.ts'
 import { saveFile } from '../format.ts'
-import { useSession } from '../session.ts'
+import { useSession, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 
 interface ProofDialogProps {
@@ -10,58 +14,82 @@ interface ProofDialogProps {
   readonly onClose: () => void
 }
 
-type Choice = 'all' | 'none' | 'choose'
-const isChoice = (value: string): value is Choice => ['all', 'none', 'choose'].includes(value)
+/** What a bundle can disclose. Fields by their names, files by their ids. */
+interface Disclosable {
+  readonly fields: readonly CheckChoice[]
+  readonly files: readonly CheckChoice[]
+}
+
+/** The most that one request returns. Later events have the same fields; their files are in the choice "all". */
+const MAX_EVENTS = 500
+/** Disclosed by its own choice, because it also shows later versions. */
+const HISTORY_FIELD = 'slotKey'
 
 /** Downloads the proof bundle, with a choice of what its reader may see. */
 export function ProofDialog({ externalId, onClose }: ProofDialogProps) {
+  const { client } = useSession()
+  const content = useLoad((signal) => readDisclosable(client, externalId, signal), [client, externalId])
+  return (
+    <Dialog title={texts.proof.title} onClose={onClose}>
+      <p>{texts.proof.intro}</p>
+      <WhenLoaded of={content}>
+        {(choices) => <ProofForm externalId={externalId} choices={choices} onClose={onClose} />}
+      </WhenLoaded>
+    </Dialog>
+  )
+}
+
+async function readDisclosable(
+  client: Session['client'],
+  externalId: string,
+  signal: AbortSignal,
+): Promise<Disclosable> {
+  const { events } = await client.getEvidence({ externalId, len: MAX_EVENTS, disclose: true }, { signal })
+  const names = new Set(events.flatMap(({ disclosure }) => Object.keys(disclosure?.fields ?? {})))
+  names.delete(HISTORY_FIELD)
+  const files = changesOf(events)
+    .flatMap((event) => event.files)
+    .filter(({ kind }) => kind === 'attached')
+  return {
+    fields: [...names].map((name) => ({ value: name, label: fieldName(name) })),
+    files: files.map(({ fileId, name }) => ({ value: fileId, label: name ?? fileId })),
+  }
+}
+
+interface ProofFormProps extends ProofDialogProps {
+  readonly choices: Disclosable
+}
+
+function ProofForm({ externalId, choices, onClose }: ProofFormProps) {
   const t = texts.proof
   const { client } = useSession()
-  const form = useForm(['fields', 'files'])
-  const [fields, setFields] = useState<Choice>('all')
-  const [names, setNames] = useState('')
-  const [files, setFiles] = useState<Choice>('all')
+  const form = useForm([])
+  const [fields, setFields] = useState<ReadonlySet<string>>(new Set(choices.fields.map(({ value }) => value)))
+  const [files, setFiles] = useState<ReadonlySet<string>>(new Set(choices.files.map(({ value }) => value)))
   const [hasHistory, setHistory] = useState(false)
   const download = async (): Promise<void> => {
     const response = await client.getBundle({
       externalId,
-      fields: fields === 'choose' ? names.replaceAll(/\s/g, '') : fields,
-      files,
+      fields: selectionOf(choices.fields, fields),
+      files: selectionOf(choices.files, files),
       history: hasHistory,
     })
     saveFile(await response.blob(), `${externalId.replaceAll(/[^\w.-]/g, '_')}.evidence.json`)
     onClose()
   }
-  const choices = [['all', t.all] as const, ['none', t.none] as const]
   return (
-    <Dialog title={t.title} onClose={onClose}>
-      <p>{t.intro}</p>
-      <Form form={form} action={download} submitText={t.download} onCancel={onClose}>
-        <SelectField
-          label={t.fields}
-          value={fields}
-          onChange={(value) => isChoice(value) && setFields(value)}
-          choices={[...choices, ['choose', t.choose]]}
-          problem={fields === 'choose' ? undefined : form.problemOf('fields')}
-        />
-        {fields === 'choose' && (
-          <TextField
-            label={t.choose}
-            hint="externalId, name, owner, description, summary, meta"
-            value={names}
-            onChange={setNames}
-            problem={form.problemOf('fields')}
-          />
-        )}
-        <SelectField
-          label={t.files}
-          value={files}
-          onChange={(value) => isChoice(value) && setFiles(value)}
-          choices={choices}
-          problem={form.problemOf('files')}
-        />
-        <CheckField label={t.history} isChecked={hasHistory} onChange={setHistory} />
-      </Form>
-    </Dialog>
+    <Form form={form} action={download} submitText={t.download} onCancel={onClose}>
+      <CheckList legend={t.fields} choices={choices.fields} chosen={fields} onChange={setFields} />
+      {choices.files.length > 0 && (
+        <CheckList legend={t.files} choices={choices.files} chosen={files} onChange={setFiles} />
+      )}
+      <CheckField label={t.history} isChecked={hasHistory} onChange={setHistory} />
+    </Form>
   )
+}
+
+/** A choice as the API reads it. */
+function selectionOf(choices: readonly CheckChoice[], chosen: ReadonlySet<string>): string {
+  if (chosen.size === choices.length) return 'all'
+  return chosen.size === 0 ? 'none' : [...chosen].join(',')
 }

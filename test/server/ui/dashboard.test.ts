@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { chromium, type Browser, type Page } from 'playwright-core'
+import { verifyBundle } from '../../../core/verify/index.ts'
 import { OPERATOR_KEY, startService, type Company, type Service, type ServiceResponse } from '../../support/service.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
@@ -271,6 +272,34 @@ describe('the dashboard in Chromium', { skip: existsSync(CHROMIUM) ? false : `${
     await page.reload()
     await input.setInputFiles([file('proof.json', bundle.replace('Golf', 'Gulf'))])
     await page.getByText('Not proven', { exact: true }).waitFor()
+  })
+
+  it('downloads a bundle that discloses only what was chosen, and verifies it when it is dropped', async () => {
+    const id = await createEvidence('choice-1', { owner: 'Ada', description: 'private' })
+    await service.until(async () => (await proofOf(id)).status === 'ok', 'it is sealed')
+    await signIn(company.keys.R, '#/evidences/choice-1')
+    await page.getByRole('button', { name: 'Download proof' }).click()
+    for (const group of await page.getByRole('group').all()) await group.getByRole('button', { name: 'None' }).click()
+    await page.getByLabel('Owner').check()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('dialog').getByRole('button', { name: 'Download' }).click(),
+    ])
+    const bundle = await readFile(await download.path(), 'utf8')
+    const result = verifyBundle(bundle)
+    assert.ok(result.state === 'unpinned')
+    const [event] = result.claims.events
+    assert.deepEqual([[...(event?.fields ?? [])], event?.files.size], [[['owner', 'Ada']], 0])
+
+    await page.goto(`${service.url}/ui/#/verify`)
+    const file = `new File([${JSON.stringify(bundle)}], 'choice.json')`
+    const dataTransfer = await page.evaluateHandle(
+      `{ const transfer = new DataTransfer(); transfer.items.add(${file}); transfer }`,
+    )
+    await page.getByText('Drop a proof').dispatchEvent('drop', { dataTransfer })
+    await page.getByText('Consistent, but checked only').waitFor()
+    await page.getByRole('definition').filter({ hasText: /^Ada$/ }).waitFor()
+    assert.equal(await page.getByText('private').count(), 0)
   })
 
   it('verifies a bundle in the saved page, without the server', async () => {
