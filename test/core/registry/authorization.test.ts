@@ -38,6 +38,7 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
     ({ evidences }, scope) => evidences.createMany(scope, { ...path, evidences: [{ externalId: 'y', name: 'y' }] }),
   ],
   'evidences.list': ['R', ({ evidences }, scope) => evidences.list(scope)],
+  'evidences.texts': ['R', ({ evidences }, scope) => evidences.texts(JSON.stringify)(scope)],
   'evidences.all': [
     'R',
     async ({ evidences }, scope) => {
