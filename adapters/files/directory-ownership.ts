@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { link, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { link, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { RegistryError } from '../kit/index.ts'
+import { encodeUtf8, RegistryError } from '../kit/index.ts'
+import { nodeFiles, writeNewFile } from './durable.ts'
 import { errnoOf } from './errors.ts'
 
 /**
@@ -168,11 +169,14 @@ async function readOwner(directory: string, number: number): Promise<Owner | und
   }
 }
 
-/** Returns false if a file with that number exists. */
+/**
+ * Returns false if a file with that number exists. The bytes are synced before the file gets its name, because an empty
+ * owner file after a power loss could not be told from a damaged one.
+ */
 async function createOwnerFile(directory: string, number: number, owner: Owner): Promise<boolean> {
   const draft = join(directory, `owner-${randomUUID()}.draft`)
-  await writeFile(draft, JSON.stringify(owner), { mode: 0o600 })
   try {
+    await writeNewFile(nodeFiles, draft, [encodeUtf8(JSON.stringify(owner))])
     await link(draft, pathOf(directory, number))
     return true
   } catch (error) {

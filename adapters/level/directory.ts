@@ -1,9 +1,9 @@
-import { mkdir, realpath, stat } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
 import { isRegistryError, RegistryError, type Logger } from '../kit/index.ts'
 import { claimDirectory, type ClaimOptions, type ReleaseDirectory } from '../files/directory-ownership.ts'
-import { nodeFiles, syncDirectory } from '../files/durable.ts'
+import { makeDirectory, nodeFiles, syncDirectory } from '../files/durable.ts'
 import { systemAdvice } from './errors.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { dataFiles, linkFiles, recoverLinks, releaseLinks, restoreFiles, type StorePaths } from './links.ts'
@@ -45,7 +45,7 @@ export interface OpenLevelOptions extends ClaimOptions {
 export async function openLevelRecords(directory: string, options: OpenLevelOptions = {}): Promise<LevelRecords> {
   let release: ReleaseDirectory | undefined
   try {
-    await mkdir(join(directory, 'db'), { recursive: true, mode: 0o700 })
+    await makeDirectory(nodeFiles, join(directory, 'db'))
     const root = await realpath(directory)
     release = await claimDirectory(root, options)
     return await openClaimed({ directory: root, database: join(root, 'db') }, options, release)
@@ -89,6 +89,9 @@ async function openClaimed(
     throw await rollBackOpen(paths, error)
   }
   try {
+    // LevelDB leaves the rename of its CURRENT file unsynced. Without it, a power loss would bring back a manifest that
+    // was never synced, and with it none of the commits that follow.
+    await syncDirectory(nodeFiles, paths.database)
     await releaseLinks(paths)
     mark = HighWaterMark.open(markPath, store.head)
     await syncDirectory(nodeFiles, paths.directory)
@@ -185,7 +188,7 @@ export const classicLevel = (folder: string): LevelDatabase =>
  * ```
  */
 export async function backupLevelRecords(store: LevelRecords, directory: string): Promise<void> {
-  await mkdir(join(directory, 'db'), { recursive: true, mode: 0o700 })
+  await makeDirectory(nodeFiles, join(directory, 'db'))
   const root = await realpath(directory)
   const release = await claimDirectory(root)
   const db = classicLevel(join(root, 'db'))

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { mkdir } from 'node:fs/promises'
 import {
   isRegistryError,
   RegistryError,
@@ -14,6 +13,7 @@ import {
   type RecordStore,
   type SnapshotSource,
 } from '../kit/index.ts'
+import { makeDirectory, nodeFiles } from '../files/durable.ts'
 import { openLevelRecords, type OpenLevelOptions } from './directory.ts'
 import { DiskRoom } from './disk-room.ts'
 import { systemAdvice } from './errors.ts'
@@ -46,7 +46,7 @@ export async function openReopeningRecords(
   directory: string,
   options: ReopeningOptions = {},
 ): Promise<ReopeningRecords> {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await makeDirectory(nodeFiles, directory)
   const room = options.room ?? new DiskRoom(directory, options.reserveBytes ?? 0)
   const hasSpentReserve = await room.spendIfNeeded()
   const open = () => openLevelRecords(directory, options)

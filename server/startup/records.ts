@@ -57,7 +57,6 @@ export async function openRecords(settings: RecordSettings, options: OpenRecords
 
 async function openStore(settings: RecordSettings, options: OpenRecordsOptions): Promise<OpenedRecords> {
   const directory = resolve(settings.dataDir)
-  await mkdir(directory, { recursive: true, mode: 0o700 })
   const { takeOver } = settings
   if (settings.records !== 'level') return openSharedRecords(settings, directory, options.logger)
   if (options.reserveBytes === undefined)
@@ -77,6 +76,7 @@ async function openSharedRecords(
       'CONFIG_ERROR',
       'EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE',
     )
+  await mkdir(directory, { recursive: true, mode: 0o700 })
   // The claim ends with the process.
   await claimDirectory(directory, { takeOver })
   const records = await openPostgres(postgresUrl, { ...(logger && { logger }) })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { claimDirectory } from '../../../adapters/files/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
+import { recordCalls } from '../../support/recorded-calls.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 // What processes do to each other is tested with a store: test/adapters/level/directory.test.ts.
@@ -20,6 +21,15 @@ describe('a claimed directory', () => {
     await (
       await claimDirectory(directory)
     )()
+  })
+
+  it('has an owner file whose bytes are durable before its name, so that a power loss leaves no empty one', async (t) => {
+    const directory = await temporaryFor(t)
+    const calls = recordCalls(t, directory)
+    const release = await claimDirectory(directory)
+    await release()
+    const names = calls.map((call) => call.replace(/owner-.*draft/, 'draft'))
+    assert.deepEqual(names, ['sync draft', 'link owner.1', 'sync draft', 'link owner.2'])
   })
 
   it('is released even if it was renamed meanwhile', async (t) => {
