@@ -2,6 +2,8 @@ import { parseArgs } from 'node:util'
 import { part as kill } from './kill/index.ts'
 import { part as mutants } from './mutants/index.ts'
 import type { FaultPart, FaultResult } from './part.ts'
+import { part as powerLoss } from './power-loss/index.ts'
+import { part as systemCalls } from './system-calls/index.ts'
 import { part as simulation } from './simulation/index.ts'
 
 /**
@@ -10,7 +12,7 @@ import { part as simulation } from './simulation/index.ts'
  */
 
 /** In the order in which they run. */
-const PARTS: readonly FaultPart[] = [simulation, kill, mutants]
+const PARTS: readonly FaultPart[] = [simulation, kill, powerLoss, systemCalls, mutants]
 
 interface Flags {
   readonly long: boolean

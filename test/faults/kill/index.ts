@@ -1,14 +1,12 @@
-import { once } from 'node:events'
-import { eventually } from '../../support/eventually.ts'
 import { moduleUrl } from '../../support/program.ts'
-import { ServerProcess } from '../../support/server-process.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { randomFrom, type Random } from '../../support/bundle-mutations.ts'
 import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
 import { runCases } from '../run-cases.ts'
 import { checkDirectory } from '../workload/check.ts'
-import { HttpWriter, OPERATOR_KEY } from '../workload/http-writer.ts'
+import { HttpWriter } from '../workload/http-writer.ts'
 import { Load } from '../workload/load.ts'
+import { FaultServer } from '../workload/server.ts'
 import { DROP_EVIDENCES, KILL_POINTS, type KillPoint, type StopAt } from './points.ts'
 
 const WORKERS = 12
@@ -20,7 +18,7 @@ const MAX_START_MS = 1_000
 export const part: FaultPart = {
   name: 'kill',
   passesWhen: 'After SIGKILL every acknowledged write is there and proven, and no evidence is half-written',
-  count: { short: 2 * KILL_POINTS.length, long: 1_000 },
+  count: { short: Math.ceil(1.5 * KILL_POINTS.length), long: 1_000 },
   run,
 }
 
@@ -50,12 +48,12 @@ interface KillPlan {
   readonly startMs: number
 }
 
-/** Cases with an even seed kill the server at a random moment, those with an odd seed at a named point. */
+/** Every third case kills the server at a random moment, the others at the named points in turn. */
 function planOf(seed: number): KillPlan {
   const random = randomFrom(seed)
   const moment = { acknowledged: 1 + Math.floor(random() * MAX_ACKNOWLEDGED), startMs: random() * MAX_START_MS }
-  if (seed % 2 === 0) return { phase: randomPhase(random), ...moment }
-  const turn = Math.floor(seed / 2)
+  if (seed % 3 === 0) return { phase: randomPhase(random), ...moment }
+  const turn = seed - 1 - Math.floor(seed / 3)
   const point = KILL_POINTS[turn % KILL_POINTS.length] as KillPoint
   // Every second pass through the list stops at the other side of the call.
   const when = (turn + Math.floor(turn / KILL_POINTS.length)) % 2 === 0 ? 'before' : 'after'
@@ -103,51 +101,46 @@ function describe({ phase, point, stopAt }: KillPlan): string {
 
 const preload = (): readonly string[] => ['--import', moduleUrl(import.meta.url, './stop-at.ts').href]
 
-function startServer(directory: string, stopAt: KillPlan['stopAt']): ServerProcess {
-  const env = { EVIDENCE_OPERATOR_KEY: OPERATOR_KEY, EVIDENCE_DISK_RESERVE_BYTES: '0', EVIDENCE_LOG_LEVEL: 'info' }
-  if (stopAt === undefined) return new ServerProcess(directory, env)
-  return new ServerProcess(
+function startServer(directory: string, stopAt: KillPlan['stopAt']): FaultServer {
+  if (stopAt === undefined) return new FaultServer(directory)
+  return new FaultServer(
     directory,
-    { ...env, STOP_AT: typeof stopAt === 'string' ? stopAt : JSON.stringify(stopAt) },
-    [],
+    { STOP_AT: typeof stopAt === 'string' ? stopAt : JSON.stringify(stopAt) },
     preload(),
   )
 }
 
-const hasEnded = ({ child }: ServerProcess): boolean => child.exitCode !== null || child.signalCode !== null
-
 /** Starts a server and kills it before it is ready: at a named point, or after a random time. */
 async function startAndKill(directory: string, { stopAt, startMs }: KillPlan): Promise<void> {
   const server = startServer(directory, stopAt)
-  const ended = once(server.child, 'close')
-  const timer = stopAt === undefined ? setTimeout(() => server.child.kill('SIGKILL'), startMs) : undefined
-  await ended
+  const timer = stopAt === undefined ? setTimeout(() => server.kill(), startMs) : undefined
+  await server.ended()
   clearTimeout(timer)
-  if (server.child.signalCode !== 'SIGKILL') throw new Error(`The server ended by itself: ${server.output}`)
+  assertKilled(server)
 }
 
 /** Starts a server, writes, and kills it: at a named point, or after so many acknowledgements. */
 async function loadAndKill(directory: string, load: Load, plan: KillPlan & { readonly seed: number }): Promise<void> {
   const server = startServer(directory, plan.stopAt)
-  const ended = once(server.child, 'close')
   try {
-    const url = await eventually(
-      () => (hasEnded(server) ? 'ended' : server.lines.find(({ msg }) => msg === 'ready')?.['url']),
-      () => `the server is not ready: ${server.output}`,
-    )
-    if (url !== 'ended') await writeUntilKilled(server, new HttpWriter(String(url)), load, plan)
+    const url = await server.ready()
+    if (url !== undefined) await writeUntilKilled(server, new HttpWriter(url), load, plan)
   } finally {
-    await server.stop('SIGKILL')
+    server.kill()
+    await server.ended()
   }
-  await ended
-  if (server.child.signalCode !== 'SIGKILL') throw new Error(`The server ended by itself: ${server.output}`)
+  assertKilled(server)
+}
+
+function assertKilled(server: FaultServer): void {
+  if (!server.isKilled) throw new Error(`The server ended by itself: ${server.output}`)
 }
 
 /** No named point is farther away than this. */
 const POINT_TIMEOUT_MS = 120_000
 
 async function writeUntilKilled(
-  server: ServerProcess,
+  server: FaultServer,
   writer: HttpWriter,
   load: Load,
   { stopAt, acknowledged, seed }: KillPlan & { readonly seed: number },
@@ -161,10 +154,10 @@ async function writeUntilKilled(
     write: writer.write,
     fullSpeed: MAX_ACKNOWLEDGED,
     isDone() {
-      if (hasEnded(server) || performance.now() > deadline) return true
+      if (server.hasEnded || performance.now() > deadline) return true
       if (typeof stopAt === 'object' || load.acknowledged < acknowledged) return false
       // The writes of the other workers are in progress.
-      return server.child.kill('SIGKILL')
+      return server.kill()
     },
   })
   if (performance.now() > deadline) throw new Error(`The named point was never reached: ${server.output}`)

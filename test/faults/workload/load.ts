@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pick, randomFrom, type Random } from '../../support/bundle-mutations.ts'
 import { EvidenceTrace, type SentFile, type Step } from './model.ts'
@@ -24,10 +25,12 @@ export class Load {
   readonly traces: EvidenceTrace[] = []
   acknowledged = 0
   rejected = 0
+  #runs = 0
 
   /** Starts all workers, and returns once `isDone` has stopped each of them. */
   async run(options: LoadOptions): Promise<void> {
-    const workers = Array.from({ length: options.workers }, (_, i) => this.#work(options, i))
+    const runId = this.#runs++
+    const workers = Array.from({ length: options.workers }, (_, i) => this.#work(options, `${runId}-${i}`))
     await Promise.all(workers)
   }
 
@@ -45,14 +48,15 @@ export class Load {
     this.acknowledged += 1
   }
 
-  async #work(options: LoadOptions, worker: number): Promise<void> {
+  /** `id`: distinguishes the worker from all others of this load. */
+  async #work(options: LoadOptions, id: string): Promise<void> {
     const { seed, isDone, fullSpeed = Infinity } = options
-    const random = randomFrom(seed * 1_000 + worker)
+    const random = randomFrom(hashOf(`${seed}-${id}`))
     const own: EvidenceTrace[] = []
     for (let n = 0; !isDone(this); n += 1) {
       const usable = own.filter(({ uncertain }) => uncertain === undefined)
-      const trace = usable.length > 0 && random() < 0.5 ? pick(random, usable) : this.#newTrace(own, `e-${worker}-${n}`)
-      await this.#perform(options, trace, nextStep(random, trace, `${worker}-${n}`))
+      const trace = usable.length > 0 && random() < 0.5 ? pick(random, usable) : this.#newTrace(own, `e-${id}-${n}`)
+      await this.#perform(options, trace, nextStep(random, trace, `${id}-${n}`))
       if (this.acknowledged >= fullSpeed) await delay(SLOW_PACE_MS)
       else if (trace.uncertain !== undefined) await delay(1)
     }
@@ -65,6 +69,8 @@ export class Load {
     return trace
   }
 }
+
+const hashOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE()
 
 function nextStep(random: Random, { state }: EvidenceTrace, id: string): Step {
   const [name] = state?.files.keys() ?? []

@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Environment } from '../../support/server-process.ts'
+
+/** From this file to the root of the repository, from the source or from `dist`. */
+const ROOT = new URL(import.meta.url.endsWith('.ts') ? '../../../' : '../../../../', import.meta.url)
+const SOURCE = fileURLToPath(new URL('test/faults/interposer/interpose.c', ROOT))
+
+/** A kind of call that can fail. `sync`: fsync and fdatasync. */
+export type SystemCall = 'open' | 'write' | 'sync' | 'rename' | 'link' | 'unlink' | 'read'
+
+/** Which calls fail, and how. */
+export interface SystemFault {
+  readonly call: SystemCall
+  /** The number of the error. 0: the call reports success and does nothing. */
+  readonly errno: number
+  /** The first call that fails, from 1. */
+  readonly nth: number
+  /** How many calls fail. */
+  readonly count: number
+  /** Part of the path of each call that fails. Must not be empty or contain a space. */
+  readonly pattern: string
+}
+
+export interface InterposeOptions {
+  /** Only files below this folder count. */
+  readonly root: string
+  readonly fault?: SystemFault
+  /** Calls fail only while this file exists. */
+  readonly switchPath?: string
+  /** This file gets a line for each call that failed. */
+  readonly hitsPath?: string
+  /** This file gets a record of each call that changed something. */
+  readonly tracePath?: string
+}
+
+/** A compiled library that makes system calls of another process fail, or records them. */
+export class Interposer {
+  readonly #library: string
+
+  private constructor(library: string) {
+    this.#library = library
+  }
+
+  /** Compiles the library into a new temporary folder. Returns why that is impossible here, if it is. */
+  static async compile(): Promise<Interposer | string> {
+    if (process.platform !== 'linux') return 'needs Linux'
+    const library = join(await mkdtemp(join(tmpdir(), 'evidence-interposer-')), 'interpose.so')
+    const flags = ['-Wall', '-Wextra', '-Werror', '-O1', '-shared', '-fPIC', '-o', library, SOURCE, '-ldl', '-lpthread']
+    try {
+      await promisify(execFile)('gcc', flags)
+      return new Interposer(library)
+    } catch (error) {
+      const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+      if (isMissing) return 'needs a C compiler: apt-get install gcc libc6-dev'
+      throw error
+    }
+  }
+
+  /** The variables with which a process is started. */
+  environment({ root, fault, switchPath, hitsPath, tracePath }: InterposeOptions): Environment {
+    return {
+      LD_PRELOAD: this.#library,
+      INTERPOSE_ROOT: root,
+      // Otherwise libuv may hand files to the kernel without a call of libc.
+      UV_USE_IO_URING: '0',
+      ...(fault && {
+        INTERPOSE_FAULT: [fault.call, fault.errno, fault.nth, fault.count, fault.pattern].join(' '),
+      }),
+      ...(switchPath !== undefined && { INTERPOSE_SWITCH: switchPath }),
+      ...(hitsPath !== undefined && { INTERPOSE_HITS: hitsPath }),
+      ...(tracePath !== undefined && { INTERPOSE_TRACE: tracePath }),
+    }
+  }
+}

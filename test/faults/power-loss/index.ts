@@ -1,0 +1,157 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { pick, randomFrom, type Random } from '../../support/bundle-mutations.ts'
+import { programArgs } from '../../support/program.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { Interposer } from '../interposer/index.ts'
+import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
+import { runCases } from '../run-cases.ts'
+import { checkDirectory } from '../workload/check.ts'
+import { DAMAGES, SimulatedDisk, type Damage } from './disk.ts'
+import { tracesOf } from './marks.ts'
+import { parseTrace, type TraceRecord } from './trace.ts'
+
+/** So many consecutive seeds use images of the same trace. */
+const IMAGES_PER_TRACE = 25
+/** Writes in each of the two sessions of a trace. */
+const WRITES = 30
+/** Images of the control, of which at least one must show a loss. */
+const CONTROL_IMAGES = 5
+const CONTROL_IS_LOST = 'the control, LevelDB without sync, lost nothing in any image'
+
+export const part: FaultPart = {
+  name: 'power-loss',
+  passesWhen: 'After a power loss at any point, no acknowledged write is lost, and the registry opens',
+  count: { short: 100, long: 5_000 },
+  run,
+}
+
+async function run(options: FaultRun): Promise<FaultResult> {
+  const interposer = await Interposer.compile()
+  if (typeof interposer === 'string') return { cases: 0, failures: [], figures: 'none', skipped: interposer }
+  const traces = new TraceCache(interposer)
+  const { results, failures } = await runCases(options, async (seed) =>
+    runCase(await traces.of(Math.floor(seed / IMAGES_PER_TRACE)), seed),
+  )
+  const lost = await countControlLosses(interposer, options.seed)
+  const acknowledged = results.reduce((sum, count) => sum + count, 0)
+  return {
+    cases: results.length + failures.length,
+    failures: [...failures, ...(lost > 0 ? [] : [{ seed: options.seed, message: CONTROL_IS_LOST }])],
+    figures:
+      `${results.length} images with ${acknowledged.toLocaleString('en')} acknowledged writes, 0 lost; ` +
+      `without sync ${lost} of ${CONTROL_IMAGES} images lost some`,
+  }
+}
+
+/** What a process did to a folder. */
+interface Trace {
+  readonly root: string
+  readonly records: readonly TraceRecord[]
+}
+
+/** The newest traces. Cases of one trace follow each other. */
+class TraceCache {
+  readonly #interposer: Interposer
+  readonly #traces = new Map<number, Promise<Trace>>()
+
+  constructor(interposer: Interposer) {
+    this.#interposer = interposer
+  }
+
+  of(seed: number): Promise<Trace> {
+    const known = this.#traces.get(seed)
+    if (known !== undefined) return known
+    this.#traces.delete(seed - 2)
+    const trace = record(this.#interposer, seed, 'sync')
+    this.#traces.set(seed, trace)
+    return trace
+  }
+}
+
+async function record(interposer: Interposer, seed: number, sync: 'sync' | 'no-sync'): Promise<Trace> {
+  const folder = await makeTemporary()
+  const root = join(folder, 'root')
+  const tracePath = join(folder, 'trace')
+  try {
+    await mkdir(root)
+    const args = [...programArgs(import.meta.url, './writer.ts'), root, String(seed), String(WRITES), sync]
+    const env = { PATH: '', ...interposer.environment({ root, tracePath }) }
+    await promisify(execFile)(process.execPath, args, { env })
+    return { root, records: parseTrace(await readFile(tracePath)) }
+  } finally {
+    await removeTemporary(folder)
+  }
+}
+
+/** Cuts a trace at a random point, and checks the image. Returns how many writes were acknowledged before. */
+async function runCase(trace: Trace, seed: number): Promise<number> {
+  const random = randomFrom(seed)
+  const cut = chooseCut(trace.records, random)
+  return checkImage(trace, { cut, damage: DAMAGES[seed % DAMAGES.length] as Damage, random })
+}
+
+interface PowerLoss {
+  /** The power fails after so many records of the trace. */
+  readonly cut: number
+  readonly damage: Damage
+  readonly random: Random
+}
+
+async function checkImage(trace: Trace, { cut, damage, random }: PowerLoss): Promise<number> {
+  const folder = await makeTemporary()
+  const disk = new SimulatedDisk(trace.root)
+  const records = trace.records.slice(0, cut)
+  for (const each of records) disk.apply(each)
+  const traces = tracesOf(marksIn(trace, records))
+  const acknowledged = traces.reduce((sum, each) => sum + each.acknowledged.length, 0)
+  try {
+    await disk.writeImage(folder, damage, random)
+    const problems = await checkDirectory(join(folder, 'data'), traces)
+    if (problems.length > 0) throw new Error(`${problems.length} problems: ${problems.slice(0, 5).join('; ')}`)
+    return acknowledged
+  } catch (error) {
+    const point = `after record ${cut} of ${trace.records.length} (${describeRecord(trace, cut)}), ${damage}`
+    const message = `${point}, ${acknowledged} acknowledged: ${error instanceof Error ? error.message : String(error)}`
+    throw new Error(message, { cause: error })
+  } finally {
+    await removeTemporary(folder)
+  }
+}
+
+/** Most cuts are immediately before or after a sync, when the most is at stake. */
+function chooseCut(records: readonly TraceRecord[], random: Random): number {
+  const syncs = records.flatMap(({ operation }, i) => (operation.startsWith('sync') ? [i] : []))
+  const side = random()
+  if (side < 0.2) return Math.floor(random() * records.length)
+  return pick(random, syncs) + (side < 0.6 ? 0 : 1)
+}
+
+function describeRecord({ root, records }: Trace, cut: number): string {
+  const { operation, path } = records[cut] ?? { operation: 'end', path: '' }
+  return `next: ${operation} ${path.slice(root.length)}`
+}
+
+/** The lines that the traced process wrote about its work. */
+function marksIn({ root }: Trace, records: readonly TraceRecord[]): readonly string[] {
+  const marks = records.find(({ operation, path }) => operation === 'create' && path === join(root, 'marks'))
+  const writes = records.filter(({ operation, file }) => operation === 'write' && file === marks?.file)
+  return writes.flatMap(({ bytes }) => bytes.toString().split('\n').filter(Boolean))
+}
+
+/** How many images of a registry whose LevelDB does not sync show a loss. */
+async function countControlLosses(interposer: Interposer, seed: number): Promise<number> {
+  const trace = await record(interposer, seed, 'no-sync')
+  let lost = 0
+  for (let i = 0; i < CONTROL_IMAGES; i += 1) {
+    const cut = trace.records.length - Math.floor((i * trace.records.length) / (3 * CONTROL_IMAGES))
+    const isWhole = await checkImage(trace, { cut, damage: 'none of it', random: randomFrom(seed + i) }).then(
+      () => true,
+      () => false,
+    )
+    if (!isWhole) lost += 1
+  }
+  return lost
+}

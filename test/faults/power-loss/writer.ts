@@ -1,0 +1,68 @@
+import { openSync, writeSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { loadConfig } from '../../../server/settings/load.ts'
+import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
+import type { Logger } from '../../../core/index.ts'
+import { createCompany, registryWriter } from '../workload/registry-writer.ts'
+import { Load } from '../workload/load.ts'
+import type { Step } from '../workload/model.ts'
+import { formatMark } from './marks.ts'
+
+/**
+ * The process that is traced: `writer.js FOLDER SEED COUNT SYNC`. Opens a registry in `FOLDER/data` as the server does,
+ * writes `COUNT` times, closes it, opens it again, writes as often, and ends without closing it. Writes a line to
+ * `FOLDER/marks` before each write and after its acknowledgement. `SYNC` is `sync`, or for the control `no-sync`.
+ */
+
+const [folder = '', seed = '', count = '', sync = ''] = process.argv.slice(2)
+const WORKERS = 6
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+interface ChainedBatch {
+  write: (this: ChainedBatch, options?: object) => Promise<void>
+}
+
+/** Makes LevelDB acknowledge batches before they are durable. */
+function disableSync(): void {
+  const { AbstractChainedBatch } = createRequire(import.meta.url)('abstract-level') as {
+    readonly AbstractChainedBatch: { readonly prototype: ChainedBatch }
+  }
+  const { write } = AbstractChainedBatch.prototype
+  AbstractChainedBatch.prototype.write = function (options) {
+    return write.call(this, { ...options, sync: false })
+  }
+}
+
+async function open() {
+  const env = {
+    EVIDENCE_DATA_DIR: join(folder, 'data'),
+    EVIDENCE_SEAL_MAX_WAIT_MS: '20',
+    EVIDENCE_DISK_RESERVE_BYTES: '0',
+  }
+  return (await openConfiguredRegistry(loadConfig({ args: [], env }), silent)).registry
+}
+
+const marks = openSync(join(folder, 'marks'), 'w')
+const mark = (externalId: string, step?: Step): void =>
+  void writeSync(marks, formatMark({ externalId, ...(step && { step }) }))
+
+if (sync === 'no-sync') disableSync()
+const load = new Load()
+for (const session of [1, 2]) {
+  const registry = await open()
+  if (session === 1) await createCompany(registry)
+  const write = registryWriter(registry)
+  await load.run({
+    seed: Number(seed),
+    workers: WORKERS,
+    async write(externalId, step) {
+      mark(externalId, step)
+      await write(externalId, step)
+      mark(externalId)
+    },
+    isDone: ({ acknowledged }) => acknowledged >= session * Number(count),
+  })
+  if (session === 2) process.exit(load.rejected === 0 ? 0 : 1)
+  await registry.close()
+}

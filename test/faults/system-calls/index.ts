@@ -1,0 +1,228 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { eventually } from '../../support/eventually.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { Interposer } from '../interposer/index.ts'
+import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
+import { runCases } from '../run-cases.ts'
+import { checkDirectory } from '../workload/check.ts'
+import { HttpWriter } from '../workload/http-writer.ts'
+import { Load } from '../workload/load.ts'
+import { FaultServer } from '../workload/server.ts'
+import { describePlan, planOf, WORDS, type FaultPlan } from './plan.ts'
+
+const WORKERS = 6
+/** Acknowledged writes before the calls begin to fail. */
+const WRITES_BEFORE = 15
+/** Writes with any outcome while the calls fail. */
+const WRITES_DURING = 40
+/** Time between two attempts to write after the calls work again. */
+const RETRY_MS = 250
+
+export const part: FaultPart = {
+  name: 'system-calls',
+  passesWhen: 'Whatever system call fails, no acknowledged write is lost, and the server goes on or says what to do',
+  count: { short: 60, long: 2_000 },
+  run,
+}
+
+async function run(options: FaultRun): Promise<FaultResult> {
+  const interposer = await Interposer.compile()
+  if (typeof interposer === 'string') return { cases: 0, failures: [], figures: 'none', skipped: interposer }
+  const { results, failures } = await runCases(options, (seed) => runCase(interposer, seed, planOf(seed)))
+  const control = await runControl(interposer, options.seed)
+  const count = (is: (result: CaseResult) => boolean): number => results.filter(is).length
+  const acknowledged = results.reduce((sum, result) => sum + result.acknowledged, 0)
+  return {
+    cases: results.length + failures.length,
+    failures: [...failures, ...(control === undefined ? [] : [{ seed: options.seed, message: control }])],
+    figures:
+      `${acknowledged.toLocaleString('en')} writes acknowledged, 0 lost in ${results.length} cases, in ` +
+      `${count(({ hits }) => hits > 0)} of which a call failed; ${count(({ isRefused }) => isRefused)} starts refused; ` +
+      `the control was noticed: ${control === undefined ? 'yes' : 'no'}`,
+  }
+}
+
+interface CaseResult {
+  readonly acknowledged: number
+  /** How many calls failed. */
+  readonly hits: number
+  /** Whether the server did not start, and said why. */
+  readonly isRefused: boolean
+}
+
+/** The files of one case. */
+class CaseFiles {
+  readonly folder: string
+  readonly data: string
+  /** Calls fail while it exists. */
+  readonly switchPath: string
+  readonly hitsPath: string
+
+  constructor(folder: string) {
+    this.folder = folder
+    this.data = join(folder, 'data')
+    this.switchPath = join(folder, 'switch')
+    this.hitsPath = join(folder, 'hits')
+  }
+
+  async hits(): Promise<number> {
+    const text = await readFile(this.hitsPath, 'utf8').catch(() => '')
+    return text.split('\n').length - 1
+  }
+
+  switchOn(): Promise<void> {
+    return writeFile(this.switchPath, '')
+  }
+
+  switchOff(): Promise<void> {
+    return rm(this.switchPath, { force: true })
+  }
+}
+
+async function runCase(interposer: Interposer, seed: number, plan: FaultPlan): Promise<CaseResult> {
+  const files = new CaseFiles(await makeTemporary())
+  const load = new Load()
+  try {
+    const result = await new Case({ interposer, files, load, plan, seed }).run()
+    const problems = await checkDirectory(files.data, load.traces)
+    if (problems.length > 0) throw new Error(`${problems.length} problems: ${problems.slice(0, 5).join('; ')}`)
+    return result
+  } catch (error) {
+    throw new Error(`${describePlan(plan)}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
+  } finally {
+    await removeTemporary(files.folder)
+  }
+}
+
+interface CaseOptions {
+  readonly interposer: Interposer
+  readonly files: CaseFiles
+  readonly load: Load
+  readonly plan: FaultPlan
+  readonly seed: number
+}
+
+class Case {
+  readonly #options: CaseOptions
+
+  constructor(options: CaseOptions) {
+    this.#options = options
+  }
+
+  async run(): Promise<CaseResult> {
+    const { files, plan, load } = this.#options
+    if (plan.phase === 'second start') await this.#writeAndKill(this.#start(false))
+    const isRefused = plan.phase === 'writing' ? await this.#failWhileWriting() : await this.#failStart()
+    return { acknowledged: load.acknowledged, hits: await files.hits(), isRefused }
+  }
+
+  #start(hasFault: boolean): FaultServer {
+    const { interposer, files, plan } = this.#options
+    if (!hasFault) return new FaultServer(files.data)
+    const { switchPath, hitsPath } = files
+    return new FaultServer(
+      files.data,
+      interposer.environment({ root: files.data, fault: plan.fault, switchPath, hitsPath }),
+    )
+  }
+
+  /** A start whose calls fail becomes ready, or ends and says why. Returns whether it ended. */
+  async #failStart(): Promise<boolean> {
+    await this.#options.files.switchOn()
+    const server = this.#start(true)
+    const url = await server.ready()
+    if (url === undefined) {
+      await server.ended()
+      this.#assertWords(server)
+      if (server.server.child.exitCode === null) throw new Error(`The server crashed: ${server.output}`)
+      return true
+    }
+    await this.#writeAndKill(server)
+    return false
+  }
+
+  async #writeAndKill(server: FaultServer): Promise<void> {
+    const url = await server.ready()
+    if (url !== undefined) await this.#write(server, new HttpWriter(url), WRITES_BEFORE)
+    server.kill()
+    await server.ended()
+    if (!server.isKilled) throw new Error(`The server ended by itself: ${server.output}`)
+  }
+
+  async #failWhileWriting(): Promise<boolean> {
+    const { files, plan } = this.#options
+    const server = this.#start(true)
+    try {
+      const url = await server.ready()
+      if (url === undefined) throw new Error(`The server did not start: ${server.output}`)
+      const writer = new HttpWriter(url)
+      await this.#write(server, writer, WRITES_BEFORE)
+      await files.switchOn()
+      await this.#write(server, writer, WRITES_DURING)
+      this.#assertOutcomes(server, writer)
+      await files.switchOff()
+      if (plan.recovers) await this.#expectRecovery(server, writer)
+    } finally {
+      server.kill()
+      await server.ended()
+    }
+    if (!server.isKilled) throw new Error(`The server ended by itself: ${server.output}`)
+    return false
+  }
+
+  /** Writes until so many more writes have had an outcome. */
+  async #write(server: FaultServer, writer: HttpWriter, count: number, workers = WORKERS): Promise<void> {
+    const { load, seed } = this.#options
+    const before = load.acknowledged + load.rejected
+    if (before === 0) await writer.createCompany().catch(() => undefined)
+    await load.run({
+      seed,
+      workers,
+      write: writer.write,
+      isDone: () => server.hasEnded || load.acknowledged + load.rejected - before >= count,
+    })
+  }
+
+  /** Every response must be a success, or say that the service cannot do it now. */
+  #assertOutcomes(server: FaultServer, { outcomes }: HttpWriter): void {
+    if (server.hasEnded) throw new Error(`The server ended by itself: ${server.output}`)
+    const wrong = [...outcomes.keys()].filter((outcome) => !isExpected(outcome))
+    if (wrong.length > 0) throw new Error(`Unexpected responses ${wrong.join(', ')}: ${server.output.slice(-4_000)}`)
+    if ([...outcomes.keys()].some((outcome) => outcome.startsWith('503'))) this.#assertWords(server)
+  }
+
+  #assertWords(server: FaultServer): void {
+    if (WORDS[this.#options.plan.error].test(server.output)) return
+    throw new Error(`The output does not name the cause: ${server.output.slice(-4_000)}`)
+  }
+
+  /** Once the calls work again, the server writes again, without a restart. */
+  async #expectRecovery(server: FaultServer, writer: HttpWriter): Promise<void> {
+    const { load } = this.#options
+    const before = load.acknowledged
+    await eventually(
+      async () => {
+        await delay(RETRY_MS)
+        await this.#write(server, writer, 1, 1)
+        return server.hasEnded || load.acknowledged > before
+      },
+      () => `the server does not write again: ${server.output.slice(-4_000)}`,
+    )
+  }
+}
+
+/** After a write with an unknown outcome, the load does not touch that evidence again. */
+const isExpected = (outcome: string): boolean =>
+  outcome.startsWith('2') || outcome === '503 UNAVAILABLE' || outcome === '503 UNKNOWN_OUTCOME'
+
+/** A disk that drops writes of the database and reports success. Returns what is wrong, if it was not noticed. */
+async function runControl(interposer: Interposer, seed: number): Promise<string | undefined> {
+  const fault = { call: 'write', errno: 0, nth: 20, count: 1_000_000, pattern: '/records/db/' } as const
+  const plan: FaultPlan = { phase: 'writing', error: 'EIO', fault, recovers: false }
+  const outcome = await runCase(interposer, seed, plan).catch((error: unknown) => String(error))
+  return typeof outcome === 'string' ? undefined : 'the control, a disk that drops writes, was not noticed'
+}
