@@ -1,20 +1,24 @@
+import { logKeys } from '../log/keys.ts'
+import { readFirst } from '../log/record-reads.ts'
+import type { StampHeadRecord, StampRecord } from '../log/records.ts'
 import type { Key, Range, RecordStore, Write } from '../ports/index.ts'
 import { encodeCounter } from '../store/counter.ts'
 import { decorateRecords } from '../store/decorate-records.ts'
 import { indexKeysOf } from '../store/evidence-index.ts'
-import { isInRange } from '../store/key.ts'
+import { isInRange, onlyKey } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
-import { decodeRecord } from '../store/record-codec.ts'
+import { decodeRecord, putRecord } from '../store/record-codec.ts'
 import type { EvidenceRecord } from '../store/records.ts'
 import type { CopyTarget } from './target.ts'
 
-/** Records that store format 1 does not have. All of them follow from the evidences. */
+/** Records that store format 1 does not have. All of them follow from the evidences and the stamps. */
 const DERIVED: readonly Range[] = [
   keys.allExternalIdIndex(),
   keys.allOwnerIndex(),
   keys.allUpdateIndex(),
   keys.allStolenListings(),
   keys.stolenCounts(),
+  onlyKey(logKeys.stampHead()),
 ]
 
 const isDerived = (key: Key): boolean => DERIVED.some((range) => isInRange(key, range))
@@ -30,7 +34,7 @@ export const withoutDerived = (store: RecordStore): RecordStore =>
 
 const COMMIT_WRITES = 2_048
 
-/** Writes the derived records of all evidences. Those of an earlier run are removed first. */
+/** Writes the derived records. Those of an earlier run are removed first. */
 export async function deriveIndexes(store: RecordStore, target: CopyTarget): Promise<void> {
   await commitAll(target, obsoleteWrites(store))
   await commitAll(target, derivedWrites(store))
@@ -50,6 +54,8 @@ async function* derivedWrites(store: RecordStore): AsyncGenerator<Write> {
   }
   for (const [company, count] of stolenByCompany)
     yield { key: keys.evidenceCount('stolen', company), value: encodeCounter(BigInt(count)) }
+  const stamp = await readFirst<StampRecord>(store, { ...logKeys.stampsFrom(0), reverse: true })
+  if (stamp !== undefined) yield putRecord(logKeys.stampHead(), { size: stamp.size } satisfies StampHeadRecord)
 }
 
 async function commitAll(target: CopyTarget, writes: AsyncIterable<Write>): Promise<void> {
