@@ -71,6 +71,18 @@ describe('files', () => {
     ])
   })
 
+  it('14: prints no warning about listeners', async () => {
+    const warnings: Error[] = []
+    const note = (warning: Error): void => void warnings.push(warning)
+    process.on('warning', note)
+    try {
+      assert.equal((await download()).status, 200)
+      assert.deepEqual(warnings, [])
+    } finally {
+      process.off('warning', note)
+    }
+  })
+
   it('14: HEAD returns the same headers without the content', async () => {
     const response = await service.fetch(`/api/v1/evidences/acme/file?fileId=${fileId}`, {
       method: 'HEAD',

@@ -11,7 +11,14 @@ import { verifyBundle } from '../../../core/verify/index.ts'
 import { OPERATOR_KEY, startService, type Company, type Service, type ServiceResponse } from '../../support/service.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+]
 /** Only ends a page that hangs. */
 const TIMEOUT_MS = 120_000
 const MANY_EVIDENCES = 1_500
@@ -158,6 +165,32 @@ describe('the dashboard in Chromium', { skip: existsSync(CHROMIUM) ? false : `${
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('API key').waitFor()
     assert.equal(await page.evaluate('sessionStorage.length'), 0)
+  })
+
+  it('works with the keyboard alone', async () => {
+    const press = (key: string): Promise<void> => page.keyboard.press(key)
+    await page.goto(`${service.url}/ui/#/sign-in`)
+    await page.getByLabel('API key').waitFor()
+    await press('Tab')
+    await page.locator('a:focus', { hasText: 'Skip to the content' }).waitFor()
+    await press('Enter')
+    await page.locator('main:focus').waitFor()
+    await press('Tab')
+    await page.keyboard.type('acme')
+    await press('Tab')
+    await page.keyboard.type(company.keys.A)
+    await press('Enter')
+    await page.getByRole('heading', { name: 'Evidences' }).waitFor()
+    await page.evaluate("location.hash = '#/source-systems'")
+    await page.getByRole('heading', { name: 'Source Systems' }).waitFor()
+    await page.locator('main:focus').waitFor()
+    await press('Tab')
+    const opener = page.locator('button:focus', { hasText: 'Create a source system' })
+    await opener.waitFor()
+    await press('Enter')
+    await page.getByRole('dialog').locator('input:focus').waitFor()
+    await press('Escape')
+    await opener.waitFor()
   })
 
   it('creates, updates and transfers an evidence, and shows its history until it is confirmed', async () => {
