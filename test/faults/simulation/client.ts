@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { isRegistryError, type Registry, type StagedFile, type WriteOptions } from '../../../core/index.ts'
+import { isControlPayload } from '../../../core/log/payload.ts'
 import { bodyOf } from '../../support/registry-fixture.ts'
 import { isTransient, SCOPE, type World } from './world.ts'
 
@@ -38,6 +39,7 @@ export class Client {
   readonly #world: World
   readonly #acknowledged: Acknowledged[] = []
   #writes = 0
+  #inProgress = 0
 
   constructor(world: World) {
     this.#world = world
@@ -48,10 +50,22 @@ export class Client {
   }
 
   async perform<T>(write: Write<T>): Promise<void> {
+    this.#inProgress++
+    try {
+      await this.#repeat(write)
+    } finally {
+      this.#inProgress--
+    }
+  }
+
+  async #repeat<T>(write: Write<T>): Promise<void> {
     const options = { idempotencyKey: `k-${this.#writes++}` }
     const { outside, stores } = this.#world
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const registry = await this.#world.registry()
+      const [eventsBefore, writesBefore] = [await this.#countEvents(), this.#writes]
+      const isAlone = (): boolean => this.#inProgress === 1 && this.#writes === writesBefore
+      const wasAlone = isAlone()
       try {
         const result = await this.#world.drive(runOnce(registry, write, options))
         this.#accept(write, result, options)
@@ -61,6 +75,8 @@ export class Client {
           return write.acknowledge(undefined)
         if (!isTransient(error)) throw new Error(`${write.name} failed`, { cause: error })
         outside.note(`${write.name} failed: ${error.code}`)
+        if (error.code !== 'UNKNOWN_OUTCOME' && !outside.isCrashed && wasAlone && isAlone())
+          assert.equal(await this.#countEvents(), eventsBefore, `${write.name} threw ${error.code}, and was applied`)
         await stores.clock.advance(PAUSE_MS)
       }
     }
@@ -75,6 +91,12 @@ export class Client {
       const registry = await this.#world.registry()
       assert.deepEqual(await this.#world.drive(repeat(registry)), result, `a retry of ${name} returned something else`)
     }
+  }
+
+  async #countEvents(): Promise<number> {
+    const { records } = this.#world.stores
+    const payloads = await records.readPayloads(0, await records.logSize())
+    return payloads.filter((payload) => !isControlPayload(payload)).length
   }
 
   #accept<T>(write: Write<T>, result: T, options: WriteOptions): void {
