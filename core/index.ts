@@ -28,6 +28,11 @@ export {
   planRepair,
   type RepairPlan,
   repairRecords,
+  type Scrub,
+  type ScrubOptions,
+  type ScrubState,
+  type ScrubStatus,
+  startScrub,
   type TokenToVerify,
 } from './fsck/index.ts'
 export {

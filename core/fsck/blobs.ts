@@ -4,19 +4,24 @@ import { keys } from '../store/keys.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 
+type Blobs = Pick<BlobStore, 'get'>
+
 /** Reads and hashes the bytes of every file. Those of a deleted file must be gone, or have a pending deletion. */
 export async function checkBlobs(check: Check, blobs: BlobStore): Promise<void> {
   for await (const page of check.pages(keys.files()))
     for (const entry of page) {
       const file = check.decode<FileRecord | DeletedFileRecord>('file', entry)
       if (file === undefined) continue
-      if ('deletion' in file) await expectDeleted(check, blobs, file.id)
-      else await checkBlob(check, blobs, file)
+      await checkBytes(check, blobs, file)
       check.progress('blobs', 1)
     }
 }
 
-async function checkBlob(check: Check, blobs: BlobStore, { id, size, sha256 }: FileRecord): Promise<void> {
+/** Checks the bytes of one file: they are the recorded ones, or gone if it was deleted. */
+export const checkBytes = (check: Check, blobs: Blobs, file: FileRecord | DeletedFileRecord): Promise<void> =>
+  'deletion' in file ? expectDeleted(check, blobs, file.id) : checkBlob(check, blobs, file)
+
+async function checkBlob(check: Check, blobs: Blobs, { id, size, sha256 }: FileRecord): Promise<void> {
   const name = `blob/${id}`
   try {
     const blob = await blobs.get(id)
@@ -30,7 +35,7 @@ async function checkBlob(check: Check, blobs: BlobStore, { id, size, sha256 }: F
   }
 }
 
-async function expectDeleted(check: Check, blobs: BlobStore, id: string): Promise<void> {
+async function expectDeleted(check: Check, blobs: Blobs, id: string): Promise<void> {
   if ((await check.get(keys.pendingDeletion(id))) !== undefined) return
   const blob = await blobs.get(id)
   if (blob === undefined) return

@@ -8,6 +8,7 @@ import { checkEvidences } from './evidences.ts'
 import { checkIndexes } from './indexes.ts'
 import { checkIdentity, checkLog } from './log.ts'
 
+export { startScrub, type Scrub, type ScrubOptions, type ScrubState, type ScrubStatus } from './scrub.ts'
 export { planRepair, repairRecords, type RepairPlan } from './repair.ts'
 export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './attestation-verifier.ts'
 export type { Difference, FsckHandlers, FsckProgress, FsckStage } from './check.ts'

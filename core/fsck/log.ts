@@ -129,7 +129,8 @@ export async function checkLog(
   return { tokenEntries }
 }
 
-function splitEntries(packed: Uint8Array): readonly Uint8Array[] {
+/** Splits packed log entries, as views. */
+export function splitEntries(packed: Uint8Array): readonly Uint8Array[] {
   const entries: Uint8Array[] = []
   for (let at = 0; at < packed.length; at += HASH_BYTES) entries.push(packed.subarray(at, at + HASH_BYTES))
   return entries
@@ -146,7 +147,7 @@ interface EventReference {
 }
 
 /** Checks that each entry has the position in the index, and is the hash of an opening. Then checks the events. */
-async function checkOpenings(
+export async function checkOpenings(
   check: Check,
   start: number,
   entries: readonly Uint8Array[],

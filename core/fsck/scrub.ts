@@ -1,0 +1,239 @@
+import { isRegistryError } from '../errors.ts'
+import type { BlobStore, Clock, Logger, RecordStore } from '../ports/index.ts'
+import { Check, type Difference } from './check.ts'
+import {
+  meteredRecords,
+  PASS_START,
+  positionBehind,
+  runStep,
+  type ScrubPosition,
+  type ScrubStage,
+  type ScrubStep,
+} from './scrub-step.ts'
+
+/** Where a scrub is, and what its passes found. It is stored, so that a restart continues there. */
+export interface ScrubState {
+  readonly position: ScrubPosition
+  /** When the current pass began or may begin, ms since 1970. */
+  readonly startedAt: number
+  /** Differences of the current pass so far. */
+  readonly differences: number
+  /** `null` before the first complete pass. */
+  readonly lastPass: { readonly completedAt: number; readonly differences: number } | null
+}
+
+export interface ScrubStatus {
+  /** Bytes that were read since the start. */
+  readonly readBytes: number
+  /** Log entries, records and files that were checked since the start. */
+  readonly checked: Readonly<Record<ScrubStage, number>>
+  /** Differences of the last complete pass or of the current one, whichever found more. */
+  readonly differences: number
+  /** When the last complete pass ended, ms since 1970; `null` before the first. */
+  readonly lastCompleteAt: number | null
+  /** How often the stores could not be read since the start. The scrub tries again. */
+  readonly failures: number
+}
+
+export interface ScrubOptions {
+  readonly records: RecordStore
+  readonly blobs: BlobStore
+  /** The log's origin. */
+  readonly origin: string
+  /** How fast it reads. At least 1. */
+  readonly bytesPerSecond: number
+  /** Least time between the starts of two passes, ms. */
+  readonly intervalMs: number
+  readonly clock: Clock
+  readonly logger: Logger
+  /** The state at the end of the last run. */
+  readonly state?: ScrubState
+  /** Stores the state. A failure is logged. */
+  readonly save: (state: ScrubState) => Promise<void>
+}
+
+export interface Scrub {
+  status(): ScrubStatus
+  /** Ends the current step and stores the position. Call it before the stores are closed. */
+  close(): Promise<void>
+}
+
+/** The start of a server has other work to do. */
+const FIRST_DELAY_MS = 60_000
+/** A record that is changed while it is checked is right when it is read again. */
+const RECHECK_MS = 1_000
+/** Pause after the stores could not be read. */
+const RETRY_MS = 30_000
+const SAVE_INTERVAL_MS = 60_000
+/** An item counts as this many bytes at least, because checking it takes time, too. */
+const MIN_ITEM_BYTES = 1_024
+
+/**
+ * Reads everything that a running registry has stored, slowly and again and again, and logs what is damaged: log
+ * entries with their openings, events and tiles; the CRC-32 of every record; the txId of every event; the bytes of
+ * every file. Indexes, counters, stamps and anchors are compared with each other by `fsck` only.
+ *
+ * Others may write meanwhile: a difference counts if it is still there when it is read again. No iterator, file or
+ * connection is open during a pause.
+ */
+export function startScrub(options: ScrubOptions): Scrub {
+  const loop = new ScrubLoop(options)
+  const done = loop.run()
+  return {
+    status: () => loop.status(),
+    async close() {
+      loop.stop()
+      await done
+    },
+  }
+}
+
+/** A step with what it found. */
+interface Attempt extends ScrubStep {
+  readonly differences: readonly Difference[]
+}
+
+class ScrubLoop {
+  readonly #options: ScrubOptions
+  readonly #records: RecordStore
+  readonly #aborter = new AbortController()
+  #state: ScrubState
+  #savedAt: number
+  #readBytes = 0
+  #unpacedBytes = 0
+  #failures = 0
+  readonly #checked = { log: 0, records: 0, blobs: 0 }
+
+  constructor(options: ScrubOptions) {
+    this.#options = options
+    this.#records = meteredRecords(options.records, (bytes) => this.#countBytes(bytes))
+    this.#savedAt = options.clock.now()
+    this.#state = options.state ?? { position: PASS_START, startedAt: this.#savedAt, differences: 0, lastPass: null }
+  }
+
+  status(): ScrubStatus {
+    const { differences, lastPass } = this.#state
+    return {
+      readBytes: this.#readBytes,
+      checked: { ...this.#checked },
+      differences: Math.max(differences, lastPass?.differences ?? 0),
+      lastCompleteAt: lastPass?.completedAt ?? null,
+      failures: this.#failures,
+    }
+  }
+
+  stop(): void {
+    this.#aborter.abort()
+  }
+
+  async run(): Promise<void> {
+    try {
+      await this.#sleep(FIRST_DELAY_MS)
+      for (;;) {
+        await this.#sleep(this.#state.startedAt - this.#options.clock.now())
+        await this.#stepOrRetry()
+        if (this.#options.clock.now() - this.#savedAt >= SAVE_INTERVAL_MS) await this.#save()
+      }
+    } catch (err) {
+      if (!this.#aborter.signal.aborted)
+        this.#options.logger.error({ err }, 'the scrub ended; restart to start it again')
+    }
+    await this.#save()
+  }
+
+  async #stepOrRetry(): Promise<void> {
+    try {
+      await this.#step()
+    } catch (err) {
+      this.#aborter.signal.throwIfAborted()
+      this.#failures += 1
+      this.#options.logger.warn({ err, position: this.#state.position }, 'the scrub could not read; it tries again')
+      await this.#sleep(RETRY_MS)
+    }
+  }
+
+  async #step(): Promise<void> {
+    const { position } = this.#state
+    const { next, count, differences } = await this.#confirmedAttempt(position)
+    for (const { kind, key, message } of differences)
+      this.#options.logger.error({ kind, key, difference: message }, 'stored data is damaged: run fsck')
+    this.#checked[position.stage] += count
+    this.#state = { ...this.#state, differences: this.#state.differences + differences.length }
+    if (next === undefined) await this.#completePass()
+    else this.#state = { ...this.#state, position: next }
+    this.#unpacedBytes = Math.max(this.#unpacedBytes, count * MIN_ITEM_BYTES)
+    await this.#pause()
+  }
+
+  /** Reads differences again after a moment, and keeps those that are still there. */
+  async #confirmedAttempt(position: ScrubPosition): Promise<Attempt> {
+    const first = await this.#attempt(position)
+    if (first.differences.length === 0) return first
+    await this.#sleep(RECHECK_MS)
+    const second = await this.#attempt(position)
+    const isKnown = ({ kind, key }: Difference): boolean =>
+      first.differences.some((each) => each.kind === kind && each.key === key)
+    return { ...second, differences: second.differences.filter(isKnown) }
+  }
+
+  async #attempt(position: ScrubPosition): Promise<Attempt> {
+    const { blobs, origin } = this.#options
+    const differences: Difference[] = []
+    const check = new Check(this.#records, { onDifference: (difference) => differences.push(difference) })
+    const onFileBytes = async (bytes: number): Promise<void> => {
+      this.#countBytes(bytes)
+      await this.#pause()
+    }
+    try {
+      const step = await runStep(check, { blobs, origin, onFileBytes }, position)
+      return { ...step, differences }
+    } catch (error) {
+      if (!isRegistryError(error, 'CORRUPT')) throw error
+      const key = `${position.stage}/${position.from}`
+      differences.push({ kind: 'unknown', key, message: `It cannot be read from here on: ${error.message}` })
+      return { next: positionBehind(position), count: 0, differences }
+    } finally {
+      // The checks report an aborted read as a difference.
+      this.#aborter.signal.throwIfAborted()
+    }
+  }
+
+  async #completePass(): Promise<void> {
+    const { clock, intervalMs, logger } = this.#options
+    const { differences, startedAt } = this.#state
+    const completedAt = clock.now()
+    logger.info({ differences, startedAt: new Date(startedAt).toISOString() }, 'the scrub has read everything')
+    this.#state = {
+      position: PASS_START,
+      startedAt: Math.max(completedAt, startedAt + intervalMs),
+      differences: 0,
+      lastPass: { completedAt, differences },
+    }
+    await this.#save()
+  }
+
+  #countBytes(bytes: number): void {
+    this.#readBytes += bytes
+    this.#unpacedBytes += bytes
+  }
+
+  /** Waits as long as reading the bytes since the last pause may take. */
+  async #pause(): Promise<void> {
+    const ms = (this.#unpacedBytes * 1_000) / this.#options.bytesPerSecond
+    this.#unpacedBytes = 0
+    await this.#sleep(ms)
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    await this.#options.clock.sleep(Math.max(0, ms), this.#aborter.signal)
+  }
+
+  async #save(): Promise<void> {
+    this.#savedAt = this.#options.clock.now()
+    try {
+      await this.#options.save(this.#state)
+    } catch (err) {
+      this.#options.logger.warn({ err }, 'the position of the scrub could not be stored')
+    }
+  }
+}
