@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { isRegistryError } from '../core/index.ts'
+import { isRegistryError, type Scrub } from '../core/index.ts'
 import { OPERATIONS } from './control/operations/index.ts'
 import { openControlSocket } from './control/server.ts'
 import type { RunningServer } from './http/listen.ts'
@@ -9,6 +9,7 @@ import { describeFailure } from './startup/failure.ts'
 import { introduceOperator } from './startup/first-start.ts'
 import { createLogger } from './startup/logger.ts'
 import { openConfiguredRegistry } from './startup/registry.ts'
+import { startConfiguredScrub } from './startup/scrub.ts'
 import { serve, type ServeOptions } from './startup/serve.ts'
 import { closeOnSignal } from './startup/shutdown.ts'
 
@@ -26,8 +27,10 @@ async function start(config: Config, logger: Log): Promise<void> {
   const opened = await openConfiguredRegistry(config, logger)
   const { registry } = opened
   let url = ''
+  let scrub: Scrub | undefined
   const publicUrl = (): string => config.publicUrl ?? url
-  const server = await serveOrClose({ config, logger, opened, publicUrl })
+  const server = await serveOrClose({ config, logger, opened, publicUrl, scrubStatus: () => scrub?.status() })
+  scrub = await startConfiguredScrub({ config, logger, opened })
   const control = await openControlSocket({ context: { ...opened, config, logger }, operations: OPERATIONS })
   url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`
   closeOnSignal({
@@ -36,6 +39,7 @@ async function start(config: Config, logger: Log): Promise<void> {
     async close() {
       await control.close()
       await server.close()
+      await scrub?.close()
       await registry.close()
     },
   })

@@ -7,5 +7,7 @@ export const Readiness = closed({
   reason: opt(Type.String()),
   /** `READ_ONLY`: it serves reads, and refuses every write. */
   writes: opt(Type.Literal('READ_ONLY')),
+  /** How many damaged records and files the scrub found. Missing if it found none. */
+  differences: opt(Type.Integer({ minimum: 1 })),
 })
 export const OpenApi = Type.Object({ openapi: Type.String() })

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type Router from '@koa/router'
 import Koa from 'koa'
-import { isRegistryError, type Logger, type Registry } from '../../core/index.ts'
+import { isRegistryError, type Logger, type Registry, type ScrubStatus } from '../../core/index.ts'
 import type { EndpointGroup } from '../contract/endpoint.ts'
 import { evidenceListItem } from '../contract/evidence-responses.ts'
 import { openApiDocument } from '../contract/openapi.ts'
@@ -73,6 +73,8 @@ export interface AppOptions {
    * restart ends it.
    */
   readonly isStorePoisoned?: () => boolean
+  /** Of the scrub of this process: for `/metrics` and `/readyz`. `undefined` before it starts. */
+  readonly scrubStatus?: () => ScrubStatus | undefined
   /** Default: 2 at a time for each key, and 30 s without progress. */
   readonly streamLimits?: StreamLimits
 }
@@ -103,14 +105,19 @@ const MAX_BODY_MEMORY_BYTES = 64 * 1024 * 1024
 
 /** Serves the REST contract for a registry. The caller closes the registry. */
 export function createApp({ registry, logger, instruments = createInstruments(), ...options }: AppOptions): App {
-  const health = new Health(registry, options.isStorePoisoned)
+  const health = new Health(registry, options)
   const admission = new Admission({
     maxBodyBytes: options.maxBodyMemoryBytes ?? MAX_BODY_MEMORY_BYTES,
     ...(options.workLimits && { limits: options.workLimits }),
     ...(options.maxBusyMs !== undefined && { maxBusyMs: options.maxBusyMs }),
   })
   const connections = new Connections()
-  const metrics = createMetrics(registry, { instruments, admission, connections })
+  const metrics = createMetrics(registry, {
+    instruments,
+    admission,
+    connections,
+    ...(options.scrubStatus && { scrubStatus: options.scrubStatus }),
+  })
   const operatorGroup = operations({ health, metrics })
   const rootGroups = [options.hasMetricsAddress === true ? withoutMetrics(operatorGroup) : operatorGroup]
   const groups: EndpointGroup[] = [

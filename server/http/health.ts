@@ -1,5 +1,11 @@
 import type { Middleware } from 'koa'
-import { isRegistryError, type ErrorCode, type Registry, type WritesRefused } from '../../core/index.ts'
+import {
+  isRegistryError,
+  type ErrorCode,
+  type Registry,
+  type ScrubStatus,
+  type WritesRefused,
+} from '../../core/index.ts'
 
 /** Failures that a retry does not repair: the process must be restarted, or the operator must act. */
 const FATAL: ReadonlySet<ErrorCode> = new Set([
@@ -17,16 +23,24 @@ const REFUSED_TEXTS: Readonly<Record<WritesRefused, string>> = {
   CLOCK: 'This server accepts no writes, because its clock is wrong; try again later',
 }
 
+/** See `AppOptions`. */
+interface HealthSources {
+  readonly isStorePoisoned?: () => boolean
+  readonly scrubStatus?: () => ScrubStatus | undefined
+}
+
 /** Whether a load balancer should send requests to this process. */
 export class Health {
   readonly #registry: Registry
   readonly #isStorePoisoned: (() => boolean) | undefined
+  readonly #scrubStatus: (() => ScrubStatus | undefined) | undefined
   #stopping = false
   #fatal: ErrorCode | undefined
 
-  constructor(registry: Registry, isStorePoisoned?: () => boolean) {
+  constructor(registry: Registry, { isStorePoisoned, scrubStatus }: HealthSources = {}) {
     this.#registry = registry
     this.#isStorePoisoned = isStorePoisoned
+    this.#scrubStatus = scrubStatus
   }
 
   /** Begins the shutdown: running requests are finished, and new ones should go to another server. */
@@ -49,6 +63,14 @@ export class Health {
   /** The registry was opened read-only, so that every write is refused. */
   isReadOnly(): boolean {
     return this.#registry.status().writesRefused === 'READ_ONLY'
+  }
+
+  /**
+   * How many differences the scrub found. Damage is not a reason to stop requests: what is damaged is never returned,
+   * and everything else is right.
+   */
+  damage(): number {
+    return this.#scrubStatus?.()?.differences ?? 0
   }
 
   /** The text of a 503 while writes are refused, else `undefined`. */

@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry as MetricsRegistry } from 'prom-client'
-import type { Registry } from '../../core/index.ts'
+import type { Registry, ScrubStatus } from '../../core/index.ts'
 import { WORK_CLASSES, type Admission, type WorkState } from './admission.ts'
 import { isExcess } from './admit.ts'
 import type { Connections } from './connections.ts'
@@ -24,10 +24,12 @@ export interface MetricSources {
   readonly instruments: Pick<Instruments, 'metrics'>
   readonly admission: Admission
   readonly connections: Connections
+  /** See `AppOptions`. */
+  readonly scrubStatus?: () => ScrubStatus | undefined
 }
 
 /** Adds the metrics of requests, of the log and of the process to those of the stores and the sealer. */
-export function createMetrics(registry: Registry, { instruments, admission, connections }: MetricSources): Metrics {
+export function createMetrics(registry: Registry, { instruments, scrubStatus, ...load }: MetricSources): Metrics {
   const { metrics } = instruments
   collectDefaultMetrics({ register: metrics })
   const labels = ['method', 'route', 'status'] as const
@@ -45,7 +47,8 @@ export function createMetrics(registry: Registry, { instruments, admission, conn
     registers: [metrics],
   })
   addLogGauges(metrics, registry)
-  addLoadGauges(metrics, { admission, connections })
+  addLoadGauges(metrics, load)
+  addScrubGauges(metrics, scrubStatus ?? (() => undefined))
   return {
     contentType: metrics.contentType,
     text: () => metrics.metrics(),
@@ -74,7 +77,10 @@ function addGauge(metrics: MetricsRegistry, name: string, help: string, value: (
   metrics.registerMetric(gauge)
 }
 
-function addLoadGauges(metrics: MetricsRegistry, { admission, connections }: Omit<MetricSources, 'instruments'>): void {
+function addLoadGauges(
+  metrics: MetricsRegistry,
+  { admission, connections }: Pick<MetricSources, 'admission' | 'connections'>,
+): void {
   const byClass = (name: string, help: string, value: (state: WorkState) => number): void => {
     const gauge = new Gauge({
       name: `evidence_requests_${name}`,
@@ -98,6 +104,38 @@ function addLoadGauges(metrics: MetricsRegistry, { admission, connections }: Omi
     'Connections since the start that were closed at once, because there were too many',
     () => connections.dropped,
   )
+}
+
+const SCRUB_STAGES = ['log', 'records', 'blobs'] as const
+
+function addScrubGauges(metrics: MetricsRegistry, status: () => ScrubStatus | undefined): void {
+  const gauge = (name: string, help: string, value: (scrub: ScrubStatus) => number): void =>
+    addGauge(metrics, `scrub_${name}`, help, () => {
+      const scrub = status()
+      return scrub === undefined ? 0 : value(scrub)
+    })
+  gauge('read_bytes', 'Bytes that the scrub has read since the start', ({ readBytes }) => readBytes)
+  gauge(
+    'differences',
+    'Damaged records and files that the last complete pass of the scrub or the current one found',
+    ({ differences }) => differences,
+  )
+  gauge(
+    'last_complete_timestamp_seconds',
+    'When the scrub had read everything; 0 before the first time',
+    ({ lastCompleteAt }) => (lastCompleteAt ?? 0) / 1_000,
+  )
+  gauge('failures', 'How often the scrub could not read since the start', ({ failures }) => failures)
+  const checked = new Gauge({
+    name: 'evidence_scrub_checked_items',
+    help: 'Log entries, records and files that the scrub has checked since the start',
+    labelNames: ['stage'],
+    registers: [],
+    collect() {
+      for (const stage of SCRUB_STAGES) this.set({ stage }, status()?.checked[stage] ?? 0)
+    },
+  })
+  metrics.registerMetric(checked)
 }
 
 function addLogGauges(metrics: MetricsRegistry, registry: Registry): void {

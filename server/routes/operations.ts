@@ -33,9 +33,11 @@ export function operations({ health, metrics }: { readonly health: Health; reado
         },
         async handle({ ctx }) {
           const reason = health.problem()
-          if (reason === undefined) return health.isReadOnly() ? { ...ok, writes: 'READ_ONLY' } : ok
+          const differences = health.damage()
+          const damage = differences > 0 && { differences }
+          if (reason === undefined) return { ...ok, ...(health.isReadOnly() && { writes: 'READ_ONLY' }), ...damage }
           ctx.status = 503
-          return { status: 'unavailable', reason }
+          return { status: 'unavailable', reason, ...damage }
         },
       }),
       endpoint({

@@ -1,6 +1,7 @@
 import { createApp, type App } from '../http/app.ts'
 import type { WorkLimits } from '../http/admission.ts'
 import { listen, type RunningServer } from '../http/listen.ts'
+import type { ScrubStatus } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import type { createLogger } from './logger.ts'
 import type { OpenedRegistry } from './registry.ts'
@@ -11,10 +12,12 @@ export interface ServeOptions {
   readonly opened: OpenedRegistry
   /** See `AppOptions`. */
   readonly publicUrl: () => string
+  /** See `AppOptions`. */
+  readonly scrubStatus?: () => ScrubStatus | undefined
 }
 
 /** Listens at the address of the service, and at that of the metrics if it has its own. */
-export async function serve({ config, logger, opened, publicUrl }: ServeOptions): Promise<RunningServer> {
+export async function serve({ config, logger, opened, publicUrl, scrubStatus }: ServeOptions): Promise<RunningServer> {
   const { registry, instruments, requestCounter, isStorePoisoned } = opened
   const app = createApp({
     ...config,
@@ -24,6 +27,7 @@ export async function serve({ config, logger, opened, publicUrl }: ServeOptions)
     publicUrl,
     workLimits: workLimitsOf(config),
     hasMetricsAddress: config.metricsAddress !== undefined,
+    ...(config.scrubBytesPerSecond > 0 && scrubStatus && { scrubStatus }),
     ...(requestCounter && { requestCounter }),
     ...(isStorePoisoned && { isStorePoisoned }),
   })

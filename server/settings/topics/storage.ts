@@ -1,4 +1,4 @@
-import { baseUrl, flag, integer, oneOf, optional, postgresUrl, setting, text } from '../setting.ts'
+import { baseUrl, DAY_MS, flag, integer, oneOf, optional, postgresUrl, setting, text } from '../setting.ts'
 
 export const records = {
   records: setting(oneOf('level', 'postgres'), {
@@ -12,6 +12,14 @@ export const records = {
   diskReserveBytes: setting(integer(0, 2 ** 40), {
     fallback: 64 * 1024 * 1024,
     doc: 'Size of a file beside LevelDB that is removed if the disk is full, so that the server can start and serve reads. 0: none',
+  }),
+  scrubBytesPerSecond: setting(integer(0, 2 ** 40), {
+    fallback: 1024 * 1024,
+    doc: 'How fast the scrub reads all records, log entries and files to find damage. 0 turns it off',
+  }),
+  scrubIntervalMs: setting(integer(0, 366 * DAY_MS), {
+    fallback: DAY_MS,
+    doc: 'Least time between the starts of two passes of the scrub',
   }),
 } as const
 

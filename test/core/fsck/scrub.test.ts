@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { startScrub, type BlobStore, type RecordStore, type Scrub, type ScrubState } from '../../../core/index.ts'
+import { RegistryError } from '../../../core/errors.ts'
+import { logKeys } from '../../../core/log/keys.ts'
+import { keys } from '../../../core/store/keys.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+interface Fixture {
+  readonly sealed: SealedRegistry
+  readonly filled: Filled
+}
+
+async function openFilled(t: TestContext): Promise<Fixture> {
+  const sealed = await openSealedRegistry(await temporaryFor(t))
+  t.after(() => sealed.registry.close())
+  return { sealed, filled: await fillRegistry(sealed) }
+}
+
+interface Running {
+  readonly scrub: Scrub
+  readonly clock: ManualClock
+  /** `KIND KEY` of each error line. */
+  readonly errors: string[]
+  readonly warnings: string[]
+  readonly saved: ScrubState[]
+  /** Lets time pass until a pass is complete. */
+  readonly completePass: () => Promise<void>
+}
+
+interface RunOptions {
+  readonly records?: RecordStore
+  readonly blobs?: BlobStore
+  readonly bytesPerSecond?: number
+  readonly state?: ScrubState
+}
+
+function run(
+  t: TestContext,
+  { sealed }: Fixture,
+  { bytesPerSecond = 1_000_000, ...options }: RunOptions = {},
+): Running {
+  const clock = new ManualClock()
+  const [errors, warnings, saved]: [string[], string[], ScrubState[]] = [[], [], []]
+  const scrub = startScrub({
+    records: sealed.records,
+    blobs: sealed.blobs,
+    origin: sealed.registry.log.origin,
+    bytesPerSecond,
+    intervalMs: DAY_MS,
+    clock,
+    logger: {
+      debug() {},
+      info() {},
+      warn: (_, message) => void warnings.push(message),
+      error: (fields) => void errors.push(`${Reflect.get(fields, 'kind')} ${Reflect.get(fields, 'key')}`),
+    },
+    save: async (state) => void saved.push(state),
+    ...options,
+  })
+  t.after(() => scrub.close())
+  const completePass = async (): Promise<void> => {
+    const before = scrub.status().lastCompleteAt
+    for (let i = 0; i < 10_000 && scrub.status().lastCompleteAt === before; i++) await clock.advance(1_000)
+    assert.notEqual(scrub.status().lastCompleteAt, before, 'the pass did not end')
+  }
+  return { scrub, clock, errors, warnings, saved, completePass }
+}
+
+/** A store with some operations replaced. */
+const withOperations = (records: RecordStore, operations: Partial<RecordStore>): RecordStore => ({
+  get: (wanted) => records.get(wanted),
+  list: (range) => records.list(range),
+  commit: (commit) => records.commit(commit),
+  readLog: (from, count) => records.readLog(from, count),
+  readPayloads: (from, count) => records.readPayloads(from, count),
+  logSize: () => records.logSize(),
+  positionsOf: (entries) => records.positionsOf(entries),
+  close: () => records.close(),
+  ...operations,
+})
+
+/** A store that returns another value for one key, as a damaged disk does. */
+function withDamaged(records: RecordStore, damagedKey: string): RecordStore {
+  const damage = <T extends { readonly key: string; readonly value: Uint8Array }>(entry: T): T =>
+    entry.key === damagedKey ? { ...entry, value: entry.value.map((byte, i) => (i === 40 ? byte ^ 1 : byte)) } : entry
+  return withOperations(records, {
+    get: async (wanted) => (await records.get(wanted)).map((entry) => entry && damage(entry)),
+    async *list(range) {
+      for await (const entry of records.list(range)) yield damage(entry)
+    },
+  })
+}
+
+describe('the scrub', () => {
+  it('reads all entries, records and files of an intact registry, and reports nothing', async (t) => {
+    const fixture = await openFilled(t)
+    const { records } = fixture.sealed
+    const { scrub, errors, completePass } = run(t, fixture)
+    await completePass()
+    let count = 0
+    for await (const _ of records.list({ gte: '', lt: '\x7f' })) count += 1
+    const { checked, differences, readBytes } = scrub.status()
+    assert.deepEqual(errors, [])
+    assert.equal(differences, 0)
+    assert.equal(checked.log, await records.logSize())
+    assert.equal(checked.records, count)
+    assert.equal(checked.blobs, 4)
+    assert.ok(readBytes > count * 10)
+  })
+
+  it('reports damaged bytes of a file, a missing file, a damaged tile, and a lost event', async (t) => {
+    const fixture = await openFilled(t)
+    const { sealed, filled } = fixture
+    const size = (await sealed.blobs.get(filled.keptFile))?.size ?? 0
+    await sealed.blobs.delete(filled.keptFile)
+    await sealed.blobs.delete(filled.billFile)
+    const blobs: BlobStore = {
+      put: (key, body, options) => sealed.blobs.put(key, body, options),
+      get: async (key, range) =>
+        key === filled.keptFile
+          ? {
+              size,
+              body: (async function* () {
+                yield new Uint8Array(size)
+              })(),
+            }
+          : sealed.blobs.get(key, range),
+      delete: (key) => sealed.blobs.delete(key),
+      close: () => sealed.blobs.close(),
+    }
+    const records = withDamaged(sealed.records, logKeys.tile(0, 0))
+    const { scrub, errors, completePass } = run(t, fixture, { records, blobs })
+    await completePass()
+    for (const expected of [
+      `tile ${logKeys.tile(0, 0)}`,
+      `blob blob/${filled.keptFile}`,
+      `blob blob/${filled.billFile}`,
+    ])
+      assert.ok(errors.includes(expected), `${expected} in ${errors.join(', ')}`)
+    assert.equal(scrub.status().differences, errors.length)
+  })
+
+  it('computes the txId of each event again', async (t) => {
+    const fixture = await openFilled(t)
+    const { sealed } = fixture
+    let later: string | undefined
+    for await (const { key } of sealed.records.list(keys.laterEvents())) later ??= key
+    assert.ok(later !== undefined)
+    const [entry] = await sealed.records.get([later])
+    const text = new TextDecoder().decode(entry?.value)
+    assert.ok(text.includes('Grace'))
+    await sealed.records.commit({
+      writes: [{ key: later, value: new TextEncoder().encode(text.replace('Grace', 'Grave')) }],
+    })
+    const { errors, completePass } = run(t, fixture)
+    await completePass()
+    assert.ok(errors.includes(`event ${later}`), errors.join(', '))
+  })
+
+  it('reports nothing that is right when it is read again', async (t) => {
+    const fixture = await openFilled(t)
+    const { sealed, filled } = fixture
+    let missing = 1
+    const blobs: BlobStore = {
+      put: (key, body, options) => sealed.blobs.put(key, body, options),
+      get: async (key, range) => (key === filled.keptFile && missing-- > 0 ? undefined : sealed.blobs.get(key, range)),
+      delete: (key) => sealed.blobs.delete(key),
+      close: () => sealed.blobs.close(),
+    }
+    const { errors, completePass } = run(t, fixture, { blobs })
+    await completePass()
+    assert.equal(missing < 1, true)
+    assert.deepEqual(errors, [])
+  })
+
+  it('tries again if the store cannot be reached, and counts it', async (t) => {
+    const fixture = await openFilled(t)
+    let failing = 2
+    const records = withOperations(fixture.sealed.records, {
+      async readLog(from, count) {
+        if (failing-- > 0) throw new RegistryError('UNAVAILABLE', 'the store is away')
+        return fixture.sealed.records.readLog(from, count)
+      },
+    })
+    const { scrub, errors, warnings, completePass } = run(t, fixture, { records })
+    await completePass()
+    assert.deepEqual(errors, [])
+    assert.equal(warnings.length, 2)
+    assert.equal(scrub.status().failures, 2)
+  })
+
+  it('holds no iterator while it pauses, and reads at the set pace', async (t) => {
+    const fixture = await openFilled(t)
+    let open = 0
+    const { sealed } = fixture
+    const records = withOperations(sealed.records, {
+      async *list(range) {
+        open += 1
+        try {
+          yield* sealed.records.list(range)
+        } finally {
+          open -= 1
+        }
+      },
+    })
+    const bytesPerSecond = 20_000
+    const { scrub, clock } = run(t, fixture, { records, bytesPerSecond })
+    let seconds = 0
+    while (scrub.status().lastCompleteAt === null) {
+      await clock.advance(1_000)
+      seconds += 1
+      assert.equal(open, 0)
+      assert.ok(seconds < 10_000)
+    }
+    const { readBytes } = scrub.status()
+    assert.ok(seconds - 60 >= Math.floor(readBytes / bytesPerSecond) - 1, `${readBytes} bytes in ${seconds} s`)
+  })
+
+  it('waits for the interval after a pass, then reads everything again', async (t) => {
+    const { scrub, clock, completePass } = run(t, await openFilled(t))
+    await completePass()
+    const { readBytes } = scrub.status()
+    await clock.advance(DAY_MS / 2)
+    assert.equal(scrub.status().readBytes, readBytes)
+    await clock.advance(DAY_MS)
+    assert.ok(scrub.status().readBytes > readBytes)
+  })
+
+  it('stores its position when it closes, continues there, and reads nothing after it is closed', async (t) => {
+    const fixture = await openFilled(t)
+    const first = run(t, fixture, { bytesPerSecond: 1_000 })
+    while (first.scrub.status().checked.log === 0) await first.clock.advance(1_000)
+    await first.scrub.close()
+    const state = first.saved.at(-1)
+    assert.equal(state?.position.stage, 'records')
+    const { readBytes } = first.scrub.status()
+    await first.clock.advance(DAY_MS)
+    assert.equal(first.scrub.status().readBytes, readBytes)
+    const second = run(t, fixture, { state })
+    await second.completePass()
+    assert.equal(second.scrub.status().checked.log, 0)
+    assert.ok(second.scrub.status().checked.records > 0)
+  })
+})
