@@ -3,6 +3,7 @@ import { isRegistryError, RegistryError } from '../core/errors.ts'
 import { createIdSource } from '../core/ids.ts'
 import { LogReader } from '../core/log/reader.ts'
 import type { Anchor, Sealer, SealerHost, SealerStatus, TreeEngine } from '../core/ports/index.ts'
+import { AccountGuard } from './anchor-account.ts'
 import { Anchorer } from './anchorer.ts'
 import { authorityRules, type AuthorityRules } from './authorities.ts'
 import { BatchSealer, type SealStep } from './batch-sealer.ts'
@@ -36,6 +37,7 @@ interface Running {
   readonly batches: BatchSealer
   readonly stampCoordinator: StampCoordinator
   readonly anchorer: Anchorer | undefined
+  readonly accountGuard: AccountGuard | undefined
   /** Set if other processes seal the same records. */
   readonly lease: SealerLease | undefined
   readonly seal: Loop
@@ -111,7 +113,7 @@ class LogSealer implements Sealer {
   }
 
   status(): SealerStatus {
-    const { seal, stamps = [], anchor, stampCoordinator, anchorer } = this.#running ?? {}
+    const { seal, stamps = [], anchor, stampCoordinator, anchorer, accountGuard } = this.#running ?? {}
     return {
       sealedSize: this.#sealed.size,
       logSize: this.#logSize,
@@ -120,6 +122,7 @@ class LogSealer implements Sealer {
       stampedSize: stampCoordinator?.stampedSize ?? 0,
       anchoredSize: anchorer?.anchoredSize ?? 0,
       oldestUnanchoredAt: anchorer?.oldestUnanchoredAt ?? null,
+      hasAccountConflict: accountGuard?.hasConflict ?? false,
       // A getter, because every create reads the status but not the failures.
       get failures() {
         return { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]) }
@@ -158,16 +161,18 @@ class LogSealer implements Sealer {
     })
     const stampCoordinator = new StampCoordinator({ host, reader, quorum, schedule: stampSchedule })
     const anchorer = anchor && new Anchorer({ host, reader, anchor, schedule: anchors, onDuration })
+    const accountGuard = anchor && anchorer && new AccountGuard({ anchorer, anchor, records, logger })
     const lease = sharedRecords ? new SealerLease(records, clock, leaseMs) : undefined
     const loop = (options: Pick<LoopOptions, 'name' | 'fields' | 'step'>, maxBackoffMs: number): Loop =>
       new Loop({ ...options, clock, logger, maxBackoffMs })
-    const outsideLoop = (name: 'stamp' | 'anchor', work: Stamper | Anchorer, fields: object = {}): Loop =>
+    const outsideLoop = (name: 'stamp' | 'anchor', work: Stamper | AccountGuard, fields: object = {}): Loop =>
       loop({ name, fields, step: (signal) => this.#stepWithLease(lease, work, signal) }, MAX_OUTSIDE_BACKOFF_MS)
     const running: Running = {
       host,
       batches,
       stampCoordinator,
       anchorer,
+      accountGuard,
       lease,
       seal: loop({ name: 'seal', step: () => this.#sealStep(running) }, MAX_SEAL_BACKOFF_MS),
       stamps: members.map(({ authority, trustAnchors }) =>
@@ -175,12 +180,16 @@ class LogSealer implements Sealer {
           authority: authority.info.name,
         }),
       ),
-      anchor: anchorer && outsideLoop('anchor', anchorer),
+      anchor: accountGuard && outsideLoop('anchor', accountGuard),
     }
     return running
   }
 
-  async #stepWithLease(lease: SealerLease | undefined, work: Stamper | Anchorer, signal: AbortSignal): Promise<number> {
+  async #stepWithLease(
+    lease: SealerLease | undefined,
+    work: Stamper | AccountGuard,
+    signal: AbortSignal,
+  ): Promise<number> {
     if (lease === undefined || (await lease.acquire())) return work.step(signal)
     await work.observe()
     return this.#settings.pollIntervalMs

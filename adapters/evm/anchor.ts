@@ -5,11 +5,13 @@ import {
   type AnchorInfo,
   type AnchorStatus,
   type BlockInclusion,
+  type ForeignUse,
   type PreparedAnchor,
 } from '../kit/index.ts'
 import type { EvmAccount } from './account.ts'
 import { ChainView, type Receipt } from './chain-view.ts'
 import { RpcEndpoints } from './endpoints.ts'
+import { firstForeignNonce, foreignUse } from './foreign-use.ts'
 import { makeInclusionProof } from './inclusion-proof.ts'
 import { gwei, isOutbid, offerFor, type FeeOffer } from './fees.ts'
 import { hexOf } from '../../core/verify/chain/rlp.ts'
@@ -30,6 +32,11 @@ export interface EvmAnchorOptions {
   readonly confirmations?: number | 'finalized'
   /** Upper bound of what a transaction offers, in wei per gas (`weiOf` converts gwei). */
   readonly maxFeePerGas: bigint
+  /**
+   * Nonces below this one were used by others, and the operator knows it. Without it, such a use stops anchoring.
+   * Default: 0.
+   */
+  readonly acceptNoncesBelow?: number
   /** Time limit of each request to a node, in ms. Default: 10,000. */
   readonly timeoutMs?: number
 }
@@ -144,6 +151,13 @@ export class EvmAnchor implements Anchor {
     const statuses: AnchorStatus[] = []
     for (const transaction of transactions) statuses.push(await this.#statusOf(transaction, view))
     return statuses
+  }
+
+  /** Compares the nonces of `own` with the number of the account's transactions, including pending ones. */
+  async findForeignUse(own: AsyncIterable<PreparedAnchor>, signal?: AbortSignal): Promise<ForeignUse | undefined> {
+    const next = await (await this.#view(signal)).nextNonce()
+    const nonce = await firstForeignNonce(own, { next, acceptBelow: this.#options.acceptNoncesBelow ?? 0 })
+    return nonce === undefined ? undefined : foreignUse({ address: this.address, nonce, next })
   }
 
   async close(): Promise<void> {

@@ -50,6 +50,14 @@ export type AnchorStatus =
   /** Can never be included, because another transaction with its nonce is confirmed. */
   | { readonly state: 'failed'; readonly reason: string }
 
+/** A transaction of the account that the registry did not send. */
+export interface ForeignUse {
+  /** Names the account and the transaction, without a full stop. */
+  readonly message: string
+  /** What the operator does to anchor nevertheless. */
+  readonly confirmation: string
+}
+
 /**
  * Puts checkpoints on a chain.
  *
@@ -72,5 +80,13 @@ export interface Anchor {
   broadcast(raw: Uint8Array, signal?: AbortSignal): Promise<void>
   /** The status of each transaction, in order. */
   status(transactions: readonly PreparedAnchor[], signal?: AbortSignal): Promise<readonly AnchorStatus[]>
+  /**
+   * Looks for transactions of the account since its first one of `own` that are not in `own`: another instance of the
+   * registry uses the account, or records were lost. Only for chains whose accounts count their transactions.
+   *
+   * @param own - every transaction on record; read after the account's count, because another process may add some
+   * @returns `undefined` if every transaction is one of `own`, or `own` is empty
+   */
+  findForeignUse?(own: AsyncIterable<PreparedAnchor>, signal?: AbortSignal): Promise<ForeignUse | undefined>
   close(): Promise<void>
 }

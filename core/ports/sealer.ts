@@ -69,6 +69,8 @@ export interface SealerStatus {
    * When the oldest batch without a confirmed anchor was sealed, ms since 1970. `null` if there is none, or no chain.
    */
   readonly oldestUnanchoredAt: number | null
+  /** The anchoring account has sent a transaction that is not on record: nothing is anchored. */
+  readonly hasAccountConflict: boolean
   /** How often each step failed since the start, and the code of its last error. */
   readonly failures: Readonly<
     Record<'seal' | 'stamp' | 'anchor', { readonly count: number; readonly lastCode: string | null }>

@@ -162,6 +162,11 @@ function addLogGauges(metrics: MetricsRegistry, registry: Registry): void {
   gauge('anchor_lag_seconds', 'Age of the oldest batch without a confirmed anchor; 0 if there is none', () =>
     secondsSince(registry.status().oldestUnanchoredAt),
   )
+  gauge(
+    'anchor_account_conflict',
+    '1 if the anchoring account has sent a transaction that is not on record, so that nothing is anchored',
+    () => Number(registry.status().hasAccountConflict),
+  )
   const failures = new Gauge({
     name: 'evidence_sealer_failures',
     help: 'Steps of the sealer that failed since the start',

@@ -23,7 +23,8 @@ export type AnchorSettings = Pick<
   | 'evmKeystorePassword'
   | 'evmConfirmations'
   | 'evmMaxFeeGwei'
->
+> &
+  Partial<Pick<Config, 'evmAcceptNoncesBelow'>>
 
 /**
  * Opens the anchor of the settings and returns the sealer's options for it, which are empty for `none`. Throws
@@ -53,6 +54,7 @@ async function openEvm(config: AnchorSettings): Promise<Anchor> {
     account: await accountOf(config, evm),
     confirmations: config.evmConfirmations,
     maxFeePerGas: evm.weiOf(config.evmMaxFeeGwei),
+    ...(config.evmAcceptNoncesBelow !== undefined && { acceptNoncesBelow: config.evmAcceptNoncesBelow }),
   })
 }
 

@@ -41,5 +41,8 @@ export const anchors = {
     fallback: 12,
     doc: 'An anchor is confirmed once this many blocks (including its own) are on top, or once its block is finalized',
   }),
+  evmAcceptNoncesBelow: optional(integer(0, 2 ** 48), {
+    doc: 'Confirms that others have sent transactions from the account with nonces below this one. Without it, such a transaction stops anchoring',
+  }),
   evmMaxFeeGwei: setting(gwei, { fallback: 100, doc: 'Highest fee per gas, including the tip' }),
 } as const
