@@ -43,6 +43,7 @@ export {
   encodeRecords,
   fileIn,
   fillStore,
+  firstFile,
   isUnfinishedCopy,
   sourceOf,
   sourceOfStream,

@@ -7,7 +7,7 @@ import type { Anchorer } from './anchorer.ts'
 import { isSameChain, preparedOf } from './anchor-record.ts'
 
 interface AccountGuardOptions {
-  readonly anchorer: Anchorer
+  readonly anchorer: Pick<Anchorer, 'step' | 'observe'>
   readonly anchor: Anchor
   readonly records: RecordStore
   readonly logger: Logger

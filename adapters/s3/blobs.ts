@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers'
 import {
   assertBlobRange,
   BlobCalls,
@@ -6,14 +7,17 @@ import {
   type BlobBody,
   type BlobDigest,
   type BlobRange,
-  type BlobStore,
   type PutOptions,
 } from '../kit/index.ts'
 import type { BlobBucket, OpenedObject } from './bucket.ts'
 import { toRegistryError, statusOf } from './errors.ts'
+import type { MarkedBlobStore } from './marker.ts'
 import { ObjectBody } from './object-body.ts'
 import { partBytesFor } from './parts.ts'
 import { Upload } from './upload.ts'
+
+/** The object that names the registry. The keys of blobs contain no dot. */
+const MARKER = 'registry.json'
 
 /** The arguments of one `get`. */
 interface BlobRequest {
@@ -29,7 +33,7 @@ interface BlobRequest {
  * more; a body that fits in one part uses only its own size. A body of more than 10,000 parts needs larger parts, so a
  * put with `maxBytes` beyond 78 GiB holds one ten-thousandth of that. A reader holds what its connection has buffered.
  */
-export class S3Blobs implements BlobStore {
+export class S3Blobs implements MarkedBlobStore {
   readonly #bucket: BlobBucket
   readonly #partBytes: number
   readonly #isConditional: boolean
@@ -60,10 +64,32 @@ export class S3Blobs implements BlobStore {
     )
   }
 
+  readMarker(): Promise<string | undefined> {
+    return this.#onMarker(async () => {
+      const object = await this.#bucket.open(MARKER, undefined)
+      return object && text(object.body)
+    }, 'read')
+  }
+
+  writeMarker(content: string): Promise<void> {
+    return this.#onMarker(async () => {
+      const bytes = new TextEncoder().encode(content)
+      await this.#bucket.put(MARKER, { bytes, tag: { put: MARKER }, mustBeNew: false })
+    }, 'written')
+  }
+
   /** Waits for the calls in progress. Bodies that were opened can still be read to their end. */
   async close(): Promise<void> {
     await this.#calls.close()
     this.#destroyIfUnused()
+  }
+
+  #onMarker<T>(call: () => Promise<T>, verb: 'read' | 'written'): Promise<T> {
+    return this.#calls.run('registry', () =>
+      call().catch((error: unknown) => {
+        throw toRegistryError(error, `The object ${MARKER} could not be ${verb}`)
+      }),
+    )
   }
 
   async #put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {

@@ -1,5 +1,5 @@
-import type { BlobStore } from '../kit/index.ts'
 import { loadWithPackage } from '../optional-package.ts'
+import type { MarkedBlobStore } from './marker.ts'
 import { assertSettings, type S3Settings } from './settings.ts'
 
 /**
@@ -22,7 +22,7 @@ import { assertSettings, type S3Settings } from './settings.ts'
  * const { size, sha256 } = await blobs.put('invoice-1', stream, { maxBytes: 10_000_000 })
  * ```
  */
-export async function openS3Blobs(settings: S3Settings): Promise<BlobStore> {
+export async function openS3Blobs(settings: S3Settings): Promise<MarkedBlobStore> {
   assertSettings(settings)
   const { connectBlobs } = await loadWithPackage('@aws-sdk/client-s3', () => import('./connect.ts'))
   return connectBlobs(settings)

@@ -144,6 +144,15 @@ export function fileIn(record: CopiedRecord): FileRecord | undefined {
   return 'deletion' in file ? undefined : file
 }
 
+/** The first file on record that was not deleted. */
+export async function firstFile(records: RecordStore): Promise<FileRecord | undefined> {
+  for await (const entry of records.list(keys.files())) {
+    const file = fileIn(entry)
+    if (file !== undefined) return file
+  }
+  return undefined
+}
+
 async function sizeIn(store: BlobStore, id: string): Promise<number | undefined> {
   const blob = await store.get(id)
   // A body that is not read must be released.

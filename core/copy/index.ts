@@ -4,6 +4,7 @@ export {
   copyMissingBlobs,
   deletedFiles,
   fileIn,
+  firstFile,
   type BlobStores,
   type CopyBlobsHandlers,
   type CopyBlobsReport,

@@ -91,14 +91,15 @@ async function readMarker(folder: string): Promise<Marker | undefined> {
     throw error
   })
   if (bytes === undefined) return undefined
-  const marker = parseMarker(bytes)
+  const marker = parseMarker(new TextDecoder().decode(bytes))
   if (marker !== undefined) return marker
   throw new RegistryError('CORRUPT', `${path} does not name a registry: restore it from a backup`)
 }
 
-function parseMarker(bytes: Uint8Array): Marker | undefined {
+/** Returns `undefined` for a text that does not name a registry. */
+export function parseMarker(text: string): Marker | undefined {
   try {
-    const value: unknown = parseStrictJson(new TextDecoder().decode(bytes))
+    const value: unknown = parseStrictJson(text)
     if (typeof value !== 'object' || value === null || !('origin' in value)) return undefined
     const { origin } = value
     const folders = 'folders' in value ? value.folders : undefined

@@ -19,6 +19,7 @@ import type { Config } from '../settings/load.ts'
 import { openKeyring } from './checkpoint-keys.ts'
 import { anchorOptions } from './anchor.ts'
 import { openBlobs } from './blobs.ts'
+import { checkBucketMarker } from './bucket-marker.ts'
 import { assertBelongsTo, readMarkers, writeMarkers } from './folder-markers.ts'
 import { OpenParts } from './open-parts.ts'
 import { assertSharable, openRecords, type SnapshotRecords } from './records.ts'
@@ -91,6 +92,7 @@ async function openParts(
   const secret = await openSecret(config, directory, origin)
   const checkpointSigner = await openKeyring({ config, records, secret, isShared })
   const blobs = await parts.add(openBlobs(config, directory))
+  const writeBucketMarker = await checkBucketMarker({ config, records, blobs })
   const instruments = createInstruments()
   const { sealer, anchor } = await openSealer(config, { directory, logger, parts, instruments })
   const adoptHead = await readAdoptedHead(config.adoptHead)
@@ -114,6 +116,7 @@ async function openParts(
   })
   try {
     if (!config.readOnly) await writeMarkers(markers, registry.log.origin)
+    await writeBucketMarker(registry.log.origin)
   } catch (error) {
     await registry.close()
     throw error

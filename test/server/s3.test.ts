@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { after, before, describe, it, test } from 'node:test'
+import { DeleteObjectCommand } from '@aws-sdk/client-s3'
 import { filesBelow, makeTemporary, removeTemporary } from '../support/temporary.ts'
 import { CREDENTIALS } from '../support/ceph.ts'
 import { BUCKET, withService } from '../support/s3-service.ts'
@@ -73,13 +74,13 @@ withService('the server with files in a bucket', (service) => {
     for (const { overlayId, name } of dt) contents.set(overlayId, sent.get(name) ?? Buffer.alloc(0))
     assert.equal(contents.size, 4)
     await assertAllThere(base)
-    assert.deepEqual(await service().objects('server/'), [...contents.keys()].sort())
+    assert.deepEqual(await service().objects('server/'), [...contents.keys(), 'registry.json'].sort())
     assert.deepEqual(await filesBelow(join(directory, 'blobs')).catch(() => []), [])
 
     const [deleted = ''] = contents.keys()
     await request(`${base}/evidences/acme/file?fileId=${deleted}`, { method: 'DELETE' })
     contents.delete(deleted)
-    assert.deepEqual(await service().objects('server/'), [...contents.keys()].sort())
+    assert.deepEqual(await service().objects('server/'), [...contents.keys(), 'registry.json'].sort())
     assert.equal(await server?.stop(), 0)
     assert.ok((server?.lines.length ?? 0) > 0, 'every line is JSON')
     assert.ok(!server?.output.includes(CREDENTIALS.secretAccessKey))
@@ -91,6 +92,41 @@ withService('the server with files in a bucket', (service) => {
     const elsewhere = await runCli(['fsck'], { ...env, EVIDENCE_S3_PREFIX: 'elsewhere/' })
     assert.equal(elsewhere.code, 1)
     assert.match(elsewhere.stdout, /Its bytes are missing/)
+  })
+
+  test('a bucket must belong to the registry, and one that does not is not written to', async () => {
+    const failsWith = async (changes: Environment): Promise<string> => {
+      const env = { ...environment(), EVIDENCE_BLOBS: 's3', EVIDENCE_PORT: '0', ...changes }
+      const { code, stderr } = await runCli([], env)
+      assert.equal(code, 1, stderr)
+      return stderr
+    }
+    const elsewhere = { EVIDENCE_S3_PREFIX: 'elsewhere/' }
+    assert.match(await failsWith(elsewhere), /prefix elsewhere\/ is not the bucket of this registry/)
+    assert.deepEqual(await service().objects('elsewhere/'), [])
+    const other = await makeTemporary()
+    try {
+      assert.match(
+        await failsWith({ EVIDENCE_DATA_DIR: other }),
+        /prefix server\/ belongs to the registry .* a new reg/,
+      )
+      assert.ok(!(await service().objects('other/')).includes('registry.json'))
+      await start({ EVIDENCE_BLOBS: 's3', EVIDENCE_DATA_DIR: other, EVIDENCE_S3_PREFIX: 'other/' })
+      assert.equal(await server?.stop(), 0)
+      assert.match(await failsWith({ EVIDENCE_S3_PREFIX: 'other/' }), /prefix other\/ belongs to the registry/)
+    } finally {
+      await removeTemporary(other)
+    }
+    await start({ EVIDENCE_BLOBS: 's3', EVIDENCE_ADOPT_BUCKET: 'true', ...elsewhere })
+    assert.equal(await server?.stop(), 0)
+    assert.deepEqual(await service().objects('elsewhere/'), ['registry.json'])
+  })
+
+  test('a bucket from a version without the object that names the registry gets one', async () => {
+    await service().client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'server/registry.json' }))
+    await assertAllThere(await start({ EVIDENCE_BLOBS: 's3' }))
+    assert.equal(await server?.stop(), 0)
+    assert.ok((await service().objects('server/')).includes('registry.json'))
   })
 
   test('moves to local files and back, and each start finds all files', async () => {

@@ -35,6 +35,10 @@ export const files = {
     fallback: 'evidence/',
     doc: 'Prefix of each key in the bucket. No other program may use keys with this prefix',
   }),
+  adoptBucket: setting(flag, {
+    fallback: false,
+    doc: 'Accept a bucket that does not name its registry and lacks recorded files, for example after its files were lost',
+  }),
   s3Endpoint: optional(baseUrl, {
     shownFallback: 'Amazon S3',
     doc: 'Address of another service with the S3 protocol',

@@ -1,0 +1,12 @@
+import type { BlobStore } from '../kit/index.ts'
+
+/** A blob store with one small text beside the blobs, which names the registry that they belong to. */
+export interface MarkedBlobStore extends BlobStore {
+  /** Returns `undefined` if it was never written. Throws `UNAVAILABLE`. */
+  readMarker(): Promise<string | undefined>
+  /** Durable when the promise resolves. Throws `UNAVAILABLE`. */
+  writeMarker(text: string): Promise<void>
+}
+
+export const isMarkedStore = (blobs: BlobStore): blobs is MarkedBlobStore =>
+  'readMarker' in blobs && 'writeMarker' in blobs
