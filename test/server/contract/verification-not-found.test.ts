@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { verification } from '../../../server/routes/verification.ts'
+import { formOf } from '../../support/form.ts'
+import { startService, type CallOptions, type Service } from '../../support/service.ts'
+
+const UNKNOWN_HASH = 'ab'.repeat(32)
+const UNKNOWN_ID = '01a2001d-d203-7054-970f-5ae201bd8dba'
+/** Texts that are no id of anything. */
+const UNKNOWN_IDS = ['no-such-evidence', UNKNOWN_ID, UNKNOWN_HASH, 'a/b', 'ä ö', "'", '0', 'null', 'x'.repeat(2_000)]
+const UNKNOWN_TX_IDS = [UNKNOWN_HASH, UNKNOWN_HASH.toUpperCase(), `0x${UNKNOWN_HASH}`, '0'.repeat(64)]
+
+describe('404 of the verification paths', () => {
+  let service: Service
+  let fileId: string
+  before(async () => {
+    service = await startService()
+    const { keys } = await service.company('acme')
+    const at = { key: keys.U, params: { COMPANY_ID: 'acme' } }
+    const form = formOf({ categoryName: 'C', subcategoryName: 'S', externalId: 'known', name: 'E' }, [
+      ['images', 'a.txt', 'content'],
+    ])
+    await service.ok('createEvidence', { ...at, form })
+    const { dt } = await service.ok('listEvidenceFiles', {
+      ...at,
+      params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'known' },
+    })
+    fileId = dt[0].overlayId
+  })
+  after(() => service.close())
+
+  const formats: readonly CallOptions[] = [{}, { query: { format: 'bundle' } }]
+  const requests: Readonly<Record<string, () => readonly CallOptions[]>> = {
+    verifyEvidence: () => [
+      ...UNKNOWN_IDS.map((evidenceId) => ({ params: { evidenceId } })),
+      ...formats.map((format) => ({ ...format, params: { evidenceId: 'unknown' } })),
+      { params: { evidenceId: 'known' }, query: { companyId: 'another' } },
+      { params: { evidenceId: 'known' }, query: { txId: UNKNOWN_HASH } },
+    ],
+    verifyFile: () => [
+      ...UNKNOWN_IDS.flatMap((id) => [
+        { params: { evidenceId: id, fileId } },
+        { params: { evidenceId: 'known', fileId: id } },
+      ]),
+      ...formats.map((format) => ({ ...format, params: { evidenceId: 'known', fileId: UNKNOWN_ID } })),
+      ...formats.map((format) => ({ ...format, params: { evidenceId: 'unknown', fileId } })),
+      { params: { evidenceId: 'known', fileId }, query: { companyId: 'another' } },
+    ],
+    getProof: () => UNKNOWN_TX_IDS.map((txid) => ({ params: { txid } })),
+    getRoot: () => UNKNOWN_TX_IDS.map((txid) => ({ params: { txid } })),
+    getTimestampToken: () => UNKNOWN_IDS.map((batchId) => ({ params: { batchId } })),
+  }
+
+  for (const { id } of verification.endpoints.filter(({ method }) => method === 'GET'))
+    it(`${id} has the body that the document describes`, async () => {
+      const calls = requests[id]?.() ?? []
+      assert.ok(calls.length > 0, `no request of this test gets a 404 of ${id}`)
+      for (const call of calls) {
+        // It also checks the response against the document.
+        const { status, body, text } = await service.call(id, call)
+        assert.equal(status, 404, `${JSON.stringify(call).slice(0, 200)}: ${text.slice(0, 200)}`)
+        assert.equal(body.status, 'not_found')
+      }
+    })
+
+  it('a path without an endpoint has a body of the same form', async () => {
+    for (const path of ['/merkle', '/merkle/verify', '/merkle/verify/a/b/c', '/merkle/root/', '/merkle/nothing']) {
+      const response = await service.fetch(`/api/v1${path}`)
+      const body = (await response.json()) as Record<string, unknown>
+      assert.deepEqual([response.status, body['code']], [404, 'NOT_FOUND'], path)
+      assert.equal(typeof body['error'], 'string')
+    }
+  })
+})
