@@ -21,7 +21,7 @@ import {
   writeNewFile,
   type FileOperations,
 } from './durable.ts'
-import { errnoOf, reasonOf, toRegistryError } from './errors.ts'
+import { causeAndRemedy, errnoOf, toRegistryError } from './errors.ts'
 import { FileBody } from './file-body.ts'
 import { openStaging, type Staging } from './staging.ts'
 
@@ -65,7 +65,7 @@ export async function openLocalBlobs(
   } catch (error) {
     throw new RegistryError(
       'CONFIG_ERROR',
-      `The blob directory ${root} cannot be used (${reasonOf(error)}): it must be a writable directory on a file system with hard links`,
+      `The blob directory ${root} cannot be used: ${causeAndRemedy(error)}. It must be writable, on a file system with hard links`,
       { cause: error },
     )
   }
@@ -188,7 +188,7 @@ export class LocalBlobs implements BlobStore {
   /** A missing file proves nothing if the directory is missing as well: the volume may not be mounted. */
   async #assertDirectoryExists(failed: string): Promise<void> {
     await this.#files.stat(this.#content).catch((error: unknown) => {
-      throw toRegistryError(error, `${failed}, because the blob directory is missing`)
+      throw toRegistryError(error, failed)
     })
   }
 

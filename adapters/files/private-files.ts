@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { encodeUtf8, MIN_SECRET_BYTES, RegistryError } from '../kit/index.ts'
 import { createFile, nodeFiles, replaceFile, type FileOperations } from './durable.ts'
-import { errnoOf, reasonOf } from './errors.ts'
+import { causeAndRemedy, errnoOf } from './errors.ts'
 
 interface Options {
   readonly files?: FileOperations
@@ -80,8 +80,4 @@ async function readIfPresent(files: FileOperations, path: string): Promise<Uint8
 }
 
 const fileError = (path: string, operation: 'read' | 'written', cause: unknown): RegistryError =>
-  new RegistryError(
-    'CONFIG_ERROR',
-    `The file ${path} could not be ${operation} (${reasonOf(cause)}): check the path and its permissions`,
-    { cause },
-  )
+  new RegistryError('CONFIG_ERROR', `The file ${path} could not be ${operation}: ${causeAndRemedy(cause)}`, { cause })

@@ -16,7 +16,7 @@ import {
 import { makeDirectory, nodeFiles } from '../files/durable.ts'
 import { openLevelRecords, type OpenLevelOptions } from './directory.ts'
 import { DiskRoom } from './disk-room.ts'
-import { systemAdvice } from './errors.ts'
+import { systemAdvice } from '../files/errors.ts'
 import type { LevelRecords } from './records.ts'
 
 /** Options of `openReopeningRecords`. */

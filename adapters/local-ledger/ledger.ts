@@ -12,7 +12,7 @@ import {
   type PreparedAnchor,
 } from '../kit/index.ts'
 import { nodeFiles, type FileOperations } from '../files/durable.ts'
-import { reasonOf } from '../files/errors.ts'
+import { causeAndRemedy } from '../files/errors.ts'
 import {
   decodeTransaction,
   encodeTransaction,
@@ -57,7 +57,7 @@ export async function openLocalLedger(directory: string, options: LocalLedgerOpt
       throw new RegistryError('CONFIG_ERROR', `${name} of the local ledger must be an integer from 1, got ${value}`)
   const root = resolve(directory)
   const ledgerFiles = await openLedgerFiles(files, root, { blockTimeMs, genesis: clock.now() }).catch(
-    rethrowAs('CONFIG_ERROR', `The ledger's ${root} must be a writable directory`),
+    rethrowAs('CONFIG_ERROR', `The directory ${root} of the local ledger cannot be used`),
   )
   const { blockTimeMs: actualMs } = ledgerFiles.chain.opening
   if (actualMs === blockTimeMs) return new LocalLedger(ledgerFiles, clock, confirmations)
@@ -176,9 +176,7 @@ export class LocalLedger implements Anchor {
     for (const transaction of candidates.values())
       if ((await this.#findBlock(transaction.hash)) === undefined) transactions.push(transaction)
     if (transactions.length > 0)
-      await this.#writeBlock(transactions).catch(
-        rethrowAs('ANCHOR_FAILED', 'The local ledger cannot be written: check the disk'),
-      )
+      await this.#writeBlock(transactions).catch(rethrowAs('ANCHOR_FAILED', 'The local ledger cannot be written'))
   }
 
   async #writeBlock(transactions: readonly Transaction[]): Promise<void> {
@@ -219,7 +217,7 @@ export class LocalLedger implements Anchor {
     for (const offset of index.find(ref)) {
       const { bytes: line } = await file
         .lineAt(offset)
-        .catch(rethrowAs('ANCHOR_FAILED', 'The local ledger cannot be read: check the disk'))
+        .catch(rethrowAs('ANCHOR_FAILED', 'The local ledger cannot be read'))
       const block = parseStoredBlock(line)
       if (block.transactions.some(({ hash }) => hash === ref)) return { block, line }
     }
@@ -240,5 +238,5 @@ const rethrowAs =
   (code: 'CONFIG_ERROR' | 'ANCHOR_FAILED', problem: string) =>
   (cause: unknown): never => {
     if (isRegistryError(cause)) throw cause
-    throw new RegistryError(code, `${problem} (${reasonOf(cause)})`, { cause })
+    throw new RegistryError(code, `${problem}: ${causeAndRemedy(cause)}`, { cause })
   }

@@ -12,7 +12,7 @@ import {
 } from '../kit/index.ts'
 import { verifyTimestamp } from '../../core/verify/timestamp.ts'
 import { nodeFiles, type FileOperations } from '../files/durable.ts'
-import { reasonOf } from '../files/errors.ts'
+import { causeAndRemedy } from '../files/errors.ts'
 import { needsRenewal, openAuthority, openSigner, type Authority, type CurrentSigner } from './identity.ts'
 import { LOCAL_POLICY, timeStampResponse } from './response.ts'
 
@@ -49,7 +49,7 @@ export async function openLocalTsa(
     if (isRegistryError(error)) throw error
     throw new RegistryError(
       'CONFIG_ERROR',
-      `The timestamp directory ${root} cannot be used (${reasonOf(error)}): it must be a writable directory`,
+      `The timestamp directory ${root} cannot be used: ${causeAndRemedy(error)}`,
       {
         cause: error,
       },
@@ -146,7 +146,7 @@ export class LocalTsa implements TimestampAuthority {
       if (this.#clock.now() < this.#signer.notAfter) return this.#signer
       throw new RegistryError(
         'AUTHORITY_FAILED',
-        'The timestamp certificate has expired and a new one could not be written: check the disk',
+        `The timestamp certificate has expired and a new one could not be written: ${causeAndRemedy(cause)}`,
         {
           cause,
         },

@@ -1,7 +1,7 @@
 import { createApp, type App } from '../http/app.ts'
 import type { WorkLimits } from '../http/admission.ts'
 import { listen, type RunningServer } from '../http/listen.ts'
-import type { ScrubStatus } from '../../core/index.ts'
+import { RegistryError, type ScrubStatus } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import type { createLogger } from './logger.ts'
 import type { OpenedRegistry } from './registry.ts'
@@ -54,7 +54,17 @@ async function listenForMetrics(app: App, config: Config): Promise<RunningServer
   const colon = metricsAddress.lastIndexOf(':')
   const host = metricsAddress.slice(0, colon).replaceAll(/[[\]]/g, '')
   const port = Number(metricsAddress.slice(colon + 1))
-  return listen({ ...app, handle: app.handleOperations }, { ...config, host, port })
+  try {
+    return await listen({ ...app, handle: app.handleOperations }, { ...config, host, port })
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error)
+    // Without the cause: the advice for it is about the address of the service.
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `EVIDENCE_METRICS_ADDRESS: cannot listen on ${metricsAddress} (${reason}). Stop the program that uses it, or choose ` +
+        'another address of this machine',
+    )
+  }
 }
 
 const workLimitsOf = (config: Config): WorkLimits => ({
