@@ -30,7 +30,6 @@ async function start(config: Config, logger: Log): Promise<void> {
   let scrub: Scrub | undefined
   const publicUrl = (): string => config.publicUrl ?? url
   const server = await serveOrClose({ config, logger, opened, publicUrl, scrubStatus: () => scrub?.status() })
-  scrub = await startConfiguredScrub({ config, logger, opened })
   const control = await openControlSocket({ context: { ...opened, config, logger }, operations: OPERATIONS })
   url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`
   closeOnSignal({
@@ -43,6 +42,7 @@ async function start(config: Config, logger: Log): Promise<void> {
       await registry.close()
     },
   })
+  scrub = await startConfiguredScrub({ config, logger, opened })
   const shownUrl = publicUrl().replace(WILDCARD_HOST, '//localhost')
   await introduceOperator({ registry, logger, dataDir: config.dataDir, url: shownUrl })
   const { origin, verifierKey } = registry.log

@@ -50,6 +50,8 @@ export function positionBehind({ stage, from }: ScrubPosition): ScrubPosition | 
 }
 
 async function checkLog(check: Check, from: number): Promise<ScrubStep> {
+  // A position behind the end follows only from damage.
+  if (from > 0 && from >= (await check.records.logSize())) return { count: 0, next: RECORDS_START }
   const count = await checkLogPage(check, from)
   return { count, next: count < TILE_WIDTH ? RECORDS_START : { stage: 'log', from: from + TILE_WIDTH } }
 }
@@ -67,8 +69,8 @@ async function checkFile(check: Check, { blobs, onFileBytes }: ScrubStores, from
   const [entry] = await readPage(check.records, { gte: from, lt: range.lt, limit: 1 })
   if (entry === undefined) return { count: 0, next: undefined }
   const file = check.decode<FileRecord | DeletedFileRecord>('file', entry)
-  const size = file !== undefined && 'size' in file ? file.size : 0
-  if (file !== undefined) await checkBytes(check, readInRanges(blobs, size, onFileBytes), file)
+  const readable = file !== undefined && 'size' in file ? readInRanges(blobs, file.size, onFileBytes) : blobs
+  if (file !== undefined) await checkBytes(check, readable, file)
   return { count: 1, next: { stage: 'blobs', from: onlyKey(entry.key).lt } }
 }
 

@@ -98,6 +98,7 @@ class ScrubLoop {
   readonly #records: RecordStore
   readonly #aborter = new AbortController()
   #state: ScrubState
+  #savedState: ScrubState
   #savedAt: number
   #readBytes = 0
   #unpacedBytes = 0
@@ -109,6 +110,7 @@ class ScrubLoop {
     this.#records = meteredRecords(options.records, (bytes) => this.#countBytes(bytes))
     this.#savedAt = options.clock.now()
     this.#state = options.state ?? { position: PASS_START, startedAt: this.#savedAt, differences: 0, lastPass: null }
+    this.#savedState = this.#state
   }
 
   status(): ScrubStatus {
@@ -229,6 +231,8 @@ class ScrubLoop {
   }
 
   async #save(): Promise<void> {
+    if (this.#state === this.#savedState) return
+    this.#savedState = this.#state
     this.#savedAt = this.#options.clock.now()
     try {
       await this.#options.save(this.#state)

@@ -41,7 +41,7 @@ describe('uses of the account by others', () => {
         [[4, 5], 8, 7, 7],
       ]
     for (const [nonces, next, acceptBelow, expected] of cases)
-      assert.equal(await firstForeignNonce(own(...nonces), { next, acceptBelow }), expected, `${nonces} of ${next}`)
+      assert.equal(await firstForeignNonce(own(...nonces), { next, acceptBelow }), expected, `${nonces.join()} of ${next}`)
   })
 })
 

@@ -6,7 +6,7 @@ import { startService, type CallOptions, type Service } from '../../support/serv
 
 const UNKNOWN_HASH = 'ab'.repeat(32)
 const UNKNOWN_ID = '01a2001d-d203-7054-970f-5ae201bd8dba'
-/** Texts that are no id of anything. */
+/** Texts that are not an id of anything. */
 const UNKNOWN_IDS = ['no-such-evidence', UNKNOWN_ID, UNKNOWN_HASH, 'a/b', 'ä ö', "'", '0', 'null', 'x'.repeat(2_000)]
 const UNKNOWN_TX_IDS = [UNKNOWN_HASH, UNKNOWN_HASH.toUpperCase(), `0x${UNKNOWN_HASH}`, '0'.repeat(64)]
 
