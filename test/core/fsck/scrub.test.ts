@@ -155,7 +155,7 @@ describe('the scrub', () => {
     const text = new TextDecoder().decode(entry?.value)
     assert.ok(text.includes('Grace'))
     await sealed.records.commit({
-      writes: [{ key: later, value: new TextEncoder().encode(text.replace('Grace', 'Grave')) }],
+      writes: [{ key: later, value: new TextEncoder().encode(text.replaceAll('Grace', 'Grave')) }],
     })
     const { errors, completePass } = run(t, fixture)
     await completePass()
