@@ -1706,6 +1706,7 @@ export interface Readiness {
   readonly status: 'ok' | 'unavailable'
   readonly reason?: string
   readonly writes?: 'READ_ONLY'
+  readonly differences?: number
 }
 
 export interface RecordedEvent {
