@@ -43,7 +43,7 @@ export class AccountGuard {
 
   async #check(signal: AbortSignal): Promise<void> {
     const { anchor, anchorer, logger } = this.#options
-    const foreignUse = await anchor.findForeignUse?.(this.#ownTransactions(), signal)
+    const foreignUse = await anchor.findForeignUse(this.#ownTransactions(), signal)
     if (foreignUse === undefined) {
       this.#foreignUse = undefined
       this.#isChecked = true
@@ -59,14 +59,12 @@ export class AccountGuard {
     )
   }
 
-  /** Every transaction that was prepared on this chain and with this account, also those that were replaced. */
+  /** Every transaction that was prepared on this chain, also those that were replaced. */
   async *#ownTransactions(): AsyncGenerator<PreparedAnchor, void, undefined> {
     const { records, anchor } = this.#options
     for await (const entry of records.list(logKeys.anchorsFrom(0))) {
       const record = decodeRecord<AnchorRecord>(entry)
-      const { account = anchor.info.account } = record.info
-      if (isSameChain(record.info, anchor.info) && account === anchor.info.account)
-        yield* record.transactions.map(preparedOf)
+      if (isSameChain(record.info, anchor.info)) yield* record.transactions.map(preparedOf)
     }
   }
 }

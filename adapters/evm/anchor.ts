@@ -156,8 +156,9 @@ export class EvmAnchor implements Anchor {
   /** Compares the nonces of `own` with the number of the account's transactions, including pending ones. */
   async findForeignUse(own: AsyncIterable<PreparedAnchor>, signal?: AbortSignal): Promise<ForeignUse | undefined> {
     const next = await (await this.#view(signal)).nextNonce()
-    const nonce = await firstForeignNonce(own, { next, acceptBelow: this.#options.acceptNoncesBelow ?? 0 })
-    return nonce === undefined ? undefined : foreignUse({ address: this.address, nonce, next })
+    const { address } = this
+    const nonce = await firstForeignNonce(own, { address, next, acceptBelow: this.#options.acceptNoncesBelow ?? 0 })
+    return nonce === undefined ? undefined : foreignUse({ address, nonce, next })
   }
 
   async close(): Promise<void> {

@@ -148,6 +148,11 @@ export class LocalLedger implements Anchor {
   }
 
   /** Waits for the block that is being written. */
+  /** Only this process writes the ledger, and `fsck` compares it with the records. */
+  async findForeignUse(): Promise<undefined> {
+    return undefined
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true

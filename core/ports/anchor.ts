@@ -81,12 +81,14 @@ export interface Anchor {
   /** The status of each transaction, in order. */
   status(transactions: readonly PreparedAnchor[], signal?: AbortSignal): Promise<readonly AnchorStatus[]>
   /**
-   * Looks for transactions of the account since its first one of `own` that are not in `own`: another instance of the
-   * registry uses the account, or records were lost. Only for chains whose accounts count their transactions.
+   * Looks for transactions that the account has sent since its first one of `own`, and that are not in `own`: another
+   * instance of the registry uses the account, or records were lost.
    *
-   * @param own - every transaction on record; read after the account's count, because another process may add some
-   * @returns `undefined` if every transaction is one of `own`, or `own` is empty
+   * @param own - every transaction on record for this chain, in any order, also of other accounts. Read them after the
+   * account's count, because another process may add some
+   * @returns `undefined` if there are none, if `own` has no transaction of the account, or if the chain does not count
+   * the transactions of an account
    */
-  findForeignUse?(own: AsyncIterable<PreparedAnchor>, signal?: AbortSignal): Promise<ForeignUse | undefined>
+  findForeignUse(own: AsyncIterable<PreparedAnchor>, signal?: AbortSignal): Promise<ForeignUse | undefined>
   close(): Promise<void>
 }

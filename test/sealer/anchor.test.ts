@@ -7,7 +7,7 @@ import { fromBase64 } from '../../core/bytes.ts'
 import { encodeRecord } from '../../core/store/record-codec.ts'
 import { logKeys } from '../../core/log/keys.ts'
 import type { ConfirmedAnchorRecord } from '../../core/log/records.ts'
-import type { ForeignUse, PreparedAnchor, RecordStore, Sealer } from '../../core/ports/index.ts'
+import type { RecordStore, Sealer } from '../../core/ports/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
 import { rebuildFrontierWrites, addToFrontierWrites } from '../../sealer/anchor-frontier.ts'
 import { FaultyRecords } from '../support/faulty-records.ts'
@@ -104,33 +104,28 @@ describe('anchoring', () => {
 
   it('anchors nothing while the account was used by others, and says so once', async () => {
     const first = await openAnchorFixture()
+    const { sealing, chain } = first
     await first.seal()
     await confirm(first)
-    const { sealing } = first
     await first.sealer.close()
-    const own: string[] = []
-    let isForeign = true
-    class CountingChain extends ScriptedChain {
-      async findForeignUse(transactions: AsyncIterable<PreparedAnchor>): Promise<ForeignUse | undefined> {
-        own.length = 0
-        for await (const { ref } of transactions) own.push(ref)
-        return isForeign ? { message: 'The account was used', confirmation: 'confirm it.' } : undefined
-      }
-    }
-    const chain = new CountingChain()
+    const prepared = chain.prepared.length
+    chain.foreignUse = { message: 'The account was used', confirmation: 'confirm it.' }
+
     const sealer = await sealing.start({ anchor: chain })
     await sealing.append(1)
     await sealer.sealNow()
     await sealing.clock.advance(600_000)
-    assert.deepEqual(own, first.chain.broadcasts)
-    assert.equal(chain.prepared.length, 0)
+    assert.deepEqual(chain.ownRefs, chain.broadcasts)
+    assert.equal(chain.prepared.length, prepared)
     const { hasAccountConflict, anchoredSize, failures } = sealer.status()
     assert.deepEqual([hasAccountConflict, anchoredSize, failures.anchor.lastCode], [true, 2, 'ANCHOR_FAILED'])
-    assert.equal(sealing.lines.filter(({ level }) => level === 'error').length, 1)
-    isForeign = false
+    const errors = sealing.lines.filter(({ level }) => level === 'error')
+    assert.equal(errors.length, 1)
+
+    chain.foreignUse = undefined
     await sealing.clock.advance(200_000)
     assert.equal(sealer.status().hasAccountConflict, false)
-    assert.equal(chain.prepared.length, 1)
+    assert.equal(chain.prepared.length, prepared + 1)
   })
 
   it('waits for the interval between two anchors', async () => {

@@ -55,6 +55,10 @@ export class CrashableAnchor implements Anchor {
     return this.#attempt('status', () => this.#anchor.status(...args))
   }
 
+  findForeignUse(...args: Parameters<Anchor['findForeignUse']>): ReturnType<Anchor['findForeignUse']> {
+    return this.#anchor.findForeignUse(...args)
+  }
+
   close(): Promise<void> {
     return this.#anchor.close()
   }

@@ -1,6 +1,6 @@
 import { concatBytes, sha256, sha256Of, toHex, u64 } from '../../core/bytes.ts'
 import { RegistryError } from '../../core/errors.ts'
-import type { Anchor, AnchorInfo, AnchorStatus, PreparedAnchor } from '../../core/ports/index.ts'
+import type { Anchor, AnchorInfo, AnchorStatus, ForeignUse, PreparedAnchor } from '../../core/ports/index.ts'
 
 export type Step = 'prepare' | 'broadcast' | 'status'
 
@@ -33,6 +33,10 @@ export class ScriptedChain implements Anchor {
   isStuck = false
   /** While true it rejects every transaction. */
   rejectsAll = false
+  /** What `findForeignUse` returns. */
+  foreignUse: ForeignUse | undefined
+  /** The transactions that the last `findForeignUse` received. */
+  ownRefs: readonly string[] = []
   #nonce = 0
 
   constructor(network = 'test') {
@@ -65,6 +69,13 @@ export class ScriptedChain implements Anchor {
 
   async status(transactions: readonly PreparedAnchor[]): Promise<readonly AnchorStatus[]> {
     return this.#attempt('status', () => transactions.map(({ ref }) => this.#statusOf(this.#known.get(ref))))
+  }
+
+  async findForeignUse(own: AsyncIterable<PreparedAnchor>): Promise<ForeignUse | undefined> {
+    const refs: string[] = []
+    for await (const { ref } of own) refs.push(ref)
+    this.ownRefs = refs
+    return this.foreignUse
   }
 
   async close(): Promise<void> {

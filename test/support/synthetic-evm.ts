@@ -77,6 +77,10 @@ export class SyntheticEvm implements Anchor {
     return { state: 'confirmed', blockNumber, blockHash, blockTime, confirmations: 12, proof, settled: true }
   }
 
+  async findForeignUse(): Promise<undefined> {
+    return undefined
+  }
+
   async close(): Promise<void> {}
 }
 

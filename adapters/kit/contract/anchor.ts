@@ -183,6 +183,16 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
         await untilConfirmed(anchor, mine, await send(anchor))
       }))
 
+    test('finds no foreign use of the account among its own transactions', () =>
+      withAnchor(async ({ anchor, mine, reopen }) => {
+        const sent = [await send(anchor), await send(anchor)]
+        for (const each of sent) await untilConfirmed(anchor, mine, each)
+        const unsent = await anchor.prepare({ checkpoint: checkpoint() })
+        const reopened = await reopen()
+        assert.equal(await reopened.findForeignUse(listOf([...sent, unsent])), undefined)
+        assert.equal(await reopened.findForeignUse(listOf([])), undefined)
+      }))
+
     test('rejects with the reason of an aborted signal, without any effect', () =>
       withAnchor(async ({ anchor, mine }) => {
         const prepared = await anchor.prepare({ checkpoint: checkpoint() })
@@ -210,6 +220,10 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
 
 /** Random bytes of the length of a signed note. */
 const checkpoint = (): Uint8Array => new Uint8Array(randomBytes(300))
+
+async function* listOf<T>(values: readonly T[]): AsyncGenerator<T, void, undefined> {
+  yield* values
+}
 
 async function send(anchor: Anchor, bytes = checkpoint()): Promise<PreparedAnchor> {
   const prepared = await anchor.prepare({ checkpoint: bytes })

@@ -23,25 +23,39 @@ async function* each<T>(...values: readonly T[]): AsyncGenerator<T, void, undefi
   yield* values
 }
 
-describe('uses of the account by others', () => {
-  it('are the nonces from the first own one on that no own transaction has', async () => {
-    const account = await newAccount()
-    const own = (...nonces: readonly number[]) => each(...nonces.map((nonce) => transaction(account, nonce)))
-    const cases: readonly [own: readonly number[], next: number, acceptBelow: number, expected: number | undefined][] =
-      [
-        [[], 9, 0, undefined],
-        [[4, 5, 6], 7, 0, undefined],
-        // Prepared, and not sent yet.
-        [[4, 5, 6], 5, 0, undefined],
-        // A replacement has the nonce of another one.
-        [[4, 4, 5], 6, 0, undefined],
-        [[4, 6], 7, 0, 5],
-        [[4, 5], 7, 0, 6],
-        [[4, 5], 7, 7, undefined],
-        [[4, 5], 8, 7, 7],
-      ]
-    for (const [nonces, next, acceptBelow, expected] of cases)
-      assert.equal(await firstForeignNonce(own(...nonces), { next, acceptBelow }), expected, `${nonces.join()} of ${next}`)
+interface Case {
+  readonly own: readonly number[]
+  readonly next: number
+  readonly acceptBelow?: number
+  readonly expected: number | undefined
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  'no own transaction': { own: [], next: 9, expected: undefined },
+  'only own transactions': { own: [4, 5, 6], next: 7, expected: undefined },
+  'transactions that are prepared and not sent': { own: [4, 5, 6], next: 5, expected: undefined },
+  'a replacement with the nonce of another one': { own: [4, 4, 5], next: 6, expected: undefined },
+  'a foreign one between own ones': { own: [4, 6], next: 7, expected: 5 },
+  'a foreign one after the own ones': { own: [4, 5], next: 7, expected: 6 },
+  'a foreign one that is accepted': { own: [4, 5], next: 7, acceptBelow: 7, expected: undefined },
+  'a foreign one after the accepted one': { own: [4, 5], next: 8, acceptBelow: 7, expected: 7 },
+}
+
+describe('the first nonce of the account that others have used', () => {
+  for (const [name, { own, next, acceptBelow = 0, expected }] of Object.entries(CASES))
+    it(`${name}: ${expected ?? 'none'}`, async () => {
+      const account = await newAccount()
+      const { address } = account
+      const transactions = own.map((nonce) => transaction(account, nonce))
+      assert.equal(await firstForeignNonce(each(...transactions), { address, next, acceptBelow }), expected)
+    })
+
+  it('does not count transactions of another account', async () => {
+    const [account, other] = [await newAccount(), await newAccount()]
+    const options = { address: account.address, next: 4, acceptBelow: 0 }
+    assert.equal(await firstForeignNonce(each(transaction(other, 0)), options), undefined)
+    assert.equal(await firstForeignNonce(each(transaction(other, 0), transaction(account, 3)), options), undefined)
+    assert.equal(await firstForeignNonce(each(transaction(account, 2), transaction(other, 3)), options), 3)
   })
 })
 
