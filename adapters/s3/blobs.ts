@@ -72,9 +72,14 @@ export class S3Blobs implements MarkedBlobStore {
   }
 
   writeMarker(content: string): Promise<void> {
+    const bytes = new TextEncoder().encode(content)
     return this.#onMarker(async () => {
-      const bytes = new TextEncoder().encode(content)
-      await this.#bucket.put(MARKER, { bytes, tag: { put: MARKER }, mustBeNew: false })
+      try {
+        await this.#bucket.put(MARKER, { bytes, tag: { put: MARKER }, mustBeNew: this.#isConditional })
+      } catch (error) {
+        // Another server has written it, or is writing it.
+        if (statusOf(error) !== 412 && statusOf(error) !== 409) throw error
+      }
     }, 'written')
   }
 

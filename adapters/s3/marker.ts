@@ -4,7 +4,10 @@ import type { BlobStore } from '../kit/index.ts'
 export interface MarkedBlobStore extends BlobStore {
   /** Returns `undefined` if it was never written. Throws `UNAVAILABLE`. */
   readMarker(): Promise<string | undefined>
-  /** Durable when the promise resolves. Throws `UNAVAILABLE`. */
+  /**
+   * Writes it if there is none, durably. Read it afterwards: another program may have been first. A service that ignores
+   * `If-None-Match` replaces it. Throws `UNAVAILABLE`.
+   */
   writeMarker(text: string): Promise<void>
 }
 

@@ -30,7 +30,10 @@ export async function checkBucketMarker(options: BucketMarkerOptions): Promise<(
   if (marker !== undefined && marker !== origin) throw foreign(name, marker, origin)
   if (marker === undefined && origin !== undefined && !config.adoptBucket) await assertHasFirstFile(options, name)
   return async (opened) => {
-    if (marker === undefined && !config.readOnly) await blobs.writeMarker(`${JSON.stringify({ origin: opened })}\n`)
+    if (marker !== undefined || config.readOnly) return
+    await blobs.writeMarker(`${JSON.stringify({ origin: opened })}\n`)
+    const written = await readMarker(blobs, name)
+    if (written !== opened) throw foreign(name, written, opened)
   }
 }
 
@@ -59,9 +62,9 @@ async function assertHasFirstFile({ records, blobs }: BucketMarkerOptions, name:
   )
 }
 
-const foreign = (name: string, marker: string, origin = 'a new registry'): RegistryError =>
+const foreign = (name: string, marker = 'of another server', origin = 'a new registry'): RegistryError =>
   new RegistryError(
     'CORRUPT',
     `${name} belongs to the registry ${marker}, not to ${origin}: correct EVIDENCE_S3_BUCKET and EVIDENCE_S3_PREFIX, ` +
-      'or the records. Nothing was written',
+      'or the records. No file was written',
   )
