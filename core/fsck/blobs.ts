@@ -18,21 +18,20 @@ export async function checkBlobs(check: Check, blobs: BlobStore): Promise<void> 
 }
 
 /** Checks the bytes of one file: they are the recorded ones, or gone if it was deleted. */
-export const checkBytes = (check: Check, blobs: Blobs, file: FileRecord | DeletedFileRecord): Promise<void> =>
-  'deletion' in file ? expectDeleted(check, blobs, file.id) : checkBlob(check, blobs, file)
+export async function checkBytes(check: Check, blobs: Blobs, file: FileRecord | DeletedFileRecord): Promise<void> {
+  await check.guardAsync('blob', `blob/${file.id}`, () =>
+    'deletion' in file ? expectDeleted(check, blobs, file.id) : expectBytes(check, blobs, file),
+  )
+}
 
-async function checkBlob(check: Check, blobs: Blobs, { id, size, sha256 }: FileRecord): Promise<void> {
+async function expectBytes(check: Check, blobs: Blobs, { id, size, sha256 }: FileRecord): Promise<void> {
   const name = `blob/${id}`
-  try {
-    const blob = await blobs.get(id)
-    if (blob === undefined) return check.report('blob', name, 'Its bytes are missing')
-    const hash = createHash('sha256')
-    for await (const chunk of blob.body) hash.update(chunk)
-    const isSame = blob.size === size && hash.digest('hex') === sha256
-    check.expect(isSame, 'blob', name, 'Its bytes are not the bytes that were stored')
-  } catch (error) {
-    check.report('blob', name, `Its bytes cannot be read: ${error instanceof Error ? error.message : String(error)}`)
-  }
+  const blob = await blobs.get(id)
+  if (blob === undefined) return check.report('blob', name, 'Its bytes are missing')
+  const hash = createHash('sha256')
+  for await (const chunk of blob.body) hash.update(chunk)
+  const isSame = blob.size === size && hash.digest('hex') === sha256
+  check.expect(isSame, 'blob', name, 'Its bytes are not the bytes that were stored')
 }
 
 async function expectDeleted(check: Check, blobs: Blobs, id: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { toHex } from '../bytes.ts'
 import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import { derivedKindOf, primaryKindOf, type DifferenceKind } from './kinds.ts'
@@ -5,7 +6,7 @@ import { tolerantRecords } from './tolerant-records.ts'
 
 export interface Difference {
   readonly kind: DifferenceKind
-  /** The record's key, or `log/POSITION`, or `blob/ID`. */
+  /** The record's key, or `log/POSITION`, or `entry/HEX` of a log entry whose position is not known, or `blob/ID`. */
   readonly key: string
   readonly message: string
   /** The record's right value, if it follows from others: the bytes, or `null` if there must be no such record. */
@@ -40,12 +41,22 @@ const PAGE_RECORDS = 128
 export class Check {
   readonly records: RecordStore
   readonly #handlers: FsckHandlers
+  readonly #isOutage: (error: unknown) => boolean
   readonly #done = { log: 0, evidences: 0, indexes: 0, blobs: 0 }
   #differences = 0
 
-  constructor(records: RecordStore, handlers: FsckHandlers) {
-    this.records = tolerantRecords(records, (key) => this.#reportDamaged(key))
+  /**
+   * @param isOutage - tells errors that say nothing about what is stored, such as those of a store that cannot be
+   * reached. They are thrown instead of reported. Default: every error is reported.
+   */
+  constructor(records: RecordStore, handlers: FsckHandlers, isOutage: (error: unknown) => boolean = () => false) {
+    this.records = tolerantRecords(records, {
+      onDamaged: (key) => this.#reportDamaged(key),
+      onDamagedPosition: (entry) =>
+        this.report('entry', `entry/${toHex(entry)}`, 'Its position in the index is damaged'),
+    })
     this.#handlers = handlers
+    this.#isOutage = isOutage
   }
 
   get differences(): number {
@@ -87,12 +98,14 @@ export class Check {
   }
 
   /**
-   * Runs `read`, and reports anything that it throws as a difference of this record. Returns `undefined` in that case.
+   * Runs `read`, and reports what it throws as a difference of this record, except an outage. Returns `undefined` in
+   * that case.
    */
   guard<T>(kind: DifferenceKind, key: string, read: () => T): T | undefined {
     try {
       return read()
     } catch (error) {
+      if (this.#isOutage(error)) throw error
       this.report(kind, key, `It cannot be read: ${error instanceof Error ? error.message : String(error)}`)
       return undefined
     }

@@ -8,12 +8,13 @@ import { LogReader } from '../log/reader.ts'
 import type { LogIdentityRecord, TreeHeadRecord } from '../log/records.ts'
 import { TreeAccumulator } from '../log/tree/accumulator.ts'
 import { HASH_BYTES, leafHash } from '../log/tree/hasher.ts'
-import { TILE_WIDTH } from '../log/tree/tile.ts'
+import { rowPrefix, TILE_WIDTH } from '../log/tree/tile.ts'
 import type { CheckpointSigner, Key, SignedHead } from '../ports/index.ts'
 import { eventInRecord } from '../store/events.ts'
 import { keys } from '../store/keys.ts'
 import { BatchCheck, type CheckpointKey } from './batches.ts'
 import type { Check } from './check.ts'
+import { isDamage } from './damage.ts'
 import { TileCheck } from './tiles.ts'
 
 /** Checks the log from its entries up: openings, tiles, roots, and with `BatchCheck` batches and their checkpoints. */
@@ -85,48 +86,105 @@ async function checkKeyPositions(check: Check, record: LogIdentityRecord): Promi
 }
 
 /**
- * Computes leaves, tiles and roots again from the entries of the log, and checks every opening. Returns how many
- * entries belong to tokens.
+ * Computes leaves, tiles and roots again from the entries of the log, and checks every opening. Entries that cannot be
+ * read are reported, and the tile over them continues the tree.
+ *
+ * @returns how many entries belong to tokens; `undefined` if not all entries can be read
  */
 export async function checkLog(
   check: Check,
   identity: CheckedIdentity | undefined,
   signedHeads: readonly SignedHead[],
-): Promise<{ readonly tokenEntries: number }> {
+): Promise<{ readonly tokenEntries: number | undefined }> {
   const logSize = await check.records.logSize()
-  let tokenEntries = 0
+  let tokenEntries: number | undefined = 0
   const head = await check.read<TreeHeadRecord>('head', logKeys.treeHead())
   const sealedSize = Math.min(head?.size ?? 0, logSize)
   check.expect((head?.size ?? 0) <= logSize, 'head', logKeys.treeHead(), 'More entries are sealed than the log has')
-  const [tree, tiles] = [new TreeAccumulator(), new TileCheck(check)]
-  const batches = await BatchCheck.start(check, identity?.keys ?? [])
+  let tree: TreeCheck | undefined = await TreeCheck.start(check, identity, signedHeads)
   for (let start = 0; start < logSize; start += TILE_WIDTH) {
-    const entries = splitEntries(await check.records.readLog(start, TILE_WIDTH))
-    tokenEntries += (await checkOpenings(check, start, entries)).tokenEntries
-    for (const entry of entries.slice(0, Math.max(0, sealedSize - start))) {
-      const leaf = leafHash(entry)
-      tree.add(leaf)
-      tiles.add(leaf)
-      await batches.compare(tree)
-      for (const signed of signedHeads)
-        if (signed.size === tree.size)
-          check.expect(
-            equalBytes(signed.root, tree.root()),
-            'head',
-            'signed head',
-            'The signed root of this size differs',
-          )
-    }
-    await tiles.compare()
-    check.progress('log', entries.length)
+    const entries = await readEntries(check, start)
+    if (entries === undefined) tokenEntries = undefined
+    const tokens = entries === undefined ? 0 : (await checkOpenings(check, start, entries)).tokenEntries
+    if (tokenEntries !== undefined) tokenEntries += tokens
+    const sealed = Math.max(0, Math.min(sealedSize - start, TILE_WIDTH))
+    const leaves = entries?.slice(0, sealed).map(leafHash) ?? (await storedLeaves(check, start, sealed))
+    if (leaves === undefined) tree = undefined
+    await tree?.add(leaves ?? [])
+    check.progress('log', entries?.length ?? 0)
   }
-  await tiles.finish(sealedSize)
-  await batches.finish(head)
+  await tree?.finish(head, sealedSize)
   for (const { size } of signedHeads) {
     const message = `A checkpoint of ${size} entries was signed, but only ${sealedSize} are sealed`
     check.expect(size <= sealedSize, 'head', 'signed head', message)
   }
   return { tokenEntries }
+}
+
+/** Reads the entries of one tile. Returns `undefined` if they are damaged, which is reported. */
+async function readEntries(check: Check, start: number): Promise<readonly Uint8Array[] | undefined> {
+  try {
+    return splitEntries(await check.records.readLog(start, TILE_WIDTH))
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    check.report('entry', `log/${start}`, `The entries up to ${start + TILE_WIDTH} cannot be read: ${reason}`)
+    return undefined
+  }
+}
+
+/** The leaves in the stored tile. The roots of the batches say whether they are right. */
+async function storedLeaves(check: Check, start: number, count: number): Promise<readonly Uint8Array[] | undefined> {
+  const tile = await check.get(logKeys.tile(0, start / TILE_WIDTH))
+  const row = tile && rowPrefix(tile.value, count)
+  return row && splitEntries(row)
+}
+
+/** Compares tiles, batches and signed heads with the tree of all leaves. */
+class TreeCheck {
+  readonly #check: Check
+  readonly #tree = new TreeAccumulator()
+  readonly #tiles: TileCheck
+  readonly #batches: BatchCheck
+  readonly #signedHeads: readonly SignedHead[]
+
+  private constructor(check: Check, batches: BatchCheck, signedHeads: readonly SignedHead[]) {
+    this.#check = check
+    this.#tiles = new TileCheck(check)
+    this.#batches = batches
+    this.#signedHeads = signedHeads
+  }
+
+  static async start(
+    check: Check,
+    identity: CheckedIdentity | undefined,
+    signedHeads: readonly SignedHead[],
+  ): Promise<TreeCheck> {
+    return new TreeCheck(check, await BatchCheck.start(check, identity?.keys ?? []), signedHeads)
+  }
+
+  async add(leaves: readonly Uint8Array[]): Promise<void> {
+    for (const leaf of leaves) {
+      this.#tree.add(leaf)
+      this.#tiles.add(leaf)
+      await this.#batches.compare(this.#tree)
+      this.#compareSignedHeads()
+    }
+    await this.#tiles.compare()
+  }
+
+  async finish(head: TreeHeadRecord | undefined, sealedSize: number): Promise<void> {
+    await this.#tiles.finish(sealedSize)
+    await this.#batches.finish(head)
+  }
+
+  #compareSignedHeads(): void {
+    for (const { size, root } of this.#signedHeads)
+      if (size === this.#tree.size) {
+        const isSame = equalBytes(root, this.#tree.root())
+        this.#check.expect(isSame, 'head', 'signed head', 'The signed root of this size differs')
+      }
+  }
 }
 
 /** Splits packed log entries, as views. */

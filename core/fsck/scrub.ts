@@ -1,6 +1,6 @@
-import { isRegistryError } from '../errors.ts'
 import type { BlobStore, Clock, Logger, RecordStore } from '../ports/index.ts'
 import { Check, type Difference } from './check.ts'
+import { isOutage } from './damage.ts'
 import {
   meteredRecords,
   PASS_START,
@@ -180,8 +180,11 @@ class ScrubLoop {
 
   async #attempt(position: ScrubPosition): Promise<Attempt> {
     const { blobs, origin } = this.#options
+    const { signal } = this.#aborter
     const differences: Difference[] = []
-    const check = new Check(this.#records, { onDifference: (difference) => differences.push(difference) })
+    const mustThrow = (error: unknown): boolean => signal.aborted || isOutage(error)
+    const onDifference = (difference: Difference): unknown => differences.push(difference)
+    const check = new Check(this.#records, { onDifference }, mustThrow)
     const onFileBytes = async (bytes: number): Promise<void> => {
       this.#countBytes(bytes)
       await this.#pause()
@@ -190,13 +193,11 @@ class ScrubLoop {
       const step = await runStep(check, { blobs, origin, onFileBytes }, position)
       return { ...step, differences }
     } catch (error) {
-      if (!isRegistryError(error, 'CORRUPT')) throw error
+      if (mustThrow(error)) throw error
       const key = `${position.stage}/${position.from}`
-      differences.push({ kind: 'unknown', key, message: `It cannot be read from here on: ${error.message}` })
+      const reason = error instanceof Error ? error.message : String(error)
+      differences.push({ kind: 'unknown', key, message: `It cannot be read from here on: ${reason}` })
       return { next: positionBehind(position), count: 0, differences }
-    } finally {
-      // The checks report an aborted read as a difference.
-      this.#aborter.signal.throwIfAborted()
     }
   }
 

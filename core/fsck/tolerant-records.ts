@@ -1,12 +1,21 @@
+import { toHex } from '../bytes.ts'
 import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
 import { decorateRecords } from '../store/decorate-records.ts'
 import { DamagedValueError } from '../store/envelope.ts'
+import { isDamage } from './damage.ts'
+
+export interface DamageHandlers {
+  /** A record that fails its CRC-32. */
+  readonly onDamaged: (key: Key) => void
+  /** A log entry whose position cannot be read. */
+  readonly onDamagedPosition: (entry: Uint8Array) => void
+}
 
 /**
- * Reads a store whose records may be damaged: a record that fails its CRC-32 is passed to `onDamaged` once, and then
- * treated as missing. So a check can continue, and find out whether the record follows from others.
+ * Reads a store whose records and positions of log entries may be damaged: what is damaged is reported once, and then
+ * treated as missing. So a check can continue, and find out whether it follows from others.
  */
-export function tolerantRecords(records: RecordStore, onDamaged: (key: Key) => void): RecordStore {
+export function tolerantRecords(records: RecordStore, { onDamaged, onDamagedPosition }: DamageHandlers): RecordStore {
   const damaged = new Set<Key>()
   const note = (error: unknown): Key => {
     if (!(error instanceof DamagedValueError)) throw error
@@ -26,7 +35,41 @@ export function tolerantRecords(records: RecordStore, onDamaged: (key: Key) => v
       return get(keys)
     }
   }
-  return decorateRecords(records, { get, list: (range) => listAround(records, range, note) })
+  return decorateRecords(records, {
+    get,
+    list: (range) => listAround(records, range, note),
+    positionsOf: tolerantPositions(records, onDamagedPosition),
+  })
+}
+
+/** If one of several positions is damaged, each is read by itself. */
+function tolerantPositions(
+  records: RecordStore,
+  onDamagedPosition: DamageHandlers['onDamagedPosition'],
+): RecordStore['positionsOf'] {
+  const damaged = new Set<string>()
+  const positionOf = async (entry: Uint8Array): Promise<number | undefined> => {
+    try {
+      const [position] = await records.positionsOf([entry])
+      return position
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      const name = toHex(entry)
+      if (!damaged.has(name)) onDamagedPosition(entry)
+      damaged.add(name)
+      return undefined
+    }
+  }
+  return async (entries) => {
+    try {
+      return await records.positionsOf(entries)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      const positions: (number | undefined)[] = []
+      for (const entry of entries) positions.push(await positionOf(entry))
+      return positions
+    }
+  }
 }
 
 /** Lists a range, and continues behind each damaged record. */
