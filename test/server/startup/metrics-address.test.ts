@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { runCli, ServerProcess } from '../../support/server-process.ts'
+import { loadConfig } from '../../../server/settings/load.ts'
+import { ServerProcess } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 async function start(
@@ -40,11 +41,11 @@ describe('EVIDENCE_METRICS_ADDRESS', () => {
   })
 
   it('ends the start if it is not an address, or is in use', async (t) => {
-    for (const address of ['9464', 'localhost', '127.0.0.1:', 'a b:1', '::1:9464x']) {
-      const { code, stderr } = await runCli([], { EVIDENCE_METRICS_ADDRESS: address, EVIDENCE_PORT: '0' })
-      assert.equal(code, 2, stderr)
-      assert.match(stderr, /EVIDENCE_METRICS_ADDRESS must be HOST:PORT/)
-    }
+    for (const address of ['9464', 'localhost', '127.0.0.1:', 'a b:1', '::1:9464x'])
+      assert.throws(
+        () => loadConfig({ args: [], env: { EVIDENCE_METRICS_ADDRESS: address } }),
+        /EVIDENCE_METRICS_ADDRESS must be HOST:PORT/,
+      )
     const { metrics } = await start(t, '127.0.0.1:0')
     const second = new ServerProcess(await temporaryFor(t), { EVIDENCE_METRICS_ADDRESS: new URL(metrics).host })
     t.after(() => second.stop('SIGKILL'))
