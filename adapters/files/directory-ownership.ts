@@ -49,7 +49,13 @@ export interface ClaimOptions {
    * false.
    */
   readonly takeOver?: boolean
+  /** What to do if the owner was on another machine, for the error message. Default: what to do for a record store. */
+  readonly advice?: string
 }
+
+const STORE_ADVICE =
+  'a second server of one registry forks its log. Make sure that the other one has ended and never starts again, then ' +
+  'start once with --take-over (EVIDENCE_TAKE_OVER=true)'
 
 /** Owner files that this process released but could not replace (EMFILE, a full disk): the pid in them is ignored. */
 const releasedFiles = new Set<string>()
@@ -72,12 +78,12 @@ const releasedFiles = new Set<string>()
  */
 export async function claimDirectory(
   directory: string,
-  { takeOver = false }: ClaimOptions = {},
+  { takeOver = false, advice = STORE_ADVICE }: ClaimOptions = {},
 ): Promise<ReleaseDirectory> {
   const self = { ...(await identify(process.pid)), inode: await inodeOf(directory) }
   for (;;) {
     const [highest = 0] = await ownerNumbers(directory)
-    await assertFree(directory, highest, { inode: self.inode, takeOver })
+    await assertFree(directory, highest, { inode: self.inode, takeOver, advice })
     const own = highest + 1
     if (!(await createOwnerFile(directory, own, self))) continue
     // The path may have been released before, when it named another directory.
@@ -104,7 +110,7 @@ export async function claimDirectory(
 async function assertFree(
   directory: string,
   number: number,
-  { inode, takeOver }: Required<ClaimOptions> & { readonly inode: string },
+  { inode, takeOver, advice }: Required<ClaimOptions> & { readonly inode: string },
 ): Promise<void> {
   if (number === 0 || releasedFiles.has(pathOf(directory, number))) return
   const owner = await readOwner(directory, number)
@@ -112,7 +118,7 @@ async function assertFree(
   // First, because inodes of two machines say nothing about each other.
   if (await isElsewhere(owner)) {
     if (takeOver) return
-    throw elsewhereError(directory, number, owner)
+    throw elsewhereError(pathOf(directory, number), owner, { directory, advice })
   }
   if (owner.inode !== undefined && owner.inode !== inode) return
   if (await isAlive(owner)) throw lockedError(directory, owner)
@@ -122,12 +128,14 @@ async function assertFree(
 const isElsewhere = async ({ pid, host, boot }: Owner): Promise<boolean> =>
   pid !== null && host !== hostname() && (boot === null || boot !== (await bootId()))
 
-const elsewhereError = (directory: string, number: number, { pid, host }: Owner): RegistryError =>
+const elsewhereError = (
+  path: string,
+  { pid, host }: Owner,
+  { directory, advice }: { readonly directory: string; readonly advice: string },
+): RegistryError =>
   new RegistryError(
     'STORE_LOCKED',
-    `${directory} was in use by process ${pid} on ${host}, and this is ${hostname()}: a second server of one registry forks ` +
-      'its log. Make sure that the other one has ended and never starts again, then start once with --take-over ' +
-      `(EVIDENCE_TAKE_OVER=true), or remove ${pathOf(directory, number)}`,
+    `${directory} was in use by process ${pid} on ${host}, and this is ${hostname()}: ${advice}, or remove ${path}`,
   )
 
 async function releaseOwner(directory: string, own: number, self: Owner): Promise<void> {

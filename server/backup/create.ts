@@ -52,6 +52,8 @@ export interface BackupRequest {
   readonly to: string
   /** If given, the secrets are part of the backup, encrypted with it. */
   readonly passphrase?: string
+  /** Confirms that no process of another machine writes to the directory: see `ClaimOptions`. */
+  readonly takeOver?: boolean
 }
 
 export interface BackupRun {
@@ -86,11 +88,11 @@ export async function createBackup(
   request: BackupRequest,
   run: BackupRun,
 ): Promise<BackupReport> {
-  const { to } = request
+  const { to, takeOver = false } = request
   if (resolve(to) === resolve(sources.dataDir))
     throw new RegistryError('CONFIG_ERROR', 'A backup must not be in the data directory itself: name another directory')
   await mkdir(to, { recursive: true, mode: 0o700 })
-  const release = await claimDirectory(to)
+  const release = await claimDirectory(to, { takeOver, advice: TAKE_OVER_ADVICE })
   try {
     const earlier = await readManifest(to)
     await assertUsable(to, earlier, sources.origin)
@@ -99,6 +101,9 @@ export async function createBackup(
     await release()
   }
 }
+
+const TAKE_OVER_ADVICE =
+  'a backup was interrupted there, or is still being written. Make sure that it has ended, then repeat with --take-over'
 
 const FOLDER = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/
 const newFolder = (now: Date): string =>

@@ -10,7 +10,7 @@ import { ProgressLine } from './progress-line.ts'
 const createCommand = defineCommand({
   name: 'backup',
   usage: [
-    '--to DIR [--secrets] [--passphrase-file FILE] [--data-dir DIR] [--secret-file FILE]',
+    '--to DIR [--secrets] [--passphrase-file FILE] [--take-over] [--data-dir DIR] [--secret-file FILE]',
     'verify DIR [--quick] [--passphrase-file FILE]',
   ],
   description: `
@@ -24,11 +24,12 @@ they are encrypted with a passphrase (scrypt, AES-256-GCM). Restoring needs them
     to: { value: 'DIR', doc: 'the directory of the backup; it is created if it does not exist' },
     secrets: { doc: 'include the secrets, encrypted with a passphrase' },
     'passphrase-file': PASSPHRASE_FILE,
+    'take-over': { doc: 'confirm that a backup to DIR that another machine began has ended' },
     'data-dir': DATA_DIR,
     'secret-file': SECRET_FILE,
   },
   success: 'the backup is complete',
-  async run({ to, secrets, 'passphrase-file': file }, config) {
+  async run({ to, secrets, 'passphrase-file': file, 'take-over': takeOver }, config) {
     if (to === undefined) throw new RegistryError('CONFIG_ERROR', 'Name the directory of the backup with --to DIR')
     if (file !== undefined && secrets !== true)
       throw new RegistryError('CONFIG_ERROR', '--passphrase-file needs --secrets')
@@ -36,7 +37,7 @@ they are encrypted with a passphrase (scrypt, AES-256-GCM). Restoring needs them
     const progress = new ProgressLine()
     const { logSize, treeSize, copiedBlobs, reusedBlobs, problems } = await runOperation(
       backupOperation,
-      { to: resolve(to), ...(passphrase !== undefined && { passphrase }) },
+      { to: resolve(to), ...(passphrase !== undefined && { passphrase }), ...(takeOver === true && { takeOver }) },
       { config, onProgress: ({ stage, done }) => progress.show(`${stage}: ${done}`) },
     )
     for (const problem of problems) progress.print(problem)

@@ -12,8 +12,9 @@ export const backupOperation: ControlOperation<BackupRequest, BackupReport> = {
     const { to } = args
     const passphrase = 'passphrase' in args ? args.passphrase : undefined
     if (typeof to !== 'string' || !isAbsolute(to)) throw wrongArguments()
+    const takeOver = 'takeOver' in args && args.takeOver === true
     if (passphrase !== undefined && typeof passphrase !== 'string') throw wrongArguments()
-    return { to, ...(passphrase !== undefined && { passphrase }) }
+    return { to, takeOver, ...(passphrase !== undefined && { passphrase }) }
   },
   run({ registry, stores, config }, request, run) {
     const { dataDir, secretFile, checkpointKeys } = config

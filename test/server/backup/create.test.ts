@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import type { BlobStore } from '../../../core/index.ts'
-import { createBackup, type BackupReport } from '../../../server/backup/create.ts'
+import { createBackup, type BackupReport, type BackupRequest } from '../../../server/backup/create.ts'
 import { readManifest } from '../../../server/backup/manifest.ts'
 import { verifyBackup } from '../../../server/backup/restore.ts'
 import { openFixture, type Fixture } from '../../support/registry-fixture.ts'
@@ -28,7 +28,7 @@ async function createFixture(t: TestContext) {
 /** Backs the fixture up. `onGet` runs before the bytes of a file are read. */
 function backUp(
   { stores, registry }: Fixture,
-  { to, dataDir }: { readonly to: string; readonly dataDir: string },
+  { dataDir, ...request }: BackupRequest & { readonly dataDir: string },
   onGet: (id: string) => Promise<void> = async () => undefined,
 ): Promise<BackupReport> {
   const { records, blobs } = stores
@@ -47,7 +47,7 @@ function backUp(
     checkpointKeys: undefined,
     origin: registry.log.origin,
   }
-  return createBackup(sources, { to }, { report: () => undefined, signal: new AbortController().signal })
+  return createBackup(sources, request, { report: () => undefined, signal: new AbortController().signal })
 }
 
 it('a file that is deleted while its bytes are copied is not in the backup', async (t) => {
@@ -95,6 +95,19 @@ it('two backups to one directory do not run at the same time', async (t) => {
     await other
   })
   assert.equal(((await other) as { readonly code?: string }).code, 'STORE_LOCKED')
+})
+
+it('a backup that another machine began continues only if it is taken over', async (t) => {
+  const { fixture, ids, ...paths } = await createFixture(t)
+  await mkdir(paths.to)
+  const owner = { pid: 4711, started: '1', boot: 'other-boot', host: 'other-host', inode: '1' }
+  await writeFile(join(paths.to, 'owner.7'), JSON.stringify(owner))
+  const message = /was in use by process 4711 on other-host.* a backup was interrupted there.*--take-over/
+  await assert.rejects(backUp(fixture, paths), { code: 'STORE_LOCKED', message })
+  assert.deepEqual(await readdir(paths.to), ['owner.7'])
+  const { copiedBlobs } = await backUp(fixture, { ...paths, takeOver: true })
+  assert.equal(copiedBlobs, ids.length)
+  await backUp(fixture, paths)
 })
 
 it('a backup that is cancelled stops, and leaves no manifest', async (t) => {
