@@ -5,8 +5,8 @@ export interface MarkedBlobStore extends BlobStore {
   /** Returns `undefined` if it was never written. Throws `UNAVAILABLE`. */
   readMarker(): Promise<string | undefined>
   /**
-   * Writes it if there is none, durably. Read it afterwards: another program may have been first. A service that ignores
-   * `If-None-Match` replaces it. Throws `UNAVAILABLE`.
+   * Writes it if there is none, durably. Read it afterwards: another program may have been first. A service that
+   * ignores `If-None-Match` replaces it. Throws `UNAVAILABLE`.
    */
   writeMarker(text: string): Promise<void>
 }

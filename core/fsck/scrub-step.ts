@@ -1,4 +1,5 @@
 import type { BlobStore, Key, RecordStore } from '../ports/index.ts'
+import { decorateRecords } from '../store/decorate-records.ts'
 import { isInRange, onlyKey } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
@@ -75,30 +76,27 @@ async function checkFile(check: Check, { blobs, onFileBytes }: ScrubStores, from
 }
 
 /** The same store, which reports how many bytes were read. */
-export const meteredRecords = (records: RecordStore, onBytes: (bytes: number) => void): RecordStore => ({
-  commit: (commit) => records.commit(commit),
-  logSize: () => records.logSize(),
-  positionsOf: (entries) => records.positionsOf(entries),
-  close: () => records.close(),
-  async get(wanted) {
-    const entries = await records.get(wanted)
-    for (const entry of entries) onBytes(entry === undefined ? 0 : entry.key.length + entry.value.length)
-    return entries
-  },
-  async *list(range) {
-    for await (const entry of records.list(range)) {
-      onBytes(entry.key.length + entry.value.length)
-      yield entry
-    }
-  },
-  async readLog(from, count) {
-    const packed = await records.readLog(from, count)
-    onBytes(packed.length)
-    return packed
-  },
-  async readPayloads(from, count) {
-    const payloads = await records.readPayloads(from, count)
-    for (const payload of payloads) onBytes(payload.length)
-    return payloads
-  },
-})
+export const meteredRecords = (records: RecordStore, onBytes: (bytes: number) => void): RecordStore =>
+  decorateRecords(records, {
+    async get(wanted) {
+      const entries = await records.get(wanted)
+      for (const entry of entries) onBytes(entry === undefined ? 0 : entry.key.length + entry.value.length)
+      return entries
+    },
+    async *list(range) {
+      for await (const entry of records.list(range)) {
+        onBytes(entry.key.length + entry.value.length)
+        yield entry
+      }
+    },
+    async readLog(from, count) {
+      const packed = await records.readLog(from, count)
+      onBytes(packed.length)
+      return packed
+    },
+    async readPayloads(from, count) {
+      const payloads = await records.readPayloads(from, count)
+      for (const payload of payloads) onBytes(payload.length)
+      return payloads
+    },
+  })

@@ -29,15 +29,20 @@ interface HealthSources {
   readonly scrubStatus?: () => ScrubStatus | undefined
 }
 
+/** The part of a registry that tells how it is. */
+export interface StatusSource {
+  status(): Pick<ReturnType<Registry['status']>, 'writesRefused' | 'failures'>
+}
+
 /** Whether a load balancer should send requests to this process. */
 export class Health {
-  readonly #registry: Registry
+  readonly #registry: StatusSource
   readonly #isStorePoisoned: (() => boolean) | undefined
   readonly #scrubStatus: (() => ScrubStatus | undefined) | undefined
   #stopping = false
   #fatal: ErrorCode | undefined
 
-  constructor(registry: Registry, { isStorePoisoned, scrubStatus }: HealthSources = {}) {
+  constructor(registry: StatusSource, { isStorePoisoned, scrubStatus }: HealthSources = {}) {
     this.#registry = registry
     this.#isStorePoisoned = isStorePoisoned
     this.#scrubStatus = scrubStatus

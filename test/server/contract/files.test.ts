@@ -16,11 +16,14 @@ describe('files', () => {
   let fileId: string
   /** Flips a byte of what is read, as a broken disk would. */
   let isBroken = false
+  /** Finds no bytes, as if another volume was mounted. */
+  let isMissing = false
   const wrapBlobs = (inner: BlobStore): BlobStore => ({
     put: (...args) => inner.put(...args),
     delete: (key) => inner.delete(key),
     close: () => inner.close(),
     async get(...args) {
+      if (isMissing) return undefined
       const found = await inner.get(...args)
       return found && isBroken ? { ...found, body: flipLast(found.body) } : found
     },
@@ -196,6 +199,21 @@ describe('files', () => {
       isBroken = false
     }
     assert.equal((await download()).status, 200)
+  })
+
+  it('14: is 500 if the recorded bytes are missing, and counts it', async () => {
+    const damagedReads = async (): Promise<number> => {
+      const text = await (await service.fetch('/metrics')).text()
+      return Number(/^evidence_damaged_file_reads (\d+)$/m.exec(text)?.[1])
+    }
+    const earlier = await damagedReads()
+    isMissing = true
+    try {
+      await service.fails('downloadFile', 500, 'INTERNAL', { ...at, query: { fileId } })
+    } finally {
+      isMissing = false
+    }
+    assert.equal(await damagedReads(), earlier + 1)
   })
 
   describe('tokens', () => {

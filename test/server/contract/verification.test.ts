@@ -233,6 +233,9 @@ describe('verification', () => {
       assert.equal(body.status, 'invalid')
     }
     await service.fails('validateProof', 400, 'MALFORMED_BODY', { json: '{' })
+    const withNote = (length: number): object => ({ txId: hash, merkleRoot: hash, proof: [], note: 'x'.repeat(length) })
+    await service.ok('validateProof', { json: withNote(60_000) })
+    await service.fails('validateProof', 413, 'PAYLOAD_TOO_LARGE', { json: withNote(64 * 1024) })
     await service.fails('validateProof', 415, 'UNSUPPORTED_MEDIA_TYPE', {
       json: '{}',
       headers: { 'content-type': 'text/plain' },
