@@ -32,6 +32,7 @@ async function start(config: Config, logger: Log): Promise<void> {
   const server = await serveOrClose({ config, logger, opened, publicUrl, scrubStatus: () => scrub?.status() })
   const control = await openControlSocket({ context: { ...opened, config, logger }, operations: OPERATIONS })
   url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`
+  scrub = await startConfiguredScrub({ config, logger, opened })
   closeOnSignal({
     logger,
     timeoutMs: config.shutdownMs + CLOSE_MS,
@@ -42,7 +43,6 @@ async function start(config: Config, logger: Log): Promise<void> {
       await registry.close()
     },
   })
-  scrub = await startConfiguredScrub({ config, logger, opened })
   const shownUrl = publicUrl().replace(WILDCARD_HOST, '//localhost')
   await introduceOperator({ registry, logger, dataDir: config.dataDir, url: shownUrl })
   const { origin, verifierKey } = registry.log
