@@ -19,8 +19,19 @@ interface Fixture {
   readonly stop: () => Promise<void>
 }
 
+/** So long that a second pass begins in no test, however often the clock is advanced while a file is read. */
+const INTERVAL_MS = 366 * 24 * 60 * 60 * 1_000
+
 async function open(t: TestContext, dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<Fixture> {
-  const config = loadConfig({ args: [], env: { EVIDENCE_DATA_DIR: dataDir, EVIDENCE_SEAL_MAX_WAIT_MS: '20', ...env } })
+  const config = loadConfig({
+    args: [],
+    env: {
+      EVIDENCE_DATA_DIR: dataDir,
+      EVIDENCE_SEAL_MAX_WAIT_MS: '20',
+      EVIDENCE_SCRUB_INTERVAL_MS: String(INTERVAL_MS),
+      ...env,
+    },
+  })
   const opened = await openConfiguredRegistry(config, silent)
   const clock = new ManualClock()
   const scrub = await startConfiguredScrub({ config, logger: silent, opened, clock })
