@@ -29,6 +29,7 @@ async function openDamageable(t: TestContext): Promise<Fixture> {
   })
   t.after(() => registry.close())
   const scope = { companyId: 'acme', principal: OPERATOR }
+  await registry.sourceSystems.create(scope, { name: 'warehouse' })
   const { id: categoryId } = await registry.categories.create(scope, { name: 'Tools' })
   const { id: subcategoryId } = await registry.categories.createSubcategory(scope, categoryId, { name: 'Drills' })
   const create = (externalIds: readonly string[]): Promise<unknown> =>
