@@ -219,6 +219,8 @@ const anchorOf = (call: Make, anchor: Anchor): Anchor => ({
     call({ name: 'broadcast', isChange: true, act: () => anchor.broadcast(raw, signal), codes: ANCHOR_CODES }),
   status: (transactions, signal) =>
     call({ name: 'status', isChange: false, act: () => anchor.status(transactions, signal), codes: ANCHOR_CODES }),
+  findForeignUse: (own, signal) =>
+    call({ name: 'nonces', isChange: false, act: () => anchor.findForeignUse(own, signal), codes: ANCHOR_CODES }),
   close: async () => undefined,
 })
 
