@@ -1,7 +1,8 @@
-import { Readable, finished } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from '../../core/index.ts'
 import { WORK_CLASSES, type Admission, type Turn, type WorkClass } from './admission.ts'
+import { afterResponse } from './after-response.ts'
 import { HttpError } from './errors.ts'
 
 /** Time between warnings about rejected requests. */
@@ -34,19 +35,11 @@ export function admit({ admission, classOf, logger }: AdmitOptions): Middleware 
       await next()
     } finally {
       // A streamed body is produced after this.
-      if (ctx.body instanceof Readable) leaveAfter(ctx, turn)
+      if (ctx.body instanceof Readable) afterResponse(ctx, () => turn.leave())
       else turn.leave()
     }
     return undefined
   }
-}
-
-/** Koa's pipeline and the middleware have more listeners than the 10 that Node takes for a leak. */
-const MAX_LISTENERS = 20
-
-function leaveAfter({ res }: Context, turn: Turn): void {
-  res.setMaxListeners(MAX_LISTENERS)
-  finished(res, () => turn.leave())
 }
 
 /** Whether the class of a request is full. */

@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry as Metr
 import type { Registry, ScrubStatus } from '../../core/index.ts'
 import { WORK_CLASSES, type Admission, type WorkState } from './admission.ts'
 import { isExcess } from './admit.ts'
+import { afterResponse } from './after-response.ts'
 import type { Connections } from './connections.ts'
 import type { Instruments } from './instruments.ts'
 import { routeOf } from './request-log.ts'
@@ -55,7 +56,7 @@ export function createMetrics(registry: Registry, { instruments, scrubStatus, ..
     async middleware(ctx, next) {
       if (isExcess(ctx)) return next()
       const stop = durations.startTimer()
-      ctx.res.once('close', () => {
+      afterResponse(ctx, () => {
         const [method, route] = [ctx.method, routeOf(ctx)]
         stop({ method, route })
         requests.inc({ method, route, status: String(ctx.res.statusCode) })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from '../../core/index.ts'
+import { afterResponse } from './after-response.ts'
 import { isExcess } from './admit.ts'
 
 /**
@@ -14,7 +15,7 @@ export function requestLog(logger: Logger): Middleware {
     const requestId = requestIdOf(ctx)
     ctx.state['requestId'] = requestId
     ctx.set('X-Request-Id', requestId)
-    ctx.res.once('close', () => {
+    afterResponse(ctx, () => {
       const line = {
         requestId,
         method: ctx.method,

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { Principal } from '../../core/index.ts'
+import { afterResponse } from './after-response.ts'
 import { HttpError } from './errors.ts'
 import type { StreamLimits } from './stream-limits.ts'
 
@@ -20,16 +21,11 @@ export class Streams {
    * @throws `RATE_LIMITED` if the key reads too many such responses already
    */
   async send(ctx: Context, principal: Principal, start: () => Promise<AsyncIterable<string>>): Promise<void> {
-    const close = this.#open(ctx, principal)
-    try {
-      const parts = await start()
-      ctx.type = 'json'
-      ctx.body = Readable.from(parts, { objectMode: false })
-    } catch (error) {
-      close()
-      throw error
-    }
-    ctx.res.once('close', close)
+    // First, because the client may disconnect before the first part.
+    afterResponse(ctx, this.#open(ctx, principal))
+    const parts = await start()
+    ctx.type = 'json'
+    ctx.body = Readable.from(parts, { objectMode: false })
     // Counts from the last byte that the client has accepted.
     ctx.res.setTimeout(this.#limits.idleMs, () => ctx.res.destroy())
   }

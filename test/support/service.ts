@@ -197,7 +197,7 @@ export class Service {
   }
 
   /** Polls a condition, for example one that the sealer fulfils. */
-  async until(condition: () => Promise<boolean> | boolean, what: string, timeoutMs = 60_000): Promise<void> {
+  async until(condition: () => Promise<boolean> | boolean, what: string, timeoutMs = 120_000): Promise<void> {
     const deadline = Date.now() + timeoutMs
     while (!(await condition())) {
       assert.ok(Date.now() < deadline, `timed out: ${what}`)

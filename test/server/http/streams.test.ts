@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import type { RecordStore } from '../../../core/index.ts'
+import type { Logger, Range, RecordStore } from '../../../core/index.ts'
+import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
 
 const COUNT = 20_000
@@ -11,22 +12,37 @@ const COUNT = 20_000
 class ObservedStore {
   openLists = 0
   failsLists = false
+  /** Lists of evidences that wait. */
+  heldLists = 0
+  #held: Promise<void> | undefined
 
   wrap(records: RecordStore): RecordStore {
-    const list: RecordStore['list'] = (range) => this.#observed(records.list(range))
-    return new Proxy(records, {
-      get: (target, name) => {
-        if (name === 'list') return list
-        const value: unknown = Reflect.get(target, name)
-        return typeof value === 'function' ? value.bind(target) : value
-      },
-    })
+    return decorateRecords(records, { list: (range) => this.#observed(range, records.list(range)) })
   }
 
-  async *#observed<T>(entries: AsyncIterable<T>): AsyncGenerator<T> {
+  /** Lists of evidences wait until the returned function is called. */
+  hold(): () => void {
+    let release = (): void => undefined
+    this.#held = new Promise((resolve) => {
+      release = () => {
+        this.#held = undefined
+        resolve()
+      }
+    })
+    return release
+  }
+
+  async #wait(held: Promise<void>): Promise<void> {
+    this.heldLists++
+    await held
+    this.heldLists--
+  }
+
+  async *#observed<T>(range: Range, entries: AsyncIterable<T>): AsyncGenerator<T> {
     if (this.failsLists) throw new Error('The disk failed')
     this.openLists++
     try {
+      if (this.#held !== undefined && range.gte.startsWith('el/')) await this.#wait(this.#held)
       yield* entries
     } finally {
       this.openLists--
@@ -38,8 +54,21 @@ describe('a long list', () => {
   const store = new ObservedStore()
   let service: Service
   let company: Company
+  let abortedRequests = 0
+  const logger: Logger = {
+    debug() {},
+    info(fields) {
+      if ('aborted' in fields) abortedRequests++
+    },
+    warn() {},
+    error() {},
+  }
+  const warnings: Error[] = []
+  const noteWarning = (warning: Error): number => warnings.push(warning)
   before(async () => {
+    process.on('warning', noteWarning)
     service = await startService({
+      logger,
       sealMaxWaitMs: 3_600_000,
       wrapRecords: (records) => store.wrap(records),
       streamLimits: { maxPerKey: 2, idleMs: 3_000 },
@@ -57,14 +86,21 @@ describe('a long list', () => {
       await service.registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences })
     }
   })
-  after(() => service.close())
+  after(async () => {
+    process.off('warning', noteWarning)
+    await service.close()
+  })
 
-  /** Requests the list, and reads nothing after its beginning has arrived. */
-  const stalled = async (query = '') => {
+  const request = (query = '') => {
     const socket = connect(service.port, '127.0.0.1')
     socket.write(
       `GET /api/v1/evidences/acme/evidences${query} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${company.keys.R}\r\n\r\n`,
     )
+    return socket
+  }
+  /** Requests the list, and reads nothing after its beginning has arrived. */
+  const stalled = async (query = '') => {
+    const socket = request(query)
     await once(socket, 'readable')
     return socket
   }
@@ -87,6 +123,19 @@ describe('a long list', () => {
     await service.until(() => store.openLists === 0, 'no iterator is open while the clients stall')
     await service.until(async () => (await list()).status === 200, 'the stalled responses were ended')
     for (const socket of sockets) socket.destroy()
+  })
+
+  it('is not counted any more if the client disconnects before its first page was read', async () => {
+    for (let i = 0; i < 2; i++) {
+      const [release, aborted] = [store.hold(), abortedRequests]
+      const socket = request()
+      await service.until(() => store.heldLists === 1, 'the first page is read')
+      socket.destroy()
+      await service.until(() => abortedRequests > aborted, 'the server has noticed it')
+      release()
+      await service.until(() => store.heldLists === 0 && store.openLists === 0, 'the first page was read')
+    }
+    assert.equal((await list()).status, 200)
   })
 
   it('is the whole list if it is filtered and sorted, also if many pages have no match', async () => {
@@ -119,5 +168,12 @@ describe('a long list', () => {
     }
     const { body } = await list()
     assert.equal(body.dts.length, COUNT)
+  })
+
+  it('adds fewer listeners to a response than Node reports as a leak', () => {
+    assert.deepEqual(
+      warnings.filter(({ name }) => name === 'MaxListenersExceededWarning'),
+      [],
+    )
   })
 })
