@@ -126,7 +126,7 @@ export function checkTokens(tokens: readonly Uint8Array[], data: Uint8Array, con
   return { held, rejected }
 }
 
-/** The claim of each authority, which counts once, by its earliest token. */
+/** The claim of each authority, which counts once, by its earliest token. In the order of their latest times. */
 export function authorityClaims(held: readonly HeldToken[]): readonly AuthorityClaim[] {
   const claims = new Map<string, AuthorityClaim>()
   for (const { claim } of held.toSorted((a, b) => latestTime(a.claim) - latestTime(b.claim)))
@@ -160,9 +160,11 @@ const latestTime = ({ genTime, accuracyMs }: AuthorityClaim): number => genTime 
 /**
  * The time that a quorum of k authorities vouches for: the k-th smallest, because k of them say that the data existed
  * by then. `undefined` if there are fewer.
+ *
+ * @param claims As `authorityClaims` returns them.
  */
 export const timeOfQuorum = (claims: readonly AuthorityClaim[], quorum: number): number | undefined =>
-  claims.map(latestTime).toSorted((a, b) => a - b)[quorum - 1]
+  claims.map(latestTime)[quorum - 1]
 
 export interface ShownTokens {
   /** The member `tsa`: the token whose time the document shows. */

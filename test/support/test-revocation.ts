@@ -64,13 +64,19 @@ export interface OcspOptions {
   readonly certIdHash?: 'SHA-1' | 'SHA-256' | 'SHA-512'
   readonly extensions?: readonly pkijs.Extension[]
   readonly singleExtensions?: readonly pkijs.Extension[]
+  /** Changes the statement about the certificate before it is signed. */
+  readonly change?: (single: pkijs.SingleResponse) => void
+  /** Default: a basic response. */
+  readonly responseType?: string
   /** OCSPResponseStatus (RFC 6960 § 4.2.1). Default 0, successful. */
   readonly status?: number
 }
 
+const OCSP_BASIC = '1.3.6.1.5.5.7.48.1.1'
+
 /** A DER OCSPResponse (RFC 6960 § 4.2.1). */
 export async function ocspResponse(options: OcspOptions): Promise<Uint8Array> {
-  const { responder = options.issuer, status = 0 } = options
+  const { responder = options.issuer, responseType = OCSP_BASIC, status = 0 } = options
   const basic = new pkijs.BasicOCSPResponse()
   basic.tbsResponseData.responderID = responder.certificate.subject
   basic.tbsResponseData.producedAt = options.thisUpdate ?? DEFAULT_THIS_UPDATE
@@ -82,7 +88,7 @@ export async function ocspResponse(options: OcspOptions): Promise<Uint8Array> {
   const response = new pkijs.OCSPResponse({
     responseStatus: new asn1js.Enumerated({ value: status }),
     responseBytes: new pkijs.ResponseBytes({
-      responseType: '1.3.6.1.5.5.7.48.1.1',
+      responseType,
       response: new asn1js.OctetString({ valueHex: basic.toSchema().toBER() }),
     }),
   })
@@ -98,6 +104,7 @@ async function singleResponse(options: OcspOptions): Promise<pkijs.SingleRespons
   const single = new pkijs.SingleResponse({ certID, thisUpdate: options.thisUpdate ?? DEFAULT_THIS_UPDATE })
   single.certStatus = certStatus(options.state)
   if (options.singleExtensions) single.singleExtensions = [...options.singleExtensions]
+  options.change?.(single)
   return single
 }
 

@@ -170,7 +170,9 @@ describe('forged bundles without headers', () => {
     forgeBundle(log, events, { withHeaders: false, subject })
 
   it('prove an attachment and its deletion if no rule is broken', () => {
-    const { file: claim, isHistory } = claimsOf(verify(without([first, deletion], file)))
+    const result = verify(without([first, deletion], file))
+    const { file: claim, isHistory } = claimsOf(result)
+    assert.deepEqual(result.unchecked, [])
     assert.deepEqual(claim, { fileId: FILE, state: 'deleted', event: first.txId, deletedBy: deletion.txId })
     assert.equal(isHistory, false)
     assert.equal(claimsOf(verify(without([first], file))).file?.state, 'attached')

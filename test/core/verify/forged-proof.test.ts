@@ -726,6 +726,62 @@ describe('forged timestamps', () => {
     }
   })
 
+  it('are rejected: a token that is shown under another checkpoint, or with other values in tsas', () => {
+    for (const [name, value] of [
+      ['checkpoint', log.checkpoint(SIZE, { key: 0 })],
+      ['treeSize', SIZE],
+      ['consistency', []],
+    ] as const) {
+      const second = withTokens(tokenA, tokenA, tokenB)
+      present(second.tsas[1])[name] = value
+      assertFails(check(second, two), 'timestamp', /Expected 2/)
+      const first = withTokens(tokenA, tokenA, tokenB)
+      present(first.tsas[0])[name] = value
+      assertFails(check(first), 'timestamp', /does not contain the token/)
+    }
+    const misstated = withTokens(tokenA, tokenA)
+    present(misstated.tsas[0])['serialNumber'] = '07'
+    assertFails(check(misstated), 'timestamp', /another value/)
+  })
+
+  it('count each authority by its earliest token', async () => {
+    const earlier = await tokenOf(signerA, { genTime: new Date('2026-06-01T11:00:00.000Z') })
+    for (const tokens of [
+      [tokenA, earlier],
+      [earlier, tokenA],
+    ]) {
+      const timestamp = check(withTokens(tokenA, ...tokens)).claims?.timestamp
+      assert.equal(timestamp?.authorities.length, 1)
+      assert.equal(timestamp.notLaterThan, Date.parse('2026-06-01T11:00:00.000Z'))
+    }
+    // The second of two authorities decides, in any order of the tokens.
+    const late = await tokenOf(signerB, { genTime: new Date('2026-06-01T11:30:00.000Z') })
+    for (const tokens of [
+      [earlier, late],
+      [late, earlier],
+    ])
+      assert.equal(check(withTokens(late, ...tokens), two).claims?.notLaterThan, Date.parse('2026-06-01T11:30:00.000Z'))
+  })
+
+  it('are rejected: tokens and pieces that are malformed or too many', async () => {
+    const withPieces = (...pieces: readonly object[]): Document => {
+      const document = withTokens(tokenA, tokenA)
+      present(document.tsas[0])['evidence'] = pieces
+      return document
+    }
+    const broken = withTokens(tokenA, tokenA)
+    broken.tsa['token'] = '*'
+    assertFails(check(broken), 'document', /The token is not base64/)
+    for (const piece of [
+      { type: 'other', data: '' },
+      { type: 'crl', data: '*' },
+    ])
+      assertFails(check(withPieces(piece)), 'document', /must be a certificate, crl or ocsp in base64/)
+    const pieces = Array.from({ length: 65 }, (_, i) => ({ type: 'ocsp', data: toBase64(Uint8Array.of(i)) }))
+    assert.equal(check(withPieces(...pieces.slice(1))).ok, true)
+    assertFails(check(withPieces(...pieces)), 'document', /more than 64 certificates, CRLs and OCSP responses/)
+  })
+
   it('are verified with RSA-PSS signatures of the token, its certificate and a CRL', async () => {
     const root = await issuerNamed('pss root', undefined, 'RSA-PSS')
     const signer = await signerUnder(root, 'pss signer', 'RSA-PSS')

@@ -78,6 +78,31 @@ describe('revocationStatus by CRL', () => {
         assert.deepEqual(statusIn(asCrl(await crl({ issuer, revoked }))), unknown)
   })
 
+  test('ignores a list that the key of the issuer signed under another name', async () => {
+    const renamed = { keys: root.keys, certificate: stranger.certificate }
+    assert.deepEqual(statusIn(asCrl(await crl({ issuer: renamed }))), unknown)
+  })
+
+  test('is that of an issuer without key usage, too', async () => {
+    const keys = await keyPair('P-256', 'root for any usage')
+    const anyUsage = { keys, certificate: await certificate({ name: 'root for any usage', keys, authority: {} }) }
+    const below = await signerUnder(anyUsage)
+    const list = asCrl(await crl({ issuer: anyUsage }))
+    assert.equal(revocationStatus(derOf(below.certificate), derOf(anyUsage.certificate), [list]).state, 'good')
+  })
+
+  test('counts the date on which the certificate became invalid, if it is earlier', async () => {
+    const timeIn = async (invalidFrom: Date): Promise<number | undefined> => {
+      const extensions = [extension('2.5.29.24', false, new asn1js.GeneralizedTime({ valueDate: invalidFrom }))]
+      const entry = { certificate: signer.certificate, at: revokedAt, extensions }
+      const status = statusIn(asCrl(await crl({ issuer: root, revoked: [entry] })))
+      return status.state === 'revoked' ? status.revokedAt : undefined
+    }
+    const earlier = new Date('2026-04-01T00:00:00Z')
+    assert.equal(await timeIn(earlier), earlier.getTime())
+    assert.equal(await timeIn(later), revokedAt.getTime())
+  })
+
   test('ignores a list with a broken or weak signature', async () => {
     const der = await crl({ issuer: root })
     assert.deepEqual(statusIn(asCrl(withBrokenEnd(der))), unknown)
@@ -125,6 +150,24 @@ describe('revocationStatus by OCSP', () => {
     assert.deepEqual(statusIn(asOcsp(await about({ issuer: stranger, responder: root }))), unknown)
   })
 
+  test('ignores a response that names only the issuer, or only its key', async () => {
+    const octetsOf = (bytes: Uint8Array): asn1js.OctetString =>
+      new asn1js.OctetString({ valueHex: new Uint8Array(bytes).buffer })
+    const otherHash = octetsOf(new Uint8Array(20))
+    const byKey = await about({ change: ({ certID }) => void (certID.issuerNameHash = otherHash) })
+    const byName = await about({ change: ({ certID }) => void (certID.issuerKeyHash = otherHash) })
+    for (const der of [byKey, byName]) assert.deepEqual(statusIn(asOcsp(der)), unknown)
+  })
+
+  test('ignores a response of another type, and a statement of an unknown kind', async () => {
+    assert.deepEqual(statusIn(asOcsp(await about({ responseType: '1.2.3' }))), unknown)
+    const time = new asn1js.GeneralizedTime({ valueDate: revokedAt })
+    const other = new asn1js.Constructed({ idBlock: { tagClass: 3, tagNumber: 2 }, value: [time] })
+    const noTime = new asn1js.Constructed({ idBlock: { tagClass: 3, tagNumber: 1 }, value: [new asn1js.Null()] })
+    for (const status of [other, noTime])
+      assert.deepEqual(statusIn(asOcsp(await about({ change: (single) => (single.certStatus = status) }))), unknown)
+  })
+
   test('ignores a response with a broken signature, or signed by a stranger', async () => {
     const der = await about()
     assert.deepEqual(statusIn(asOcsp(withBrokenEnd(der))), unknown)
@@ -149,6 +192,8 @@ describe('revocationStatus by OCSP', () => {
       ['unknown', { issuer: stranger, extendedKeyUsage: authorised }],
       // Named as a certificate of the issuer, but signed by another key.
       ['unknown', { issuer: { ...root, keys: stranger.keys }, extendedKeyUsage: authorised }],
+      // Signed by the issuer's key, but under another name.
+      ['unknown', { issuer: { keys: root.keys, certificate: stranger.certificate }, extendedKeyUsage: authorised }],
       ['unknown', { issuer: root, extendedKeyUsage: authorised, notAfter: new Date(asOf - 1000) }],
       ['unknown', { issuer: root, extendedKeyUsage: authorised, hash: 'sha1' }],
     ] as const
@@ -201,11 +246,32 @@ describe('revocationStatus of several pieces', () => {
       assert.deepEqual([statusIn(...pieces).state, statusIn(...pieces)], ['revoked', statusIn(old)])
   })
 
+  test('counts a possible compromise first, then the earliest revocation, then the newest statement', async () => {
+    const pieceOf = async (day: number, reason: number, thisUpdate = DEFAULT_THIS_UPDATE): Promise<ValidationData> => {
+      const entry = { certificate: signer.certificate, at: new Date(Date.UTC(2026, 4, day)), reason }
+      return asCrl(await crl({ issuer: root, revoked: [entry], thisUpdate }))
+    }
+    const pairs = [
+      [await pieceOf(9, REASON.keyCompromise), await pieceOf(1, REASON.superseded)],
+      [await pieceOf(1, REASON.superseded), await pieceOf(9, REASON.superseded)],
+      [await pieceOf(1, REASON.keyCompromise), await pieceOf(9, REASON.keyCompromise)],
+      [await pieceOf(1, REASON.superseded, later), await pieceOf(1, REASON.superseded)],
+    ] as const
+    for (const [worse, better] of pairs)
+      for (const pieces of [
+        [worse, better],
+        [better, worse],
+      ])
+        assert.deepEqual(statusIn(...pieces), statusIn(worse))
+  })
+
   test('ignores malformed and mislabelled pieces', async () => {
     const list = await crl({ issuer: root })
     for (const der of [new Uint8Array(), Uint8Array.of(0x30, 0), list.subarray(0, -1), new Uint8Array([...list, 0])])
       for (const piece of [asCrl(der), asOcsp(der)]) assert.deepEqual(statusIn(piece), unknown)
     assert.deepEqual(statusIn(asOcsp(list)), unknown)
+    const response = await ocspResponse({ issuer: root, certificate: signer.certificate, state: 'good' })
+    assert.deepEqual(statusIn({ type: 'certificate', der: response }), unknown)
   })
 
   test('ignores a piece that is too large, however correct', async () => {
