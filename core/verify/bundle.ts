@@ -157,6 +157,7 @@ function claimsOf(bundle: ShownBundle, options: CheckOptions): BundleClaims {
   // Last, because tokens take the most time.
   const checkpoints = verifyVouchers(bundle, trees, context)
   const events = bundle.events.map((event, i) => eventClaims(event, committed[i], checkpoints))
+  // The functions above throw as well. A check that was left out could have refuted the bundle.
   if (tokens.budget.isExceeded) throw verificationError('The bundle needs too many signature checks')
   for (const event of events) assertRequired(event, options)
   const file = fileClaim(bundle, committed)

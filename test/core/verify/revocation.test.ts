@@ -162,9 +162,9 @@ describe('revocationStatus by OCSP', () => {
   test('ignores a response of another type, and a statement of an unknown kind', async () => {
     assert.deepEqual(statusIn(asOcsp(await about({ responseType: '1.2.3' }))), unknown)
     const time = new asn1js.GeneralizedTime({ valueDate: revokedAt })
-    const other = new asn1js.Constructed({ idBlock: { tagClass: 3, tagNumber: 2 }, value: [time] })
+    const noStatus = new asn1js.Constructed({ idBlock: { tagClass: 3, tagNumber: 2 }, value: [time] })
     const noTime = new asn1js.Constructed({ idBlock: { tagClass: 3, tagNumber: 1 }, value: [new asn1js.Null()] })
-    for (const status of [other, noTime])
+    for (const status of [noStatus, noTime])
       assert.deepEqual(statusIn(asOcsp(await about({ change: (single) => (single.certStatus = status) }))), unknown)
   })
 
@@ -270,8 +270,8 @@ describe('revocationStatus of several pieces', () => {
     for (const der of [new Uint8Array(), Uint8Array.of(0x30, 0), list.subarray(0, -1), new Uint8Array([...list, 0])])
       for (const piece of [asCrl(der), asOcsp(der)]) assert.deepEqual(statusIn(piece), unknown)
     assert.deepEqual(statusIn(asOcsp(list)), unknown)
-    const response = await ocspResponse({ issuer: root, certificate: signer.certificate, state: 'good' })
-    assert.deepEqual(statusIn({ type: 'certificate', der: response }), unknown)
+    const good = await ocspResponse({ issuer: root, certificate: signer.certificate, state: 'good' })
+    assert.deepEqual(statusIn({ type: 'certificate', der: good }), unknown)
   })
 
   test('ignores a piece that is too large, however correct', async () => {
