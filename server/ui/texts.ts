@@ -365,7 +365,9 @@ export const texts = {
     notProven: 'Not proven: that the content is true, or who acted. The time of an event is the word of the registry.',
     ambiguous: 'Several evidences have this external id. Choose one:',
     contentMatches: (name: string) => `${name} has the hash that the event commits to`,
-    contentUnknown: (name: string) => `${name} is not among the disclosed files of this proof`,
+    contentUnknown: (name: string) => `${name} is not among the files of this evidence`,
+    contentHidden: (name: string) =>
+      `${name} could not be compared, because this proof does not disclose the hashes of all files. Ask for a bundle that does.`,
     needProof: 'This is not a proof. Drop the proof first, then the files that it should contain.',
   },
   certificate: {

@@ -115,15 +115,16 @@ function bundleOutcome(
   }
 }
 
-/** Compares a file with the hashes that the verified events commit to. */
+/** Compares a file with the hashes that the verified events commit to. A proof may not disclose all of them. */
 function contentStep({ name, sha256: hash, sizeBytes }: HashedFile, { events }: BundleClaims): Step {
+  const t = texts.verify
   const attached = events.flatMap((event) => [...event.files.values()])
-  const isAttached = attached.some((file) => 'sha256' in file && file.sha256 === hash && file.size === sizeBytes)
-  return {
-    name: 'content',
-    state: isAttached ? 'ok' : 'failed',
-    detail: isAttached ? texts.verify.contentMatches(name) : texts.verify.contentUnknown(name),
-  }
+  if (attached.some((file) => 'sha256' in file && file.sha256 === hash && file.size === sizeBytes))
+    return { name: 'content', state: 'ok', detail: t.contentMatches(name) }
+  const isComplete = events.every(({ version, hiddenFiles }) => version !== undefined && hiddenFiles.length === 0)
+  return isComplete
+    ? { name: 'content', state: 'failed', detail: t.contentUnknown(name) }
+    : { name: 'content', state: 'skipped', detail: t.contentHidden(name) }
 }
 
 function bundleSteps({ events, isHistory, origin }: BundleClaims): readonly Step[] {
