@@ -3,10 +3,11 @@ import { Worker } from 'node:worker_threads'
 import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
 import type { Shard, ShardReport } from './worker.ts'
 
-const SHORT = 1_000
+const SHORT = 400
 const LONG = 200_000
-/** Pairs of faults in sealing. The long run has all of them. */
-const SHORT_PAIRS = 400
+/** In the short run: the number of pairs, and a fault at every so many reads. The long run has all of both. */
+const SHORT_FIXED = { pairs: 150, readStride: 4 }
+const LONG_FIXED = { pairs: Infinity, readStride: 1 }
 const MAX_WORKERS = 8
 
 /**
@@ -22,7 +23,7 @@ export const part: FaultPart = {
 
 async function runSimulation({ count, seed, long, progress }: FaultRun): Promise<FaultResult> {
   // A failure is repeated alone, without the fixed scenarios.
-  const fixed = count >= SHORT ? { pairs: long ? Infinity : SHORT_PAIRS } : undefined
+  const fixed = count >= SHORT ? (long ? LONG_FIXED : SHORT_FIXED) : undefined
   const workers = Math.min(availableParallelism(), count, MAX_WORKERS)
   const latest = new Map<number, ShardReport>()
   const reports = await Promise.all(
