@@ -62,9 +62,12 @@ async function checkStamps(
 async function checkStampHead(check: Check, hasStamps: boolean): Promise<void> {
   const key = logKeys.stampHead()
   const head = await check.read<StampHeadRecord>('stamp', key)
-  const [stamp] = head === undefined ? [] : await check.records.get([logKeys.stamp(head.size)])
-  const isRight = (head !== undefined) === hasStamps && (stamp !== undefined) === hasStamps
-  check.expect(isRight, 'stamp', key, 'The head of the stamps does not agree with the stamps: the next stamp mends it')
+  await check.guardAsync('stamp', key, async () => {
+    const [stamp] = head === undefined ? [] : await check.records.get([logKeys.stamp(head.size)])
+    const isRight = (head !== undefined) === hasStamps && (stamp !== undefined) === hasStamps
+    const message = 'The head of the stamps does not agree with the stamps: the next stamp mends it'
+    check.expect(isRight, 'stamp', key, message)
+  })
 }
 
 /** Returns the number of tokens in the stamp, 0 if it cannot be read. */

@@ -122,6 +122,20 @@ export class Check {
     }
   }
 
+  /**
+   * Runs one part of the check. If a record without its members stops the part, that is reported, and the check can
+   * continue with the next part. Errors of the stores and the reason of an aborted signal are thrown.
+   */
+  async runPart<T>(key: string, part: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await part()
+    } catch (error) {
+      if (!(error instanceof TypeError || error instanceof RangeError)) throw error
+      this.report('unknown', key, `The rest of this part is not checked, a record lacks its members: ${error.message}`)
+      return undefined
+    }
+  }
+
   /** Adds `count` to what was checked in a stage. Throws the reason of an aborted signal. */
   progress(stage: FsckStage, count: number): void {
     this.#handlers.signal?.throwIfAborted()

@@ -59,15 +59,14 @@ export interface FsckReport {
  */
 export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Promise<FsckReport> {
   const check = new Check(stores.records, handlers)
-  const log = await checkIdentity(check, stores)
-  const { tokenEntries } = await checkLog(check, log, [
-    ...(stores.signedHead ? [stores.signedHead] : []),
-    ...(stores.knownHeads ?? []),
-  ])
-  await checkAttestations(check, tokenEntries, stores.attestations)
-  await checkEvidences(check, log?.origin ?? '')
-  await checkCompanies(check)
-  await checkIndexes(check)
-  if (stores.blobs !== undefined) await checkBlobs(check, stores.blobs)
+  const { blobs, signedHead, knownHeads = [], attestations } = stores
+  const identity = await check.runPart('identity', () => checkIdentity(check, stores))
+  const heads = [...(signedHead ? [signedHead] : []), ...knownHeads]
+  const log = await check.runPart('log', () => checkLog(check, identity, heads))
+  await check.runPart('attestations', () => checkAttestations(check, log?.tokenEntries ?? 0, attestations))
+  await check.runPart('evidences', () => checkEvidences(check, identity?.origin ?? ''))
+  await check.runPart('companies', () => checkCompanies(check))
+  await check.runPart('indexes', () => checkIndexes(check))
+  if (blobs !== undefined) await check.runPart('blobs', () => checkBlobs(check, blobs))
   return { differences: check.differences, done: check.done }
 }
