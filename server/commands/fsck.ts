@@ -49,13 +49,13 @@ Tokens of other authorities need EVIDENCE_TSA_CA.`,
   success: 'no differences',
   async run({ 'skip-files': skipFiles = false, repair = false, json = false }, config) {
     const output = json ? new JsonOutput() : new TextOutput()
-    const { differences } = await check(config, { skipFiles, repair }, output)
+    const { differences } = await checkRegistry(config, { skipFiles, repair }, output)
     return differences
   },
 })
 
 /** How differences and the result are printed. */
-interface Output {
+export interface Output {
   difference(difference: Difference): void
   progress(progress: FsckProgress): void
   result(report: FsckReport): void
@@ -118,7 +118,12 @@ interface CheckOptions {
   readonly repair: boolean
 }
 
-async function check(config: Config, { skipFiles, repair }: CheckOptions, output: Output): Promise<FsckReport> {
+/** What the command does. Throws if a store cannot be opened. */
+export async function checkRegistry(
+  config: Config,
+  { skipFiles, repair }: CheckOptions,
+  output: Output,
+): Promise<FsckReport> {
   const directory = resolve(config.dataDir)
   if (config.records === 'level') await assertHasRecords(directory)
   // A folder that is lost must not be made again by opening it.

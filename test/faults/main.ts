@@ -5,6 +5,7 @@ import type { FaultPart, FaultResult } from './part.ts'
 import { part as powerLoss } from './power-loss/index.ts'
 import { part as systemCalls } from './system-calls/index.ts'
 import { part as simulation } from './simulation/index.ts'
+import { part as tampering } from './tampering/index.ts'
 
 /**
  * The fault harness: `npm run test:faults -- [--long] [--only PART]... [--seed N] [--count N]`. Runs one part after the
@@ -12,7 +13,7 @@ import { part as simulation } from './simulation/index.ts'
  */
 
 /** In the order in which they run. */
-const PARTS: readonly FaultPart[] = [simulation, kill, powerLoss, systemCalls, mutants]
+const PARTS: readonly FaultPart[] = [simulation, kill, powerLoss, systemCalls, tampering, mutants]
 
 interface Flags {
   readonly long: boolean
