@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { part as fuzz } from './fuzz/index.ts'
 import { part as kill } from './kill/index.ts'
 import { part as mutants } from './mutants/index.ts'
 import type { FaultPart, FaultResult } from './part.ts'
@@ -13,7 +14,7 @@ import { part as tampering } from './tampering/index.ts'
  */
 
 /** In the order in which they run. */
-const PARTS: readonly FaultPart[] = [simulation, kill, powerLoss, systemCalls, tampering, mutants]
+const PARTS: readonly FaultPart[] = [simulation, kill, powerLoss, systemCalls, tampering, fuzz, mutants]
 
 interface Flags {
   readonly long: boolean

@@ -1,0 +1,184 @@
+import { Agent } from 'node:http'
+import { pick, randomFrom } from '../../support/bundle-mutations.ts'
+import { DocumentCheck } from '../../support/document-check.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import type { FaultFailure, FaultPart, FaultResult, FaultRun } from '../part.ts'
+import { abuse, ABUSE_AT_ONCE, ABUSED_SETTINGS, overload } from './abuse.ts'
+import { countUnnoticed } from './control.ts'
+import { createFixture, type Fixture } from './fixture.ts'
+import { requestTo, type FuzzRequest } from './requests.ts'
+import { problemOf, send, type FuzzResponse } from './send.ts'
+import { Target, type Resources } from './target.ts'
+
+/** One case in so many breaks the rules of HTTP, on a server of its own with a small capacity. */
+const ABUSE_EVERY = 20
+/** What a server may hold more at the end than at the middle of a run. It does not depend on the machine. */
+const MAX_GROWTH = { memory: 24 * 1024 * 1024, sockets: 8, descriptors: 64 }
+/** A connection that fails is tried again so often: the server may close an idle one at any time. */
+const MAX_TRIES = 3
+/** Overload is tried again so often if nothing was rejected, which takes a machine that stands still for seconds. */
+const MAX_OVERLOADS = 5
+
+/** What one run has found. */
+class Findings {
+  readonly failures: FaultFailure[] = []
+  readonly statuses = new Map<number, number>()
+  abused = 0
+  rejected = 0
+
+  fail(seed: number, message: string): void {
+    this.failures.push({ seed, message })
+  }
+
+  count(status: number): void {
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+  }
+
+  get figures(): string {
+    const classes = [2, 3, 4, 5].map((digit) => {
+      const counts = [...this.statuses].filter(([status]) => Math.floor(status / 100) === digit)
+      return `${counts.reduce((sum, [, count]) => sum + count, 0)} × ${digit}xx`
+    })
+    return `${classes.join(', ')}, ${this.abused} broken connections, ${this.rejected} rejected in overloads`
+  }
+}
+
+/** Sends requests to the operations of the document, and checks each response. */
+class Fuzzer {
+  readonly #port: number
+  readonly #fixture: Fixture
+  readonly #check: DocumentCheck
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+
+  constructor(port: number, fixture: Fixture) {
+    this.#port = port
+    this.#fixture = fixture
+    this.#check = new DocumentCheck(fixture.document)
+  }
+
+  async run(seed: number, findings: Findings): Promise<void> {
+    const { operations, source } = this.#fixture
+    const random = randomFrom(seed)
+    const operation = pick(random, operations)
+    const request = requestTo(operation, { ...source, random })
+    try {
+      const response = await this.#send(request)
+      findings.count(response.status)
+      const problem = problemOf(response.status, response.headers.get('retry-after'))
+      if (problem !== undefined) throw new Error(`${problem}: ${response.text.slice(0, 300)}`)
+      if (request.isRouted) this.#check.check(operation.id, response)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      findings.fail(seed, `${request.method} ${request.path.slice(0, 300)}\n  ${bodyText(request)}\n  ${reason}`)
+    }
+  }
+
+  async #send(request: FuzzRequest): Promise<FuzzResponse> {
+    for (let tries = 1; ; tries += 1)
+      try {
+        return await send(this.#port, this.#agent, request)
+      } catch (error) {
+        if (tries === MAX_TRIES) throw error
+      }
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+}
+
+const bodyText = ({ body }: FuzzRequest): string => (body === undefined ? 'no body' : body.toString().slice(0, 300))
+
+/** Runs connections at the same time, as many as three times the capacity. */
+async function abuseAll(target: Target, seeds: readonly number[], findings: Findings): Promise<void> {
+  for (let at = 0; at < seeds.length; at += ABUSE_AT_ONCE) {
+    const group = seeds.slice(at, at + ABUSE_AT_ONCE)
+    const problems = await Promise.all(group.map((seed) => abuse(target.port, seed)))
+    findings.abused += group.length
+    for (const [i, problem] of problems.entries()) if (problem !== undefined) findings.fail(group[i] ?? 0, problem)
+  }
+}
+
+async function overloadOnce(target: Target, seed: number, findings: Findings): Promise<void> {
+  for (let tries = 1; tries <= MAX_OVERLOADS; tries += 1) {
+    const rejected = await overload(target.port)
+    if (typeof rejected === 'string') return findings.fail(seed, `overload: ${rejected}`)
+    findings.rejected += rejected
+    if (rejected > 0) return
+  }
+  findings.fail(seed, 'overload: nothing was rejected at three times the capacity')
+}
+
+function compareResources(name: string, middle: Resources, end: Resources, findings: Findings, seed: number): void {
+  for (const [what, limit] of Object.entries(MAX_GROWTH) as [keyof Resources, number][]) {
+    const growth = end[what] - middle[what]
+    if (growth > limit)
+      findings.fail(
+        seed,
+        `${name}: ${what} grew from ${middle[what]} to ${end[what]}, at most ${limit} more is allowed`,
+      )
+  }
+}
+
+/** Requests in a control: most of them reach their operation, so that the document says what is wrong. */
+const CONTROL_REQUESTS = 10
+
+/** Servers that break the promises must be noticed, or the cases prove nothing. */
+async function runControl(fixture: Fixture, seed: number, findings: Findings): Promise<void> {
+  const unnoticed = await countUnnoticed(async (port) => {
+    const fuzzer = new Fuzzer(port, fixture)
+    const found = new Findings()
+    for (let i = 0; i < CONTROL_REQUESTS; i++) await fuzzer.run(i, found)
+    fuzzer.close()
+    return found.failures.length > 0
+  })
+  if (unnoticed > 0) findings.fail(seed, 'control: a server that breaks the promises is not noticed')
+}
+
+/** Half of the cases, then what the servers hold, the other half, and the comparison. */
+async function run({ count, seed, progress }: FaultRun): Promise<FaultResult> {
+  const [plainFolder, abusedFolder] = await Promise.all([makeTemporary(), makeTemporary()])
+  const targets: Target[] = []
+  try {
+    const plain = await Target.start(plainFolder, { EVIDENCE_MAX_FILE_BYTES: '1048576' })
+    targets.push(plain)
+    const abused = await Target.start(abusedFolder, ABUSED_SETTINGS)
+    targets.push(abused)
+    const findings = new Findings()
+    const fixture = await createFixture(plain)
+    await createFixture(abused)
+    await runControl(fixture, seed, findings)
+    const fuzzer = new Fuzzer(plain.port, fixture)
+    const half = async (from: number, to: number): Promise<void> => {
+      const broken: number[] = []
+      for (let i = from; i < to; i++) {
+        if ((seed + i) % ABUSE_EVERY === 0) broken.push(seed + i)
+        else await fuzzer.run(seed + i, findings)
+        progress(i + 1)
+      }
+      await abuseAll(abused, broken, findings)
+      if (count > 1) await overloadOnce(abused, seed, findings)
+    }
+    await half(0, Math.floor(count / 2))
+    const middle = await Promise.all([plain.resources(MAX_SOCKETS), abused.resources(MAX_SOCKETS)])
+    await half(Math.floor(count / 2), count)
+    fuzzer.close()
+    const end = await Promise.all([plain.resources(MAX_SOCKETS), abused.resources(MAX_SOCKETS)])
+    for (const i of [0, 1] as const)
+      compareResources(['server', 'abused server'][i] ?? '', middle[i], end[i], findings, seed)
+    return { cases: count, failures: findings.failures, figures: findings.figures }
+  } finally {
+    await Promise.all(targets.map((target) => target.stop()))
+    await Promise.all([plainFolder, abusedFolder].map((folder) => removeTemporary(folder)))
+  }
+}
+
+/** Sockets of an idle server: it listens, serves commands, and Node has its own. */
+const MAX_SOCKETS = 24
+
+export const part: FaultPart = {
+  name: 'fuzz',
+  passesWhen: 'no 5xx but 503 with Retry-After, responses match the document, memory and descriptors stay flat',
+  count: { short: 2_200, long: 440_000 },
+  run,
+}

@@ -1,0 +1,83 @@
+import { readdir, readFile, readlink, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { eventually } from '../../support/eventually.ts'
+import { moduleUrl } from '../../support/program.ts'
+import { ServerProcess, type Environment } from '../../support/server-process.ts'
+
+export const OPERATOR_KEY = 'the-key-of-the-fuzz-operator'
+
+/** What the server process holds while no request is running. */
+export interface Resources {
+  /** Bytes that are in use after a garbage collection, with those outside the heap. */
+  readonly memory: number
+  readonly sockets: number
+  readonly descriptors: number
+}
+
+/** The real server in a process of its own, whose memory and descriptors can be read. */
+export class Target {
+  readonly server: ServerProcess
+  readonly directory: string
+  readonly port: number
+
+  private constructor(server: ServerProcess, directory: string, port: number) {
+    this.server = server
+    this.directory = directory
+    this.port = port
+  }
+
+  static async start(directory: string, settings: Environment): Promise<Target> {
+    const env = {
+      EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
+      EVIDENCE_ADDRESS_LIMIT_PER_MINUTE: '0',
+      // A slow machine must not be the reason for a 503.
+      EVIDENCE_MAX_BUSY_MS: '600000',
+      EVIDENCE_DISK_RESERVE_BYTES: '0',
+      EVIDENCE_LOG_LEVEL: 'info',
+      FUZZ_MEMORY_FILE: join(directory, 'memory'),
+      ...settings,
+    }
+    const probe = moduleUrl(import.meta.url, './memory-probe.ts').href
+    const server = new ServerProcess(directory, env, [], ['--expose-gc', '--import', probe])
+    const url = await server.ready()
+    return new Target(server, directory, Number(new URL(url).port))
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  /** Waits until at most `sockets` sockets are open, and reads what the process holds. */
+  async resources(sockets: number): Promise<Resources> {
+    const memory = await this.#memory()
+    const open = await eventually(
+      async () => {
+        const descriptors = await this.#descriptors()
+        return descriptors.filter((name) => name.startsWith('socket:')).length <= sockets ? descriptors : undefined
+      },
+      () => `more than ${sockets} sockets stay open`,
+    )
+    return { memory, sockets: open.filter((name) => name.startsWith('socket:')).length, descriptors: open.length }
+  }
+
+  async #memory(): Promise<number> {
+    const path = join(this.directory, 'memory')
+    await rm(path, { force: true })
+    this.server.child.kill('SIGWINCH')
+    const read = (): Promise<string | undefined> => readFile(path, 'utf8').catch(() => undefined)
+    const { child, output } = this.server
+    return Number(
+      await eventually(read, () => `no memory of ${child.exitCode}/${child.signalCode}: ${output.slice(-2_000)}`),
+    )
+  }
+
+  async #descriptors(): Promise<readonly string[]> {
+    const folder = `/proc/${this.server.child.pid}/fd`
+    const names = await readdir(folder)
+    return Promise.all(names.map((name) => readlink(join(folder, name)).catch(() => '')))
+  }
+
+  stop(): Promise<number | null> {
+    return this.server.stop('SIGKILL')
+  }
+}
