@@ -1,31 +1,20 @@
 import type { Json } from '../commitment/canonical-json.ts'
 import type { Disclosure } from '../commitment/disclosure.ts'
-import type { EvidencePage, EvidenceQuery, EvidenceTextOptions, ListEvidenceTexts } from './evidence-lists.ts'
+import type {
+  EvidenceCore,
+  EvidencePage,
+  EvidenceQuery,
+  EvidenceSummary,
+  EvidenceTextOptions,
+  ListEvidenceTexts,
+} from './evidence-lists.ts'
 import type { FileEntry, StagedFile } from './files.ts'
-import type { BatchId, CategoryId, EvidenceId, FileId, SubcategoryId, TxId } from './ids.ts'
+import type { BatchId, EvidenceId, TxId } from './ids.ts'
 import type { Scope } from './principal.ts'
 import type { UpdateOptions, WriteOptions } from './writes.ts'
 
 /** A JSON object that survives canonical JSON (RFC 8785): at most 64 KiB and 32 levels deep. */
 export type Meta = { readonly [name: string]: Json }
-
-export type EvidenceStatus = 'active' | 'stolen'
-
-interface EvidenceCore {
-  readonly id: EvidenceId
-  /** Chosen by the caller, unique in its company. */
-  readonly externalId: string
-  readonly categoryId: CategoryId
-  readonly subcategoryId: SubcategoryId
-  readonly name: string
-  readonly status: EvidenceStatus
-  readonly owner?: string
-  readonly summary?: string
-  readonly image?: { readonly id: FileId; readonly mimeType: string }
-  readonly createdAt: Date
-  /** Of the `create` event. */
-  readonly txId: TxId
-}
 
 /** An evidence in its current state. */
 export interface Evidence extends EvidenceCore {
@@ -33,15 +22,6 @@ export interface Evidence extends EvidenceCore {
   readonly meta?: Meta
   /** Version of the newest event. */
   readonly version: number
-}
-
-/** An evidence as a list shows it. */
-export interface EvidenceSummary extends EvidenceCore {
-  /** How many events of each type the history has. */
-  readonly eventCounts: { readonly create: number; readonly update: number; readonly transfer: number }
-  /** Block of the anchor that covers the creation; absent until it is confirmed. */
-  readonly blockNumber?: number
-  readonly lastEvent: { readonly recordedAt: Date; readonly txId: TxId; readonly blockNumber?: number }
 }
 
 export type EventType = 'create' | 'update' | 'transfer'

@@ -1,5 +1,4 @@
-import type { EvidencePage, EvidenceQuery } from '../../api/evidence-lists.ts'
-import type { EvidenceSummary } from '../../api/evidences.ts'
+import type { EvidencePage, EvidenceQuery, EvidenceSummary } from '../../api/evidence-lists.ts'
 
 const PAGE_LENGTH = 500
 

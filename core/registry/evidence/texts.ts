@@ -1,5 +1,4 @@
-import type { EvidenceText, EvidenceTextOptions } from '../../api/evidence-lists.ts'
-import type { EvidenceSummary } from '../../api/evidences.ts'
+import type { EvidenceSummary, EvidenceText, EvidenceTextOptions } from '../../api/evidence-lists.ts'
 import type { EvidenceId } from '../../api/ids.ts'
 import type { Entry, Key, Version } from '../../ports/index.ts'
 import { ByteCache } from '../../store/byte-cache.ts'
