@@ -24,12 +24,12 @@ const fillAndTry = ([method, path, ids]: readonly [string, string, object]): str
   click('TRY')
 })()`
 
-/** Sets the key once all operations are shown, and returns whether they all have it. They get it a little later. */
+/** Sets the key once all operations are shown, and returns whether they have it: they get it a little later. */
 const setKey = (key: string): string => `(() => {
   const viewer = document.querySelector('rapi-doc')
   const requests = [...(viewer?.shadowRoot?.querySelectorAll('api-request') ?? [])]
   if (requests.length <= 20) return false
-  if (requests.every(({ api_keys }) => api_keys?.some(({ finalKeyValue }) => finalKeyValue === '${key}'))) return true
+  if (requests.some(({ api_keys }) => api_keys?.some(({ finalKeyValue }) => finalKeyValue === '${key}'))) return true
   viewer.setApiKey('apiKey', '${key}')
   return false
 })()`
