@@ -1,9 +1,12 @@
 import { availableParallelism } from 'node:os'
 import type { FaultFailure, FaultRun } from './part.ts'
 
+/** Cases wait for disks, for blocks of the ledger and for stores that are opened again. */
+const WAITING_CASES = 2
+
 /**
- * Runs the cases of a part, as many at the same time as the machine has cores. A case that throws is a failure with its
- * seed.
+ * Runs the cases of a part, some more at the same time than the machine has cores. A case that throws is a failure with
+ * its seed.
  */
 export async function runCases<T>(
   { count, seed, progress }: FaultRun,
@@ -23,6 +26,6 @@ export async function runCases<T>(
       progress(results.length + failures.length)
     }
   }
-  await Promise.all(Array.from({ length: availableParallelism() }, lane))
+  await Promise.all(Array.from({ length: availableParallelism() + WAITING_CASES }, lane))
   return { results, failures: failures.toSorted((a, b) => a.seed - b.seed) }
 }

@@ -84,11 +84,10 @@ async function runCase(seed: number, plan: KillPlan): Promise<CaseResult> {
       await loadAndKill(directory, load, { ...plan, seed, phase: 'load', stopAt: undefined })
     await (plan.phase === 'load' ? loadAndKill(directory, load, { ...plan, seed }) : startAndKill(directory, plan))
     const problems = await checkDirectory(directory, load.traces)
-    if (problems.length > 0)
-      throw new Error(`${describe(plan)}: ${problems.length} problems: ${problems.slice(0, 5).join('; ')}`)
+    if (problems.length > 0) throw new Error(`${problems.length} problems: ${problems.slice(0, 5).join('; ')}`)
     return { acknowledged: load.acknowledged, point: plan.point }
   } catch (error) {
-    throw new Error(`${describe(plan)}: ${String(error)}`, { cause: error })
+    throw new Error(`${describe(plan)}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
   } finally {
     await removeTemporary(directory)
   }

@@ -5,7 +5,7 @@ import type { TraceRecord } from './trace.ts'
 
 /**
  * A disk whose power can fail. It knows what POSIX promises: the bytes of a file are durable after a sync of the file,
- * a name is durable after a sync of its folder, and nothing else is. (File systems with a journal promise more.)
+ * a name is durable after a sync of its folder, and nothing else is.
  */
 
 /** What a power loss leaves of the changes that were not synced. */
@@ -69,6 +69,12 @@ class DiskFolder {
   sync(): void {
     for (const change of this.#pending) apply(this.#durable, change)
     this.#pending = []
+  }
+
+  /** Makes the name of this node durable, and all changes of names before it, in the order of a journal. */
+  syncName(node: DiskNode): void {
+    const last = this.#pending.findLastIndex((change) => change.some(([, each]) => each === node))
+    for (const change of this.#pending.splice(0, last + 1)) apply(this.#durable, change)
   }
 
   /** The names after a power loss. */
@@ -140,17 +146,25 @@ export class SimulatedDisk {
   readonly #folder = new DiskFolder()
   /** By their number. Files that are open keep theirs when they lose their name. */
   readonly #files = new Map<bigint, DiskFile>()
+  /** The folder in which each file was created. */
+  readonly #origins = new Map<DiskFile, DiskFolder>()
+  readonly #syncsNames: boolean
 
-  /** `root`: path of the folder that was traced. It was empty and durable at the beginning. */
-  constructor(root: string) {
+  /**
+   * @param root Path of the folder that was traced. It was empty and durable at the beginning.
+   * @param syncsNames Whether the sync of a new file makes its name durable, too. POSIX does not promise it; ext4, XFS
+   *   and Btrfs do it.
+   */
+  constructor(root: string, syncsNames: boolean) {
     this.#root = root
+    this.#syncsNames = syncsNames
   }
 
   apply({ operation, file, offset, path, bytes }: TraceRecord): void {
     if (operation === 'create') this.#create(file, path)
     else if (operation === 'write') this.#files.get(file)?.change({ offset, bytes })
     else if (operation === 'truncate') this.#files.get(file)?.change({ size: offset })
-    else if (operation === 'sync') this.#files.get(file)?.sync()
+    else if (operation === 'sync') this.#sync(this.#files.get(file))
     else if (operation === 'sync-folder') this.#folderAt(this.#partsOf(path)).sync()
     else if (operation === 'mkdir') this.#rename(undefined, path, new DiskFolder())
     else if (operation === 'rename') this.#rename(path, bytes.toString(), this.#nodeAt(path))
@@ -167,6 +181,12 @@ export class SimulatedDisk {
     const file = new DiskFile()
     this.#files.set(number, file)
     this.#rename(undefined, path, file)
+    this.#origins.set(file, this.#folderAt(this.#partsOf(path).slice(0, -1)))
+  }
+
+  #sync(file: DiskFile | undefined): void {
+    file?.sync()
+    if (file !== undefined && this.#syncsNames) this.#origins.get(file)?.syncName(file)
   }
 
   /** Removes one name, gives another one to `node`, or both in one step. Both are in the same folder. */

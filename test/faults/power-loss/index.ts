@@ -46,8 +46,15 @@ async function run(options: FaultRun): Promise<FaultResult> {
   }
 }
 
+/**
+ * `default`: the process as it is. `small-buffer`: LevelDB switches its log and writes tables all the time. `no-sync`:
+ * the control, LevelDB acknowledges before its log is durable.
+ */
+type Variant = 'default' | 'small-buffer' | 'no-sync'
+
 /** What a process did to a folder. */
 interface Trace {
+  readonly variant: Variant
   readonly root: string
   readonly records: readonly TraceRecord[]
 }
@@ -65,22 +72,22 @@ class TraceCache {
     const known = this.#traces.get(seed)
     if (known !== undefined) return known
     this.#traces.delete(seed - 2)
-    const trace = record(this.#interposer, seed, 'sync')
+    const trace = record(this.#interposer, seed, seed % 2 === 0 ? 'default' : 'small-buffer')
     this.#traces.set(seed, trace)
     return trace
   }
 }
 
-async function record(interposer: Interposer, seed: number, sync: 'sync' | 'no-sync'): Promise<Trace> {
+async function record(interposer: Interposer, seed: number, variant: Variant): Promise<Trace> {
   const folder = await makeTemporary()
   const root = join(folder, 'root')
   const tracePath = join(folder, 'trace')
   try {
     await mkdir(root)
-    const args = [...programArgs(import.meta.url, './writer.ts'), root, String(seed), String(WRITES), sync]
+    const args = [...programArgs(import.meta.url, './writer.ts'), root, String(seed), String(WRITES), variant]
     const env = { PATH: '', ...interposer.environment({ root, tracePath }) }
     await promisify(execFile)(process.execPath, args, { env })
-    return { root, records: parseTrace(await readFile(tracePath)) }
+    return { variant, root, records: parseTrace(await readFile(tracePath)) }
   } finally {
     await removeTemporary(folder)
   }
@@ -102,7 +109,7 @@ interface PowerLoss {
 
 async function checkImage(trace: Trace, { cut, damage, random }: PowerLoss): Promise<number> {
   const folder = await makeTemporary()
-  const disk = new SimulatedDisk(trace.root)
+  const disk = new SimulatedDisk(trace.root, trace.variant === 'small-buffer')
   const records = trace.records.slice(0, cut)
   for (const each of records) disk.apply(each)
   const traces = tracesOf(marksIn(trace, records))

@@ -164,7 +164,6 @@ class Case {
       await files.switchOn()
       await this.#write(server, writer, WRITES_DURING)
       this.#assertOutcomes(server, writer)
-      await files.switchOff()
       if (plan.recovers) await this.#expectRecovery(server, writer)
     } finally {
       server.kill()
@@ -202,7 +201,8 @@ class Case {
 
   /** Once the calls work again, the server writes again, without a restart. */
   async #expectRecovery(server: FaultServer, writer: HttpWriter): Promise<void> {
-    const { load } = this.#options
+    const { load, files } = this.#options
+    await files.switchOff()
     const before = load.acknowledged
     await eventually(
       async () => {
