@@ -17,8 +17,8 @@ import { parseTrace, type TraceRecord } from './trace.ts'
 const IMAGES_PER_TRACE = 25
 /** Writes in each of the two sessions of a trace. */
 const WRITES = 30
-/** Images of the control, of which at least one must show a loss. */
-const CONTROL_IMAGES = 5
+/** Images of the control, of which at least one must show a loss. The deletion of a file makes LevelDB write tables. */
+const CONTROL_IMAGES = 8
 const CONTROL_IS_LOST = 'the control, LevelDB without sync, lost nothing in any image'
 
 export const part: FaultPart = {
@@ -152,8 +152,8 @@ function marksIn({ root }: Trace, records: readonly TraceRecord[]): readonly str
 async function countControlLosses(interposer: Interposer, seed: number): Promise<number> {
   const trace = await record(interposer, seed, 'no-sync')
   let lost = 0
-  for (let i = 0; i < CONTROL_IMAGES; i += 1) {
-    const cut = trace.records.length - Math.floor((i * trace.records.length) / (3 * CONTROL_IMAGES))
+  for (let i = 1; i <= CONTROL_IMAGES; i += 1) {
+    const cut = Math.floor((i * trace.records.length) / CONTROL_IMAGES)
     const isWhole = await checkImage(trace, { cut, damage: 'none of it', random: randomFrom(seed + i) }).then(
       () => true,
       () => false,
