@@ -32,6 +32,8 @@ const POLICY = [
 /** The names of these files contain a hash of their content. */
 const HASHED = 'assets/'
 const INDEX = 'index.html'
+/** The page to keep as a file. Its own policy allows its inline script, which the policy of this server does not. */
+const SAVED_PAGE = 'verify.html'
 
 interface StaticFile {
   readonly type: string
@@ -62,6 +64,7 @@ export function uiRouter(): Router {
     ctx.set('Content-Type', file.type)
     ctx.set('Content-Security-Policy', POLICY)
     ctx.set('Cache-Control', path.startsWith(HASHED) ? 'public, max-age=31536000, immutable' : 'no-cache')
+    if (path === SAVED_PAGE) ctx.set('Content-Disposition', `attachment; filename="${SAVED_PAGE}"`)
     ctx.set('ETag', file.etag)
     if (matchesEtag(ctx.get('If-None-Match'), file.etag)) {
       ctx.status = 304

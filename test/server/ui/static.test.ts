@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { startService, type Service } from '../../support/service.ts'
@@ -54,6 +55,21 @@ describe('the files of the dashboard', () => {
     assert.equal((await service.fetch('/ui/', { headers })).status, 304)
     const plain = await service.fetch('/ui/', { headers: { 'accept-encoding': 'identity' } })
     assert.equal(plain.headers.get('content-encoding'), null)
+  })
+
+  it('include the verification page as a download, whose policy allows only its own script and style', async () => {
+    const page = await service.fetch('/ui/verify.html')
+    assert.equal(page.headers.get('content-disposition'), 'attachment; filename="verify.html"')
+    const html = await page.text()
+    const [, policy = ''] = /<meta http-equiv="Content-Security-Policy" content="([^"]+)">/.exec(html) ?? []
+    const hashOf = (element: 'script' | 'style'): string => {
+      const [, text = ''] = new RegExp(`<${element}[^>]*>([^]*?)</${element}>`).exec(html) ?? []
+      return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+    }
+    assert.match(policy, /^default-src 'none'; /)
+    assert.doesNotMatch(policy, /unsafe|'self'|https?:/)
+    for (const element of ['script', 'style'] as const)
+      assert.ok(policy.includes(`${element}-src ${hashOf(element)};`), element)
   })
 
   it('are the only files that are served', async () => {
