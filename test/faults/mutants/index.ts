@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { copyFile, link, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import pLimit from 'p-limit'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
 import { runCases } from '../run-cases.ts'
@@ -47,15 +49,14 @@ async function runMutants(options: FaultRun): Promise<FaultResult> {
 
 /** The control: without a planted bug each test passes in such a copy, so a failure is due to the bug. */
 async function passingTests(tests: readonly string[]): Promise<ReadonlySet<string>> {
-  const passing = new Set<string>()
-  await withCopy(async (copy) => {
-    for (const test of tests) {
+  const limit = pLimit(availableParallelism())
+  await withCopy((copy) =>
+    limit.map(tests, async (test) => {
       const { isPassed, output } = await runTest(copy, test)
       if (!isPassed) throw new Error(`${test} fails without a planted bug:\n${output}`)
-      passing.add(test)
-    }
-  })
-  return passing
+    }),
+  )
+  return new Set(tests)
 }
 
 /** Throws if one of its tests does not notice the mutant. */
@@ -84,7 +85,7 @@ async function mutated({ name, module, find, replace }: Mutant): Promise<string>
 }
 
 /** A copy of the project in which `dist` can be changed. Everything else is linked. */
-async function withCopy(use: (copy: string) => Promise<void>): Promise<void> {
+async function withCopy(use: (copy: string) => Promise<unknown>): Promise<void> {
   const copy = await makeTemporary()
   try {
     for (const name of await readdir(ROOT))
