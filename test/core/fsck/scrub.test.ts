@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { after, before, describe, it, type TestContext } from 'node:test'
 import { startScrub, type BlobStore, type RecordStore, type Scrub, type ScrubState } from '../../../core/index.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import { logKeys } from '../../../core/log/keys.ts'
@@ -7,7 +7,7 @@ import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
-import { temporaryFor } from '../../support/temporary.ts'
+import { makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
@@ -16,10 +16,16 @@ interface Fixture {
   readonly filled: Filled
 }
 
-async function openFilled(t: TestContext): Promise<Fixture> {
-  const sealed = await openSealedRegistry(await temporaryFor(t))
-  t.after(() => sealed.registry.close())
+async function openFilled(directory: string): Promise<Fixture> {
+  const sealed = await openSealedRegistry(directory)
   return { sealed, filled: await fillRegistry(sealed) }
+}
+
+/** A registry that the test may change. */
+async function openOwn(t: TestContext): Promise<Fixture> {
+  const fixture = await openFilled(await temporaryFor(t))
+  t.after(() => fixture.sealed.registry.close())
+  return fixture
 }
 
 interface Running {
@@ -65,9 +71,9 @@ function run(
   })
   t.after(() => scrub.close())
   const completePass = async (): Promise<void> => {
-    const before = scrub.status().lastCompleteAt
-    for (let i = 0; i < 10_000 && scrub.status().lastCompleteAt === before; i++) await clock.advance(1_000)
-    assert.notEqual(scrub.status().lastCompleteAt, before, 'the pass did not end')
+    const earlier = scrub.status().lastCompleteAt
+    for (let i = 0; i < 10_000 && scrub.status().lastCompleteAt === earlier; i++) await clock.advance(1_000)
+    assert.notEqual(scrub.status().lastCompleteAt, earlier, 'the pass did not end')
   }
   return { scrub, clock, errors, warnings, saved, completePass }
 }
@@ -93,8 +99,20 @@ function withDamaged(records: RecordStore, damagedKey: string): RecordStore {
 }
 
 describe('the scrub', () => {
+  /** For tests that change nothing in the stores. */
+  let intact: Fixture
+  let directory: string
+  before(async () => {
+    directory = await makeTemporary()
+    intact = await openFilled(directory)
+  })
+  after(async () => {
+    await intact.sealed.registry.close()
+    await removeTemporary(directory)
+  })
+
   it('reads all entries, records and files of an intact registry, and reports nothing', async (t) => {
-    const fixture = await openFilled(t)
+    const fixture = intact
     const { records } = fixture.sealed
     const { scrub, errors, completePass } = run(t, fixture)
     await completePass()
@@ -110,7 +128,7 @@ describe('the scrub', () => {
   })
 
   it('reports damaged bytes of a file, a missing file, and a damaged tile', async (t) => {
-    const fixture = await openFilled(t)
+    const fixture = await openOwn(t)
     const { sealed, filled } = fixture
     const size = (await sealed.blobs.get(filled.keptFile))?.size ?? 0
     await sealed.blobs.delete(filled.keptFile)
@@ -134,7 +152,7 @@ describe('the scrub', () => {
   })
 
   it('computes the txId of each event again', async (t) => {
-    const fixture = await openFilled(t)
+    const fixture = await openOwn(t)
     const { sealed } = fixture
     const changed: string[] = []
     for await (const { key, value } of sealed.records.list(keys.laterEvents())) {
@@ -151,7 +169,7 @@ describe('the scrub', () => {
   })
 
   it('reports nothing that is right when it is read again', async (t) => {
-    const fixture = await openFilled(t)
+    const fixture = intact
     const { sealed, filled } = fixture
     let missing = 1
     const blobs = withGet(sealed.blobs, async (key, range) =>
@@ -164,7 +182,7 @@ describe('the scrub', () => {
   })
 
   it('tries again if the store cannot be reached, and counts it', async (t) => {
-    const fixture = await openFilled(t)
+    const fixture = intact
     let failing = 2
     const records = decorateRecords(fixture.sealed.records, {
       async readLog(from, count) {
@@ -180,7 +198,7 @@ describe('the scrub', () => {
   })
 
   it('does not call files damaged while their store cannot be reached', async (t) => {
-    const fixture = await openFilled(t)
+    const fixture = intact
     const { sealed } = fixture
     let failing = 5
     const blobs = withGet(sealed.blobs, async (key, range) => {
@@ -195,7 +213,7 @@ describe('the scrub', () => {
   })
 
   it('reports a file that the disk cannot read, and goes on', async (t) => {
-    const fixture = await openFilled(t)
+    const fixture = intact
     const { sealed, filled } = fixture
     const cause = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
     const blobs = withGet(sealed.blobs, async (key, range) => {
@@ -210,7 +228,7 @@ describe('the scrub', () => {
   })
 
   it('goes on behind a part of the log that cannot be read', async (t) => {
-    const fixture = await openFilled(t)
+    const fixture = intact
     const records = decorateRecords(fixture.sealed.records, {
       readLog: async () => {
         throw new RegistryError('CORRUPT', 'the row is damaged')
@@ -224,7 +242,7 @@ describe('the scrub', () => {
   })
 
   it('holds no iterator while it pauses, and reads at the set pace', async (t) => {
-    const fixture = await openFilled(t)
+    const fixture = intact
     let open = 0
     const { sealed } = fixture
     const records = decorateRecords(sealed.records, {
@@ -251,7 +269,7 @@ describe('the scrub', () => {
   })
 
   it('waits for the interval after a pass, then reads everything again', async (t) => {
-    const { scrub, clock, completePass } = run(t, await openFilled(t))
+    const { scrub, clock, completePass } = run(t, intact)
     await completePass()
     const { readBytes } = scrub.status()
     await clock.advance(DAY_MS / 2)
@@ -261,7 +279,7 @@ describe('the scrub', () => {
   })
 
   it('stores its position when it closes, continues there, and reads nothing after it is closed', async (t) => {
-    const fixture = await openFilled(t)
+    const fixture = intact
     const first = run(t, fixture, { bytesPerSecond: 1_000 })
     while (first.scrub.status().checked.log === 0) await first.clock.advance(1_000)
     await first.scrub.close()
