@@ -157,7 +157,12 @@ describe('tokens with unusual parts', () => {
   it('may carry CRLs and no certificates, or certificates of another format', async () => {
     const list = pkijs.CertificateRevocationList.fromBER(await crl({ issuer: root }))
     const trustAnchors = [derOf(signer.certificate)]
-    const withCrl = await reply({ certificates: [], after: (signed) => (signed.crls = [list]) })
+    const withCrl = await reply({
+      after: (signed) => {
+        delete signed.certificates
+        signed.crls = [list]
+      },
+    })
     assert.ok(verify(withCrl, { trustAnchors }))
     const other = new pkijs.OtherCertificateFormat({ otherCertFormat: '1.2.3', otherCert: new asn1js.Null() })
     const after = (signed: pkijs.SignedData): void => void signed.certificates?.push(other)
@@ -181,6 +186,8 @@ describe('stored certificates', () => {
     const own = pieceOf(signer.certificate)
     assert.ok(verify(der, { validationData: [...strangers.slice(1), own] }))
     assertRejected(der, /signer's certificate is not in it/, { validationData: [...strangers, own] })
+    const lists = strangers.map((): ValidationData => ({ type: 'crl', der: Uint8Array.of(1) }))
+    assert.ok(verify(der, { validationData: [...lists, own] }), 'lists count apart from certificates')
     const large = await signerUnder(root, 'P-256', MAX_VALIDATION_DATA_BYTES)
     const ofLarge = await reply({ signer: large, certificates: [] })
     const validationData = [pieceOf(large.certificate)]

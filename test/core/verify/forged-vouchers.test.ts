@@ -17,7 +17,7 @@ import { tokens } from '../../../core/verify/tokens.ts'
 import { present } from '../../support/present.ts'
 import { SyntheticEvm } from '../../support/synthetic-evm.ts'
 import { certificate, derOf, keyPair, OID, response, type Issuer } from '../../support/test-authority.ts'
-import { crl } from '../../support/test-revocation.ts'
+import { crl, REASON } from '../../support/test-revocation.ts'
 import { entryAt, forgeBundle, type BundleParts, type ForgedBundle, type Members } from './bundle-forger.ts'
 import { ForgedLog, forgeEvent } from './forger.ts'
 
@@ -367,6 +367,46 @@ describe('forged timestamps in bundles', () => {
     const result = verify(withTokens(a, wrong), policy)
     assert.equal(eventClaims(result).timestamps[0]?.authorities.length, 1)
     assert.match(whyUnchecked(result, /a timestamp of the tree of 3/) ?? '', /other data/)
+  })
+
+  it('are renewed by a later stamp over their entry, and by nothing else', async () => {
+    const renewing = new ForgedLog()
+    renewing.add(event.opening)
+    const day = (number: number): Date => new Date(Date.UTC(2026, 5, number))
+    const stampOf = (signer: number, number: number): Promise<Uint8Array> =>
+      response({
+        signer: present(signers[signer]),
+        data: encodeUtf8(renewing.checkpoint()),
+        genTime: day(number),
+      })
+    const sizes: number[] = []
+    const stamps = new Map<string, Uint8Array>()
+    const stamp = async (signer: number, number: number): Promise<Uint8Array> => {
+      const token = await stampOf(signer, number)
+      stamps.set(renewing.checkpoint(), token)
+      sizes.push(renewing.tree.size)
+      return token
+    }
+    const old = await stamp(0, 1)
+    renewing.addToken(Uint8Array.of(1))
+    await stamp(1, 5)
+    const position = renewing.addToken(old)
+    await stamp(1, 9)
+    const bundle = forgeBundle(renewing, [event], {
+      sizes,
+      vouchers: (note) => ({ tokens: [toBase64(present(stamps.get(note)))] }),
+    })
+    const renewed = { ...bundle, renewals: [entryAt(renewing, position, sizes)] }
+    const verifyRevoked = async (document: Members, number: number): Promise<BundleResult> => {
+      const revoked = [{ certificate: present(signers[0]).certificate, at: day(number), reason: REASON.keyCompromise }]
+      const der = await crl({ issuer: present(roots[0]), revoked })
+      const pinned = { ...policy, keys: renewing.pinned }
+      return verify(document, pinned, { validationData: [{ type: 'crl', der }] })
+    }
+    assert.equal((await verifyRevoked(renewed, 10)).state, 'proven')
+    // The tree that was stamped on the fifth day does not hold the token.
+    for (const number of [9, 7, 2]) assertRefuted(await verifyRevoked(renewed, number), /was revoked/)
+    assertRefuted(await verifyRevoked(bundle, 10), /was revoked/)
   })
 
   it('cost at most so many signature checks', async () => {
