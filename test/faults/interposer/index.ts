@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -46,11 +46,20 @@ export class Interposer {
     this.#library = library
   }
 
-  /** Compiles the library into a new temporary folder. Returns why that is impossible here, if it is. */
-  static async compile(): Promise<Interposer | string> {
+  /** Compiles the library, passes it to `use`, and removes it. Returns why that is impossible here, if it is. */
+  static async with<T>(use: (interposer: Interposer) => Promise<T>): Promise<T | string> {
     if (process.platform !== 'linux') return 'needs Linux'
-    const library = join(await mkdtemp(join(tmpdir(), 'evidence-interposer-')), 'interpose.so')
-    const flags = ['-Wall', '-Wextra', '-Werror', '-O1', '-shared', '-fPIC', '-o', library, SOURCE, '-ldl', '-lpthread']
+    const folder = await mkdtemp(join(tmpdir(), 'evidence-interposer-'))
+    try {
+      const interposer = await Interposer.#compile(join(folder, 'interpose.so'))
+      return typeof interposer === 'string' ? interposer : await use(interposer)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  }
+
+  static async #compile(library: string): Promise<Interposer | string> {
+    const flags = ['-Wall', '-Wextra', '-O1', '-shared', '-fPIC', '-o', library, SOURCE, '-ldl', '-lpthread']
     try {
       await promisify(execFile)('gcc', flags)
       return new Interposer(library)

@@ -29,8 +29,11 @@ export const part: FaultPart = {
 }
 
 async function run(options: FaultRun): Promise<FaultResult> {
-  const interposer = await Interposer.compile()
-  if (typeof interposer === 'string') return { cases: 0, failures: [], figures: 'none', skipped: interposer }
+  const result = await Interposer.with((interposer) => runWith(interposer, options))
+  return typeof result === 'string' ? { cases: 0, failures: [], figures: 'none', skipped: result } : result
+}
+
+async function runWith(interposer: Interposer, options: FaultRun): Promise<FaultResult> {
   const traces = new TraceCache(interposer)
   const { results, failures } = await runCases(options, async (seed) =>
     runCase(await traces.of(Math.floor(seed / IMAGES_PER_TRACE)), seed),

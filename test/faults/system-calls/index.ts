@@ -28,8 +28,11 @@ export const part: FaultPart = {
 }
 
 async function run(options: FaultRun): Promise<FaultResult> {
-  const interposer = await Interposer.compile()
-  if (typeof interposer === 'string') return { cases: 0, failures: [], figures: 'none', skipped: interposer }
+  const result = await Interposer.with((interposer) => runWith(interposer, options))
+  return typeof result === 'string' ? { cases: 0, failures: [], figures: 'none', skipped: result } : result
+}
+
+async function runWith(interposer: Interposer, options: FaultRun): Promise<FaultResult> {
   const { results, failures } = await runCases(options, (seed) => runCase(interposer, seed, planOf(seed)))
   const control = await runControl(interposer, options.seed)
   const count = (is: (result: CaseResult) => boolean): number => results.filter(is).length

@@ -26,7 +26,7 @@ const ERRORS: Readonly<Record<SystemCall, readonly ErrorName[]>> = {
   read: ['EIO'],
 }
 
-/** Parts of paths. The first one matches every file of the data directory. */
+/** Parts of the paths that a server uses at its start. The first one matches every file of the data directory. */
 const START_PATTERNS = [
   '/',
   '/records/',
@@ -37,22 +37,25 @@ const START_PATTERNS = [
   'signed-head',
   'registry.json',
 ]
-const WRITE_PATTERNS = [
-  '/',
-  '/records/',
-  '/records/db/',
-  '/blobs/',
-  '/blobs/staging',
-  '/blobs/content',
-  '/ledger/',
-  'signed-head',
-]
+
+/** Parts of the paths on which each kind of call occurs while a server writes. */
+const WRITE_PATTERNS: Readonly<Record<SystemCall, readonly string[]>> = {
+  open: ['/', '/blobs/staging', '/blobs/content', 'signed-head'],
+  write: ['/', '/records/db/', '/blobs/staging', 'signed-head', '/ledger/'],
+  sync: ['/', '/records/db/', '/blobs/staging', '/blobs/content', 'signed-head', '/ledger/'],
+  rename: ['signed-head'],
+  link: ['/blobs/content'],
+  unlink: ['/blobs/staging', '/blobs/content'],
+  read: ['/ledger/'],
+}
 
 /** The numbers of errors on this system. */
 export const numberOf = (error: ErrorName): number => constants.errno[error]
 
 const CALLS = Object.keys(ERRORS) as SystemCall[]
 const FOREVER = 1_000_000
+/** The first call that fails is one of so many. */
+const MAX_NTH = 6
 
 /** Cases go through the calls in turn, and a third of them fails during a start. */
 export function planOf(seed: number): FaultPlan {
@@ -60,8 +63,8 @@ export function planOf(seed: number): FaultPlan {
   const call = CALLS[seed % CALLS.length] as SystemCall
   const phase = pick(random, ['writing', 'writing', 'writing', 'writing', 'first start', 'second start'] as const)
   const error = pick(random, ERRORS[call])
-  const pattern = pick(random, phase === 'writing' ? WRITE_PATTERNS : START_PATTERNS)
-  const nth = 1 + Math.floor(random() * (phase === 'writing' ? 20 : 8))
+  const pattern = pick(random, phase === 'writing' ? WRITE_PATTERNS[call] : START_PATTERNS)
+  const nth = 1 + Math.floor(random() * MAX_NTH)
   const count = pick(random, [1, 1, FOREVER])
   return { phase, error, fault: { call, errno: numberOf(error), nth, count, pattern }, recovers: seed % 4 === 0 }
 }
