@@ -103,6 +103,7 @@ describe('verifyBundle', () => {
   it('tells a pinned policy from the own word of the bundle', () => {
     const result = verify(history)
     assert.equal(result.state, 'unpinned')
+    assert.ok(proven(result).events[0]?.notLaterThan !== undefined)
     assert.ok(result.unchecked.some(({ what }) => what === 'the keys of the log'))
     const { claimedPolicy: _, ...without } = history
     const bare = verify(without)
