@@ -8,16 +8,18 @@ export function matchesEtag(header: string, etag: string): boolean {
 }
 
 /**
- * Sends a JSON body with an ETag of its content, or 304 if the client has it already.
+ * Sends a JSON body with an ETag of its text, or 304 if the client has it already.
  *
  * @param prefix - what the ETag begins with
- * @returns the body to send, `undefined` for a 304
  */
-export function sendIfChanged<T extends object>(ctx: Context, body: T, prefix = ''): T | undefined {
-  const hash = createHash('sha256').update(JSON.stringify(body)).digest('hex').slice(0, 16)
-  const etag = `"${prefix}${hash}"`
+export function sendIfChanged(ctx: Context, body: object, prefix = ''): void {
+  const text = JSON.stringify(body)
+  const etag = `"${prefix}${createHash('sha256').update(text).digest('hex').slice(0, 16)}"`
   ctx.set('ETag', etag)
-  if (!matchesEtag(ctx.get('If-None-Match'), etag)) return body
-  ctx.status = 304
-  return undefined
+  if (matchesEtag(ctx.get('If-None-Match'), etag)) {
+    ctx.status = 304
+    return
+  }
+  ctx.type = 'json'
+  ctx.body = text
 }

@@ -153,7 +153,7 @@ export const evidences: EndpointGroup = {
       fieldNames: PAGE_FIELDS,
       async handle({ registry, ctx, scope, param, query }) {
         const page = await registry.evidences.get(scope, param('EVIDENCE_EXTERNAL_ID'), historyQuery(query))
-        return sendIfChanged(ctx, evidencePage(page), `${page.evidence.version}-`)
+        sendIfChanged(ctx, evidencePage(page), `${page.evidence.version}-`)
       },
     }),
     endpoint({
