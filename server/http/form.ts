@@ -111,11 +111,19 @@ class FormReader {
   }
 
   async #readText({ name, body }: Part): Promise<void> {
-    const text = await readText(body, this.#maxTextBytes - this.#textBytes, this.#holdBytes)
-    this.#textBytes += Buffer.byteLength(name) + Buffer.byteLength(text)
+    const text = await readText(body, (count) => this.#holdText(count))
+    this.#textBytes += Buffer.byteLength(name)
     if (name === '__proto__') this.#problem ??= invalid('The field name __proto__ is not allowed')
     else if (this.#texts.has(name)) this.#problem ??= invalid(`The field ${quoted(name)} was sent twice`)
     else this.#texts.set(name, text)
+  }
+
+  /** Counts bytes of texts. Throws `PAYLOAD_TOO_LARGE`, or `OVERLOADED` if all requests together hold too many. */
+  #holdText(count: number): void {
+    this.#textBytes += count
+    if (this.#textBytes > this.#maxTextBytes)
+      throw new HttpError('PAYLOAD_TOO_LARGE', `The texts of a form must have at most ${this.#maxTextBytes} bytes`)
+    this.#holdBytes(count)
   }
 
   async #readFile({ name, mimeType = 'application/octet-stream', body }: Part, filename: string): Promise<void> {
@@ -222,22 +230,14 @@ async function skip(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<
   }
 }
 
-/** Throws `PAYLOAD_TOO_LARGE` at the first byte beyond the limit, `MALFORMED_BODY` if the bytes are not UTF-8. */
-async function readText(
-  body: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-  holdBytes: (count: number) => void,
-): Promise<string> {
+/** `hold` is called before a chunk is kept. Throws `MALFORMED_BODY` if the bytes are not UTF-8. */
+async function readText(body: AsyncIterable<Uint8Array>, hold: (count: number) => void): Promise<string> {
   const chunks: Uint8Array[] = []
-  let size = 0
   for await (const chunk of body) {
-    size += chunk.length
-    if (size > maxBytes)
-      throw new HttpError('PAYLOAD_TOO_LARGE', `The texts of a form must have at most ${maxBytes} more bytes`)
-    holdBytes(chunk.length)
+    hold(chunk.length)
     chunks.push(chunk)
   }
-  return bodyText(Buffer.concat(chunks, size))
+  return bodyText(Buffer.concat(chunks))
 }
 
 const quoted = (name: string): string => JSON.stringify(name.slice(0, 64))
