@@ -1,8 +1,6 @@
 import Type, { type Static } from 'typebox'
 import type { AuditEntry as CoreAuditEntry, AuditPage as CoreAuditPage, AuditQuery } from '../../core/index.ts'
-import { closed, dateTime, DateTime, Id, Name, opt, Permission } from './values.ts'
-
-const MAX_LIST_LENGTH = 1_000
+import { closed, cutLength, dateTime, DateTime, defined, Id, MAX_LIST_LENGTH, Name, opt, Permission } from './values.ts'
 
 const base = { id: Id, at: DateTime }
 const Actor = Type.String({ description: 'Who did it: the id of a source system, or `operator`' })
@@ -59,10 +57,7 @@ export const PageQuery = closed({
 })
 type PageQuery = Static<typeof PageQuery>
 
-export const pageQuery = ({ len, last }: PageQuery): AuditQuery => ({
-  ...(len !== undefined && { limit: typeof len === 'number' ? Math.min(len, MAX_LIST_LENGTH) : len }),
-  ...(last !== undefined && { after: last }),
-})
+export const pageQuery = ({ len, last }: PageQuery): AuditQuery => defined({ limit: cutLength(len), after: last })
 
 export const auditPage = ({ items, hasMore }: CoreAuditPage): AuditPage => ({
   entries: items.map(auditEntry),

@@ -12,18 +12,19 @@ import {
   CategoryName,
   clearSchema,
   closed,
+  cutLength,
   defined,
   ExternalId,
   Line,
+  MAX_LIST_LENGTH,
   Meta,
   Name,
   opt,
+  optionalTime,
   Text,
-  timeInput,
 } from './values.ts'
 
 const MAX_BATCH_EVIDENCES = 1_000
-const MAX_LIST_LENGTH = 1_000
 const MAX_HISTORY_LENGTH = 500
 
 const evidenceInput = {
@@ -56,8 +57,8 @@ export const EvidenceBatch = closed({
 export const EvidenceOrBatch = Type.Union([EvidenceInput, EvidenceBatch])
 export type EvidenceOrBatch = Static<typeof EvidenceOrBatch>
 
-export const UpdateAction = Type.Enum(['update', 'transfer'])
-export const UpdateActionType = Type.Enum(['stolen', 'repair', 'custom', 'change'])
+const UpdateAction = Type.Enum(['update', 'transfer'])
+const UpdateActionType = Type.Enum(['stolen', 'repair', 'custom', 'change'])
 export const EvidenceUpdate = closed({
   updateActionDescription: opt(Text),
   updateActionPersona: opt(Line),
@@ -170,21 +171,14 @@ export const evidenceQuery = (query: EvidenceListQuery): EvidenceQuery => {
     ...same,
     ...defined({
       externalIdPrefix: externalId,
-      createdFrom: timeOf('createdFrom', createdFrom),
-      createdTo: timeOf('createdTo', createdTo),
-      limit: cut(len, MAX_LIST_LENGTH),
+      createdFrom: optionalTime('createdFrom', createdFrom),
+      createdTo: optionalTime('createdTo', createdTo),
+      limit: cutLength(len),
       after: last,
       cursor: next,
     }),
   }
 }
 
-const timeOf = (name: string, text: string | undefined): Date | undefined =>
-  text === undefined ? undefined : timeInput(name, text)
-
-/** A value that is not a number is left to the core's validation. */
-const cut = (len: number | undefined, max: number): number | undefined =>
-  typeof len === 'number' && len > max ? max : len
-
 export const historyQuery = ({ len, last, disclose }: EvidencePageQuery): HistoryQuery =>
-  defined({ after: last, limit: cut(len, MAX_HISTORY_LENGTH), disclose })
+  defined({ after: last, limit: cutLength(len, MAX_HISTORY_LENGTH), disclose })

@@ -5,7 +5,19 @@ import type {
   SourceSystem as CoreSourceSystem,
   SourceSystemChange as CoreSourceSystemChange,
 } from '../../core/index.ts'
-import { closed, Count, dateTime, DateTime, Id, Name, opt, Permission, TimeInput, timeInput } from './values.ts'
+import {
+  closed,
+  Count,
+  dateTime,
+  DateTime,
+  defined,
+  Id,
+  Name,
+  opt,
+  optionalTime,
+  Permission,
+  TimeInput,
+} from './values.ts'
 
 const ApiKey = Type.String({
   minLength: 16,
@@ -67,12 +79,12 @@ type OwnSourceSystem = Static<typeof OwnSourceSystem>
 
 export const newSourceSystem = ({ expiresAt, ...input }: NewSourceSystem): CoreNewSourceSystem => ({
   ...input,
-  ...(expiresAt !== undefined && { expiresAt: timeInput('expiresAt', expiresAt) }),
+  ...defined({ expiresAt: optionalTime('expiresAt', expiresAt) }),
 })
 
 export const sourceSystemChange = ({ expiresAt, ...input }: SourceSystemChange): CoreSourceSystemChange => ({
   ...input,
-  ...(expiresAt !== undefined && { expiresAt: timeInput('expiresAt', expiresAt) }),
+  ...defined({ expiresAt: optionalTime('expiresAt', expiresAt) }),
 })
 
 export const sourceSystemList = (list: readonly CoreSourceSystem[]): SourceSystemList => ({

@@ -74,7 +74,7 @@ export const dateTime = (date: Date): string => date.toISOString()
 const RFC_3339 = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i
 
 /** The time that a client has sent, which may be of any type. Throws `VALIDATION_ERROR` if it is not RFC 3339. */
-export function timeInput(field: string, value: unknown): Date {
+function timeInput(field: string, value: unknown): Date {
   const day = typeof value === 'string' ? RFC_3339.exec(value)?.[1] : undefined
   // `Date` would turn February 30 into March 2.
   const isDay = day !== undefined && !Number.isNaN(Date.parse(day)) && new Date(day).toISOString().startsWith(day)
@@ -90,6 +90,17 @@ export function timeInput(field: string, value: unknown): Date {
     },
   )
 }
+
+/** As `timeInput`, of a value that may be absent. */
+export const optionalTime = (field: string, value: unknown): Date | undefined =>
+  value === undefined ? undefined : timeInput(field, value)
+
+/** The longest page of a list. */
+export const MAX_LIST_LENGTH = 1_000
+
+/** The length of a page, at most `max`. A value that is not a number is left to the core's validation. */
+export const cutLength = (len: number | undefined, max = MAX_LIST_LENGTH): number | undefined =>
+  typeof len === 'number' && len > max ? max : len
 
 /** The members whose value is not `undefined`. */
 export function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
