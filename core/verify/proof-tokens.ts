@@ -33,7 +33,7 @@ export interface TokenContext {
 }
 
 /** The bytes of a token. Throws `VERIFICATION_FAILED`. */
-export function tokenBytes(token: UntrustedObject): Uint8Array {
+function tokenBytes(token: UntrustedObject): Uint8Array {
   const bytes = fromBase64(asString(token['token'], 'token'))
   if (bytes === undefined) throw verificationError('The token is not base64')
   return bytes

@@ -24,7 +24,6 @@ const COST = { N: 2 ** 17, r: 8, p: 1 } as const
 /** A damaged or foreign file must not make a command use all memory. */
 const MAX_COST = { N: 2 ** 20, r: 16, p: 4 } as const
 const [KEY_BYTES, SALT_BYTES, IV_BYTES, TAG_BYTES] = [32, 16, 12, 16]
-export const MIN_PASSPHRASE_LENGTH = 8
 
 /** Secret files by their paths in the data directory. */
 export type SecretFiles = ReadonlyMap<string, Uint8Array>
