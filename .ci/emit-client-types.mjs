@@ -7,6 +7,10 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const BANNER = '// Made by `npm run client:types` from the OpenAPI document. Do not edit.\n'
+/** At the top of the types, which are longer than any other source file. */
+const REASON = `// It is as long as the document: the types of every request and response, in one file, so that a diff of it shows what a
+// change of the service means for its clients. A build removes all of it.
+`
 const MAX_COLUMNS = 120
 /** Without `head`: a program that only needs headers can request them with `fetch`. */
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
@@ -198,7 +202,7 @@ function emitTypes(document) {
   const operations = operationsOf(document).map((operation) => methodDeclaration(operation, resolve))
   const declarations = Object.entries(schemas).map(([name, schema]) => declaration(name, schema))
   return [
-    `${BANNER}import type { RequestOptions, Upload } from './options.ts'\n`,
+    `${BANNER}${REASON}import type { RequestOptions, Upload } from './options.ts'\n`,
     `/** Every endpoint of the service, by the id of its operation. */\nexport interface Operations ${block(operations)}\n`,
     ...declarations,
   ].join('\n')
