@@ -82,10 +82,11 @@ export async function openCheckpointKeys(path: string, { files = nodeFiles }: Op
 
 /**
  * Adds a new random key at the end of a keyring file, durably and in one step. Creates the file (0600) if it does not
- * exist. Do not run it twice at the same time.
+ * exist.
  *
  * @returns the public key: its type byte, then the key
- * @throws RegistryError as `openCheckpointKeys`, except that the file may be missing
+ * @throws RegistryError as `openCheckpointKeys`, except that the file may be missing; `STORE_LOCKED` if another process
+ *   adds a key at this moment
  */
 export async function generateCheckpointKey(path: string, options: Options = {}): Promise<Uint8Array> {
   const seed = new Uint8Array(randomBytes(SEED_BYTES))
@@ -105,20 +106,55 @@ export async function addCheckpointKeys(
   { files = nodeFiles }: Options = {},
 ): Promise<void> {
   const keys = await existingKeys(files, path)
-  const known = new Set(keys?.map(({ publicKey }) => publicKey))
-  const added = seeds.map(storedKeyOf).filter(({ publicKey }) => !known.has(publicKey))
-  if (keys !== undefined && added.length === 0) return
-  const bytes = encodeUtf8(`${JSON.stringify({ format: FORMAT, keys: [...(keys ?? []), ...added] }, null, 2)}\n`)
+  if (keys !== undefined && missingKeys(keys, seeds).length === 0) return
   try {
-    if (keys === undefined) await makeDirectory(files, dirname(path))
-    // Another process may create the file at the same time: its keys must not be replaced.
-    if (keys !== undefined) await replaceFile(files, path, bytes)
-    else if (!(await createFile(files, path, bytes))) await addCheckpointKeys(path, seeds, { files })
+    if (keys === undefined) {
+      await makeDirectory(files, dirname(path))
+      // Another process may create the file at the same time: its keys must not be replaced.
+      if (await createFile(files, path, contentOf(missingKeys([], seeds)))) return
+    }
+    await withLock(files, path, async () => {
+      const current = (await readKeyring(files, path)).keys
+      const added = missingKeys(current, seeds)
+      if (added.length > 0) await replaceFile(files, path, contentOf([...current, ...added]))
+    })
   } catch (error) {
     if (error instanceof RegistryError) throw error
     throw fileError(path, 'written', error)
   }
 }
+
+/** The keys of these seeds that are not in the keyring. */
+function missingKeys(keys: readonly StoredKey[], seeds: readonly Uint8Array[]): readonly StoredKey[] {
+  const known = new Set(keys.map(({ publicKey }) => publicKey))
+  return seeds.map(storedKeyOf).filter(({ publicKey }) => !known.has(publicKey))
+}
+
+const contentOf = (keys: readonly StoredKey[]): Uint8Array =>
+  encodeUtf8(`${JSON.stringify({ format: FORMAT, keys }, null, 2)}\n`)
+
+/**
+ * Runs an action while no other process changes the keyring: of two that replace it at the same time, the later one
+ * would remove the key of the other. A process that is killed meanwhile leaves the lock behind.
+ */
+async function withLock(files: FileOperations, path: string, action: () => Promise<void>): Promise<void> {
+  const lock = `${path}.lock`
+  const handle = await files.open(lock, 'wx', 0o600).catch((error: unknown) => {
+    throw errnoOf(error) === 'EEXIST' ? lockedError(lock) : error
+  })
+  try {
+    await handle.close()
+    await action()
+  } finally {
+    await files.unlink(lock)
+  }
+}
+
+const lockedError = (lock: string): RegistryError =>
+  new RegistryError(
+    'STORE_LOCKED',
+    `Another process adds a key to the keyring at this moment. Try again, or remove ${lock} if there is no such process`,
+  )
 
 async function existingKeys(files: FileOperations, path: string): Promise<readonly StoredKey[] | undefined> {
   try {

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { addCheckpointKeys, generateCheckpointKey, openCheckpointKeys } from '../../../adapters/files/index.ts'
+import {
+  addCheckpointKeys,
+  generateCheckpointKey,
+  openCheckpointKeys,
+  type FileOperations,
+} from '../../../adapters/files/index.ts'
+import { nodeFiles } from '../../../adapters/files/durable.ts'
 import { assertSame, rejectsWith } from '../../../adapters/kit/contract/index.ts'
 import { verifySignature } from '../../../core/log/note.ts'
 import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
@@ -105,5 +111,24 @@ describe('a keyring of checkpoint keys', () => {
     const path = join(await temporaryFor(t), 'keys.json')
     await Promise.all([addCheckpointKeys(path, [seed(1)]), addCheckpointKeys(path, [seed(2)])])
     assert.equal((await (await openCheckpointKeys(path)).publicKeys()).length, 2)
+  })
+
+  test('rejects a key while another process adds one, so that none is lost', async (t) => {
+    const directory = await temporaryFor(t)
+    const path = join(directory, 'keys.json')
+    await addCheckpointKeys(path, [seed(1)])
+    const rename: FileOperations['rename'] = async (from, to) => {
+      await rejectsWith('STORE_LOCKED', addCheckpointKeys(path, [seed(3)]))
+      await addCheckpointKeys(path, [seed(1)])
+      await nodeFiles.rename(from, to)
+    }
+    await addCheckpointKeys(path, [seed(2)], { files: { ...nodeFiles, rename } })
+    await addCheckpointKeys(path, [seed(3)])
+    assert.equal((await (await openCheckpointKeys(path)).publicKeys()).length, 3)
+    assert.deepEqual(await filesBelow(directory), ['keys.json'])
+    await writeFile(`${path}.lock`, '')
+    await assert.rejects(generateCheckpointKey(path), (error) => String(error).includes(`remove ${path}.lock`))
+    await unlink(`${path}.lock`)
+    await generateCheckpointKey(path)
   })
 })
