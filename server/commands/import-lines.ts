@@ -1,7 +1,8 @@
-import { assertNewEvidence, parseStrictJson, RegistryError, type NewEvidence } from '../../core/index.ts'
+import { assertNewEvidence, parseStrictJson, RegistryError, type Json, type NewEvidence } from '../../core/index.ts'
 import { NEW_EVIDENCE_FIELDS, NewEvidence as LineSchema } from '../contract/evidence-requests.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import { defined } from '../contract/values.ts'
+import { givenFields } from '../http/given-fields.ts'
 
 /** No evidence is this large: a longer line means that the file does not consist of lines of JSON. */
 const MAX_LINE_BYTES = 1024 * 1024
@@ -50,10 +51,10 @@ export function parseLine(line: Uint8Array): NewEvidence | undefined {
   const value = parseStrictJson(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new RegistryError('VALIDATION_ERROR', 'A line must be a JSON object')
-  const unknown = Object.keys(value).find((name) => !LINE_NAMES.has(name))
+  const members: Readonly<Record<string, unknown>> = givenFields(value as Record<string, Json>)
+  const unknown = Object.keys(members).find((name) => !LINE_NAMES.has(name))
   if (unknown !== undefined)
     throw new RegistryError('VALIDATION_ERROR', `${JSON.stringify(unknown)} is not a known field`)
-  const members = value as Readonly<Record<string, unknown>>
   const { categoryId, categoryName, subcategoryId, subcategoryName, ...evidence } = members
   return checked({
     ...evidence,

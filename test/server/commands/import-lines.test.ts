@@ -60,6 +60,18 @@ describe('a line', () => {
     })
   })
 
+  it('has the same values that are not given as that body: null and the empty text', () => {
+    const id = '01A20128-C361-7164-966D-A0A6AA029C59'
+    const line = { ...VALID, categoryId: id, owner: null, description: '', meta: { a: null } }
+    assert.deepEqual(parseLine(bytes(JSON.stringify(line))), {
+      externalId: 'a',
+      name: 'A',
+      category: { id: id.toLowerCase(), name: 'Tools' },
+      subcategory: { name: 'Drills' },
+      meta: { a: null },
+    })
+  })
+
   it('may be empty', () => {
     for (const text of ['', '\r', '  \t']) assert.equal(parseLine(bytes(text)), undefined)
   })
