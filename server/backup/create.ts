@@ -19,7 +19,7 @@ import {
   type RecordStore,
   type SnapshotSource,
 } from '../../core/index.ts'
-import { exists } from '../commands/existing.ts'
+import { exists } from '../startup/existing.ts'
 import { headsIn } from '../startup/signed-heads.ts'
 import { LEDGER_FILE, openDataFile, PUBLIC_FILES, readSecretFiles } from './data-files.ts'
 import {

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { exists } from '../commands/existing.ts'
+import { exists } from '../startup/existing.ts'
 import type { Config } from '../settings/load.ts'
 import type { SecretFiles } from './secrets.ts'
 

@@ -12,7 +12,7 @@ import {
 import { verifyAnchorProof } from '../../core/verify/index.ts'
 import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import type { Config } from '../settings/load.ts'
-import { exists } from './existing.ts'
+import { exists } from '../startup/existing.ts'
 
 const ED25519_KEY_BYTES = 32
 

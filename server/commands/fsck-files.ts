@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { verifyLedger } from '../../adapters/local-ledger/index.ts'
 import type { Difference, SignedHead } from '../../core/index.ts'
 import { headsIn } from '../startup/signed-heads.ts'
-import { exists } from './existing.ts'
+import { exists } from '../startup/existing.ts'
 
 /** What is wrong with files beside the records. */
 export interface FileCheck {

@@ -21,7 +21,7 @@ import { readMarkers } from '../startup/folder-markers.ts'
 import { openRecords } from '../startup/records.ts'
 import { createAttestationVerifier } from './attestations.ts'
 import { CHECKPOINT_KEYS, DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
-import { assertHasRecords, exists } from './existing.ts'
+import { assertHasRecords, exists } from '../startup/existing.ts'
 import { checkFiles } from './fsck-files.ts'
 import { ProgressLine } from './progress-line.ts'
 

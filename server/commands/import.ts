@@ -7,9 +7,10 @@ import type { Config } from '../settings/load.ts'
 import { stderrLogger } from '../startup/logger.ts'
 import { openConfiguredRegistry } from '../startup/registry.ts'
 import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
-import { assertHasRecords } from './existing.ts'
+import { assertHasRecords } from '../startup/existing.ts'
 import { importLines, type ImportCounts } from './import-run.ts'
 import { SubcategoryFinder } from './import-subcategories.ts'
+import { printable } from './printable.ts'
 import { ProgressLine } from './progress-line.ts'
 
 const flags = {
@@ -94,7 +95,3 @@ const progressText = ({ created, present, refused }: ImportCounts, read: number,
 
 const summary = ({ created, present, refused }: ImportCounts, isDryRun: boolean): string =>
   `${created} evidences ${isDryRun ? 'can be created' : 'created'}, ${present} present before, ${refused} lines refused`
-
-/** A message may repeat parts of the line; control characters could change what the terminal shows. */
-const printable = (text: string): string =>
-  text.replaceAll(/\p{Cc}/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -5,7 +5,7 @@ import { openBucketBlobs, openFileBlobs } from '../startup/blobs.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { openRecords } from '../startup/records.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
-import { assertHasRecords } from './existing.ts'
+import { assertHasRecords } from '../startup/existing.ts'
 import { ProgressLine } from './progress-line.ts'
 
 const flags = {

@@ -7,7 +7,7 @@ import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openPostgres } from '../startup/records.ts'
 import { DATA_DIR, defineCommand, type FlagValues } from './command.ts'
 import { copyAndCheck } from './copy-and-check.ts'
-import { assertHasRecords } from './existing.ts'
+import { assertHasRecords } from '../startup/existing.ts'
 import { upgradeRecords } from './upgrade.ts'
 
 const flags = {

@@ -4,7 +4,7 @@ import { openFormat1Records, openLevelRecords } from '../../adapters/level/index
 import { upgradedRecords } from '../../core/index.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { copyAndCheck } from './copy-and-check.ts'
-import { assertHasRecords, exists } from './existing.ts'
+import { assertHasRecords, exists } from '../startup/existing.ts'
 
 /**
  * Converts the records of version 0.1.0 in a data directory to the present store format: copies them to

@@ -1,4 +1,5 @@
 import type { BundleClaims, BundleEventClaims, BundleResult } from '../../core/verify/index.ts'
+import { printable } from './printable.ts'
 
 /** What `verify` prints. */
 
@@ -75,7 +76,3 @@ function disclosures({ fields, hiddenFields, files, hiddenFiles }: BundleEventCl
     ...hiddenFiles.map((id) => `  file ${printable(id)}: not disclosed`),
   ]
 }
-
-/** Text from a stranger, without characters that control a terminal or change the direction of the text. */
-const printable = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)

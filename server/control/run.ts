@@ -1,5 +1,5 @@
 import { isRegistryError, RegistryError } from '../../core/index.ts'
-import { assertHasRecords } from '../commands/existing.ts'
+import { assertHasRecords } from '../startup/existing.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from '../startup/logger.ts'
 import { openConfiguredRegistry } from '../startup/registry.ts'

@@ -8,7 +8,7 @@ import {
   type CheckpointSigner,
   type RecordStore,
 } from '../../core/index.ts'
-import { exists } from '../commands/existing.ts'
+import { exists } from './existing.ts'
 import type { Config } from '../settings/load.ts'
 
 /** The path of the keyring with the checkpoint keys. */

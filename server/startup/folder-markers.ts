@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writePrivateFile } from '../../adapters/files/index.ts'
 import { parseStrictJson, RegistryError } from '../../core/index.ts'
-import { exists } from '../commands/existing.ts'
+import { exists } from './existing.ts'
 
 /**
  * Each folder of a data directory has a file that names its registry, and the data directory has one that lists these

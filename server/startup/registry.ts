@@ -12,7 +12,7 @@ import {
   type Registry,
 } from '../../core/index.ts'
 import { createSealer } from '../../sealer/index.ts'
-import { exists } from '../commands/existing.ts'
+import { exists } from './existing.ts'
 import { createInstruments, type Instruments } from '../http/instruments.ts'
 import type { RequestCounter } from '../http/request-counter.ts'
 import type { Config } from '../settings/load.ts'
