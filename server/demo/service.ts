@@ -11,7 +11,7 @@ export interface Service {
   stop(): Promise<void>
 }
 
-const START_TIMEOUT_MS = 30_000
+const START_TIMEOUT_MS = 120_000
 const STOP_TIMEOUT_MS = 60_000
 /** Lines of output that are shown if the start fails. */
 const SHOWN_LINES = 20
