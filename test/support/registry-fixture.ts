@@ -110,11 +110,6 @@ export interface Fixture {
   readonly close: () => Promise<void>
 }
 
-/** Checks the stores with fsck. */
-export async function assertIntact({ stores: { records, blobs } }: Fixture): Promise<void> {
-  await fsck({ records, blobs }, { onDifference: (difference) => assert.fail(JSON.stringify(difference)) })
-}
-
 export async function openFixture({
   stores = new Stores(),
   sealer,
@@ -215,3 +210,8 @@ export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
 
 /** What `assert.rejects` expects of a `RegistryError` with this code. */
 export const withCode = (code: string) => ({ name: 'RegistryError', code })
+
+/** Fails the test at the first difference that `fsck` finds. */
+export async function assertIntact({ stores: { records, blobs } }: Pick<Fixture, 'stores'>): Promise<void> {
+  await fsck({ records, blobs }, { onDifference: (difference) => assert.fail(JSON.stringify(difference)) })
+}

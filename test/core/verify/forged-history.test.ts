@@ -2,23 +2,24 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { encodeUtf8, sha256, toHex } from '../../../core/bytes.ts'
 import type { Json } from '../../../core/commitment/canonical-json.ts'
-import { attachedFileText, deletedFileText } from '../../../core/commitment/event-format.ts'
+import { deletedFileText } from '../../../core/commitment/event-format.ts'
 import { logKeysOf, verifyEvent, verifyFile, verifyHistory, verifyLog } from '../../../core/verify/index.ts'
-import { ForgedLog, forgeEvent, unknownOpening, wireOf, type EventParts, type ForgedEvent } from './forger.ts'
+import {
+  content,
+  FILE,
+  fileText,
+  SLOT_KEY,
+  ForgedLog,
+  forgeEvent,
+  unknownOpening,
+  wireOf,
+  type EventParts,
+  type ForgedEvent,
+} from './forger.ts'
 
 /** Every hash and signature here is correct, so that exactly one rule is left that can reject the forgery. */
 
 const log = new ForgedLog()
-const slotKey = new Uint8Array(32).fill(9)
-const FILE = '00000000-0000-7000-8000-000000000001'
-const content = encodeUtf8('content')
-const fileText = attachedFileText({
-  id: FILE,
-  mimeType: 'text/plain',
-  name: 'a.txt',
-  sha256: toHex(sha256(content)),
-  size: content.length,
-})
 
 const FIRST_FIELDS = {
   action: { type: 'create' },
@@ -26,7 +27,7 @@ const FIRST_FIELDS = {
   evidence: 'evidence-1',
   externalId: 'one',
   owner: 'Ada',
-  slotKey: toHex(slotKey),
+  slotKey: toHex(SLOT_KEY),
 } satisfies Record<string, Json>
 const SHOWN_FIRST = { type: 'create', ownerName: 'Ada' }
 const SHOWN_SECOND = { type: 'update', updateType: 'change', ownerName: 'Ada' }
@@ -34,7 +35,7 @@ const SHOWN_SECOND = { type: 'update', updateType: 'change', ownerName: 'Ada' }
 const firstEvent = (parts: Partial<EventParts> = {}): ForgedEvent =>
   forgeEvent({
     origin: log.origin,
-    slotKey,
+    slotKey: SLOT_KEY,
     version: 1,
     time: 1_000,
     fields: FIRST_FIELDS,
@@ -45,7 +46,7 @@ const firstEvent = (parts: Partial<EventParts> = {}): ForgedEvent =>
 const nextEvent = (history: readonly ForgedEvent[], parts: Partial<EventParts> = {}): ForgedEvent =>
   forgeEvent({
     origin: log.origin,
-    slotKey,
+    slotKey: SLOT_KEY,
     version: history.length + 1,
     time: 2_000,
     first: history[0]?.txId ?? null,
@@ -292,7 +293,7 @@ describe('forged histories', () => {
 
 describe('forged logs', () => {
   const event = (version: number): Uint8Array =>
-    forgeEvent({ origin: log.origin, slotKey, version, time: version }).opening
+    forgeEvent({ origin: log.origin, slotKey: SLOT_KEY, version, time: version }).opening
   const honest = (): ForgedLog => {
     const made = new ForgedLog()
     made.add(event(1))
@@ -311,7 +312,7 @@ describe('forged logs', () => {
 
   it('are rejected: two events in one slot', () => {
     const made = honest()
-    made.add(forgeEvent({ origin: log.origin, slotKey, version: 2, time: 7 }).opening)
+    made.add(forgeEvent({ origin: log.origin, slotKey: SLOT_KEY, version: 2, time: 7 }).opening)
     rejects(() => verifyLog(made.openings, { checkpoint: made.checkpoint() }), /slot of an earlier entry/)
   })
 

@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test'
 import * as asn1js from 'asn1js'
 import * as pkijs from 'pkijs'
 import { concatBytes, encodeUtf8, sha256, sha256Of, toBase64, toHex } from '../../../core/bytes.ts'
-import { attachedFileText, deletedFileText } from '../../../core/commitment/event-format.ts'
+import { deletedFileText } from '../../../core/commitment/event-format.ts'
 import { createNoteSigner } from '../../../core/log/note.ts'
 import {
   MAX_SIGNATURE_CHECKS,
@@ -28,26 +28,15 @@ import {
 } from '../../support/test-authority.ts'
 import { crl, ocspResponse, REASON } from '../../support/test-revocation.ts'
 import { present } from '../../support/present.ts'
-import { ForgedLog, forgeEvent, type ForgedEvent } from './forger.ts'
+import { content, FILE, fileText, SLOT_KEY, ForgedLog, forgeEvent, type ForgedEvent } from './forger.ts'
 
 /** Every hash and signature here is correct, so that exactly one rule is left that can reject the forgery. */
-
-const FILE = '00000000-0000-7000-8000-000000000001'
-const slotKey = new Uint8Array(32).fill(9)
-const content = encodeUtf8('content')
-const fileText = attachedFileText({
-  id: FILE,
-  mimeType: 'text/plain',
-  name: 'a.txt',
-  sha256: toHex(sha256(content)),
-  size: content.length,
-})
 
 const log = new ForgedLog()
 const eventOf = (version: number, files: Record<string, string> = {}): ForgedEvent =>
   forgeEvent({
     origin: log.origin,
-    slotKey,
+    slotKey: SLOT_KEY,
     version,
     time: version * 1_000,
     ...(version > 1 && { first: 'a'.repeat(64), prev: 'b'.repeat(64) }),

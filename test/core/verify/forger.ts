@@ -1,6 +1,7 @@
 import { concatBytes, encodeUtf8, sha256, toHex } from '../../../core/bytes.ts'
 import { canonicalJson, type Json } from '../../../core/commitment/canonical-json.ts'
 import {
+  attachedFileText,
   fieldHash,
   fieldText,
   fileHash,
@@ -23,6 +24,19 @@ import { present } from '../../support/present.ts'
  * An attacker who holds the registry's keys can make them. Damaged data does not reach these rules, because its hash is
  * wrong first.
  */
+
+export const SLOT_KEY = new Uint8Array(32).fill(9)
+
+/** A file that forged events attach: its id, its content, and the text that an event commits to. */
+export const FILE = '00000000-0000-7000-8000-000000000001'
+export const content = encodeUtf8('content')
+export const fileText = attachedFileText({
+  id: FILE,
+  mimeType: 'text/plain',
+  name: 'a.txt',
+  sha256: toHex(sha256(content)),
+  size: content.length,
+})
 
 let salts = 0
 const nextSalt = (): Uint8Array => sha256(encodeUtf8(`salt ${salts++}`))
