@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
@@ -8,6 +6,7 @@ import { systemClock } from '../../core/index.ts'
 import { parsePolicy, verifyBundle } from '../../core/verify/index.ts'
 import { tokens } from '../../core/verify/tokens.ts'
 import { formatFinding, median, roundFigure, type BenchCase, type Row } from '../run/case.ts'
+import { inTemporaryFolder } from '../workload/concurrency.ts'
 import { evidenceOf } from '../workload/evidence.ts'
 import { createCategories, openBenchRegistry, type BenchRegistry } from '../workload/registry.ts'
 
@@ -34,29 +33,29 @@ export const bundle: BenchCase = {
   },
   async run({ quick, progress }) {
     const sizes = quick ? [1, 20] : [1, 100, 1_000]
-    const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
-    const bench = await openBenchRegistry({
-      timestampAuthority: await openLocalTsa(join(directory, 'tsa'), { clock: systemClock }),
-      anchor: await openLocalLedger(join(directory, 'ledger'), { clock: systemClock, blockTimeMs: 50 }),
+    return inTemporaryFolder(async (directory) => {
+      const bench = await openBenchRegistry({
+        timestampAuthority: await openLocalTsa(join(directory, 'tsa'), { clock: systemClock }),
+        anchor: await openLocalLedger(join(directory, 'ledger'), { clock: systemClock, blockTimeMs: 50 }),
+      })
+      try {
+        await createCategories(bench)
+        const rows: Row[] = []
+        for (const [i, size] of sizes.entries()) {
+          progress(`${size} events`)
+          await createHistory(bench, { index: i, size })
+          rows.push(await measure(bench, { index: i, size }, quick ? 1 : ROUNDS))
+        }
+        const largest = rows.at(-1) ?? {}
+        return {
+          settings: { store: 'LevelDB', eventsPerCheckpoint: EVENTS_PER_CHECKPOINT, rounds: quick ? 1 : ROUNDS },
+          rows,
+          findings: { makeMs: Number(largest['makeMs']), verifyMs: Number(largest['verifyMs']) },
+        }
+      } finally {
+        await bench.close()
+      }
     })
-    try {
-      await createCategories(bench)
-      const rows: Row[] = []
-      for (const [i, size] of sizes.entries()) {
-        progress(`${size} events`)
-        await createHistory(bench, { index: i, size })
-        rows.push(await measure(bench, { index: i, size }, quick ? 1 : ROUNDS))
-      }
-      const largest = rows.at(-1) ?? {}
-      return {
-        settings: { store: 'LevelDB', eventsPerCheckpoint: EVENTS_PER_CHECKPOINT, rounds: quick ? 1 : ROUNDS },
-        rows,
-        findings: { makeMs: Number(largest['makeMs']), verifyMs: Number(largest['verifyMs']) },
-      }
-    } finally {
-      await bench.close()
-      await rm(directory, { recursive: true })
-    }
   },
   conclude: (result) =>
     `A bundle of 1,000 events is made in ${formatFinding(result, 'makeMs')} ms and verified in ` +

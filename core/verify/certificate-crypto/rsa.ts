@@ -1,5 +1,6 @@
 import { fromBER, Integer, Sequence, type BaseBlock } from 'asn1js'
 import { RSASSAPSSParams } from 'pkijs'
+import { equalBytes } from '../../bytes.ts'
 import { power } from '../../platform/modular.ts'
 import { HASHES } from '../signature-scheme.ts'
 import type { SignatureScheme } from './types.ts'
@@ -48,7 +49,7 @@ export function isRsaSignature(
   const encoded = bytesOf(power(value, exponent, modulus), length)
   const hashed = digest(message)
   return saltLength === undefined
-    ? isEqual(encoded, pkcs1Encoding(hash, hashed, length))
+    ? equalBytes(encoded, pkcs1Encoding(hash, hashed, length))
     : isPssEncoding(encoded, { bits, hashed, saltLength, digest })
 }
 
@@ -58,8 +59,6 @@ function bytesOf(value: bigint, length: number): Uint8Array {
   const hex = value.toString(16).padStart(2 * length, '0')
   return Uint8Array.from({ length }, (_, i) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16))
 }
-
-const isEqual = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && a.every((byte, i) => byte === b[i])
 
 /** The last byte of each hash's OID, 2.16.840.1.101.3.4.2.x. */
 const OID_ENDS = { sha256: 1, sha384: 2, sha512: 3 } as const
@@ -98,7 +97,7 @@ function isPssEncoding(whole: Uint8Array, { bits, hashed, saltLength, digest }: 
   const zeros = block.subarray(0, maskedLength - saltLength - 1)
   if (zeros.some((byte) => byte !== 0) || block[zeros.length] !== 1) return false
   const salt = block.subarray(zeros.length + 1)
-  return isEqual(digest(Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, ...hashed, ...salt)), expected)
+  return equalBytes(digest(Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, ...hashed, ...salt)), expected)
 }
 
 function mgf1(seed: Uint8Array, length: number, digest: RsaInput['digest']): Uint8Array {
