@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const BANNER = '// Made by `npm run client:types` from the OpenAPI document. Do not edit.\n'
 /** At the top of the types, which are longer than any other source file. */
-const REASON = `// It is as long as the document: the types of every request and response, in one file, so that a diff of it shows what a
-// change of the service means for its clients. A build removes all of it.
+const REASON = `// It is as long as the document: it has the types of every request and response, in one file, so that its diff shows
+// what a change of the service means for its clients. A build removes all of it.
 `
 const MAX_COLUMNS = 120
 /** Without `head`: a program that only needs headers can request them with `fetch`. */
