@@ -33,18 +33,20 @@ async function start(config: Config, logger: Log): Promise<void> {
   const control = await openControlSocket({ context: { ...opened, config, logger }, operations: OPERATIONS })
   url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`
   scrub = await startConfiguredScrub({ config, logger, opened })
-  closeOnSignal({
-    logger,
-    timeoutMs: config.shutdownMs + CLOSE_MS,
-    async close() {
-      await control.close()
-      await server.close()
-      await scrub?.close()
-      await registry.close()
-    },
-  })
+  const close = async (): Promise<void> => {
+    await control.close()
+    await server.close()
+    await scrub?.close()
+    await registry.close()
+  }
   const shownUrl = publicUrl().replace(WILDCARD_HOST, '//localhost')
-  await introduceOperator({ registry, logger, dataDir: config.dataDir, url: shownUrl })
+  try {
+    await introduceOperator({ registry, logger, dataDir: config.dataDir, url: shownUrl })
+  } catch (error) {
+    await close()
+    throw error
+  }
+  closeOnSignal({ logger, timeoutMs: config.shutdownMs + CLOSE_MS, close })
   const { origin, verifierKey } = registry.log
   logger.info({ docs: `${shownUrl}/docs`, url, publicUrl: publicUrl(), origin, verifierKey, pid: process.pid }, 'ready')
 }

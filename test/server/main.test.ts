@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { welcome } from '../../server/startup/first-start.ts'
 import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../support/raw-http.ts'
 import { eventually } from '../support/eventually.ts'
 import { ServerProcess } from '../support/server-process.ts'
-import { filesBelow } from '../support/temporary.ts'
+import { filesBelow, temporaryFor } from '../support/temporary.ts'
 
 const CATEGORY = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
 
@@ -204,6 +204,15 @@ describe('the bundled server', () => {
     const version = new ServerProcess(directory, {}, ['--version'])
     assert.equal(await version.ended(), 0)
     assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
+  })
+
+  it('ends with 1 if it cannot write the operator key of the first start', async (t) => {
+    const other = await temporaryFor(t)
+    await mkdir(join(other, 'operator.key'))
+    const failed = new ServerProcess(other)
+    t.after(() => failed.stop('SIGKILL'))
+    assert.equal(await failed.ended(), 1)
+    assert.match(failed.stderr, /^evidence-registry: [^\n]*operator\.key[^\n]*\n$/)
   })
 
   it('shows a person the addresses, the key once, and four commands', () => {
