@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import type { AuditEntry as CoreAuditEntry, AuditPage as CoreAuditPage, AuditQuery } from '../../core/index.ts'
-import { closed, cutLength, dateTime, DateTime, defined, Id, MAX_LIST_LENGTH, Name, opt, Permission } from './values.ts'
+import type { AuditEntry as CoreAuditEntry, AuditPage as CoreAuditPage } from '../../core/index.ts'
+import { closed, dateTime, DateTime, Id, MAX_LIST_LENGTH, Name, opt, Permission } from './values.ts'
 
 const base = { id: Id, at: DateTime }
 const Actor = Type.String({ description: 'Who did it: the id of a source system, or `operator`' })
@@ -55,9 +55,6 @@ export const PageQuery = closed({
   len: opt(Type.Integer({ minimum: 1, description: `Default 100, cut to ${MAX_LIST_LENGTH}` })),
   last: opt(Type.String({ description: 'Id of the last item that you have' })),
 })
-type PageQuery = Static<typeof PageQuery>
-
-export const pageQuery = ({ len, last }: PageQuery): AuditQuery => defined({ limit: cutLength(len), after: last })
 
 export const auditPage = ({ items, hasMore }: CoreAuditPage): AuditPage => ({
   entries: items.map(auditEntry),

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import type { BatchPage as CoreBatchPage, BatchQuery as CoreBatchQuery } from '../../core/index.ts'
-import { closed, Count, dateTime, DateTime, Hash, Id, opt, SendStatus } from './values.ts'
+import { closed, Count, dateTime, DateTime, Hash, Id, opt, pageQuery, SendStatus } from './values.ts'
 
 const MAX_BATCHES = 200
 
@@ -9,10 +9,7 @@ export const BatchQuery = closed({
   last: opt(Type.String({ description: 'Id of the last batch that you have' })),
 })
 
-export const batchQuery = ({ len, last }: Static<typeof BatchQuery>): CoreBatchQuery => ({
-  ...(len !== undefined && { limit: typeof len === 'number' ? Math.min(len, MAX_BATCHES) : len }),
-  ...(last !== undefined && { after: last }),
-})
+export const batchQuery = (query: Static<typeof BatchQuery>): CoreBatchQuery => pageQuery(query, MAX_BATCHES)
 
 export const LogBatch = closed({
   batchId: Id,

@@ -102,6 +102,12 @@ export const MAX_LIST_LENGTH = 1_000
 export const cutLength = (len: number | undefined, max = MAX_LIST_LENGTH): number | undefined =>
   typeof len === 'number' && len > max ? max : len
 
+/** Translates the position in a list: `len` items after the one with the id `last`. */
+export const pageQuery = (
+  { len, last }: { readonly len?: number | undefined; readonly last?: string | undefined },
+  maxLength = MAX_LIST_LENGTH,
+): { readonly limit?: number; readonly after?: string } => defined({ limit: cutLength(len, maxLength), after: last })
+
 /** The members whose value is not `undefined`. */
 export function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const result: { [K in keyof T]?: Exclude<T[K], undefined> } = {}

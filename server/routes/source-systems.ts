@@ -1,5 +1,5 @@
 import { belowRequest, endpoint, type EndpointGroup } from '../contract/endpoint.ts'
-import { AuditPage, auditPage, PageQuery, pageQuery } from '../contract/audit.ts'
+import { AuditPage, auditPage, PageQuery } from '../contract/audit.ts'
 import { PAGE_FIELDS } from '../contract/evidence-requests.ts'
 import { CompanyPage, companyPage } from '../contract/companies.ts'
 import {
@@ -13,7 +13,7 @@ import {
   SourceSystemList,
   sourceSystemList,
 } from '../contract/source-systems.ts'
-import { ok, Ok } from '../contract/values.ts'
+import { ok, Ok, pageQuery } from '../contract/values.ts'
 
 const COMPANY = '/sourceSystem/{COMPANY_ID}'
 
