@@ -1,22 +1,27 @@
 import { RegistryError } from '../errors.ts'
 import { MAX_DEPTH, type Json, type JsonLimits } from './canonical-json.ts'
 
+export interface StrictJsonLimits extends JsonLimits {
+  /** How many values, at any depth, the text may have. Names are not values. Default: any number. */
+  readonly maxValues?: number
+}
+
 /**
  * Parses JSON text, and rejects what canonical JSON cannot hold exactly. `JSON.parse` alone keeps the last of two equal
  * keys and rounds numbers silently.
  *
- * The sender controls the text, so the time is linear: one pass over the characters (nesting, number tokens, the count
- * of names), `JSON.parse`, and one walk over the value (`npm run bench -- --only strict-json` compares it with
+ * The sender controls the text, so the time is linear: one pass over the characters (nesting, number tokens, the counts
+ * of names and values), `JSON.parse`, and one walk over the value (`npm run bench -- --only strict-json` compares it with
  * `JSON.parse`).
  *
  * @throws `VALIDATION_ERROR`. If the text is not JSON at all, its `cause` is a SyntaxError. Otherwise it has duplicate
  * keys, the key `__proto__`, integers beyond 2^53 - 1, decimals that a double does not hold, -0, lone surrogates, or
- * nesting that is too deep.
+ * nesting that is too deep. `PAYLOAD_TOO_LARGE` if it has too many values, before it is parsed.
  * @example
  * parseStrictJson('{"a":1,"a":2}') // throws VALIDATION_ERROR: The key "a" occurs twice in one object
  */
-export function parseStrictJson(text: string, { maxDepth = MAX_DEPTH }: JsonLimits = {}): Json {
-  const names = scan(text, maxDepth)
+export function parseStrictJson(text: string, limits: StrictJsonLimits = {}): Json {
+  const names = scan(text, limits)
   const value = parse(text)
   const check: Check = { hasOddText: text.includes('\\u') || !text.isWellFormed(), names: 0 }
   checkValue(value, check)
@@ -44,22 +49,32 @@ const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
 /**
- * Checks nesting and number tokens before the text is parsed. The parser finds malformed text later.
+ * Checks nesting, number tokens and the number of values before the text is parsed. The parser finds malformed text
+ * later.
  *
  * @returns the number of names in all objects together
  */
-function scan(text: string, maxDepth: number): number {
+function scan(text: string, { maxDepth = MAX_DEPTH, maxValues = Infinity }: StrictJsonLimits): number {
   let depth = 0
   let names = 0
+  let namesAndValues = 0
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i)
-    if (char === QUOTE) i = endOfString(text, i)
-    else if (char === COLON) names++
+    if (char === QUOTE) {
+      namesAndValues++
+      i = endOfString(text, i)
+    } else if (char === COLON) names++
     else if (char === OPEN_BRACKET || char === OPEN_BRACE) {
+      namesAndValues++
       if (++depth > maxDepth) throw validationError(`JSON must not be nested deeper than ${maxDepth}`)
     } else if (char === CLOSE_BRACKET || char === CLOSE_BRACE) depth--
-    else if (isNumberPart(char)) i = checkNumberAt(text, i)
+    else if (isNumberPart(char)) {
+      namesAndValues++
+      i = checkNumberAt(text, i)
+    } else if (isLiteralMark(char)) namesAndValues++
   }
+  if (namesAndValues - names > maxValues)
+    throw new RegistryError('PAYLOAD_TOO_LARGE', `JSON must have at most ${maxValues} values`)
   return names
 }
 
@@ -76,6 +91,9 @@ function endOfString(text: string, start: number): number {
 
 /** Digits and the decimal point. */
 const isNumberPart = (char: number): boolean => (char >= 0x30 && char <= 0x39) || char === 0x2e
+
+/** A letter that occurs once in one of `true`, `false` and `null`, and in no other of them: t, f, n. */
+const isLiteralMark = (char: number): boolean => char === 0x74 || char === 0x66 || char === 0x6e
 
 const isExponent = (char: number): boolean => char === 0x45 || char === 0x65
 

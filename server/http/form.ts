@@ -6,7 +6,7 @@ import { bodyText, type BodyPace } from './body.ts'
 import { HttpError } from './errors.ts'
 import { isGiven } from './given-fields.ts'
 import { MAX_INLINE_BYTES, readInlineImage } from './inline-image.ts'
-import { assertFewValues, readJsonObject } from './json-body.ts'
+import { JSON_LIMITS, readJsonObject } from './json-body.ts'
 import { partsOf, type Part } from './multipart.ts'
 
 export interface UploadLimits extends BodyPace {
@@ -197,11 +197,10 @@ function fieldValue(name: string, text: string, kind: FieldKind | undefined): Js
 const listField = (text: string): readonly string[] => text.split(',').map((item) => item.trim())
 
 function jsonField(name: string, text: string): Json {
-  assertFewValues(text)
   try {
-    return parseStrictJson(text)
+    return parseStrictJson(text, JSON_LIMITS)
   } catch (cause) {
-    throw isRegistryError(cause) ? invalid(`${name}: ${cause.message}`, cause) : cause
+    throw isRegistryError(cause, 'VALIDATION_ERROR') ? invalid(`${name}: ${cause.message}`, cause) : cause
   }
 }
 

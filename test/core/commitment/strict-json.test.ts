@@ -104,6 +104,21 @@ describe('parseStrictJson', () => {
     assert.equal(parseStrictJson(JSON.stringify('['.repeat(1_000))), '['.repeat(1_000))
   })
 
+  it('counts values, and not names, before it parses them', () => {
+    const countOf = (value: Json): number =>
+      1 +
+      (typeof value === 'object' && value !== null ? Object.values(value).map(countOf) : []).reduce((a, b) => a + b, 0)
+    fc.assert(
+      fc.property(json, fc.constantFrom('', '\t '), (value, space) => {
+        const written = JSON.stringify(value, null, space)
+        const maxValues = countOf(value)
+        assert.deepEqual(parseStrictJson(written, { maxValues }), JSON.parse(written))
+        assert.throws(() => parseStrictJson(written, { maxValues: maxValues - 1 }), registryError('PAYLOAD_TOO_LARGE'))
+      }),
+    )
+    assert.throws(() => parseStrictJson('[true,null', { maxValues: 2 }), registryError('PAYLOAD_TOO_LARGE'))
+  })
+
   it('does not take quadratic time', () => {
     // A quadratic algorithm took 2 s for 80,000 zeros. For these texts it takes longer than a test file may run.
     for (const from of [`1.${'0'.repeat(1_000_000)}1`, `[${'"a",'.repeat(1_000_000)}-0]`])
