@@ -4,7 +4,8 @@ const WIDTH = 100
 
 const INTRODUCTION = `Usage: evidence-registry [flags]                                       runs the server
        evidence-registry seal | keys | backup [flags]                 on a running or a stopped registry
-       evidence-registry restore | fsck | migrate | migrate-blobs | verify
+       evidence-registry import | restore | fsck | migrate | migrate-blobs [flags]   on a stopped one
+       evidence-registry verify BUNDLE [flags]                        checks a proof bundle, anywhere
 
 Each command has its own --help.
 
