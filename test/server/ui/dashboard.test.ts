@@ -350,7 +350,10 @@ describe('the dashboard in Chromium', { skip: existsSync(CHROMIUM) ? false : `${
     await service.until(async () => (await proofOf(id)).status === 'ok', 'it is sealed')
     await signIn(company.keys.R, '#/evidences/choice-1')
     await page.getByRole('button', { name: 'Download proof' }).click()
-    for (const group of await page.getByRole('group').all()) await group.getByRole('button', { name: 'None' }).click()
+    const groups = page.getByRole('dialog').getByRole('group')
+    // They are shown together, when the choices are loaded. `all` does not wait for that.
+    await groups.first().waitFor()
+    for (const group of await groups.all()) await group.getByRole('button', { name: 'None' }).click()
     await page.getByLabel('Owner').check()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
