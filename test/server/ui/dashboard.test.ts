@@ -424,7 +424,9 @@ describe('the dashboard in Chromium', { skip: existsSync(CHROMIUM) ? false : `${
     await page.getByRole('button', { name: 'Deactivate: Boats' }).waitFor()
     await page.getByRole('button', { name: 'Remove: Boats' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
-    await page.getByText('Boats').waitFor({ state: 'detached' })
+    // The dialog is still open until the service has answered. Its title and the item both contain the name.
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Remove: Boats', exact: true }).waitFor({ state: 'detached' })
     await assertAccessible()
   })
 
