@@ -1,5 +1,5 @@
-import pLimit from 'p-limit'
 import { HttpError } from './errors.ts'
+import { TurnQueue } from './turn-queue.ts'
 
 /**
  * The kinds of work that have limits of their own, so that one of them cannot stop the others. `public` is everything
@@ -133,7 +133,7 @@ export class Turn {
   readonly workClass: WorkClass
   readonly #queue: WorkQueue
   readonly #bodies: BodyMemory
-  #end: (() => void) | undefined
+  #isRunning = false
   #sender: string | undefined
   #bodyBytes = 0
 
@@ -149,7 +149,9 @@ export class Turn {
    * @throws `OVERLOADED` if that takes too long
    */
   async start(): Promise<void> {
-    this.#end ??= await this.#queue.begin()
+    if (this.#isRunning) return
+    await this.#queue.begin()
+    this.#isRunning = true
   }
 
   /** Counts the request for its key or address. Throws `OVERLOADED` if this sender has too many in this class. */
@@ -166,7 +168,8 @@ export class Turn {
 
   /** Ends the request, once. */
   leave(): void {
-    this.#end?.()
+    if (this.#isRunning) this.#queue.end()
+    this.#isRunning = false
     this.#bodies.remove(this.#bodyBytes)
     this.#bodyBytes = 0
     this.#queue.leave(this.#sender)
@@ -176,19 +179,19 @@ export class Turn {
 /** The requests of one class. */
 class WorkQueue {
   readonly #capacity: number
-  readonly #limit: ReturnType<typeof pLimit>
+  readonly #turns: TurnQueue
   readonly #admittedBySender = new Map<string, number>()
   #admitted = 0
   #rejected = 0
 
   constructor({ running, waiting }: WorkLimit) {
     this.#capacity = running + waiting
-    this.#limit = pLimit(running)
+    this.#turns = new TurnQueue(running)
   }
 
   state(): WorkState {
-    const running = this.#limit.activeCount
-    return { running, waiting: Math.max(0, this.#admitted - running), rejected: this.#rejected }
+    const { running } = this.#turns
+    return { running, waiting: this.#admitted - running, rejected: this.#rejected }
   }
 
   /** Admits a request if there is room, and time for it. */
@@ -199,19 +202,13 @@ class WorkQueue {
     return hasRoom
   }
 
-  /** Waits for a turn. Returns the function that ends it. */
-  begin(): Promise<() => void> {
-    return new Promise((resolve, reject) => {
-      let hasGivenUp = false
-      const timer = setTimeout(() => {
-        hasGivenUp = true
-        reject(this.reject())
-      }, MAX_WAIT_MS)
-      void this.#limit(() => {
-        clearTimeout(timer)
-        return hasGivenUp ? undefined : new Promise<void>((end) => resolve(end))
-      })
-    })
+  /** Waits for a turn, which lasts until `end`. Throws `OVERLOADED` if that takes too long. */
+  async begin(): Promise<void> {
+    if (!(await this.#turns.begin(MAX_WAIT_MS))) throw this.reject()
+  }
+
+  end(): void {
+    this.#turns.end()
   }
 
   assign(sender: string): void {

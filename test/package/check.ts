@@ -33,7 +33,6 @@ const SERVER_ONLY = [
   'koa',
   '@koa/',
   'raw-body',
-  'p-limit',
   'pino',
   'prom-client',
   'close-with-grace',

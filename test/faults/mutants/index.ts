@@ -3,7 +3,6 @@ import { copyFile, link, mkdir, readdir, readFile, rm, symlink, writeFile } from
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import pLimit from 'p-limit'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
 import { runCases } from '../run-cases.ts'
@@ -49,13 +48,16 @@ async function runMutants(options: FaultRun): Promise<FaultResult> {
 
 /** The control: without a planted bug each test passes in such a copy, so a failure is due to the bug. */
 async function passingTests(tests: readonly string[]): Promise<ReadonlySet<string>> {
-  const limit = pLimit(availableParallelism())
-  await withCopy((copy) =>
-    limit.map(tests, async (test) => {
-      const { isPassed, output } = await runTest(copy, test)
-      if (!isPassed) throw new Error(`${test} fails without a planted bug:\n${output}`)
-    }),
-  )
+  const queue = tests.values()
+  await withCopy((copy) => {
+    const lane = async (): Promise<void> => {
+      for (const test of queue) {
+        const { isPassed, output } = await runTest(copy, test)
+        if (!isPassed) throw new Error(`${test} fails without a planted bug:\n${output}`)
+      }
+    }
+    return Promise.all(Array.from({ length: availableParallelism() }, lane))
+  })
   return new Set(tests)
 }
 
