@@ -5,6 +5,7 @@ import { logKeys } from '../log/keys.ts'
 import type { CheckpointRecord, StampHeadRecord, StampRecord, StampToken } from '../log/records.ts'
 import { distinctTokens } from '../log/stamp-claim.ts'
 import type { Key } from '../ports/index.ts'
+import { encodeRecord } from '../store/record-codec.ts'
 import type { AttestationVerifier } from './attestation-verifier.ts'
 import { checkAnchors } from './anchors.ts'
 import type { Check } from './check.ts'
@@ -43,30 +44,36 @@ async function checkStamps(
   verifier: AttestationVerifier | undefined,
 ): Promise<void> {
   let tokens = 0
-  let hasWhole = false
+  let newest: number | undefined
   for (const range of [logKeys.stampsFrom(0), logKeys.partialStamps()])
     for await (const page of check.pages(range))
       for (const entry of page) {
         const stamp = check.decode<StampRecord>('stamp', entry)
         if (stamp === undefined) continue
         tokens += await checkStamp(check, entry.key, stamp)
-        hasWhole ||= stamp.quorum !== undefined
+        if (stamp.quorum !== undefined) newest = stamp.size
         if (verifier !== undefined) await verifyTokens(check, entry.key, { stamp, verifier })
       }
   const message = `The stamps have ${tokens} tokens, the log has ${tokenEntries}`
   check.expect(tokenEntries === undefined || tokens === tokenEntries, 'stamp', 'st', message)
-  await checkStampHead(check, hasWhole)
+  await checkStampHead(check, newest)
 }
 
-/** The head names a stamp, and is there if there is any stamp. */
-async function checkStampHead(check: Check, hasStamps: boolean): Promise<void> {
+/** The head names a stamp, and is there if there is any stamp. `newest`: the size of the newest stamp. */
+async function checkStampHead(check: Check, newest: number | undefined): Promise<void> {
   const key = logKeys.stampHead()
   const head = await check.read<StampHeadRecord>('stamp', key)
   await check.guardAsync('stamp', key, async () => {
     const [stamp] = head === undefined ? [] : await check.records.get([logKeys.stamp(head.size)])
-    const isRight = (head !== undefined) === hasStamps && (stamp !== undefined) === hasStamps
-    const message = 'The head of the stamps does not agree with the stamps: the next stamp mends it'
-    check.expect(isRight, 'stamp', key, message)
+    check.expectDerived(
+      (stamp === undefined) === (newest === undefined) && (head === undefined) === (stamp === undefined),
+      {
+        kind: 'index',
+        key,
+        message: 'The head of the stamps does not name a stamp',
+        repair: newest === undefined ? null : encodeRecord({ size: newest } satisfies StampHeadRecord),
+      },
+    )
   })
 }
 

@@ -63,7 +63,7 @@ export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Pro
   const identity = await check.runPart('identity', () => checkIdentity(check, stores))
   const heads = [...(signedHead ? [signedHead] : []), ...knownHeads]
   const log = await check.runPart('log', () => checkLog(check, identity, heads))
-  await check.runPart('attestations', () => checkAttestations(check, log?.tokenEntries ?? 0, attestations))
+  await check.runPart('attestations', () => checkAttestations(check, log?.tokenEntries, attestations))
   await check.runPart('evidences', () => checkEvidences(check, identity?.origin ?? ''))
   await check.runPart('companies', () => checkCompanies(check))
   await check.runPart('indexes', () => checkIndexes(check))

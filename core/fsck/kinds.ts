@@ -40,6 +40,7 @@ const DERIVED: Kinds = [
     'index',
     logKeys.batchIds(),
     logKeys.batchRoots(),
+    onlyKey(logKeys.stampHead()),
     keys.allExternalIds(),
     keys.allEvidenceListings(),
     keys.allExternalIdIndex(),

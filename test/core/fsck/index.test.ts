@@ -4,6 +4,7 @@ import { encodeUtf8, sha256 } from '../../../core/bytes.ts'
 import { fsck, type Difference, type FsckStores } from '../../../core/fsck/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { Entry, RecordStore } from '../../../core/ports/index.ts'
+import { isInRange } from '../../../core/store/key.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { putRecord } from '../../../core/store/record-codec.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
@@ -119,6 +120,19 @@ describe('fsck', () => {
         assert.fail(`${key}: ${error instanceof Error ? error.stack : String(error)}`),
       )
       assert.ok(differences.length > 0 || WITHOUT_CHECKED_MEMBERS.has(familyOf(key)), key)
+    }
+  })
+
+  it('does not count the tokens of a log that it could not read to the end', async () => {
+    const batches = (await allEntries()).filter(({ key }) => isInRange(key, logKeys.batchesFrom(0)))
+    assert.ok(batches.length > 0)
+    for (const { key } of batches) {
+      const differences = await differencesWith(key, encodeUtf8('{}'))
+      assert.deepEqual(
+        differences.filter(({ message }) => message.includes('the log has')),
+        [],
+        key,
+      )
     }
   })
 

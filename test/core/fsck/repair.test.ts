@@ -13,6 +13,7 @@ import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 const DERIVED = new Set([
   'ti',
   'bx',
+  'sh',
   'br',
   'ex',
   'el',
