@@ -1,33 +1,6 @@
-import type { CategoryId, EvidenceId, FileId, SubcategoryId, TxId } from './ids.ts'
+import type { EvidenceStatus, EvidenceSummary } from './evidence.ts'
+import type { EvidenceId } from './ids.ts'
 import type { Scope } from './principal.ts'
-
-export type EvidenceStatus = 'active' | 'stolen'
-
-/** What every view of an evidence has. */
-export interface EvidenceCore {
-  readonly id: EvidenceId
-  /** Chosen by the caller, unique in its company. */
-  readonly externalId: string
-  readonly categoryId: CategoryId
-  readonly subcategoryId: SubcategoryId
-  readonly name: string
-  readonly status: EvidenceStatus
-  readonly owner?: string
-  readonly summary?: string
-  readonly image?: { readonly id: FileId; readonly mimeType: string }
-  readonly createdAt: Date
-  /** Of the `create` event. */
-  readonly txId: TxId
-}
-
-/** An evidence as a list shows it. */
-export interface EvidenceSummary extends EvidenceCore {
-  /** How many events of each type the history has. */
-  readonly eventCounts: { readonly create: number; readonly update: number; readonly transfer: number }
-  /** Block of the anchor that covers the creation; absent until it is confirmed. */
-  readonly blockNumber?: number
-  readonly lastEvent: { readonly recordedAt: Date; readonly txId: TxId; readonly blockNumber?: number }
-}
 
 /** Which evidences of a company match. All conditions must hold. An unknown category matches nothing. */
 export interface EvidenceFilter {
@@ -66,7 +39,7 @@ export interface EvidenceText {
 }
 
 export interface EvidenceTextOptions {
-  /** How many characters of texts are kept at most. Default 16 Mi. */
+  /** How many characters of texts are kept at most, from 2. Default 16 Mi. */
   readonly maxKeptChars?: number
 }
 

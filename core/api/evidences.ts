@@ -1,76 +1,9 @@
-import type { Json } from '../commitment/canonical-json.ts'
-import type { Disclosure } from '../commitment/disclosure.ts'
-import type {
-  EvidenceCore,
-  EvidencePage,
-  EvidenceQuery,
-  EvidenceSummary,
-  EvidenceTextOptions,
-  ListEvidenceTexts,
-} from './evidence-lists.ts'
+import type { EvidenceSummary, HistoryPage, HistoryQuery, Meta } from './evidence.ts'
+import type { EvidencePage, EvidenceQuery, EvidenceTextOptions, ListEvidenceTexts } from './evidence-lists.ts'
 import type { FileEntry, StagedFile } from './files.ts'
-import type { BatchId, EvidenceId, TxId } from './ids.ts'
+import type { EvidenceId, TxId } from './ids.ts'
 import type { Scope } from './principal.ts'
 import type { UpdateOptions, WriteOptions } from './writes.ts'
-
-/** A JSON object that survives canonical JSON (RFC 8785): at most 64 KiB and 32 levels deep. */
-export type Meta = { readonly [name: string]: Json }
-
-/** An evidence in its current state. */
-export interface Evidence extends EvidenceCore {
-  readonly description?: string
-  readonly meta?: Meta
-  /** Version of the newest event. */
-  readonly version: number
-}
-
-export type EventType = 'create' | 'update' | 'transfer'
-export type UpdateType = 'stolen' | 'repair' | 'custom' | 'change' | 'addfile' | 'deletefile'
-
-/** One event of a history. */
-export interface HistoryEvent {
-  /** 1, 2, … without a gap. */
-  readonly version: number
-  readonly type: EventType
-  /** Present if `type` is `update`. */
-  readonly updateType?: UpdateType
-  /** The registry's clock when the event was recorded. Part of what the event commits to. */
-  readonly recordedAt: Date
-  /** Owner at that time; the empty text if there was none. */
-  readonly owner: string
-  readonly persona?: string
-  readonly eventDescription?: string
-  readonly updateDescription?: string
-  /** The meta that the request sent. */
-  readonly meta?: Meta
-  readonly txId: TxId
-  /**
-   * The batch that holds the event, `null` until it is sealed. `P`: sealed, `S`: its anchor was sent, `C`: confirmed.
-   */
-  readonly batch: { readonly id: BatchId; readonly sendStatus: 'P' | 'S' | 'C' } | null
-  /** Everything it takes to recompute `txId`. Present if the caller asked for it. */
-  readonly disclosure?: Disclosure
-}
-
-export interface HistoryPage {
-  readonly evidence: Evidence
-  /** In ascending version. */
-  readonly events: readonly HistoryEvent[]
-  /**
-   * Version of the last event of this page. For a page without events: the smaller of `after` and the newest version.
-   */
-  readonly lastVersion: number
-  readonly hasMore: boolean
-}
-
-export interface HistoryQuery {
-  /** Return events after this version. Default 0. */
-  readonly after?: number
-  /** 1 to 500. Default 50. */
-  readonly limit?: number
-  /** Adds `disclosure` to each event. Default false. */
-  readonly disclose?: boolean
-}
 
 /** What describes an evidence, without its category. */
 export interface EvidenceInput {
@@ -193,10 +126,11 @@ export interface Evidences {
   list(scope: Scope, query?: EvidenceQuery): Promise<EvidencePage>
   /**
    * Returns a function that lists as `list` does, but with a text for each evidence instead of its summary. It keeps
-   * the texts until their evidence or its block changes. So a page that is read again costs less than half. Call this
-   * once, not for each list.
+   * the texts until their evidence or its block changes. So a page that is read again costs less. Call this once, not
+   * for each list.
    *
    * @param render - makes the text. It must depend on nothing but the summary
+   * @throws `VALIDATION_ERROR` if an option is not valid
    * @example
    * const listJson = registry.evidences.texts((summary) => JSON.stringify(summary))
    * const { items } = await listJson(scope, { limit: 100 })

@@ -1,14 +1,13 @@
-import Type from 'typebox'
 import type { BatchPage, BatchQuery, BatchSummary } from '../api/log.ts'
 import { RegistryError } from '../errors.ts'
 import { isId } from '../ids.ts'
 import { listBatches, type CoveredBatch } from '../log/batch-list.ts'
-import { sendStatusOf } from '../log/reader.ts'
-import type { AnchorRecord } from '../log/records.ts'
+import { sendStatusOf, type LogReader } from '../log/reader.ts'
+import type { AnchorRecord, BatchRecord } from '../log/records.ts'
 import { claimOf } from '../log/stamp-claim.ts'
 import type { Context } from './context.ts'
 import { uuidInput } from './input-forms.ts'
-import { closed, IdToFind, opt } from './schemas.ts'
+import { closed, IdToFind, limitSchema, opt } from './schemas.ts'
 import { validate } from './validation.ts'
 
 /** A batch is covered by tokens of several KiB, so pages are shorter than those of other lists. */
@@ -16,7 +15,7 @@ const MAX_LIMIT = 200
 const DEFAULT_LIMIT = 50
 
 const batchQuerySchema = closed({
-  limit: opt(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, description: `an integer of 1 to ${MAX_LIMIT}` })),
+  limit: opt(limitSchema(MAX_LIMIT)),
   after: opt(IdToFind),
 })
 
@@ -26,16 +25,17 @@ export async function batchPage(
   query: BatchQuery = {},
 ): Promise<BatchPage> {
   const { limit = DEFAULT_LIMIT, after } = validate(batchQuerySchema, query)
-  const before = after === undefined ? Number.MAX_SAFE_INTEGER : await endOf(log, after)
+  const before = after === undefined ? Number.MAX_SAFE_INTEGER : (await requireBatch(log, after)).end
   const batches = await listBatches(records, { before, limit: limit + 1 })
   return { items: batches.slice(0, limit).map(summaryOf), hasMore: batches.length > limit }
 }
 
-async function endOf(log: Context['log'], batchId: string): Promise<number> {
+/** Throws `BATCH_NOT_FOUND`. */
+export async function requireBatch(log: LogReader, batchId: string): Promise<BatchRecord> {
   const id = uuidInput(batchId)
   const batch = isId(id) ? await log.batchById(id) : undefined
   if (batch === undefined) throw new RegistryError('BATCH_NOT_FOUND', 'There is no such batch')
-  return batch.end
+  return batch
 }
 
 function summaryOf({ batch, head, stamp, anchor }: CoveredBatch): BatchSummary {

@@ -6,14 +6,21 @@
  */
 export class BoundedMap<K, V extends object | number> {
   readonly #maxRecent: number
+  readonly #sizeOf: (value: V) => number
   #recent = new Map<K, V>()
+  #recentSize = 0
   #previous = new Map<K, V>()
 
-  /** @param maxEntries The map never holds more entries than this. At least 2. Throws a `RangeError` otherwise. */
-  constructor(maxEntries: number) {
-    if (!Number.isSafeInteger(maxEntries) || maxEntries < 2)
-      throw new RangeError(`maxEntries must be a whole number from 2, got ${maxEntries}`)
-    this.#maxRecent = Math.floor(maxEntries / 2)
+  /**
+   * @param maxSize The values never have more than this together. At least 2. Throws a `RangeError` otherwise.
+   * @param sizeOf What a value counts; it must not change. Default: 1, so that `maxSize` is a number of entries. A value
+   * of more than half of `maxSize` is not kept.
+   */
+  constructor(maxSize: number, sizeOf: (value: V) => number = () => 1) {
+    if (!Number.isSafeInteger(maxSize) || maxSize < 2)
+      throw new RangeError(`maxSize must be a whole number from 2, got ${maxSize}`)
+    this.#maxRecent = Math.floor(maxSize / 2)
+    this.#sizeOf = sizeOf
   }
 
   get(key: K): V | undefined {
@@ -25,10 +32,31 @@ export class BoundedMap<K, V extends object | number> {
   }
 
   set(key: K, value: V): void {
-    if (this.#recent.size >= this.#maxRecent && !this.#recent.has(key)) {
+    const size = this.#sizeOf(value)
+    this.#deleteRecent(key)
+    if (size > this.#maxRecent) {
+      this.#previous.delete(key)
+      return
+    }
+    if (this.#recentSize + size > this.#maxRecent) {
       this.#previous = this.#recent
       this.#recent = new Map()
+      this.#recentSize = 0
     }
     this.#recent.set(key, value)
+    this.#recentSize += size
+  }
+
+  clear(): void {
+    this.#recent.clear()
+    this.#recentSize = 0
+    this.#previous.clear()
+  }
+
+  #deleteRecent(key: K): void {
+    const value = this.#recent.get(key)
+    if (value === undefined) return
+    this.#recent.delete(key)
+    this.#recentSize -= this.#sizeOf(value)
   }
 }

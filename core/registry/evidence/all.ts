@@ -1,4 +1,5 @@
-import type { EvidencePage, EvidenceQuery, EvidenceSummary } from '../../api/evidence-lists.ts'
+import type { EvidenceSummary } from '../../api/evidence.ts'
+import type { EvidencePage, EvidenceQuery } from '../../api/evidence-lists.ts'
 
 const PAGE_LENGTH = 500
 

@@ -3,10 +3,12 @@ import { enterCompany } from '../company/company.ts'
 import type { Context } from '../context.ts'
 import { listFiles } from '../file/stored-file.ts'
 import type { AuthorizedScope } from '../permissions.ts'
+import { validate } from '../validation.ts'
 import { allEvidences } from './all.ts'
 import { createEvidence, createEvidences } from './create.ts'
 import { getEvidence } from './get.ts'
 import { listEvidences } from './list.ts'
+import { textOptionsSchema } from './input.ts'
 import { readEvidence } from './stored-evidence.ts'
 import { summaries } from './summaries.ts'
 import { EvidenceTexts } from './texts.ts'
@@ -19,8 +21,8 @@ export const evidenceOperations = (context: Context): Evidences => ({
     createEvidences(context, await enterCompany(context, scope, 'I'), input, options),
   list: async (scope, query = {}) =>
     listEvidences(context, await enterCompany(context, scope, 'R'), { query, items: summaries }),
-  texts: (render, options) => {
-    const items = new EvidenceTexts(render, options)
+  texts: (render, options = {}) => {
+    const items = new EvidenceTexts(render, validate(textOptionsSchema, options))
     return async (scope, query = {}) =>
       listEvidences(context, await enterCompany(context, scope, 'R'), { query, items })
   },

@@ -1,4 +1,4 @@
-import type { HistoryEvent, HistoryPage, HistoryQuery, Meta } from '../../api/evidences.ts'
+import type { HistoryEvent, HistoryPage, HistoryQuery, Meta } from '../../api/evidence.ts'
 import type { BatchId } from '../../api/ids.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import type { EntryStatus } from '../../log/reader.ts'

@@ -1,4 +1,4 @@
-import type { Evidence } from '../../api/evidences.ts'
+import type { Evidence } from '../../api/evidence.ts'
 import type { EvidenceId } from '../../api/ids.ts'
 import { RegistryError } from '../../errors.ts'
 import { keys } from '../../store/keys.ts'

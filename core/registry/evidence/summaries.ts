@@ -1,4 +1,4 @@
-import type { EvidenceSummary } from '../../api/evidence-lists.ts'
+import type { EvidenceSummary } from '../../api/evidence.ts'
 import type { TxId } from '../../api/ids.ts'
 import type { Entry } from '../../ports/index.ts'
 import { decodeRecord } from '../../store/record-codec.ts'

@@ -1,7 +1,8 @@
-import type { EvidenceSummary, EvidenceText, EvidenceTextOptions } from '../../api/evidence-lists.ts'
+import type { EvidenceSummary } from '../../api/evidence.ts'
+import type { EvidenceText, EvidenceTextOptions } from '../../api/evidence-lists.ts'
 import type { EvidenceId } from '../../api/ids.ts'
 import type { Entry, Key, Version } from '../../ports/index.ts'
-import { ByteCache } from '../../store/byte-cache.ts'
+import { BoundedMap } from '../../store/bounded-map.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
@@ -23,7 +24,7 @@ interface KeptText {
  */
 export class EvidenceTexts implements ListItems<EvidenceText> {
   readonly #render: (summary: EvidenceSummary) => string
-  readonly #kept: ByteCache<Key, KeptText>
+  readonly #kept: BoundedMap<Key, KeptText>
   #anchorVersion: Version | undefined
 
   constructor(
@@ -31,7 +32,7 @@ export class EvidenceTexts implements ListItems<EvidenceText> {
     { maxKeptChars = MAX_KEPT_CHARS }: EvidenceTextOptions = {},
   ) {
     this.#render = render
-    this.#kept = new ByteCache(maxKeptChars)
+    this.#kept = new BoundedMap(maxKeptChars, ({ text }) => text.length)
   }
 
   async ofEntries(context: Context, entries: readonly Entry[]): Promise<readonly EvidenceText[]> {
@@ -49,7 +50,7 @@ export class EvidenceTexts implements ListItems<EvidenceText> {
       const text = made[i] ?? ''
       texts.set(key, text)
       // Another list may have noticed a new anchor meanwhile.
-      if (anchorVersion === this.#anchorVersion) this.#kept.set(key, { version, text }, text.length)
+      if (anchorVersion === this.#anchorVersion) this.#kept.set(key, { version, text })
     }
     return entries.map(({ key }) => ({ id: lastPartOfKey(key) as EvidenceId, text: texts.get(key) ?? '' }))
   }

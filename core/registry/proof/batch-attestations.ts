@@ -1,28 +1,20 @@
-import type { AnchorProof, AssuranceNote, TsaProof } from '../../api/proof-documents.ts'
+import type { AnchorProof, TsaProof } from '../../api/proof-documents.ts'
 import { fromBase64, fromHex, toBase64, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
 import type { LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, BatchRecord, StampRecord, StampToken } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/stamp-claim.ts'
 import { verifyConsistency } from '../../log/tree/proof.ts'
-import { ByteCache } from '../../store/byte-cache.ts'
+import { BoundedMap } from '../../store/bounded-map.ts'
+import { rfc3339, type BatchAttestation, type StampProof } from './document.ts'
 
-/** What the proofs of all entries of a batch have in common. It is frozen, because these proofs share it. */
-export interface BatchAttestation {
-  /** The signed checkpoint at the batch's end. */
-  readonly checkpoint: string
-  readonly anchor: AnchorProof | undefined
-  readonly stamp: StampProof | undefined
-  readonly blockNumber: number | undefined
-  readonly assurance: Omit<AssuranceNote, 'note'>
+/** Of the attestations as JSON. */
+const MAX_CACHED_CHARS = 8 * 1024 * 1024
+
+interface CachedAttestation {
+  readonly attestation: BatchAttestation
+  readonly jsonLength: number
 }
-
-export interface StampProof {
-  readonly tsa: TsaProof
-  readonly tsas: TsaProof[]
-}
-
-const MAX_CACHED_BYTES = 8 * 1024 * 1024
 
 /**
  * Reads what attests the batches: their checkpoints, stamps and anchors. Keeps what it has read until a stamp or an
@@ -30,12 +22,12 @@ const MAX_CACHED_BYTES = 8 * 1024 * 1024
  */
 export class BatchAttestations {
   readonly #log: LogReader
-  readonly #cache: ByteCache<number, BatchAttestation>
+  readonly #cache: BoundedMap<number, CachedAttestation>
   #version: string | undefined
 
-  constructor(log: LogReader, maxCachedBytes = MAX_CACHED_BYTES) {
+  constructor(log: LogReader, maxCachedChars = MAX_CACHED_CHARS) {
     this.#log = log
-    this.#cache = new ByteCache(maxCachedBytes)
+    this.#cache = new BoundedMap(maxCachedChars, ({ jsonLength }) => jsonLength)
   }
 
   /** `undefined` until the batch has a signed checkpoint. Throws `CORRUPT`. */
@@ -44,10 +36,10 @@ export class BatchAttestations {
     if (version !== this.#version) this.#cache.clear()
     this.#version = version
     const cached = this.#cache.get(batch.end)
-    if (cached !== undefined) return cached
+    if (cached !== undefined) return cached.attestation
     const read = await readAttestation(this.#log, batch)
     if (read === undefined || version === undefined || version !== this.#version) return read
-    this.#cache.set(batch.end, deepFreeze(read), JSON.stringify(read).length)
+    this.#cache.set(batch.end, { attestation: deepFreeze(read), jsonLength: JSON.stringify(read).length })
     return read
   }
 }
@@ -136,8 +128,6 @@ export const rootOf = ({ root }: { readonly root: string }): Uint8Array => fromH
 
 export const corruptProof = (what: string): RegistryError =>
   new RegistryError('CORRUPT', `${what}: run fsck, and restore the record store from a backup`)
-
-export const rfc3339 = (ms: number): string => new Date(ms).toISOString()
 
 function deepFreeze<T extends object>(value: T): T {
   for (const member of Object.values(value)) if (typeof member === 'object' && member !== null) deepFreeze(member)

@@ -3,7 +3,8 @@ import type { EventRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { entryOfTxId } from '../event/tx-id.ts'
 import { hexInput } from '../input-forms.ts'
-import { proveEntry, type LogProof } from './log-proof.ts'
+import type { LogProof } from './document.ts'
+import { proveEntry } from './log-proof.ts'
 
 /** The 32 bytes of a txId, `undefined` for any text that cannot be one. */
 export function entryOf(txId: string): Uint8Array | undefined {

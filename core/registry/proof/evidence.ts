@@ -6,8 +6,7 @@ import { openCheckedEvent } from '../event/event.ts'
 import { proveEvent } from './events.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import { findEvidence } from './find-evidence.ts'
-import { rfc3339 } from './batch-attestations.ts'
-import { assuranceOf, blockMember, logProofMembers } from './log-proof.ts'
+import { assuranceOf, blockMember, logProofMembers, rfc3339 } from './document.ts'
 
 /** Contains no name, owner, text, meta, company or category, because the proof is for anyone. */
 export async function proveEvidence(context: Context, selector: EvidenceSelector): Promise<EvidenceProof> {

@@ -11,8 +11,7 @@ import { proveEvent } from './events.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import { uuidInput } from '../input-forms.ts'
 import { findEvidence, invalid } from './find-evidence.ts'
-import { rfc3339 } from './batch-attestations.ts'
-import { assuranceOf, blockMember, logProofMembers, type LogProof } from './log-proof.ts'
+import { assuranceOf, blockMember, logProofMembers, rfc3339, type LogProof } from './document.ts'
 
 interface ProvenFile extends EvidenceSelector {
   readonly fileId: string

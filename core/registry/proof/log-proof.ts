@@ -1,22 +1,10 @@
 import { toHex } from '../../bytes.ts'
-import type { AssuranceNote, EventMerkleProof, ProofItem } from '../../api/proof-documents.ts'
+import type { EventMerkleProof, ProofItem } from '../../api/proof-documents.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import { leafHash } from '../../log/tree/hasher.ts'
 import { sidesOf, verifyInclusion } from '../../log/tree/proof.ts'
-import { corruptProof, rootOf, type BatchAttestations, type StampProof } from './batch-attestations.ts'
-
-/** The proof that an entry is in the log, with the stamp and the anchor that cover it. */
-export interface LogProof {
-  readonly merkle: EventMerkleProof
-  readonly stamp: StampProof | undefined
-  readonly blockNumber: number | undefined
-  readonly assurance: Omit<AssuranceNote, 'note'>
-}
-
-/** The members of a proof document for its event in the log. */
-export const logProofMembers = ({ merkle, stamp }: LogProof) => ({ merkle, ...stamp })
-
-export const blockMember = (blockNumber: number | undefined) => (blockNumber === undefined ? {} : { blockNumber })
+import { corruptProof, rootOf, type BatchAttestations } from './batch-attestations.ts'
+import type { LogProof } from './document.ts'
 
 /** What entries are proven with. */
 export interface ProofSources {
@@ -52,18 +40,4 @@ export async function proveEntry(
     ...(anchor && { anchor }),
   }
   return { merkle, stamp, blockNumber, assurance }
-}
-
-const NOTES = {
-  none: 'Time and existence are not yet confirmed by anyone outside this registry',
-  operator:
-    "The time stamp or the ledger is the operator's own, for a single machine and for trying out: no independent party confirms it",
-  independent: 'Confirmed by an authority or a chain that is independent of the operator',
-} as const
-
-/** Proven is only "not later than genTime or blockTime", and only as far as their source is trusted. */
-export function assuranceOf(proof: LogProof | undefined): AssuranceNote {
-  const { time, anchor } = proof?.assurance ?? ({ time: 'none', anchor: 'none' } as const)
-  const best = (['independent', 'operator'] as const).find((level) => level === time || level === anchor) ?? 'none'
-  return { time, anchor, note: NOTES[best] }
 }

@@ -1,16 +1,15 @@
 import type { MerkleProof, MerkleRoot } from '../../api/proof-documents.ts'
 import { fromBase64, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
-import { isId } from '../../ids.ts'
 import type { LogReader } from '../../log/reader.ts'
 import type { BatchRecord } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/stamp-claim.ts'
+import { requireBatch } from '../batches.ts'
 import type { Context } from '../context.ts'
-import { uuidInput } from '../input-forms.ts'
 import { entryOf } from './events.ts'
 import { invalid } from './find-evidence.ts'
-import { rfc3339 } from './batch-attestations.ts'
-import { assuranceOf, proveEntry } from './log-proof.ts'
+import { assuranceOf, rfc3339 } from './document.ts'
+import { proveEntry } from './log-proof.ts'
 
 const malformed = invalid('txId must be a string of 64 hex digits')
 const notInLog = { status: 'not_found', error: 'This log does not contain the txId', code: 'NOT_FOUND' } as const
@@ -63,10 +62,7 @@ export async function describeRoot({ log }: Context, txId: string): Promise<Merk
 
 /** The DER TimeStampResp of the stamp that covers a batch. Throws `BATCH_NOT_FOUND`. */
 export async function timestampToken({ log }: Context, batchId: string): Promise<Uint8Array> {
-  const id = uuidInput(batchId)
-  const batch = isId(id) ? await log.batchById(id) : undefined
-  if (batch === undefined) throw new RegistryError('BATCH_NOT_FOUND', 'There is no such batch')
-  const claim = await stampClaimOf(log, batch)
+  const claim = await stampClaimOf(log, await requireBatch(log, batchId))
   if (claim === undefined)
     throw new RegistryError('BATCH_NOT_FOUND', 'This batch has no time stamp yet; try again later')
   const der = fromBase64(claim.token.token)

@@ -84,4 +84,13 @@ describe('a list of texts', () => {
     const stranger = { companyId: 'acme', principal: { kind: 'anonymous' } } as const
     await assert.rejects(listTexts(stranger), { message: 'This operation requires level R' })
   })
+
+  it('rejects an option that is not valid', async (t) => {
+    const { registry } = await openFilled(t)
+    for (const maxKeptChars of [1, -1, 2.5, Number.NaN, '9'])
+      assert.throws(() => registry.evidences.texts(JSON.stringify, { maxKeptChars: maxKeptChars as number }), {
+        code: 'VALIDATION_ERROR',
+        message: /^maxKeptChars must be an integer of at least 2/,
+      })
+  })
 })

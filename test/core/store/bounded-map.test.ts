@@ -54,6 +54,33 @@ describe('BoundedMap', () => {
     assert.deepEqual([map.get('a'), map.get('b')], [1, 19])
   })
 
+  it('never returns an old value, nor keeps more than its size, if values differ in size', () => {
+    const step = fc.record({ key: fc.nat(6), size: fc.option(fc.nat(12), { nil: undefined }) })
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 20 }), fc.array(step, { maxLength: 80 }), (max, steps) => {
+        const map = new BoundedMap<number, { readonly size: number }>(max, ({ size }) => size)
+        const all = new Map<number, { readonly size: number }>()
+        for (const { key, size } of steps)
+          if (size === undefined) assert.ok([undefined, all.get(key)].includes(map.get(key)))
+          else {
+            const value = { size }
+            map.set(key, value)
+            all.set(key, value)
+            assert.equal(map.get(key), size > Math.floor(max / 2) ? undefined : value)
+          }
+        const kept = [...all.keys()].map((key) => map.get(key)?.size ?? 0)
+        assert.ok(kept.reduce((sum, size) => sum + size, 0) <= max + Math.max(...kept, 0))
+      }),
+    )
+  })
+
+  it('holds nothing after it was cleared', () => {
+    const map = new BoundedMap<string, number>(2)
+    map.set('a', 1)
+    map.clear()
+    assert.equal(map.get('a'), undefined)
+  })
+
   it('needs room for two entries', () => {
     for (const max of [1, 0, -1, 2.5, Number.NaN]) assert.throws(() => new BoundedMap(max), RangeError)
   })

@@ -1,0 +1,90 @@
+import type { Json } from '../commitment/canonical-json.ts'
+import type { Disclosure } from '../commitment/disclosure.ts'
+import type { BatchId, CategoryId, EvidenceId, FileId, SubcategoryId, TxId } from './ids.ts'
+
+export type EvidenceStatus = 'active' | 'stolen'
+
+/** What every view of an evidence has. */
+export interface EvidenceCore {
+  readonly id: EvidenceId
+  /** Chosen by the caller, unique in its company. */
+  readonly externalId: string
+  readonly categoryId: CategoryId
+  readonly subcategoryId: SubcategoryId
+  readonly name: string
+  readonly status: EvidenceStatus
+  readonly owner?: string
+  readonly summary?: string
+  readonly image?: { readonly id: FileId; readonly mimeType: string }
+  readonly createdAt: Date
+  /** Of the `create` event. */
+  readonly txId: TxId
+}
+
+/** An evidence as a list shows it. */
+export interface EvidenceSummary extends EvidenceCore {
+  /** How many events of each type the history has. */
+  readonly eventCounts: { readonly create: number; readonly update: number; readonly transfer: number }
+  /** Block of the anchor that covers the creation; absent until it is confirmed. */
+  readonly blockNumber?: number
+  readonly lastEvent: { readonly recordedAt: Date; readonly txId: TxId; readonly blockNumber?: number }
+}
+
+/** A JSON object that survives canonical JSON (RFC 8785): at most 64 KiB and 32 levels deep. */
+export type Meta = { readonly [name: string]: Json }
+
+/** An evidence in its current state. */
+export interface Evidence extends EvidenceCore {
+  readonly description?: string
+  readonly meta?: Meta
+  /** Version of the newest event. */
+  readonly version: number
+}
+
+export type EventType = 'create' | 'update' | 'transfer'
+export type UpdateType = 'stolen' | 'repair' | 'custom' | 'change' | 'addfile' | 'deletefile'
+
+/** One event of a history. */
+export interface HistoryEvent {
+  /** 1, 2, … without a gap. */
+  readonly version: number
+  readonly type: EventType
+  /** Present if `type` is `update`. */
+  readonly updateType?: UpdateType
+  /** The registry's clock when the event was recorded. Part of what the event commits to. */
+  readonly recordedAt: Date
+  /** Owner at that time; the empty text if there was none. */
+  readonly owner: string
+  readonly persona?: string
+  readonly eventDescription?: string
+  readonly updateDescription?: string
+  /** The meta that the request sent. */
+  readonly meta?: Meta
+  readonly txId: TxId
+  /**
+   * The batch that holds the event, `null` until it is sealed. `P`: sealed, `S`: its anchor was sent, `C`: confirmed.
+   */
+  readonly batch: { readonly id: BatchId; readonly sendStatus: 'P' | 'S' | 'C' } | null
+  /** Everything it takes to recompute `txId`. Present if the caller asked for it. */
+  readonly disclosure?: Disclosure
+}
+
+export interface HistoryPage {
+  readonly evidence: Evidence
+  /** In ascending version. */
+  readonly events: readonly HistoryEvent[]
+  /**
+   * Version of the last event of this page. For a page without events: the smaller of `after` and the newest version.
+   */
+  readonly lastVersion: number
+  readonly hasMore: boolean
+}
+
+export interface HistoryQuery {
+  /** Return events after this version. Default 0. */
+  readonly after?: number
+  /** 1 to 500. Default 50. */
+  readonly limit?: number
+  /** Adds `disclosure` to each event. Default false. */
+  readonly disclose?: boolean
+}
