@@ -13,8 +13,8 @@ export class BoundedMap<K, V extends object | number> {
 
   /**
    * @param maxSize The values never have more than this together. At least 2. Throws a `RangeError` otherwise.
-   * @param sizeOf What a value counts; it must not change. Default: 1, so that `maxSize` is a number of entries. A value
-   * of more than half of `maxSize` is not kept.
+   * @param sizeOf What a value counts; it must not change. Default: 1, so that `maxSize` is a number of entries. A
+   * value of more than half of `maxSize` is not kept.
    */
   constructor(maxSize: number, sizeOf: (value: V) => number = () => 1) {
     if (!Number.isSafeInteger(maxSize) || maxSize < 2)
