@@ -4,6 +4,7 @@ import { listEntries } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { AuditedValues, AuditRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
+import { uuidInput } from '../input-forms.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { validate } from '../validation.ts'
 import { auditQuerySchema } from './input.ts'
@@ -19,7 +20,7 @@ export async function listAudit(
   const { limit = DEFAULT_LIMIT, after } = validate(auditQuerySchema, query)
   const newest = async (kind: 'change' | 'access'): Promise<readonly AuditRecord[]> => {
     const { gte, lt } = keys.auditOf(kind, companyId)
-    const end = after === undefined ? lt : keys.audit(kind, companyId, after)
+    const end = after === undefined ? lt : keys.audit(kind, companyId, uuidInput(after))
     const entries = await listEntries(records, { gte, lt: end, reverse: true, limit: limit + 1 })
     return entries.map((entry) => decodeRecord<AuditRecord>(entry))
   }

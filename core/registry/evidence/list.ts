@@ -6,6 +6,7 @@ import { keys } from '../../store/keys.ts'
 import { danglingReference, readRecord } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
+import { uuidInput } from '../input-forms.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { evidenceQuerySchema } from './input.ts'
@@ -42,7 +43,8 @@ async function listInOrder<Item>(
   { query, items }: ListRequest<Item>,
 ): Promise<EvidencePage<Item>> {
   const { records } = context
-  const { limit = DEFAULT_LIMIT, after } = query
+  const { limit = DEFAULT_LIMIT } = query
+  const after = query.after === undefined ? undefined : uuidInput(query.after)
   if (after !== undefined) await assertOwnEvidence(context, companyId, after)
   const scope = await narrowestScope(context, companyId, query)
   if (scope === undefined) return NO_EVIDENCES

@@ -36,7 +36,8 @@ export async function bundleHistory(
   scope: AuthorizedScope,
   { externalId, ...selection }: BundleSelection & { readonly externalId: string },
 ): Promise<Bundle> {
-  const selected = validate(bundleSelectionSchema, selection)
+  const { files, ...texts } = validate(bundleSelectionSchema, selection)
+  const selected = { ...texts, files: Array.isArray(files) ? files.map(uuidInput) : files }
   if (selected.history !== true && selected.fields.includes('slotKey'))
     throw invalidInput('fields', 'must not contain slotKey: set history to disclose it')
   const { record } = await readEvidence(context, scope, externalId)

@@ -39,6 +39,11 @@ describe('proof bundles', () => {
     assert.equal(response.headers.get('cache-control'), 'private, no-cache')
     const [event] = validate(Bundle, await response.json()).events
     assert.deepEqual([Object.keys(event?.fields ?? {}), Object.keys(event?.files ?? {})], [['name'], [fileId]])
+    const [inUpperCase] = validate(
+      Bundle,
+      await (await get({ fields: 'none', files: fileId.toUpperCase() })).json(),
+    ).events
+    assert.deepEqual(Object.keys(inUpperCase?.files ?? {}), [fileId])
     const withHistory = validate(Bundle, await (await get({ fields: 'none', files: 'none', history: '1' })).json())
     assert.deepEqual(Object.keys(withHistory.events[0]?.fields ?? {}), ['slotKey'])
   })

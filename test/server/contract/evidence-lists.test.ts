@@ -63,6 +63,7 @@ describe('lists of evidences', () => {
     const first = await list({ len: '2' })
     assert.deepEqual([first.dts.length, first.isMore, first.count], [2, true, 5])
     const second = await list({ len: '3', last: first.dts[1].id })
+    assert.deepEqual(await list({ len: '3', last: first.dts[1].id.toUpperCase() }), second)
     assert.deepEqual(
       [second.dts.map((item: ServiceResponse['body']) => item.externalId), second.isMore],
       [['l2', 'l1', 'l0'], false],

@@ -150,6 +150,10 @@ describe('source systems', () => {
     assert.equal(entries.length, 7)
     const page = await service.ok('listAudit', { ...admin, query: { len: '2', last: rejected.id } })
     assert.deepEqual(page, { entries: [rotated, changed], isMore: true })
+    assert.deepEqual(
+      await service.ok('listAudit', { ...admin, query: { len: '2', last: rejected.id.toUpperCase() } }),
+      page,
+    )
     assert.equal((await service.ok('listAudit', { ...admin, query: { len: '100000' } })).entries.length, 7)
     for (const query of [{ len: '0' }, { len: 'x' }, { after: rejected.id }])
       await service.fails('listAudit', 400, 'VALIDATION_ERROR', { ...admin, query })
