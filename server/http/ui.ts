@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gzip, type ZlibOptions } from 'node:zlib'
 import Router from '@koa/router'
+import { errnoOf } from '../../adapters/files/index.ts'
 import { matchesEtag } from './conditional.ts'
 import { HttpError } from './errors.ts'
 
@@ -48,7 +50,13 @@ interface StaticFile {
  */
 export function uiRouter(): Router {
   const router = new Router({ strict: true, sensitive: true })
-  let files: Promise<ReadonlyMap<string, StaticFile>> | undefined
+  let files: ReturnType<typeof readFiles> | undefined
+  const allFiles = (): ReturnType<typeof readFiles> =>
+    (files ??= readFiles().catch((error: unknown) => {
+      // The next request tries again.
+      files = undefined
+      throw error
+    }))
   router.get('/ui', (ctx) => {
     ctx.state['route'] = '/ui'
     // Relative, so that it also works below a path prefix of a reverse proxy.
@@ -58,7 +66,7 @@ export function uiRouter(): Router {
   router.get(['/ui/', '/ui/*path'], async (ctx) => {
     ctx.state['route'] = '/ui/*'
     const path = ctx.path.slice('/ui/'.length)
-    const file = (await (files ??= readFiles())).get(path === '' ? INDEX : path)
+    const file = (await allFiles()).get(path === '' ? INDEX : path)
     if (file === undefined) throw new HttpError('NOT_FOUND', missingText(path))
     ctx.vary('Accept-Encoding')
     ctx.set('Content-Type', file.type)
@@ -88,7 +96,10 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** Returns every file of the folder by its path with `/`. A missing folder has no files. */
 async function readFiles(): Promise<ReadonlyMap<string, StaticFile>> {
-  const entries = await readdir(FOLDER, { recursive: true, withFileTypes: true }).catch(() => [])
+  const entries = await readdir(FOLDER, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
+    if (errnoOf(error) === 'ENOENT') return []
+    throw error
+  })
   const files = await Promise.all(
     entries
       .filter((entry) => entry.isFile())
@@ -96,15 +107,18 @@ async function readFiles(): Promise<ReadonlyMap<string, StaticFile>> {
         const type = TYPES[name.slice(name.lastIndexOf('.') + 1)]
         if (type === undefined) return []
         const path = join(parentPath, name)
-        return [[relative(FOLDER, path).replaceAll(sep, '/'), fileOf(type, await readFile(path))]]
+        return [[relative(FOLDER, path).replaceAll(sep, '/'), await fileOf(type, await readFile(path))]]
       }),
   )
   return new Map(files.flat())
 }
 
-const fileOf = (type: string, content: Buffer): StaticFile => ({
+/** Compresses in the thread pool, so that the event loop serves other requests meanwhile. */
+const compress = promisify<Buffer, ZlibOptions, Buffer>(gzip)
+
+const fileOf = async (type: string, content: Buffer): Promise<StaticFile> => ({
   type,
   content,
-  compressed: gzipSync(content, { level: 9 }),
+  compressed: await compress(content, { level: 9 }),
   etag: `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`,
 })

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
-import { gzipSync } from 'node:zlib'
+import { promises } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import zlib, { gzipSync } from 'node:zlib'
 import { startService, type Service } from '../../support/service.ts'
 
 /** Of everything that the first page loads, compressed. */
@@ -78,4 +80,48 @@ describe('the files of the dashboard', () => {
     const redirect = await service.fetch('/ui', { redirect: 'manual' })
     assert.deepEqual([redirect.status, redirect.headers.get('location')], [302, 'ui/'])
   })
+})
+
+describe('the first request for a file of the dashboard', () => {
+  /** Makes the modules under test use what was replaced, until the test ends. */
+  const useReplaced = (t: TestContext): void => {
+    syncBuiltinESMExports()
+    t.after(() => {
+      t.mock.restoreAll()
+      syncBuiltinESMExports()
+    })
+  }
+  const withService = async (test: (service: Service) => Promise<void>): Promise<void> => {
+    const service = await startService()
+    try {
+      await test(service)
+    } finally {
+      await service.close()
+    }
+  }
+
+  it('does not compress on the event loop', (t) =>
+    withService(async (service) => {
+      const synchronous = t.mock.method(zlib, 'gzipSync')
+      useReplaced(t)
+      const textOf = async (encoding: string): Promise<string> => {
+        const response = await service.fetch('/ui/verify.html', { headers: { 'accept-encoding': encoding } })
+        assert.equal(response.headers.get('content-encoding'), encoding === 'gzip' ? 'gzip' : null)
+        return response.text()
+      }
+      const [compressed, plain] = await Promise.all([textOf('gzip'), textOf('identity')])
+      assert.ok(plain.length > 100_000 && compressed === plain)
+      assert.equal(synchronous.mock.callCount(), 0)
+    }))
+
+  it('may fail: the next one reads the files again', (t) =>
+    withService(async (service) => {
+      const failure = Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+      const readdir = t.mock.method(promises, 'readdir', () => Promise.reject(failure))
+      useReplaced(t)
+      assert.equal((await service.fetch('/ui/')).status, 500)
+      readdir.mock.restore()
+      syncBuiltinESMExports()
+      assert.equal((await service.fetch('/ui/')).status, 200)
+    }))
 })
