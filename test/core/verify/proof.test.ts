@@ -14,13 +14,16 @@ import {
   type ProofResult,
   type VerifyProofOptions,
 } from '../../../core/verify/index.ts'
-import { tokens } from '../../../core/verify/tokens.ts'
+import { rememberingTokens } from '../../support/bundle-mutation-run.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { present } from '../../support/present.ts'
 
 /** As over HTTP: only JSON values. */
 const overTheWire = (proof: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(proof)) as never
+
+/** Most changes of a proof leave its tokens as they are. */
+const tokens = rememberingTokens()
 
 const check = (proof: unknown, options: VerifyProofOptions): ProofResult =>
   verifyProof(JSON.stringify(proof), { tokens, ...options })
