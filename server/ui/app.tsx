@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { CategoriesPage } from './pages/categories.tsx'
 import { CertificatePage } from './pages/certificate.tsx'
 import { EvidenceForm } from './pages/evidence-form.tsx'
@@ -58,7 +58,8 @@ function Page({ location: { path, query }, session, setSession }: PageProps) {
   if (name === 'new-evidence') return <EvidenceForm kind="create" />
   if (name !== 'evidences') return <NotFound />
   if (id === undefined) return <EvidencesPage query={query} />
-  if (action === 'update' || action === 'transfer') return <EvidenceForm key={id} kind={action} externalId={id} />
+  if (action === 'update' || action === 'transfer')
+    return <EvidenceForm key={`${action}/${id}`} kind={action} externalId={id} />
   return <EvidencePage key={id} externalId={id} />
 }
 
@@ -81,9 +82,10 @@ interface FrameProps {
 function Frame({ location, session, onSignOut, children }: FrameProps) {
   const main = useRef<HTMLElement>(null)
   const page = location.path.join('/')
-  // After a change of the page, screen readers and the keyboard continue at its heading.
+  // After a change of the page, screen readers and the keyboard continue at its heading. A layout effect, so that a key
+  // that is pressed as soon as the page is visible starts there.
   const isFirst = useRef(true)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isFirst.current) main.current?.focus()
     isFirst.current = false
   }, [page])

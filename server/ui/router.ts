@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
 /**
  * Routing by the fragment of the address, such as `#/evidences/VIN-1?tab=files`. The server serves one page, so the
@@ -37,7 +37,8 @@ export const navigate = (path: readonly string[], query?: Readonly<Record<string
 /** The current location. The component renders again if it changes. */
 export function useLocation(): Location {
   const [current, setCurrent] = useState(() => parseFragment(location.hash))
-  useEffect(() => {
+  // A layout effect, so that no change after the first rendering is missed.
+  useLayoutEffect(() => {
     const update = (): void => setCurrent(parseFragment(location.hash))
     addEventListener('hashchange', update)
     return () => removeEventListener('hashchange', update)

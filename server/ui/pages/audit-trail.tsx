@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { AuditEntry, SourceSystem } from '../../client/index.ts'
 import { Failure } from '../components/notice.tsx'
 import { Table, type Column } from '../components/table.tsx'
@@ -22,18 +22,27 @@ export function AuditTrail({ changes, systems }: AuditTrailProps) {
   const [entries, setEntries] = useState<readonly AuditEntry[]>([])
   const [isMore, setMore] = useState(false)
   const [error, setError] = useState<unknown>()
+  const running = useRef<AbortController>(undefined)
+  /** Reads the entries after those that are known. Ends a read that is running, whose result would be older. */
   const load = async (known: readonly AuditEntry[]): Promise<void> => {
+    running.current?.abort()
+    const abort = new AbortController()
+    running.current = abort
     try {
       const last = known.at(-1)?.id
-      const page = await client.listAudit({ len: PAGE_ENTRIES, ...(last !== undefined && { last }) })
+      const page = await client.listAudit({ len: PAGE_ENTRIES, ...(last !== undefined && { last }) }, abort)
+      if (abort.signal.aborted) return
       setEntries([...known, ...page.entries])
       setMore(page.isMore)
       setError(undefined)
     } catch (failure) {
-      setError(failure)
+      if (!abort.signal.aborted) setError(failure)
     }
   }
-  useEffect(() => void load([]), [client, changes])
+  useEffect(() => {
+    void load([])
+    return () => running.current?.abort()
+  }, [client, changes])
   const nameOf: NameOf = (systemId) => systems.find(({ id }) => id === systemId)?.name ?? systemId
   const columns: readonly Column<AuditEntry>[] = [
     { title: t.when, cell: ({ at }) => <Time at={at} /> },

@@ -46,7 +46,10 @@ export function VerifyPage({ client, evidenceId }: VerifyPageProps) {
     if (client === undefined || evidenceId === undefined) return
     setError(undefined)
     // The strict parser also accepts the text that is made from parsed JSON.
-    client.verifyEvidence({ evidenceId, format: 'bundle' }).then((bundle) => setProof(JSON.stringify(bundle)), setError)
+    client
+      .verifyEvidence({ evidenceId, format: 'bundle' })
+      // A proof that was dropped meanwhile stays.
+      .then((bundle) => setProof((known) => known ?? JSON.stringify(bundle)), setError)
   }, [evidenceId])
   useEffect(() => {
     if (proof === undefined) return undefined
