@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import type { Bundle } from '../../../core/api/bundle.ts'
 import { createNoteSigner } from '../../../core/log/note.ts'
 import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
 import { tokens } from '../../../core/verify/tokens.ts'
 import { openBundleRegistry } from '../../support/bundle-fixture.ts'
 import { mutate, randomFrom } from '../../support/bundle-mutations.ts'
+import { chromiumIsMissing, launchChromium, openPage } from '../../support/chromium.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { buildWebVerifier, type WebFiles } from '../../support/web-verifier.ts'
 
@@ -70,17 +70,15 @@ describe('the verifier for browsers', () => {
   })
 })
 
-const CHROMIUM = '/usr/bin/chromium'
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
 /** Not HTTPS, so the page has no WebCrypto. */
 const ADDRESS = 'http://verifier.test'
 
 /** Results hold maps, which JSON does not have. */
 const withMaps = (_: string, value: unknown): unknown => (value instanceof Map ? { map: [...value] } : value)
 
-async function openPage(browser: Browser): Promise<{ page: Page; requested: string[] }> {
+async function openVerifier(browser: Browser): Promise<{ page: Page; requested: string[] }> {
   const { outputFiles } = await buildWebVerifier()
-  const page = await browser.newPage()
+  const page = await openPage(browser)
   const requested: string[] = []
   await page.route(`${ADDRESS}/**`, (route) => {
     const name = basename(new URL(route.request().url()).pathname)
@@ -108,7 +106,7 @@ const verifyHere = (text: string, policy?: string): unknown =>
     ),
   )
 
-describe('the verifier in Chromium', { skip: existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing` }, () => {
+describe('the verifier in Chromium', { skip: chromiumIsMissing }, () => {
   let directory: string
   let browser: Browser
   let bundles: { readonly plain: Bundle; readonly stamped: Bundle; readonly chained: Bundle; readonly pending: Bundle }
@@ -116,7 +114,7 @@ describe('the verifier in Chromium', { skip: existsSync(CHROMIUM) ? false : `${C
   let chainPolicy: string
   before(async () => {
     directory = await makeTemporary()
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+    browser = await launchChromium()
     const registry = await openBundleRegistry({ directory })
     await registry.evidence({ owner: 'Ada', files: [await registry.stage('é 水 💡')] })
     await registry.settle()
@@ -140,7 +138,7 @@ describe('the verifier in Chromium', { skip: existsSync(CHROMIUM) ? false : `${C
   })
 
   it('loads the token checks only for a bundle with tokens', async () => {
-    const { page, requested } = await openPage(browser)
+    const { page, requested } = await openVerifier(browser)
     assert.equal(await page.evaluate('isSecureContext'), false)
     const loaded = requested.length
     assert.deepEqual(
@@ -154,7 +152,7 @@ describe('the verifier in Chromium', { skip: existsSync(CHROMIUM) ? false : `${C
   })
 
   it('returns what Node returns: proven, refuted, unpinned and pending', async () => {
-    const { page } = await openPage(browser)
+    const { page } = await openVerifier(browser)
     const stamped = JSON.stringify(bundles.stamped)
     const [token = ''] = bundles.stamped.checkpoints.flatMap((checkpoint) => checkpoint.tokens)
     const cases: readonly (readonly [string, string, string | undefined])[] = [
@@ -180,7 +178,7 @@ describe('the verifier in Chromium', { skip: existsSync(CHROMIUM) ? false : `${C
   })
 
   it('returns what Node returns for changed bundles', async () => {
-    const { page } = await openPage(browser)
+    const { page } = await openVerifier(browser)
     const random = randomFrom(7)
     for (let i = 0; i < 200; i++) {
       const text = mutate(random, [bundles.stamped])

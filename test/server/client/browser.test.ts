@@ -1,28 +1,18 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { BASE_PATH } from '../../../server/index.ts'
+import { chromiumIsMissing, launchChromium, openPage } from '../../support/chromium.ts'
 import { startService, type Service } from '../../support/service.ts'
 
 const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../../' : '../../../../', import.meta.url))
-const CHROMIUM = '/usr/bin/chromium'
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 const UPLOAD_BYTES = 900_000
 
 /** A page of the service's own origin that has the client as `window.client`. */
-async function openPage(browser: Browser, service: Service): Promise<Page> {
+async function openClient(browser: Browser, service: Service): Promise<Page> {
   const { outputFiles } = await build({
     entryPoints: [join(root, 'server/client/index.ts')],
     bundle: true,
@@ -31,7 +21,7 @@ async function openPage(browser: Browser, service: Service): Promise<Page> {
     platform: 'browser',
     write: false,
   })
-  const page = await browser.newPage()
+  const page = await openPage(browser)
   await page.route('**/page', (route) =>
     route.fulfill({ contentType: 'text/html', body: `<script>${outputFiles[0]?.text}</script>` }),
   )
@@ -39,12 +29,12 @@ async function openPage(browser: Browser, service: Service): Promise<Page> {
   return page
 }
 
-describe('the client in Chromium', { skip: existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing` }, () => {
+describe('the client in Chromium', { skip: chromiumIsMissing }, () => {
   let service: Service
   let browser: Browser
   before(async () => {
     service = await startService()
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+    browser = await launchChromium()
   })
   after(async () => {
     await browser.close()
@@ -53,7 +43,7 @@ describe('the client in Chromium', { skip: existsSync(CHROMIUM) ? false : `${CHR
 
   it('uploads with progress, repeats, aborts and reads', async () => {
     const { keys } = await service.company('acme')
-    const page = await openPage(browser, service)
+    const page = await openClient(browser, service)
     const options = { baseUrl: `${service.url}${BASE_PATH}`, companyId: 'acme', apiKey: keys.U }
     // Runs in the page. As a text, because a compiled function could refer to what is not there.
     const script = `async ({ options, bytes }) => {

@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { BASE_PATH } from '../../../server/index.ts'
+import { chromiumIsMissing, launchChromium, openPage } from '../../support/chromium.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_KEY, startService, type Service } from '../../support/service.ts'
-
-const CHROMIUM = '/usr/bin/chromium'
-/** Only ends a page that hangs. */
-const TIMEOUT_MS = 300_000
 
 /** The one operation of the test that needs no key. */
 const PUBLIC_PATH = '/merkle/validate'
 
 /**
  * Clicks FILL EXAMPLE and TRY of an operation. Path parameters that have no example get these values. Returns false,
- * and clicks nothing, while the page has not given the key to the operation: it forgets a key that is set before it
- * has read the whole document.
+ * and clicks nothing, while the page has not shown these buttons, or has not given the key to the operation: it forgets
+ * a key that is set before it has read the whole document.
  */
 const fillAndTry = ([method, path, ids]: readonly [string, string, object]): string => `(() => {
   const viewer = document.querySelector('rapi-doc')
@@ -27,29 +23,29 @@ const fillAndTry = ([method, path, ids]: readonly [string, string, object]): str
     return false
   }
   const operation = request.shadowRoot
-  const click = (label) =>
-    [...operation.querySelectorAll('button')].find((button) => button.textContent.trim().toUpperCase() === label).click()
-  click('FILL EXAMPLE')
+  const buttonOf = (label) =>
+    [...operation.querySelectorAll('button')].find((button) => button.textContent.trim().toUpperCase() === label)
+  if (!buttonOf('FILL EXAMPLE') || !buttonOf('TRY')) return false
+  buttonOf('FILL EXAMPLE').click()
   for (const [name, value] of Object.entries(${JSON.stringify(ids)})) {
     const input = operation.querySelector(\`[data-ptype='path'][data-pname='\${name}']\`)
     if (input) input.value = value
   }
-  click('TRY')
+  buttonOf('TRY').click()
   return true
 })()`
 
 /** Whether the page shows the operations. */
 const IS_SHOWN = `document.querySelector('rapi-doc')?.shadowRoot?.querySelectorAll('api-request').length > 20`
 
-describe('the API page in Chromium', { skip: existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing` }, () => {
+describe('the API page in Chromium', { skip: chromiumIsMissing }, () => {
   let service: Service
   let browser: Browser
   let page: Page
   before(async () => {
     service = await startService({ publicUrl: () => service.url })
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
-    page = await browser.newPage()
-    page.setDefaultTimeout(TIMEOUT_MS)
+    browser = await launchChromium()
+    page = await openPage(browser)
     await page.goto(`${service.url}/docs`)
     // Not `waitForFunction`: it polls by `eval`, which the page's policy forbids.
     await eventually(() => page.evaluate<boolean>(IS_SHOWN))

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { Locator } from 'playwright-core'
+import {
+  assertAccessible,
+  button,
+  describeDashboard,
+  dialog,
+  field,
+  heading,
+  text,
+} from '../../../support/dashboard.ts'
+import { OPERATOR_KEY } from '../../../support/service.ts'
+
+describeDashboard('the pages of source systems and categories in Chromium', (dashboard) => {
+  /** Clicks a button, and waits for the dialog that it opens, which must be accessible. */
+  async function open(name: string, title: string): Promise<Locator> {
+    const { page } = dashboard
+    await button(page, name).click()
+    const opened = dialog(page, title)
+    await opened.waitFor()
+    await assertAccessible(page)
+    return opened
+  }
+
+  /** Clicks the button of a dialog that changes something, and waits until the dialog is closed. */
+  async function confirm(opened: Locator, name: string): Promise<void> {
+    await button(opened, name).click()
+    await opened.waitFor({ state: 'detached' })
+  }
+
+  /** Reads the new key that a dialog shows, and closes the dialog. */
+  async function readNewKey(): Promise<string> {
+    const shown = dialog(dashboard.page, 'The new API key')
+    const key = await shown.getByTestId('new-key').textContent()
+    await assertAccessible(dashboard.page)
+    await confirm(shown, 'Close')
+    return key ?? ''
+  }
+
+  it('list the companies for the operator key, and create a source system whose key works', async () => {
+    const { page, service } = dashboard
+    const params = { COMPANY_ID: 'acme' }
+    await page.goto(dashboard.urlOf('#/sign-in'))
+    await field(page, 'API key').fill(OPERATOR_KEY)
+    await button(page, 'Sign in').click()
+    await button(page, 'acme').click()
+    await heading(page, 'Source Systems').waitFor()
+    await assertAccessible(page)
+
+    const creation = await open('Create a source system', 'Create a source system')
+    await field(creation, 'Name').fill('scanner')
+    await button(creation, 'Create a source system').click()
+    const key = await readNewKey()
+    await service.ok('checkSourceSystem', { key, params })
+
+    await button(await open('Rotate key: scanner', 'Rotate the key of scanner'), 'Rotate key').click()
+    const rotated = await readNewKey()
+    assert.notEqual(rotated, key)
+    for (const each of [key, rotated]) await service.ok('checkSourceSystem', { key: each, params })
+
+    const change = await open('Change: scanner', 'Change scanner')
+    await field(change, 'Name').fill('reader')
+    await confirm(change, 'Save')
+    await confirm(await open('Deactivate: reader', 'Deactivate reader?'), 'Deactivate')
+    await button(page, 'Reactivate: reader').waitFor()
+    assert.equal((await service.call('checkSourceSystem', { key: rotated, params })).status, 401)
+    await confirm(await open('Reactivate: reader', 'Reactivate: reader'), 'Reactivate')
+    await button(page, 'Deactivate: reader').waitFor()
+    await service.ok('checkSourceSystem', { key: rotated, params })
+    const trail = page.getByRole('table', { name: 'Audit trail', exact: true })
+    await trail.getByRole('cell', { name: 'key rotated', exact: true }).first().waitFor()
+  })
+
+  it('show the message of the API at the field', async () => {
+    const { page } = dashboard
+    await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
+    await button(page, 'Create a source system').click()
+    const creation = dialog(page, 'Create a source system')
+    await field(creation, 'Name').fill('A')
+    await button(creation, 'Create a source system').click()
+    await creation.locator('.field', { hasText: 'Name' }).locator('.problem:not(:empty)').waitFor()
+    await field(creation, 'Name').and(page.locator('[aria-invalid=true]')).waitFor()
+    await page.keyboard.press('Escape')
+    await creation.waitFor({ state: 'detached' })
+  })
+
+  it('create, rename, deactivate, activate and remove a category', async () => {
+    const { page } = dashboard
+    await dashboard.signIn(dashboard.company.keys.U, '#/categories')
+    const creation = await open('Create a category', 'Create a category')
+    await field(creation, 'Name').fill('Boats')
+    await confirm(creation, 'Save')
+    const change = await open('Change: Boats', 'Change Boats')
+    await field(change, 'Name').fill('Ships')
+    await confirm(change, 'Save')
+    await confirm(await open('Deactivate: Ships', 'Deactivate: Ships'), 'Deactivate')
+    await confirm(await open('Activate: Ships', 'Activate: Ships'), 'Activate')
+    await button(page, 'Deactivate: Ships').waitFor()
+    await confirm(await open('Remove: Ships', 'Remove Ships?'), 'Remove')
+    await text(page, 'Ships').waitFor({ state: 'detached' })
+    await assertAccessible(page)
+  })
+})

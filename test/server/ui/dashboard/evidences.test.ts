@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { Locator } from 'playwright-core'
+import type { EvidenceListItem } from '../../../../server/client/index.ts'
+import {
+  assertAccessible,
+  button,
+  describeDashboard,
+  dialog,
+  field,
+  heading,
+  link,
+  text,
+  textFile,
+} from '../../../support/dashboard.ts'
+
+const MANY_EVIDENCES = 1_500
+/** For any number of rows: those that are visible, and some around them. */
+const MAX_ROWS = 80
+/** `--row-height` in tokens.css. */
+const ROW_PX = 44
+
+/** A 1×1 PNG. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+describeDashboard('the pages of evidences in Chromium', (dashboard) => {
+  it('create, update and transfer an evidence, and show its history until it is confirmed', async () => {
+    const { page } = dashboard
+    await dashboard.signIn(dashboard.company.keys.U, '#/new-evidence')
+    await field(page, 'Category').fill('Vehicles')
+    await field(page, 'Subcategory').fill('Cars')
+    await field(page, 'External id').fill('VIN/1 ü')
+    await field(page, 'Name').fill('<b>Golf</b>')
+    await field(page, 'Image').setInputFiles({ name: 'car.png', mimeType: 'image/png', buffer: PIXEL })
+    await button(page, 'Create').click()
+    await heading(page, '<b>Golf</b>').waitFor()
+    await page.getByRole('img', { name: '<b>Golf</b>' }).first().waitFor()
+    await text(page, 'C · Confirmed').waitFor()
+    await assertAccessible(page)
+
+    await link(page, 'Update').click()
+    await field(page, 'Metadata (JSON object)').fill('not JSON')
+    await button(page, 'Record the update').click()
+    await page.getByText('Metadata must be a JSON object').waitFor()
+    await field(page, 'Metadata (JSON object)').fill('{"color":"red"}')
+    await button(page, 'Record the update').click()
+    await text(page, 'Changed').waitFor()
+    await text(page.getByRole('table', { name: 'What this event changed' }), 'red').waitFor()
+
+    await link(page, 'Transfer').click()
+    await field(page, 'New owner').fill('Grace')
+    await button(page, 'Record the transfer').click()
+    await text(page, 'Transferred').waitFor()
+    await page.locator('ins', { hasText: 'Grace' }).waitFor()
+
+    await field(page, 'Attach files').setInputFiles(textFile('a.txt', 'a'))
+    await button(page, 'Delete: a.txt').click()
+    const deletion = dialog(page, 'Delete a.txt?')
+    await deletion.waitFor()
+    await assertAccessible(page)
+    await button(deletion, 'Delete').click()
+    await text(page, 'File deleted').waitFor()
+  })
+
+  it('keep the list small while it is scrolled', async () => {
+    const { page, service, company } = dashboard
+    const { U: key } = company.keys
+    const params = { COMPANY_ID: 'acme' }
+    const { id: CATEGORY_ID } = await service.ok('createCategory', { key, params, json: { name: 'Many' } })
+    const { id: SUBCATEGORY_ID } = await service.ok('createSubcategory', {
+      key,
+      params: { ...params, CATEGORY_ID },
+      json: { name: 'Rows' },
+    })
+    for (let first = 0; first < MANY_EVIDENCES; first += 500) {
+      const form = new FormData()
+      const evidences = Array.from({ length: 500 }, (_, i) => ({ externalId: `row-${first + i}`, name: 'Row' }))
+      form.set('evidences', JSON.stringify(evidences))
+      await service.ok('createEvidences', { key, params: { ...params, CATEGORY_ID, SUBCATEGORY_ID }, form })
+    }
+    await dashboard.signIn(company.keys.R, `#/evidences?categoryId=${CATEGORY_ID}`)
+    // The newest is first, and the header is row 1, so the row with the number 400 is row 1,101.
+    await link(page, 'row-1499').waitFor()
+    const table = page.getByRole('region', { name: 'Evidences', exact: true })
+    await scrollTo(table, 1_101)
+    await link(page, 'row-400').waitFor()
+    await assertAccessible(page)
+  })
+
+  it('keep the list small while 1,000 rows of a million are scrolled', async () => {
+    const { page } = dashboard
+    // A stand-in for the service: a real list of this length takes minutes to make.
+    const item = (row: number): EvidenceListItem => ({
+      id: `${row}`,
+      externalId: `row-${row}`,
+      name: 'Row',
+      creationDate: '2026-01-01T00:00:00.000Z',
+      owner: { name: 'Ada' },
+      historyChanges: { create: 1, update: 0, transfer: 0, total: 1 },
+      categoryId: 'c',
+      subcategoryId: 's',
+      txId: 'ab'.repeat(32),
+      lastUpdateDate: '2026-01-01T00:00:00.000Z',
+      lastUpdateTxId: 'ab'.repeat(32),
+      iconId: null,
+      stolen: false,
+    })
+    await page.route('**/evidences/acme/evidences?*', async (route) => {
+      const { searchParams } = new URL(route.request().url())
+      const lastRow = Number(searchParams.get('last') ?? 1_000_000)
+      const dts = Array.from({ length: Number(searchParams.get('len')) }, (_, i) => item(lastRow - 1 - i))
+      await route.fulfill({ json: { dts, count: 1_000_000, isMore: true } })
+    })
+    await dashboard.signIn(dashboard.company.keys.R)
+    await page.getByText('1,000,000 evidences').waitFor()
+    await scrollTo(page.getByRole('region', { name: 'Evidences', exact: true }), 1_001)
+    await link(page, 'row-999000').waitFor()
+  })
+
+  /** Scrolls page by page until a row is the first that is visible, and waits for the first row of each page. */
+  async function scrollTo(table: Locator, row: number): Promise<void> {
+    for (let topRow = 0; topRow < row;) {
+      topRow = await table.evaluate(
+        (element: { scrollTop: number; clientHeight: number }, { rowPx, endPx }) => {
+          element.scrollTop = Math.min(element.scrollTop + element.clientHeight, endPx)
+          return Math.floor(element.scrollTop / rowPx) + 2
+        },
+        // Row 2 is the first below the header.
+        { rowPx: ROW_PX, endPx: (row - 2) * ROW_PX },
+      )
+      await table.locator(`[aria-rowindex="${topRow}"]`).waitFor({ state: 'attached' })
+      const rows = await table.getByRole('row').count()
+      assert.ok(rows <= MAX_ROWS, `${rows} rows are in the page`)
+    }
+  }
+})

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { assertAccessible, button, describeDashboard, field, heading, text } from '../../../support/dashboard.ts'
+
+describeDashboard('the page of the log in Chromium', (dashboard) => {
+  it('shows batches, plots, and the path of a transaction in the tree', async () => {
+    const { page } = dashboard
+    const id = await dashboard.createEvidence('log-1')
+    await dashboard.untilConfirmed(id)
+    const { txId, merkle } = await dashboard.proofOf(id)
+    await page.goto(dashboard.urlOf('#/log'))
+    await heading(page, 'Newest checkpoint').waitFor()
+    for (const name of [/^Growth: from 0 to /, /^Anchor lag: /]) await page.getByRole('img', { name }).waitFor()
+    const row = page.getByRole('row').filter({ has: page.getByTitle(merkle.merkleRoot, { exact: true }) })
+    await text(row, 'C · Confirmed').waitFor()
+    await field(page, 'txId').fill(txId)
+    await button(page, 'Show').click()
+    await heading(page, 'Path from the leaf to the root').waitFor()
+    const nodes = (role: string): Promise<number> => page.locator(`.proof-tree .node.${role}`).count()
+    assert.deepEqual([await nodes('path'), await nodes('sibling')], [merkle.proof.length + 1, merkle.proof.length])
+    await assertAccessible(page)
+  })
+})

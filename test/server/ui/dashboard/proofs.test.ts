@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { verifyBundle } from '../../../../core/verify/index.ts'
+import {
+  assertAccessible,
+  button,
+  describeDashboard,
+  dialog,
+  field,
+  heading,
+  link,
+  text,
+  textFile,
+} from '../../../support/dashboard.ts'
+import { temporaryFor } from '../../../support/temporary.ts'
+
+const IS_CONSISTENT = 'Consistent, but checked only against the keys that this server states for itself'
+
+describeDashboard('the pages of proofs in Chromium', (dashboard) => {
+  const read = async (path: string, key?: string): Promise<string> =>
+    (await dashboard.service.fetch(path, key === undefined ? {} : { headers: { 'x-api-key': key } })).text()
+
+  it('verify the public proof of an evidence step by step, without a key', async () => {
+    const { page } = dashboard
+    const id = await dashboard.createEvidence('verify-1')
+    await dashboard.untilConfirmed(id)
+    await page.goto(dashboard.urlOf(`#/verify/${id}`))
+    await text(page, IS_CONSISTENT).waitFor()
+    await field(page, 'or choose them').setInputFiles(textFile('hello.txt', 'hello\n'))
+    await page.getByText('hello.txt could not be compared').waitFor()
+    await text(page, IS_CONSISTENT).waitFor()
+    for (const step of ['A pinned key of the log signed the tree', 'A timestamp authority stamped the tree'])
+      await text(page.locator('li', { hasText: step }), 'ok').waitFor()
+    const policy = textFile('policy.json', await read('/api/v1/log/policy'))
+    await field(page, 'Policy that you trust').setInputFiles(policy)
+    await text(page, 'Proven').waitFor()
+    await assertAccessible(page)
+  })
+
+  it('compare a file with a bundle in the browser, and find a changed bundle', async () => {
+    const { page } = dashboard
+    await dashboard.untilSealed(await dashboard.createEvidence('verify-2'))
+    const path = '/api/v1/evidences/acme/evidence/verify-2/bundle?fields=all&files=all'
+    const bundle = await read(path, dashboard.company.keys.R)
+    await page.goto(dashboard.urlOf('#/verify'))
+    const input = field(page, 'or choose them')
+    await input.setInputFiles([textFile('proof.json', bundle), textFile('hello.txt', 'hello\n')])
+    await page.getByText('hello.txt has the hash').waitFor()
+    await input.setInputFiles([textFile('other.txt', 'other')])
+    await page.getByText('other.txt is not among the files').waitFor()
+    await text(page, 'Not proven').waitFor()
+    await page.reload()
+    await input.setInputFiles([textFile('proof.json', bundle.replace('Golf', 'Gulf'))])
+    await text(page, 'Not proven').waitFor()
+  })
+
+  it('download a bundle that discloses only what was chosen, and verify it when it is dropped', async () => {
+    const { page } = dashboard
+    const id = await dashboard.createEvidence('choice-1', { owner: 'Ada', description: 'private' })
+    await dashboard.untilSealed(id)
+    await dashboard.signIn(dashboard.company.keys.R, '#/evidences/choice-1')
+    await button(page, 'Download proof').click()
+    const choice = dialog(page, 'Download proof')
+    for (const group of ['Fields that the reader may see', 'Files whose name, type and hash the reader may see'])
+      await button(choice.getByRole('group', { name: group, exact: true }), 'None').click()
+    await field(choice, 'Owner').check()
+    const [download] = await Promise.all([page.waitForEvent('download'), button(choice, 'Download').click()])
+    const bundle = await readFile(await download.path(), 'utf8')
+    const result = verifyBundle(bundle)
+    assert.ok(result.state === 'unpinned')
+    const [event] = result.claims.events
+    assert.deepEqual([[...(event?.fields ?? [])], event?.files.size], [[['owner', 'Ada']], 0])
+
+    await choice.waitFor({ state: 'detached' })
+    await page.goto(dashboard.urlOf('#/verify'))
+    await heading(page, 'Verify a proof').waitFor()
+    const file = `new File([${JSON.stringify(bundle)}], 'choice.json')`
+    const dataTransfer = await page.evaluateHandle(
+      `{ const transfer = new DataTransfer(); transfer.items.add(${file}); transfer }`,
+    )
+    await page.getByText('Drop a proof').dispatchEvent('drop', { dataTransfer })
+    await text(page, IS_CONSISTENT).waitFor()
+    await page.getByRole('definition').filter({ hasText: /^Ada$/ }).waitFor()
+    assert.equal(await page.getByText('private').count(), 0)
+  })
+
+  it('verify a bundle in the saved page, without the server', async (t) => {
+    const { page } = dashboard
+    const id = await dashboard.createEvidence('saved-1')
+    await dashboard.untilSealed(id)
+    const bundle = await read(`/api/v1/merkle/verify/${id}?format=bundle`)
+    const path = join(await temporaryFor(t), 'verify.html')
+    await writeFile(path, await read('/ui/verify.html'))
+    await page.goto(pathToFileURL(path).href)
+    await field(page, 'or choose them').setInputFiles(textFile('proof.json', bundle))
+    await text(page, IS_CONSISTENT).waitFor()
+    await assertAccessible(page)
+  })
+
+  it('print a certificate on at most two sheets, with content in any script', async () => {
+    const { page } = dashboard
+    const [externalId, name] = ['هيكل-٠٠١', 'سيارة تويوتا كورولا']
+    const id = await dashboard.createEvidence(externalId, { name, owner: 'Łukasz Żółć', description: 'حمراء اللون' })
+    await dashboard.untilConfirmed(id)
+    const { txId } = await dashboard.proofOf(id)
+    await page.goto(dashboard.urlOf(`#/certificate/${id}`))
+    await heading(page, 'Certificate of registration').waitFor()
+    await text(page, txId).waitFor()
+    assert.equal(await page.getByText(name).count(), 0, 'without a key, only the public proof is shown')
+    await dashboard.signIn(dashboard.company.keys.R)
+    await link(page, externalId).click()
+    await link(page, 'Certificate').click()
+    await heading(page, 'What was registered').waitFor()
+    await text(page, name).waitFor()
+    await page.getByRole('img', { name: 'QR code of the link', exact: true }).waitFor()
+    const pdf = (await page.pdf({ format: 'A4', preferCSSPageSize: true })).toString('latin1')
+    const sheets = pdf.match(/\/Type\s*\/Page\b/g)?.length ?? 0
+    assert.ok(sheets >= 1 && sheets <= 2, `${sheets} sheets`)
+    await assertAccessible(page)
+  })
+})

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { assertAccessible, button, describeDashboard, dialog, field, heading } from '../../../support/dashboard.ts'
+
+describeDashboard('the sign-in page in Chromium', (dashboard) => {
+  it('shows what to do about a wrong key', async () => {
+    const { page } = dashboard
+    await dashboard.signIn('not-a-key-of-this-company')
+    await page.getByRole('alert').getByText('The API key is wrong').waitFor()
+    await assertAccessible(page)
+  })
+
+  it('keeps the key in memory only, unless the user says so', async () => {
+    const { page } = dashboard
+    const { R: key } = dashboard.company.keys
+    await dashboard.signIn(key)
+    await heading(page, 'Evidences').waitFor()
+    assert.equal(await page.evaluate('sessionStorage.length + localStorage.length'), 0)
+    assert.ok(!page.url().includes(key))
+    await page.reload()
+    await dashboard.fillSignIn(key)
+    await field(page, 'Remember the key until I close this tab').check()
+    await button(page, 'Sign in').click()
+    await heading(page, 'Evidences').waitFor()
+    await page.reload()
+    await heading(page, 'Evidences').waitFor()
+    await button(page, 'Sign out').click()
+    await field(page, 'API key').waitFor()
+    assert.equal(await page.evaluate('sessionStorage.length'), 0)
+  })
+
+  it('works with the keyboard alone', async () => {
+    const { page } = dashboard
+    const press = (key: string): Promise<void> => page.keyboard.press(key)
+    const hasFocus = (label: string): Promise<void> => field(page, label).and(page.locator('input:focus')).waitFor()
+    await page.goto(dashboard.urlOf('#/sign-in'))
+    await field(page, 'API key').waitFor()
+    await press('Tab')
+    await page.locator('a:focus', { hasText: 'Skip to the content' }).waitFor()
+    await press('Enter')
+    await page.locator('main:focus').waitFor()
+    await press('Tab')
+    await hasFocus('Company')
+    await page.keyboard.type('acme')
+    await press('Tab')
+    await hasFocus('API key')
+    await page.keyboard.type(dashboard.company.keys.A)
+    await press('Enter')
+    await heading(page, 'Evidences').waitFor()
+    await page.evaluate("location.hash = '#/source-systems'")
+    await heading(page, 'Source Systems').waitFor()
+    // The focus moves in the same step in which the page appears.
+    await page.locator('main:focus').waitFor()
+    await press('Tab')
+    const opener = page.locator('button:focus', { hasText: 'Create a source system' })
+    await opener.waitFor()
+    await press('Enter')
+    await dialog(page, 'Create a source system').locator('input:focus').waitFor()
+    await press('Escape')
+    await opener.waitFor()
+  })
+})

@@ -1,0 +1,29 @@
+import { existsSync } from 'node:fs'
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+
+const CHROMIUM = '/usr/bin/chromium'
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+/** Only ends a page that hangs: a slow machine must not fail a test. */
+const TIMEOUT_MS = 300_000
+
+/** For the option `skip` of a suite: why it cannot run, or `false`. */
+export const chromiumIsMissing = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`
+
+export const launchChromium = (): Promise<Browser> =>
+  chromium.launch({ executablePath: CHROMIUM, args: FLAGS, timeout: TIMEOUT_MS })
+
+/** Opens a page in a context of its own, with the time limit for everything that the page waits for. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await browser.newPage(options)
+  page.setDefaultTimeout(TIMEOUT_MS)
+  return page
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { after, afterEach, before, beforeEach, describe } from 'node:test'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { chromiumIsMissing, launchChromium, openPage } from './chromium.ts'
+import { present } from './present.ts'
+import { startService, type Company, type Service, type ServiceResponse } from './service.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** The category and the name of the evidences that tests create. */
+const CAR = { categoryName: 'Vehicles', subcategoryName: 'Cars', name: 'Golf' }
+
+/** Where an element is looked for. */
+type Scope = Page | Locator
+
+// Names are exact, so that a locator never matches two elements, for example while a dialog closes.
+export const button = (scope: Scope, name: string): Locator => scope.getByRole('button', { name, exact: true })
+export const link = (scope: Scope, name: string): Locator => scope.getByRole('link', { name, exact: true })
+export const heading = (scope: Scope, name: string): Locator => scope.getByRole('heading', { name, exact: true })
+export const field = (scope: Scope, label: string): Locator => scope.getByLabel(label, { exact: true })
+export const text = (scope: Scope, content: string): Locator => scope.getByText(content, { exact: true })
+export const dialog = (page: Page, title: string): Locator => page.getByRole('dialog', { name: title, exact: true })
+
+/** A text file for a file input. */
+export const textFile = (name: string, content: string) => ({
+  name,
+  mimeType: name.endsWith('.json') ? 'application/json' : 'text/plain',
+  buffer: Buffer.from(content),
+})
+
+/** Runs axe in a page. */
+export async function assertAccessible(page: Page): Promise<void> {
+  const violations = await page.evaluate<readonly string[]>(
+    `${axe};axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
+  )
+  assert.deepEqual(violations, [])
+}
+
+/**
+ * A suite of tests in Chromium. It has a service with the company `acme`, and a new page for each test. A test fails
+ * if the browser reports an error, or requests anything of another server.
+ */
+export function describeDashboard(title: string, define: (dashboard: Dashboard) => void): void {
+  describe(title, { skip: chromiumIsMissing }, () => {
+    const dashboard = new Dashboard()
+    before(() => dashboard.start())
+    after(() => dashboard.stop())
+    beforeEach(() => dashboard.openPage())
+    afterEach(() => dashboard.closePage())
+    define(dashboard)
+  })
+}
+
+/** What the tests of a suite share. Usable only inside of a test. */
+export class Dashboard {
+  #browser: Browser | undefined
+  #service: Service | undefined
+  #company: Company | undefined
+  #page: Page | undefined
+  #problems: string[] = []
+
+  get service(): Service {
+    return present(this.#service)
+  }
+  get company(): Company {
+    return present(this.#company)
+  }
+  get page(): Page {
+    return present(this.#page)
+  }
+
+  async start(): Promise<void> {
+    this.#service = await startService({ publicUrl: () => this.service.url })
+    this.#company = await this.service.company('acme')
+    this.#browser = await launchChromium()
+  }
+
+  async stop(): Promise<void> {
+    await this.#browser?.close()
+    await this.#service?.close()
+  }
+
+  async openPage(): Promise<void> {
+    const page = await openPage(present(this.#browser), { locale: 'en-US', viewport: { width: 1200, height: 900 } })
+    const problems: string[] = []
+    page.on('pageerror', (error) => problems.push(String(error)))
+    page.on('console', (message) => {
+      // Chromium reports each response with an error status, also those that the page handles.
+      const isStatus = message.text().startsWith('Failed to load resource')
+      if (message.type() === 'error' && !isStatus) problems.push(message.text())
+    })
+    page.on('request', (request) => {
+      if (!request.url().startsWith(this.service.url) && !/^(?:data|blob|file):/.test(request.url()))
+        problems.push(`a request to ${request.url()}`)
+    })
+    this.#page = page
+    this.#problems = problems
+  }
+
+  async closePage(): Promise<void> {
+    // A route may still wait for its page.
+    await this.page.unrouteAll({ behavior: 'ignoreErrors' })
+    await this.page.context().close()
+    assert.deepEqual(this.#problems, [])
+  }
+
+  /** The address of a page, such as `#/log`. */
+  urlOf(fragment: string): string {
+    return `${this.service.url}/ui/${fragment}`
+  }
+
+  async signIn(key: string, fragment = ''): Promise<void> {
+    await this.page.goto(this.urlOf(fragment))
+    await this.fillSignIn(key)
+    await button(this.page, 'Sign in').click()
+  }
+
+  async fillSignIn(key: string): Promise<void> {
+    await field(this.page, 'Company').fill('acme')
+    await field(this.page, 'API key').fill(key)
+  }
+
+  /** Creates an evidence with one file, and returns its id. */
+  async createEvidence(externalId: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
+    const form = new FormData()
+    for (const [name, value] of Object.entries({ ...CAR, externalId, ...fields })) form.set(name, value)
+    form.append('images.items', new Blob(['hello\n'], { type: 'text/plain' }), 'hello.txt')
+    const params = { COMPANY_ID: this.company.id }
+    return (await this.service.ok('createEvidence', { key: this.company.keys.U, params, form })).id as string
+  }
+
+  proofOf(evidenceId: string): Promise<ServiceResponse['body']> {
+    return this.service.ok('verifyEvidence', { params: { evidenceId } })
+  }
+
+  untilSealed(evidenceId: string): Promise<void> {
+    return this.service.until(async () => (await this.proofOf(evidenceId)).status === 'ok', 'the evidence is sealed')
+  }
+
+  untilConfirmed(evidenceId: string): Promise<void> {
+    const isConfirmed = async (): Promise<boolean> => (await this.proofOf(evidenceId)).merkle?.sendStatus === 'C'
+    return this.service.until(isConfirmed, 'the evidence is confirmed')
+  }
+}
