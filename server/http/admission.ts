@@ -26,7 +26,9 @@ export const WORK_LIMITS: WorkLimits = {
 
 /** Longest time in which a request waits for its turn. Longer waits mean that the store stands still. */
 const MAX_WAIT_MS = 10_000
-const MAX_BUSY_MS = 100
+/** Defaults of `AdmissionOptions` and of the settings. */
+export const MAX_BUSY_MS = 100
+export const MAX_BODY_MEMORY_BYTES = 64 * 1024 * 1024
 /** Of the requests of a class, one key or address can have one in so many. */
 const SHARES = 2
 
@@ -53,8 +55,8 @@ export interface AdmissionOptions {
   readonly limits?: WorkLimits
   /** ms since any fixed time; never goes back. Default: `performance.now`. */
   readonly now?: () => number
-  /** Limit for the bytes of all request bodies that are in memory. Streamed files do not count. */
-  readonly maxBodyBytes: number
+  /** Limit for the bytes of all request bodies that are in memory. Streamed files do not count. Default 64 MiB. */
+  readonly maxBodyBytes?: number
 }
 
 /**
@@ -69,7 +71,7 @@ export class Admission {
 
   constructor({
     limits = WORK_LIMITS,
-    maxBodyBytes,
+    maxBodyBytes = MAX_BODY_MEMORY_BYTES,
     maxBusyMs = MAX_BUSY_MS,
     now = () => performance.now(),
   }: AdmissionOptions) {

@@ -23,7 +23,7 @@ import { Health } from './health.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { pathRules, type PathRules } from './path-rules.ts'
-import { createRateLimiter, warnAboutProxy } from './rate-limit.ts'
+import { ADDRESS_LIMIT_PER_MINUTE, createRateLimiter, warnAboutProxy } from './rate-limit.ts'
 import type { RequestCounter } from './request-counter.ts'
 import { requestLog } from './request-log.ts'
 import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts'
@@ -52,7 +52,10 @@ export interface AppOptions {
   readonly uploadMinBytesPerSecond?: number
   /** Requests of one key. 0: no limit. */
   readonly rateLimitPerMinute: number
-  /** Requests of one address without a valid key, except those of `/log`. 0: no limit. Default 6,000. */
+  /**
+   * Requests of one address without a valid key, except those for the policy, the checkpoint and the tiles of the log.
+   * 0: no limit. Default 6,000.
+   */
   readonly addressLimitPerMinute?: number
   /** Requests that run and wait, by class. Default: `WORK_LIMITS`. */
   readonly workLimits?: WorkLimits
@@ -100,14 +103,11 @@ export interface App {
   document(): object
 }
 
-const ADDRESS_LIMIT_PER_MINUTE = 6_000
-const MAX_BODY_MEMORY_BYTES = 64 * 1024 * 1024
-
 /** Serves the REST contract for a registry. The caller closes the registry. */
 export function createApp({ registry, logger, instruments = createInstruments(), ...options }: AppOptions): App {
   const health = new Health(registry, options)
   const admission = new Admission({
-    maxBodyBytes: options.maxBodyMemoryBytes ?? MAX_BODY_MEMORY_BYTES,
+    ...(options.maxBodyMemoryBytes !== undefined && { maxBodyBytes: options.maxBodyMemoryBytes }),
     ...(options.workLimits && { limits: options.workLimits }),
     ...(options.maxBusyMs !== undefined && { maxBusyMs: options.maxBusyMs }),
   })

@@ -16,6 +16,8 @@ export interface RateLimits {
 }
 
 const MINUTE_MS = 60_000
+/** Default of the limit for addresses, here and in the settings. */
+export const ADDRESS_LIMIT_PER_MINUTE = 6_000
 
 /**
  * Limits the requests per minute of each source system and of the operator. Requests without a valid key are counted by

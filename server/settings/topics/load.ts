@@ -1,4 +1,5 @@
-import { WORK_LIMITS, type WorkLimit } from '../../http/admission.ts'
+import { MAX_BODY_MEMORY_BYTES, MAX_BUSY_MS, WORK_LIMITS, type WorkLimit } from '../../http/admission.ts'
+import { ADDRESS_LIMIT_PER_MINUTE } from '../../http/rate-limit.ts'
 import { integer, optional, setting, text, type Accepted } from '../setting.ts'
 
 const MIB = 1024 * 1024
@@ -34,11 +35,11 @@ export const load = {
   ),
   limitDownloads: limitOf(WORK_LIMITS.downloads, 'Downloads of files that run at the same time, and that wait'),
   maxBusyMs: setting(integer(1, 600_000), {
-    fallback: 100,
+    fallback: MAX_BUSY_MS,
     doc: 'If the process has been busy for this long without a pause, new requests are rejected for as long, those without a key after half of it',
   }),
   maxBodyMemoryBytes: setting(integer(MIB, 2 ** 40), {
-    fallback: 64 * MIB,
+    fallback: MAX_BODY_MEMORY_BYTES,
     doc: 'Bytes of JSON and texts of all request bodies in memory together. Files do not count, because they are streamed',
   }),
   maxConnections: setting(integer(1, 1_000_000), {
@@ -51,8 +52,8 @@ export const load = {
     doc: 'A request is ended if its body is slower than this, measured over at least EVIDENCE_UPLOAD_IDLE_MS of waiting',
   }),
   addressLimitPerMinute: setting(integer(0, 10_000_000), {
-    fallback: 6_000,
-    doc: 'Requests per minute of one address without a valid key, except those of /log. 0 means no limit',
+    fallback: ADDRESS_LIMIT_PER_MINUTE,
+    doc: 'Requests per minute of one address without a valid key, except those for the policy, the checkpoint and the tiles of the log. 0 means no limit',
   }),
   metricsAddress: optional(metricsAddress, {
     shownFallback: 'the address of the service',

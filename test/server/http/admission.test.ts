@@ -237,7 +237,7 @@ describe('a service under load', () => {
 })
 
 describe('requests without a key', () => {
-  it('have a limit of their own, from which the log is exempt, and which never counts for a key', async () => {
+  it('have a limit of their own, from which the tiles of the log are exempt, and which never counts for a key', async () => {
     const warnings: string[] = []
     const logger: Logger = { debug() {}, info() {}, warn: (_, text) => void warnings.push(text), error() {} }
     const service = await startService({ addressLimitPerMinute: 3, logger, sealMaxWaitMs: 3_600_000 })
@@ -248,6 +248,9 @@ describe('requests without a key', () => {
       for (let i = 0; i < 3; i++) assert.equal(await status('/api/v1/merkle/verify/none'), 404)
       assert.equal(await status('/api/v1/merkle/verify/none'), 429)
       for (let i = 0; i < 5; i++) assert.equal(await status('/api/v1/log/policy'), 200)
+      for (const path of ['checkpoint', 'tile/0/000', 'tile/entries/000', 'tile/openings/000'])
+        assert.notEqual(await status(`/api/v1/log/${path}`), 429, path)
+      assert.equal(await status('/api/v1/log/batches'), 429, 'a list is counted')
       const params = { COMPANY_ID: 'acme' }
       for (const key of [company.keys.R, OPERATOR_KEY]) await service.ok('listCategories', { key, params })
       assert.equal(warnings.filter((text) => text.includes('EVIDENCE_TRUST_PROXY')).length, 1)
