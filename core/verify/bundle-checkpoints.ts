@@ -65,8 +65,8 @@ export function verifyTrees(
   return trees
 }
 
-/** Verifies who vouches for the checkpoints: authorities, chains and witnesses. Throws `VERIFICATION_FAILED`. */
-export function verifyVouchers(
+/** Verifies the attestations of the checkpoints: of authorities, chains and witnesses. Throws `VERIFICATION_FAILED`. */
+export function verifyAttestations(
   { checkpoints, renewals }: Pick<ShownBundle, 'checkpoints' | 'renewals'>,
   trees: SignedTrees,
   context: CheckpointContext,

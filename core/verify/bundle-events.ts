@@ -1,12 +1,11 @@
 import type { BundleSubject } from '../api/bundle.ts'
-import { equalBytes, toHex } from '../bytes.ts'
-import type { Json } from '../commitment/canonical-json.ts'
-import { fileHash, slotHash, txIdOf, type AttachedFile } from '../commitment/event-format.ts'
+import { toHex } from '../bytes.ts'
+import { txIdOf, type AttachedFile, type Opening } from '../commitment/event-format.ts'
 import type { DeletedFile } from '../store/records.ts'
 import type { ShownBundleEvent } from './bundle-document.ts'
-import { parseFileText, verifyEvent, verifyFilesMap, verifyOpening, type VerifiedEvent } from './event.ts'
+import { verifyEvent, verifyFiles, verifyOpening, type VerifiedEvent } from './event.ts'
 import { verificationError } from '../errors.ts'
-import { asHash, asObject, asString } from './untrusted.ts'
+import { HistoryCheck } from './history-check.ts'
 
 /** What one event of a bundle commits to, as far as the bundle discloses it. */
 export interface CommittedEvent {
@@ -14,10 +13,8 @@ export interface CommittedEvent {
   readonly txId: string
   /** ms since 1970, from the registry's clock. */
   readonly time: number
-  /** Hex. */
-  readonly slot: string
-  /** From the header. `undefined` in a bundle that was made without a key. */
-  readonly header: Pick<VerifiedEvent, 'log' | 'version' | 'first' | 'prev' | 'fields' | 'erasedFields'> | undefined
+  /** With what the header commits to. `undefined` in a bundle that was made without a key. */
+  readonly header: VerifiedEvent | undefined
   /** The disclosed files by id; `undefined` if not even the map of files is disclosed. */
   readonly files: ReadonlyMap<string, AttachedFile | DeletedFile> | undefined
   /** Ids of files that the event holds but that are not disclosed. */
@@ -27,11 +24,11 @@ export interface CommittedEvent {
 /** Verifies each event by itself. Throws `VERIFICATION_FAILED`. */
 export function verifyBundleEvent({ opening, members }: ShownBundleEvent, origin: string): CommittedEvent {
   const txId = toHex(txIdOf(opening))
-  const { time, slot } = verifyOpening(members['opening'], txId)
-  const event = { txId, time, slot: toHex(slot) }
+  const parsed = verifyOpening(members['opening'], txId)
+  const event = { txId, time: parsed.time }
   if (members['header'] !== undefined) return { ...event, ...withHeader(members, txId, origin) }
   if (members['fields'] !== undefined) throw verificationError('An event discloses fields without its header')
-  return { ...event, header: undefined, ...filesOf(members, txId) }
+  return { ...event, header: undefined, ...filesOf(members, parsed) }
 }
 
 function withHeader(
@@ -44,24 +41,17 @@ function withHeader(
   return { header: event, files: event.files, hiddenFiles: event.erasedFiles }
 }
 
-function filesOf(members: ShownBundleEvent['members'], txId: string): Pick<CommittedEvent, 'files' | 'hiddenFiles'> {
-  const { opening, filesText, filesSalt, files = {} } = members
+function filesOf(
+  members: ShownBundleEvent['members'],
+  opening: Opening,
+): Pick<CommittedEvent, 'files' | 'hiddenFiles'> {
+  const { filesText, filesSalt, files: disclosed } = members
   if (filesText === undefined && filesSalt === undefined) {
-    if (members['files'] !== undefined) throw verificationError('An event discloses files without its map of files')
+    if (disclosed !== undefined) throw verificationError('An event discloses files without its map of files')
     return { files: undefined, hiddenFiles: [] }
   }
-  const hashes = verifyFilesMap(filesText, filesSalt, verifyOpening(opening, txId))
-  const disclosed = Object.entries(asObject(files, 'files')).map(([id, value]) => {
-    const { text, salt } = asObject(value, `The file ${id}`)
-    const exactText = asString(text, `The text of the file ${id}`)
-    const committed = hashes.get(id)
-    const hash = fileHash(asHash(salt, `The salt of the file ${id}`), exactText)
-    if (committed === undefined || !equalBytes(hash, committed))
-      throw verificationError(`The event does not commit to the disclosed file ${id}`)
-    return [id, parseFileText(exactText, id)] as const
-  })
-  const verified = new Map(disclosed)
-  return { files: verified, hiddenFiles: [...hashes.keys()].filter((id) => !verified.has(id)) }
+  const { files, erasedFiles } = verifyFiles({ filesText, filesSalt, files: disclosed ?? {} }, opening)
+  return { files, hiddenFiles: erasedFiles }
 }
 
 /**
@@ -73,14 +63,12 @@ export function verifySameSubject(events: readonly CommittedEvent[], subject: Bu
   if (first === undefined) throw verificationError('The bundle has no event')
   const main = subject.type === 'evidence' ? first : events.find(({ txId }) => txId === subject.txId)
   if (main?.txId !== subject.txId) throw verificationError('The subject of the bundle is not one of its events')
-  const headers = events.filter(({ header }) => header !== undefined).length
-  if (headers > 0 && headers < events.length)
+  const versions = events.flatMap(({ header }) => header ?? [])
+  if (versions.length > 0 && versions.length < events.length)
     throw verificationError('Either every event of a bundle has its header, or none')
-  if (headers === 0) assertDeletion(events, subject)
-  else {
-    const history = new HistoryCheck()
-    for (const event of events) history.add(event)
-  }
+  if (versions.length === 0) assertDeletion(events, subject)
+  const history = new HistoryCheck()
+  for (const version of versions) history.add(version)
 }
 
 /** Without headers: the subject first, then at most the deletion of its file. */
@@ -100,61 +88,3 @@ export function deletionIn({ files }: Pick<CommittedEvent, 'files'>, fileId: str
 
 export const holdsFile = ({ files, hiddenFiles }: CommittedEvent, fileId: string): boolean =>
   files?.has(fileId) === true || hiddenFiles.includes(fileId)
-
-/** Fields that must have the same value in all versions. */
-const CONSTANT_FIELDS = ['company', 'evidence', 'externalId'] as const
-
-/** Verifies the events of a history one after the other. */
-class HistoryCheck {
-  #first: CommittedEvent | undefined
-  #previous: CommittedEvent | undefined
-  #version = 0
-  readonly #constants = new Map<string, Json>()
-  /** By file id, the txId of the event that attached the file. */
-  readonly #attached = new Map<string, string>()
-  readonly #deleted = new Set<string>()
-
-  /** Throws `VERIFICATION_FAILED`. */
-  add(event: CommittedEvent): void {
-    const { header, time, files, hiddenFiles } = event
-    this.#first ??= event
-    this.#version += 1
-    const version = this.#version
-    if (header?.version !== version)
-      throw verificationError(`Expected version ${version} of the history, got version ${header?.version}`)
-    if (version > 1 && (header.first !== this.#first.txId || header.prev !== this.#previous?.txId))
-      throw verificationError(`Version ${version} does not link to the versions before it`)
-    if (time < (this.#previous?.time ?? 0))
-      throw verificationError(`Version ${version} is older than the version before it`)
-    this.#assertSlot(event, version)
-    for (const name of CONSTANT_FIELDS) this.#assertConstant(name, header.fields.get(name))
-    for (const [id, file] of files ?? []) if ('deleted' in file) this.#assertDeletes(id, file.deleted)
-    for (const id of [...(files?.keys() ?? []), ...hiddenFiles])
-      if (!this.#attached.has(id)) this.#attached.set(id, event.txId)
-    this.#previous = event
-  }
-
-  #assertSlot({ slot }: CommittedEvent, version: number): void {
-    const slotKey = this.#first?.header?.fields.get('slotKey')
-    if (slotKey === undefined) return
-    if (toHex(slotHash(asHash(slotKey, 'The slot key'), version)) !== slot)
-      throw verificationError(`The slot of version ${version} is not derived from the history's slot key`)
-  }
-
-  /** A field that several versions disclose must have one value. */
-  #assertConstant(name: string, value: Json | undefined): void {
-    if (value === undefined) return
-    const earlier = this.#constants.get(name) ?? value
-    if (earlier !== value)
-      throw verificationError(`Version ${this.#version} has another ${name} than the versions before it`)
-    this.#constants.set(name, value)
-  }
-
-  /** The first event with the file's id attached it, and no event deletes it twice. */
-  #assertDeletes(id: string, attachedBy: string): void {
-    if (this.#attached.get(id) !== attachedBy)
-      throw verificationError(`Version ${this.#version} deletes the file ${id}, which that event did not attach`)
-    if (this.#deleted.has(id)) throw verificationError(`Version ${this.#version} deletes the file ${id} a second time`)
-    this.#deleted.add(id)
-  }
-}

@@ -9,7 +9,7 @@ import {
   assertIncluded,
   assertKeyPositions,
   verifyTrees,
-  verifyVouchers,
+  verifyAttestations,
   type BundleAnchorClaim,
   type ProvenCheckpoint,
 } from './bundle-checkpoints.ts'
@@ -155,7 +155,7 @@ function claimsOf(bundle: ShownBundle, options: CheckOptions): BundleClaims {
   assertAscending(bundle.events)
   for (const event of bundle.events) assertIncluded(event, trees)
   // Last, because tokens take the most time.
-  const checkpoints = verifyVouchers(bundle, trees, context)
+  const checkpoints = verifyAttestations(bundle, trees, context)
   const events = bundle.events.map((event, i) => eventClaims(event, committed[i], checkpoints))
   // The functions above throw as well. A check that was left out could have refuted the bundle.
   if (tokens.budget.isExceeded) throw verificationError('The bundle needs too many signature checks')

@@ -13,7 +13,16 @@ import {
 } from '../commitment/event-format.ts'
 import type { DeletedFile } from '../store/records.ts'
 import { verificationError } from '../errors.ts'
-import { assertMembers, asBytes, asCount, asHash, parseUntrustedJson, asObject, asString } from './untrusted.ts'
+import {
+  assertMembers,
+  asBytes,
+  asCount,
+  asHash,
+  parseUntrustedJson,
+  asObject,
+  asString,
+  type UntrustedObject,
+} from './untrusted.ts'
 
 /** The content of an event whose disclosure hashes to its txId. */
 export interface VerifiedEvent {
@@ -60,9 +69,7 @@ export function verifyEvent(disclosure: unknown, { txId, origin }: VerifyEventOp
   const disclosed = asObject(disclosure, 'The disclosure')
   const opening = verifyOpening(disclosed['opening'], txId)
   const header = verifyHeader(disclosed['header'], opening, origin)
-  const fileHashes = verifyFilesMap(disclosed['filesText'], disclosed['filesSalt'], opening)
   const fields = verifyDisclosed(disclosed['fields'], header.fields, FIELD)
-  const files = verifyDisclosed(disclosed['files'], fileHashes, FILE)
   const event: VerifiedEvent = {
     txId,
     time: opening.time,
@@ -73,8 +80,7 @@ export function verifyEvent(disclosure: unknown, { txId, origin }: VerifyEventOp
     prev: header.prev,
     fields,
     erasedFields: [...header.fields.keys()].filter((name) => !fields.has(name)),
-    files,
-    erasedFiles: [...fileHashes.keys()].filter((id) => !files.has(id)),
+    ...verifyFiles(disclosed, opening),
   }
   const slotKey = fields.get('slotKey')
   if (slotKey !== undefined) assertSlot(event, asHash(slotKey, 'The slot key'))
@@ -136,6 +142,16 @@ export function verifyFilesMap(text: unknown, salt: unknown, opening: Opening): 
 
 const hashMap = (value: unknown, what: string): ReadonlyMap<string, Uint8Array> =>
   new Map(Object.entries(asObject(value, what)).map(([name, hash]) => [name, asHash(hash, what)]))
+
+/** Verifies the files of an event that are disclosed, against its files map. Throws `VERIFICATION_FAILED`. */
+export function verifyFiles(
+  { filesText, filesSalt, files: disclosed }: UntrustedObject,
+  opening: Opening,
+): Pick<VerifiedEvent, 'files' | 'erasedFiles'> {
+  const hashes = verifyFilesMap(filesText, filesSalt, opening)
+  const files = verifyDisclosed(disclosed, hashes, FILE)
+  return { files, erasedFiles: [...hashes.keys()].filter((id) => !files.has(id)) }
+}
 
 interface DisclosedKind<T> {
   readonly name: 'field' | 'file'

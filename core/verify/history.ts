@@ -1,5 +1,6 @@
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
-import { assertSlot, verifyEvent, type VerifiedEvent } from './event.ts'
+import { verifyEvent, type VerifiedEvent } from './event.ts'
+import { CONSTANT_FIELDS, HistoryCheck } from './history-check.ts'
 import { verificationError } from '../errors.ts'
 import { asCount, asHash, asObject, assertOnlyMembers, asString, asTime, type UntrustedObject } from './untrusted.ts'
 
@@ -18,9 +19,6 @@ export interface VerifiedHistory {
    */
   readonly owner: string | undefined
 }
-
-/** Fields that must have the same value in all versions. */
-const CONSTANT_FIELDS = ['company', 'evidence', 'externalId'] as const
 
 /** What `verifyHistory` additionally checks. */
 export interface VerifyHistoryOptions {
@@ -44,6 +42,7 @@ export interface VerifyHistoryOptions {
  */
 export function verifyHistory(events: readonly unknown[], options: VerifyHistoryOptions = {}): VerifiedHistory {
   const verified: VerifiedEvent[] = []
+  const history = new HistoryCheck()
   let owner: string | undefined = ''
   for (const value of events) {
     const shown = asObject(value, 'An event')
@@ -51,7 +50,9 @@ export function verifyHistory(events: readonly unknown[], options: VerifyHistory
       ...options,
       txId: asString(shown['txId'], 'The txId'),
     })
-    assertFollows(event, verified)
+    history.add(event)
+    // Version 1 must disclose what it is compared with.
+    for (const name of CONSTANT_FIELDS) if (event.fields.has(name)) constantField(verified[0] ?? event, name)
     owner = ownerAfter(event, owner)
     assertMatchesDisclosure(shown, event, owner)
     verified.push(event)
@@ -71,40 +72,6 @@ export function verifyHistory(events: readonly unknown[], options: VerifyHistory
 function ownerAfter(event: VerifiedEvent, before: string | undefined): string | undefined {
   const owner = disclosedText(event, 'owner')
   return owner === undefined && !event.erasedFields.includes('owner') ? before : owner
-}
-
-function assertFollows(event: VerifiedEvent, before: readonly VerifiedEvent[]): void {
-  const { version } = event
-  const first = before[0] ?? event
-  if (version !== before.length + 1)
-    throw verificationError(`Expected version ${before.length + 1}, got version ${version}`)
-  if (version > 1 && event.first !== first.txId)
-    throw verificationError(`Version ${version} belongs to another history`)
-  if (version > 1 && event.prev !== before.at(-1)?.txId)
-    throw verificationError(`Version ${version} does not link to the previous version`)
-  if (event.log !== first.log) throw verificationError(`Version ${version} belongs to another log`)
-  if (event.time < (before.at(-1)?.time ?? 0))
-    throw verificationError(`Version ${version} is older than the previous version`)
-  assertSlot(event, slotKeyOf(first))
-  for (const name of CONSTANT_FIELDS)
-    if (event.fields.has(name) && constantField(event, name) !== constantField(first, name))
-      throw verificationError(`Version ${version} has another ${name}`)
-  for (const [id, file] of event.files) if ('deleted' in file) assertDeletes(event, id, file.deleted, before)
-}
-
-/**
- * The event that attached the file must be in this history, and the file must not be deleted twice. A deletion holds
- * the file's id too, so only the first event with the id attached it.
- */
-function assertDeletes(event: VerifiedEvent, id: string, txId: string, before: readonly VerifiedEvent[]): void {
-  const attached = before.find(({ files, erasedFiles }) => files.has(id) || erasedFiles.includes(id))
-  if (attached?.txId !== txId)
-    throw verificationError(`Version ${event.version} deletes the file ${id}, which no earlier event attached`)
-  const isDeleted = before.some((other) => {
-    const file = other.files.get(id)
-    return file !== undefined && 'deleted' in file
-  })
-  if (isDeleted) throw verificationError(`Version ${event.version} deletes the file ${id} a second time`)
 }
 
 const slotKeyOf = (first: VerifiedEvent): Uint8Array => asHash(first.fields.get('slotKey'), 'The slot key of version 1')

@@ -105,9 +105,9 @@ describe('forged histories in bundles', () => {
   const forgeries: Readonly<Record<string, readonly [readonly ForgedEvent[], RegExp]>> = {
     'a version is missing': [[first, nextEvent([first, deletion])], /Expected version 2/],
     'a version occurs twice': [[first, deletion, deletion], /Expected version 3/],
-    'first is another event': [pairWith({ first: 'a'.repeat(64) }), /does not link/],
+    'first is another event': [pairWith({ first: 'a'.repeat(64) }), /belongs to another history/],
     'prev is another event': [pairWith({ prev: 'a'.repeat(64) }), /does not link/],
-    'time goes back': [pairWith({ time: 999 }), /older than the version before it/],
+    'time goes back': [pairWith({ time: 999 }), /older than the previous version/],
     'the slot is that of another version': [pairWith({ slot: first.opening.slice(16, 48) }), /The slot of version 2/],
     'company changes': [pairWith({ fields: { company: 'other' } }), /another company/],
     'evidence changes': [pairWith({ fields: { evidence: 'other' } }), /another evidence/],
@@ -216,7 +216,7 @@ describe('forged bundles without headers', () => {
     const uncommitted = { [FILE]: shown, another: shown }
     assertRefuted(verify(edited((event) => Object.assign(event, { files: uncommitted }))), /does not commit to/)
     const changed = { [FILE]: { ...shown, text: shown.text.replace('text/plain', 'text/html') } }
-    assertRefuted(verify(edited((event) => Object.assign(event, { files: changed }))), /does not commit to/)
+    assertRefuted(verify(edited((event) => Object.assign(event, { files: changed }))), /does not hash to the value/)
     const text = { [FILE]: textOf(OTHER_FILE) }
     const swapped = firstEvent({ files: text })
     assertRefuted(verify(without([swapped], { ...file, txId: swapped.txId })), /belongs to another file/)

@@ -218,12 +218,12 @@ describe('forged histories', () => {
     [
       'a deletion of a file of no event',
       () => historyWith({ files: { [FILE]: deletedFileText(FILE, other.txId) } }),
-      /which no earlier event attached/,
+      /but the event that it names did not attach it/,
     ],
     [
       'a deletion of a file that was never attached',
       () => historyWith({ files: { x: deletedFileText('x', firstEvent().txId) } }),
-      /which no earlier event attached/,
+      /but the event that it names did not attach it/,
     ],
     ['an unknown member', () => historyWith({}, { color: 'red' }), /unknown member color/],
     ['another type', () => historyWith({}, { type: 'transfer' }), /another type/],
@@ -263,7 +263,7 @@ describe('forged histories', () => {
     const hidden = structuredClone(second)
     delete hidden.disclosure.files[FILE]
     const history = [wireOf(first, SHOWN_FIRST), wireOf(hidden, shown), wireOf(ofDeletion, shown)]
-    rejects(() => verifyHistory(history), /which no earlier event attached/)
+    rejects(() => verifyHistory(history), /but the event that it names did not attach it/)
   })
 
   it('are rejected: a transfer that is committed but not disclosed', () => {
