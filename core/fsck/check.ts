@@ -35,7 +35,7 @@ export interface FsckHandlers {
 export const staleIf = (record: object | undefined): null | undefined => (record === undefined ? undefined : null)
 
 /** Records that are read together. */
-const PAGE_RECORDS = 128
+export const PAGE_RECORDS = 128
 
 /** The records that are checked in one run, and the differences and progress that it reports. */
 export class Check {

@@ -1,11 +1,12 @@
-import { logKeyRanges, logKeys } from '../log/keys.ts'
+import { logKeys } from '../log/keys.ts'
 import type { BatchIndexRecord, BatchRecord } from '../log/records.ts'
 import type { Key, Range } from '../ports/index.ts'
 import { partsOfKey } from '../store/key.ts'
 import { eventInRecord } from '../store/events.ts'
-import { keys, registryKeyRanges } from '../store/keys.ts'
+import { keys } from '../store/keys.ts'
 import type { CategoryRecord, DeletedFileRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
 import { staleIf, type Check } from './check.ts'
+import { FAMILIES } from './kinds.ts'
 import { checkEvidenceListings, checkSearchIndexes } from './listings.ts'
 
 /** Checks the records that only refer to others: that they refer to a record that exists and says the same. */
@@ -105,9 +106,8 @@ async function checkFileListings(check: Check): Promise<void> {
 
 /** Reports every record whose key is between the families. */
 async function checkUnknownKeys(check: Check): Promise<void> {
-  const families = [...logKeyRanges, ...registryKeyRanges].toSorted((a, b) => (a.gte < b.gte ? -1 : 1))
   let from = ''
-  for (const { gte, lt } of [...families, { gte: '\x7f', lt: '' }]) {
+  for (const { gte, lt } of [...FAMILIES, { gte: '\x7f', lt: '' }]) {
     for await (const { key } of check.records.list({ gte: from, lt: gte }))
       check.report('unknown', key, 'No part of the registry keeps such a record')
     from = lt

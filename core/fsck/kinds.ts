@@ -1,7 +1,12 @@
-import { logKeys } from '../log/keys.ts'
+import { logKeyRanges, logKeys } from '../log/keys.ts'
 import type { Key, Range } from '../ports/index.ts'
 import { isInRange, onlyKey } from '../store/key.ts'
-import { keys } from '../store/keys.ts'
+import { keys, registryKeyRanges } from '../store/keys.ts'
+
+/** Every key of a registry: its families in the order of the keys. */
+export const FAMILIES: readonly Range[] = [...logKeyRanges, ...registryKeyRanges].toSorted((a, b) =>
+  a.gte < b.gte ? -1 : 1,
+)
 
 /** What a difference is about. */
 export type DifferenceKind =

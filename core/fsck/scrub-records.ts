@@ -1,21 +1,15 @@
-import { logKeyRanges } from '../log/keys.ts'
 import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
 import { firstEventOf } from '../store/events.ts'
 import { partsOfKey } from '../store/key.ts'
-import { keys, registryKeyRanges } from '../store/keys.ts'
+import { keys } from '../store/keys.ts'
 import type { EventRecord, EvidenceRecord } from '../store/records.ts'
-import type { Check } from './check.ts'
+import { PAGE_RECORDS, type Check } from './check.ts'
 import { checkOpening } from './history.ts'
-
-/** Records that are read together. */
-const PAGE_RECORDS = 128
-
-/** Every key of a registry, in the order of the keys. */
-const RANGES: readonly Range[] = [...logKeyRanges, ...registryKeyRanges].toSorted((a, b) => (a.gte < b.gte ? -1 : 1))
+import { FAMILIES } from './kinds.ts'
 
 /** The rest of the family of records that contains `from` or follows it. `undefined` behind the last one. */
 export function rangeFrom(from: Key): Range | undefined {
-  const range = RANGES.find(({ lt }) => from < lt)
+  const range = FAMILIES.find(({ lt }) => from < lt)
   return range && { gte: from > range.gte ? from : range.gte, lt: range.lt }
 }
 
