@@ -51,7 +51,7 @@ async function styles() {
   const { output } = await build({
     configFile: path('./vite.config.mjs'),
     logLevel: 'warn',
-    build: { write: false, emptyOutDir: false, rollupOptions: { input: [path('./base.css')] } },
+    build: { write: false, emptyOutDir: false, rollupOptions: { input: [path('./styles/main.css')] } },
   })
   return output.find(({ fileName }) => fileName.endsWith('.css')).source
 }

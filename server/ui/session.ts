@@ -1,6 +1,7 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { createClient, EvidenceRegistryError, type Client, type OwnSourceSystem } from '../client/index.ts'
+import { texts } from './texts.ts'
 
 /** The service that served this page. Relative, so that a path prefix of a reverse proxy is kept. */
 export const API_URL = new URL('../api/v1', document.baseURI).href
@@ -41,7 +42,7 @@ export async function signIn({ companyId, apiKey }: Credentials): Promise<Sessio
   } catch (error) {
     // Only the operator key sees that a company is unknown.
     if (!(error instanceof EvidenceRegistryError) || error.code !== 'COMPANY_NOT_FOUND') throw error
-    return { companyId, apiKey, client, system: { name: 'operator', permissions: 'A' } }
+    return { companyId, apiKey, client, system: { name: texts.systems.operator, permissions: 'A' } }
   }
 }
 

@@ -14,7 +14,6 @@ export const texts = {
   copied: 'Copied',
   remove: 'Delete',
   more: 'Load more',
-  required: 'required',
   none: '–',
   all: 'All',
   nothing: 'None',
@@ -245,7 +244,6 @@ export const texts = {
   share: {
     title: 'Share',
     intro: 'Anyone with this link can verify the proof. It shows no name, owner or description.',
-    link: 'Link to the verification page',
     qr: 'QR code of the link',
   },
   categories: {
@@ -355,8 +353,6 @@ export const texts = {
     notLaterThan: 'Existed not later than',
     txId: 'txId',
     position: 'Position in the log',
-    events: 'Events',
-    fields: 'Disclosed fields',
     hidden: 'Hidden fields',
     hiddenFiles: 'Hidden files',
     deleted: 'Deleted file',

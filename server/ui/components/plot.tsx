@@ -13,7 +13,7 @@ interface PlotProps {
   /** In ascending order of their times. */
   readonly points: readonly PlotPoint[]
   readonly format: (value: number) => string
-  /** `steps`: the value stays until the next point. */
+  /** `steps`: the value stays until the next point, and the last value until the end of the axis. */
   readonly kind: 'steps' | 'dots'
 }
 
@@ -28,7 +28,7 @@ export function Plot({ title, summary, points, format, kind }: PlotProps) {
   const spanMs = last.at - first.at || 1
   const xOf = ({ at }: PlotPoint): number => round(((at - first.at) / spanMs) * WIDTH)
   const yOf = ({ value }: PlotPoint): number => round(HEIGHT - (value / (max || 1)) * HEIGHT)
-  const places = points.map((point) => ({ x: xOf(point), y: yOf(point) }))
+  const positions = points.map((point) => ({ x: xOf(point), y: yOf(point) }))
   return (
     <figure class="plot">
       <figcaption>
@@ -43,9 +43,9 @@ export function Plot({ title, summary, points, format, kind }: PlotProps) {
           aria-label={`${title}: ${summary}`}
         >
           {kind === 'steps' ? (
-            <polyline class="line" points={stepsThrough(places)} />
+            <polyline class="line" points={stepsThrough(positions)} />
           ) : (
-            places.map(({ x, y }, i) => (
+            positions.map(({ x, y }, i) => (
               <line key={i} class="dot" x1={x} y1={y} x2={x} y2={y} stroke-width={2 * DOT_RADIUS} />
             ))
           )}
@@ -54,24 +54,24 @@ export function Plot({ title, summary, points, format, kind }: PlotProps) {
       </div>
       <div class="plot-times muted">
         <span>{formatTime(first.at)}</span>
-        <span>{formatTime(last.at)}</span>
+        {last.at > first.at && <span>{formatTime(last.at)}</span>}
       </div>
     </figure>
   )
 }
 
-interface Place {
+interface Position {
   readonly x: number
   readonly y: number
 }
 
 const round = (value: number): number => Math.round(value * 10) / 10
 
-/** The points of a line that stays at a value until the next point. */
-const stepsThrough = (places: readonly Place[]): string =>
-  places
-    .flatMap(({ x, y }, i) => {
-      const before = places[i - 1]
-      return before === undefined ? [`${x},${y}`] : [`${x},${before.y}`, `${x},${y}`]
-    })
-    .join(' ')
+/** The points of a line that stays at a value until the next point, and at the last one until the end. */
+function stepsThrough(positions: readonly Position[]): string {
+  const steps = positions.flatMap(({ x, y }, i) => {
+    const before = positions[i - 1]
+    return before === undefined ? [`${x},${y}`] : [`${x},${before.y}`, `${x},${y}`]
+  })
+  return [...steps, `${WIDTH},${positions.at(-1)?.y}`].join(' ')
+}

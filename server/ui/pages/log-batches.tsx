@@ -109,19 +109,23 @@ function useBatches() {
 function Plots({ batches }: { readonly batches: readonly LogBatch[] }) {
   const t = texts.log
   const ascending = batches.toReversed()
-  const sizes = ascending.map(({ createdAt, treeSize }) => ({ at: Date.parse(createdAt), value: treeSize }))
+  const sizes = ascending.flatMap(({ createdAt, treeSize, txidCount }, i) => {
+    const at = Date.parse(createdAt)
+    const after = { at, value: treeSize }
+    // The line begins at the size before the oldest batch.
+    return i === 0 ? [{ at, value: treeSize - txidCount }, after] : [after]
+  })
   const lags = ascending.flatMap(({ createdAt, anchor }) => {
     const at = Date.parse(createdAt)
     return anchor === undefined ? [] : [{ at, value: Math.max(0, Date.parse(anchor.blockTime) - at) }]
   })
   const longestMs = Math.max(0, ...lags.map(({ value }) => value))
-  const first = ascending[0]
   return (
     <div class="plots">
       <section class="card">
         <Plot
           title={t.growth}
-          summary={t.growthSummary((first?.treeSize ?? 0) - (first?.txidCount ?? 0), sizes.at(-1)?.value ?? 0)}
+          summary={t.growthSummary(sizes[0]?.value ?? 0, sizes.at(-1)?.value ?? 0)}
           points={sizes}
           format={(value) => value.toLocaleString()}
           kind="steps"

@@ -3,7 +3,7 @@ import { createClient, type Company } from '../../client/index.ts'
 import { CheckField, Form, TextField, useForm } from '../components/form.tsx'
 import { Time } from '../components/values.tsx'
 import { hrefOf, navigate } from '../router.ts'
-import { API_URL, forget, remember, signIn, type Session } from '../session.ts'
+import { API_URL, forget, isOperator, remember, signIn, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 
 interface SignInPageProps {
@@ -30,7 +30,7 @@ export function SignInPage({ companyId: given, isPage, onSignIn }: SignInPagePro
     if (isRemembered) remember(session)
     else forget()
     onSignIn(session)
-    if (isPage) navigate([session.system.id === undefined ? 'source-systems' : 'evidences'])
+    if (isPage) navigate([isOperator(session) ? 'source-systems' : 'evidences'])
   }
   const submit = async (): Promise<void> => {
     if (companyId.trim() !== '') return open(companyId.trim())

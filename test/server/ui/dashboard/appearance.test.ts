@@ -47,6 +47,7 @@ describeDashboard('the dashboard in Chromium', (dashboard) => {
         await heading(page, title).waitFor()
         await text(page, visible).first().waitFor()
         await assertFits()
+        if (fragment === 'evidences') await assertTimesFit()
       }
       await show(`evidences/${externalId}`)
       for (const [title, loaded] of [
@@ -61,6 +62,18 @@ describeDashboard('the dashboard in Chromium', (dashboard) => {
         await opened.waitFor({ state: 'detached' })
       }
     })
+
+  /** No time of the list is cut off by its column. */
+  async function assertTimesFit(): Promise<void> {
+    const cells = dashboard.page.getByRole('cell').filter({ has: dashboard.page.locator('time') })
+    const excesses = await cells.evaluateAll((elements: readonly { scrollWidth: number; clientWidth: number }[]) =>
+      elements.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth),
+    )
+    assert.ok(
+      excesses.every((excess) => excess <= 0),
+      `times are cut off by ${excesses.join(', ')} pixels`,
+    )
+  }
 
   const show = (fragment: string): Promise<void> =>
     dashboard.page.evaluate(`location.hash = ${JSON.stringify(`#/${fragment}`)}`)
