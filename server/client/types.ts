@@ -163,8 +163,10 @@ export interface Operations {
       readonly categoryId: string
       /** A subcategory's id */
       readonly subcategoryId: string
-      readonly externalId: ExternalId
-      readonly name: Name
+      /** Any text without control characters, unique in its company; not . or .. */
+      readonly externalId: string
+      /** 1 to 256 characters, no control characters */
+      readonly name: string
       /** At most 256 characters, no control characters */
       readonly owner?: string
       /** At most 8,192 characters; of control characters only tab, LF and CR */

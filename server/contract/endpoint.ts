@@ -41,6 +41,8 @@ export type FieldKind = 'json' | 'boolean' | 'list'
 export interface FormShape {
   readonly slots: readonly FileSlot[]
   readonly kinds?: Readonly<Record<string, FieldKind>>
+  /** An example of the text fields, for the document. Default: that of the JSON body. */
+  readonly example?: object
 }
 
 /** What an endpoint accepts in its body. */

@@ -177,8 +177,8 @@ function requestContent({ body }: Endpoint, schemas: SchemaEmitter): JsonObject 
   const json = { 'application/json': { schema: withProperties(body.schema, inline, schemas), examples } }
   if (body.form === undefined) return json
   const files = Object.assign({}, ...slots.map(fileProperties)) as JsonObject
-  const form = withExamples(body.schema, new Map(Object.entries(body.example ?? {})))
-  return { ...json, 'multipart/form-data': { schema: withProperties(form, files, schemas) } }
+  const form = withExamples(body.schema, new Map(Object.entries(body.form.example ?? body.example ?? {})))
+  return { ...json, 'multipart/form-data': { schema: withInputs(withProperties(form, files, schemas)) } }
 }
 
 const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' }
@@ -202,9 +202,15 @@ function withExamples(schema: TSchema, examples: ReadonlyMap<string, unknown>): 
   return { ...schema, properties: Object.fromEntries(entries) as JsonObject }
 }
 
+/** RapiDoc shows an input for each member of `properties`. A choice has none, so it gets those of its first one. */
+function withInputs(schema: JsonObject): JsonObject {
+  const [first] = (schema['anyOf'] ?? []) as readonly JsonObject[]
+  return first === undefined ? schema : { type: 'object', properties: first['properties'], ...schema }
+}
+
 /** A closed object schema with more properties than its own; of a choice, its first one. */
-function withProperties(schema: TSchema, more: JsonObject, schemas: SchemaEmitter): unknown {
-  if (Object.keys(more).length === 0) return schemas.emit(schema)
+function withProperties(schema: TSchema, more: JsonObject, schemas: SchemaEmitter): JsonObject {
+  if (Object.keys(more).length === 0) return schemas.emit(schema) as JsonObject
   const { anyOf, properties, ...rest } = schema as { anyOf?: readonly TSchema[]; properties?: JsonObject }
   if (anyOf !== undefined)
     return { anyOf: anyOf.map((choice, i) => (i === 0 ? withProperties(choice, more, schemas) : schemas.emit(choice))) }

@@ -99,7 +99,11 @@ export const evidences: EndpointGroup = {
       body: {
         schema: EvidenceOrBatch,
         maxTextBytes: 4 * 1024 * 1024,
-        form: { slots: createSlots, kinds: { meta: 'json', evidences: 'json' } },
+        form: {
+          slots: createSlots,
+          kinds: { meta: 'json', evidences: 'json' },
+          example: { ...example, externalId: 'WVWZZZ1JZXW000003', name: 'Up' },
+        },
         choose: (fields) => (Object.hasOwn(fields, 'evidences') ? EvidenceBatch : EvidenceInput),
         example: { evidences: [{ ...example, externalId: 'WVWZZZ1JZXW000002', name: 'Polo' }] },
       },

@@ -35,6 +35,19 @@ const fillAndTry = ([method, path, ids]: readonly [string, string, object]): str
   return true
 })()`
 
+/** Chooses the form of an operation. Returns false until the page shows its fields. */
+const chooseForm = ([method, path]: readonly [string, string]): string => `(() => {
+  const requests = [...document.querySelector('rapi-doc').shadowRoot.querySelectorAll('api-request')]
+  const operation = requests.find((each) => each.method === '${method}' && each.path === '${path}').shadowRoot
+  const choice = operation.querySelector('.request-body-container select')
+  if (choice === null) return false
+  if (choice.value !== 'multipart/form-data') {
+    choice.value = 'multipart/form-data'
+    choice.dispatchEvent(new Event('change'))
+  }
+  return operation.querySelector("[data-ptype='form-data'][data-pname='externalId']") !== null
+})()`
+
 /** Whether the page shows the operations. */
 const IS_SHOWN = `document.querySelector('rapi-doc')?.shadowRoot?.querySelectorAll('api-request').length > 20`
 
@@ -76,8 +89,10 @@ describe('the API page in Chromium', { skip: chromiumIsMissing }, () => {
       ['get', '/evidences/{COMPANY_ID}/evidence/{EVIDENCE_EXTERNAL_ID}', 200, undefined],
       ['patch', '/sourceSystem/{COMPANY_ID}/{SYSTEM_ID}', 200, undefined],
       ['post', PUBLIC_PATH, 200, undefined],
+      ['post', `${category}/{CATEGORY_ID}/subcategory/{SUBCATEGORY_ID}/evidences`, 201, undefined, 'form'],
     ] as const
-    for (const [method, path, status, created] of steps) {
+    for (const [method, path, status, created, form] of steps) {
+      if (form !== undefined) await eventually(() => page.evaluate<boolean>(chooseForm([method, path])))
       const answered = page.waitForResponse(
         (response) => response.url().includes(BASE_PATH) && response.request().method().toLowerCase() === method,
       )
