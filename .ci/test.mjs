@@ -17,6 +17,36 @@ const {
   options: { without: { type: 'string', multiple: true, default: [] } },
   allowPositionals: true,
 })
+/** The files that take longest run first, so that none of them runs alone at the end. Longest first. */
+const LONG = [
+  'server/backup/backup',
+  'server/ui/dashboard',
+  'core/verify/bundle-mutations',
+  'adapters/s3/faults',
+  'server/s3',
+  'server/main',
+  'adapters/evm/anchoring',
+  'server/commands/import',
+  'docs/operations',
+  'bench/command-line',
+  'core/copy/records',
+  'server/commands/upgrade',
+  'server/http/streams',
+  'server/backup/shared-stores',
+  'server/cluster',
+  'adapters/s3/service',
+  'server/commands/migrate',
+  'server/commands/running',
+  'server/startup/folder-markers',
+  'server/startup/signed-head',
+  'server/commands/fsck',
+  'independent/verify',
+  'adapters/rfc3161/authority',
+]
+const rankOf = (path) => {
+  const rank = LONG.findIndex((text) => relative(join(root, 'dist/test'), path).startsWith(text))
+  return rank === -1 ? LONG.length : rank
+}
 const contains = (path, texts) => texts.some((text) => relative(root, path).includes(text))
 // A list of files, because Node 20 does not expand patterns and later versions do not accept folders.
 const files = readdirSync(join(root, 'dist/test'), { withFileTypes: true, recursive: true })
@@ -24,7 +54,7 @@ const files = readdirSync(join(root, 'dist/test'), { withFileTypes: true, recurs
   .map((entry) => join(entry.parentPath, entry.name))
   .filter((path) => parts.length === 0 || contains(path, parts))
   .filter((path) => !contains(path, without))
-  .sort()
+  .sort((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1))
 
 /** Only ends a file that hangs: a slow machine must not fail a test. */
 const FILE_TIMEOUT_MS = 900_000
@@ -32,7 +62,9 @@ const FILE_TIMEOUT_MS = 900_000
 const skipped = []
 let failed = 0
 const startedAt = performance.now()
-const events = run({ files, concurrency: Math.max(2, availableParallelism() - 1), timeout: FILE_TIMEOUT_MS })
+/** One more than cores, because many tests wait: for a server, a disk, a retry. */
+const concurrency = availableParallelism() + 1
+const events = run({ files, concurrency, timeout: FILE_TIMEOUT_MS })
   .on('test:fail', () => (failed += 1))
   .on('test:pass', ({ name, skip }) => {
     if (skip !== undefined && skip !== false) skipped.push(`${name}: ${skip}`)
