@@ -108,7 +108,8 @@ export const MUTANTS: readonly Mutant[] = [
   uncheckedRule('a first key that is not entry 0', 'log', 'entries[0]?.position !== 0'),
   uncheckedHistoryRule('an event of another history', 'version > 1 && event.first !== first.txId'),
   uncheckedHistoryRule('an event that does not link to the one before', 'version > 1 && event.prev !== previous?.txId'),
-  uncheckedHistoryRule('an event of another log', 'event.log !== first.log'),
+  // Of a bundle, every event must already be of the log that the caller expects.
+  uncheckedRule('an event of another log', 'history-check', 'event.log !== first.log'),
   uncheckedHistoryRule('time that goes back', 'event.time < (previous?.time ?? 0)'),
   uncheckedHistoryRule('an event in another slot', 'slotKey !== undefined'),
   uncheckedHistoryRule('an event of another company or evidence', 'earlier !== text'),
