@@ -77,7 +77,7 @@ async function offer(url: URL, perSecond: number, path: () => string): Promise<v
     await delay(TICK_MS)
   }
   // The last responses.
-  for (let waited = 0; idle.length < CONNECTIONS && waited < 60_000; waited += 100) await delay(100)
+  for (let waited = 0; idle.length < CONNECTIONS && waited < 120_000; waited += 100) await delay(100)
   for (const { socket } of idle) socket.destroy()
 }
 

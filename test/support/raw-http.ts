@@ -45,8 +45,8 @@ export class RawRequest {
     this.socket.destroy()
   }
 
-  /** The status and JSON body of the first response. */
-  async response(timeoutMs = 60_000): Promise<{ status: number; body: Record<string, unknown> }> {
+  /** The status and JSON body of the first response. The time limit only ends a test that hangs. */
+  async response(timeoutMs = 120_000): Promise<{ status: number; body: Record<string, unknown> }> {
     const deadline = Date.now() + timeoutMs
     for (;;) {
       const [head, body = ''] = this.#received.split('\r\n\r\n', 2)

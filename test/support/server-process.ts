@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { eventually } from './eventually.ts'
 import { programArgs } from './program.ts'
 
@@ -33,6 +32,8 @@ export function runCli(args: readonly string[], env: Environment = {}): Promise<
 /** The server in a process of its own, on a free port. */
 export class ServerProcess {
   readonly child: ChildProcess
+  /** Resolves when the process has ended and all of its output was read. */
+  readonly #closed: Promise<void>
   stdout = ''
   stderr = ''
 
@@ -47,6 +48,7 @@ export class ServerProcess {
       env: { ...BASE, ...settings, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    this.#closed = new Promise((resolve) => this.child.once('close', () => resolve()))
     this.child.stdout?.on('data', (chunk: Buffer) => (this.stdout += chunk.toString()))
     this.child.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()))
   }
@@ -81,17 +83,13 @@ export class ServerProcess {
   }
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      const closed = once(this.child, 'close')
-      this.child.kill(signal)
-      await closed
-    }
-    return this.child.exitCode
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal)
+    return this.ended()
   }
 
-  /** Waits until the process ends by itself, and returns its exit code. */
+  /** Waits until the process has ended, and returns its exit code. */
   async ended(): Promise<number | null> {
-    if (this.child.exitCode === null) await once(this.child, 'close')
+    await this.#closed
     return this.child.exitCode
   }
 }

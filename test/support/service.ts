@@ -207,6 +207,8 @@ export class Service {
 }
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+/** Limits of slow clients, unless a test sets its own. They only end a test that hangs. */
+const HANG_MS = 300_000
 
 /** Starts the whole service in memory, on a free port, with short intervals of sealer, authority and ledger. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
@@ -215,7 +217,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     wrapRecords = (it) => it,
     wrapBlobs = (it) => it,
     logger = silent,
-    headersTimeoutMs = 5_000,
+    headersTimeoutMs = HANG_MS,
     maxConnections,
     ...app
   } = options
@@ -247,7 +249,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     publicUrl: () => 'https://evidence.example',
     maxFileBytes: 1024 * 1024,
     maxFilesPerRequest: 20,
-    uploadIdleMs: 60_000,
+    uploadIdleMs: HANG_MS,
     rateLimitPerMinute: 0,
     addressLimitPerMinute: 0,
     trustProxy: false,
@@ -257,7 +259,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     host: '127.0.0.1',
     port: 0,
     headersTimeoutMs,
-    uploadIdleMs: 60_000,
+    uploadIdleMs: HANG_MS,
     shutdownMs: 100,
     ...(maxConnections !== undefined && { maxConnections }),
   })

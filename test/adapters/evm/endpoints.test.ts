@@ -8,6 +8,11 @@ import { Proxy, type Fault } from '../../support/rpc-proxy.ts'
 const account = await newAccount()
 const checkpoint = new Uint8Array(250).fill(65)
 
+/** Only ends a test that hangs. */
+const HANG_MS = 300_000
+/** Of the fault that waits for it: much longer than a call takes, because the other node must respond within it. */
+const SHORT_LIMIT_MS = 6_000
+
 const open = (rpcUrls: readonly string[], options: Partial<EvmAnchorOptions> = {}): Promise<EvmAnchor> =>
   openEvmAnchor({ rpcUrls, chainId: CHAIN_ID, account, confirmations: 1, maxFeePerGas: 100n * GWEI, ...options })
 
@@ -63,8 +68,7 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
   }
   for (const [failure, fault] of Object.entries(faults))
     test(`uses the second node if the first ${failure}, and names both reasons if both do`, async () => {
-      // Only the fault that waits for the time limit has a short one.
-      const anchor = await open([first.url, second.url], { timeoutMs: fault === 'hang' ? 2_000 : 60_000 })
+      const anchor = await open([first.url, second.url], { timeoutMs: fault === 'hang' ? SHORT_LIMIT_MS : HANG_MS })
       first.fault = fault
       await anchorOnce(anchor)
       second.fault = fault

@@ -11,6 +11,8 @@ import { eventually } from '../../support/eventually.ts'
 import { makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'
 
 const MIB = 1024 * 1024
+/** Only ends a program that hangs. */
+const HANG_MS = 300_000
 
 const entry = (byte: number) => appendsOf(new Uint8Array(32).fill(byte))
 const put = (store: ReopeningRecords, key: string, byte: number) =>
@@ -189,7 +191,9 @@ const NO_MOUNT = 'this user cannot mount a small file system, so only the simula
 async function fill(path: string): Promise<string> {
   const file = join(path, 'filling')
   spawnSync('dd', ['if=/dev/zero', `of=${file}`, 'bs=64k'])
-  spawnSync('dd', ['if=/dev/zero', `of=${file}`, 'bs=1', 'oflag=append', 'conv=notrunc'], { timeout: 60_000 })
+  spawnSync('dd', ['if=/dev/zero', `of=${file}`, 'bs=1', 'oflag=append', 'conv=notrunc'], {
+    timeout: HANG_MS,
+  })
   return file
 }
 

@@ -10,6 +10,8 @@ import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 
+const HOUR_MS = 60 * 60 * 1_000
+
 interface Fixture {
   readonly records: RecordStore
   /** Flips a bit in what the database has stored under each key with this beginning. Returns how many keys it has. */
@@ -25,7 +27,8 @@ async function openDamageable(t: TestContext): Promise<Fixture> {
     blobs: new MemoryBlobs(),
     signedHead: new MemorySignedHead(),
     secret: new Uint8Array(32).fill(7),
-    sealer: createSealer({ engine: new InlineEngine() }),
+    // Nothing is sealed by itself, however long a test takes.
+    sealer: createSealer({ engine: new InlineEngine(), maxWaitMs: HOUR_MS, pollIntervalMs: HOUR_MS }),
   })
   t.after(() => registry.close())
   const scope = { companyId: 'acme', principal: OPERATOR }

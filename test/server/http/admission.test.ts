@@ -181,7 +181,7 @@ describe('a service under load', () => {
     store.release()
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 404)
     assert.equal((await read()).status, 404)
-    assert.ok(await metric('evidence_requests_running{class="reads"} 0'))
+    await service.until(() => metric('evidence_requests_running{class="reads"} 0'), 'none runs any more')
   })
 
   it('does not let slow senders of forms keep the places of other requests', async () => {

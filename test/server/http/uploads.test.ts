@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { RegistryError, type BlobStore } from '../../../core/index.ts'
+import { OPERATOR, RegistryError, type BlobStore } from '../../../core/index.ts'
 import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { formOf } from '../../support/form.ts'
+import { present } from '../../support/present.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
 
 const GOOD = { categoryName: 'Vehicles', subcategoryName: 'Cars', externalId: 'upload', name: 'x' }
@@ -120,11 +121,13 @@ describe('uploads', () => {
   it('a silent sender is rejected after a while, and its connection closed', async () => {
     const impatient = await startService({ sealMaxWaitMs: 3_600_000, uploadIdleMs: 250 })
     try {
-      const { keys } = await impatient.company('acme')
+      // Without HTTP: on a slow machine this server would end any request with a body.
+      const scope = { companyId: 'acme', principal: OPERATOR }
+      const { apiKey } = await impatient.registry.sourceSystems.create(scope, { name: 'U', permissions: 'U' })
       const stored = await impatient.snapshot()
       const startedMs = performance.now()
       const request = new RawRequest(impatient.port).head('POST', PATH, {
-        'x-api-key': keys.U,
+        'x-api-key': present(apiKey),
         'content-type': MULTIPART,
         'content-length': 10 * MIB,
       })
@@ -163,6 +166,7 @@ describe('uploads', () => {
         await request.send(texts('stalled') + FILE_HEAD)
         const block = Buffer.alloc(MIB)
         for (let i = 0; i < 128; i++) request.socket.write(block)
+        await service.until(() => taken > 0, 'the first bytes are stored')
         const flushed = await stableValue(() => request.socket.bytesWritten - request.socket.writableLength)
         assert.ok(taken > 0 && flushed < 32 * MIB, `${flushed} bytes went out, ${taken} were stored`)
         request.disconnect()
