@@ -94,6 +94,9 @@ export interface EvidenceFileList {
   readonly subcategory: readonly FileEntry[]
 }
 
+/** Reads as `Evidences.get` does, and returns what was made of the page. */
+export type GetEvidencePage<T> = (scope: Scope, externalId: string, query?: HistoryQuery) => Promise<T>
+
 export interface Evidences {
   /**
    * Creates an evidence with its `create` event. Requires level `I`.
@@ -154,6 +157,19 @@ export interface Evidences {
    * @throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`
    */
   get(scope: Scope, externalId: string, query?: HistoryQuery): Promise<HistoryPage>
+  /**
+   * Returns a function that reads as `get` does, but returns what `render` makes of the page. It keeps that while all
+   * events of the page are confirmed and the evidence does not change. Call this once, not for each evidence.
+   *
+   * @param render - must depend on nothing but the page. Its `text` counts for the limit of what is kept
+   * @example
+   * const getJson = registry.evidences.pages((page) => ({ text: JSON.stringify(page) }))
+   * const { text } = await getJson(scope, 'VIN-1')
+   */
+  pages<T extends { readonly text: string }>(
+    render: (page: HistoryPage) => T,
+    options?: EvidenceTextOptions,
+  ): GetEvidencePage<T>
   /**
    * Records up to three events in one step and in this order: the changed content, the transfer to another owner, the
    * attached files. Requires level `U`.

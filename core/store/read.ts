@@ -8,8 +8,8 @@ export interface Read<T> {
   readonly check: Check
 }
 
-/** Throws `CORRUPT` if the entry's bytes are not a JSON object. */
-const readEntry = <T extends object>(entry: Entry): Read<T> => ({
+/** Decodes an entry. Throws `CORRUPT` if its bytes are not a JSON object. */
+export const readEntry = <T extends object>(entry: Entry): Read<T> => ({
   record: decodeRecord<T>(entry),
   check: { key: entry.key, version: entry.version },
 })

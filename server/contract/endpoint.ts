@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import type { Static, TObject, TSchema } from 'typebox'
 import type {
+  GetEvidencePage,
   ListEvidenceTexts,
   PermissionLevel,
   Registry,
@@ -9,6 +10,7 @@ import type {
   UpdateOptions,
 } from '../../core/index.ts'
 import type { WorkClass } from '../http/admission.ts'
+import type { TaggedText } from '../http/conditional.ts'
 import type { ErrorShape, ResponseCode } from '../http/errors.ts'
 import type { Streams } from '../http/streams.ts'
 
@@ -96,6 +98,8 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   readonly streams: Streams
   /** Lists evidences as JSON texts (`evidenceListItem`), which are kept while they do not change. */
   readonly listEvidences: ListEvidenceTexts
+  /** Reads an evidence and a page of its history as JSON, which is kept while it does not change. */
+  readonly getEvidence: GetEvidencePage<TaggedText>
 }
 
 /** A request that has created something. */

@@ -3,7 +3,7 @@ import type Router from '@koa/router'
 import Koa from 'koa'
 import { isRegistryError, type Logger, type Registry, type ScrubStatus } from '../../core/index.ts'
 import type { EndpointGroup } from '../contract/endpoint.ts'
-import { evidenceListItem } from '../contract/evidence-responses.ts'
+import { evidenceListItem, evidencePage } from '../contract/evidence-responses.ts'
 import { openApiDocument } from '../contract/openapi.ts'
 import { categories } from '../routes/categories.ts'
 import { evidences } from '../routes/evidences.ts'
@@ -14,6 +14,7 @@ import { sourceSystems } from '../routes/source-systems.ts'
 import { verification } from '../routes/verification.ts'
 import { Admission, type WorkLimits } from './admission.ts'
 import { admit, rejectExcess } from './admit.ts'
+import { taggedText } from './conditional.ts'
 import { Connections } from './connections.ts'
 import { docsRouter } from './docs.ts'
 import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-middleware.ts'
@@ -179,6 +180,7 @@ function routeContextOf(registry: Registry, options: Options): RouteContext {
       minBytesPerSecond: options.uploadMinBytesPerSecond ?? 0,
     },
     listEvidences: registry.evidences.texts(evidenceListItem),
+    getEvidence: registry.evidences.pages((page) => taggedText(evidencePage(page), `${page.evidence.version}-`)),
     streams: new Streams(options.streamLimits ?? STREAM_LIMITS),
     rateLimit: createRateLimiter({
       perKey: options.rateLimitPerMinute,

@@ -7,14 +7,24 @@ export function matchesEtag(header: string, etag: string): boolean {
   return header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }
 
+/** A JSON text with its ETag. */
+export interface TaggedText {
+  readonly text: string
+  readonly etag: string
+}
+
 /**
- * Sends a JSON body with an ETag of its text, or 304 if the client has it already.
+ * A body as JSON, with an ETag of its text.
  *
  * @param prefix - what the ETag begins with
  */
-export function sendIfChanged(ctx: Context, body: object, prefix = ''): void {
+export function taggedText(body: object, prefix = ''): TaggedText {
   const text = JSON.stringify(body)
-  const etag = `"${prefix}${createHash('sha256').update(text).digest('hex').slice(0, 16)}"`
+  return { text, etag: `"${prefix}${createHash('sha256').update(text).digest('hex').slice(0, 16)}"` }
+}
+
+/** Sends a JSON text with its ETag, or 304 if the client has it already. */
+export function sendIfChanged(ctx: Context, { text, etag }: TaggedText): void {
   ctx.set('ETag', etag)
   if (matchesEtag(ctx.get('If-None-Match'), etag)) {
     ctx.status = 304

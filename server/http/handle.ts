@@ -1,11 +1,12 @@
 import Router from '@koa/router'
 import type { Context } from 'koa'
-import type { ListEvidenceTexts } from '../../core/index.ts'
+import type { GetEvidencePage, ListEvidenceTexts } from '../../core/index.ts'
 import { documentPath, type Creation, type Endpoint } from '../contract/endpoint.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import type { Turn } from './admission.ts'
 import { turnOf } from './admit.ts'
 import { authorize, type AuthorizationServices } from './authorize.ts'
+import type { TaggedText } from './conditional.ts'
 import { HttpError } from './errors.ts'
 import type { UploadLimits } from './form.ts'
 import { idInput } from './id-input.ts'
@@ -19,6 +20,7 @@ export interface RouteContext extends AuthorizationServices {
   readonly limits: UploadLimits
   readonly streams: Streams
   readonly listEvidences: ListEvidenceTexts
+  readonly getEvidence: GetEvidencePage<TaggedText>
 }
 
 /** Routes each endpoint, below `base`, to `handle`. */
@@ -41,7 +43,7 @@ export function createRouter(endpoints: readonly Endpoint[], base: string, route
 async function handle(
   endpoint: Endpoint,
   ctx: Context,
-  { registry, limits, rateLimit, streams, listEvidences }: RouteContext,
+  { registry, limits, rateLimit, streams, listEvidences, getEvidence }: RouteContext,
 ): Promise<void> {
   const params = ctx['params'] as Readonly<Record<string, string>>
   if (endpoint.access !== 'public') ctx.set('Cache-Control', 'private, no-cache')
@@ -69,6 +71,7 @@ async function handle(
       options,
       streams,
       listEvidences,
+      getEvidence,
     })
     if (body !== undefined) ctx.body = body
     if (ctx.status === 201) setLocation(ctx, endpoint, { created: body, input: fields })

@@ -14,7 +14,7 @@ import {
 import { belowRequest, endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'
 import { Created } from '../contract/values.ts'
-import { sendIfChanged } from '../http/conditional.ts'
+import { sendIfChanged, taggedText } from '../http/conditional.ts'
 
 const newCategoryBody = {
   schema: NewCategory,
@@ -78,7 +78,7 @@ export const categories: EndpointGroup = {
       response: { schema: CategoryDetails, others: NOT_MODIFIED },
       errors: ['CATEGORY_NOT_FOUND'],
       handle: async ({ registry, ctx, scope, param }) =>
-        sendIfChanged(ctx, categoryDetails(await registry.categories.get(scope, param('CATEGORY_ID')))),
+        sendIfChanged(ctx, taggedText(categoryDetails(await registry.categories.get(scope, param('CATEGORY_ID'))))),
     }),
     endpoint({
       id: 'updateCategory',
@@ -128,7 +128,10 @@ export const categories: EndpointGroup = {
       response: { schema: CategoryDetails, others: NOT_MODIFIED },
       errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND'],
       handle: async ({ registry, ctx, scope, param }) =>
-        sendIfChanged(ctx, subcategoryDetails(await registry.categories.getSubcategory(scope, pathOf(param)))),
+        sendIfChanged(
+          ctx,
+          taggedText(subcategoryDetails(await registry.categories.getSubcategory(scope, pathOf(param)))),
+        ),
     }),
     endpoint({
       id: 'updateSubcategory',

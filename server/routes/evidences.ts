@@ -26,7 +26,6 @@ import {
   evidenceList,
   evidenceListParts,
   EvidencePage,
-  evidencePage,
   UpdatedEvidence,
   updatedEvidence,
   type ListedPage,
@@ -155,9 +154,8 @@ export const evidences: EndpointGroup = {
       response: { schema: EvidencePage, others: { 304: 'You have it already' } },
       errors: ['EVIDENCE_NOT_FOUND'],
       fieldNames: PAGE_FIELDS,
-      async handle({ registry, ctx, scope, param, query }) {
-        const page = await registry.evidences.get(scope, param('EVIDENCE_EXTERNAL_ID'), historyQuery(query))
-        sendIfChanged(ctx, evidencePage(page), `${page.evidence.version}-`)
+      async handle({ ctx, scope, param, query, getEvidence }) {
+        sendIfChanged(ctx, await getEvidence(scope, param('EVIDENCE_EXTERNAL_ID'), historyQuery(query)))
       },
     }),
     endpoint({

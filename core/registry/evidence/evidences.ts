@@ -9,6 +9,7 @@ import { createEvidence, createEvidences } from './create.ts'
 import { getEvidence } from './get.ts'
 import { listEvidences } from './list.ts'
 import { textOptionsSchema } from './input.ts'
+import { EvidencePages } from './pages.ts'
 import { readEvidence } from './stored-evidence.ts'
 import { summaries } from './summaries.ts'
 import { EvidenceTexts } from './texts.ts'
@@ -33,6 +34,11 @@ export const evidenceOperations = (context: Context): Evidences => ({
     ),
   get: async (scope, externalId, query) =>
     getEvidence(context, await enterCompany(context, scope, 'R'), externalId, query),
+  pages: (render, options = {}) => {
+    const pages = new EvidencePages(render, validate(textOptionsSchema, options))
+    return async (scope, externalId, query) =>
+      pages.get(context, await enterCompany(context, scope, 'R'), externalId, query)
+  },
   update: async (scope, externalId, change, options) =>
     updateEvidence(context, await enterCompany(context, scope, 'U'), { externalId, change }, options),
   files: async (scope, externalId) => listEvidenceFiles(context, await enterCompany(context, scope, 'R'), externalId),

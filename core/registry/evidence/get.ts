@@ -3,8 +3,6 @@ import type { BatchId } from '../../api/ids.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import type { EntryStatus } from '../../log/reader.ts'
 import { readEvents } from '../../store/events.ts'
-import { keys } from '../../store/keys.ts'
-import { requireRecord } from '../../store/read.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { openCheckedEvent } from '../event/event.ts'
@@ -12,7 +10,7 @@ import { entryOfTxId } from '../event/tx-id.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { validate } from '../validation.ts'
 import { historyQuerySchema } from './input.ts'
-import { missingEvidence, evidenceOf, idOfEvidence } from './stored-evidence.ts'
+import { evidenceOf, readEvidence } from './stored-evidence.ts'
 
 const DEFAULT_LIMIT = 50
 
@@ -22,35 +20,49 @@ export async function getEvidence(
   externalId: string,
   query: HistoryQuery = {},
 ): Promise<HistoryPage> {
-  const { after = 0, limit = DEFAULT_LIMIT, disclose = false } = validate(historyQuerySchema, query)
-  const id = await idOfEvidence(context, scope, externalId)
-  const { record } = await requireRecord<EvidenceRecord>(context.records, keys.evidence(id), () =>
-    missingEvidence(externalId, id),
-  )
+  const selection = validate(historyQuerySchema, query)
+  const { record } = await readEvidence(context, scope, externalId)
+  const { page } = await readHistory(context, record, selection)
+  return page
+}
+
+/** A page of a history, and what has to stay the same for it to stay the same. */
+export interface ReadHistory {
+  readonly page: HistoryPage
+  /**
+   * The page stays the same while the evidence's record does and a confirmed anchor covers this tree size. `undefined`
+   * if no confirmed anchor covers all of its events.
+   */
+  readonly confirmedSize: number | undefined
+}
+
+export async function readHistory(
+  { records, log, origin }: Context,
+  record: EvidenceRecord,
+  { after = 0, limit = DEFAULT_LIMIT, disclose = false }: HistoryQuery,
+): Promise<ReadHistory> {
   const end = Math.min(after + limit, record.lastVersion)
   const versions = Array.from({ length: Math.max(0, end - after) }, (_, i) => after + 1 + i)
-  const events = await readEvents(context.records, record, versions)
-  return {
+  const events = await readEvents(records, record, versions)
+  const statuses = await log.entryStatuses(events.map(({ txId }) => entryOfTxId(txId)))
+  const { slotKey } = record
+  const page: HistoryPage = {
     evidence: evidenceOf(record),
-    events: await historyEvents(context, record, events, disclose),
+    events: events.map((event, i) =>
+      Object.assign(describeEvent(event), {
+        batch: batchOf(statuses[i]),
+        ...(disclose && { disclosure: openCheckedEvent(event, { origin, slotKey }).disclosure }),
+      }),
+    ),
     lastVersion: events.at(-1)?.version ?? Math.min(after, record.lastVersion),
     hasMore: end < record.lastVersion,
   }
+  return { page, confirmedSize: confirmedSizeOf(statuses) }
 }
 
-async function historyEvents(
-  { log, origin }: Context,
-  { slotKey }: EvidenceRecord,
-  events: readonly EventRecord[],
-  disclose: boolean,
-): Promise<readonly HistoryEvent[]> {
-  const statuses = await log.entryStatuses(events.map(({ txId }) => entryOfTxId(txId)))
-  return events.map((event, i) =>
-    Object.assign(describeEvent(event), {
-      batch: batchOf(statuses[i]),
-      ...(disclose && { disclosure: openCheckedEvent(event, { origin, slotKey }).disclosure }),
-    }),
-  )
+function confirmedSizeOf(statuses: readonly (EntryStatus | undefined)[]): number | undefined {
+  const ends = statuses.map((status) => (status?.sendStatus === 'C' ? status.batch?.end : undefined))
+  return ends.every((end) => end !== undefined) ? Math.max(0, ...ends) : undefined
 }
 
 function describeEvent(event: EventRecord): Omit<HistoryEvent, 'batch' | 'disclosure'> {

@@ -1,8 +1,9 @@
 import type { Evidence } from '../../api/evidence.ts'
 import type { EvidenceId } from '../../api/ids.ts'
 import { RegistryError } from '../../errors.ts'
+import type { Entry } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
-import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
+import { danglingReference, readEntry, requireRecord, type Read } from '../../store/read.ts'
 import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
@@ -34,8 +35,15 @@ export async function readEvidence(
   scope: AuthorizedScope,
   externalId: string,
 ): Promise<Read<EvidenceRecord>> {
+  return readEntry<EvidenceRecord>(await readEvidenceEntry(context, scope, externalId))
+}
+
+/** As `readEvidence`, but the record is not decoded. */
+export async function readEvidenceEntry(context: Context, scope: AuthorizedScope, externalId: string): Promise<Entry> {
   const id = await idOfEvidence(context, scope, externalId)
-  return requireRecord(context.records, keys.evidence(id), () => missingEvidence(externalId, id))
+  const [entry] = await context.records.get([keys.evidence(id)])
+  if (entry === undefined) throw missingEvidence(externalId, id)
+  return entry
 }
 
 /**

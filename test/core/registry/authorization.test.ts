@@ -47,6 +47,10 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
     },
   ],
   'evidences.get': ['R', ({ evidences }, scope) => evidences.get(scope, 'e-1')],
+  'evidences.pages': [
+    'R',
+    ({ evidences }, scope) => evidences.pages(({ evidence }) => ({ text: evidence.id }))(scope, 'e-1'),
+  ],
   'evidences.update': ['U', ({ evidences }, scope) => evidences.update(scope, 'e-1', { updateType: 'repair' })],
   'evidences.files': ['R', ({ evidences }, scope) => evidences.files(scope, 'e-1')],
   'files.stage': [

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { EvidenceQuery, EvidenceSummary } from '../../../core/index.ts'
+import type { EvidenceQuery, EvidenceSummary, HistoryPage, HistoryQuery } from '../../../core/index.ts'
+import { logKeys } from '../../../core/log/keys.ts'
+import { LogReader } from '../../../core/log/reader.ts'
+import { putRecord } from '../../../core/store/record-codec.ts'
 import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
@@ -92,5 +95,79 @@ describe('a list of texts', () => {
         code: 'VALIDATION_ERROR',
         message: /^maxKeptChars must be an integer of at least 2/,
       })
+  })
+})
+
+/** Renders pages as JSON and remembers how many. */
+function countingPageRender() {
+  const calls = { count: 0 }
+  const render = (page: HistoryPage) => {
+    calls.count++
+    return { text: JSON.stringify(page) }
+  }
+  return { calls, render }
+}
+
+describe('an evidence as a text', () => {
+  it('has what the evidence has, after every change', async (t) => {
+    const { registry, scope, settle } = await openFilled(t)
+    const getText = registry.evidences.pages((page) => ({ text: JSON.stringify(page) }))
+    const queries: readonly HistoryQuery[] = [{}, { limit: 1 }, { after: 1 }, { disclose: true }]
+    const compare = async (): Promise<void> => {
+      // Twice, because the second text may be a kept one.
+      for (const query of [...queries, ...queries])
+        for (const externalId of ['plain', 'drill/4711']) {
+          const page = await registry.evidences.get(scope, externalId, query)
+          assert.deepEqual(await getText(scope, externalId, query), { text: JSON.stringify(page) })
+        }
+    }
+    await compare()
+    await registry.evidences.update(scope, 'plain', { name: 'Renamed' })
+    await compare()
+    await registry.sealNow()
+    await compare()
+    await settle()
+    await compare()
+  })
+
+  it('is rendered again only if the evidence changed or not all events are confirmed', async (t) => {
+    const { registry, records, scope, settle } = await openFilled(t)
+    await settle()
+    const { calls, render } = countingPageRender()
+    const getText = registry.evidences.pages(render)
+    const rendersOf = async (times: number, query?: HistoryQuery): Promise<number> => {
+      calls.count = 0
+      for (let i = 0; i < times; i++) await getText(scope, 'plain', query)
+      return calls.count
+    }
+    assert.equal(await rendersOf(2), 1)
+    assert.equal(await rendersOf(2), 0)
+    assert.equal(await rendersOf(2, { limit: 1 }), 2, 'only the first page is kept')
+    await registry.evidences.update(scope, 'plain', { name: 'Renamed' })
+    assert.equal(await rendersOf(2), 2, 'not sealed')
+    await settle()
+    assert.equal(await rendersOf(2), 1)
+    const head = await new LogReader(records).anchorHead()
+    await records.commit({ writes: [putRecord(logKeys.anchorHead(), { ...head, confirmedSize: 0 })] })
+    assert.equal(await rendersOf(2), 2, 'the chain has dropped the anchor')
+    await records.commit({ writes: [putRecord(logKeys.anchorHead(), head)] })
+    assert.equal(await rendersOf(2), 0)
+  })
+
+  it('is kept only within the limit', async (t) => {
+    const { registry, scope, settle } = await openFilled(t)
+    await settle()
+    const { calls, render } = countingPageRender()
+    const getText = registry.evidences.pages(render, { maxKeptChars: 10 })
+    await getText(scope, 'plain')
+    await getText(scope, 'plain')
+    assert.equal(calls.count, 2)
+  })
+
+  it('requires the level of an evidence', async (t) => {
+    const { registry } = await openFilled(t)
+    const getText = registry.evidences.pages(() => ({ text: '' }))
+    const stranger = { companyId: 'acme', principal: { kind: 'anonymous' } } as const
+    await assert.rejects(getText(stranger, 'plain'), { message: 'This operation requires level R' })
   })
 })
