@@ -1,5 +1,4 @@
-import { parse, View } from 'vega'
-import { compile, type TopLevelSpec } from 'vega-lite'
+import type { TopLevelSpec } from 'vega-lite'
 import type { Row } from './case.ts'
 import { formatMachine, type Machine } from './machine.ts'
 
@@ -31,6 +30,8 @@ export const barsOf =
 
 /** Returns the SVG of a result's picture. */
 export async function drawPicture(picture: Picture, rows: readonly Row[], machine: Machine): Promise<string> {
+  // Loaded only here, because most runs draw nothing.
+  const [{ parse, View }, { compile }] = await Promise.all([import('vega'), import('vega-lite')])
   const view = new View(parse(compile(specOf(picture, rows, machine)).spec), { renderer: 'none' })
   const svg = await view.toSVG()
   view.finalize()
