@@ -152,28 +152,28 @@ export const MUTANTS: readonly Mutant[] = [
     module: 'core/verify/chain/evm-anchor',
     find: 'if (to !== sender || value !== 0n)',
     replace: 'if (value !== 0n)',
-    tests: ['adapters/evm/inclusion-proof'],
+    tests: ['core/verify/chain/evm-anchor'],
   },
   {
     name: 'a transaction that pays is an anchor',
     module: 'core/verify/chain/evm-anchor',
     find: 'if (to !== sender || value !== 0n)',
     replace: 'if (to !== sender)',
-    tests: ['adapters/evm/inclusion-proof'],
+    tests: ['core/verify/chain/evm-anchor'],
   },
   {
     name: 'a retry with the same idempotency key writes again',
     module: 'core/registry/write',
     find: 'return { result: use.replay };',
     replace: '{ }',
-    tests: ['core/registry/crash'],
+    tests: ['core/registry/context'],
   },
   {
     name: 'a file can be used by two writes',
     module: 'core/store/blob-lifecycle',
     find: 'checks: blobs.map(({ id, intent }) => ({ key: keys.blobIntent(id), version: intent })),',
     replace: 'checks: [],',
-    tests: ['core/registry/races'],
+    tests: ['core/registry/files'],
   },
   {
     name: 'abandoned uploads are never swept',
@@ -211,10 +211,11 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ['adapters/level/faults'],
   },
   {
-    name: 'an anchor is sent without storing it first',
+    name: 'an anchor is sent before it is stored',
     module: 'sealer/anchorer',
     find: 'await this.#store(head, anchor, { ...head.record, outstanding: anchor.size });',
-    replace: 'await this.#anchor.broadcast(preparedOf(lastTransactionOf(anchor)).raw, signal);',
+    replace: `await this.#anchor.broadcast(preparedOf(lastTransactionOf(anchor)).raw, signal);
+        await this.#store(head, anchor, { ...head.record, outstanding: anchor.size });`,
     tests: ['sealer/anchor'],
   },
   {
