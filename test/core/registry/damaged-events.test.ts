@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Key } from '../../../core/ports/index.ts'
+import { keys } from '../../../core/store/keys.ts'
+import { openFixture, Stores, withCode, type Fixture } from '../../support/registry-fixture.ts'
+
+/** An evidence with a file that its second event attaches, and one that its third event deletes. */
+interface Written {
+  readonly stores: Stores
+  readonly kept: string
+  readonly deleted: string
+  /** The keys of the records that hold the three events. */
+  readonly events: readonly [Key, Key, Key]
+}
+
+async function write(): Promise<Written> {
+  const stores = new Stores()
+  const { registry, scope, evidence, stage, close } = await openFixture({ stores })
+  const deleted = await stage('first', 'first.txt')
+  await evidence({ files: [deleted] })
+  const kept = await stage('second', 'second.txt')
+  await registry.evidences.update(scope, 'e-1', { files: [kept] })
+  await registry.files.delete(scope, { fileId: deleted.id })
+  await registry.sealNow()
+  const {
+    evidence: { id },
+    events,
+  } = await registry.evidences.get(scope, 'e-1')
+  assert.equal(events.length, 3)
+  await close()
+  const [first, second, third] = [1, 2, 3].map((version) => keys.event(id, version)) as [Key, Key, Key]
+  return { stores, kept: kept.id, deleted: deleted.id, events: [first, second, third] }
+}
+
+/** Opens the registry again after a text in a record was replaced: a right CRC-32, but not the committed value. */
+async function openChanged(t: TestContext, { stores }: Written, key: Key, change: readonly [RegExp, string]) {
+  const [entry] = await stores.records.get([key])
+  const text = Buffer.from(entry?.value ?? []).toString()
+  const changed = text.replace(...change)
+  assert.notEqual(changed, text, `${change[0]} in ${text}`)
+  await stores.records.commit({ writes: [{ key, value: Buffer.from(changed) }] })
+  const fixture = await openFixture({ stores })
+  t.after(() => fixture.close())
+  return fixture
+}
+
+type Prove = (fixture: Fixture, written: Written) => Promise<unknown>
+
+const evidenceId = 'e-1'
+const bundle: Prove = ({ registry, scope }) =>
+  registry.proofs.bundle(scope, { externalId: evidenceId, fields: 'none', files: 'none' })
+
+/** Each proof that reads the event. */
+const PROOFS: readonly (readonly [version: 1 | 2 | 3, name: string, prove: Prove])[] = [
+  [1, 'proof of the evidence', ({ registry }) => registry.proofs.evidence({ evidenceId })],
+  [1, 'public bundle of the evidence', ({ registry }) => registry.proofs.publicBundle({ evidenceId })],
+  [1, 'bundle', bundle],
+  [2, 'proof of a file', ({ registry }, { kept: fileId }) => registry.proofs.file({ evidenceId, fileId })],
+  [
+    2,
+    'public bundle of a file',
+    ({ registry }, { kept: fileId }) => registry.proofs.publicBundle({ evidenceId, fileId }),
+  ],
+  [2, 'bundle', bundle],
+  [3, 'proof of a deleted file', ({ registry }, { deleted: fileId }) => registry.proofs.file({ evidenceId, fileId })],
+  [
+    3,
+    'public bundle of a deleted file',
+    ({ registry }, { deleted: fileId }) => registry.proofs.publicBundle({ evidenceId, fileId }),
+  ],
+  [3, 'bundle', bundle],
+]
+
+/** The name of the evidence in its first event, and the times of the others. */
+const CHANGES = {
+  1: [/A drill/, 'A Drill'],
+  2: [/"time":\d/, '"time":2'],
+  3: [/"time":\d/, '"time":2'],
+} as const satisfies Readonly<Record<number, readonly [RegExp, string]>>
+
+describe('an event that does not hash to its txId', () => {
+  for (const [version, name, prove] of PROOFS)
+    it(`is not shown: version ${version} in the ${name}`, async (t) => {
+      const written = await write()
+      const fixture = await openChanged(t, written, written.events[version - 1] as Key, CHANGES[version])
+      await assert.rejects(prove(fixture, written), withCode('CORRUPT'))
+    })
+
+  it('is the only reason: without a change every proof is returned', async () => {
+    const written = await write()
+    const fixture = await openFixture({ stores: written.stores })
+    for (const [, name, prove] of PROOFS)
+      assert.notEqual(((await prove(fixture, written)) as { readonly status?: string }).status, 'not_found', name)
+    await fixture.close()
+  })
+})
