@@ -1,10 +1,19 @@
+import { encodeUtf8, equalBytes, sha256, toHex } from '../bytes.ts'
 import { logKeys } from '../log/keys.ts'
 import type { BatchIndexRecord, BatchRecord } from '../log/records.ts'
 import type { Key, Range } from '../ports/index.ts'
 import { partsOfKey } from '../store/key.ts'
 import { eventInRecord } from '../store/events.ts'
 import { keys } from '../store/keys.ts'
-import type { CategoryRecord, DeletedFileRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
+import { encodeRecord } from '../store/record-codec.ts'
+import type {
+  CategoryRecord,
+  DeletedFileRecord,
+  EvidenceRecord,
+  FileRecord,
+  IdempotencyExpiryRecord,
+  IdempotencyRecord,
+} from '../store/records.ts'
 import { staleIf, type Check } from './check.ts'
 import { FAMILIES } from './kinds.ts'
 import { checkEvidenceListings, checkSearchIndexes } from './listings.ts'
@@ -20,6 +29,7 @@ export async function checkIndexes(check: Check): Promise<void> {
   await checkFileListings(check)
   await checkUnknownKeys(check)
   await checkUnreferenced(check)
+  await checkIdempotency(check)
 }
 
 async function checkExternalIds(check: Check): Promise<void> {
@@ -120,11 +130,36 @@ const UNREFERENCED: readonly Range[] = [
   keys.pendingDeletions(),
   keys.pendingErasures(),
   keys.blobIntents(),
-  keys.allIdempotency(),
   keys.idempotencyExpiries(),
 ]
 
 async function checkUnreferenced(check: Check): Promise<void> {
   for (const range of UNREFERENCED)
     for await (const page of check.pages(range)) for (const entry of page) check.decode('index', entry)
+}
+
+/** Each idempotency record has an expiry record, without which it would never be removed. */
+async function checkIdempotency(check: Check): Promise<void> {
+  for await (const page of check.pages(keys.allIdempotency())) {
+    for (const entry of page) {
+      const record = check.decode<IdempotencyRecord>('index', entry)
+      if (record === undefined) continue
+      if (Number.isSafeInteger(record.expires)) await expectExpiry(check, entry.key, record.expires)
+      else check.report('index', entry.key, 'It does not say when it expires')
+    }
+    check.progress('indexes', page.length)
+  }
+}
+
+async function expectExpiry(check: Check, key: Key, expires: number): Promise<void> {
+  const value = encodeRecord({ key } satisfies IdempotencyExpiryRecord)
+  for await (const expiry of check.records.list(keys.idempotencyExpiriesAt(expires)))
+    if (equalBytes(expiry.value, value)) return
+  check.expectDerived(false, {
+    kind: 'index',
+    // The last part may be anything that no other record has.
+    key: keys.idempotencyExpiry(expires, toHex(sha256(encodeUtf8(key)))),
+    message: `The record that says when ${key} expires is missing`,
+    repair: value,
+  })
 }

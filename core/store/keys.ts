@@ -115,6 +115,7 @@ export const keys = {
   /** By expiry time, for the sweep. Holds the key of the record that expires. */
   idempotencyExpiry: (expires: number, id: string): Key => recordKey('it', expires, id),
   idempotencyExpired: (before: number): Range => ({ gte: 'it/', lt: recordKey('it', before) }),
+  idempotencyExpiriesAt: (expires: number): Range => keysUnder(recordKey('it', expires)),
   idempotencyExpiries: (): Range => keysUnder('it'),
 } as const
 

@@ -76,6 +76,8 @@ describe('the repair of a store', () => {
     directory = await makeTemporary()
     sealed = await openSealedRegistry(directory)
     await fillRegistry(sealed)
+    const { registry, scope } = sealed
+    await registry.categories.create(scope, { name: 'Made once' }, { idempotencyKey: 'once' })
   })
   after(async () => {
     await sealed.registry.close()
@@ -130,6 +132,22 @@ describe('the repair of a store', () => {
       await store.commit({ writes: [{ key: `${entry.key}0`, value: entry.value }] })
       await assertRepaired(store, expected, `${family} added`)
     }
+  })
+
+  it('writes the record that says when an idempotency key expires', async () => {
+    const store = await copyOfStore()
+    const expiries = async () => (await entriesOf(store)).filter(({ key }) => familyOf(key) === 'it')
+    const [expiry, ...others] = await expiries()
+    assert.ok(expiry)
+    assert.deepEqual(others, [])
+    await store.commit({ writes: [{ key: expiry.key, value: null }] })
+    const plan = planRepair(await differencesIn(store, sealed.secret))
+    assert.equal(plan.writes.length, 1)
+    await repairRecords(store, plan)
+    assert.deepEqual(await differencesIn(store, sealed.secret), [])
+    const [written] = await expiries()
+    const timeOf = ({ key }: Entry) => key.split('/')[1]
+    assert.deepEqual(written && [timeOf(written), written.value], [timeOf(expiry), expiry.value])
   })
 
   it('writes nothing if a record from which others follow is damaged or missing', async () => {
