@@ -73,10 +73,23 @@ export interface BundleClaims {
 }
 
 /**
+ * The checks of a bundle in their order:
+ *
+ * - `document`: the bundle is well-formed.
+ * - `keys`: its keys belong to its log, and the policy pins one of them.
+ * - `events`: every event hashes to its txId, and they have one subject.
+ * - `checkpoint`: the log signed the trees, each of which extends the tree before it.
+ * - `inclusion`: every event is in these trees.
+ * - `vouchers`: the cosignatures, tokens and anchors are valid.
+ * - `expected`: the bundle is about what the caller expects and requires.
+ */
+export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclusion' | 'vouchers' | 'expected'
+
+/**
  * - `proven`: every event is in the log, by keys that the policy pins.
  * - `unpinned`: the bundle is consistent with its own policy, which anyone can make.
  * - `pending`: nothing is wrong, but an event is not sealed yet.
- * - `refuted`: a check failed. There are no claims.
+ * - `refuted`: `check` failed, and the checks after it were not made. There are no claims.
  */
 export type BundleResult =
   | {
@@ -84,7 +97,12 @@ export type BundleResult =
       readonly claims: BundleClaims
       readonly unchecked: readonly Unchecked[]
     }
-  | { readonly state: 'refuted'; readonly reason: string; readonly unchecked: readonly Unchecked[] }
+  | {
+      readonly state: 'refuted'
+      readonly check: BundleCheck
+      readonly reason: string
+      readonly unchecked: readonly Unchecked[]
+    }
 
 export interface VerifyBundleOptions {
   /** What you pin, from a source that you trust (`parsePolicy`). Default: the bundle's own word. */
@@ -115,10 +133,13 @@ export interface VerifyBundleOptions {
 export function verifyBundle(text: string, options: VerifyBundleOptions = {}): BundleResult {
   const unchecked = new Map<string, Unchecked>()
   const doubt = (one: Unchecked): void => void unchecked.set(`${one.what}: ${one.why}`, one)
+  let check: BundleCheck = 'document'
+  const begin = (next: BundleCheck): void => void (check = next)
   try {
     const bundle = parseBundle(text)
+    begin('keys')
     const policy = options.policy ?? claimedPolicyOf(bundle)
-    const claims = claimsOf(bundle, { ...options, policy, doubt })
+    const claims = claimsOf(bundle, { ...options, policy, doubt, begin })
     if (options.policy === undefined)
       doubt({ what: 'the keys of the log', why: "No policy is pinned: this is the bundle's own word" })
     if (claims.isHistory) doubt({ what: 'later versions', why: 'A bundle cannot show that it has the newest version' })
@@ -127,7 +148,7 @@ export function verifyBundle(text: string, options: VerifyBundleOptions = {}): B
     return { state, claims, unchecked: [...unchecked.values()] }
   } catch (error) {
     const reason = isRegistryError(error) ? error.message : `The bundle cannot be verified: ${String(error)}`
-    return { state: 'refuted', reason, unchecked: [...unchecked.values()] }
+    return { state: 'refuted', check, reason, unchecked: [...unchecked.values()] }
   }
 }
 
@@ -140,25 +161,32 @@ function claimedPolicyOf({ claimedPolicy, keys }: ShownBundle): Policy {
 type CheckOptions = VerifyBundleOptions & {
   readonly policy: Policy
   readonly doubt: (unchecked: Unchecked) => void
+  /** Called before a check is made. */
+  readonly begin: (check: BundleCheck) => void
 }
 
 function claimsOf(bundle: ShownBundle, options: CheckOptions): BundleClaims {
-  const { policy, doubt, isBlockOnChain, expect = {} } = options
+  const { policy, doubt, begin, isBlockOnChain, expect = {} } = options
   if (policy.keys.every(({ vkey }) => parseVerifierKey(vkey).name !== bundle.origin))
     throw verificationError(`The policy pins no key of the log ${bundle.origin}`)
   assertKeyPositions(bundle.keys)
+  begin('events')
   const committed = bundle.events.map((event) => verifyBundleEvent(event, bundle.origin))
   verifySameSubject(committed, bundle.subject)
+  begin('checkpoint')
   const tokens = tokenContextOf(bundle, options)
   const context = { policy, tokens, doubt, isBlockOnChain }
   const trees = verifyTrees(bundle, context)
+  begin('inclusion')
   assertAscending(bundle.events)
   for (const event of bundle.events) assertIncluded(event, trees)
+  begin('vouchers')
   // Last, because tokens take the most time.
   const checkpoints = verifyAttestations(bundle, trees, context)
   const events = bundle.events.map((event, i) => eventClaims(event, committed[i], checkpoints))
   // The functions above throw as well. A check that was left out could have refuted the bundle.
   if (tokens.budget.isExceeded) throw verificationError('The bundle needs too many signature checks')
+  begin('expected')
   for (const event of events) assertRequired(event, options)
   const file = fileClaim(bundle, committed)
   if (expect.txId !== undefined && bundle.subject.txId !== expect.txId.toLowerCase())

@@ -5,6 +5,7 @@
  */
 export {
   verifyBundle,
+  type BundleCheck,
   type BundleClaims,
   type BundleEventClaims,
   type BundleFileClaim,

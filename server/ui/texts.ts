@@ -134,7 +134,8 @@ export const texts = {
     events: 'Events',
     apply: 'Search',
     reset: 'Clear filters',
-    count: (count: number, isMore: boolean) => `${isMore ? 'more than ' : ''}${count.toLocaleString()} evidences`,
+    count: (count: number, isMore: boolean) =>
+      `${isMore ? 'more than ' : ''}${count.toLocaleString()} ${count === 1 ? 'evidence' : 'evidences'}`,
     loaded: (count: number) => `${count.toLocaleString()} loaded`,
   },
   evidence: {
@@ -343,10 +344,12 @@ export const texts = {
       witnesses: 'Witnesses cosigned the tree',
       deletion: 'The deleting event deletes this file',
       expected: 'The proof is about what was expected',
+      policy: 'Your policy is well-formed',
+      keys: 'The policy pins a key of the log',
       events: 'Every event hashes to its txId',
+      vouchers: 'The cosignatures, stamps and anchors are valid',
       history: 'The events are one history without a gap',
       content: 'The content of your file',
-      rest: 'A check failed, and the checks after it were not made',
     },
     unchecked: 'What could not be checked',
     claims: 'What is proven',

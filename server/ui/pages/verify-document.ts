@@ -4,6 +4,7 @@ import {
   parsePolicy,
   verifyBundle,
   verifyProof,
+  type BundleCheck,
   type BundleClaims,
   type BundleEventClaims,
   type Policy,
@@ -18,7 +19,7 @@ import { texts } from '../texts.ts'
 
 /** One check, in the order in which the page shows them. */
 export interface Step {
-  readonly name: ProofStepName | 'events' | 'history' | 'content' | 'rest'
+  readonly name: ProofStepName | BundleCheck | 'policy' | 'history' | 'content'
   readonly state: 'ok' | 'failed' | 'skipped'
   readonly detail?: string | undefined
 }
@@ -81,21 +82,32 @@ export async function verifyDocument({ text, policyText, isPinned, files }: Veri
   try {
     policy = policyText === undefined ? undefined : parsePolicy(policyText)
   } catch (error) {
-    return refuted(String(error instanceof Error ? error.message : error), [])
+    const reason = String(error instanceof Error ? error.message : error)
+    return refuted(reason, [], [{ name: 'policy', state: 'failed', detail: reason }])
   }
   const tokens = await tokensFor(text)
   const outcome = isBundle(text) ? bundleOutcome(text, policy, tokens, files) : proofOutcome(text, policy, tokens)
   return outcome.state === 'proven' && !isPinned ? { ...outcome, state: 'unpinned' } : outcome
 }
 
-const refuted = (reason: string, unchecked: readonly Unchecked[]): Outcome => ({
+const refuted = (reason: string, unchecked: readonly Unchecked[], steps: readonly Step[]): Outcome => ({
   state: 'refuted',
   reason,
-  // The checks of a bundle end at the first that fails, whose reason says which one it is.
-  steps: [{ name: 'rest', state: 'failed', detail: reason }],
+  steps,
   groups: [],
   unchecked,
 })
+
+const BUNDLE_CHECKS: readonly BundleCheck[] = ['document', 'keys', 'events', 'checkpoint', 'inclusion', 'vouchers']
+
+/** The checks of a bundle end at the first that fails. */
+function stepsUntil(failed: BundleCheck, reason: string): readonly Step[] {
+  const checks = BUNDLE_CHECKS.includes(failed) ? BUNDLE_CHECKS : [...BUNDLE_CHECKS, failed]
+  return checks.map((name, i) => {
+    if (name === failed) return { name, state: 'failed', detail: reason }
+    return { name, state: i < checks.indexOf(failed) ? 'ok' : 'skipped' }
+  })
+}
 
 function bundleOutcome(
   text: string,
@@ -104,7 +116,8 @@ function bundleOutcome(
   files: readonly HashedFile[],
 ): Outcome {
   const result = verifyBundle(text, { tokens, ...(policy && { policy }) })
-  if (result.state === 'refuted') return refuted(result.reason, result.unchecked)
+  if (result.state === 'refuted')
+    return refuted(result.reason, result.unchecked, stepsUntil(result.check, result.reason))
   const contents = files.map((file) => contentStep(file, result.claims))
   const isWrong = contents.some(({ state }) => state === 'failed')
   return {

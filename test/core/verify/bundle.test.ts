@@ -200,6 +200,28 @@ describe('verifyBundle', () => {
     )
   })
 
+  it('names the check that failed', () => {
+    const checkOf = (text: string, options: VerifyBundleOptions = {}): unknown => {
+      const result = verifyBundle(text, { policy, tokens, ...options })
+      return 'check' in result ? result.check : result.state
+    }
+    const checkAfter = (edit: (copy: Bundle) => void): unknown => checkOf(change(history, edit))
+    const [key] = policy.keys
+    assert.ok(key)
+    assert.deepEqual(
+      [
+        checkOf('[]'),
+        checkAfter((copy) => void (copy.origin = 'another')),
+        checkAfter((copy) => void copy.events.reverse()),
+        checkOf(JSON.stringify(history), { policy: { ...policy, keys: [{ ...key, until: 2 }] } }),
+        checkAfter((copy) => void first(first(copy.events).inclusion).path.pop()),
+        checkAfter((copy) => void (first(copy.checkpoints).tokens = first(copy.checkpoints).tokens.map(flip))),
+        checkOf(JSON.stringify(history), { expect: { txId: '0'.repeat(64) } }),
+      ],
+      ['document', 'keys', 'events', 'checkpoint', 'inclusion', 'vouchers', 'expected'],
+    )
+  })
+
   it('renews older tokens under the newest stamp', () => {
     const [oldest, newest] = [first(history.checkpoints), history.checkpoints.at(-1)]
     const sizeOf = (note: string): number => Number(note.split('\n')[1])

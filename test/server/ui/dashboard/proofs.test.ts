@@ -55,6 +55,12 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     await page.reload()
     await input.setInputFiles([textFile('proof.json', bundle.replace('Golf', 'Gulf'))])
     await text(page, 'Not proven').waitFor()
+    for (const [step, state] of [
+      ['The document is well-formed', 'ok'],
+      ['Every event hashes to its txId', 'failed'],
+      ['The event is in the tree', 'skipped'],
+    ] as const)
+      await text(page.locator('li', { hasText: step }), state).waitFor()
   })
 
   it('download a bundle that discloses only what was chosen, and verify it when it is dropped', async () => {
