@@ -142,11 +142,15 @@ async function run({ count, seed, progress }: FaultRun): Promise<FaultResult> {
   try {
     const plain = await Target.start(plainFolder, { EVIDENCE_MAX_FILE_BYTES: '1048576' })
     targets.push(plain)
-    const abused = await Target.start(abusedFolder, ABUSED_SETTINGS)
-    targets.push(abused)
     const findings = new Findings()
     const fixture = await createFixture(plain)
-    await createFixture(abused)
+    // Without its limits, which a slow machine could exceed.
+    const unlimited = await Target.start(abusedFolder, {})
+    targets.push(unlimited)
+    await createFixture(unlimited)
+    await unlimited.stop()
+    const abused = await Target.start(abusedFolder, ABUSED_SETTINGS)
+    targets.push(abused)
     await runControl(fixture, seed, findings)
     const fuzzer = new Fuzzer(plain.port, fixture)
     const half = async (from: number, to: number): Promise<void> => {

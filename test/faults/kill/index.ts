@@ -12,6 +12,8 @@ import { DROP_EVIDENCES, KILL_POINTS, type KillPoint, type StopAt } from './poin
 const WORKERS = 12
 /** At most so many writes are acknowledged before a kill at a random moment. */
 const MAX_ACKNOWLEDGED = 150
+/** Only ends a run that hangs: every named point is reached long before. */
+const HANG_MS = 600_000
 /** A start that is killed at a random moment is killed within this time. */
 const MAX_START_MS = 1_000
 
@@ -112,9 +114,11 @@ function startServer(directory: string, stopAt: KillPlan['stopAt']): FaultServer
 /** Starts a server and kills it before it is ready: at a named point, or after a random time. */
 async function startAndKill(directory: string, { stopAt, startMs }: KillPlan): Promise<void> {
   const server = startServer(directory, stopAt)
-  const timer = stopAt === undefined ? setTimeout(() => server.kill(), startMs) : undefined
+  const startedAt = performance.now()
+  const timer = setTimeout(() => server.kill(), stopAt === undefined ? startMs : HANG_MS)
   await server.ended()
   clearTimeout(timer)
+  if (stopAt !== undefined && performance.now() - startedAt > HANG_MS) throw neverReached(server)
   assertKilled(server)
 }
 
@@ -131,12 +135,11 @@ async function loadAndKill(directory: string, load: Load, plan: KillPlan & { rea
   assertKilled(server)
 }
 
+const neverReached = ({ output }: FaultServer): Error => new Error(`The named point was never reached: ${output}`)
+
 function assertKilled(server: FaultServer): void {
   if (!server.isKilled) throw new Error(`The server ended by itself: ${server.output}`)
 }
-
-/** No named point is farther away than this. */
-const POINT_TIMEOUT_MS = 120_000
 
 async function writeUntilKilled(
   server: FaultServer,
@@ -144,7 +147,7 @@ async function writeUntilKilled(
   load: Load,
   { stopAt, acknowledged, seed }: KillPlan & { readonly seed: number },
 ): Promise<void> {
-  const deadline = performance.now() + POINT_TIMEOUT_MS
+  const deadline = performance.now() + HANG_MS
   // It may be killed before this is answered.
   await writer.createCompany().catch(() => undefined)
   await load.run({
@@ -159,7 +162,7 @@ async function writeUntilKilled(
       return server.kill()
     },
   })
-  if (performance.now() > deadline) throw new Error(`The named point was never reached: ${server.output}`)
+  if (performance.now() > deadline) throw neverReached(server)
 }
 
 /** A server that acknowledges evidences without storing them must be noticed. Returns what is wrong, if anything is. */
