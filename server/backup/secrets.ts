@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes, scrypt, type ScryptOptions } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto'
 import { parseStrictJson, RegistryError } from '../../core/index.ts'
 
 /**
@@ -21,8 +21,9 @@ interface Parameters {
 
 /** 128 MiB and about half a second for each guess. */
 const COST = { N: 2 ** 17, r: 8, p: 1 } as const
-/** A damaged or foreign file must not make a command use all memory. */
+/** A damaged or foreign file must not make a command use all memory or time. */
 const MAX_COST = { N: 2 ** 20, r: 16, p: 4 } as const
+const MAX_MEMORY_BYTES = 512 * 1024 * 1024
 const [KEY_BYTES, SALT_BYTES, IV_BYTES, TAG_BYTES] = [32, 16, 12, 16]
 
 /** Secret files by their paths in the data directory. */
@@ -67,25 +68,47 @@ export async function openSecrets(bytes: Uint8Array, passphrase: string): Promis
   }
 }
 
-function parseParameters(head: string): Pick<Parameters, 'N' | 'r' | 'p'> & { salt: Buffer; iv: Buffer } {
-  const damaged = new RegistryError('CORRUPT', 'The secrets of the backup are damaged: use another backup')
-  let value: Partial<Parameters>
-  try {
-    value = parseStrictJson(head) as Partial<Parameters>
-  } catch {
-    throw damaged
-  }
-  const { format, kdf, cipher, N = 0, r = 0, p = 0, salt = '', iv = '' } = value
-  const isKnown = format === 1 && kdf === 'scrypt' && cipher === 'aes-256-gcm'
-  if (!isKnown || N > MAX_COST.N || r > MAX_COST.r || p > MAX_COST.p) throw damaged
-  return { N, r, p, salt: Buffer.from(salt, 'base64'), iv: Buffer.from(iv, 'base64') }
+type Cost = Pick<Parameters, 'N' | 'r' | 'p'>
+
+function parseParameters(head: string): Cost & { readonly salt: Buffer; readonly iv: Buffer } {
+  const { format, kdf, cipher, N, r, p, salt, iv } = membersOf(head)
+  if (format !== 1 || kdf !== 'scrypt' || cipher !== 'aes-256-gcm') throw damagedError()
+  const cost = { N: upTo(MAX_COST.N, N), r: upTo(MAX_COST.r, r), p: upTo(MAX_COST.p, p) }
+  if (cost.N < 2 || !Number.isInteger(Math.log2(cost.N)) || memoryOf(cost) > MAX_MEMORY_BYTES) throw damagedError()
+  return { ...cost, salt: bytesOf(SALT_BYTES, salt), iv: bytesOf(IV_BYTES, iv) }
 }
+
+const damagedError = (): RegistryError =>
+  new RegistryError('CORRUPT', 'The secrets of the backup are damaged: use another backup')
+
+/** The members of a JSON object. Of any other text it has none. */
+function membersOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return { ...(parseStrictJson(text) as object) }
+  } catch {
+    throw damagedError()
+  }
+}
+
+function upTo(max: number, value: unknown): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= max) return value
+  throw damagedError()
+}
+
+function bytesOf(length: number, base64: unknown): Buffer {
+  const bytes = typeof base64 === 'string' ? Buffer.from(base64, 'base64') : undefined
+  if (bytes?.length !== length) throw damagedError()
+  return bytes
+}
+
+/** What scrypt compares with its limit: the array V of RFC 7914 § 5, two more rows of it, and the blocks. */
+const memoryOf = ({ N, r, p }: Cost): number => 128 * r * (N + 2 + p)
 
 const base64Of = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
-const keyOf = (passphrase: string, salt: Uint8Array, { N, r, p }: ScryptOptions): Promise<Buffer> =>
+const keyOf = (passphrase: string, salt: Uint8Array, cost: Cost): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    const options = { N: N ?? 0, r: r ?? 0, p: p ?? 0, maxmem: 512 * 1024 * 1024 }
+    const options = { ...cost, maxmem: MAX_MEMORY_BYTES }
     // NFKC: the same passphrase may be typed in different forms (RFC 8265 uses NFC; NFKC also folds full width).
     scrypt(passphrase.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) => {
       if (error === null) resolve(key)
