@@ -56,13 +56,12 @@ const verifyCommand = defineCommand({
 Verifies a backup without changing it: the hash of each of its files, and then, with the records in a temporary directory,
 everything that fsck checks.`,
   flags: {
-    from: { value: 'DIR', doc: 'the same as DIR alone' },
     quick: { doc: 'only compare hashes, and do not read the files of evidences' },
     'passphrase-file': { value: 'FILE', doc: 'also decrypt the secrets with the passphrase in this file' },
   },
+  operand: 'DIR',
   success: 'the backup can be restored',
-  async run({ from, quick = false, 'passphrase-file': file }) {
-    if (from === undefined) throw new RegistryError('CONFIG_ERROR', 'Name the directory of the backup')
+  async run({ quick = false, 'passphrase-file': file }, _, from) {
     const passphrase = file === undefined ? undefined : await readPassphrase(file, { isNew: false })
     const progress = new ProgressLine()
     const { manifest, problems } = await verifyBackup(
@@ -83,8 +82,5 @@ everything that fsck checks.`,
 
 /** Runs `backup` and `backup verify`. */
 export function backupCommand({ args, env }: CommandInput): Promise<number> {
-  const [name, directory, ...others] = args
-  if (name !== 'verify') return createCommand({ args, env })
-  const isNamed = directory !== undefined && !directory.startsWith('-')
-  return verifyCommand({ args: isNamed ? ['--from', directory, ...others] : args.slice(1), env })
+  return args[0] === 'verify' ? verifyCommand({ args: args.slice(1), env }) : createCommand({ args, env })
 }

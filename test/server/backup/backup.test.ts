@@ -54,6 +54,7 @@ it('a backup under load is restored with every write that was acknowledged befor
   assertSuccess(made)
   assert.match(made.stdout, /^\d+ log entries \(\d+ sealed\), \d+ files copied, 0 reused: complete\n$/)
   const verified = await runCli(['backup', 'verify', backup])
+  assertSuccess(await runCli(['backup', 'verify', '--quick', backup]))
   assertSuccess(verified)
   assert.match(verified.stdout, /nothing differs\n$/)
 
