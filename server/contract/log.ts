@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import type { BatchPage as CoreBatchPage, BatchQuery as CoreBatchQuery } from '../../core/index.ts'
+import { TILE_WIDTH } from '../../core/log/index.ts'
 import { closed, Count, dateTime, DateTime, Hash, Id, opt, pageQuery, SendStatus } from './values.ts'
 
 const MAX_BATCHES = 200
@@ -57,8 +58,6 @@ export interface TilePath {
   /** 256 for a full tile. */
   readonly width: number
 }
-
-const TILE_WIDTH = 256
 
 /**
  * Reads `<N>[.p/<W>]` as C2SP tlog-tiles writes it: groups of three digits, `x` before all but the last, no superfluous

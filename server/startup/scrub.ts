@@ -10,6 +10,7 @@ import {
   type Scrub,
   type ScrubState,
 } from '../../core/index.ts'
+import { TILE_WIDTH } from '../../core/log/index.ts'
 import type { Config } from '../settings/load.ts'
 import type { OpenedRegistry } from './registry.ts'
 
@@ -70,7 +71,8 @@ function stateIn({ position, startedAt, differences, lastPass }: Readonly<Record
 function positionIn(value: unknown): ScrubState['position'] | undefined {
   if (!isObject(value)) return undefined
   const { stage, from } = value
-  if (stage === 'log' && isCount(from) && from % 256 === 0) return { stage, from }
+  // The scrub reads the log by tiles, so it continues where one begins.
+  if (stage === 'log' && isCount(from) && from % TILE_WIDTH === 0) return { stage, from }
   if ((stage === 'records' || stage === 'blobs') && typeof from === 'string') return { stage, from }
   return undefined
 }
