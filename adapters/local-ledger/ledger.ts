@@ -147,12 +147,12 @@ export class LocalLedger implements Anchor {
     return statuses
   }
 
-  /** Waits for the block that is being written. */
   /** Only this process writes the ledger, and `fsck` compares it with the records. */
   async findForeignUse(): Promise<undefined> {
     return undefined
   }
 
+  /** Waits for the block that is being written. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true

@@ -39,7 +39,7 @@ export class BatchCheck {
     const batch = this.#next
     const key = logKeys.batch(batch.end)
     const root = toHex(tree.root())
-    this.#check.expect(batch.root === root, 'batch', key, 'Its root is not the root of the log’s entries')
+    this.#check.expect(batch.root === root, 'batch', key, "Its root is not the root of the log's entries")
     const follows = batch.start === (this.#last?.end ?? 0) && batch.previous === (this.#last?.id ?? null)
     this.#check.expect(follows, 'batch', key, 'It does not follow the previous batch')
     await this.#checkIndexes(batch)
@@ -59,7 +59,7 @@ export class BatchCheck {
       head === undefined
         ? end === 0
         : head.size === end && head.batchId === id && head.root === root && head.time === createdAt
-    this.#check.expect(isSame, 'head', logKeys.treeHead(), 'The tree’s head is not the last batch')
+    this.#check.expect(isSame, 'head', logKeys.treeHead(), "The tree's head is not the last batch")
   }
 
   /** Reads up to the next batch that can be decoded and is stored under its own size. */

@@ -60,7 +60,7 @@ function checkTilePath(check: Check, path: readonly TileInPath[], { tiles, leave
   let expected = buildTile(leaves)
   for (const [level, { key, offsetAbove }] of path.entries()) {
     const tile = tiles[level]?.value
-    const message = tile === undefined ? 'This tile is missing' : 'It is not the tile of the log’s entries'
+    const message = tile === undefined ? 'This tile is missing' : "It is not the tile of the log's entries"
     check.expect(tile !== undefined && equalBytes(tile, expected), 'tile', key, message)
     const above = path[level + 1]
     const top = nodeAt(expected, TILE_HEIGHT, 0)
@@ -86,6 +86,6 @@ async function checkRoot(check: Check, { size, root }: TreeHeadRecord): Promise<
   const key = logKeys.treeHead()
   await check.guardAsync('head', key, async () => {
     const stored = toHex(await new LogReader(check.records).rootAt(size))
-    check.expect(stored === root, 'head', key, 'The tree’s root does not result from the stored tiles')
+    check.expect(stored === root, 'head', key, "The tree's root does not result from the stored tiles")
   })
 }

@@ -42,7 +42,7 @@ export class TileCheck {
     for (const [i, { level, index, bytes }] of expected.entries()) {
       const key = logKeys.tile(level, index)
       const tile = stored[i]?.value
-      const message = tile === undefined ? 'This tile is missing' : 'It is not the tile of the log’s entries'
+      const message = tile === undefined ? 'This tile is missing' : "It is not the tile of the log's entries"
       const isRight = tile !== undefined && equalBytes(tile, bytes)
       this.#check.expectDerived(isRight, { kind: 'tile', key, message, repair: bytes })
     }
