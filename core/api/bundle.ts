@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { closed, Hash, opt } from '../registry/schemas.ts'
+import { BUNDLE_FORMAT, MAX_ANCHORS, MAX_CHECKPOINT_TOKENS, MAX_COSIGNATURES } from '../verify/bundle-format.ts'
 import type { EvidenceCandidate } from './proof-documents.ts'
 
 /**
@@ -7,7 +8,7 @@ import type { EvidenceCandidate } from './proof-documents.ts'
  * `core/registry/proof/README.md`. Every object is closed: a verifier rejects unknown members, except in `extensions`.
  */
 
-export const BUNDLE_FORMAT = 'evidence-registry.bundle'
+export { BUNDLE_FORMAT }
 export const BUNDLE_MEDIA_TYPE = 'application/vnd.evidence-registry.bundle+json'
 /** The end of a bundle's file name. */
 export const BUNDLE_EXTENSION = '.evidence.json'
@@ -85,11 +86,17 @@ export type BundleAnchor = Static<typeof BundleAnchor>
 export const BundleCheckpoint = closed({
   note: Type.String({ description: 'C2SP tlog-checkpoint with the signature of the log alone: the stamped bytes' }),
   cosignatures: Type.Array(Type.String(), {
-    maxItems: 32,
+    maxItems: MAX_COSIGNATURES,
     description: 'Signature lines of witnesses (C2SP tlog-cosignature), without the line feed',
   }),
-  tokens: Type.Array(Base64, { maxItems: 8, description: 'Whole RFC 3161 TimeStampResps over the bytes of `note`' }),
-  anchors: Type.Array(BundleAnchor, { maxItems: 4, description: 'Transactions that carry the bytes of `note`' }),
+  tokens: Type.Array(Base64, {
+    maxItems: MAX_CHECKPOINT_TOKENS,
+    description: 'Whole RFC 3161 TimeStampResps over the bytes of `note`',
+  }),
+  anchors: Type.Array(BundleAnchor, {
+    maxItems: MAX_ANCHORS,
+    description: 'Transactions that carry the bytes of `note`',
+  }),
 })
 export type BundleCheckpoint = Static<typeof BundleCheckpoint>
 

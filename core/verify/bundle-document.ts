@@ -4,6 +4,13 @@ import { parseStrictJson } from '../commitment/strict-json.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verificationError } from '../errors.ts'
 import {
+  BUNDLE_FORMAT,
+  MAX_ANCHORS,
+  MAX_BUNDLE_EVENTS,
+  MAX_CHECKPOINT_TOKENS,
+  MAX_COSIGNATURES,
+} from './bundle-format.ts'
+import {
   asArray,
   asBytes,
   asCount,
@@ -70,18 +77,12 @@ export interface ShownBundle {
 
 /** The longest bundle, in UTF-16 code units. */
 export const MAX_BUNDLE_LENGTH = 256 * 1024 * 1024
-const MAX_EVENTS = 10_000
 const MAX_KEYS = 64
 const MAX_CHECKPOINTS = 20_000
 const MAX_RENEWALS = 160_000
-const MAX_TOKENS = 8
-const MAX_ANCHORS = 4
-const MAX_COSIGNATURES = 32
 const MAX_VALIDATION_DATA = 20_000
 const MAX_OPENING_BYTES = 16 * 1024
 
-/** The `format` member of every bundle. */
-export const BUNDLE_FORMAT = 'evidence-registry.bundle'
 const MEMBERS = ['format', 'version', 'origin', 'subject', 'events', 'keys', 'checkpoints', 'validationData']
 const EVENT_MEMBERS = ['opening', 'position', 'inclusion', 'header', 'filesText', 'filesSalt', 'fields', 'files']
 const ANCHOR_MEMBERS = ['type', 'network', 'chainId', 'txHash', 'blockNumber', 'blockHash', 'proof']
@@ -99,7 +100,7 @@ export function parseBundle(text: string): ShownBundle {
   return {
     origin: asString(bundle['origin'], 'origin'),
     subject: subjectOf(bundle['subject']),
-    events: listOf(bundle['events'], 'events', MAX_EVENTS).map(eventOf),
+    events: listOf(bundle['events'], 'events', MAX_BUNDLE_EVENTS).map(eventOf),
     keys: listOf(bundle['keys'], 'keys', MAX_KEYS).map((key) => logEntryOf(key, 'A key', MAX_CHECKPOINTS)),
     checkpoints: listOf(bundle['checkpoints'], 'checkpoints', MAX_CHECKPOINTS).map(checkpointOf),
     validationData: listOf(bundle['validationData'], 'validationData', MAX_VALIDATION_DATA).map(validationDataOf),
@@ -181,7 +182,7 @@ function checkpointOf(checkpoint: UntrustedObject): ShownCheckpoint {
   return {
     note: asString(checkpoint['note'], 'note'),
     cosignatures: itemsOf(checkpoint['cosignatures'], 'cosignatures', MAX_COSIGNATURES).map(cosignatureOf),
-    tokens: itemsOf(checkpoint['tokens'], 'tokens', MAX_TOKENS).map((token) => base64Of(token, 'A token')),
+    tokens: itemsOf(checkpoint['tokens'], 'tokens', MAX_CHECKPOINT_TOKENS).map((token) => base64Of(token, 'A token')),
     anchors: listOf(checkpoint['anchors'], 'anchors', MAX_ANCHORS).map(anchorOf),
   }
 }

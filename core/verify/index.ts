@@ -13,7 +13,8 @@ export {
   type VerifyBundleOptions,
 } from './bundle.ts'
 export type { BundleAnchorClaim } from './bundle-checkpoints.ts'
-export { BUNDLE_FORMAT, MAX_BUNDLE_LENGTH, type ShownAnchor } from './bundle-document.ts'
+export { BUNDLE_FORMAT } from './bundle-format.ts'
+export { MAX_BUNDLE_LENGTH, type ShownAnchor } from './bundle-document.ts'
 export { verifyAnchorProof, type ProvenAnchor } from './chain/anchor-proof.ts'
 export { certificatesFromPem } from './pem.ts'
 export { holdsTokens, type TokenVerifier } from './token-verifier.ts'

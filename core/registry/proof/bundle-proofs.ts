@@ -15,10 +15,8 @@ import type { LogKey } from '../../log/identity.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, StampRecord, StampToken, ValidationDataRef } from '../../log/records.ts'
 import { distinctTokens } from '../../log/stamp-claim.ts'
+import { MAX_CHECKPOINT_TOKENS } from '../../verify/bundle-format.ts'
 import type { DisclosedEvent } from './bundle-events.ts'
-
-/** Tokens over one checkpoint that a verifier accepts. */
-const MAX_TOKENS = 8
 
 type ProvenParts = Pick<Bundle, 'events' | 'keys' | 'checkpoints' | 'validationData' | 'renewals'>
 
@@ -174,7 +172,7 @@ class Coverage {
 }
 
 const tokensOf = (stamp: StampRecord | undefined): readonly StampToken[] =>
-  distinctTokens(stamp?.tokens ?? []).slice(0, MAX_TOKENS)
+  distinctTokens(stamp?.tokens ?? []).slice(0, MAX_CHECKPOINT_TOKENS)
 
 function openingOf(base64: string): Uint8Array {
   const token = fromBase64(base64)

@@ -1,16 +1,11 @@
-import {
-  BUNDLE_FORMAT,
-  type Bundle,
-  type BundleSelection,
-  type BundleSubject,
-  type PublicBundle,
-} from '../../api/bundle.ts'
+import type { Bundle, BundleSelection, BundleSubject, PublicBundle } from '../../api/bundle.ts'
 import { RegistryError } from '../../errors.ts'
 import { isId } from '../../ids.ts'
 import type { LogIdentity } from '../../log/identity.ts'
 import type { SealerTrust } from '../../ports/index.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
+import { BUNDLE_FORMAT, MAX_BUNDLE_EVENTS } from '../../verify/bundle-format.ts'
 import { readEvidence } from '../evidence/stored-evidence.ts'
 import { logPolicy } from '../log-policy.ts'
 import type { AuthorizedScope } from '../permissions.ts'
@@ -21,7 +16,7 @@ import { readFileOf } from './file.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import { uuidInput } from '../input-forms.ts'
 import { findEvidence, invalid } from './find-evidence.ts'
-import { bundleSelectionSchema, MAX_BUNDLE_EVENTS } from './input.ts'
+import { bundleSelectionSchema } from './input.ts'
 
 /** The log's identity and what vouches for it. */
 export interface BundleSources {

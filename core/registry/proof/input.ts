@@ -5,8 +5,6 @@ import { closed, opt } from '../schemas.ts'
 
 const MAX_PROOF_ITEMS = 64
 const MAX_SELECTED = 1_000
-/** A bundle is made and verified in memory. */
-export const MAX_BUNDLE_EVENTS = 10_000
 
 const Selected = Type.Union(
   [

@@ -1,0 +1,10 @@
+/** What the writer of bundles, their schema and their verifier share. It imports nothing, so that all of them can. */
+
+/** The `format` member of every bundle. */
+export const BUNDLE_FORMAT = 'evidence-registry.bundle'
+/** A bundle is made and verified in memory. */
+export const MAX_BUNDLE_EVENTS = 10_000
+/** Of each checkpoint in a bundle. */
+export const MAX_COSIGNATURES = 32
+export const MAX_CHECKPOINT_TOKENS = 8
+export const MAX_ANCHORS = 4
