@@ -21,7 +21,7 @@ import {
   writeNewFile,
   type FileOperations,
 } from './durable.ts'
-import { causeAndRemedy, errnoOf, toRegistryError } from './errors.ts'
+import { causeAndRemedy, errnoOf, ifExists, toRegistryError } from './errors.ts'
 import { FileBody } from './file-body.ts'
 import { openStaging, type Staging } from './staging.ts'
 
@@ -193,13 +193,7 @@ export class LocalBlobs implements BlobStore {
   }
 
   async #exists(path: string): Promise<boolean> {
-    return this.#files.stat(path).then(
-      () => true,
-      (error: unknown) => {
-        if (errnoOf(error) === 'ENOENT') return false
-        throw error
-      },
-    )
+    return (await ifExists(this.#files.stat(path))) !== undefined
   }
 
   #makeFolder(folder: string): Promise<void> {

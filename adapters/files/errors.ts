@@ -8,6 +8,13 @@ export function errnoOf(error: unknown): string | undefined {
 /** `ENOSPC` for an error of the system, else its text: what an error message names as the reason. */
 export const reasonOf = (error: unknown): string => errnoOf(error) ?? String(error)
 
+/** What a call of the file system resolves with; `undefined` if its path does not exist. */
+export const ifExists = <T>(call: Promise<T>): Promise<T | undefined> =>
+  call.catch((error: unknown) => {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+
 /** What to do about an error of the system. LevelDB reports them only as texts: those of strerror(3). */
 const SYSTEM_ADVICE: readonly (readonly [code: string, text: string, advice: string])[] = [
   ['ENOSPC', 'No space left on device', 'the disk is full; free some space'],

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
 import { concatBytes, encodeUtf8, isRegistryError, RegistryError } from '../kit/index.ts'
 import * as durable from '../files/durable.ts'
-import { errnoOf } from '../files/errors.ts'
+import { ifExists } from '../files/errors.ts'
 import { readOrCreateSecret, readSecret } from '../files/private-files.ts'
 import { formatOpening, isJson, type LedgerOpening } from '../../core/verify/chain/ledger-block.ts'
 import { publicKeyBytes, signOpening } from './signing.ts'
@@ -92,11 +92,5 @@ async function openKey(files: durable.FileOperations, directory: string, isNew: 
 }
 
 async function exists(files: durable.FileOperations, path: string): Promise<boolean> {
-  try {
-    await files.stat(path)
-    return true
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return false
-    throw error
-  }
+  return (await ifExists(files.stat(path))) !== undefined
 }

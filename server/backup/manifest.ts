@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errnoOf, writePrivateFile, type FileDigest } from '../../adapters/files/index.ts'
+import { reasonOf, writePrivateFile, type FileDigest } from '../../adapters/files/index.ts'
 import { canonicalJson, parseStrictJson, RegistryError } from '../../core/index.ts'
 import { digestFile } from '../file-digest.ts'
 
@@ -119,6 +119,6 @@ async function problemOf(path: string, { size, sha256 }: FileDigest): Promise<st
     if (actual.size !== size) return `It has ${actual.size} bytes, but ${size} were written`
     return actual.sha256 === sha256 ? undefined : 'Its bytes are not those that were written'
   } catch (error) {
-    return `It cannot be read (${errnoOf(error) ?? String(error)})`
+    return `It cannot be read (${reasonOf(error)})`
   }
 }

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { FileSignedHead, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
+import { FileSignedHead, ifExists, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
 import {
   copyMissingBlobs,
   fillStore,
@@ -171,10 +171,7 @@ async function secretsIn({ folder, manifest }: OpenedBackup, passphrase: string)
 }
 
 async function assertEmpty(directory: string): Promise<void> {
-  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
-    throw error
-  })
+  const names = (await ifExists(readdir(directory))) ?? []
   if (names.some((name) => name !== 'lost+found'))
     throw new RegistryError('CONFIG_ERROR', `${directory} is not empty: name a new data directory with --data-dir`)
 }

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { errnoOf } from '../../adapters/files/index.ts'
+import { reasonOf } from '../../adapters/files/index.ts'
 import { isRegistryError, OPERATOR, RegistryError } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from '../startup/logger.ts'
@@ -64,7 +64,7 @@ async function openFile(path: string): Promise<Pick<ImportRequest, 'chunks' | 'b
     return { chunks: stream as AsyncIterable<Uint8Array>, ...(info.isFile() && { bytes: info.size }) }
   } catch (cause) {
     if (isRegistryError(cause)) throw cause
-    const reason = String(errnoOf(cause))
+    const reason = reasonOf(cause)
     throw new RegistryError('CONFIG_ERROR', `The file ${path} cannot be read (${reason})`)
   }
 }

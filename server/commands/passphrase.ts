@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { errnoOf } from '../../adapters/files/index.ts'
+import { reasonOf } from '../../adapters/files/index.ts'
 import { RegistryError } from '../../core/index.ts'
 
 const MIN_LENGTH = 8
@@ -28,7 +28,7 @@ async function readFrom(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).replace(/\r?\n$/, '')
   } catch (cause) {
-    const reason = String(errnoOf(cause))
+    const reason = reasonOf(cause)
     throw new RegistryError('CONFIG_ERROR', `--passphrase-file: the file ${path} cannot be read (${reason})`, { cause })
   }
 }

@@ -1,6 +1,7 @@
 import { lstat, unlink } from 'node:fs/promises'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
+import { ifExists } from '../../adapters/files/index.ts'
 import { isRegistryError, parseStrictJson, RegistryError, type Logger } from '../../core/index.ts'
 import { describeFailure } from '../startup/failure.ts'
 import { controlPath } from './address.ts'
@@ -62,10 +63,7 @@ async function listen(path: string, options: ControlOptions): Promise<ControlSoc
 }
 
 async function removeStaleSocket(path: string): Promise<void> {
-  const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  })
+  const stats = await ifExists(lstat(path))
   if (stats === undefined) return
   if (!stats.isSocket())
     throw new RegistryError('CONFIG_ERROR', `${path} is not a socket: move it away, then restart the server`)

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip, type ZlibOptions } from 'node:zlib'
 import Router from '@koa/router'
-import { errnoOf } from '../../adapters/files/index.ts'
+import { ifExists } from '../../adapters/files/index.ts'
 import { matchesEtag } from './conditional.ts'
 import { HttpError } from './errors.ts'
 
@@ -96,10 +96,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** Returns every file of the folder by its path with `/`. A missing folder has no files. */
 async function readFiles(): Promise<ReadonlyMap<string, StaticFile>> {
-  const entries = await readdir(FOLDER, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
-    if (errnoOf(error) === 'ENOENT') return []
-    throw error
-  })
+  const entries = (await ifExists(readdir(FOLDER, { recursive: true, withFileTypes: true }))) ?? []
   const files = await Promise.all(
     entries
       .filter((entry) => entry.isFile())

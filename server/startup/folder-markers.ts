@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writePrivateFile } from '../../adapters/files/index.ts'
+import { ifExists, writePrivateFile } from '../../adapters/files/index.ts'
 import { parseStrictJson, RegistryError } from '../../core/index.ts'
 import { exists } from './existing.ts'
 
@@ -86,10 +86,7 @@ export async function writeMarkers(markers: FolderMarkers, origin: string): Prom
 
 async function readMarker(folder: string): Promise<Marker | undefined> {
   const path = join(folder, MARKER)
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  })
+  const bytes = await ifExists(readFile(path))
   if (bytes === undefined) return undefined
   const marker = parseMarker(new TextDecoder().decode(bytes))
   if (marker !== undefined) return marker

@@ -1,6 +1,7 @@
 import { createApp, type App } from '../http/app.ts'
 import type { WorkLimits } from '../http/admission.ts'
 import { listen, type RunningServer } from '../http/listen.ts'
+import { reasonOf } from '../../adapters/files/index.ts'
 import { RegistryError, type ScrubStatus } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import type { createLogger } from './logger.ts'
@@ -57,7 +58,7 @@ async function listenForMetrics(app: App, config: Config): Promise<RunningServer
   try {
     return await listen({ ...app, handle: app.handleOperations }, { ...config, host, port })
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error)
+    const reason = reasonOf(error)
     // Without the cause: the advice for it is about the address of the service.
     throw new RegistryError(
       'CONFIG_ERROR',
