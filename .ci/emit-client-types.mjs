@@ -21,13 +21,26 @@ const parameterName = (name) =>
   PARAMETER_NAMES[name] ??
   (/^[A-Z_]+$/.test(name) ? name.toLowerCase().replaceAll(/_(.)/g, (_, letter) => letter.toUpperCase()) : name)
 
-/** The document does not depend on the registry, so none is opened. */
+/** The document does not depend on what a registry holds, so an empty one in memory serves. */
 async function openApiDocument() {
   const { createApp } = await import('../dist/server/index.js')
+  const { openRegistry } = await import('../dist/core/index.js')
+  const { MemoryBlobs, MemoryRecords, MemorySignedHead } = await import('../dist/adapters/memory/index.js')
+  const { createSealer, InlineEngine } = await import('../dist/sealer/index.js')
   const limits = { maxFileBytes: 1, maxFilesPerRequest: 1, uploadIdleMs: 1, rateLimitPerMinute: 0 }
   const publicUrl = () => 'http://localhost'
-  const registry = { evidences: { texts() {} } }
-  return createApp({ ...limits, registry, logger: {}, publicUrl, trustProxy: false }).document()
+  const registry = await openRegistry({
+    records: new MemoryRecords(),
+    blobs: new MemoryBlobs(),
+    signedHead: new MemorySignedHead(),
+    secret: new Uint8Array(32).fill(1),
+    sealer: createSealer({ engine: new InlineEngine() }),
+  })
+  try {
+    return createApp({ ...limits, registry, logger: {}, publicUrl, trustProxy: false }).document()
+  } finally {
+    await registry.close()
+  }
 }
 
 // -- types of schemas
