@@ -63,7 +63,12 @@ describe('lists of evidences', () => {
     const first = await list({ len: '2' })
     assert.deepEqual([first.dts.length, first.isMore, first.count], [2, true, 5])
     const second = await list({ len: '3', last: first.dts[1].id })
-    assert.deepEqual(await list({ len: '3', last: first.dts[1].id.toUpperCase() }), second)
+    // Only what sealing does not change meanwhile.
+    const inUpperCase = await list({ len: '3', last: first.dts[1].id.toUpperCase() })
+    assert.deepEqual(
+      inUpperCase.dts.map((item: ServiceResponse['body']) => item.externalId),
+      ['l2', 'l1', 'l0'],
+    )
     assert.deepEqual(
       [second.dts.map((item: ServiceResponse['body']) => item.externalId), second.isMore],
       [['l2', 'l1', 'l0'], false],
