@@ -7,8 +7,12 @@ import { errnoOf } from '../../adapters/files/errors.ts'
 /** Creates a folder in the temporary folder of the system. */
 export const makeTemporary = (): Promise<string> => mkdtemp(join(tmpdir(), 'evidence-files-'))
 
-/** Removes a folder and its content. */
-export const removeTemporary = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
+/**
+ * Removes a folder and its content. Tries again if the folder gets a new file meanwhile: a test's folders are removed
+ * before the servers that were started later in the test are stopped.
+ */
+export const removeTemporary = (path: string): Promise<void> =>
+  rm(path, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 })
 
 /** Creates a folder that is removed after the test. */
 export async function temporaryFor(t: TestContext): Promise<string> {
