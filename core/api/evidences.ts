@@ -162,6 +162,7 @@ export interface Evidences {
    * events of the page are confirmed and the evidence does not change. Call this once, not for each evidence.
    *
    * @param render - must depend on nothing but the page. Its `text` counts for the limit of what is kept
+   * @throws `VALIDATION_ERROR` if an option is not valid; the returned function throws as `get`
    * @example
    * const getJson = registry.evidences.pages((page) => ({ text: JSON.stringify(page) }))
    * const { text } = await getJson(scope, 'VIN-1')

@@ -8,8 +8,7 @@ import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { getEvidence, readHistory } from './get.ts'
 import { readEvidenceEntry } from './stored-evidence.ts'
-
-const MAX_KEPT_CHARS = 16 * 1024 * 1024
+import { MAX_KEPT_CHARS } from './texts.ts'
 
 interface KeptPage<T> {
   /** The version of the evidence's record. */

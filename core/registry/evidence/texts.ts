@@ -9,7 +9,8 @@ import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { summarize, type ListItems } from './summaries.ts'
 
-const MAX_KEPT_CHARS = 16 * 1024 * 1024
+/** Default of `EvidenceTextOptions`. */
+export const MAX_KEPT_CHARS = 16 * 1024 * 1024
 
 interface KeptText {
   /** The version of the evidence's record. */
