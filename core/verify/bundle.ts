@@ -80,16 +80,16 @@ export interface BundleClaims {
  * - `events`: every event hashes to its txId, and they have one subject.
  * - `checkpoint`: the log signed the trees, each of which extends the tree before it.
  * - `inclusion`: every event is in these trees.
- * - `vouchers`: the cosignatures, tokens and anchors are valid.
+ * - `attestations`: the cosignatures, tokens and anchors are valid.
  * - `expected`: the bundle is about what the caller expects and requires.
  */
-export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclusion' | 'vouchers' | 'expected'
+export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclusion' | 'attestations' | 'expected'
 
 /**
  * - `proven`: every event is in the log, by keys that the policy pins.
  * - `unpinned`: the bundle is consistent with its own policy, which anyone can make.
  * - `pending`: nothing is wrong, but an event is not sealed yet.
- * - `refuted`: `check` failed, and the checks after it were not made. There are no claims.
+ * - `refuted`: the check that `check` names failed. The later checks did not run, and there are no claims.
  */
 export type BundleResult =
   | {
@@ -180,7 +180,7 @@ function claimsOf(bundle: ShownBundle, options: CheckOptions): BundleClaims {
   begin('inclusion')
   assertAscending(bundle.events)
   for (const event of bundle.events) assertIncluded(event, trees)
-  begin('vouchers')
+  begin('attestations')
   // Last, because tokens take the most time.
   const checkpoints = verifyAttestations(bundle, trees, context)
   const events = bundle.events.map((event, i) => eventClaims(event, committed[i], checkpoints))

@@ -347,7 +347,7 @@ export const texts = {
       policy: 'Your policy is well-formed',
       keys: 'The policy pins a key of the log',
       events: 'Every event hashes to its txId',
-      vouchers: 'The cosignatures, stamps and anchors are valid',
+      attestations: 'The cosignatures, stamps and anchors are valid',
       history: 'The events are one history without a gap',
       content: 'The content of your file',
     },

@@ -98,7 +98,7 @@ const refuted = (reason: string, unchecked: readonly Unchecked[], steps: readonl
   unchecked,
 })
 
-const BUNDLE_CHECKS: readonly BundleCheck[] = ['document', 'keys', 'events', 'checkpoint', 'inclusion', 'vouchers']
+const BUNDLE_CHECKS: readonly BundleCheck[] = ['document', 'keys', 'events', 'checkpoint', 'inclusion', 'attestations']
 
 /** The checks of a bundle end at the first that fails. */
 function stepsUntil(failed: BundleCheck, reason: string): readonly Step[] {

@@ -25,7 +25,7 @@ export interface BundleParts {
   /** Index of the key that signs the tree of this size. Default: the newest key in it. */
   readonly signer?: (size: number) => number
   /** Other members of the checkpoint of a size. */
-  readonly vouchers?: (note: string) => Members
+  readonly attestations?: (note: string) => Members
 }
 
 function inclusionOf({ tree }: ForgedLog, position: number, sizes: readonly number[]): readonly Members[] {
@@ -59,7 +59,7 @@ export const entryAt = (log: ForgedLog, position: number, sizes: readonly number
 
 /** A bundle of these events. */
 export function forgeBundle(log: ForgedLog, events: readonly ForgedEvent[], parts: BundleParts = {}): ForgedBundle {
-  const { sizes = [log.tree.size], subject, vouchers } = parts
+  const { sizes = [log.tree.size], subject, attestations } = parts
   const newestKey = (size: number): number => log.keys.findLastIndex(({ position }) => position < size)
   const { signer = newestKey } = parts
   return {
@@ -77,7 +77,7 @@ export function forgeBundle(log: ForgedLog, events: readonly ForgedEvent[], part
     ),
     checkpoints: sizes.map((size) => {
       const note = log.checkpoint(size, { key: signer(size) })
-      return { note, cosignatures: [], tokens: [], anchors: [], ...vouchers?.(note) }
+      return { note, cosignatures: [], tokens: [], anchors: [], ...attestations?.(note) }
     }),
     validationData: [],
     renewals: [],

@@ -218,7 +218,7 @@ describe('verifyBundle', () => {
         checkAfter((copy) => void (first(copy.checkpoints).tokens = first(copy.checkpoints).tokens.map(flip))),
         checkOf(JSON.stringify(history), { expect: { txId: '0'.repeat(64) } }),
       ],
-      ['document', 'keys', 'events', 'checkpoint', 'inclusion', 'vouchers', 'expected'],
+      ['document', 'keys', 'events', 'checkpoint', 'inclusion', 'attestations', 'expected'],
     )
   })
 

@@ -157,11 +157,11 @@ describe('witnesses of bundles', () => {
   }
 
   it('must cosign every checkpoint', () => {
-    const cosigned = bundleOf({ vouchers: (note) => ({ cosignatures: [cosignatureOf(note)] }) })
+    const cosigned = bundleOf({ attestations: (note) => ({ cosignatures: [cosignatureOf(note)] }) })
     const claims = eventClaims(verify(cosigned, { witnesses }))
     assert.deepEqual(claims.witnesses, [{ name: 'w', time: 1_700_000_000_000 }])
     assertRefuted(verify(bundleOf(), { witnesses }), /Too few/)
-    const wrong = bundleOf({ vouchers: () => ({ cosignatures: [cosignatureOf(log.checkpoint(1, { key: 0 }))] }) })
+    const wrong = bundleOf({ attestations: () => ({ cosignatures: [cosignatureOf(log.checkpoint(1, { key: 0 }))] }) })
     assertRefuted(verify(wrong, { witnesses }), /does not verify/)
     assert.deepEqual(eventClaims(verify(wrong)).witnesses, [])
   })
@@ -188,7 +188,7 @@ describe('forged anchors in bundles', () => {
       proof: decodeUtf8(formatBlock({ ...content, hash, signature: signer.sign(signedBytes(hash)) })),
     }
   }
-  const withAnchor = (anchor: Members): ForgedBundle => bundleOf({ vouchers: () => ({ anchors: [anchor] }) })
+  const withAnchor = (anchor: Members): ForgedBundle => bundleOf({ attestations: () => ({ anchors: [anchor] }) })
   const require = ['anchor'] as const
   const honest = ledgerAnchor(encodeUtf8(NOTE))
 
@@ -323,7 +323,7 @@ describe('forged timestamps in bundles', () => {
         accuracy: new pkijs.Accuracy({ seconds }),
       }),
     )
-  const withTokens = (...list: readonly string[]): ForgedBundle => bundleOf({ vouchers: () => ({ tokens: list }) })
+  const withTokens = (...list: readonly string[]): ForgedBundle => bundleOf({ attestations: () => ({ tokens: list }) })
   const NOTE = log.checkpoint()
 
   it('prove the latest time that the token allows', async () => {
@@ -394,7 +394,7 @@ describe('forged timestamps in bundles', () => {
     await stamp(1, 9)
     const bundle = forgeBundle(renewing, [event], {
       sizes,
-      vouchers: (note) => ({ tokens: [toBase64(present(stamps.get(note)))] }),
+      attestations: (note) => ({ tokens: [toBase64(present(stamps.get(note)))] }),
     })
     const renewed = { ...bundle, renewals: [entryAt(renewing, position, sizes)] }
     const verifyRevoked = async (document: Members, number: number): Promise<BundleResult> => {
