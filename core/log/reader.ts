@@ -3,10 +3,11 @@ import { RegistryError } from '../errors.ts'
 import type { RecordStore, ValidationData, Version } from '../ports/index.ts'
 import { DecodeCache } from '../store/decode-cache.ts'
 import { decodeRecord } from '../store/record-codec.ts'
-import { BatchCache } from './batch-cache.ts'
+import { AnchorBlocks } from './anchor-blocks.ts'
 import { logKeys } from './keys.ts'
 import { decodePayload, openingOfPayload, type LogPayload } from './payload.ts'
 import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
+import { RangeCache } from './range-cache.ts'
 import {
   NO_ANCHORS,
   type AnchorHeadRecord,
@@ -56,11 +57,14 @@ const MAX_CACHED_HEADS = 2
 export class LogReader {
   readonly #records: RecordStore
   readonly #tiles: StoredTiles
-  readonly #batches = new BatchCache(MAX_CACHED_BATCHES)
+  /** A stored batch never changes. */
+  readonly #batches = new RangeCache<BatchRecord>(MAX_CACHED_BATCHES)
+  readonly #anchorBlocks: AnchorBlocks
   readonly #anchorHeads = new DecodeCache(MAX_CACHED_HEADS, (entry) => decodeRecord<AnchorHeadRecord>(entry))
 
   constructor(records: RecordStore, { maxCachedTiles = 512 }: LogReaderOptions = {}) {
     this.#records = records
+    this.#anchorBlocks = new AnchorBlocks(records)
     this.#tiles = new StoredTiles(records, maxCachedTiles)
   }
 
@@ -90,14 +94,9 @@ export class LogReader {
     })
   }
 
-  /** For each position, the block of the confirmed anchor that covers it; `undefined` if there is none yet. */
-  async blockNumbersOf(positions: readonly number[]): Promise<readonly (number | undefined)[]> {
-    const sizes = positions.map((position) => position + 1)
-    const anchors = await readFirstCovering<ConfirmedAnchorRecord>(this.#records, sizes, {
-      rangeFrom: logKeys.confirmedAnchorsFrom,
-      sizeOf: (anchor) => anchor.size,
-    })
-    return sizes.map((size) => anchors.get(size)?.blockNumber)
+  /** See `AnchorBlocks`. Reads less if it gets the `anchorVersion`, which must be read before. */
+  blockNumbersOf(positions: readonly number[], anchorVersion?: Version): Promise<readonly (number | undefined)[]> {
+    return this.#anchorBlocks.of(positions, anchorVersion)
   }
 
   async batchById(id: string): Promise<BatchRecord | undefined> {

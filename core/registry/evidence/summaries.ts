@@ -48,12 +48,15 @@ const blockMember = (blockNumber: number | undefined) => (blockNumber === undefi
 /** The block that covers each txId. A txId without a confirmed anchor is left out. */
 async function blocksOf({ records, log }: Context, txIds: ReadonlySet<TxId>): Promise<ReadonlyMap<TxId, number>> {
   const ids = [...txIds]
-  const positions = await records.positionsOf(ids.map(entryOfTxId))
+  const [positions, anchorVersion] = await Promise.all([records.positionsOf(ids.map(entryOfTxId)), log.anchorVersion()])
   const inLog = ids.flatMap((txId, i) => {
     const position = positions[i]
     return position === undefined ? [] : [{ txId, position }]
   })
-  const numbers = await log.blockNumbersOf(inLog.map(({ position }) => position))
+  const numbers = await log.blockNumbersOf(
+    inLog.map(({ position }) => position),
+    anchorVersion,
+  )
   const blocks = new Map<TxId, number>()
   for (const [i, { txId }] of inLog.entries()) {
     const block = numbers[i]

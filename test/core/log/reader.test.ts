@@ -233,6 +233,32 @@ describe('the log reader', () => {
     assert.ok(counter.lists <= 6)
   })
 
+  it('keeps the blocks of positions, and those between, until an anchor changes', async () => {
+    const records = new MemoryRecords()
+    const confirm = async (size: number, blockNumber: number): Promise<void> => {
+      const head = encodeRecord({ confirmedSize: size, sentSize: size, outstanding: null })
+      const writes = await addToFrontierWrites(records, { size, blockNumber })
+      await records.commit({ writes: [...writes, { key: logKeys.anchorHead(), value: head }] })
+    }
+    for (let i = 1; i <= 500; i++) await confirm(10 * i, i)
+    const counter = counting(records)
+    const reader = new LogReader(counter)
+    const blocksOf = async (...positions: readonly number[]) =>
+      reader.blockNumbersOf(positions, await reader.anchorVersion())
+    assert.deepEqual(await blocksOf(4_321, 17, 5_000), [433, 2, undefined])
+    counter.lists = 0
+    assert.deepEqual(await blocksOf(17, 4_321, 4_335, 19), [2, 433, 434, 2])
+    assert.equal(counter.lists, 0)
+    // It covers all anchors in block 100 and above.
+    await confirm(6_000, 100)
+    assert.deepEqual(await blocksOf(17, 4_321, 5_000), [2, 100, 100])
+    // Without a version nothing is kept.
+    assert.deepEqual(await reader.blockNumbersOf([17]), [2])
+    counter.lists = 0
+    assert.deepEqual(await reader.blockNumbersOf([17]), [2])
+    assert.equal(counter.lists, 1)
+  })
+
   it('returns tiles and entry bundles as C2SP tlog-tiles defines them, only of sealed entries', async () => {
     const { bench, entries } = await sealedAt(300)
     await bench.append(10)
