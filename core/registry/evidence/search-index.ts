@@ -49,9 +49,11 @@ export async function chooseIndex(
   const candidates = orderedIndexes(context, search)
   const known = candidates.find(({ index }) => index.name === previous)
   if (known !== undefined) return known.index
+  const [only, ...others] = candidates
+  if (only !== undefined && others.length === 0 && search.query.externalIdPrefix === undefined) return only.index
   const sizes = await Promise.all(candidates.map((candidate) => candidate.size()))
   const size = Math.min(...sizes)
-  const isWholeCompany = candidates.length === 1 && search.scope.counter[0] === 'company'
+  const isWholeCompany = only?.index.name === 'scope' && search.scope.counter[0] === 'company'
   const byPrefix = await externalIdIndex(context, search, isWholeCompany ? MAX_ROWS : Math.min(size, MAX_ROWS))
   return byPrefix ?? (candidates[sizes.indexOf(size)] ?? scopeIndex(context, search)).index
 }
@@ -62,14 +64,16 @@ interface Candidate {
   size(): Promise<number>
 }
 
-/** The indexes that have the order of the list. */
+/** The indexes that have the order of the list, without those that are never the smallest. */
 function orderedIndexes(context: Context, search: Search): readonly Candidate[] {
   const { owner, status } = search.query
-  return [
+  const byFilter = [
     ...(owner === undefined ? [] : [ownerIndex(context, search, foldCase(owner))]),
     ...(status === 'stolen' ? [stolenIndex(context, search)] : []),
-    scopeIndex(context, search),
   ]
+  // The list of the whole company contains all entries of the others.
+  const isContained = byFilter.length > 0 && search.scope.counter[0] === 'company'
+  return isContained ? byFilter : [...byFilter, scopeIndex(context, search)]
 }
 
 function ownerIndex(context: Context, { companyId, query }: Search, owner: string): Candidate {
