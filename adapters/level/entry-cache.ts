@@ -1,4 +1,4 @@
-import type { Entry, Key } from '../kit/index.ts'
+import { allocate, type Entry, type Key } from '../kit/index.ts'
 
 /** Must be a power of two. */
 const SLOTS = 256
@@ -18,17 +18,23 @@ export class EntryCache {
   /** Returns a copy of the cached entry. */
   get(key: Key): Entry | undefined {
     const entry = this.#slots[slotOf(key)]
-    return entry?.key === key ? { ...entry, value: entry.value.slice() } : undefined
+    return entry?.key === key ? copyOf(entry) : undefined
   }
 
   /** Stores a copy of the entry, unless its value is larger than 512 bytes. */
   set(entry: Entry): void {
-    if (entry.value.length <= MAX_VALUE_BYTES) this.#slots[slotOf(entry.key)] = { ...entry, value: entry.value.slice() }
+    if (entry.value.length <= MAX_VALUE_BYTES) this.#slots[slotOf(entry.key)] = copyOf(entry)
   }
 
   delete(key: Key): void {
     this.#slots[slotOf(key)] = undefined
   }
+}
+
+function copyOf({ key, value, version }: Entry): Entry {
+  const copy = allocate(value.length)
+  copy.set(value)
+  return { key, value: copy, version }
 }
 
 function slotOf(key: Key): number {

@@ -89,7 +89,7 @@ export class ReopeningRecords implements RecordStore, SnapshotSource, RecordEras
     this.#recovery = this.#recover()
   }
 
-  async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
+  get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
     return this.#read((store) => store.get(keys))
   }
 

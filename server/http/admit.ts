@@ -1,17 +1,16 @@
 import { Readable } from 'node:stream'
-import type { Context, Middleware } from 'koa'
+import type { Context, Middleware, Next } from 'koa'
 import type { Logger } from '../../core/index.ts'
-import { WORK_CLASSES, type Admission, type Turn, type WorkClass } from './admission.ts'
+import { WORK_CLASSES, type Admission, type Turn } from './admission.ts'
 import { afterResponse } from './after-response.ts'
 import { HttpError } from './errors.ts'
+import { sectionOf } from './sections.ts'
 
 /** Time between warnings about rejected requests. */
 const WARNING_INTERVAL_MS = 10_000
 
 export interface AdmitOptions {
   readonly admission: Admission
-  /** `undefined`: no limit, for endpoints of the operator. */
-  readonly classOf: (ctx: Context) => WorkClass | undefined
   readonly logger: Logger
 }
 
@@ -19,10 +18,10 @@ export interface AdmitOptions {
  * Admits each request to the limits of its class. Marks it if the class is full: then `rejectExcess` rejects it, and it
  * is neither logged nor measured one by one, because an overloaded server must reject at little cost.
  */
-export function admit({ admission, classOf, logger }: AdmitOptions): Middleware {
+export function admit({ admission, logger }: AdmitOptions): Middleware {
   const warn = warnings(admission, logger)
-  return async (ctx, next) => {
-    const workClass = classOf(ctx)
+  return (ctx, next) => {
+    const workClass = sectionOf(ctx).workClassOf(ctx)
     if (workClass === undefined) return next()
     const turn = admission.enter(workClass)
     if (turn === undefined) {
@@ -31,14 +30,17 @@ export function admit({ admission, classOf, logger }: AdmitOptions): Middleware 
       return next()
     }
     ctx.state['turn'] = turn
-    try {
-      await next()
-    } finally {
-      // A streamed body is produced after this.
-      if (ctx.body instanceof Readable) afterResponse(ctx, () => turn.leave())
-      else turn.leave()
-    }
-    return undefined
+    return runAdmitted(ctx, turn, next)
+  }
+}
+
+async function runAdmitted(ctx: Context, turn: Turn, next: Next): Promise<void> {
+  try {
+    await next()
+  } finally {
+    // A streamed body is produced after this.
+    if (ctx.body instanceof Readable) afterResponse(ctx, () => turn.leave())
+    else turn.leave()
   }
 }
 

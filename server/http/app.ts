@@ -16,20 +16,20 @@ import { Admission, type WorkLimits } from './admission.ts'
 import { admit, rejectExcess } from './admit.ts'
 import { taggedText } from './conditional.ts'
 import { Connections } from './connections.ts'
-import { docsRouter } from './docs.ts'
+import { addDocs } from './docs.ts'
 import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-middleware.ts'
-import { createRouter, type RouteContext } from './handle.ts'
+import { addEndpoints, type RouteContext } from './handle.ts'
 import { allowAnyOrigin, allowOrigins, setSecurityHeaders } from './headers.ts'
 import { Health } from './health.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
-import { pathRules, type PathRules } from './path-rules.ts'
 import { ADDRESS_LIMIT_PER_MINUTE, createRateLimiter, warnAboutProxy } from './rate-limit.ts'
 import type { RequestCounter } from './request-counter.ts'
 import { requestLog } from './request-log.ts'
+import { dispatch, findSection, Sections } from './sections.ts'
 import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts'
 import { Streams } from './streams.ts'
-import { uiRouter } from './ui.ts'
+import { addUi } from './ui.ts'
 
 export const BASE_PATH = '/api/v1'
 /** Version of the interface that the OpenAPI document describes. */
@@ -139,22 +139,21 @@ export function createApp({ registry, logger, instruments = createInstruments(),
       rootGroups,
     }),
   )
-  const context = routeContextOf(registry, options)
-  const rules = pathRules(groups, BASE_PATH)
-  const rootContext = { ...context, rateLimit: noRateLimit }
-  const routers = [
-    ...rootGroups.map(({ endpoints }) => createRouter(endpoints, '', rootContext)),
-    ...groups.map(({ endpoints }) => createRouter(endpoints, BASE_PATH, context)),
-    docsRouter(`${BASE_PATH}/openapi.json`.slice(1)),
-    uiRouter(),
-  ]
-  const services = { logger, health, metrics, rules, options }
-  const limited = admit({ admission, classOf: rules.workClassOf, logger })
+  const routeContext = routeContextOf(registry, options)
+  const root = { base: '', routeContext: { ...routeContext, rateLimit: noRateLimit } }
+  const sections = new Sections(BASE_PATH)
+  for (const group of rootGroups) addEndpoints(sections, group, root)
+  for (const group of groups) addEndpoints(sections, group, { base: BASE_PATH, routeContext })
+  addDocs(sections, `${BASE_PATH}/openapi.json`.slice(1))
+  addUi(sections)
+  const operatorSections = new Sections(BASE_PATH)
+  addEndpoints(operatorSections, operatorGroup, root)
+  const services = { logger, health, metrics, options }
   return {
-    handle: listenerOf(services, [limited], routers),
-    handleOperations: listenerOf(services, [], [createRouter(operatorGroup.endpoints, '', rootContext)]),
+    handle: listenerOf(services, sections, [admit({ admission, logger })]),
+    handleOperations: listenerOf(services, operatorSections, []),
     connections,
-    routes: routers.flatMap(routesOf),
+    routes: sections.all.flatMap(({ router }) => routesOf(router)),
     stop: () => health.stop(),
     document,
   }
@@ -166,7 +165,6 @@ interface Services {
   readonly logger: Logger
   readonly health: Health
   readonly metrics: Metrics
-  readonly rules: PathRules
   readonly options: Options
 }
 
@@ -192,24 +190,25 @@ function routeContextOf(registry: Registry, options: Options): RouteContext {
 
 /** Everything around the routes. `first` comes before the log and the metrics. */
 function listenerOf(
-  { logger, health, metrics, rules, options }: Services,
+  { logger, health, metrics, options }: Services,
+  sections: Sections,
   first: readonly Koa.Middleware[],
-  routers: readonly Router[],
 ): RequestListener {
   // Only the last forwarded address was seen by our own proxy. The addresses before it are the client's claim.
   const koa = new Koa({ proxy: options.trustProxy, maxIpsCount: 1 })
+  koa.use(findSection(sections))
   for (const middleware of first) koa.use(middleware)
   koa.use(requestLog(logger))
   koa.use(metrics.middleware)
   koa.use(health.closeConnections)
   koa.use(setSecurityHeaders)
-  koa.use(allowAnyOrigin(rules.isPublic))
-  koa.use(allowOrigins(options.corsOrigins ?? [], rules.isPublic))
-  koa.use(respondWithErrors({ logger, health, shapeOf: rules.errorShapeOf }))
+  koa.use(allowAnyOrigin)
+  koa.use(allowOrigins(options.corsOrigins ?? []))
+  koa.use(respondWithErrors({ logger, health }))
   koa.use(rejectExcess)
   koa.use(warnAboutProxy(logger, options.trustProxy))
   koa.use(rejectInvalidPaths)
-  for (const router of routers) koa.use(router.routes())
+  koa.use(dispatch)
   koa.use(rejectUnrouted)
   koa.on('error', (error: unknown) => logIncompleteResponse(error, logger))
   const handle = koa.callback()

@@ -30,6 +30,7 @@ export function sendIfChanged(ctx: Context, { text, etag }: TaggedText): void {
     ctx.status = 304
     return
   }
-  ctx.type = 'json'
+  // Not `ctx.type`, which looks the extension up each time.
+  ctx.set('Content-Type', 'application/json; charset=utf-8')
   ctx.body = text
 }

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import Router from '@koa/router'
 import { HEAD_BADGE } from '../contract/openapi.ts'
+import type { Sections } from './sections.ts'
 
 /** The viewer's single file, which the build copies into `dist`. */
 const VIEWER = fileURLToPath(
@@ -35,12 +35,11 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /**
- * Routes for `/docs` and its script. `/` redirects browsers to the dashboard, other clients to `/docs`. `specPath` is
- * the path of the OpenAPI document, without a leading slash.
+ * Adds the routes for `/docs` and its script. `/` redirects browsers to the dashboard, other clients to `/docs`.
+ * `specPath` is the path of the OpenAPI document, without a leading slash.
  */
-export function docsRouter(specPath: string): Router {
-  const router = new Router({ strict: true, sensitive: true })
-  router.get('/', (ctx) => {
+export function addDocs(sections: Sections, specPath: string): void {
+  sections.for('/').router.get('/', (ctx) => {
     ctx.state['route'] = '/'
     // Relative, like all links of the page. 302: a later version may show something else here.
     ctx.status = 302
@@ -48,6 +47,7 @@ export function docsRouter(specPath: string): Router {
     ctx.vary('Accept')
     ctx.set('Location', ctx.get('Accept').includes('text/html') ? 'ui/' : 'docs')
   })
+  const { router } = sections.for('/docs')
   router.get('/docs', (ctx) => {
     ctx.state['route'] = '/docs'
     ctx.set('Content-Security-Policy', POLICY)
@@ -61,5 +61,4 @@ export function docsRouter(specPath: string): Router {
     ctx.set('Cache-Control', 'public, max-age=3600')
     ctx.body = createReadStream(VIEWER)
   })
-  return router
 }

@@ -1,18 +1,17 @@
 import type { Context, Middleware } from 'koa'
 import type { Logger } from '../../core/index.ts'
 import { drainAfterResponse } from './body.ts'
-import { errorBody, failureOf, HttpError, type ErrorShape, type Failure } from './errors.ts'
+import { errorBody, failureOf, HttpError, type Failure } from './errors.ts'
 import type { Health } from './health.ts'
+import { sectionOf } from './sections.ts'
 
 /** Turns every error into its status and body. Logs the errors that are the server's fault. */
 export function respondWithErrors({
   logger,
   health,
-  shapeOf,
 }: {
-  logger: Logger
-  health: Health
-  shapeOf: (path: string) => ErrorShape
+  readonly logger: Logger
+  readonly health: Health
 }): Middleware {
   return async (ctx, next) => {
     ctx.res.once('finish', () => drainAfterResponse(ctx.req))
@@ -28,7 +27,7 @@ export function respondWithErrors({
       if (failure.status === 401) ctx.set('WWW-Authenticate', CHALLENGE)
       if (failure.status === 503) ctx.set('Retry-After', isOverload(error) ? OVERLOAD_RETRY_S : FAILURE_RETRY_S)
       ctx.status = failure.status
-      ctx.body = errorBody(failure, shapeOf(ctx.path))
+      ctx.body = errorBody(failure, sectionOf(ctx).errorShape)
     }
   }
 }
@@ -51,7 +50,8 @@ const CHALLENGE = 'ApiKey realm="evidence-registry", header="X-API-Key"'
  * Rejects paths with broken percent-escapes or control characters. The router would pass them to the endpoints as they
  * are.
  */
-export const rejectInvalidPaths: Middleware = async (ctx, next) => {
+export const rejectInvalidPaths: Middleware = (ctx, next) => {
+  if (PLAIN_PATH.test(ctx.path)) return next()
   let decoded: string
   try {
     decoded = decodeURIComponent(ctx.path)
@@ -59,8 +59,11 @@ export const rejectInvalidPaths: Middleware = async (ctx, next) => {
     throw new HttpError('VALIDATION_ERROR', 'The path contains a broken percent-escape', { cause })
   }
   if (/\p{Cc}/u.test(decoded)) throw new HttpError('VALIDATION_ERROR', 'The path contains a control character')
-  await next()
+  return next()
 }
+
+/** A path without percent-escapes and control characters. */
+const PLAIN_PATH = /^[!-$&-~]*$/
 
 /** The response to a request without a route: 405 if the path has other methods, else 404. */
 export const rejectUnrouted: Middleware = (ctx: Context) => {

@@ -1,7 +1,6 @@
-import Router from '@koa/router'
 import type { Context } from 'koa'
 import type { GetEvidencePage, ListEvidenceTexts } from '../../core/index.ts'
-import { documentPath, type Creation, type Endpoint } from '../contract/endpoint.ts'
+import { documentPath, type Creation, type Endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import type { Turn } from './admission.ts'
 import { turnOf } from './admit.ts'
@@ -13,6 +12,7 @@ import { idInput } from './id-input.ts'
 import { readQuery } from './query.ts'
 import { senderOf } from './rate-limit.ts'
 import { readBody } from './request-body.ts'
+import type { Sections } from './sections.ts'
 import type { Streams } from './streams.ts'
 
 /** What every endpoint is run with. */
@@ -24,16 +24,20 @@ export interface RouteContext extends AuthorizationServices {
 }
 
 /** Routes each endpoint, below `base`, to `handle`. */
-export function createRouter(endpoints: readonly Endpoint[], base: string, routeContext: RouteContext): Router {
-  const router = new Router({ prefix: base, sensitive: true, strict: true })
+export function addEndpoints(
+  sections: Sections,
+  { endpoints, errorShape = 'operation' }: Pick<EndpointGroup, 'endpoints' | 'errorShape'>,
+  { base, routeContext }: { readonly base: string; readonly routeContext: RouteContext },
+): void {
   for (const endpoint of endpoints) {
     const route = `${base}${documentPath(endpoint.path)}`
-    router.register(koaPath(endpoint.path), [endpoint.method], (ctx: Context) => {
+    const section = sections.for(route)
+    section.describe(endpoint, base + endpoint.path, errorShape)
+    section.router.register(base + koaPath(endpoint.path), [endpoint.method], (ctx: Context) => {
       ctx.state['route'] = route
       return handle(endpoint, ctx, routeContext)
     })
   }
-  return router
 }
 
 /**
@@ -58,7 +62,7 @@ async function handle(
   const { fields, files, discardFiles } = await readBody(endpoint.body, ctx, { registry, limits, scope })
   let mayHaveUnusedFiles = true
   try {
-    await startTurn(ctx, turn)
+    if (endpoint.body !== undefined) await startTurn(ctx, turn)
     ctx.status = endpoint.response.status ?? 200
     const body = await endpoint.handle({
       registry,

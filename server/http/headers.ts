@@ -1,4 +1,5 @@
 import type { Middleware } from 'koa'
+import { sectionOf } from './sections.ts'
 
 /**
  * Every response is data: a browser must not run it, frame it, or guess its type. Strict-Transport-Security is left to
@@ -12,9 +13,9 @@ const SECURITY_HEADERS = {
   'X-Frame-Options': 'SAMEORIGIN',
 }
 
-export const setSecurityHeaders: Middleware = async (ctx, next) => {
+export const setSecurityHeaders: Middleware = (ctx, next) => {
   ctx.set(SECURITY_HEADERS)
-  await next()
+  return next()
 }
 
 const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'X-Request-Id' }
@@ -30,10 +31,10 @@ const KEYED_PREFLIGHT = {
 }
 
 /** Lets scripts of these origins use the keyed endpoints. Public paths are open to any origin. */
-export function allowOrigins(origins: readonly string[], isPublic: (path: string) => boolean): Middleware {
+export function allowOrigins(origins: readonly string[]): Middleware {
   const allowed = new Set(origins)
-  return async (ctx, next) => {
-    if (allowed.size === 0 || isPublic(ctx.path)) return next()
+  return (ctx, next) => {
+    if (allowed.size === 0 || sectionOf(ctx).isPublic) return next()
     ctx.vary('Origin')
     const origin = ctx.get('Origin')
     if (!allowed.has(origin)) return next()
@@ -56,17 +57,14 @@ const PREFLIGHT = {
  * Lets scripts of any origin read the public responses (WHATWG Fetch § 3.2). There is no `Vary: Origin`, because the
  * responses do not depend on the origin: shared caches would otherwise keep each tile once per origin.
  */
-export function allowAnyOrigin(isPublic: (path: string) => boolean): Middleware {
-  return async (ctx, next) => {
-    if (isPublic(ctx.path)) {
-      ctx.set('Cross-Origin-Resource-Policy', 'cross-origin')
-      if (ctx.method !== 'OPTIONS') ctx.set(ANY_ORIGIN)
-      else if (ctx.get('Access-Control-Request-Method') !== '') {
-        ctx.set(PREFLIGHT)
-        ctx.status = 204
-        return
-      }
-    }
-    await next()
+export const allowAnyOrigin: Middleware = (ctx, next) => {
+  if (!sectionOf(ctx).isPublic) return next()
+  ctx.set('Cross-Origin-Resource-Policy', 'cross-origin')
+  if (ctx.method !== 'OPTIONS') ctx.set(ANY_ORIGIN)
+  else if (ctx.get('Access-Control-Request-Method') !== '') {
+    ctx.set(PREFLIGHT)
+    ctx.status = 204
+    return undefined
   }
+  return next()
 }

@@ -60,9 +60,9 @@ export class Health {
   }
 
   /** Asks clients to close their connections during the shutdown. */
-  readonly closeConnections: Middleware = async (ctx, next) => {
+  readonly closeConnections: Middleware = (ctx, next) => {
     if (this.#stopping) ctx.set('Connection', 'close')
-    await next()
+    return next()
   }
 
   /** The registry was opened read-only, so that every write is refused. */

@@ -9,7 +9,7 @@ import { isExcess } from './admit.ts'
  * body. So keys and content never reach the log.
  */
 export function requestLog(logger: Logger): Middleware {
-  return async (ctx, next) => {
+  return (ctx, next) => {
     if (isExcess(ctx)) return next()
     const started = performance.now()
     const requestId = requestIdOf(ctx)
@@ -28,8 +28,7 @@ export function requestLog(logger: Logger): Middleware {
       }
       logger.info(line, 'request')
     })
-    await next()
-    return undefined
+    return next()
   }
 }
 

@@ -4,10 +4,10 @@ import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip, type ZlibOptions } from 'node:zlib'
-import Router from '@koa/router'
 import { ifExists } from '../../adapters/files/index.ts'
 import { matchesEtag } from './conditional.ts'
 import { HttpError } from './errors.ts'
+import type { Sections } from './sections.ts'
 
 /** The dashboard's files, which the build puts into `dist`. */
 const FOLDER = fileURLToPath(
@@ -45,11 +45,11 @@ interface StaticFile {
 }
 
 /**
- * Routes for the dashboard at `/ui/`. The files are few and small, so they are kept in memory, also compressed. Only
- * files of the folder have a route: a path is looked up by its name and never joined to the folder.
+ * Adds the routes for the dashboard at `/ui/`. The files are few and small, so they are kept in memory, also
+ * compressed. Only files of the folder have a route: a path is looked up by its name and never joined to the folder.
  */
-export function uiRouter(): Router {
-  const router = new Router({ strict: true, sensitive: true })
+export function addUi(sections: Sections): void {
+  const { router } = sections.for('/ui')
   let files: ReturnType<typeof readFiles> | undefined
   const allFiles = (): ReturnType<typeof readFiles> =>
     (files ??= readFiles().catch((error: unknown) => {
@@ -82,7 +82,6 @@ export function uiRouter(): Router {
     if (isCompressed) ctx.set('Content-Encoding', 'gzip')
     ctx.body = isCompressed ? file.compressed : file.content
   })
-  return router
 }
 
 const missingText = (path: string): string =>

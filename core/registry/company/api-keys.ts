@@ -164,6 +164,6 @@ function rejectionOf(record: ApiKeyRecord | undefined, now: number): KeyRejectio
  * Credentials that are not strings are a mistake in the caller's program, not a wrong key. Throws `VALIDATION_ERROR`.
  */
 export function assertTexts(credentials: object, ...names: readonly string[]): void {
-  const values = new Map(Object.entries(credentials ?? {}))
-  for (const name of names) if (typeof values.get(name) !== 'string') throw invalidInput(name, 'must be a string')
+  for (const name of names)
+    if (typeof Reflect.get(Object(credentials), name) !== 'string') throw invalidInput(name, 'must be a string')
 }
