@@ -39,7 +39,7 @@ interface Series {
 
 /**
  * Measures this build and another in turns on one machine: A B, B A, A B … Both orders are used, so that neither build
- * profits from being first.
+ * profits from being first. Each round starts both builds again.
  */
 export async function compareBuilds({ names, against, rounds, ...options }: CompareOptions): Promise<CompareReport> {
   const builds = { other: join(resolve(against), 'dist'), current: repositoryPath('dist') }
@@ -69,10 +69,20 @@ interface MeasureRequest {
   readonly options: ScenarioOptions
 }
 
-async function measureScenarios({ open, directory, builds, rounds, options }: MeasureRequest) {
+async function measureScenarios(request: MeasureRequest) {
   const series = new Map<string, Series>()
+  for (let round = 0; round < request.rounds; round++) await measureRound(request, round, series)
+  return series
+}
+
+/** Opens both builds again: a process that has run for long differs from a new one by more than most changes. */
+async function measureRound(
+  { open, directory, builds, rounds, options }: MeasureRequest,
+  round: number,
+  series: Map<string, Series>,
+): Promise<void> {
   const openBuild = async (build: keyof Series) => {
-    const folder = join(directory, build)
+    const folder = join(directory, `${build}-${round}`)
     await mkdir(folder)
     return open({ ...options, directory: folder, dist: builds[build] })
   }
@@ -80,15 +90,13 @@ async function measureScenarios({ open, directory, builds, rounds, options }: Me
   try {
     const current = await openBuild('current')
     try {
-      for (let round = 0; round < rounds; round++)
-        for (const [i, unit] of current.units.entries()) {
-          options.progress(`round ${round + 1} of ${rounds}: ${unit.name}`)
-          const measureOther = async () => note(series, 'other', (await other.units[i]?.measure()) ?? {})
-          const measureCurrent = async () => note(series, 'current', await unit.measure())
-          const order = round % 2 === 0 ? [measureOther, measureCurrent] : [measureCurrent, measureOther]
-          for (const measure of order) await measure()
-        }
-      return series
+      for (const [i, unit] of current.units.entries()) {
+        options.progress(`round ${round + 1} of ${rounds}: ${unit.name}`)
+        const measureOther = async () => note(series, 'other', (await other.units[i]?.measure()) ?? {})
+        const measureCurrent = async () => note(series, 'current', await unit.measure())
+        const order = round % 2 === 0 ? [measureOther, measureCurrent] : [measureCurrent, measureOther]
+        for (const measure of order) await measure()
+      }
     } finally {
       await current.close()
     }
