@@ -9,7 +9,14 @@ import { verifyCheckpointUnder, type VerifiedCheckpoint } from './checkpoint.ts'
 import { verifyCosignatures, type Cosignature } from './cosignature.ts'
 import type { Policy } from './policy.ts'
 import type { TimestampClaim, Unchecked } from './proof-result.ts'
-import { authorityClaims, checkTokens, NO_VERIFIER, timeOfQuorum, type TokenContext } from './proof-tokens.ts'
+import {
+  authorityClaims,
+  checkTokens,
+  NO_VERIFIER,
+  timeOfQuorum,
+  uncheckedRevocations,
+  type TokenContext,
+} from './proof-tokens.ts'
 import { verificationError } from '../errors.ts'
 
 /** A block that holds a checkpoint. */
@@ -142,6 +149,7 @@ function timestampOf(
         `${authorities.length}${rejected[0] === undefined ? '' : `: ${rejected[0]}`}`,
     )
   for (const why of rejected) doubt({ what: `a timestamp of the tree of ${size} entries`, why })
+  for (const unchecked of uncheckedRevocations(authorities)) doubt(unchecked)
   return { notLaterThan, authorities }
 }
 

@@ -17,6 +17,7 @@ import {
   distinctTokens,
   NO_VERIFIER,
   timeOfQuorum,
+  uncheckedRevocations,
   verifyShownTokens,
   type TokenContext,
 } from './proof-tokens.ts'
@@ -155,9 +156,7 @@ export class EventCheck {
       if (context.verifier === undefined) return new Skip(NO_VERIFIER)
       const { timestamp, rejected } = verifyShownTokens({ tsa, tsas, noteBytes: signed.noteBytes }, context)
       for (const reason of rejected) run.doubt('a token of tsas', reason)
-      for (const { name, revocation } of timestamp.authorities)
-        if (revocation.some(({ state }) => state === 'unknown'))
-          run.doubt(`revocation of ${name}`, 'No CRL or OCSP response covers each of its certificates')
+      for (const { what, why } of uncheckedRevocations(timestamp.authorities)) run.doubt(what, why)
       return timestamp
     })
   }

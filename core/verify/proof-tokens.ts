@@ -1,7 +1,7 @@
 import { equalBytes, fromBase64, sha256, toHex } from '../bytes.ts'
 import type { ValidationData } from '../ports/index.ts'
 import type { PinnedAuthority, Policy } from './policy.ts'
-import type { AuthorityClaim, TimestampClaim } from './proof-result.ts'
+import type { AuthorityClaim, TimestampClaim, Unchecked } from './proof-result.ts'
 import type { SignatureBudget } from './signature-budget.ts'
 import type { VerifiedToken } from './timestamp.ts'
 import type { TokenVerifier } from './token-verifier.ts'
@@ -133,6 +133,15 @@ export function authorityClaims(held: readonly HeldToken[]): readonly AuthorityC
     if (!claims.has(claim.name)) claims.set(claim.name, claim)
   return [...claims.values()]
 }
+
+/** The authorities whose certificates may have been revoked, as far as the document shows. */
+export const uncheckedRevocations = (authorities: readonly AuthorityClaim[]): readonly Unchecked[] =>
+  authorities
+    .filter(({ revocation }) => revocation.some(({ state }) => state === 'unknown'))
+    .map(({ name }) => ({
+      what: `revocation of ${name}`,
+      why: 'No CRL or OCSP response covers each of its certificates',
+    }))
 
 function verifyHeld(der: Uint8Array, data: Uint8Array, context: TokenContext): HeldToken {
   const { authorities, validationData, budget, renewedAt, verifier } = context

@@ -28,7 +28,8 @@ Verifies a proof bundle, offline. Prints what is proven, by whom and when, what 
   --rpc URL        a node of the EVM chain, which is asked whether the anchors' blocks are part of the chain
   --json           print the result as JSON
 
-Exit codes: 0 proven; 1 refuted; 2 wrong use; 3 consistent, but no keys are pinned; 4 an event is not sealed yet.
+Exit codes: 0 proven; 1 refuted; 2 wrong use, or a file or node that cannot be read; 3 consistent, but no keys are
+pinned; 4 an event is not sealed yet.
 `
 
 const EXIT_CODES: Readonly<Record<BundleResult['state'], number>> = { proven: 0, refuted: 1, unpinned: 3, pending: 4 }

@@ -81,7 +81,7 @@ describe('verifyBundle', () => {
     }
     assert.deepEqual(
       result.unchecked.map(({ what }) => what),
-      ['later versions'],
+      ['revocation of tsa', 'later versions'],
     )
   })
 

@@ -55,6 +55,7 @@ describe('evidence-registry verify', () => {
     assert.match(stdout, /original original: the content of file /)
     assert.match(stdout, /timestamp of tsa: \d{4}-/)
     assert.match(stdout, /owner = "Ada\\u\{202e\}"/)
+    assert.match(stdout, /not checked: revocation of tsa: No CRL or OCSP response covers each of its certificates/)
     assert.match(stdout, /not checked: the anchor in block \d+ of eip155:7: Ask a node/)
     const text = await verify(file, '--policy', path('policy.txt'))
     assert.equal(text.code, 0, text.stdout)
@@ -136,13 +137,14 @@ describe('evidence-registry verify', () => {
 
   it('asks a node about the blocks of anchors', async () => {
     const anchors = bundle.checkpoints.flatMap((checkpoint) => checkpoint.anchors)
+    let chainId = '0x7'
     let hashes = new Map(anchors.map(({ blockNumber, blockHash }) => [`0x${blockNumber.toString(16)}`, blockHash]))
     const node = createServer((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
         const body = JSON.parse(Buffer.concat(chunks).toString()) as { method: string; params: [string] }
-        const result = body.method === 'eth_chainId' ? '0x7' : { hash: hashes.get(body.params[0]) }
+        const result = body.method === 'eth_chainId' ? chainId : { hash: hashes.get(body.params[0]) }
         response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }))
       })
     })
@@ -157,6 +159,10 @@ describe('evidence-registry verify', () => {
       const missing = await verify(...args)
       assert.equal(missing.code, 1)
       assert.match(missing.stdout, /is not part of the chain/)
+      chainId = '0x8'
+      const other = await verify(...args)
+      assert.deepEqual([other.code, other.stdout], [2, ''])
+      assert.match(other.stderr, /the node could not be asked: it belongs to the chain 8, expected 7/)
     } finally {
       node.close()
     }
