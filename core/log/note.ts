@@ -9,6 +9,8 @@ import { RegistryError, verificationError } from '../errors.ts'
 
 /** The type byte of an Ed25519 key. It names the algorithm of the key. */
 export const ED25519 = 0x01
+/** The type byte of an Ed25519 key of a witness, which signs cosignatures (https://c2sp.org/tlog-cosignature). */
+export const ED25519_COSIGNATURE = 0x04
 const KEY_ID_BYTES = 4
 const PUBLIC_KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
@@ -25,7 +27,7 @@ const MAX_SIGNATURES = 100
 /** A parsed verifier key: the name and public key of a signer. */
 export interface VerifierKey {
   readonly name: string
-  /** 4 bytes: the first ones of SHA-256(name ‖ 0x0A ‖ 0x01 ‖ public key). */
+  /** 4 bytes: the first ones of SHA-256(name ‖ 0x0A ‖ type byte ‖ public key). */
   readonly keyId: Uint8Array
   /** Raw Ed25519 public key, 32 bytes. */
   readonly publicKey: Uint8Array
@@ -61,9 +63,9 @@ export interface NoteSigner {
 
 const isKeyName = (name: string): boolean => name !== '' && name.isWellFormed() && !/[\s+\p{Cc}]/u.test(name)
 
-function keyIdOf(name: string, publicKey: Uint8Array): Uint8Array {
-  return sha256Of(encodeUtf8(`${name}\n`), Uint8Array.of(ED25519), publicKey).subarray(0, KEY_ID_BYTES)
-}
+/** `typedKey`: the type byte and the public key. */
+const keyIdOf = (name: string, typedKey: Uint8Array): Uint8Array =>
+  sha256Of(encodeUtf8(`${name}\n`), typedKey).subarray(0, KEY_ID_BYTES)
 
 /**
  * Writes a C2SP verifier key, `NAME+HASH+BASE64`.
@@ -77,7 +79,8 @@ export function formatVerifierKey(name: string, publicKey: Uint8Array): string {
     throw new RangeError('A key name must not be empty or contain spaces, plus signs or control characters')
   if (publicKey.length !== PUBLIC_KEY_BYTES)
     throw new RangeError(`An Ed25519 public key must have 32 bytes, got ${publicKey.length}`)
-  return `${name}+${toHex(keyIdOf(name, publicKey))}+${toBase64(concatBytes(Uint8Array.of(ED25519), publicKey))}`
+  const typedKey = concatBytes(Uint8Array.of(ED25519), publicKey)
+  return `${name}+${toHex(keyIdOf(name, typedKey))}+${toBase64(typedKey)}`
 }
 
 /**
@@ -101,20 +104,20 @@ export const publicKeyOf = (verifierKey: string): Uint8Array =>
 /**
  * Parses a C2SP verifier key, `NAME+HASH+BASE64`.
  *
- * @throws `VERIFICATION_FAILED` if it is malformed, is not an Ed25519 key, or its hash does not match its name and key.
+ * @param type The type byte that the key must have: `ED25519` or `ED25519_COSIGNATURE`.
+ * @throws `VERIFICATION_FAILED` if it is malformed, is of another type, or its hash does not match its name and key.
  */
-export function parseVerifierKey(text: string): VerifierKey {
+export function parseVerifierKey(text: string, type = ED25519): VerifierKey {
   const [, name = '', hash = '', data = ''] = /^([^+]*)\+([0-9a-f]{8})\+(.*)$/s.exec(text) ?? []
   const bytes = fromBase64(data)
   if (!isKeyName(name) || bytes === undefined || bytes.length === 0)
     throw verificationError('Not a verifier key: expected NAME+HASH+BASE64')
-  if (bytes.length !== 1 + PUBLIC_KEY_BYTES || bytes[0] !== ED25519)
-    throw verificationError(`The verifier key has the algorithm ${bytes[0]}: this version knows only 1, Ed25519`)
-  const publicKey = bytes.subarray(1)
-  const keyId = keyIdOf(name, publicKey)
+  if (bytes.length !== 1 + PUBLIC_KEY_BYTES || bytes[0] !== type)
+    throw verificationError(`The verifier key has the algorithm ${bytes[0]}: this version knows only ${type}, Ed25519`)
+  const keyId = keyIdOf(name, bytes)
   if (toHex(keyId) !== hash)
     throw verificationError('The hash in the verifier key does not match its name and public key')
-  return { name, keyId, publicKey }
+  return { name, keyId, publicKey: bytes.subarray(1) }
 }
 
 /**
@@ -182,9 +185,10 @@ export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signat
  */
 export function createNoteSigner(name: string, seed: Uint8Array): NoteSigner {
   const { publicKey, sign } = signerOfSeed(seed)
-  const keyId = keyIdOf(name, publicKey)
+  const verifierKey = formatVerifierKey(name, publicKey)
+  const { keyId } = parseVerifierKey(verifierKey)
   return {
-    verifierKey: formatVerifierKey(name, publicKey),
+    verifierKey,
     publicKey,
     sign,
     signNote(text) {

@@ -17,6 +17,7 @@ import {
   asHash,
   asHashes,
   asObject,
+  asObjects,
   asString,
   assertMembers,
   assertOnlyMembers,
@@ -100,11 +101,13 @@ export function parseBundle(text: string): ShownBundle {
   return {
     origin: asString(bundle['origin'], 'origin'),
     subject: subjectOf(bundle['subject']),
-    events: listOf(bundle['events'], 'events', MAX_BUNDLE_EVENTS).map(eventOf),
-    keys: listOf(bundle['keys'], 'keys', MAX_KEYS).map((key) => logEntryOf(key, 'A key', MAX_CHECKPOINTS)),
-    checkpoints: listOf(bundle['checkpoints'], 'checkpoints', MAX_CHECKPOINTS).map(checkpointOf),
-    validationData: listOf(bundle['validationData'], 'validationData', MAX_VALIDATION_DATA).map(validationDataOf),
-    renewals: listOf(bundle['renewals'] ?? [], 'renewals', MAX_RENEWALS).map((one) => logEntryOf(one, 'A renewal', 2)),
+    events: asObjects(bundle['events'], 'events', MAX_BUNDLE_EVENTS).map(eventOf),
+    keys: asObjects(bundle['keys'], 'keys', MAX_KEYS).map((key) => logEntryOf(key, 'A key', MAX_CHECKPOINTS)),
+    checkpoints: asObjects(bundle['checkpoints'], 'checkpoints', MAX_CHECKPOINTS).map(checkpointOf),
+    validationData: asObjects(bundle['validationData'], 'validationData', MAX_VALIDATION_DATA).map(validationDataOf),
+    renewals: asObjects(bundle['renewals'] ?? [], 'renewals', MAX_RENEWALS).map((one) =>
+      logEntryOf(one, 'A renewal', 2),
+    ),
     claimedPolicy: policy === undefined ? undefined : JSON.stringify(asObject(policy, 'claimedPolicy')),
   }
 }
@@ -115,16 +118,6 @@ function parseText(text: string): unknown {
   } catch (cause) {
     throw verificationError('The bundle is not strict JSON', cause)
   }
-}
-
-function listOf(value: unknown, what: string, max: number): readonly UntrustedObject[] {
-  return itemsOf(value, what, max).map((item) => asObject(item, `An item of ${what}`))
-}
-
-function itemsOf(value: unknown, what: string, max: number): readonly unknown[] {
-  const items = asArray(value, what)
-  if (items.length > max) throw verificationError(`${what} has more than ${max} items`)
-  return items
 }
 
 function subjectOf(value: unknown): BundleSubject {
@@ -143,7 +136,7 @@ function subjectOf(value: unknown): BundleSubject {
 
 function entryOf(entry: UntrustedObject, maxInclusions: number): ShownEntry {
   const { position } = entry
-  const inclusion = listOf(entry['inclusion'], 'inclusion', maxInclusions).map((item) => {
+  const inclusion = asObjects(entry['inclusion'], 'inclusion', maxInclusions).map((item) => {
     assertOnlyMembers(item, ['treeSize', 'path'], 'An inclusion')
     return { treeSize: asCount(item['treeSize'], 'treeSize'), path: asHashes(item['path'], 'path') }
   })
@@ -181,9 +174,9 @@ function checkpointOf(checkpoint: UntrustedObject): ShownCheckpoint {
   assertOnlyMembers(checkpoint, ['note', 'cosignatures', 'tokens', 'anchors'], 'A checkpoint')
   return {
     note: asString(checkpoint['note'], 'note'),
-    cosignatures: itemsOf(checkpoint['cosignatures'], 'cosignatures', MAX_COSIGNATURES).map(cosignatureOf),
-    tokens: itemsOf(checkpoint['tokens'], 'tokens', MAX_CHECKPOINT_TOKENS).map((token) => base64Of(token, 'A token')),
-    anchors: listOf(checkpoint['anchors'], 'anchors', MAX_ANCHORS).map(anchorOf),
+    cosignatures: asArray(checkpoint['cosignatures'], 'cosignatures', MAX_COSIGNATURES).map(cosignatureOf),
+    tokens: asArray(checkpoint['tokens'], 'tokens', MAX_CHECKPOINT_TOKENS).map((token) => base64Of(token, 'A token')),
+    anchors: asObjects(checkpoint['anchors'], 'anchors', MAX_ANCHORS).map(anchorOf),
   }
 }
 

@@ -1,9 +1,8 @@
 import { concatBytes, encodeUtf8, equalBytes } from '../bytes.ts'
-import { verifySignature, type SignedNote } from '../log/note.ts'
+import { ED25519_COSIGNATURE, parseVerifierKey, verifySignature, type SignedNote } from '../log/note.ts'
 import type { SignatureBudget } from './signature-budget.ts'
 import type { Witness, WitnessGroup } from './policy-text.ts'
 import { verificationError } from '../errors.ts'
-import { parseWitnessKey } from './witness-key.ts'
 
 /** Cosignatures of witnesses (https://c2sp.org/tlog-cosignature), with Ed25519 keys of the type 04. */
 
@@ -60,7 +59,7 @@ function verifyCosignature(
   { name, vkey }: Witness,
   budget: SignatureBudget,
 ): Cosignature | undefined {
-  const key = parseWitnessKey(vkey)
+  const key = parseVerifierKey(vkey, ED25519_COSIGNATURE)
   const line = signatures.find((one) => one.name === key.name && equalBytes(one.keyId, key.keyId))
   if (line === undefined) return undefined
   if (line.signature.length !== TIME_BYTES + SIGNATURE_BYTES)

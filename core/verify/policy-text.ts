@@ -1,6 +1,5 @@
 import { toHex } from '../bytes.ts'
-import { parseVerifierKey } from '../log/note.ts'
-import { parseWitnessKey } from './witness-key.ts'
+import { ED25519_COSIGNATURE, parseVerifierKey } from '../log/note.ts'
 import { verificationError } from '../errors.ts'
 
 /** Parses C2SP tlog-policy text (https://c2sp.org/tlog-policy) and resolves its quorum. */
@@ -97,7 +96,7 @@ function assertDistinctKeys(keys: readonly string[]): void {
 
 /** The group that the quorum line names. Throws `VERIFICATION_FAILED` if a group or witness breaks a rule. */
 export function resolveQuorum({ witnesses, groups, quorum }: PolicyLines): WitnessGroup {
-  assertDistinctKeys(witnesses.map(({ vkey }) => toHex(parseWitnessKey(vkey).publicKey)))
+  assertDistinctKeys(witnesses.map(({ vkey }) => toHex(parseVerifierKey(vkey, ED25519_COSIGNATURE).publicKey)))
   const defined = new Map<string, Witness | WitnessGroup>()
   const define = (name: string, member: Witness | WitnessGroup): void => {
     if (name === 'none' || defined.has(name)) throw verificationError(`The policy defines the name ${name} twice`)

@@ -6,6 +6,7 @@ import {
   asArray,
   asCount,
   asObject,
+  asObjects,
   asString,
   assertOnlyMembers,
   parseUntrustedJson,
@@ -100,24 +101,20 @@ const MEMBERS = [
 function policyOfJson(text: string): Policy {
   const policy = asObject(parseUntrustedJson(text, 'The policy'), 'The policy')
   assertOnlyMembers(policy, MEMBERS, 'The policy')
-  const keys = listOf(policy['keys'], 'keys', MAX_KEYS).map(pinnedKey)
+  const keys = asObjects(policy['keys'], 'keys', MAX_KEYS).map(pinnedKey)
   assertKeys(keys, policy['origin'])
   const witnesses = resolveQuorum(policyLines(policy))
   const { timestampQuorum = 1 } = policy
   return {
     keys,
     witnesses,
-    authorities: listOf(policy['timestampAuthorities'] ?? [], 'timestampAuthorities').map(pinnedAuthority),
+    authorities: listOf(policy['timestampAuthorities'], 'timestampAuthorities').map(pinnedAuthority),
     timestampQuorum: positive(timestampQuorum, 'timestampQuorum'),
-    chains: listOf(policy['chains'] ?? [], 'chains').map(pinnedChain),
+    chains: listOf(policy['chains'], 'chains').map(pinnedChain),
   }
 }
 
-function listOf(value: unknown, what: string, max = MAX_LIST): readonly UntrustedObject[] {
-  const items = asArray(value, what)
-  if (items.length > max) throw verificationError(`${what} has more than ${max} items`)
-  return items.map((item) => asObject(item, `An item of ${what}`))
-}
+const listOf = (value: unknown, what: string): readonly UntrustedObject[] => asObjects(value ?? [], what, MAX_LIST)
 
 function positive(value: unknown, what: string): number {
   const count = asCount(value, what)
@@ -149,12 +146,12 @@ function assertKeys(keys: readonly PinnedKey[], origin: unknown): void {
 }
 
 function policyLines(policy: UntrustedObject): PolicyLines {
-  const witnesses = listOf(policy['witnesses'] ?? [], 'witnesses').map((witness) => {
+  const witnesses = listOf(policy['witnesses'], 'witnesses').map((witness) => {
     assertOnlyMembers(witness, ['name', 'vkey', 'url'], 'A witness')
     const vkey = asString(witness['vkey'], 'The vkey of a witness')
     return { name: asString(witness['name'], 'The name of a witness'), vkey }
   })
-  const groups = listOf(policy['groups'] ?? [], 'groups').map((group) => {
+  const groups = listOf(policy['groups'], 'groups').map((group) => {
     assertOnlyMembers(group, ['name', 'threshold', 'members'], 'A group')
     const members = asArray(group['members'], 'members').map((name) => asString(name, 'A member of a group'))
     return { name: asString(group['name'], 'The name of a group'), threshold: String(group['threshold']), members }

@@ -1,4 +1,4 @@
-import { asArray, asObject, assertOnlyMembers, isObject, type UntrustedObject } from './untrusted.ts'
+import { asArray, asObject, asObjects, assertOnlyMembers, isObject, type UntrustedObject } from './untrusted.ts'
 
 /**
  * The members that a proof document may have. A verifier that ignored unknown members could be made to disagree with
@@ -97,9 +97,9 @@ function shownEvent(members: UntrustedObject, merkle: UntrustedObject | undefine
   const anchor = merkle && optional(merkle, 'anchor')
   if (anchor !== undefined) assertOnlyMembers(anchor, ANCHOR_MEMBERS, 'anchor')
   const tsa = optional(members, 'tsa')
-  const tsas = objectsOf(members['tsas'] ?? (tsa === undefined ? [] : [tsa]), 'tsas')
+  const tsas = asObjects(members['tsas'] ?? (tsa === undefined ? [] : [tsa]), 'tsas')
   for (const token of tsa === undefined ? tsas : [tsa, ...tsas]) assertOnlyMembers(token, TSA_MEMBERS, 'A timestamp')
-  const renewals = objectsOf(members['renewals'] ?? [], 'renewals')
+  const renewals = asObjects(members['renewals'] ?? [], 'renewals')
   for (const renewal of renewals) assertOnlyMembers(renewal, RENEWAL_MEMBERS, 'A renewal')
   return { members, merkle, tsa, tsas, renewals, anchor }
 }
@@ -108,6 +108,3 @@ function optional(object: UntrustedObject, name: string): UntrustedObject | unde
   const value = object[name]
   return value === undefined ? undefined : asObject(value, name)
 }
-
-const objectsOf = (value: unknown, what: string): readonly UntrustedObject[] =>
-  asArray(value, what).map((item) => asObject(item, `An item of ${what}`))

@@ -22,11 +22,16 @@ export function asObject(value: unknown, what: string): UntrustedObject {
   throw verificationError(`${what} must be an object`)
 }
 
-/** A JSON array, whose items are not checked yet. */
-export function asArray(value: unknown, what: string): readonly unknown[] {
-  if (Array.isArray(value)) return value
-  throw verificationError(`${what} must be an array`)
+/** A JSON array of at most `max` items, which are not checked yet. */
+export function asArray(value: unknown, what: string, max = Infinity): readonly unknown[] {
+  if (!Array.isArray(value)) throw verificationError(`${what} must be an array`)
+  if (value.length > max) throw verificationError(`${what} has more than ${max} items`)
+  return value
 }
+
+/** A JSON array of at most `max` objects, whose members are not checked yet. */
+export const asObjects = (value: unknown, what: string, max = Infinity): readonly UntrustedObject[] =>
+  asArray(value, what, max).map((item) => asObject(item, `An item of ${what}`))
 
 /** A string. */
 export function asString(value: unknown, what: string): string {
@@ -55,11 +60,8 @@ export function asHash(value: unknown, what: string): Uint8Array {
 }
 
 /** An array of hashes in hex, not longer than any proof. */
-export function asHashes(value: unknown, what: string): readonly Uint8Array[] {
-  const items = asArray(value, what)
-  if (items.length > MAX_PROOF_ITEMS) throw verificationError(`${what} has more than ${MAX_PROOF_ITEMS} items`)
-  return items.map((item) => asHash(item, what))
-}
+export const asHashes = (value: unknown, what: string): readonly Uint8Array[] =>
+  asArray(value, what, MAX_PROOF_ITEMS).map((item) => asHash(item, what))
 
 /** ms since 1970, from an RFC 3339 time as the registry writes it: UTC with milliseconds and `Z`. */
 export function asTime(value: unknown, what: string): number {
