@@ -1,6 +1,9 @@
+import type { EvidenceId } from '../api/ids.ts'
 import type { IdSource } from '../ids.ts'
 import type { LogReader } from '../log/reader.ts'
+import type { Key } from '../ports/index.ts'
 import type { BlobStores } from '../store/blob-lifecycle.ts'
+import type { BoundedMap } from '../store/bounded-map.ts'
 import type { KeyedLock } from '../store/keyed-lock.ts'
 import type { Erasures } from './erasures.ts'
 import type { CategoryCache } from './category/category-cache.ts'
@@ -15,6 +18,8 @@ export interface Context extends BlobStores {
   readonly attestations: BatchAttestations
   readonly lock: KeyedLock
   readonly categoryCache: CategoryCache
+  /** Evidences by the key of their external id. It belongs to one evidence for ever, so this stays correct. */
+  readonly evidenceIds: BoundedMap<Key, EvidenceId>
   readonly lastUses: LastUses
   readonly auditLog: AuditLog
   /** The log's name, which every event commits to. */

@@ -6,6 +6,7 @@ import { openLogIdentity, type LogIdentity } from '../log/identity.ts'
 import { LogReader } from '../log/reader.ts'
 import type { Logger, RecordStore, SealerStatus, SealerTrust } from '../ports/index.ts'
 import { deriveSecret } from '../secrets.ts'
+import { BoundedMap } from '../store/bounded-map.ts'
 import { KeyedLock } from '../store/keyed-lock.ts'
 import { categoryOperations } from './category/categories.ts'
 import { CategoryCache } from './category/category-cache.ts'
@@ -30,6 +31,9 @@ import { openSignedHead } from './signed-head.ts'
 import { startSweeping } from './sweeping.ts'
 import { ObservedLog, waitForHead } from './wait-for-head.ts'
 import { WriteAccess } from './write-access.ts'
+
+/** About 250 bytes each: 5 MB. */
+const MAX_CACHED_IDS = 20_000
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -182,6 +186,7 @@ function createContext(options: RegistryOptions, { canWrite, ...opened }: Opened
     attestations: new BatchAttestations(opened.log),
     lock: new KeyedLock(),
     categoryCache: new CategoryCache(),
+    evidenceIds: new BoundedMap(MAX_CACHED_IDS),
     lastUses: new LastUses(activityStores),
     auditLog: new AuditLog(activityStores, ids),
     erasures: new Erasures({ ...activityStores, eraser }),

@@ -4,7 +4,7 @@
  * it becomes the previous one, and the old previous one is dropped. So reading a recent entry is one `Map` look-up,
  * without the bookkeeping of an exact least-recently-used list.
  */
-export class BoundedMap<K, V extends object | number> {
+export class BoundedMap<K, V extends object | number | string> {
   readonly #maxRecent: number
   readonly #sizeOf: (value: V) => number
   #recent = new Map<K, V>()

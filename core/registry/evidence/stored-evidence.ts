@@ -19,13 +19,16 @@ export const missingEvidence = (externalId: string, id: EvidenceId): RegistryErr
 
 /** The internal id of an evidence. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */
 export async function idOfEvidence(
-  { records }: Context,
+  { records, evidenceIds }: Context,
   { companyId }: AuthorizedScope,
   externalId: string,
 ): Promise<EvidenceId> {
   validate(ExternalId, externalId, 'externalId')
   const key = keys.externalId(externalId, companyId)
+  const known = evidenceIds.get(key)
+  if (known !== undefined) return known
   const { record } = await requireRecord<NameRecord<EvidenceId>>(records, key, evidenceNotFound)
+  evidenceIds.set(key, record.id)
   return record.id
 }
 

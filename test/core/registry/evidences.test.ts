@@ -702,3 +702,30 @@ describe('disclosed events', () => {
       assert.equal(seen.size, hashes)
     }))
 })
+
+describe('the external id of an evidence', () => {
+  it('is looked up once, and only in its company', () =>
+    withRegistry(async ({ registry: { evidences, sourceSystems }, scope, evidence, process }) => {
+      await evidence({ externalId: 'a' })
+      const lookUps: string[] = []
+      const get = process.records.get.bind(process.records)
+      process.records.get = (read) => {
+        lookUps.push(...read.filter((key) => key === keys.externalId('a', scope.companyId)))
+        return get(read)
+      }
+      const first = await evidences.get(scope, 'a')
+      assert.deepEqual(await evidences.get(scope, 'a'), first)
+      assert.equal(lookUps.length, 1)
+      const elsewhere = { ...scope, companyId: 'other' }
+      await sourceSystems.create(elsewhere, { name: 'first' })
+      await assert.rejects(evidences.get(elsewhere, 'a'), withCode('EVIDENCE_NOT_FOUND'))
+    }))
+
+  it('that leads to no evidence is an error each time', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence, process }) => {
+      const externalId = await evidence({ externalId: 'a' })
+      const { evidence: stored } = await evidences.get(scope, externalId)
+      await process.records.commit({ writes: [{ key: keys.evidence(stored.id), value: null }] })
+      for (let i = 0; i < 2; i++) await assert.rejects(evidences.get(scope, externalId), withCode('CORRUPT'))
+    }))
+})
