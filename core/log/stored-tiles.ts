@@ -27,9 +27,10 @@ export class StoredTiles {
    */
   async tile(level: number, index: number, width: number): Promise<Uint8Array | undefined> {
     const key = logKeys.tile(level, index)
-    const isWideEnough = (tile: Uint8Array): boolean => (widthOf(tile) ?? 0) >= width
-    const tile = (await this.#read([{ key, isEnough: isWideEnough }])).get(key)
-    return tile !== undefined && isWideEnough(tile) ? tile : undefined
+    const cached = this.#cache.get(key)
+    if (cached !== undefined && isWide(cached, width)) return cached
+    const tile = (await this.#read([key])).get(key)
+    return tile !== undefined && isWide(tile, width) ? tile : undefined
   }
 
   /**
@@ -52,19 +53,15 @@ export class StoredTiles {
    * node that is not stored.
    */
   async nodes(ids: readonly NodeId[]): Promise<NodeSource> {
-    const idsByTile = new Map<Key, NodeId[]>()
+    const tiles = new Map<Key, Uint8Array>()
+    const missing = new Set<Key>()
     for (const id of ids) {
       const key = this.#keyOf(id)
-      const others = idsByTile.get(key)
-      if (others === undefined) idsByTile.set(key, [id])
-      else others.push(id)
+      const tile = tiles.get(key) ?? this.#cache.get(key)
+      if (tile !== undefined && nodeIn(tile, id) !== undefined) tiles.set(key, tile)
+      else missing.add(key)
     }
-    const tiles = await this.#read(
-      Array.from(idsByTile, ([key, inTile]) => ({
-        key,
-        isEnough: (tile) => inTile.every((id) => nodeIn(tile, id) !== undefined),
-      })),
-    )
+    if (missing.size > 0) for (const [key, tile] of await this.#read([...missing])) tiles.set(key, tile)
     return (id) => {
       const key = this.#keyOf(id)
       const node = nodeIn(tiles.get(key), id)
@@ -88,16 +85,10 @@ export class StoredTiles {
     return this.#last.key
   }
 
-  async #read(requests: readonly TileRequest[]): Promise<ReadonlyMap<Key, Uint8Array>> {
+  /** Those of these tiles that are stored. */
+  async #read(keys: readonly Key[]): Promise<ReadonlyMap<Key, Uint8Array>> {
     const tiles = new Map<Key, Uint8Array>()
-    const missing: Key[] = []
-    for (const { key, isEnough } of requests) {
-      const cached = this.#cache.get(key)
-      if (cached !== undefined && isEnough(cached)) tiles.set(key, cached)
-      else missing.push(key)
-    }
-    if (missing.length === 0) return tiles
-    for (const entry of await this.#records.get(missing)) {
+    for (const entry of await this.#records.get(keys)) {
       if (entry === undefined) continue
       assertTile(entry)
       tiles.set(entry.key, entry.value)
@@ -107,11 +98,7 @@ export class StoredTiles {
   }
 }
 
-interface TileRequest {
-  readonly key: Key
-  /** Whether a cached tile holds everything that is requested of it. */
-  readonly isEnough: (tile: Uint8Array) => boolean
-}
+const isWide = (tile: Uint8Array, width: number): boolean => (widthOf(tile) ?? 0) >= width
 
 function assertTile({ key, value }: Entry): void {
   if (widthOf(value) === undefined)

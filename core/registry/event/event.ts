@@ -110,8 +110,19 @@ export function openEvent(
 /** As `openEvent`. Throws `CORRUPT` if the record does not hash to its txId: it must not be shown as if it did. */
 export function openCheckedEvent(event: EventRecord, source: EventOrigin): ReturnType<typeof openEvent> {
   const opened = openEvent(event, source)
-  if (toHex(txIdOf(opened.opening)) === event.txId) return opened
-  throw corrupt(`version ${event.version} does not hash to its txId ${event.txId}`)
+  assertTxId(event, opened.opening)
+  return opened
+}
+
+/** The opening of an event, without its disclosure, which takes a third of the time. Throws as `openCheckedEvent`. */
+export function checkedOpeningOf(event: EventRecord, source: EventOrigin): Uint8Array {
+  const { opening } = bindEvent(event, saltsOf(event), source)
+  assertTxId(event, opening)
+  return opening
+}
+
+function assertTxId({ version, txId }: EventRecord, opening: Uint8Array): void {
+  if (toHex(txIdOf(opening)) !== txId) throw corrupt(`version ${version} does not hash to its txId ${txId}`)
 }
 
 /** The texts with their salts (hex), by the name of the field or the id of the file. */

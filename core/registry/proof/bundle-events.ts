@@ -1,8 +1,9 @@
 import type { BundleEvent, BundleSelection } from '../../api/bundle.ts'
+import { toHex } from '../../bytes.ts'
 import type { Disclosure, DisclosedText } from '../../commitment/disclosure.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { openCheckedEvent } from '../event/event.ts'
+import { checkedOpeningOf, openCheckedEvent } from '../event/event.ts'
 import { firstEventOf, readEvent, readEvents } from '../../store/events.ts'
 
 /** An event of a bundle and what it discloses, not proven yet. */
@@ -65,7 +66,8 @@ function textsMember<Name extends 'fields' | 'files'>(
 /** For anyone: the creation of an evidence, of which only the opening is shown. */
 export function discloseCreation(context: Context, evidence: EvidenceRecord): readonly DisclosedEvent[] {
   const event = firstEventOf(evidence)
-  return [{ txId: event.txId, disclosed: { opening: open(context, evidence, event).disclosure.opening } }]
+  const opening = checkedOpeningOf(event, { origin: context.origin, slotKey: evidence.slotKey })
+  return [{ txId: event.txId, disclosed: { opening: toHex(opening) } }]
 }
 
 /** For anyone: the event that attached a file and, for a deleted one, the event that deleted it. */
