@@ -7,12 +7,13 @@ import { validate } from '../validation.ts'
 import { allEvidences } from './all.ts'
 import { createEvidence, createEvidences } from './create.ts'
 import { getEvidence } from './get.ts'
-import { listEvidences } from './list.ts'
+import { assertQuery, listEvidences } from './list.ts'
+import { ListPages } from './list-pages.ts'
 import { textOptionsSchema } from './input.ts'
 import { EvidencePages } from './pages.ts'
 import { readEvidence } from './stored-evidence.ts'
 import { summaries } from './summaries.ts'
-import { EvidenceTexts } from './texts.ts'
+import { EvidenceTexts, MAX_KEPT_CHARS } from './texts.ts'
 import { updateEvidence } from './update.ts'
 
 export const evidenceOperations = (context: Context): Evidences => ({
@@ -23,9 +24,15 @@ export const evidenceOperations = (context: Context): Evidences => ({
   list: async (scope, query = {}) =>
     listEvidences(context, await enterCompany(context, scope, 'R'), { query, items: summaries }),
   texts: (render, options = {}) => {
-    const items = new EvidenceTexts(render, validate(textOptionsSchema, options))
-    return async (scope, query = {}) =>
-      listEvidences(context, await enterCompany(context, scope, 'R'), { query, items })
+    const { maxKeptChars = MAX_KEPT_CHARS } = validate(textOptionsSchema, options)
+    const items = new EvidenceTexts(render, { maxKeptChars })
+    const pages = new ListPages(Math.max(2, Math.floor(maxKeptChars / 4)))
+    return async (scope, query = {}) => {
+      const company = await enterCompany(context, scope, 'R')
+      assertQuery(query)
+      const read = () => listEvidences(context, company, { query, items })
+      return pages.get(context, company.companyId, { query, read })
+    }
   },
   all: (scope, page) =>
     allEvidences(

@@ -1,16 +1,15 @@
 import type { EvidencePage, EvidenceQuery } from '../../api/evidence-lists.ts'
-import type { CompanyId } from '../../api/ids.ts'
-import type { Entry } from '../../ports/index.ts'
+import type { CompanyId, EvidenceId } from '../../api/ids.ts'
 import { countOf } from '../../store/counter.ts'
 import { keys } from '../../store/keys.ts'
-import { danglingReference, readRecord } from '../../store/read.ts'
+import { readRecord } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { uuidInput } from '../input-forms.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { evidenceQuerySchema } from './input.ts'
-import { firstRows, mergedRows, type IndexRow } from './index-rows.ts'
+import { firstRows, mergedRows } from './index-rows.ts'
 import { narrowestScope } from './scope.ts'
 import { assertCursor, isSearch, searchEvidences } from './search.ts'
 import type { ListItems } from './summaries.ts'
@@ -28,8 +27,7 @@ export async function listEvidences<Item>(
   { companyId }: AuthorizedScope,
   { query, items }: ListRequest<Item>,
 ): Promise<EvidencePage<Item>> {
-  validate(evidenceQuerySchema, query)
-  assertTimes(query)
+  assertQuery(query)
   if (isSearch(query)) return listSearched(context, companyId, { query, items })
   if (query.cursor !== undefined)
     throw invalidInput('cursor', 'is only for lists that are filtered or sorted: use after')
@@ -50,12 +48,13 @@ async function listInOrder<Item>(
   if (scope === undefined) return NO_EVIDENCES
   const ranges = scope.listings.map((listing) => keys.evidencesIn(...listing))
   const rows = await firstRows(mergedRows(records, ranges, { before: after, limit: limit + 1 }), limit + 1)
-  const [[count], entries] = await Promise.all([
+  const ids = rows.slice(0, limit).map(({ id }) => id as EvidenceId)
+  const [[count], listed] = await Promise.all([
     records.get([keys.evidenceCount(...scope.counter)]),
-    readListed(context, rows.slice(0, limit)),
+    items.ofListed(context, ids),
   ])
   return {
-    items: await items.ofEntries(context, entries),
+    items: listed,
     count: countOf(count),
     countIsMore: false,
     hasMore: rows.length > limit,
@@ -93,21 +92,14 @@ async function listSearched<Item>(
 
 const NO_EVIDENCES: EvidencePage<never> = { items: [], count: 0, countIsMore: false, hasMore: false }
 
-function assertTimes(query: EvidenceQuery): void {
+/** Throws `VALIDATION_ERROR`. Does not check a cursor. */
+export function assertQuery(query: EvidenceQuery): void {
+  validate(evidenceQuerySchema, query)
   for (const name of ['createdFrom', 'createdTo'] as const) {
     const time: unknown = query[name]
     if (time !== undefined && !(time instanceof Date && Number.isFinite(time.getTime())))
       throw invalidInput(name, 'must be a valid Date')
   }
-}
-
-/** The stored records of listed evidences. Evidences are never deleted, so a missing one is `CORRUPT`. */
-async function readListed({ records }: Context, rows: readonly IndexRow[]): Promise<readonly Entry[]> {
-  const entries = await records.get(rows.map(({ id }) => keys.evidence(id)))
-  return entries.map((entry, i) => {
-    if (entry === undefined) throw danglingReference('A list', `evidence ${rows[i]?.id}`)
-    return entry
-  })
 }
 
 async function assertOwnEvidence({ records }: Context, companyId: CompanyId, id: string): Promise<void> {

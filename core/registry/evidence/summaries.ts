@@ -1,6 +1,8 @@
 import type { EvidenceSummary } from '../../api/evidence.ts'
-import type { TxId } from '../../api/ids.ts'
+import type { EvidenceId, TxId } from '../../api/ids.ts'
 import type { Entry } from '../../ports/index.ts'
+import { keys } from '../../store/keys.ts'
+import { danglingReference } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -9,21 +11,28 @@ import { evidenceCore } from './stored-evidence.ts'
 
 /** How the evidences of a list are returned, in the order of the list. */
 export interface ListItems<Item> {
-  /** The items of stored evidences. */
-  ofEntries(context: Context, entries: readonly Entry[]): Promise<readonly Item[]>
+  /** The items of stored evidences. Throws `CORRUPT` if one is missing. */
+  ofListed(context: Context, ids: readonly EvidenceId[]): Promise<readonly Item[]>
   /** The items of evidences whose records are decoded already. */
   ofRecords(context: Context, records: readonly EvidenceRecord[]): Promise<readonly Item[]>
 }
 
 /** Returns the summaries. */
 export const summaries: ListItems<EvidenceSummary> = {
-  ofEntries: (context, entries) =>
-    summarize(
-      context,
-      entries.map((entry) => decodeRecord<EvidenceRecord>(entry)),
-    ),
+  ofListed: async (context, ids) => summarize(context, (await readListed(context, ids)).map(decodeEvidence)),
   ofRecords: summarize,
 }
+
+/** The stored records of listed evidences. Evidences are never deleted, so a missing one is `CORRUPT`. */
+export async function readListed({ records }: Context, ids: readonly EvidenceId[]): Promise<readonly Entry[]> {
+  const entries = await records.get(ids.map((id) => keys.evidence(id)))
+  return entries.map((entry, i) => {
+    if (entry === undefined) throw danglingReference('A list', `evidence ${ids[i]}`)
+    return entry
+  })
+}
+
+export const decodeEvidence = (entry: Entry): EvidenceRecord => decodeRecord<EvidenceRecord>(entry)
 
 export async function summarize(
   context: Context,

@@ -1,13 +1,11 @@
 import type { EvidenceSummary } from '../../api/evidence.ts'
 import type { EvidenceText, EvidenceTextOptions } from '../../api/evidence-lists.ts'
 import type { EvidenceId } from '../../api/ids.ts'
-import type { Entry, Key, Version } from '../../ports/index.ts'
+import type { Version } from '../../ports/index.ts'
 import { BoundedMap } from '../../store/bounded-map.ts'
-import { lastPartOfKey } from '../../store/key.ts'
-import { decodeRecord } from '../../store/record-codec.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { summarize, type ListItems } from './summaries.ts'
+import { decodeEvidence, readListed, summarize, type ListItems } from './summaries.ts'
 
 /** Default of `EvidenceTextOptions`. */
 export const MAX_KEPT_CHARS = 16 * 1024 * 1024
@@ -15,17 +13,20 @@ export const MAX_KEPT_CHARS = 16 * 1024 * 1024
 interface KeptText {
   /** The version of the evidence's record. */
   readonly version: Version
+  /** The size that the log had before the record was read. */
+  readonly logSize: number
   readonly text: string
 }
 
 /**
  * Renders the summaries of evidences, and keeps the texts. A summary follows from the evidence's record and from the
  * confirmed anchors. So a text is correct as long as the record and the head of the anchors have the versions that they
- * had when it was made, whichever server has changed them.
+ * had when it was made, whichever server has changed them. Every change of a record appends an event to the log, so
+ * records are read only if the log has grown.
  */
 export class EvidenceTexts implements ListItems<EvidenceText> {
   readonly #render: (summary: EvidenceSummary) => string
-  readonly #kept: BoundedMap<Key, KeptText>
+  readonly #kept: BoundedMap<EvidenceId, KeptText>
   #anchorVersion: Version | undefined
 
   constructor(
@@ -36,24 +37,23 @@ export class EvidenceTexts implements ListItems<EvidenceText> {
     this.#kept = new BoundedMap(maxKeptChars, ({ text }) => text.length)
   }
 
-  async ofEntries(context: Context, entries: readonly Entry[]): Promise<readonly EvidenceText[]> {
-    const anchorVersion = await context.log.anchorVersion()
+  async ofListed(context: Context, ids: readonly EvidenceId[]): Promise<readonly EvidenceText[]> {
+    const { records, log } = context
+    const [logSize, anchorVersion] = await Promise.all([records.logSize(), log.anchorVersion()])
     if (anchorVersion !== this.#anchorVersion) this.#kept.clear()
     this.#anchorVersion = anchorVersion
-    const texts = new Map<Key, string>()
-    for (const { key, version } of entries) {
-      const kept = this.#kept.get(key)
-      if (kept?.version === version) texts.set(key, kept.text)
+    const texts = new Map<EvidenceId, string>()
+    for (const id of ids) {
+      const kept = this.#kept.get(id)
+      if (kept?.logSize === logSize) texts.set(id, kept.text)
     }
-    const missing = entries.filter(({ key }) => !texts.has(key))
-    const made = await this.#textsOf(context, missing.map(decodeEvidence))
-    for (const [i, { key, version }] of missing.entries()) {
-      const text = made[i] ?? ''
-      texts.set(key, text)
+    const others = ids.filter((id) => !texts.has(id))
+    for (const { id, version, text } of await this.#read(context, others)) {
+      texts.set(id, text)
       // Another list may have noticed a new anchor meanwhile.
-      if (anchorVersion === this.#anchorVersion) this.#kept.set(key, { version, text })
+      if (anchorVersion === this.#anchorVersion) this.#kept.set(id, { version, logSize, text })
     }
-    return entries.map(({ key }) => ({ id: lastPartOfKey(key) as EvidenceId, text: texts.get(key) ?? '' }))
+    return ids.map((id) => ({ id, text: texts.get(id) ?? '' }))
   }
 
   async ofRecords(context: Context, records: readonly EvidenceRecord[]): Promise<readonly EvidenceText[]> {
@@ -61,9 +61,28 @@ export class EvidenceTexts implements ListItems<EvidenceText> {
     return records.map(({ id }, i) => ({ id, text: texts[i] ?? '' }))
   }
 
+  /** Reads the records, and renders those whose version is not the one of the kept text. */
+  async #read(
+    context: Context,
+    ids: readonly EvidenceId[],
+  ): Promise<readonly (EvidenceText & Pick<KeptText, 'version'>)[]> {
+    if (ids.length === 0) return []
+    const read = (await readListed(context, ids)).map((entry, i) => {
+      const [id, { version }] = [ids[i] as EvidenceId, entry]
+      const kept = this.#kept.get(id)
+      return { id, version, entry, text: kept?.version === version ? kept.text : undefined }
+    })
+    const changed = read.filter(({ text }) => text === undefined)
+    const made = (
+      await this.#textsOf(
+        context,
+        changed.map(({ entry }) => decodeEvidence(entry)),
+      )
+    ).values()
+    return read.map(({ id, version, text = made.next().value ?? '' }) => ({ id, version, text }))
+  }
+
   async #textsOf(context: Context, records: readonly EvidenceRecord[]): Promise<readonly string[]> {
     return records.length === 0 ? [] : (await summarize(context, records)).map(this.#render)
   }
 }
-
-const decodeEvidence = (entry: Entry): EvidenceRecord => decodeRecord<EvidenceRecord>(entry)

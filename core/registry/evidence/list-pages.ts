@@ -1,0 +1,45 @@
+import type { EvidencePage, EvidenceQuery, EvidenceText } from '../../api/evidence-lists.ts'
+import type { CompanyId } from '../../api/ids.ts'
+import { BoundedMap } from '../../store/bounded-map.ts'
+import type { Context } from '../context.ts'
+
+type TextPage = EvidencePage<EvidenceText>
+
+interface KeptPage {
+  readonly state: string
+  readonly page: TextPage
+}
+
+/** What an item takes beside its text, in characters. */
+const ITEM_OVERHEAD = 100
+
+/**
+ * Keeps pages of lists while nothing changes. Every change of an evidence appends an event to the log, whichever server
+ * makes it, and the blocks in a page follow from the confirmed anchors. So a page is correct as long as the size of the
+ * log and the head of the anchors are those from before it was read.
+ */
+export class ListPages {
+  readonly #kept: BoundedMap<string, KeptPage>
+
+  /** @param maxKeptChars Characters of the texts of all kept pages together. At least 2. */
+  constructor(maxKeptChars: number) {
+    this.#kept = new BoundedMap(maxKeptChars, ({ page }) => sizeOf(page))
+  }
+
+  /** @param query - valid, because queries that differ only in what is not valid may have the same page */
+  async get(
+    { records, log }: Context,
+    companyId: CompanyId,
+    { query, read }: { readonly query: EvidenceQuery; readonly read: () => Promise<TextPage> },
+  ): Promise<TextPage> {
+    const [logSize, anchorVersion] = await Promise.all([records.logSize(), log.anchorVersion()])
+    const [key, state] = [JSON.stringify([companyId, query]), `${logSize}/${anchorVersion}`]
+    const kept = this.#kept.get(key)
+    if (kept?.state === state) return kept.page
+    const page = await read()
+    this.#kept.set(key, { state, page })
+    return page
+  }
+}
+
+const sizeOf = ({ items }: TextPage): number => items.reduce((size, { text }) => size + text.length + ITEM_OVERHEAD, 0)

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { EvidenceQuery } from '../../../core/index.ts'
+import { logKeys } from '../../../core/log/keys.ts'
+import { LogReader } from '../../../core/log/reader.ts'
+import { putRecord } from '../../../core/store/record-codec.ts'
+import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+async function openFilled(t: TestContext): Promise<SealedRegistry> {
+  const sealed = await openSealedRegistry(await temporaryFor(t))
+  t.after(() => sealed.registry.close())
+  await fillRegistry(sealed)
+  await sealed.settle()
+  return sealed
+}
+
+/** Counts the lists that are read from now on. */
+function countLists({ records }: SealedRegistry): { lists: number } {
+  const list = records.list.bind(records)
+  const count = { lists: 0 }
+  records.list = (range) => {
+    count.lists += 1
+    return list(range)
+  }
+  return count
+}
+
+describe('a page of a list of texts', () => {
+  it('is read again only if the log or an anchor changed', async (t) => {
+    const sealed = await openFilled(t)
+    const { records, registry, scope, settle } = sealed
+    const listTexts = registry.evidences.texts(JSON.stringify)
+    const count = countLists(sealed)
+    const isRead = async (query?: EvidenceQuery): Promise<boolean> => {
+      count.lists = 0
+      await listTexts(scope, query)
+      return count.lists > 0
+    }
+    const readings = async () => [
+      await isRead(),
+      await isRead(),
+      await isRead({ limit: 1 }),
+      await isRead({ limit: 1 }),
+    ]
+    const once = [true, false, true, false]
+    assert.deepEqual(await readings(), once)
+    assert.deepEqual(await readings(), [false, false, false, false])
+    await registry.evidences.update(scope, 'plain', { name: 'Renamed' })
+    assert.deepEqual(await readings(), once)
+    await settle()
+    assert.deepEqual(await readings(), once)
+    await records.commit({ writes: [putRecord(logKeys.anchorHead(), await new LogReader(records).anchorHead())] })
+    assert.deepEqual(await readings(), once)
+  })
+
+  it('has the kept texts of its evidences, whose records are not read while the log has not grown', async (t) => {
+    const { records, registry, scope } = await openFilled(t)
+    const listTexts = registry.evidences.texts(JSON.stringify)
+    await listTexts(scope)
+    const { items } = await registry.evidences.list(scope)
+    const get = records.get.bind(records)
+    let count = 0
+    records.get = (keys) => {
+      count += keys.filter((key) => items.some(({ id }) => key.endsWith(id))).length
+      return get(keys)
+    }
+    const readsOf = async (limit: number): Promise<number> => {
+      count = 0
+      await listTexts(scope, { limit })
+      return count
+    }
+    assert.deepEqual([await readsOf(1), await readsOf(2)], [0, 0])
+    await registry.evidences.update(scope, 'plain', { name: 'Renamed' })
+    assert.deepEqual([await readsOf(1), await readsOf(2), await readsOf(3)], [1, 1, 0])
+  })
+
+  it('is that of the company and of the query', async (t) => {
+    const { registry, scope } = await openFilled(t)
+    const other = { ...scope, companyId: 'other' }
+    await registry.sourceSystems.create(other, { name: 'warehouse' })
+    const listTexts = registry.evidences.texts(JSON.stringify)
+    const total = async (of: typeof scope, query?: EvidenceQuery) => (await listTexts(of, query)).items.length
+    assert.deepEqual([await total(scope), await total(other), await total(scope)], [2, 0, 2])
+    const times = [new Date(0), new Date(1e15)].map((createdTo) => total(scope, { createdTo }))
+    assert.deepEqual(await Promise.all(times), [0, 2])
+  })
+
+  it('is not kept for a query that is not valid', async (t) => {
+    const { registry, scope } = await openFilled(t)
+    const listTexts = registry.evidences.texts(JSON.stringify)
+    const createdTo = new Date(1e15)
+    await listTexts(scope, { createdTo })
+    await assert.rejects(listTexts(scope, { createdTo: createdTo.toISOString() as unknown as Date }), {
+      code: 'VALIDATION_ERROR',
+    })
+  })
+
+  it('is not kept beyond the limit', async (t) => {
+    const sealed = await openFilled(t)
+    const { registry, scope } = sealed
+    const listTexts = registry.evidences.texts(JSON.stringify, { maxKeptChars: 1_000 })
+    await listTexts(scope)
+    const count = countLists(sealed)
+    await listTexts(scope)
+    assert.ok(count.lists > 0)
+  })
+})
