@@ -22,6 +22,12 @@ export interface EvidenceSelector {
   readonly txId?: string
 }
 
+/** A proof of an evidence as JSON, and its status. */
+export interface EvidenceProofJson {
+  readonly status: EvidenceProof['status']
+  readonly json: string
+}
+
 /**
  * Proofs, for anyone except `bundle`. A result carries its own `status` and is a union by it. What does not exist is a
  * result (`not_found`), not an exception.
@@ -45,6 +51,11 @@ export interface Proofs {
    * if (proof.status === 'ok') console.log(proof.merkle.merkleRoot)
    */
   evidence(evidence: EvidenceSelector): Promise<EvidenceProof>
+  /**
+   * What `JSON.stringify` makes of `evidence`. It costs less, because texts of proofs are kept once their batch is
+   * stamped and its anchor confirmed.
+   */
+  evidenceJson(evidence: EvidenceSelector): Promise<EvidenceProofJson>
   /** Proof of the event that attached a file, and of the event that deleted it if there is one. */
   file(file: EvidenceSelector & { readonly fileId: string }): Promise<FileProof>
   /** The path of a txId to the root of its batch. */

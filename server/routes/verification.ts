@@ -85,7 +85,10 @@ export const verification: EndpointGroup = {
         const { format, ...company } = proofQuery(query)
         const subject = { evidenceId: param('evidenceId'), ...company }
         if (format === 'bundle') return respondBundle(request, subject)
-        return respond(ctx, await registry.proofs.evidence(subject))
+        const { status, json } = await registry.proofs.evidenceJson(subject)
+        ctx.status = httpStatusOf({ status })
+        ctx.type = 'json'
+        return json
       },
     }),
     endpoint({

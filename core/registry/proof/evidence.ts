@@ -1,8 +1,9 @@
 import type { EvidenceProof } from '../../api/proof-documents.ts'
 import { toHex } from '../../bytes.ts'
 import { firstEventOf } from '../../store/events.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { openCheckedEvent } from '../event/event.ts'
+import { checkedOpeningOf } from '../event/event.ts'
 import { proveEvent } from './events.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import { findEvidence } from './find-evidence.ts'
@@ -12,8 +13,16 @@ import { assuranceOf, blockMember, logProofMembers, rfc3339 } from './document.t
 export async function proveEvidence(context: Context, selector: EvidenceSelector): Promise<EvidenceProof> {
   const found = await findEvidence(context, selector)
   if (!('record' in found)) return { ...found, evidenceId: selector.evidenceId }
-  const { externalId: evidenceId, txId, createdAt, fileCount, slotKey } = found.record
-  const { opening } = openCheckedEvent(firstEventOf(found.record), { origin: context.origin, slotKey })
+  return proveRecord(context, found.record)
+}
+
+/** The proof of an evidence with this record. */
+export async function proveRecord(
+  context: Context,
+  record: EvidenceRecord,
+): Promise<Extract<EvidenceProof, { status: 'ok' | 'pending' }>> {
+  const { externalId: evidenceId, txId, createdAt, fileCount, slotKey } = record
+  const opening = checkedOpeningOf(firstEventOf(record), { origin: context.origin, slotKey })
   const proof = await proveEvent(context, { txId })
   const proven = { opening: toHex(opening), assurance: assuranceOf(proof) }
   if (proof === undefined)

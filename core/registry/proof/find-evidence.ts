@@ -1,7 +1,7 @@
 import type { EvidenceId } from '../../api/ids.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
-import { existing, listEntries, readRecord, requireRecord } from '../../store/read.ts'
+import { existing, listEntries, readRecord, requireRecord, type Read } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
 import type { EvidenceCandidate } from '../../api/proof-documents.ts'
@@ -38,7 +38,7 @@ const MAX_CANDIDATES = 100
 /** How many companies with the same external id are compared. */
 const MAX_COMPARED = 10_000
 
-type Found = { readonly record: EvidenceRecord }
+type Found = Read<EvidenceRecord>
 
 /**
  * With `companyId`: by the external id in that company, then by the internal id of one of its evidences. Otherwise by

@@ -3,19 +3,24 @@ import { enterCompany } from '../company/company.ts'
 import type { Context } from '../context.ts'
 import { bundleHistory, bundlePublic, type BundleSources } from './bundle.ts'
 import { proveEvidence } from './evidence.ts'
+import { EvidenceProofJsons } from './evidence-json.ts'
 import { proveFile } from './file.ts'
 import { describeRoot, proveTransaction, timestampToken } from './transaction.ts'
 import { validatePath } from './validate.ts'
 
 /** Available to anyone, except `bundle`. */
-export const proofOperations = (context: Context, sources: BundleSources): Proofs => ({
-  validate: (request) => validatePath(context.log, request),
-  evidence: (evidence) => proveEvidence(context, evidence),
-  file: (file) => proveFile(context, file),
-  transaction: (txId) => proveTransaction(context, txId),
-  root: (txId) => describeRoot(context, txId),
-  bundle: async (scope, selection) =>
-    bundleHistory(context, sources, await enterCompany(context, scope, 'R'), selection),
-  publicBundle: (subject) => bundlePublic(context, sources, subject),
-  timestampToken: (batchId) => timestampToken(context, batchId),
-})
+export const proofOperations = (context: Context, sources: BundleSources): Proofs => {
+  const jsons = new EvidenceProofJsons()
+  return {
+    validate: (request) => validatePath(context.log, request),
+    evidence: (evidence) => proveEvidence(context, evidence),
+    evidenceJson: (evidence) => jsons.get(context, evidence),
+    file: (file) => proveFile(context, file),
+    transaction: (txId) => proveTransaction(context, txId),
+    root: (txId) => describeRoot(context, txId),
+    bundle: async (scope, selection) =>
+      bundleHistory(context, sources, await enterCompany(context, scope, 'R'), selection),
+    publicBundle: (subject) => bundlePublic(context, sources, subject),
+    timestampToken: (batchId) => timestampToken(context, batchId),
+  }
+}

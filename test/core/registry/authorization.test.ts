@@ -92,6 +92,7 @@ describe('authorization', () => {
         // For anyone.
         'proofs.validate',
         'proofs.evidence',
+        'proofs.evidenceJson',
         'proofs.file',
         'proofs.transaction',
         'proofs.root',
