@@ -5,11 +5,12 @@ import type { Key } from '../../ports/index.ts'
 import { countOf } from '../../store/counter.ts'
 import { foldCase } from '../../store/evidence-index.ts'
 import { keys } from '../../store/keys.ts'
-import { listEntries } from '../../store/read.ts'
+import { danglingReference, listEntries } from '../../store/read.ts'
+import { decodeRecord } from '../../store/record-codec.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { IndexName } from './cursor.ts'
-import { mergedRows, rowOf, rowsOf, rowsWithin, type IndexRows, type RowBounds } from './index-rows.ts'
+import { firstRows, mergedRows, rowOf, rowsOf, rowsWithin, type IndexRows, type RowBounds } from './index-rows.ts'
 import type { Scope } from './scope.ts'
 
 /** A filtered or sorted list of a company. */
@@ -34,8 +35,8 @@ export const MAX_ROWS = 10_000
 const MAX_COMPARED = 1_000
 
 /**
- * The index with the fewest entries. All have the same order, newest first. Only a list that is sorted by update times
- * is always read from their index.
+ * The index with the fewest entries. All have the same order, newest first. A list that is sorted by update times is
+ * read from their index, or from a small one that is sorted first.
  *
  * @param previous - the index that the previous page was read from. It is used again; only the entries of a prefix are
  *   read and compared again
@@ -45,8 +46,9 @@ export async function chooseIndex(
   search: Search,
   previous: IndexName | undefined,
 ): Promise<SearchIndex> {
-  if (search.query.sort === 'updated') return updatedIndex(context, search)
   const candidates = orderedIndexes(context, search)
+  if (search.query.sort === 'updated')
+    return (await smallUpdatedIndex(context, search, candidates)) ?? updatedIndex(context, search)
   const known = candidates.find(({ index }) => index.name === previous)
   if (known !== undefined) return known.index
   const [only, ...others] = candidates
@@ -146,6 +148,46 @@ function updatedIndex({ records }: Context, { companyId }: Search): SearchIndex 
     rows: (before, limit) => rowsOf(records, range, { before, limit }),
     keyOf: ({ company, lastAt, id }) => keys.updateIndex(company, lastAt, id),
   }
+}
+
+/**
+ * The update times of the evidences in a small index. Without it, a page that is sorted by update times and filtered
+ * reads all evidences of the company until it is full. Returns `undefined` if every other index is large.
+ */
+async function smallUpdatedIndex(
+  context: Context,
+  search: Search,
+  candidates: readonly Candidate[],
+): Promise<SearchIndex | undefined> {
+  const small = await smallIndex(context, search, candidates)
+  if (small === undefined) return undefined
+  const { companyId } = search
+  const listed = await firstRows(small.rows(undefined, MAX_ROWS), MAX_ROWS)
+  const entries = await context.records.get(listed.map(({ id }) => keys.evidence(id)))
+  const { gte: prefix } = keys.updatesOf(companyId)
+  const rows = entries.map((entry, i) => {
+    if (entry === undefined) throw danglingReference(`The index entry ${listed[i]?.key}`, `evidence ${listed[i]?.id}`)
+    const { id, lastAt } = decodeRecord<EvidenceRecord>(entry)
+    const key = keys.updateIndex(companyId, lastAt, id)
+    return rowOf(key, key.slice(prefix.length))
+  })
+  rows.sort((a, b) => (a.position < b.position ? 1 : -1))
+  return { ...updatedIndex(context, search), rows: (before) => rowsWithin(rows, { before }) }
+}
+
+/** An index of at most `MAX_COMPARED` entries that contains every match, unless it is the list of the whole company. */
+async function smallIndex(
+  context: Context,
+  search: Search,
+  candidates: readonly Candidate[],
+): Promise<SearchIndex | undefined> {
+  const byPrefix = await externalIdIndex(context, search, MAX_COMPARED)
+  if (byPrefix !== undefined) return byPrefix
+  const isCompany = search.scope.counter[0] === 'company'
+  const narrow = candidates.filter(({ index }) => !(isCompany && index.name === 'scope'))
+  const sizes = await Promise.all(narrow.map((candidate) => candidate.size()))
+  // A size of `MAX_COMPARED` may mean more.
+  return narrow[sizes.findIndex((size) => size < MAX_COMPARED)]?.index
 }
 
 /** The ids of evidences that were created in the range of the query, and follow `after`. An id begins with its time. */

@@ -151,14 +151,14 @@ describe('filtered and sorted lists', () => {
 
   it('stop counting at 10,000, and read at most as many entries of an index for a page', () =>
     withRegistry(async ({ registry, scope, evidence }) => {
-      await createMany(registry, scope, { old: 10, x: 10_000 })
+      await createMany(registry, scope, { older: 10, old: 1_000, x: 10_000 })
       await evidence({ externalId: 'old-last', owner: 'Bob' })
       const { evidences } = registry
       const countOf = async (query: EvidenceQuery) => {
         const { count, countIsMore } = await evidences.list(scope, { limit: 1, ...query })
         return [count, countIsMore]
       }
-      assert.deepEqual(await countOf({}), [10_012, false])
+      assert.deepEqual(await countOf({}), [11_012, false])
       assert.deepEqual(await countOf({ sort: 'updated' }), [10_000, true])
       assert.deepEqual(await countOf({ status: 'active' }), [10_000, true])
       assert.deepEqual(await countOf({ status: 'stolen' }), [0, false])
@@ -174,11 +174,18 @@ describe('filtered and sorted lists', () => {
       const query = { sort: 'updated', owner: 'ADA', externalIdPrefix: 'old' } as const
       const first = await evidences.list(scope, query)
       assert.deepEqual([idsOf(first), first.count, first.countIsMore, first.hasMore], [[], 0, true, true])
-      const second = await evidences.list(scope, { ...query, cursor: first.next ?? '' })
-      assert.deepEqual([second.items.length, second.hasMore], [10, false])
+      const second = await evidences.list(scope, { ...query, limit: 1_000, cursor: first.next ?? '' })
+      assert.deepEqual([second.items.length, second.hasMore], [1_000, true])
       const all: string[] = []
       for await (const { externalId } of evidences.all(scope, query)) all.push(externalId)
-      assert.equal(all.length, 10)
+      assert.equal(all.length, 1_010)
+      // An index of up to 1,000 entries is sorted instead.
+      const small = await evidences.list(scope, { ...query, externalIdPrefix: 'older', limit: 4 })
+      assert.deepEqual([small.items.length, small.count, small.countIsMore], [4, 10, false])
+      const rest = await evidences.list(scope, { ...query, externalIdPrefix: 'older', cursor: small.next ?? '' })
+      assert.deepEqual([rest.items.length, rest.hasMore], [6, false])
+      const bobs = await evidences.list(scope, { sort: 'updated', owner: 'bob' })
+      assert.deepEqual([idsOf(bobs), bobs.count, bobs.countIsMore], [['old-last'], 1, false])
     }))
 })
 
