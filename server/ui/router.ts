@@ -45,3 +45,18 @@ export function useLocation(): Location {
   }, [])
   return current
 }
+
+let entries = 0
+
+/**
+ * Identifies the current entry of the browser's history. An entry keeps its id when the user comes back to it; the
+ * entry that a link makes gets a new one.
+ */
+export function historyEntry(): string {
+  const known: unknown = history.state
+  if (typeof known === 'string') return known
+  // An id of the same tab before it was reloaded has another time.
+  const id = `${performance.timeOrigin}/${++entries}`
+  history.replaceState(id, '')
+  return id
+}

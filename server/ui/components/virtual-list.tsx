@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** As `--row-height` in tokens.css. */
 const ROW_PX = 44
@@ -30,22 +30,30 @@ interface VirtualListProps<T> {
   readonly onNearEnd: () => void
   /** -1 if more rows follow than are loaded. */
   readonly rowCount: number
+  /** How far the list is scrolled. It begins there, and keeps the number up to date. */
+  readonly scrollTopPx: { current: number }
 }
 
 /**
  * A table that renders only its visible rows, so that the page has the same number of elements for any number of items.
  * It is a table for screen readers too: roles, row indexes and the number of rows.
  */
-export function VirtualList<T>({ label, columns, items, keyOf, row, onNearEnd, rowCount }: VirtualListProps<T>) {
+export function VirtualList<T>(props: VirtualListProps<T>) {
+  const { label, columns, items, keyOf, row, onNearEnd, rowCount, scrollTopPx } = props
   const element = useRef<HTMLDivElement>(null)
   const [rows, setRows] = useState<RowWindow>({ first: 0, end: 0 })
   const update = (): void => {
     const { current } = element
     if (current === null) return
+    scrollTopPx.current = current.scrollTop
     const next = windowOf(current.scrollTop, current.clientHeight, items.length)
     setRows((before) => (before.first === next.first && before.end === next.end ? before : next))
     if (next.end >= items.length) onNearEnd()
   }
+  useLayoutEffect(() => {
+    if (element.current !== null) element.current.scrollTop = scrollTopPx.current
+    update()
+  }, [])
   useEffect(update)
   useEffect(() => {
     addEventListener('resize', update)

@@ -9,6 +9,7 @@ import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 import { UploadProgress } from '../components/upload-progress.tsx'
 import { canPreview, FilePreview } from './file-preview.tsx'
+import { forgetLeftList } from './use-evidences.ts'
 
 interface EvidenceFilesProps {
   readonly externalId: string
@@ -24,6 +25,7 @@ export function EvidenceFiles({ externalId, onChange }: EvidenceFilesProps) {
   const files = useLoad((signal) => client.listEvidenceFiles({ externalId }, { signal }), [client, externalId])
   const changed = (): void => {
     files.reload()
+    forgetLeftList(client)
     onChange()
   }
   return (

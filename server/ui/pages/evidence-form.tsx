@@ -9,6 +9,7 @@ import { withoutEmpty } from '../format.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
+import { forgetLeftList } from './use-evidences.ts'
 
 type FormProps = { readonly kind: 'create' } | { readonly kind: 'update' | 'transfer'; readonly externalId: string }
 
@@ -118,6 +119,7 @@ function CreateForm() {
     } finally {
       progress.end()
     }
+    forgetLeftList(client)
     navigate(['evidences', externalId])
   }
   return (
@@ -239,6 +241,7 @@ function ChangeForm({ kind, evidence, lastVersion }: ChangeFormProps) {
     } finally {
       progress.end()
     }
+    forgetLeftList(client)
     navigate(['evidences', externalId])
   }
   return (

@@ -1,4 +1,4 @@
-import type { EvidenceListItem } from '../../client/index.ts'
+import type { EvidenceFilter, EvidenceListItem } from '../../client/index.ts'
 import { Failure, Notice } from '../components/notice.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { Badge, Time } from '../components/values.tsx'
@@ -16,8 +16,7 @@ export function EvidencesPage({ query }: { readonly query: URLSearchParams }) {
   const { client } = session
   const filters = filterTextsOf(query)
   const { loaded } = useLoad((signal) => client.listCategories({}, { signal }), [client])
-  const list = useEvidences(client, filterOf(filters))
-  const isEmpty = list.isComplete && list.items.length === 0
+  const key = query.toString()
   return (
     <>
       <div class="head">
@@ -29,10 +28,22 @@ export function EvidencesPage({ query }: { readonly query: URLSearchParams }) {
         )}
       </div>
       <EvidenceFilters
-        key={query.toString()}
+        key={`filters ${key}`}
         filters={filters}
         categories={loaded.state === 'done' ? loaded.value.categories : []}
       />
+      <FoundEvidences key={`list ${key}`} filter={filterOf(filters)} />
+    </>
+  )
+}
+
+function FoundEvidences({ filter }: { readonly filter: EvidenceFilter }) {
+  const t = texts.evidences
+  const { client } = useSession()
+  const list = useEvidences(client, filter)
+  const isEmpty = list.isComplete && list.items.length === 0
+  return (
+    <>
       {list.error !== undefined && <Failure error={list.error} retry={list.retry} />}
       {isEmpty ? (
         <Notice tone="warn">{t.empty}</Notice>
@@ -49,6 +60,7 @@ export function EvidencesPage({ query }: { readonly query: URLSearchParams }) {
             row={cellsOf}
             onNearEnd={list.loadMore}
             rowCount={list.isComplete ? list.items.length + 1 : -1}
+            scrollTopPx={list.scrollTopPx}
           />
         </>
       )}

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { Client, EvidenceFilter, EvidenceList, EvidenceListItem } from '../../client/index.ts'
+import { historyEntry } from '../router.ts'
 
 const PAGE_ITEMS = 100
 
@@ -23,16 +24,44 @@ function positionAfter({ next, isMore, dts }: EvidenceList): Position {
   return isMore === true && last !== undefined ? { last } : undefined
 }
 
-/** Reads a list page by page. `loadMore` requests the next page unless one is being requested. */
+/** A list as it was when the user left it. */
+interface LeftList {
+  /** The entry of the browser's history that showed it. */
+  readonly entry: string
+  readonly state: EvidenceItems
+  readonly position: Position
+  readonly scrollTopPx: number
+}
+
+/** The list that the user of each client left last. Back shows it again, at the row where it was left. */
+const leftLists = new WeakMap<Client, LeftList>()
+
+/** Call it after an evidence was changed: Back then reads the list again. */
+export const forgetLeftList = (client: Client): void => void leftLists.delete(client)
+
+/**
+ * Reads a list page by page. `loadMore` requests the next page unless one is being requested. The filter and the client
+ * must not change while the component is shown.
+ */
 export function useEvidences(client: Client, filter: EvidenceFilter) {
-  const [state, setState] = useState(NOTHING)
-  const position = useRef<Position>(undefined)
+  const [entry] = useState(historyEntry)
+  const [left] = useState(() => {
+    const list = leftLists.get(client)
+    return list?.entry === entry ? list : undefined
+  })
+  const [state, setState] = useState(left?.state ?? NOTHING)
+  // What was shown last, for functions that run between two renderings.
+  const shown = useRef(state)
+  const show = (next: EvidenceItems): void => {
+    shown.current = next
+    setState(next)
+  }
+  const position = useRef(left?.position)
+  const scrollTopPx = useRef(left?.scrollTopPx ?? 0)
   const running = useRef<AbortController>(undefined)
-  const isComplete = useRef(false)
-  const key = JSON.stringify(filter)
 
   const loadMore = useCallback((): void => {
-    if (running.current !== undefined || isComplete.current) return
+    if (running.current !== undefined || shown.current.isComplete) return
     const abort = new AbortController()
     running.current = abort
     const read = async (): Promise<void> => {
@@ -41,35 +70,36 @@ export function useEvidences(client: Client, filter: EvidenceFilter) {
         if (abort.signal.aborted) return
         running.current = undefined
         position.current = positionAfter(page)
-        isComplete.current = position.current === undefined
-        setState(({ items }) => ({
-          items: [...items, ...page.dts],
+        show({
+          items: [...shown.current.items, ...page.dts],
           count: page.count,
           countIsMore: page.countIsMore === true,
-          isComplete: isComplete.current,
+          isComplete: position.current === undefined,
           error: undefined,
-        }))
+        })
       } catch (error) {
         // `running` stays set, so that a failure is not repeated by scrolling. `retry` clears it.
-        if (!abort.signal.aborted) setState((before) => ({ ...before, error }))
+        if (!abort.signal.aborted) show({ ...shown.current, error })
       }
     }
     void read()
-  }, [client, key])
+  }, [])
 
   const retry = (): void => {
     running.current = undefined
     loadMore()
   }
   useEffect(() => {
-    position.current = undefined
-    isComplete.current = false
-    setState(NOTHING)
-    loadMore()
+    if (left === undefined) loadMore()
     return () => {
       running.current?.abort()
-      running.current = undefined
+      leftLists.set(client, {
+        entry,
+        state: shown.current,
+        position: position.current,
+        scrollTopPx: scrollTopPx.current,
+      })
     }
-  }, [loadMore])
-  return { ...state, loadMore, retry }
+  }, [])
+  return { ...state, scrollTopPx, loadMore, retry }
 }

@@ -88,6 +88,31 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
     await scrollTo(table, 1_101)
     await link(page, 'row-400').waitFor()
     await assertAccessible(page)
+    // Back shows the list where it was left.
+    await link(page, 'row-400').click()
+    await heading(page, 'History').waitFor()
+    await page.goBack()
+    await link(page, 'row-400').waitFor()
+    await page.getByText('1,200 loaded').waitFor()
+  })
+
+  it('show a changed evidence when the user goes back to the list', async () => {
+    const { page } = dashboard
+    await dashboard.createEvidence('back-1', { owner: 'Ada' })
+    await dashboard.signIn(dashboard.company.keys.U, '#/evidences?externalId=back-1')
+    const owner = (name: string): Locator => page.getByRole('cell', { name, exact: true })
+    await owner('Ada').waitFor()
+    await link(page, 'back-1').click()
+    await link(page, 'Transfer').click()
+    await field(page, 'New owner').fill('Grace')
+    await button(page, 'Record the transfer').click()
+    await text(page, 'Transferred').waitFor()
+    await page.goBack()
+    await heading(page, 'Transfer back-1').waitFor()
+    await page.goBack()
+    await text(page, 'Transferred').waitFor()
+    await page.goBack()
+    await owner('Grace').waitFor()
   })
 
   it('keep the list small while 1,000 rows of a million are scrolled', async () => {
