@@ -74,8 +74,6 @@ export function EvidenceFilters({ filters, categories }: EvidenceFiltersProps) {
           choices={nameChoices(categories)}
         />
         <SelectField label={t.subcategory} {...props('subcategoryId')} choices={nameChoices(subcategories)} />
-        <TextField label={t.from} type="datetime-local" {...props('createdFrom')} />
-        <TextField label={t.to} type="datetime-local" {...props('createdTo')} />
         <SelectField
           label={t.sort}
           {...props('sort')}
@@ -84,6 +82,8 @@ export function EvidenceFilters({ filters, categories }: EvidenceFiltersProps) {
             ['updated', t.updated],
           ]}
         />
+        <TextField label={t.from} type="datetime-local" {...props('createdFrom')} />
+        <TextField label={t.to} type="datetime-local" {...props('createdTo')} />
       </div>
       <div class="row">
         <button class="primary" type="submit">

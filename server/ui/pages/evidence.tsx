@@ -85,6 +85,7 @@ function EvidenceData({ evidence }: { readonly evidence: Evidence }) {
         of={[
           [t.image, imageId && <FileImage fileId={imageId} label={name} />],
           [texts.evidences.externalId, <bdi>{externalId}</bdi>],
+          [texts.evidences.category, <CategoryLink evidence={evidence} />],
           [texts.evidences.owner, owner && <bdi>{owner}</bdi>],
           [t.created, <Time at={createDate} />],
           [t.description, description && <LongText text={description} />],
@@ -102,3 +103,22 @@ function EvidenceData({ evidence }: { readonly evidence: Evidence }) {
     </section>
   )
 }
+
+/** The names of the category and the subcategory. Leads to their evidences. */
+function CategoryLink({ evidence: { categoryId, subcategoryId } }: { readonly evidence: Evidence }) {
+  const { client } = useSession()
+  const { loaded } = useLoad(
+    (signal) => client.getSubcategory({ categoryId, subcategoryId }, { signal }),
+    [client, categoryId, subcategoryId],
+  )
+  return (
+    <a href={hrefOf(['evidences'], { categoryId, subcategoryId })}>
+      {loaded.state === 'loading' && texts.loading}
+      {loaded.state === 'failed' && subcategoryId}
+      {loaded.state === 'done' && <bdi>{namesIn(loaded.value.path)}</bdi>}
+    </a>
+  )
+}
+
+/** `/Vehicles/Cars` becomes `Vehicles / Cars`. Names contain no slash. */
+const namesIn = (path: string): string => path.split('/').filter(Boolean).join(' / ')
