@@ -52,7 +52,10 @@ export interface BundleEventClaims {
 /** What is proven about the file that a bundle is about. */
 export interface BundleFileClaim {
   readonly fileId: string
-  /** `listed`: the event attached or deleted the file, which of both is not disclosed. */
+  /**
+   * `listed`: the event attached or deleted the file, which of both is not disclosed. `deleted`: another event deleted
+   * it, and says that this one attached it.
+   */
   readonly state: 'listed' | 'attached' | 'deleted'
   /** txIds, hex. */
   readonly event: string

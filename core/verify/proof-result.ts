@@ -104,7 +104,7 @@ export interface FileClaim {
   readonly fileId: string
   /**
    * `listed`: the event attached or deleted the file, which of both is not disclosed. `attached`: the event attached
-   * it. `deleted`: the event attached it, and the event of `deletion` deleted it.
+   * it. `deleted`: the event of `deletion` deleted it, and says that this event attached it.
    */
   readonly state: 'listed' | 'attached' | 'deleted'
   /** Name, type, size and SHA-256, if they are disclosed. */

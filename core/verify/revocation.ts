@@ -6,7 +6,7 @@ import { childrenOf, parseAsn1, withParserErrors } from './asn1.ts'
 import { parseCertificate } from './certificate.ts'
 import type { RevocationStatus } from './revocation-status.ts'
 import { SignatureBudget } from './signature-budget.ts'
-import { issuerIdentity, revocationStatusOf } from './validation-data.ts'
+import { issuerIdentity, knownStatuses, worstOf } from './validation-data.ts'
 
 /**
  * Reads the revocation status of a certificate from stored CRLs (RFC 5280 § 5) and OCSP responses (RFC 6960), offline.
@@ -26,9 +26,11 @@ export const revocationStatus = (
   issuer: Uint8Array,
   validationData: readonly ValidationData[],
 ): RevocationStatus =>
-  revocationStatusOf(
-    { certificate: parseCertificate(certificate), issuer: parseCertificate(issuer), budget: new SignatureBudget() },
-    validationData,
+  worstOf(
+    knownStatuses(
+      { certificate: parseCertificate(certificate), issuer: parseCertificate(issuer), budget: new SignatureBudget() },
+      validationData,
+    ),
   )
 
 const OID_AUTHORITY_INFO_ACCESS = '1.3.6.1.5.5.7.1.1'

@@ -5,7 +5,12 @@ import type { ValidationData } from '../ports/index.ts'
 import { withParserErrors } from './asn1.ts'
 import { buildPath } from './certificate-path.ts'
 import { keyProblem, parseCertificate, timestampingProblem, type Certificate } from './certificate.ts'
-import { MAX_VALIDATION_DATA_BYTES, voidsTimestamp, type CertificateStatus } from './revocation-status.ts'
+import {
+  MAX_VALIDATION_DATA_BYTES,
+  voidsTimestamp,
+  type CertificateStatus,
+  type RevocationStatus,
+} from './revocation-status.ts'
 import { SignatureBudget } from './signature-budget.ts'
 import { HASHES, isKeyFor, isSignature, schemeOf } from './signature-scheme.ts'
 import { checkContentAttributes, signedAttributes, signingCertificate } from './signed-attributes.ts'
@@ -17,7 +22,7 @@ import {
   withoutLeadingZeros,
   type ParsedToken,
 } from './timestamp-response.ts'
-import { revocationStatusOf } from './validation-data.ts'
+import { knownStatuses, worstOf } from './validation-data.ts'
 
 /** How far a genTime may be ahead of the verifier's clock, ms. */
 export const MAX_CLOCK_SKEW_MS = 300_000
@@ -113,14 +118,14 @@ export interface VerifiedToken {
 export function verifyToken(der: Uint8Array, options: VerifyTokenOptions): VerifiedToken {
   const { validationData, budget, renewedAt = Infinity } = options
   const { info, path } = verifyToPath(der, options, budget)
-  const revocation = path.slice(0, -1).map((certificate, i) => ({
-    subject: certificate.subject,
-    ...revocationStatusOf({ certificate, issuer: path[i + 1] ?? certificate, budget }, validationData),
-  }))
-  const revoked = revocation.find(
-    (status) => voidsTimestamp(status, info.genTime) && !(status.state === 'revoked' && renewedAt < status.revokedAt),
-  )
-  if (revoked) throw timestampError(`the certificate of ${revoked.subject} was revoked`)
+  const isVoidedBy = (status: RevocationStatus): boolean =>
+    voidsTimestamp(status, info.genTime) && !(status.state === 'revoked' && renewedAt < status.revokedAt)
+  const revocation = path.slice(0, -1).map((certificate, i) => {
+    const known = knownStatuses({ certificate, issuer: path[i + 1] ?? certificate, budget }, validationData)
+    // Each revocation by itself: a renewal before a compromise does not help a token from after another revocation.
+    if (known.some(isVoidedBy)) throw timestampError(`the certificate of ${certificate.subject} was revoked`)
+    return { subject: certificate.subject, ...worstOf(known) }
+  })
   return { info, certificates: path.map(({ der: bytes }) => bytes), revocation }
 }
 

@@ -45,19 +45,17 @@ interface StatusRequest {
   readonly budget: SignatureBudget
 }
 
-/** As `revocationStatus` in revocation.ts, for parsed certificates. The order of the pieces has no effect. */
-export function revocationStatusOf(
-  request: StatusRequest,
-  validationData: readonly ValidationData[],
-): RevocationStatus {
-  return worstOf(validationData.flatMap((piece) => readStatuses(piece, request)))
-}
-
 type KnownStatus = Exclude<RevocationStatus, { readonly state: 'unknown' }>
 type Revoked = Extract<RevocationStatus, { readonly state: 'revoked' }>
 
+/** What all pieces say about a certificate. */
+export const knownStatuses = (
+  request: StatusRequest,
+  validationData: readonly ValidationData[],
+): readonly KnownStatus[] => validationData.flatMap((piece) => readStatuses(piece, request))
+
 /** A revocation counts before `good`, one that may be a compromise before a harmless one, then the earliest one. */
-function worstOf(statuses: readonly KnownStatus[]): RevocationStatus {
+export function worstOf(statuses: readonly KnownStatus[]): RevocationStatus {
   const [revoked] = statuses.filter((status) => status.state === 'revoked').toSorted(compareRevocations)
   if (revoked !== undefined) return revoked
   const [newest] = statuses.toSorted((a, b) => b.asOf - a.asOf)

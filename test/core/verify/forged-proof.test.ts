@@ -876,6 +876,18 @@ describe('forged timestamps', () => {
       'timestamp',
       /was revoked/,
     )
+    // The certificate was superseded before the token was made. A compromise after the renewal does not hide that.
+    const superseded = await crl({
+      issuer: rootA,
+      revoked: [{ certificate: signerA.certificate, at: new Date('2026-05-20T00:00:00Z'), reason: REASON.superseded }],
+    })
+    for (const lists of [
+      [superseded, der],
+      [der, superseded],
+    ]) {
+      const validationData = lists.map((list) => ({ type: 'crl', der: list }) as const)
+      assertFails(check(honest, { ...pinned, validationData }), 'timestamp', /was revoked/)
+    }
   })
 
   it('cost at most so many tokens and signature checks', async () => {
