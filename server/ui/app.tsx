@@ -51,8 +51,10 @@ function Page({ location: { path, query }, session, setSession }: PageProps) {
   if (name === 'certificate' && id !== undefined)
     return <CertificatePage key={id} evidenceId={id} externalId={action} />
   if (name === 'log') return <LogPage />
+  // A link with a company fills it in, also if the sign-in page is open already.
+  const companyId = query.get('company') ?? ''
   if (session === undefined || name === 'sign-in')
-    return <SignInPage companyId={query.get('company') ?? ''} isPage={name === 'sign-in'} onSignIn={setSession} />
+    return <SignInPage key={companyId} companyId={companyId} isPage={name === 'sign-in'} onSignIn={setSession} />
   if (name === 'source-systems') return <SourceSystemsPage />
   if (name === 'categories') return <CategoriesPage />
   if (name === 'new-evidence') return <EvidenceForm kind="create" />

@@ -29,6 +29,14 @@ describeDashboard('the sign-in page in Chromium', (dashboard) => {
     assert.equal(await page.evaluate('sessionStorage.length'), 0)
   })
 
+  it('fills in the company of a link, also if the page is open already', async () => {
+    const { page } = dashboard
+    await page.goto(dashboard.urlOf(''))
+    await field(page, 'Company').fill('other')
+    await page.goto(dashboard.urlOf('#/sign-in?company=demo'))
+    await page.waitForFunction(`document.querySelector('form input')?.value === 'demo'`)
+  })
+
   it('works with the keyboard alone', async () => {
     const { page } = dashboard
     const press = (key: string): Promise<void> => page.keyboard.press(key)
