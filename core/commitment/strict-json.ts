@@ -1,5 +1,6 @@
 import { RegistryError } from '../errors.ts'
 import { MAX_DEPTH, type Json, type JsonLimits } from './canonical-json.ts'
+import { isCertainlyHeld, isHeldByDouble } from './held-decimals.ts'
 
 export interface StrictJsonLimits extends JsonLimits {
   /** How many values, at any depth, the text may have. Names are not values. Default: any number. */
@@ -97,59 +98,33 @@ const isLiteralMark = (char: number): boolean => char === 0x74 || char === 0x66 
 
 const isExponent = (char: number): boolean => char === 0x45 || char === 0x65
 
+const isSign = (char: number): boolean => char === 0x2b || char === 0x2d
+
 /** A number of at most 15 digits without an exponent is held by a double, so only longer ones are compared. */
 const MAX_EXACT_LENGTH = 16
 
-const numberToken = /[0-9.]+(?:[eE][+-]?[0-9]+)?/y
-
 /** Checks the number whose digits begin at `start`. Returns the index of its last character. */
 function checkNumberAt(text: string, start: number): number {
-  let end = start + 1
-  while (isNumberPart(text.charCodeAt(end))) end++
-  if (end - start <= MAX_EXACT_LENGTH && !isExponent(text.charCodeAt(end))) return end - 1
-  numberToken.lastIndex = start
-  const token = numberToken.exec(text)?.[0] ?? ''
+  const exponentAt = endOfDigits(text, start)
+  const end = isExponent(text.charCodeAt(exponentAt)) ? endOfExponent(text, exponentAt) : exponentAt
+  if (end === exponentAt && (end - start <= MAX_EXACT_LENGTH || isCertainlyHeld(text, start, end))) return end - 1
+  const token = text.slice(start, end)
   if (!isHeldByDouble(token))
     throw validationError(`The number ${token.slice(0, 64)} has too many digits for a double: send it as a text`)
-  return start + token.length - 1
+  return end - 1
 }
 
-/** Digits that a double can show. */
-const MAX_DIGITS = 17
-
-/**
- * Whether printing the double with as many digits as the token has, at most 17, gives the same decimal again. So the
- * output of printers that use 17 digits is accepted.
- */
-function isHeldByDouble(token: string): boolean {
-  const value = Number(token)
-  if (String(value) === token) return true
-  const { digits, exponent } = decimalOf(token)
-  if (digits.length > MAX_DIGITS || !Number.isFinite(value)) return false
-  if (digits === '') return true
-  // Of two decimals that are equally near, the shortest form can be one, and the form with 17 digits the other.
-  const printed = [value.toExponential(), value.toExponential(digits.length - 1)].map(decimalOf)
-  return printed.some((decimal) => decimal.digits === digits && decimal.exponent === exponent)
+function endOfDigits(text: string, start: number): number {
+  let end = start
+  while (isNumberPart(text.charCodeAt(end))) end++
+  return end
 }
 
-const numberParts = /^([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/
-
-/** The digits of a decimal without outer zeros, and the power of ten of the last one. */
-function decimalOf(token: string): { readonly digits: string; readonly exponent: number } {
-  const [, whole = '', fraction = '', exponent = '0'] = numberParts.exec(token) ?? []
-  const digits = (whole + fraction).replace(/^0+/, '')
-  const significant = withoutTrailingZeros(digits)
-  return {
-    digits: significant,
-    exponent: Number(exponent) - fraction.length + digits.length - significant.length,
-  }
-}
-
-/** Uses a loop, because `/0+$/` takes quadratic time if the zeros are not at the end (80,000 digits: 2 s). */
-function withoutTrailingZeros(digits: string): string {
-  let end = digits.length
-  while (end > 0 && digits[end - 1] === '0') end--
-  return digits.slice(0, end)
+/** Returns `start` if no digits follow, which the parser rejects later. */
+function endOfExponent(text: string, start: number): number {
+  const digitsAt = isSign(text.charCodeAt(start + 1)) ? start + 2 : start + 1
+  const end = endOfDigits(text, digitsAt)
+  return end === digitsAt ? start : end
 }
 
 /** The state of the walk over a parsed value. */

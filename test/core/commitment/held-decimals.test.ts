@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { isCertainlyHeld, isHeldByDouble } from '../../../core/commitment/held-decimals.ts'
+import { parseStrictJson } from '../../../core/commitment/strict-json.ts'
+import { isRegistryError } from '../../../core/errors.ts'
+import { referenceStrictJson } from '../../support/strict-json-reference.ts'
+
+const isCertain = (token: string): boolean => isCertainlyHeld(`[${token}]`, 1, token.length + 1)
+
+/** A decimal with these digits, of which the last `fractionDigits` are after the point. */
+function decimalText(digits: bigint, fractionDigits: number): string {
+  const text = String(digits).padStart(fractionDigits + 1, '0')
+  const point = text.length - fractionDigits
+  return fractionDigits === 0 ? text : `${text.slice(0, point)}.${text.slice(point)}`
+}
+
+const fractionDigits = fc.nat(26)
+/** Decimals of any length, among them those between two doubles. */
+const anyDecimal = fc
+  .tuple(fc.integer({ min: 1, max: 19 }), fc.bigInt(0n, 10n ** 19n), fractionDigits)
+  .map(([length, digits, fraction]) => decimalText(digits % 10n ** BigInt(length), fraction))
+/** What printers write with 15 to 18 digits, and decimals that differ from it in the last digits. */
+const printedDecimal = fc
+  .tuple(
+    fc.double({ min: 1e-5, max: 1e17, noNaN: true }),
+    fc.integer({ min: 15, max: 18 }),
+    fc.integer({ min: -3, max: 3 }),
+  )
+  .map(([value, digits, change]) => {
+    const [mantissa = '', exponent = '0'] = value.toExponential(digits - 1).split('e')
+    const fraction = digits - 1 - Number(exponent)
+    return fraction < 0 ? '0' : decimalText(BigInt(mantissa.replace('.', '')) + BigInt(change), fraction)
+  })
+
+describe('decimals that a double holds', () => {
+  it('are never called so by calculating, if printing the double says something else', () => {
+    fc.assert(
+      fc.property(fc.oneof(anyDecimal, printedDecimal), (token) => {
+        if (isCertain(token)) assert.ok(isHeldByDouble(token), token)
+      }),
+      { numRuns: 20_000 },
+    )
+  })
+
+  it('are those that a slow reference accepts', () => {
+    fc.assert(
+      fc.property(fc.oneof(anyDecimal, printedDecimal), (token) => {
+        assert.equal(isAccepted(parseStrictJson, token), isAccepted(referenceStrictJson, token), token)
+      }),
+      { numRuns: 10_000 },
+    )
+  })
+
+  it('are almost always found by calculating, which is fast', () => {
+    const uncertain = Array.from({ length: 10_000 }, (_, i) => String(Math.abs(Math.sin(i + 1))))
+      .flatMap((shortest) => [shortest, Number(shortest).toFixed(17)])
+      .filter((token) => !token.includes('e') && isHeldByDouble(token) && !isCertain(token))
+    assert.ok(uncertain.length < 100, `${uncertain.length} of 20,000, such as ${uncertain[0]}`)
+  })
+
+  const certain: readonly [string, boolean][] = [
+    ['0.1', true],
+    ['0.10000000000000001', true],
+    ['00.10000000000000001', true],
+    ['52.520006599999995', true],
+    ['52.520006599999997', false],
+    ['9007199254740993', false],
+    // Halfway between two decimals of 17 digits.
+    ['2248087358292.90625', false],
+    ['0.00000000000000000000012', false],
+    ['123456789012345678', false],
+  ]
+  for (const [token, expected] of certain)
+    it(`${expected ? 'certainly include' : 'do not certainly include'} ${token}`, () => {
+      assert.equal(isCertain(token), expected)
+    })
+})
+
+function isAccepted(parse: (text: string) => unknown, token: string): boolean {
+  try {
+    parse(token)
+    return true
+  } catch (error) {
+    assert.ok(isRegistryError(error, 'VALIDATION_ERROR'), String(error))
+    return false
+  }
+}
