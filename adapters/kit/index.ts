@@ -50,6 +50,7 @@ export {
   decodeUtf8,
   encodeUtf8,
   equalBytes,
+  fromBase64,
   fromHex,
   readU64,
   sha256,

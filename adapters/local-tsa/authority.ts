@@ -14,6 +14,7 @@ import { verifyTimestamp } from '../../core/verify/timestamp.ts'
 import { nodeFiles, type FileOperations } from '../files/durable.ts'
 import { causeAndRemedy } from '../files/errors.ts'
 import { needsRenewal, openAuthority, openSigner, type Authority, type CurrentSigner } from './identity.ts'
+import { readLastStamped, writeLastStamp, type LastStamp } from './last-stamp.ts'
 import { LOCAL_POLICY, timeStampResponse } from './response.ts'
 
 /** Settings of a local timestamp authority. */
@@ -44,7 +45,8 @@ export async function openLocalTsa(
   try {
     const authority = await openAuthority(files, root, clock.now())
     const signer = await openSigner(files, root, { authority, now: clock.now() })
-    return new LocalTsa({ files, directory: root, clock, authority, signer })
+    const lastStamped = await readLastStamped(root, new Uint8Array(authority.certificate.raw), files)
+    return new LocalTsa({ files, directory: root, clock, authority, signer, lastStamped })
   } catch (error) {
     if (isRegistryError(error)) throw error
     throw new RegistryError(
@@ -63,6 +65,7 @@ interface OpenedFiles {
   readonly clock: Clock
   readonly authority: Authority
   readonly signer: CurrentSigner
+  readonly lastStamped: Uint8Array | undefined
 }
 
 /** Makes RFC 3161 tokens with the operator's own P-256 keys and SHA-256. Opened by `openLocalTsa`. */
@@ -70,27 +73,32 @@ export class LocalTsa implements TimestampAuthority {
   readonly info: TimestampAuthorityInfo
   /** DER of the CA certificate: the trust anchor of every token. */
   readonly trustAnchor: Uint8Array
+  /** What it had stamped last when it was opened. `undefined` if that is not known: see `readLastStamped`. */
+  readonly lastStamped: Uint8Array | undefined
   readonly #files: FileOperations
   readonly #directory: string
   readonly #clock: Clock
   readonly #authority: Authority
   #signer: CurrentSigner
   #renewal: Promise<CurrentSigner> | undefined
+  #lastWrite: Promise<void> = Promise.resolve()
   #closed = false
 
-  constructor({ files, directory, clock, authority, signer }: OpenedFiles) {
+  constructor({ files, directory, clock, authority, signer, lastStamped }: OpenedFiles) {
     this.#files = files
     this.#directory = directory
     this.#clock = clock
     this.#authority = authority
     this.#signer = signer
+    this.lastStamped = lastStamped
     this.trustAnchor = new Uint8Array(authority.certificate.raw)
     this.info = { name: 'local', assurance: 'operator', trustAnchors: [this.trustAnchor] }
   }
 
   /**
-   * Returns the whole TimeStampResp (DER) for `bytes`. Throws `AUTHORITY_FAILED` if the clock is outside the validity
-   * of the certificates, or if a certificate has ended and a new one cannot be written.
+   * Returns the whole TimeStampResp (DER) for `bytes`, once it is kept as the last stamp. Throws `AUTHORITY_FAILED` if
+   * that cannot be written, if the clock is outside the validity of the certificates, or if a certificate has ended and
+   * a new one cannot be written.
    */
   async stamp(bytes: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
     if (this.#closed) throw new RegistryError('CLOSED', 'The local timestamp authority is closed')
@@ -115,6 +123,7 @@ export class LocalTsa implements TimestampAuthority {
         { cause },
       )
     }
+    await this.#keep({ stamped: bytes, response })
     return response
   }
 
@@ -128,6 +137,17 @@ export class LocalTsa implements TimestampAuthority {
   async close(): Promise<void> {
     this.#closed = true
     await this.#renewal?.catch(() => undefined)
+    await this.#lastWrite
+  }
+
+  /** Writes run one after the other, so that the last call determines the content. */
+  async #keep(stamp: LastStamp): Promise<void> {
+    const written = this.#lastWrite.then(() => writeLastStamp(this.#files, this.#directory, stamp))
+    this.#lastWrite = written.catch(() => undefined)
+    await written.catch((cause: unknown) => {
+      const message = `The last stamp cannot be written to ${this.#directory}: ${causeAndRemedy(cause)}`
+      throw new RegistryError('AUTHORITY_FAILED', message, { cause })
+    })
   }
 
   /** Renews the certificate in its last year. Concurrent stamps share one renewal. */

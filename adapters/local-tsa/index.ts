@@ -1,1 +1,2 @@
-export { openLocalTsa, type LocalTsa, type LocalTsaOptions } from './authority.ts'
+export { LocalTsa, openLocalTsa, type LocalTsaOptions } from './authority.ts'
+export { readLastStamped } from './last-stamp.ts'

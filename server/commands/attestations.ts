@@ -13,12 +13,15 @@ import { verifyAnchorProof } from '../../core/verify/index.ts'
 import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import type { Config } from '../settings/load.ts'
 import { exists } from '../startup/existing.ts'
+import { headsIn } from '../startup/signed-heads.ts'
 
 const ED25519_KEY_BYTES = 32
 
 interface AttestationOptions {
   /** The newest tree in the local ledger, as a list of at most one. */
   readonly ledgerHeads: readonly SignedHead[]
+  /** The tree that the embedded authority stamped last, as a list of at most one. */
+  readonly stampedHeads: readonly SignedHead[]
   /** Called once for each authority whose CA is not known here. Its tokens are not verified. */
   readonly onUnknown: (authority: string) => void
 }
@@ -30,15 +33,17 @@ interface AttestationOptions {
 export async function createAttestationVerifier(
   config: Config,
   directory: string,
-  { ledgerHeads, onUnknown }: AttestationOptions,
+  { ledgerHeads, stampedHeads, onUnknown }: AttestationOptions,
 ): Promise<AttestationVerifier> {
   const certificates = await trustAnchorsOf(config, directory)
   const unknown = new Set<string>()
   const ledgerAccount = await readLedgerAccount(directory)
   const hasLedger = await exists(join(directory, 'ledger', 'blocks.jsonl'))
+  const [lastStamped] = stampedHeads
   return {
     verifyToken(token) {
       const trusted = certificates.filter(({ keyHash }) => token.trustAnchors.includes(keyHash))
+      if (trusted.some(({ isOwn }) => isOwn)) assertNotAfter(lastStamped, token)
       if (trusted.length > 0)
         return verifyToken(
           token,
@@ -57,13 +62,24 @@ interface TrustAnchor {
   readonly der: Uint8Array
   /** SHA-256 of the public key, hex. */
   readonly keyHash: string
+  /** Of the embedded authority. */
+  readonly isOwn: boolean
 }
 
 async function trustAnchorsOf({ tsaCa }: Config, directory: string): Promise<readonly TrustAnchor[]> {
   const own = join(directory, 'tsa', 'ca.pem')
   const paths = [...((await exists(own)) ? [own] : []), ...tsaCa]
-  const lists = await Promise.all(paths.map((path) => readTrustAnchors(path)))
-  return lists.flat().map((der) => ({ der, keyHash: keyHashOf(der) }))
+  const lists = await Promise.all(
+    paths.map(async (path) => (await readTrustAnchors(path)).map((der) => ({ der, isOwn: path === own }))),
+  )
+  return lists.flat().map((anchor) => ({ ...anchor, keyHash: keyHashOf(anchor.der) }))
+}
+
+/** The embedded authority keeps each stamp before the records do. So if they have a newer one, it was set back. */
+function assertNotAfter(lastStamped: SignedHead | undefined, { stamped }: TokenToVerify): void {
+  if (lastStamped === undefined) return
+  const isKept = headsIn(stamped).every(({ size }) => size <= lastStamped.size)
+  expect(isKept, `it is newer than the last stamp of the embedded authority, which is of ${lastStamped.size} entries`)
 }
 
 function keyHashOf(der: Uint8Array): string {

@@ -39,7 +39,7 @@ export const fsckCommand = defineCommand({
   usage: ['[--data-dir DIR] [--secret-file FILE] [--checkpoint-keys FILE] [--skip-files] [--repair] [--json]'],
   description: `
 Checks a registry. Computes every txId, leaf, tile, root, signature and index again from the records, verifies the tokens
-of stamps and the proofs of anchors, checks the local ledger and the keys of the embedded authority, reads every stored
+of stamps and the proofs of anchors, checks the local ledger, the last stamp and the keys of the embedded authority, reads every stored
 file, and prints one line for each difference. Stop the server first.
 
 The records are where EVIDENCE_RECORDS and EVIDENCE_POSTGRES_URL say, the files where EVIDENCE_BLOBS and EVIDENCE_S3_...
@@ -130,8 +130,9 @@ export async function checkRegistry(
   await readMarkers(directory, markedFolders(config))
   const secret = await readSecretOf(config, directory)
   const signedHead = await new FileSignedHead(join(directory, 'signed-head.json')).read()
-  const { differences, knownHeads } = await checkFiles(directory)
-  const attestations = await createAttestationVerifier(config, directory, { ledgerHeads: knownHeads, onUnknown })
+  const { differences, ledgerHeads, stampedHeads } = await checkFiles(directory)
+  const attestations = await createAttestationVerifier(config, directory, { ledgerHeads, stampedHeads, onUnknown })
+  const knownHeads = [...ledgerHeads, ...stampedHeads]
   const parts = new OpenParts()
   try {
     const { records } = await parts.add(openRecords(config), (opened) => opened.records)

@@ -94,14 +94,14 @@ async function openParts(
   const blobs = await parts.add(openBlobs(config, directory))
   const writeBucketMarker = await checkBucketMarker({ config, records, blobs })
   const instruments = createInstruments()
-  const { sealer, anchor } = await openSealer(config, { directory, logger, parts, instruments })
+  const { sealer, heads } = await openSealer(config, { directory, logger, parts, instruments })
   const adoptHead = await readAdoptedHead(config.adoptHead)
   const registry = await openRegistry({
     records: instruments.observeRecords(records),
     blobs: instruments.observeBlobs(blobs),
     sealer,
     signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
-    knownHeads: knownHeads(anchor),
+    knownHeads: heads,
     readOnly: config.readOnly,
     secret,
     checkpointSigner,
@@ -152,7 +152,7 @@ async function openSealer(config: Config, { directory, logger, parts, instrument
     maxLeaves: config.sealMaxLeaves,
     tsaIntervalMs: config.tsaIntervalMs,
   })
-  return { sealer, anchor: anchoring.anchor }
+  return { sealer, heads: knownHeads(anchoring.anchor, timestampAuthorities) }
 }
 
 /** The folders of the data directory that these settings use. */

@@ -1,6 +1,7 @@
 import { FileSignedHead } from '../../adapters/files/index.ts'
 import { LocalLedger } from '../../adapters/local-ledger/index.ts'
-import { RegistryError, type Anchor, type SignedHead } from '../../core/index.ts'
+import { LocalTsa } from '../../adapters/local-tsa/index.ts'
+import { RegistryError, type Anchor, type SignedHead, type TimestampAuthority } from '../../core/index.ts'
 import { parseCheckpoint } from '../../core/log/index.ts'
 
 /** Reads the file of `--adopt-head`. Throws `CONFIG_ERROR` if it is missing, `CORRUPT` if it holds no signed head. */
@@ -14,11 +15,19 @@ export async function readAdoptedHead(path: string | undefined): Promise<SignedH
   )
 }
 
-/** What was signed, as the local ledger recorded it. Empty for other anchors. */
-export const knownHeads = (anchor: Anchor | undefined): readonly SignedHead[] =>
-  anchor instanceof LocalLedger ? headsIn(anchor.newestInput) : []
+/** What was signed, as the local ledger and the embedded authority kept it. Empty for other anchors and authorities. */
+export const knownHeads = (
+  anchor: Anchor | undefined,
+  timestampAuthorities: readonly TimestampAuthority[],
+): readonly SignedHead[] => [
+  ...(anchor instanceof LocalLedger ? headsIn(anchor.newestInput) : []),
+  ...timestampAuthorities.flatMap((authority) => (authority instanceof LocalTsa ? headsIn(authority.lastStamped) : [])),
+]
 
-/** The tree of a checkpoint, as a list of at most one. Requires a checkpoint that was read from a ledger of ours. */
+/**
+ * The tree of a checkpoint, as a list of at most one. Requires a checkpoint that was read from our ledger or our
+ * authority.
+ */
 export function headsIn(checkpoint: Uint8Array | undefined): readonly SignedHead[] {
   if (checkpoint === undefined) return []
   const { size, root } = parseCheckpoint(new TextDecoder().decode(checkpoint))

@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { cp, readFile, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import { openLocalTsa, type LocalTsa } from '../../../adapters/local-tsa/index.ts'
+import { openLocalTsa, readLastStamped, type LocalTsa } from '../../../adapters/local-tsa/index.ts'
 import { verifyTimestamp } from '../../../core/verify/tokens.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { failEachCall, FaultyFiles, type Operation } from '../../support/faulty-files.ts'
@@ -127,7 +127,7 @@ describe('the local timestamp authority', () => {
     await assert.rejects(tsa.stamp(data), { code: 'AUTHORITY_FAILED' })
     assert.ok(faulty.disarm())
     assert.ok(isIssuedUnder(await tsa.stamp(data), tsa.trustAnchor))
-    assert.deepEqual(await filesBelow(directory), ['ca.key', 'ca.pem', 'tsa.pem'])
+    assert.deepEqual(await filesBelow(directory), ['ca.key', 'ca.pem', 'last-stamp.json', 'tsa.pem'])
   })
 
   test('recovers from a renewal under a clock that was years ahead', async (t) => {
@@ -181,7 +181,7 @@ describe('the files of the local timestamp authority', () => {
       const second = await openLocalTsa(directory, { clock })
       if (token) assert.ok(isIssuedUnder(token, second.trustAnchor))
       assert.ok(isIssuedUnder(await second.stamp(data), second.trustAnchor))
-      assert.deepEqual(await filesBelow(directory), ['ca.key', 'ca.pem', 'tsa.pem'])
+      assert.deepEqual(await filesBelow(directory), ['ca.key', 'ca.pem', 'last-stamp.json', 'tsa.pem'])
       return hasFailed
     })
     assert.ok(faults > 40, `only ${faults} faults were injected`)
@@ -236,5 +236,70 @@ describe('the files of the local timestamp authority', () => {
     const moved = await openLocalTsa(`${directory}-moved`, { clock })
     assert.deepEqual(moved.trustAnchor, tsa.trustAnchor)
     await rm(`${directory}-moved`, { recursive: true })
+  })
+
+  test('keep what was stamped last, with its token', async (t) => {
+    const { tsa, directory, clock } = await openFor(t)
+    assert.equal(tsa.lastStamped, undefined)
+    for (const text of ['first', 'second']) await tsa.stamp(new TextEncoder().encode(text))
+    await tsa.close()
+    const { lastStamped, trustAnchor } = await openLocalTsa(directory, { clock })
+    assert.equal(new TextDecoder().decode(lastStamped), 'second')
+    assert.deepEqual(await readLastStamped(directory, trustAnchor), lastStamped)
+    assert.equal((await stat(join(directory, 'last-stamp.json'))).mode & 0o777, 0o600)
+  })
+
+  test('keep it before the token is returned, and there is no token if that fails', async (t) => {
+    const other = new TextEncoder().encode('an older checkpoint\n')
+    const operations: Operation[] = ['open', 'write', 'sync', 'rename']
+    const faults = await failEachCall(operations, async (plan) => {
+      const directory = join(await temporaryFor(t), 'tsa')
+      const faulty = new FaultyFiles()
+      const tsa = await openLocalTsa(directory, { clock: new ManualClock(), files: faulty.files })
+      await tsa.stamp(other)
+      faulty.arm(plan)
+      const token = await tsa.stamp(data).catch((error: unknown) => {
+        assert.equal((error as { code?: unknown }).code, 'AUTHORITY_FAILED')
+        return undefined
+      })
+      const hasFailed = faulty.disarm()
+      assert.equal(token === undefined, hasFailed)
+      const kept = new TextDecoder().decode(await readLastStamped(directory, tsa.trustAnchor))
+      const isKept = kept === new TextDecoder().decode(data)
+      assert.ok(isKept || (hasFailed && kept === new TextDecoder().decode(other)), kept)
+      await tsa.stamp(data)
+      assert.deepEqual(await readLastStamped(directory, tsa.trustAnchor), data)
+      await tsa.close()
+      return hasFailed
+    })
+    assert.ok(faults >= 10, `only ${faults} faults were injected`)
+  })
+
+  test('with a damaged last stamp, or one of another authority, throw CORRUPT', async (t) => {
+    const { tsa, directory, clock } = await openFor(t)
+    const { tsa: foreign, directory: foreignDirectory } = await openFor(t)
+    for (const authority of [tsa, foreign]) {
+      await authority.stamp(data)
+      await authority.close()
+    }
+    const path = join(directory, 'last-stamp.json')
+    const text = await readFile(path, 'utf8')
+    const { stamped, response } = JSON.parse(text) as { stamped: string; response: string }
+    const otherBytes = Buffer.from('another checkpoint').toString('base64')
+    const damaged = [
+      '',
+      'null',
+      '{}',
+      text.slice(0, -20),
+      JSON.stringify({ stamped: otherBytes, response }),
+      JSON.stringify({ stamped, response: response.slice(0, -8) }),
+      await readFile(join(foreignDirectory, 'last-stamp.json'), 'utf8'),
+    ]
+    for (const content of damaged) {
+      await writeFile(path, content)
+      await assert.rejects(openLocalTsa(directory, { clock }), { code: 'CORRUPT' }, content)
+    }
+    await writeFile(path, text)
+    await (await openLocalTsa(directory, { clock })).close()
   })
 })

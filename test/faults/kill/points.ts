@@ -57,6 +57,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
   { name: 'signed head sync', phase: 'load', call: 'sync', pattern: HEAD_FILE, maxNth: 5 },
   { name: 'signed head named', phase: 'load', call: 'rename', pattern: /signed-head\.json$/, maxNth: 5 },
   { name: 'checkpoint', phase: 'load', call: 'batch', pattern: /^cp\//, maxNth: 5 },
+  { name: 'last stamp named', phase: 'load', call: 'rename', pattern: /tsa\/last-stamp\.json$/, maxNth: 3 },
   { name: 'token', phase: 'load', call: 'batch', pattern: /^st\//, maxNth: 3 },
   { name: 'prepared anchor', phase: 'load', call: 'batch', pattern: /^an\//, maxNth: 2 },
   { name: 'ledger bytes', phase: 'load', call: 'write', pattern: /blocks\.jsonl$/, maxNth: 1 },

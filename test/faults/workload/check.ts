@@ -101,10 +101,11 @@ async function checkProof(registry: Registry, policy: Policy, externalId: string
 /** Runs fsck on a data directory that is not in use. Returns its differences as texts. */
 export async function fsckDirectory(directory: string): Promise<readonly string[]> {
   const config = checkConfig(directory)
-  const { differences, knownHeads } = await checkFiles(directory)
+  const { differences, ledgerHeads, stampedHeads } = await checkFiles(directory)
   const found: Difference[] = [...differences]
   const attestations = await createAttestationVerifier(config, directory, {
-    ledgerHeads: knownHeads,
+    ledgerHeads,
+    stampedHeads,
     onUnknown: (authority) => void found.push({ kind: 'stamp', key: authority, message: 'The authority is unknown' }),
   })
   const signedHead = await new FileSignedHead(join(directory, 'signed-head.json')).read()
@@ -113,6 +114,7 @@ export async function fsckDirectory(directory: string): Promise<readonly string[
   const records = await openLevel(directory)
   const blobs = await openFileBlobs(directory)
   try {
+    const knownHeads = [...ledgerHeads, ...stampedHeads]
     const stores = { records, blobs, secret, checkpointSigner, knownHeads, attestations }
     await fsck(
       { ...stores, ...(signedHead && { signedHead }) },

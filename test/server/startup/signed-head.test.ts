@@ -21,12 +21,12 @@ async function start(t: TestContext, directory: string, env: Readonly<Record<str
     })
   const create = (externalId: string): Promise<Response> =>
     post('/evidences/acme/evidence', { externalId, name: 'x', categoryName: 'Tools', subcategoryName: 'Drills' })
-  const isAnchored = async (externalId: string): Promise<boolean> => {
+  const isProven = async (externalId: string): Promise<boolean> => {
     const response = await fetch(`${url}/api/v1/merkle/verify/${externalId}`)
-    const { merkle } = (await response.json()) as { merkle?: { sendStatus?: string } }
-    return merkle?.sendStatus === 'C'
+    const { merkle, tsa } = (await response.json()) as { merkle?: { sendStatus?: string }; tsa?: object }
+    return merkle?.sendStatus === 'C' && tsa !== undefined
   }
-  return { server, url, post, create, isAnchored }
+  return { server, url, post, create, isProven }
 }
 
 /** Ends with an error line, before it is ready. */
@@ -43,12 +43,12 @@ describe('the signed head of a server', () => {
     const first = await start(t, data)
     await first.post('/sourceSystem/acme', { name: 'first' })
     assert.equal((await first.create('one')).status, 201)
-    await eventually(() => first.isAnchored('one'))
+    await eventually(() => first.isProven('one'))
     assert.equal(await first.server.stop(), 0)
     await cp(data, older, { recursive: true })
     const second = await start(t, data)
     assert.equal((await second.create('two')).status, 201)
-    await eventually(() => second.isAnchored('two'))
+    await eventually(() => second.isProven('two'))
     assert.equal(await second.server.stop(), 0)
 
     // The newest head alone, kept elsewhere.
@@ -63,17 +63,34 @@ describe('the signed head of a server', () => {
     assert.equal(await adopting.server.stop(), 0)
     assert.equal(await readFile(join(data, 'signed-head.json'), 'utf8'), await readFile(head, 'utf8'))
 
-    // Older records with their older head pass each check but the one against the ledger.
-    await rm(join(data, 'records'), { recursive: true })
-    await cp(join(older, 'records'), join(data, 'records'), { recursive: true })
-    await cp(join(older, 'signed-head.json'), join(data, 'signed-head.json'))
-    assert.match(await failsToStart(data), /set back or replaced/)
-    const behind = await runCli(['fsck', '--data-dir', data])
-    assert.equal(behind.code, 1)
-    assert.match(behind.stdout, /^head: signed head: A checkpoint of \d+ entries was signed/m)
+    const replace = async (name: string, from: string): Promise<void> => {
+      await rm(join(data, name), { recursive: true })
+      await cp(join(from, name), join(data, name), { recursive: true })
+    }
+    const newer = join(directory, 'newer')
+    await cp(data, newer, { recursive: true })
+    await replace('tsa', older)
+    const oldAuthority = await runCli(['fsck', '--data-dir', data])
+    assert.equal(oldAuthority.code, 1)
+    assert.match(oldAuthority.stdout, /^stamp: .*newer than the last stamp of the embedded authority/m)
+
+    const assertNoticed = async (): Promise<void> => {
+      assert.match(await failsToStart(data), /set back or replaced/)
+      const behind = await runCli(['fsck', '--data-dir', data])
+      assert.equal(behind.code, 1)
+      assert.match(behind.stdout, /^head: signed head: A checkpoint of \d+ entries was signed/m)
+    }
+    // Older records with their older head and authority pass each check but the one against the ledger.
+    await replace('records', older)
+    await replace('signed-head.json', older)
+    await assertNoticed()
+    // With their older ledger they pass each check but the one against the authority.
+    await replace('ledger', older)
+    await replace('tsa', newer)
+    await assertNoticed()
 
     const reading = await start(t, data, { EVIDENCE_READ_ONLY: 'true' })
-    assert.ok(await reading.isAnchored('one'))
+    assert.ok(await reading.isProven('one'))
     const refused = await reading.create('three')
     assert.equal(refused.status, 503)
     const { code, error } = (await refused.json()) as Record<string, string>
