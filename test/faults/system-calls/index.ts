@@ -137,42 +137,50 @@ class Case {
   async #failStart(): Promise<boolean> {
     await this.#options.files.switchOn()
     const server = this.#start(true)
-    const url = await server.ready()
-    if (url === undefined) {
-      await server.ended()
-      this.#assertWords(server)
-      if (server.server.child.exitCode === null) throw new Error(`The server crashed: ${server.output}`)
-      return true
-    }
-    await this.#writeAndKill(server)
-    return false
+    if (await this.#writeIfReady(server)) return false
+    this.#assertWords(server)
+    if (server.server.child.exitCode === null) throw new Error(`The server crashed: ${server.output}`)
+    return true
   }
 
   async #writeAndKill(server: FaultServer): Promise<void> {
-    const url = await server.ready()
-    if (url !== undefined) await this.#write(server, new HttpWriter(url), WRITES_BEFORE)
-    server.kill()
-    await server.ended()
+    if (!(await this.#writeIfReady(server))) throw new Error(`The server did not start: ${server.output}`)
+  }
+
+  /** Writes if the server becomes ready, and kills it in any case. Returns false if it ended before it was ready. */
+  async #writeIfReady(server: FaultServer): Promise<boolean> {
+    try {
+      const url = await server.ready()
+      if (url === undefined) return false
+      await this.#write(server, new HttpWriter(url), WRITES_BEFORE)
+    } finally {
+      server.kill()
+      await server.ended()
+    }
     if (!server.isKilled) throw new Error(`The server ended by itself: ${server.output}`)
+    return true
   }
 
   async #failWhileWriting(): Promise<boolean> {
     const { files, plan } = this.#options
     const server = this.#start(true)
+    let outcomes: HttpWriter['outcomes'] = new Map()
     try {
       const url = await server.ready()
       if (url === undefined) throw new Error(`The server did not start: ${server.output}`)
       const writer = new HttpWriter(url)
+      outcomes = writer.outcomes
       await this.#write(server, writer, WRITES_BEFORE)
       await files.switchOn()
       await this.#write(server, writer, WRITES_DURING)
-      this.#assertOutcomes(server, writer)
+      assertOutcomes(server, outcomes)
       if (plan.recovers) await this.#expectRecovery(server, writer)
     } finally {
       server.kill()
       await server.ended()
     }
     if (!server.isKilled) throw new Error(`The server ended by itself: ${server.output}`)
+    if ([...outcomes.keys()].some((outcome) => outcome.startsWith('503'))) this.#assertWords(server)
     return false
   }
 
@@ -189,14 +197,7 @@ class Case {
     })
   }
 
-  /** Every response must be a success, or say that the service cannot do it now. */
-  #assertOutcomes(server: FaultServer, { outcomes }: HttpWriter): void {
-    if (server.hasEnded) throw new Error(`The server ended by itself: ${server.output}`)
-    const wrong = [...outcomes.keys()].filter((outcome) => !isExpected(outcome))
-    if (wrong.length > 0) throw new Error(`Unexpected responses ${wrong.join(', ')}: ${server.output.slice(-4_000)}`)
-    if ([...outcomes.keys()].some((outcome) => outcome.startsWith('503'))) this.#assertWords(server)
-  }
-
+  /** Requires a server that has ended: a line of its output can be read later than the response that it is about. */
   #assertWords(server: FaultServer): void {
     if (WORDS[this.#options.plan.error].test(server.output)) return
     throw new Error(`The output does not name the cause: ${server.output.slice(-4_000)}`)
@@ -216,6 +217,13 @@ class Case {
       () => `the server does not write again: ${server.output.slice(-4_000)}`,
     )
   }
+}
+
+/** Every response must be a success, or say that the service cannot do it now. */
+function assertOutcomes(server: FaultServer, outcomes: HttpWriter['outcomes']): void {
+  if (server.hasEnded) throw new Error(`The server ended by itself: ${server.output}`)
+  const wrong = [...outcomes.keys()].filter((outcome) => !isExpected(outcome))
+  if (wrong.length > 0) throw new Error(`Unexpected responses ${wrong.join(', ')}: ${server.output.slice(-4_000)}`)
 }
 
 /** After a write with an unknown outcome, the load does not touch that evidence again. */

@@ -41,9 +41,9 @@ const START_PATTERNS = [
 /** Parts of the paths on which each kind of call occurs while a server writes. */
 const WRITE_PATTERNS: Readonly<Record<SystemCall, readonly string[]>> = {
   open: ['/', '/blobs/staging', '/blobs/content', 'signed-head'],
-  write: ['/', '/records/db/', '/blobs/staging', 'signed-head', '/ledger/'],
+  write: ['/', '/records/db/', '/blobs/staging', 'signed-head', '/ledger/', '/tsa/'],
   sync: ['/', '/records/db/', '/blobs/staging', '/blobs/content', 'signed-head', '/ledger/'],
-  rename: ['signed-head'],
+  rename: ['signed-head', '/tsa/'],
   link: ['/blobs/content'],
   unlink: ['/blobs/staging', '/blobs/content'],
   read: ['/ledger/'],
