@@ -3,6 +3,7 @@ import type { Context } from 'koa'
 import type { Principal } from '../../core/index.ts'
 import { afterResponse } from './after-response.ts'
 import { HttpError } from './errors.ts'
+import { endIfIdle } from './idle-client.ts'
 import type { StreamLimits } from './stream-limits.ts'
 
 /** Sends long JSON responses part by part, at the pace of the client. */
@@ -26,8 +27,7 @@ export class Streams {
     const parts = await start()
     ctx.type = 'json'
     ctx.body = Readable.from(parts, { objectMode: false })
-    // Counts from the last byte that the client has accepted.
-    ctx.res.setTimeout(this.#limits.idleMs, () => ctx.res.destroy())
+    endIfIdle(ctx.res, this.#limits.idleMs)
   }
 
   #open(ctx: Context, principal: Principal): () => void {
