@@ -12,7 +12,6 @@ import {
   CategoryName,
   clearSchema,
   closed,
-  cutLength,
   defined,
   ExternalId,
   Line,
@@ -21,6 +20,7 @@ import {
   Name,
   opt,
   optionalTime,
+  pageLength,
   Text,
 } from './values.ts'
 
@@ -173,7 +173,7 @@ export const evidenceQuery = (query: EvidenceListQuery): EvidenceQuery => {
       externalIdPrefix: externalId,
       createdFrom: optionalTime('createdFrom', createdFrom),
       createdTo: optionalTime('createdTo', createdTo),
-      limit: cutLength(len),
+      limit: pageLength(len),
       after: last,
       cursor: next,
     }),
@@ -181,4 +181,4 @@ export const evidenceQuery = (query: EvidenceListQuery): EvidenceQuery => {
 }
 
 export const historyQuery = ({ len, last, disclose }: EvidencePageQuery): HistoryQuery =>
-  defined({ after: last, limit: cutLength(len, MAX_HISTORY_LENGTH), disclose })
+  defined({ after: last, limit: pageLength(len, MAX_HISTORY_LENGTH), disclose })

@@ -98,15 +98,23 @@ export const optionalTime = (field: string, value: unknown): Date | undefined =>
 /** The longest page of a list. */
 export const MAX_LIST_LENGTH = 1_000
 
-/** The length of a page, at most `max`. A value that is not a number is left to the core's validation. */
-export const cutLength = (len: number | undefined, max = MAX_LIST_LENGTH): number | undefined =>
-  typeof len === 'number' && len > max ? max : len
+/**
+ * The length of a page: `len`, or `max` if it is larger. Throws `VALIDATION_ERROR` for what is not an integer from 1.
+ * The core's own error would name a maximum, which requests do not have.
+ */
+export function pageLength(len: number | undefined, max = MAX_LIST_LENGTH): number | undefined {
+  if (len === undefined) return undefined
+  if (Number.isInteger(len) && len >= 1) return Math.min(len, max)
+  throw new RegistryError('VALIDATION_ERROR', `len must be an integer of at least 1; more than ${max} is cut to it`, {
+    field: 'len',
+  })
+}
 
 /** Translates the position in a list: `len` items after the one with the id `last`. */
 export const pageQuery = (
   { len, last }: { readonly len?: number | undefined; readonly last?: string | undefined },
   maxLength = MAX_LIST_LENGTH,
-): { readonly limit?: number; readonly after?: string } => defined({ limit: cutLength(len, maxLength), after: last })
+): { readonly limit?: number; readonly after?: string } => defined({ limit: pageLength(len, maxLength), after: last })
 
 /** The members whose value is not `undefined`. */
 export function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

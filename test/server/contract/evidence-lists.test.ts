@@ -77,17 +77,17 @@ describe('lists of evidences', () => {
     assert.deepEqual((await list({ subcategoryId })).count, 3)
     assert.deepEqual((await list({ categoryId, subcategoryId, len: '1' })).dts[0].externalId, 'l2')
     assert.deepEqual(await list({ categoryId: 'unknown' }), { dts: [], count: 0 })
-    for (const query of [
-      { len: '0' },
-      { len: 'x' },
-      { last: 'unknown' },
-      { colour: 'blue' },
-      { last: (await page('foreign')).object.id },
-    ])
+    for (const query of [{ last: 'unknown' }, { colour: 'blue' }, { last: (await page('foreign')).object.id }])
       await service.fails('listEvidences', 400, 'VALIDATION_ERROR', {
         ...mine,
         query,
       })
+    for (const len of ['0', '-1', 'x', '1.5'])
+      assert.equal(
+        (await service.fails('listEvidences', 400, 'VALIDATION_ERROR', { ...mine, query: { len } })).body.error,
+        'len must be an integer of at least 1; more than 1000 is cut to it',
+      )
+    assert.equal((await list({ len: '9'.repeat(30) })).dts.length, 5)
   })
 
   it('10: streams a list of many pages without len, and cuts len to 1,000', async () => {
