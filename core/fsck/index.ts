@@ -1,3 +1,4 @@
+import { toHex } from '../bytes.ts'
 import type { BlobStore, CheckpointSigner, RecordStore, SignedHead } from '../ports/index.ts'
 import type { AttestationVerifier } from './attestation-verifier.ts'
 import { checkAttestations } from './attestations.ts'
@@ -61,7 +62,7 @@ export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Pro
   const check = new Check(stores.records, handlers)
   const { blobs, signedHead, knownHeads = [], attestations } = stores
   const identity = await check.runPart('identity', () => checkIdentity(check, stores))
-  const heads = [...(signedHead ? [signedHead] : []), ...knownHeads]
+  const heads = distinctHeads([...(signedHead ? [signedHead] : []), ...knownHeads])
   const log = await check.runPart('log', () => checkLog(check, identity, heads))
   await check.runPart('attestations', () => checkAttestations(check, log?.tokenEntries, attestations))
   await check.runPart('evidences', () => checkEvidences(check, identity?.origin ?? ''))
@@ -70,3 +71,8 @@ export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Pro
   if (blobs !== undefined) await check.runPart('blobs', () => checkBlobs(check, blobs))
   return { differences: check.differences, done: check.done }
 }
+
+/** Without those that say the same, which would be reported once each. */
+const distinctHeads = (heads: readonly SignedHead[]): readonly SignedHead[] => [
+  ...new Map(heads.map((head) => [`${head.size} ${toHex(head.root)}`, head])).values(),
+]

@@ -3,8 +3,10 @@ import { FileSignedHead, openCheckpointKeys, readSecret } from '../../adapters/f
 import {
   derivedKeySeeds,
   fsck,
+  isRegistryError,
   planRepair,
   repairRecords,
+  storedOrigin,
   type CheckpointSigner,
   type Difference,
   type FsckProgress,
@@ -17,7 +19,7 @@ import { openBlobs } from '../startup/blobs.ts'
 import { keyringPath } from '../startup/checkpoint-keys.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { markedFolders } from '../startup/registry.ts'
-import { readMarkers } from '../startup/folder-markers.ts'
+import { assertOneRegistry, readMarkers, type FolderMarkers } from '../startup/folder-markers.ts'
 import { openRecords } from '../startup/records.ts'
 import { createAttestationVerifier } from './attestations.ts'
 import { CHECKPOINT_KEYS, DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
@@ -127,7 +129,7 @@ export async function checkRegistry(
   const directory = resolve(config.dataDir)
   if (config.records === 'level') await assertHasRecords(directory)
   // A folder that is lost must not be made again by opening it.
-  await readMarkers(directory, markedFolders(config))
+  const markers = await readMarkers(directory, markedFolders(config))
   const secret = await readSecretOf(config, directory)
   const signedHead = await new FileSignedHead(join(directory, 'signed-head.json')).read()
   const { differences, ledgerHeads, stampedHeads } = await checkFiles(directory)
@@ -140,7 +142,8 @@ export async function checkRegistry(
     const blobs = skipFiles ? undefined : await parts.add(openBlobs(config, directory))
     const isHeadMissing = signedHead === undefined && (await records.logSize()) > 0
     const stores = { records, knownHeads, attestations, ...(blobs && { blobs }), ...(signedHead && { signedHead }) }
-    const before = [...differences, ...(isHeadMissing ? [MISSING_HEAD] : [])]
+    const foreign = await foreignFolders(markers, records)
+    const before = [...foreign, ...differences, ...(isHeadMissing ? [MISSING_HEAD] : [])]
     const keys = { ...(secret && { secret }), ...(checkpointSigner && { checkpointSigner }) }
     const checked = { ...stores, ...keys }
     let report = await run(checked, before, output)
@@ -149,6 +152,17 @@ export async function checkRegistry(
     return report
   } finally {
     await parts.close()
+  }
+}
+
+/** The first folder that is not of the registry in the records, as a list of at most one. A start refuses it. */
+async function foreignFolders(markers: FolderMarkers, records: RecordStore): Promise<readonly Difference[]> {
+  try {
+    assertOneRegistry(markers, await storedOrigin(records))
+    return []
+  } catch (error) {
+    if (!isRegistryError(error, 'CORRUPT')) throw error
+    return [{ kind: 'identity', key: 'registry.json', message: error.message }]
   }
 }
 

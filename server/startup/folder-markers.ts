@@ -57,18 +57,26 @@ export async function readMarkers(
 const CONTENT: Readonly<Record<MarkedFolder, string>> = { blobs: 'content', tsa: 'ca.pem', ledger: 'blocks.jsonl' }
 
 /**
- * Compares the markers with the log in the records. `origin`: of that log, `undefined` if the records are empty. A log
- * without any marker is from a version without them: it gets markers if every folder was used before, else a folder is
- * lost. Throws `CORRUPT` that names the folder.
+ * Compares the markers with the log in the records. `origin`: of that log, `undefined` if the records are empty. Throws
+ * `CORRUPT` that names the folder.
  */
-export async function assertBelongsTo(markers: FolderMarkers, origin: string | undefined): Promise<void> {
-  const { directory, used, hasRecords, root, byFolder } = markers
+export function assertOneRegistry(markers: FolderMarkers, origin: string | undefined): void {
+  const { directory, hasRecords, root, byFolder } = markers
   const expected = root?.origin
   const records = hasRecords ? join(directory, 'records') : 'The database of the records'
   if (expected !== undefined && origin === undefined) throw lost(records)
   if (expected !== undefined && origin !== expected) throw foreign(records, origin, expected)
   for (const [folder, marker] of byFolder)
     if (marker !== undefined && marker.origin !== origin) throw foreign(join(directory, folder), marker.origin, origin)
+}
+
+/**
+ * As `assertOneRegistry`, before a start. A log without any marker is from a version without them: it gets markers if
+ * every folder was used before, else a folder is lost.
+ */
+export async function assertBelongsTo(markers: FolderMarkers, origin: string | undefined): Promise<void> {
+  assertOneRegistry(markers, origin)
+  const { directory, used, hasRecords, root } = markers
   if (origin === undefined || root !== undefined || !hasRecords) return
   for (const folder of used)
     if (!(await exists(join(directory, folder, CONTENT[folder])))) throw lost(join(directory, folder))

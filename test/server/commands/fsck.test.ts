@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { FileSignedHead, openLocalBlobs, readOrCreateSecret } from '../../../adapters/files/index.ts'
@@ -48,6 +48,20 @@ it('ends with 0 for a sound directory, and says what it checked', async (t) => {
   const byVariable = await runCli(['fsck', '--skip-files'], { EVIDENCE_DATA_DIR: path })
   assert.equal(byVariable.code, 0)
   assert.match(byVariable.stdout, /and 0 files checked: nothing differs/)
+})
+
+it('compares the markers of the folders with the records, as a start does', async (t) => {
+  const { path } = await dataDirectory(t)
+  const marker = (origin: string): string => `${JSON.stringify({ origin })}\n`
+  await writeFile(join(path, 'blobs', 'registry.json'), marker('another-registry/0'))
+  const foreignFolder = await runCli(['fsck', '--data-dir', path])
+  assert.equal(foreignFolder.code, 1)
+  assert.match(foreignFolder.stdout, /^identity: registry\.json: .*blobs belongs to the registry another-registry\/0/m)
+  await rm(join(path, 'blobs', 'registry.json'))
+  await writeFile(join(path, 'registry.json'), marker('another-registry/0'))
+  const foreignRecords = await runCli(['fsck', '--data-dir', path])
+  assert.equal(foreignRecords.code, 1)
+  assert.match(foreignRecords.stdout, /^identity: registry\.json: .*records belongs to the registry /m)
 })
 
 it('ends with 1 and names each difference', async (t) => {
