@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { isRegistryError, type Anchor, type AnchorStatus, type BlockInclusion, type PreparedAnchor } from '../index.ts'
+import { isRegistryError, type Anchor, type BlockInclusion, type PreparedAnchor } from '../index.ts'
+import { blockOf, checkpoint, send, untilConfirmed, MAX_BLOCKS } from './anchor-transactions.ts'
 
 /** An anchor under test and what the suite needs to control. */
 export interface AnchorUnderTest {
@@ -14,8 +14,8 @@ export interface AnchorUnderTest {
   readonly dispose: () => Promise<void>
 }
 
-/** An anchor under test must confirm within this many blocks. */
-const MAX_BLOCKS = 100
+/** Runs one test with an anchor of its own. */
+type WithAnchor = (run: (subject: AnchorUnderTest) => Promise<void>) => Promise<void>
 
 /**
  * Registers node:test tests for everything that an `Anchor` must do.
@@ -41,7 +41,7 @@ const MAX_BLOCKS = 100
  * })
  */
 export function anchorContract(name: string, open: () => Promise<AnchorUnderTest>): void {
-  const withAnchor = async (run: (subject: AnchorUnderTest) => Promise<void>): Promise<void> => {
+  const withAnchor: WithAnchor = async (run) => {
     const subject = await open()
     try {
       await run(subject)
@@ -51,221 +51,198 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
   }
 
   describe(`Anchor contract: ${name}`, () => {
-    test('describes itself', () =>
-      withAnchor(async ({ anchor }) => {
-        assert.match(anchor.info.type, /^[a-z0-9-]+$/)
-        assert.notEqual(anchor.info.network, '')
-        assert.ok(Number.isSafeInteger(anchor.info.chainId) && anchor.info.chainId >= 0)
-        assert.ok(['operator', 'independent'].includes(anchor.info.assurance))
-      }))
-
-    test('reports a prepared transaction that was not broadcast as unknown', () =>
-      withAnchor(async ({ anchor, mine }) => {
-        const unsent = await anchor.prepare({ checkpoint: checkpoint() })
-        for (let block = 0; block < 5; block += 1) await mine()
-        assert.deepEqual(await anchor.status([unsent]), [{ state: 'unknown' }])
-      }))
-
-    test('reports a ref that does not exist as unknown', () =>
-      withAnchor(async ({ anchor }) => {
-        const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
-        const other = ref.slice(0, -1) + (ref.endsWith('0') ? '1' : '0')
-        assert.deepEqual(await anchor.status([{ ref: other, raw }]), [{ state: 'unknown' }])
-      }))
-
-    test('includes a broadcast transaction in a block and confirms it, with confirmations that never decrease', () =>
-      withAnchor(async ({ anchor, mine }) => {
-        const sent = await send(anchor)
-        const statuses = await untilConfirmed(anchor, mine, sent)
-        const last = statuses.at(-1)
-        assert.ok(last?.state === 'confirmed')
-        assert.ok(last.proof.length > 0)
-        await mine()
-        const [later] = await anchor.status([sent])
-        assert.ok(later?.state === 'confirmed')
-        assert.ok(later.confirmations > last.confirmations)
-        assert.deepEqual(blockOf(later), blockOf(last))
-      }))
-
-    test('returns one status per ref, in order, also for duplicates', () =>
-      withAnchor(async ({ anchor, mine }) => {
-        const sent = await send(anchor)
-        const unsent = await anchor.prepare({ checkpoint: checkpoint() })
-        await untilConfirmed(anchor, mine, sent)
-        const states = (await anchor.status([unsent, sent, unsent, sent])).map(({ state }) => state)
-        assert.deepEqual(states, ['unknown', 'confirmed', 'unknown', 'confirmed'])
-        assert.deepEqual(await anchor.status([]), [])
-      }))
-
-    test('accepts the same bytes any number of times, and includes them in one block', () =>
-      withAnchor(async ({ anchor, mine }) => {
-        const prepared = await anchor.prepare({ checkpoint: checkpoint() })
-        const { raw } = prepared
-        await Promise.all([anchor.broadcast(raw), anchor.broadcast(raw.slice()), anchor.broadcast(raw)])
-        const last = (await untilConfirmed(anchor, mine, prepared)).at(-1)
-        await anchor.broadcast(raw)
-        await mine()
-        const [again] = await anchor.status([prepared])
-        assert.ok(last?.state === 'confirmed' && again?.state === 'confirmed')
-        assert.deepEqual(blockOf(again), blockOf(last))
-      }))
-
-    test('prepares a different transaction each time, also for the same checkpoint', () =>
-      withAnchor(async ({ anchor, mine }) => {
-        const bytes = checkpoint()
-        const first = await send(anchor, bytes)
-        await untilConfirmed(anchor, mine, first)
-        const second = await send(anchor, bytes)
-        assert.notEqual(second.ref, first.ref)
-        await untilConfirmed(anchor, mine, second)
-      }))
-
-    test('includes later transactions in later blocks', () =>
-      withAnchor(async ({ anchor, mine }) => {
-        let earlier: BlockInclusion | undefined
-        for (let round = 0; round < 3; round += 1) {
-          const inclusion = (await untilConfirmed(anchor, mine, await send(anchor))).at(-1)
-          assert.ok(inclusion?.state === 'confirmed')
-          assert.ok(earlier === undefined || inclusion.blockNumber > earlier.blockNumber)
-          assert.ok(earlier === undefined || inclusion.blockTime >= earlier.blockTime)
-          earlier = inclusion
-        }
-      }))
-
-    test('accepts a replacement for stuck transactions, and confirms at least one of them', () =>
-      withAnchor(async ({ anchor, mine }) => {
-        const bytes = checkpoint()
-        const first = await send(anchor, bytes)
-        const second = await anchor.prepare({ checkpoint: bytes, replaces: [first] })
-        assert.notEqual(second.ref, first.ref)
-        // If the first was mined in the meantime, the chain may reject the second.
-        await anchor.broadcast(second.raw).catch((error: unknown) => assert.ok(isRegistryError(error, 'ANCHOR_FAILED')))
-        const isConfirmed = async (): Promise<boolean> =>
-          (await anchor.status([first, second])).some(({ state }) => state === 'confirmed')
-        for (let block = 0; block < MAX_BLOCKS && !(await isConfirmed()); block += 1) await mine()
-        assert.ok(await isConfirmed())
-      }))
-
-    test('broadcasts stored bytes after a crash between prepare and broadcast', () =>
-      withAnchor(async ({ anchor, mine, reopen }) => {
-        const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
-        const stored = { ref, raw: raw.slice() }
-        const reopened = await reopen()
-        assert.deepEqual(await reopened.status([stored]), [{ state: 'unknown' }])
-        await reopened.broadcast(stored.raw)
-        await untilConfirmed(reopened, mine, stored)
-      }))
-
-    test('reports earlier confirmations after a restart, and accepts their bytes again', () =>
-      withAnchor(async ({ anchor, mine, reopen }) => {
-        const sent = await send(anchor)
-        const last = (await untilConfirmed(anchor, mine, sent)).at(-1)
-        const reopened = await reopen()
-        await reopened.broadcast(sent.raw)
-        const [again] = await reopened.status([sent])
-        assert.ok(last?.state === 'confirmed' && again?.state === 'confirmed')
-        assert.deepEqual(blockOf(again), blockOf(last))
-        assert.ok(again.confirmations >= last.confirmations)
-        assert.deepEqual(again.proof, last.proof)
-      }))
-
-    test('confirms several transactions that are broadcast before the first is in a block', () =>
-      withAnchor(async ({ anchor, mine }) => {
-        const sent: PreparedAnchor[] = []
-        for (let i = 0; i < 8; i += 1) sent.push(await send(anchor))
-        assert.equal(new Set(sent.map(({ ref }) => ref)).size, 8)
-        for (const each of sent) await untilConfirmed(anchor, mine, each)
-      }))
-
-    test('continues after transactions that were prepared and never broadcast', () =>
-      withAnchor(async ({ anchor, mine }) => {
-        for (let i = 0; i < 3; i += 1) await anchor.prepare({ checkpoint: checkpoint() })
-        await untilConfirmed(anchor, mine, await send(anchor))
-      }))
-
-    test('finds no foreign use of the account among its own transactions', () =>
-      withAnchor(async ({ anchor, mine, reopen }) => {
-        const sent = [await send(anchor), await send(anchor)]
-        for (const each of sent) await untilConfirmed(anchor, mine, each)
-        const unsent = await anchor.prepare({ checkpoint: checkpoint() })
-        const reopened = await reopen()
-        assert.equal(await reopened.findForeignUse(listOf([...sent, unsent])), undefined)
-        assert.equal(await reopened.findForeignUse(listOf([])), undefined)
-      }))
-
-    test('rejects with the reason of an aborted signal, without any effect', () =>
-      withAnchor(async ({ anchor, mine }) => {
-        const prepared = await anchor.prepare({ checkpoint: checkpoint() })
-        const reason = new Error('stop')
-        const signal = AbortSignal.abort(reason)
-        const isReason = (error: unknown): boolean => error === reason
-        await assert.rejects(anchor.prepare({ checkpoint: checkpoint() }, signal), isReason)
-        await assert.rejects(anchor.broadcast(prepared.raw, signal), isReason)
-        await assert.rejects(anchor.status([prepared], signal), isReason)
-        await mine()
-        assert.deepEqual(await anchor.status([prepared]), [{ state: 'unknown' }])
-      }))
-
-    test('throws CLOSED after close, and may be closed twice', () =>
-      withAnchor(async ({ anchor }) => {
-        const prepared = await anchor.prepare({ checkpoint: checkpoint() })
-        await anchor.close()
-        await anchor.close()
-        await assert.rejects(anchor.prepare({ checkpoint: checkpoint() }), { code: 'CLOSED' })
-        await assert.rejects(anchor.broadcast(prepared.raw), { code: 'CLOSED' })
-        await assert.rejects(anchor.status([prepared]), { code: 'CLOSED' })
-      }))
+    testInfo(withAnchor)
+    testStatuses(withAnchor)
+    testTransactions(withAnchor)
+    testRestarts(withAnchor)
+    testAccount(withAnchor)
+    testAbortAndClose(withAnchor)
   })
 }
 
-/** Random bytes of the length of a signed note. */
-const checkpoint = (): Uint8Array => new Uint8Array(randomBytes(300))
+/** Tests of the description of the anchor. */
+function testInfo(withAnchor: WithAnchor): void {
+  test('describes itself', () =>
+    withAnchor(async ({ anchor }) => {
+      assert.match(anchor.info.type, /^[a-z0-9-]+$/)
+      assert.notEqual(anchor.info.network, '')
+      assert.ok(Number.isSafeInteger(anchor.info.chainId) && anchor.info.chainId >= 0)
+      assert.ok(['operator', 'independent'].includes(anchor.info.assurance))
+    }))
+}
+
+/** Tests of the statuses of a transaction: unknown before its broadcast, later confirmed. */
+function testStatuses(withAnchor: WithAnchor): void {
+  test('reports a prepared transaction that was not broadcast as unknown', () =>
+    withAnchor(async ({ anchor, mine }) => {
+      const unsent = await anchor.prepare({ checkpoint: checkpoint() })
+      for (let block = 0; block < 5; block += 1) await mine()
+      assert.deepEqual(await anchor.status([unsent]), [{ state: 'unknown' }])
+    }))
+
+  test('reports a ref that does not exist as unknown', () =>
+    withAnchor(async ({ anchor }) => {
+      const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
+      const other = ref.slice(0, -1) + (ref.endsWith('0') ? '1' : '0')
+      assert.deepEqual(await anchor.status([{ ref: other, raw }]), [{ state: 'unknown' }])
+    }))
+
+  test('includes a broadcast transaction in a block and confirms it, with confirmations that never decrease', () =>
+    withAnchor(async ({ anchor, mine }) => {
+      const sent = await send(anchor)
+      const statuses = await untilConfirmed(anchor, mine, sent)
+      const last = statuses.at(-1)
+      assert.ok(last?.state === 'confirmed')
+      assert.ok(last.proof.length > 0)
+      await mine()
+      const [later] = await anchor.status([sent])
+      assert.ok(later?.state === 'confirmed')
+      assert.ok(later.confirmations > last.confirmations)
+      assert.deepEqual(blockOf(later), blockOf(last))
+    }))
+
+  test('returns one status per ref, in order, also for duplicates', () =>
+    withAnchor(async ({ anchor, mine }) => {
+      const sent = await send(anchor)
+      const unsent = await anchor.prepare({ checkpoint: checkpoint() })
+      await untilConfirmed(anchor, mine, sent)
+      const states = (await anchor.status([unsent, sent, unsent, sent])).map(({ state }) => state)
+      assert.deepEqual(states, ['unknown', 'confirmed', 'unknown', 'confirmed'])
+      assert.deepEqual(await anchor.status([]), [])
+    }))
+}
+
+/** Tests of broadcasts: of the same bytes, of a new transaction, and of a replacement. */
+function testTransactions(withAnchor: WithAnchor): void {
+  test('accepts the same bytes any number of times, and includes them in one block', () =>
+    withAnchor(async ({ anchor, mine }) => {
+      const prepared = await anchor.prepare({ checkpoint: checkpoint() })
+      const { raw } = prepared
+      await Promise.all([anchor.broadcast(raw), anchor.broadcast(raw.slice()), anchor.broadcast(raw)])
+      const last = (await untilConfirmed(anchor, mine, prepared)).at(-1)
+      await anchor.broadcast(raw)
+      await mine()
+      const [again] = await anchor.status([prepared])
+      assert.ok(last?.state === 'confirmed' && again?.state === 'confirmed')
+      assert.deepEqual(blockOf(again), blockOf(last))
+    }))
+
+  test('prepares a different transaction each time, also for the same checkpoint', () =>
+    withAnchor(async ({ anchor, mine }) => {
+      const bytes = checkpoint()
+      const first = await send(anchor, bytes)
+      await untilConfirmed(anchor, mine, first)
+      const second = await send(anchor, bytes)
+      assert.notEqual(second.ref, first.ref)
+      await untilConfirmed(anchor, mine, second)
+    }))
+
+  test('includes later transactions in later blocks', () =>
+    withAnchor(async ({ anchor, mine }) => {
+      let earlier: BlockInclusion | undefined
+      for (let round = 0; round < 3; round += 1) {
+        const inclusion = (await untilConfirmed(anchor, mine, await send(anchor))).at(-1)
+        assert.ok(inclusion?.state === 'confirmed')
+        assert.ok(earlier === undefined || inclusion.blockNumber > earlier.blockNumber)
+        assert.ok(earlier === undefined || inclusion.blockTime >= earlier.blockTime)
+        earlier = inclusion
+      }
+    }))
+
+  test('accepts a replacement for stuck transactions, and confirms at least one of them', () =>
+    withAnchor(async ({ anchor, mine }) => {
+      const bytes = checkpoint()
+      const first = await send(anchor, bytes)
+      const second = await anchor.prepare({ checkpoint: bytes, replaces: [first] })
+      assert.notEqual(second.ref, first.ref)
+      // If the first was mined in the meantime, the chain may reject the second.
+      await anchor.broadcast(second.raw).catch((error: unknown) => assert.ok(isRegistryError(error, 'ANCHOR_FAILED')))
+      const isConfirmed = async (): Promise<boolean> =>
+        (await anchor.status([first, second])).some(({ state }) => state === 'confirmed')
+      for (let block = 0; block < MAX_BLOCKS && !(await isConfirmed()); block += 1) await mine()
+      assert.ok(await isConfirmed())
+    }))
+}
+
+/** Tests of what a restart of the process must not lose. */
+function testRestarts(withAnchor: WithAnchor): void {
+  test('broadcasts stored bytes after a crash between prepare and broadcast', () =>
+    withAnchor(async ({ anchor, mine, reopen }) => {
+      const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
+      const stored = { ref, raw: raw.slice() }
+      const reopened = await reopen()
+      assert.deepEqual(await reopened.status([stored]), [{ state: 'unknown' }])
+      await reopened.broadcast(stored.raw)
+      await untilConfirmed(reopened, mine, stored)
+    }))
+
+  test('reports earlier confirmations after a restart, and accepts their bytes again', () =>
+    withAnchor(async ({ anchor, mine, reopen }) => {
+      const sent = await send(anchor)
+      const last = (await untilConfirmed(anchor, mine, sent)).at(-1)
+      const reopened = await reopen()
+      await reopened.broadcast(sent.raw)
+      const [again] = await reopened.status([sent])
+      assert.ok(last?.state === 'confirmed' && again?.state === 'confirmed')
+      assert.deepEqual(blockOf(again), blockOf(last))
+      assert.ok(again.confirmations >= last.confirmations)
+      assert.deepEqual(again.proof, last.proof)
+    }))
+}
+
+/** Tests of several transactions of one account, also with gaps, and of foreign use of the account. */
+function testAccount(withAnchor: WithAnchor): void {
+  test('confirms several transactions that are broadcast before the first is in a block', () =>
+    withAnchor(async ({ anchor, mine }) => {
+      const sent: PreparedAnchor[] = []
+      for (let i = 0; i < 8; i += 1) sent.push(await send(anchor))
+      assert.equal(new Set(sent.map(({ ref }) => ref)).size, 8)
+      for (const each of sent) await untilConfirmed(anchor, mine, each)
+    }))
+
+  test('continues after transactions that were prepared and never broadcast', () =>
+    withAnchor(async ({ anchor, mine }) => {
+      for (let i = 0; i < 3; i += 1) await anchor.prepare({ checkpoint: checkpoint() })
+      await untilConfirmed(anchor, mine, await send(anchor))
+    }))
+
+  test('finds no foreign use of the account among its own transactions', () =>
+    withAnchor(async ({ anchor, mine, reopen }) => {
+      const sent = [await send(anchor), await send(anchor)]
+      for (const each of sent) await untilConfirmed(anchor, mine, each)
+      const unsent = await anchor.prepare({ checkpoint: checkpoint() })
+      const reopened = await reopen()
+      assert.equal(await reopened.findForeignUse(listOf([...sent, unsent])), undefined)
+      assert.equal(await reopened.findForeignUse(listOf([])), undefined)
+    }))
+}
+
+/** Tests of aborted calls, and calls after close. */
+function testAbortAndClose(withAnchor: WithAnchor): void {
+  test('rejects with the reason of an aborted signal, without any effect', () =>
+    withAnchor(async ({ anchor, mine }) => {
+      const prepared = await anchor.prepare({ checkpoint: checkpoint() })
+      const reason = new Error('stop')
+      const signal = AbortSignal.abort(reason)
+      const isReason = (error: unknown): boolean => error === reason
+      await assert.rejects(anchor.prepare({ checkpoint: checkpoint() }, signal), isReason)
+      await assert.rejects(anchor.broadcast(prepared.raw, signal), isReason)
+      await assert.rejects(anchor.status([prepared], signal), isReason)
+      await mine()
+      assert.deepEqual(await anchor.status([prepared]), [{ state: 'unknown' }])
+    }))
+
+  test('throws CLOSED after close, and may be closed twice', () =>
+    withAnchor(async ({ anchor }) => {
+      const prepared = await anchor.prepare({ checkpoint: checkpoint() })
+      await anchor.close()
+      await anchor.close()
+      await assert.rejects(anchor.prepare({ checkpoint: checkpoint() }), { code: 'CLOSED' })
+      await assert.rejects(anchor.broadcast(prepared.raw), { code: 'CLOSED' })
+      await assert.rejects(anchor.status([prepared]), { code: 'CLOSED' })
+    }))
+}
 
 async function* listOf<T>(values: readonly T[]): AsyncGenerator<T, void, undefined> {
   yield* values
-}
-
-async function send(anchor: Anchor, bytes = checkpoint()): Promise<PreparedAnchor> {
-  const prepared = await anchor.prepare({ checkpoint: bytes })
-  await anchor.broadcast(prepared.raw)
-  return prepared
-}
-
-const blockOf = ({ blockNumber, blockHash, blockTime }: BlockInclusion): Omit<BlockInclusion, 'confirmations'> => ({
-  blockNumber,
-  blockHash,
-  blockTime,
-})
-
-/** Mines until the transaction is confirmed. Returns all statuses, each checked against the one before it. */
-async function untilConfirmed(
-  anchor: Anchor,
-  mine: () => Promise<void>,
-  transaction: PreparedAnchor,
-): Promise<readonly AnchorStatus[]> {
-  const statuses: AnchorStatus[] = []
-  for (let block = 0; block < MAX_BLOCKS; block += 1) {
-    const [status] = await anchor.status([transaction])
-    assert.ok(status)
-    assertFollows(statuses.at(-1), status)
-    statuses.push(status)
-    if (status.state === 'confirmed') return statuses
-    await mine()
-  }
-  return assert.fail(`Not confirmed after ${MAX_BLOCKS} blocks: the state is ${statuses.at(-1)?.state}`)
-}
-
-function assertFollows(before: AnchorStatus | undefined, status: AnchorStatus): void {
-  if (status.state !== 'included' && status.state !== 'confirmed') {
-    assert.equal(status.state, 'pending', 'a broadcast transaction is pending or in a block')
-    assert.ok(before === undefined || before.state === 'pending', 'a transaction in a block stays there')
-    return
-  }
-  assert.ok(Number.isSafeInteger(status.blockNumber) && status.blockNumber >= 0)
-  assert.match(status.blockHash, /^(0x)?[0-9a-f]{64}$/)
-  assert.ok(Number.isSafeInteger(status.blockTime) && status.blockTime > 0)
-  assert.ok(Number.isSafeInteger(status.confirmations) && status.confirmations >= 1)
-  if (before?.state !== 'included') return
-  assert.deepEqual(blockOf(status), blockOf(before))
-  assert.ok(status.confirmations >= before.confirmations)
 }

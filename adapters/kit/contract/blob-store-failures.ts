@@ -15,8 +15,8 @@ import {
   type WithStore,
 } from './blob-bodies.ts'
 
-/** Tests of puts that exceed the limit, whose body fails, or that are aborted. */
-export function testFailures(withStore: WithStore): void {
+/** Tests of the limit `maxBytes`. */
+export function testLimit(withStore: WithStore): void {
   test('accepts exactly maxBytes, and keeps nothing of a body with one byte more', () =>
     withStore(async (store) => {
       for (const maxBytes of [0, 1, 64 * KIB]) {
@@ -49,7 +49,10 @@ export function testFailures(withStore: WithStore): void {
       assert.equal(yieldedBytes, 11 * KIB)
       assert.ok(isReturned)
     }))
+}
 
+/** Tests of bodies that fail during a put. */
+export function testBrokenBodies(withStore: WithStore): void {
   for (const chunksBefore of [0, 1, 5]) {
     test(`keeps nothing of a body that throws after ${chunksBefore} chunks, and throws its error`, () =>
       withStore(async (store) => {
@@ -93,7 +96,10 @@ export function testFailures(withStore: WithStore): void {
       }
       assert.equal(await store.get('free'), undefined)
     }))
+}
 
+/** Tests of bodies that a put does not accept. */
+export function testRejectedBodies(withStore: WithStore): void {
   test('ends the body of a put that it rejects', () =>
     withStore(async (store) => {
       await store.put('taken', inChunks(new Uint8Array(1), 1), AMPLE)
@@ -109,7 +115,10 @@ export function testFailures(withStore: WithStore): void {
       await assert.rejects(store.put('text', text, AMPLE), TypeError)
       assert.equal(await store.get('text'), undefined)
     }))
+}
 
+/** Tests of puts and reads that are aborted. */
+export function testAborts(withStore: WithStore): void {
   test('an abort ends a put at once, even if the body hangs, and keeps nothing', () =>
     withStore(async (store) => {
       const controller = new AbortController()

@@ -21,8 +21,8 @@ import {
   type WithStore,
 } from './blob-bodies.ts'
 
-/** Tests of puts. */
-export function testPuts(withStore: WithStore): void {
+/** Tests of the bodies that a put accepts and returns unchanged. */
+export function testBodies(withStore: WithStore): void {
   for (const size of [0, 1, 64 * KIB - 1, 64 * KIB, 64 * KIB + 1, 5 * MIB + 3]) {
     test(`returns ${size} bytes unchanged, with their size and SHA-256`, () =>
       withStore(async (store) => {
@@ -79,7 +79,10 @@ export function testPuts(withStore: WithStore): void {
       }
       assert.equal((await store.put('slow', counting, AMPLE)).size, 20 * KIB)
     }))
+}
 
+/** Tests of keys: their characters, and that each is written once. */
+export function testKeys(withStore: WithStore): void {
   test('accepts keys of 1 to 128 of A-Z a-z 0-9 _ -, and no others', () =>
     withStore(async (store) => {
       for (const key of ['a', '-', '_', 'Z9', 'k'.repeat(128), randomUUID()]) {
@@ -114,7 +117,10 @@ export function testPuts(withStore: WithStore): void {
       }
       assertSame(await collect((await mustGet(store, 'once')).body), Buffer.from('first'))
     }))
+}
 
+/** Tests of puts at the same time. */
+export function testConcurrentPuts(withStore: WithStore): void {
   test('applies exactly one of 24 puts that race for one key', () =>
     withStore(async (store) => {
       const bodies = Array.from({ length: 24 }, () => new Uint8Array(randomBytes(10 * KIB)))

@@ -44,7 +44,7 @@ export function testRanges(withStore: WithStore): void {
     }))
 }
 
-/** Tests of reads, deletes and close. */
+/** Tests of reads that end early, and of keys without a blob. */
 export function testReads(withStore: WithStore): void {
   test('an abort ends a read', () =>
     withStore(async (store) => {
@@ -80,7 +80,10 @@ export function testReads(withStore: WithStore): void {
       assert.equal(await store.get('unknown'), undefined)
       assert.equal(await store.get('unknown', { start: 0, end: 1 }), undefined)
     }))
+}
 
+/** Tests of deletes. */
+export function testDeletes(withStore: WithStore): void {
   test('deletes a blob, also repeatedly', () =>
     withStore(async (store) => {
       await store.delete('gone')
@@ -107,7 +110,10 @@ export function testReads(withStore: WithStore): void {
       assertSame(concatBytes(first.value, rest), bytes)
       assertSame(await collect(fresh.body), bytes.subarray(10))
     }))
+}
 
+/** Tests of close. */
+export function testClose(withStore: WithStore): void {
   test('rejects every call after it was closed, except close', () =>
     withStore(async (store) => {
       await store.put('before', inChunks(new Uint8Array(1), 1), AMPLE)

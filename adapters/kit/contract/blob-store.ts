@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { BlobStore } from '../index.ts'
 import { assertSame, collect, inChunks, mustGet, rejectsWith, AMPLE, KIB, type WithStore } from './blob-bodies.ts'
-import { testFailures } from './blob-store-failures.ts'
-import { testPuts } from './blob-store-puts.ts'
-import { testRanges, testReads } from './blob-store-reads.ts'
+import { testAborts, testBrokenBodies, testLimit, testRejectedBodies } from './blob-store-failures.ts'
+import { testBodies, testConcurrentPuts, testKeys } from './blob-store-puts.ts'
+import { testClose, testDeletes, testRanges, testReads } from './blob-store-reads.ts'
 
 /** The store under test. */
 export interface BlobStoreUnderTest {
@@ -51,10 +51,17 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreUnd
   }
 
   describe(`BlobStore contract: ${name}`, () => {
-    testPuts(withStore)
+    testBodies(withStore)
+    testKeys(withStore)
+    testConcurrentPuts(withStore)
     testRanges(withStore)
-    testFailures(withStore)
+    testLimit(withStore)
+    testBrokenBodies(withStore)
+    testRejectedBodies(withStore)
+    testAborts(withStore)
     testReads(withStore)
+    testDeletes(withStore)
+    testClose(withStore)
   })
 }
 

@@ -3,6 +3,9 @@ import { describe, it } from 'node:test'
 import type { RecordSnapshot, RecordStore, SnapshotSource } from '../index.ts'
 import { appendsOf, bytes, logEntries } from './record-store-pair.ts'
 
+/** Number of log entries that `fill` appends. */
+const BEFORE = 700
+
 /**
  * Tests with node:test what the port `SnapshotSource` promises.
  *
@@ -11,36 +14,6 @@ import { appendsOf, bytes, logEntries } from './record-store-pair.ts'
  */
 export function recordSnapshotContract(name: string, open: () => Promise<RecordStore & SnapshotSource>): void {
   describe(`SnapshotSource contract: ${name}`, () => {
-    const BEFORE = 700
-
-    async function fill(store: RecordStore): Promise<void> {
-      await store.commit({ append: appendsOf(logEntries(0, BEFORE)) })
-      for (let n = 0; n < 300; n += 1) await store.commit({ writes: [{ key: `r/${n}`, value: bytes(`before ${n}`) }] })
-      await store.commit({ adds: [{ key: 'n', delta: 5 }] })
-    }
-
-    async function change(store: RecordStore): Promise<void> {
-      await store.commit({
-        writes: [
-          { key: 'r/0', value: bytes('after') },
-          { key: 'r/299', value: null },
-          { key: 'r/new', value: bytes('after') },
-        ],
-        adds: [{ key: 'n', delta: 1 }],
-        append: appendsOf(logEntries(BEFORE, 400)),
-      })
-    }
-
-    /** Everything that a snapshot or a store holds. */
-    async function contents(store: RecordSnapshot) {
-      const records: string[] = []
-      for await (const { key, value } of store.list({ gte: ' ', lt: '\x7f' }))
-        records.push(`${key} ${Buffer.from(value).toString('hex')}`)
-      const size = await store.logSize()
-      const payloads = (await store.readPayloads(0, size + 10)).map((payload) => Buffer.from(payload).toString('hex'))
-      return { records, size, log: Buffer.from(await store.readLog(0, size + 10)).toString('hex'), payloads }
-    }
-
     it('shows the state of the call, whatever is committed later', async () => {
       const store = await open()
       await fill(store)
@@ -91,4 +64,32 @@ export function recordSnapshotContract(name: string, open: () => Promise<RecordS
       await assert.rejects(store.snapshot(), { code: 'CLOSED' })
     })
   })
+}
+
+async function fill(store: RecordStore): Promise<void> {
+  await store.commit({ append: appendsOf(logEntries(0, BEFORE)) })
+  for (let n = 0; n < 300; n += 1) await store.commit({ writes: [{ key: `r/${n}`, value: bytes(`before ${n}`) }] })
+  await store.commit({ adds: [{ key: 'n', delta: 5 }] })
+}
+
+async function change(store: RecordStore): Promise<void> {
+  await store.commit({
+    writes: [
+      { key: 'r/0', value: bytes('after') },
+      { key: 'r/299', value: null },
+      { key: 'r/new', value: bytes('after') },
+    ],
+    adds: [{ key: 'n', delta: 1 }],
+    append: appendsOf(logEntries(BEFORE, 400)),
+  })
+}
+
+/** Everything that a snapshot or a store holds. */
+async function contents(store: RecordSnapshot) {
+  const records: string[] = []
+  for await (const { key, value } of store.list({ gte: ' ', lt: '\x7f' }))
+    records.push(`${key} ${Buffer.from(value).toString('hex')}`)
+  const size = await store.logSize()
+  const payloads = (await store.readPayloads(0, size + 10)).map((payload) => Buffer.from(payload).toString('hex'))
+  return { records, size, log: Buffer.from(await store.readLog(0, size + 10)).toString('hex'), payloads }
 }

@@ -5,131 +5,144 @@ import { appendsOf, bytes, logAppends, logEntries, type RecordStorePair } from '
 /** Tests of the log. */
 export function testLog(stores: RecordStorePair): void {
   describe('the log', () => {
-    it('is dense for appends of every size, also across multiples of 256', async () => {
-      const start = await stores.store.logSize()
-      const sizes = [1, 1, 3, 250, 1, 1, 254, 2, 255, 256, 257, 512, 100, 700, 1, 31, 1024, 0, 5]
-      let at = start
-      for (const count of sizes) {
-        const { firstPosition } = await stores.commitOk({ append: logAppends(at, count) })
-        assert.equal(firstPosition, at)
-        at += count
-        assert.equal(await stores.store.logSize(), at)
-      }
-      const whole = logEntries(start, at - start)
-      const payloads = logAppends(start, at - start).map(({ payload }) => payload)
-      assert.deepEqual(await stores.payloads(start, at - start), payloads)
-      assert.deepEqual(new Uint8Array(await stores.store.readLog(start, at - start)), whole)
-      const expected = (from: number, count: number): Uint8Array =>
-        whole.slice((from - start) * 32, (from - start + count) * 32)
-      for (const from of [start, start + 1, start + 255, start + 256, start + 257, start + 1000, at - 6, at - 1]) {
-        for (const count of [0, 1, 2, 255, 256, 257, 600, at])
-          assert.deepEqual(
-            new Uint8Array(await stores.store.readLog(from, count)),
-            expected(from, count),
-            `from ${from}, count ${count}`,
-          )
-        for (const count of [0, 1, 2, 257])
-          assert.deepEqual(
-            await stores.payloads(from, count),
-            payloads.slice(from - start, from - start + count),
-            `payloads from ${from}, count ${count}`,
-          )
-      }
-    })
+    testLogReads(stores)
+    testStoredEntries(stores)
+    testFirstPositions(stores)
+  })
+}
 
-    it('returns fewer entries than requested only at its end', async () => {
-      const size = await stores.store.logSize()
-      assert.ok(size > 0)
-      assert.equal((await stores.store.readLog(size - 1, 10)).length, 32)
-      assert.equal((await stores.store.readLog(size, 10)).length, 0)
-      assert.equal((await stores.store.readLog(size + 1000, 10)).length, 0)
-      assert.equal((await stores.store.readLog(0, Number.MAX_SAFE_INTEGER)).length, size * 32)
-      assert.equal((await stores.payloads(size - 1, 10)).length, 1)
-      assert.equal((await stores.payloads(size, 10)).length, 0)
-      assert.equal((await stores.payloads(size + 1000, 10)).length, 0)
-      assert.equal((await stores.payloads(0, Number.MAX_SAFE_INTEGER)).length, size)
-      for (const [from, count] of [
-        [-1, 1],
-        [0, -1],
-        [0.5, 1],
-        [0, Infinity],
-      ] as const) {
-        await assert.rejects(stores.store.readLog(from, count), RangeError)
-        await assert.rejects(stores.store.readPayloads(from, count), RangeError)
-      }
-    })
-
-    it('finds positions, and the first one of equal entries', async () => {
-      const size = await stores.store.logSize()
-      const entry = (n: number): Uint8Array => logEntries(1_000_000 + n, 1)
-      for (const entries of [[entry(1), entry(2), entry(1)], [entry(2)], [entry(3)]])
-        await stores.commitOk({ append: entries.flatMap(appendsOf) })
-      const entries = [entry(3), entry(1), entry(4), entry(2), entry(2)]
-      assert.deepEqual(await stores.store.positionsOf(entries), [size + 4, size, undefined, size + 1, size + 1])
-      assert.deepEqual(await stores.store.positionsOf([]), [])
-      assert.deepEqual(
-        await stores.store.positionsOf(Array.from({ length: 20 }, () => entry(3))),
-        Array.from({ length: 20 }, () => size + 4),
-      )
-    })
-
-    it('stores payloads of 1 to 16,384 bytes, also equal ones of equal entries', async () => {
-      const size = await stores.store.logSize()
-      const [entry] = logAppends(1_100_000, 1)
-      assert.ok(entry)
-      const payloads = [new Uint8Array(1), new Uint8Array(16_384).fill(0xff), new Uint8Array(1)]
-      const append = payloads.map((payload) => ({ entry: entry.entry, payload }))
-      await stores.commitOk({ append })
-      assert.deepEqual(await stores.payloads(size, 10), payloads)
-      assert.deepEqual(await stores.store.positionsOf([entry.entry]), [size])
-    })
-
-    it('copies entries and payloads, so that callers may change those that they gave or received', async () => {
-      const size = await stores.store.logSize()
-      const [entry, payload] = [logEntries(1_200_000, 1), bytes('payload')]
-      await stores.commitOk({ append: [{ entry, payload }] })
-      entry.fill(0)
-      payload.fill(0)
-      for (let i = 0; i < 2; i += 1) {
-        const [received] = await stores.store.readPayloads(size, 1)
-        assert.deepEqual(received && new Uint8Array(received), bytes('payload'))
-        received?.fill(0)
-        const log = await stores.store.readLog(size, 1)
-        assert.deepEqual(new Uint8Array(log), logEntries(1_200_000, 1))
-        log.fill(0)
-      }
-    })
-
-    it('keeps the entries of a commit together while others append', async () => {
-      const commits = Array.from({ length: 60 }, (_, i) => ({ append: logAppends(2_000_000 + i * 100, (i % 9) + 1) }))
-      const start = await stores.store.logSize()
-      const results = await stores.commitAll(commits)
-      const ranges: [number, number][] = []
-      for (const [i, result] of results.entries()) {
-        assert.ok(result.ok)
-        const append = commits[i]?.append ?? []
-        const log = await stores.store.readLog(result.firstPosition, append.length)
-        assert.deepEqual(new Uint8Array(log), new Uint8Array(Buffer.concat(append.map(({ entry }) => entry))))
-        const payloads = await stores.payloads(result.firstPosition, append.length)
-        assert.deepEqual(
-          payloads,
-          append.map(({ payload }) => payload),
-        )
-        ranges.push([result.firstPosition, result.firstPosition + append.length])
-      }
-      ranges.sort(([a], [b]) => a - b)
-      let at = start
-      for (const [from, to] of ranges) {
-        assert.equal(from, at)
-        at = to
-      }
+/** Tests of reads of a range of the log. */
+function testLogReads(stores: RecordStorePair): void {
+  it('is dense for appends of every size, also across multiples of 256', async () => {
+    const start = await stores.store.logSize()
+    const sizes = [1, 1, 3, 250, 1, 1, 254, 2, 255, 256, 257, 512, 100, 700, 1, 31, 1024, 0, 5]
+    let at = start
+    for (const count of sizes) {
+      const { firstPosition } = await stores.commitOk({ append: logAppends(at, count) })
+      assert.equal(firstPosition, at)
+      at += count
       assert.equal(await stores.store.logSize(), at)
-    })
+    }
+    const whole = logEntries(start, at - start)
+    const payloads = logAppends(start, at - start).map(({ payload }) => payload)
+    assert.deepEqual(await stores.payloads(start, at - start), payloads)
+    assert.deepEqual(new Uint8Array(await stores.store.readLog(start, at - start)), whole)
+    const expected = (from: number, count: number): Uint8Array =>
+      whole.slice((from - start) * 32, (from - start + count) * 32)
+    for (const from of [start, start + 1, start + 255, start + 256, start + 257, start + 1000, at - 6, at - 1]) {
+      for (const count of [0, 1, 2, 255, 256, 257, 600, at])
+        assert.deepEqual(
+          new Uint8Array(await stores.store.readLog(from, count)),
+          expected(from, count),
+          `from ${from}, count ${count}`,
+        )
+      for (const count of [0, 1, 2, 257])
+        assert.deepEqual(
+          await stores.payloads(from, count),
+          payloads.slice(from - start, from - start + count),
+          `payloads from ${from}, count ${count}`,
+        )
+    }
+  })
 
-    it('returns its size to a commit that appends nothing', async () => {
-      const size = await stores.store.logSize()
-      const { firstPosition } = await stores.commitOk({ writes: [{ key: 'log/none', value: bytes('') }] })
-      assert.equal(firstPosition, size)
-    })
+  it('returns fewer entries than requested only at its end', async () => {
+    const size = await stores.store.logSize()
+    assert.ok(size > 0)
+    assert.equal((await stores.store.readLog(size - 1, 10)).length, 32)
+    assert.equal((await stores.store.readLog(size, 10)).length, 0)
+    assert.equal((await stores.store.readLog(size + 1000, 10)).length, 0)
+    assert.equal((await stores.store.readLog(0, Number.MAX_SAFE_INTEGER)).length, size * 32)
+    assert.equal((await stores.payloads(size - 1, 10)).length, 1)
+    assert.equal((await stores.payloads(size, 10)).length, 0)
+    assert.equal((await stores.payloads(size + 1000, 10)).length, 0)
+    assert.equal((await stores.payloads(0, Number.MAX_SAFE_INTEGER)).length, size)
+    for (const [from, count] of [
+      [-1, 1],
+      [0, -1],
+      [0.5, 1],
+      [0, Infinity],
+    ] as const) {
+      await assert.rejects(stores.store.readLog(from, count), RangeError)
+      await assert.rejects(stores.store.readPayloads(from, count), RangeError)
+    }
+  })
+}
+
+/** Tests of the positions of entries, the sizes of payloads, and copies of both. */
+function testStoredEntries(stores: RecordStorePair): void {
+  it('finds positions, and the first one of equal entries', async () => {
+    const size = await stores.store.logSize()
+    const entry = (n: number): Uint8Array => logEntries(1_000_000 + n, 1)
+    for (const entries of [[entry(1), entry(2), entry(1)], [entry(2)], [entry(3)]])
+      await stores.commitOk({ append: entries.flatMap(appendsOf) })
+    const entries = [entry(3), entry(1), entry(4), entry(2), entry(2)]
+    assert.deepEqual(await stores.store.positionsOf(entries), [size + 4, size, undefined, size + 1, size + 1])
+    assert.deepEqual(await stores.store.positionsOf([]), [])
+    assert.deepEqual(
+      await stores.store.positionsOf(Array.from({ length: 20 }, () => entry(3))),
+      Array.from({ length: 20 }, () => size + 4),
+    )
+  })
+
+  it('stores payloads of 1 to 16,384 bytes, also equal ones of equal entries', async () => {
+    const size = await stores.store.logSize()
+    const [entry] = logAppends(1_100_000, 1)
+    assert.ok(entry)
+    const payloads = [new Uint8Array(1), new Uint8Array(16_384).fill(0xff), new Uint8Array(1)]
+    const append = payloads.map((payload) => ({ entry: entry.entry, payload }))
+    await stores.commitOk({ append })
+    assert.deepEqual(await stores.payloads(size, 10), payloads)
+    assert.deepEqual(await stores.store.positionsOf([entry.entry]), [size])
+  })
+
+  it('copies entries and payloads, so that callers may change those that they gave or received', async () => {
+    const size = await stores.store.logSize()
+    const [entry, payload] = [logEntries(1_200_000, 1), bytes('payload')]
+    await stores.commitOk({ append: [{ entry, payload }] })
+    entry.fill(0)
+    payload.fill(0)
+    for (let i = 0; i < 2; i += 1) {
+      const [received] = await stores.store.readPayloads(size, 1)
+      assert.deepEqual(received && new Uint8Array(received), bytes('payload'))
+      received?.fill(0)
+      const log = await stores.store.readLog(size, 1)
+      assert.deepEqual(new Uint8Array(log), logEntries(1_200_000, 1))
+      log.fill(0)
+    }
+  })
+}
+
+/** Tests of the position that a commit returns. */
+function testFirstPositions(stores: RecordStorePair): void {
+  it('keeps the entries of a commit together while others append', async () => {
+    const commits = Array.from({ length: 60 }, (_, i) => ({ append: logAppends(2_000_000 + i * 100, (i % 9) + 1) }))
+    const start = await stores.store.logSize()
+    const results = await stores.commitAll(commits)
+    const ranges: [number, number][] = []
+    for (const [i, result] of results.entries()) {
+      assert.ok(result.ok)
+      const append = commits[i]?.append ?? []
+      const log = await stores.store.readLog(result.firstPosition, append.length)
+      assert.deepEqual(new Uint8Array(log), new Uint8Array(Buffer.concat(append.map(({ entry }) => entry))))
+      const payloads = await stores.payloads(result.firstPosition, append.length)
+      assert.deepEqual(
+        payloads,
+        append.map(({ payload }) => payload),
+      )
+      ranges.push([result.firstPosition, result.firstPosition + append.length])
+    }
+    ranges.sort(([a], [b]) => a - b)
+    let at = start
+    for (const [from, to] of ranges) {
+      assert.equal(from, at)
+      at = to
+    }
+    assert.equal(await stores.store.logSize(), at)
+  })
+
+  it('returns its size to a commit that appends nothing', async () => {
+    const size = await stores.store.logSize()
+    const { firstPosition } = await stores.commitOk({ writes: [{ key: 'log/none', value: bytes('') }] })
+    assert.equal(firstPosition, size)
   })
 }

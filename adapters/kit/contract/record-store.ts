@@ -4,7 +4,7 @@ import { bytes, logAppends, logEntries, listAll, RecordStorePair, type OpenedRec
 import { testDamage } from './record-store-damage.ts'
 import { testCounters, testListing } from './record-store-listing.ts'
 import { testLog } from './record-store-log.ts'
-import { testRaces } from './record-store-races.ts'
+import { testRaces, testSerializability } from './record-store-races.ts'
 import { testRecords } from './record-store-records.ts'
 
 export type { OpenedRecordStore } from './record-store-pair.ts'
@@ -46,7 +46,8 @@ export function recordStoreContract(
     testListing(stores)
     testCounters(stores)
     testLog(stores)
-    testRaces(stores, runs)
+    testRaces(stores)
+    testSerializability(stores, runs)
     if (!volatile) testReopen(stores)
     testClose(open)
     testDamage(open)
