@@ -26,10 +26,10 @@ export function admit({ admission, logger }: AdmitOptions): Middleware {
     const turn = admission.enter(workClass)
     if (turn === undefined) {
       warn()
-      ctx.state['isExcess'] = true
+      ctx.state.isExcess = true
       return next()
     }
-    ctx.state['turn'] = turn
+    ctx.state.turn = turn
     return runAdmitted(ctx, turn, next)
   }
 }
@@ -45,7 +45,7 @@ async function runAdmitted(ctx: Context, turn: Turn, next: Next): Promise<void> 
 }
 
 /** Whether the class of a request is full. */
-export const isExcess = (ctx: Context): boolean => ctx.state['isExcess'] === true
+export const isExcess = (ctx: Context): boolean => ctx.state.isExcess === true
 
 /** One for all requests: to capture a stack costs more than the rest of the response. */
 const EXCESS = new HttpError('OVERLOADED', 'Too many requests of this class are in progress')
@@ -57,7 +57,7 @@ export const rejectExcess: Middleware = (ctx, next) => {
 }
 
 /** The turn of a request; `undefined` if it has no limit. */
-export const turnOf = (ctx: Context): Turn | undefined => ctx.state['turn'] as Turn | undefined
+export const turnOf = (ctx: Context): Turn | undefined => ctx.state.turn
 
 /** A function that logs, from time to time, how many requests were rejected. */
 function warnings(admission: Admission, logger: Logger): () => void {

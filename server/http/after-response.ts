@@ -8,13 +8,13 @@ import type { Context } from 'koa'
 export function afterResponse({ res, state }: Pick<Context, 'res' | 'state'>, callback: () => void): void {
   if (res.closed) return callback()
   // In the state of the request: a WeakMap of all open responses takes five times as long to collect.
-  const callbacks = state['afterResponse'] as (() => void)[] | undefined
+  const callbacks = state.afterResponse
   if (callbacks !== undefined) {
     callbacks.push(callback)
     return undefined
   }
   const added = [callback]
-  state['afterResponse'] = added
+  state.afterResponse = added
   res.once('close', () => {
     for (const each of added) each()
   })

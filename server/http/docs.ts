@@ -40,7 +40,7 @@ const POLICY =
  */
 export function addDocs(sections: Sections, specPath: string): void {
   sections.for('/').router.get('/', (ctx) => {
-    ctx.state['route'] = '/'
+    ctx.state.route = '/'
     // Relative, like all links of the page. 302: a later version may show something else here.
     ctx.status = 302
     // Browsers name HTML in `Accept`. Tools such as curl accept anything.
@@ -49,13 +49,13 @@ export function addDocs(sections: Sections, specPath: string): void {
   })
   const { router } = sections.for('/docs')
   router.get('/docs', (ctx) => {
-    ctx.state['route'] = '/docs'
+    ctx.state.route = '/docs'
     ctx.set('Content-Security-Policy', POLICY)
     ctx.type = 'html'
     ctx.body = page(specPath)
   })
   router.get('/docs/rapidoc.js', async (ctx) => {
-    ctx.state['route'] = '/docs/rapidoc.js'
+    ctx.state.route = '/docs/rapidoc.js'
     ctx.length = (await stat(VIEWER)).size
     ctx.set('Content-Type', 'text/javascript; charset=utf-8')
     ctx.set('Cache-Control', 'public, max-age=3600')

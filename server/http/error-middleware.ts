@@ -20,10 +20,10 @@ export function respondWithErrors({
     } catch (error) {
       health.note(error)
       const failure = withRefusal(failureOf(error), error, health)
-      const requestId = ctx.state['requestId'] as string
+      const requestId = ctx.state.requestId
       if (failure.status >= 500 && !isOverload(error))
         logger.error({ err: error, requestId, code: failure.code }, 'a request failed')
-      ctx.state['code'] = failure.code
+      ctx.state.code = failure.code
       if (failure.status === 401) ctx.set('WWW-Authenticate', CHALLENGE)
       if (failure.status === 503) ctx.set('Retry-After', isOverload(error) ? OVERLOAD_RETRY_S : FAILURE_RETRY_S)
       ctx.status = failure.status

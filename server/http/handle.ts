@@ -34,7 +34,7 @@ export function addEndpoints(
     const section = sections.for(route)
     section.describe(endpoint, base + endpoint.path, errorShape)
     section.router.register(base + koaPath(endpoint.path), [endpoint.method], (ctx: Context) => {
-      ctx.state['route'] = route
+      ctx.state.route = route
       return handle(endpoint, ctx, routeContext)
     })
   }

@@ -13,7 +13,7 @@ export function requestLog(logger: Logger): Middleware {
     if (isExcess(ctx)) return next()
     const started = performance.now()
     const requestId = requestIdOf(ctx)
-    ctx.state['requestId'] = requestId
+    ctx.state.requestId = requestId
     ctx.set('X-Request-Id', requestId)
     afterResponse(ctx, () => {
       const line = {
@@ -23,7 +23,7 @@ export function requestLog(logger: Logger): Middleware {
         route: routeOf(ctx),
         status: ctx.res.statusCode,
         ms: Math.round(performance.now() - started),
-        ...(ctx.state['code'] !== undefined && { code: ctx.state['code'] as string }),
+        ...(ctx.state.code !== undefined && { code: ctx.state.code }),
         ...(!ctx.res.writableFinished && { aborted: true }),
       }
       logger.info(line, 'request')
@@ -39,4 +39,4 @@ function requestIdOf(ctx: Context): string {
 }
 
 /** The template of the route. There are few of them, but any number of paths. */
-export const routeOf = (ctx: Context): string => (ctx.state['route'] as string | undefined) ?? 'none'
+export const routeOf = (ctx: Context): string => ctx.state.route ?? 'none'

@@ -105,11 +105,11 @@ export class Sections {
 export const findSection =
   (sections: Sections): Middleware =>
   (ctx, next) => {
-    ctx.state['section'] = sections.of(ctx.path)
+    ctx.state.section = sections.of(ctx.path)
     return next()
   }
 
-export const sectionOf = (ctx: Context): Section => ctx.state['section'] as Section
+export const sectionOf = (ctx: Context): Section => ctx.state.section
 
 /** Runs the route of a request. */
 export const dispatch: RouterMiddleware = (ctx, next) => sectionOf(ctx).dispatch(ctx, next)

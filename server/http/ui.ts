@@ -58,13 +58,13 @@ export function addUi(sections: Sections): void {
       throw error
     }))
   router.get('/ui', (ctx) => {
-    ctx.state['route'] = '/ui'
+    ctx.state.route = '/ui'
     // Relative, so that it also works below a path prefix of a reverse proxy.
     ctx.status = 302
     ctx.set('Location', 'ui/')
   })
   router.get(['/ui/', '/ui/*path'], async (ctx) => {
-    ctx.state['route'] = '/ui/*'
+    ctx.state.route = '/ui/*'
     const path = ctx.path.slice('/ui/'.length)
     const file = (await allFiles()).get(path === '' ? INDEX : path)
     if (file === undefined) throw new HttpError('NOT_FOUND', missingText(path))

@@ -1,0 +1,21 @@
+import type { Turn } from './admission.ts'
+import type { Section } from './sections.ts'
+
+declare module 'koa' {
+  /** What middleware notes about a request for the middleware after it (`ctx.state`). */
+  interface DefaultState {
+    /** Set by the first middleware. */
+    section: Section
+    /** The class of the request is full, so it is rejected. */
+    isExcess?: boolean
+    /** Absent if the request has no limit. */
+    turn?: Turn
+    requestId?: string
+    /** The template of the route. */
+    route?: string
+    /** The code of the error with which it ended. */
+    code?: string
+    /** What `afterResponse` was given. */
+    afterResponse?: (() => void)[]
+  }
+}
