@@ -5,7 +5,10 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** A clock that changes only when it is advanced. As with timers, a jump of the clock by `set` ends no sleep. */
+/**
+ * A clock that changes only when it is advanced. As with timers, a jump of the clock by `set` ends no sleep. A sleep
+ * takes whole milliseconds, so that `now` is an integer, as on a machine.
+ */
 export class ManualClock implements Clock {
   #passed = 0
   #offset: number
@@ -33,7 +36,7 @@ export class ManualClock implements Clock {
         reject(signal?.reason as Error)
       }
       const sleeper: Sleeper = {
-        due: this.#passed + ms,
+        due: this.#passed + Math.ceil(ms),
         wake: () => {
           this.#sleepers.delete(sleeper)
           signal?.removeEventListener('abort', onAbort)
