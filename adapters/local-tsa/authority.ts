@@ -23,6 +23,11 @@ export interface LocalTsaOptions {
   readonly clock?: Clock
   /** File operations, which tests replace to inject faults. Default: those of Node. */
   readonly files?: FileOperations
+  /**
+   * Whether each stamp is kept on the disk before its token is returned. Default: true. Without it, stamping waits for
+   * nothing, as tests with a manual clock need.
+   */
+  readonly keepsLastStamp?: boolean
 }
 
 /**
@@ -39,14 +44,14 @@ export interface LocalTsaOptions {
  */
 export async function openLocalTsa(
   directory: string,
-  { clock = systemClock, files = nodeFiles }: LocalTsaOptions = {},
+  { clock = systemClock, files = nodeFiles, keepsLastStamp = true }: LocalTsaOptions = {},
 ): Promise<LocalTsa> {
   const root = resolve(directory)
   try {
     const authority = await openAuthority(files, root, clock.now())
     const signer = await openSigner(files, root, { authority, now: clock.now() })
     const lastStamped = await readLastStamped(root, new Uint8Array(authority.certificate.raw), files)
-    return new LocalTsa({ files, directory: root, clock, authority, signer, lastStamped })
+    return new LocalTsa({ files, directory: root, clock, authority, signer, lastStamped, keepsLastStamp })
   } catch (error) {
     if (isRegistryError(error)) throw error
     throw new RegistryError(
@@ -66,6 +71,7 @@ interface OpenedFiles {
   readonly authority: Authority
   readonly signer: CurrentSigner
   readonly lastStamped: Uint8Array | undefined
+  readonly keepsLastStamp: boolean
 }
 
 /** Makes RFC 3161 tokens with the operator's own P-256 keys and SHA-256. Opened by `openLocalTsa`. */
@@ -81,16 +87,18 @@ export class LocalTsa implements TimestampAuthority {
   readonly #authority: Authority
   #signer: CurrentSigner
   #renewal: Promise<CurrentSigner> | undefined
+  readonly #keepsLastStamp: boolean
   #lastWrite: Promise<void> = Promise.resolve()
   #closed = false
 
-  constructor({ files, directory, clock, authority, signer, lastStamped }: OpenedFiles) {
+  constructor({ files, directory, clock, authority, signer, lastStamped, keepsLastStamp }: OpenedFiles) {
     this.#files = files
     this.#directory = directory
     this.#clock = clock
     this.#authority = authority
     this.#signer = signer
     this.lastStamped = lastStamped
+    this.#keepsLastStamp = keepsLastStamp
     this.trustAnchor = new Uint8Array(authority.certificate.raw)
     this.info = { name: 'local', assurance: 'operator', trustAnchors: [this.trustAnchor] }
   }
@@ -123,7 +131,7 @@ export class LocalTsa implements TimestampAuthority {
         { cause },
       )
     }
-    await this.#keep({ stamped: bytes, response })
+    if (this.#keepsLastStamp) await this.#keep({ stamped: bytes, response })
     return response
   }
 

@@ -26,7 +26,10 @@ describe('stamping', () => {
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'stamp-'))
-    local = await openLocalTsa(directory, { clock: { now: () => Date.UTC(2026, 0, 1), sleep: async () => {} } })
+    local = await openLocalTsa(directory, {
+      clock: { now: () => Date.UTC(2026, 0, 1), sleep: async () => {} },
+      keepsLastStamp: false,
+    })
   })
   after(async () => {
     await local.close()

@@ -19,6 +19,9 @@ export const openAuthorities = (
   Promise.all(
     authorities.map(async ({ name, assurance = 'operator', skewMs = 0 }) => {
       const skewed = { now: () => clock.now() + skewMs, sleep: async () => {} }
-      return new ScriptedAuthority(await openLocalTsa(join(directory, name), { clock: skewed }), { name, assurance })
+      return new ScriptedAuthority(
+        await openLocalTsa(join(directory, name), { clock: skewed, keepsLastStamp: false }),
+        { name, assurance },
+      )
     }),
   )

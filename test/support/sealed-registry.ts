@@ -37,7 +37,7 @@ export async function openSealedRegistry(
   const clock = new ManualClock()
   const [records, blobs, signedHead] = [new MemoryRecords(), new MemoryBlobs(), new MemorySignedHead()]
   const secret = new Uint8Array(32).fill(seed)
-  const tsa = await openLocalTsa(join(directory, 'tsa'), { clock })
+  const tsa = await openLocalTsa(join(directory, 'tsa'), { clock, keepsLastStamp: false })
   const anchor = await openLocalLedger(join(directory, 'ledger'), { clock })
   const registry = await openRegistry({
     records,

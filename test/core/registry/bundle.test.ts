@@ -49,7 +49,7 @@ describe('the proof bundle', () => {
       ...options,
       sealer: {
         anchor: await openLocalLedger(`${directory}/${name}/ledger`, { clock }),
-        timestampAuthority: await openLocalTsa(`${directory}/${name}/tsa`, { clock }),
+        timestampAuthority: await openLocalTsa(`${directory}/${name}/tsa`, { clock, keepsLastStamp: false }),
         pollIntervalMs: 1_000,
       },
     })

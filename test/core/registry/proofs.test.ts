@@ -46,7 +46,7 @@ function rootOf(txId: string, proof: readonly ProofItem[]): string {
 /** A registry with a chain whose blocks the test mines, and with a real authority. */
 async function openAnchored(directory: string) {
   const chain = new ScriptedChain()
-  const tsa = await openLocalTsa(directory, { clock: new ManualClock() })
+  const tsa = await openLocalTsa(directory, { clock: new ManualClock(), keepsLastStamp: false })
   const fixture = await openFixture({ sealer: { anchor: chain, timestampAuthority: tsa, pollIntervalMs: 1_000 } })
   const { registry, clock } = fixture
   /** Waits until the newest checkpoint is stamped and its anchor confirmed. */
