@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os'
-import type { Piscina } from 'piscina'
 import { untilAborted } from '../../core/clock.ts'
 import { RegistryError } from '../../core/errors.ts'
 import type { TreeEngine } from '../../core/ports/index.ts'
@@ -8,6 +7,7 @@ import { compileKernel } from '../kernel/kernel.ts'
 import { hashCount, TILE_ROW_BYTES, type RowKind } from '../kernel/tiles.ts'
 import { InlineEngine } from './inline.ts'
 import { BufferPool } from './buffer-pool.ts'
+import { WorkerPool, workerModule, type RunTask } from './worker-pool.ts'
 import type { TilesTask } from './worker.ts'
 
 /** Options of `PoolEngine`. */
@@ -40,9 +40,6 @@ const SECTIONS_PER_WORKER = 2
  */
 const BUFFERS_PER_WORKER = 2
 
-// tsx runs the TypeScript sources, and its workers inherit its loader. node runs the compiled files.
-const ownWorker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
-
 /**
  * A `TreeEngine` that hashes in worker threads. They start with the first row that is large enough, and end when they
  * are idle. If a worker fails, all calls under way throw `ENGINE_FAILED`, and the next call starts new workers.
@@ -52,26 +49,26 @@ const ownWorker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './w
  */
 export class PoolEngine implements TreeEngine {
   readonly #maxThreads: number
-  readonly #idleTimeoutMs: number
   readonly #inlineHashes: number
   readonly #maxRows: number
-  readonly #worker: URL
   readonly #inline = new InlineEngine()
   readonly #buffers: BufferPool
+  readonly #pool: WorkerPool<TilesTask, Uint8Array>
   #rows = 0
-  #pool: Promise<Piscina> | undefined
-  readonly #ended = new WeakSet<Piscina>()
-  /** Settles when the workers of all ended pools are gone. */
-  #ending: Promise<unknown> = Promise.resolve()
   #closed = false
 
   constructor(options: PoolOptions = {}) {
     this.#maxThreads = options.maxThreads ?? Math.min(4, Math.max(1, availableParallelism() - 1))
-    this.#idleTimeoutMs = options.idleTimeoutMs ?? 10_000
     this.#inlineHashes = options.inlineHashes ?? 16 * TILE_WIDTH
     this.#maxRows = options.maxRows ?? 64
-    this.#worker = options.worker ?? ownWorker
     this.#buffers = new BufferPool(BUFFERS_PER_WORKER * this.#maxThreads, MAX_SECTION_TILES * TILE_ROW_BYTES)
+    this.#pool = new WorkerPool({
+      task: 'tiles',
+      tasksPerWorker: BUFFERS_PER_WORKER,
+      maxThreads: this.#maxThreads,
+      idleTimeoutMs: options.idleTimeoutMs,
+      worker: options.worker ?? workerModule('worker'),
+    })
   }
 
   async tiles(row: Uint8Array, kind: RowKind, signal?: AbortSignal): Promise<readonly Uint8Array[]> {
@@ -79,10 +76,10 @@ export class PoolEngine implements TreeEngine {
     if (hashCount(row) <= this.#inlineHashes) return this.#inline.tiles(row, kind, signal)
     signal?.throwIfAborted()
     const hashed = this.#counting(async () => {
-      const [pool, module] = await Promise.all([this.#open(), compileKernel()])
+      const [run, module] = await Promise.all([this.#pool.open(), compileKernel()])
       this.#assertOpen()
       signal?.throwIfAborted()
-      return this.#hashRow(pool, { module, row, kind }, signal)
+      return this.#hashRow(run, { module, row, kind }, signal)
     })
     return this.#withErrors(hashed, signal)
   }
@@ -90,27 +87,7 @@ export class PoolEngine implements TreeEngine {
   async close(): Promise<void> {
     this.#closed = true
     await this.#inline.close()
-    const pool = await this.#pool
-    if (pool !== undefined) this.#end(pool)
-    await this.#ending
-  }
-
-  /** Loads piscina only when it is needed, so that an idle registry does not pay for it. */
-  #open(): Promise<Piscina> {
-    this.#pool ??= import('piscina').then(({ Piscina: Pool }) => {
-      const pool = new Pool({
-        filename: this.#worker.href,
-        // A named export, because tsx does not follow the ways in which piscina searches for a default export.
-        name: 'tiles',
-        minThreads: 0,
-        maxThreads: this.#maxThreads,
-        concurrentTasksPerWorker: BUFFERS_PER_WORKER,
-        idleTimeout: this.#idleTimeoutMs,
-      })
-      // An error of a worker without a task has no caller, and must not end the process.
-      return pool.on('error', () => {})
-    })
-    return this.#pool
+    await this.#pool.close()
   }
 
   /**
@@ -119,7 +96,7 @@ export class PoolEngine implements TreeEngine {
    * and no part of a row is read after the row failed or was aborted.
    */
   async #hashRow(
-    pool: Piscina,
+    run: RunTask<TilesTask, Uint8Array>,
     { module, row, kind }: TilesTask,
     signal: AbortSignal | undefined,
   ): Promise<readonly Uint8Array[]> {
@@ -133,7 +110,7 @@ export class PoolEngine implements TreeEngine {
         break
       }
       const task: TilesTask = { module, row: filled(buffer, row.subarray(from, from + bytes)), kind }
-      const tiles = this.#run(pool, task)
+      const tiles = run(task)
         .then((joined) => splitTiles(joined, hashCount(task.row)))
         .finally(() => this.#buffers.release(buffer))
       tiles.catch(() => (isFailed = true))
@@ -143,29 +120,6 @@ export class PoolEngine implements TreeEngine {
     this.#assertOpen()
     signal?.throwIfAborted()
     return tiles.flat()
-  }
-
-  /**
-   * A task that fails ends its pool, and so fails all other tasks of it: piscina starts no worker for a task that waits
-   * for a dead one (on Node 22 and 24 it waited for ever). The next call starts a new pool.
-   */
-  async #run(pool: Piscina, task: TilesTask): Promise<Uint8Array> {
-    if (this.#ended.has(pool)) throw new Error('The worker pool has ended')
-    try {
-      const joined: Uint8Array = await pool.run(task)
-      return joined
-    } catch (error) {
-      this.#end(pool)
-      throw error
-    }
-  }
-
-  /** Destroys a pool once. Afterwards `run` must not be called, because it would start workers again. */
-  #end(pool: Piscina): void {
-    if (this.#ended.has(pool)) return
-    this.#ended.add(pool)
-    this.#pool = undefined
-    this.#ending = Promise.all([this.#ending, pool.destroy()])
   }
 
   /** Counts the rows under way, and limits their number. */
