@@ -113,7 +113,11 @@ export interface Evidences {
    * })
    */
   create(scope: Scope, input: NewEvidence, options?: WriteOptions): Promise<CreatedEvidence>
-  /** Creates 1 to 1,000 evidences in one step: all of them or none. Requires level `I`. Throws as `create`. */
+  /**
+   * Creates 1 to 1,000 evidences in one step: all of them or none. Requires level `I`.
+   *
+   * @throws as `create`; `ENGINE_FAILED` if a worker of the event engine failed, which can be tried again
+   */
   createMany(scope: Scope, input: NewEvidences, options?: WriteOptions): Promise<readonly CreatedEvidence[]>
   /**
    * A page of evidences, newest first or as `sort` says. An unknown category matches nothing. Requires level `R`.

@@ -19,6 +19,7 @@ import { LastUses } from './company/last-uses.ts'
 import { sourceSystemOperations } from './company/source-systems.ts'
 import type { Context } from './context.ts'
 import { Erasures, isRecordEraser } from './erasures.ts'
+import { BatchMaker } from './evidence/batch-maker.ts'
 import { evidenceOperations } from './evidence/evidences.ts'
 import { fileOperations } from './file/files.ts'
 import { FileTokens } from './file/token.ts'
@@ -40,7 +41,8 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 /**
  * Opens a registry over its stores. The first start creates the log.
  *
- * The registry owns the sealer and both stores from this call on: `close` closes them, and so does a call that throws.
+ * The registry owns the sealer, the event engine and both stores from this call on: `close` closes them, and so does a
+ * call that throws.
  *
  * @returns the registry, ready for use
  * @throws `CONFIG_ERROR` if an option is missing or wrong, `LOG_BEHIND_SIGNED` if the store has lost signed entries or
@@ -134,7 +136,15 @@ async function open(options: RegistryOptions): Promise<Registry> {
       await sealer.sealNow(signal)
     },
     close: async () => {
-      await stopAll([waiting, sweeping, context.erasures, context.lastUses, context.auditLog, presence])
+      await stopAll([
+        context.batches,
+        waiting,
+        sweeping,
+        context.erasures,
+        context.lastUses,
+        context.auditLog,
+        presence,
+      ])
       await closeAll(options)
     },
   }
@@ -189,6 +199,7 @@ function createContext(options: RegistryOptions, { canWrite, ...opened }: Opened
     evidenceIds: new BoundedMap(MAX_CACHED_IDS),
     lastUses: new LastUses(activityStores),
     auditLog: new AuditLog(activityStores, ids),
+    batches: new BatchMaker(options.eventEngine),
     erasures: new Erasures({ ...activityStores, eraser }),
     fingerprintKey: deriveSecret(secret, 'idempotency'),
     damage: { reads: 0 },
@@ -230,12 +241,13 @@ async function stopAll(parts: readonly ({ stop(): Promise<void> } | undefined)[]
 }
 
 /**
- * Closes the sealer, then the stores, also if one of them fails. Throws the first error. Skips parts that are missing.
+ * Closes the sealer and the event engine, then the stores, also if one of them fails. Throws the first error. Skips
+ * parts that are missing.
  */
 async function closeAll(options: Partial<RegistryOptions> | undefined): Promise<void> {
-  const sealer = await settle(options?.sealer)
+  const engines = await Promise.all([settle(options?.sealer), settle(options?.eventEngine)])
   const stores = await Promise.all([settle(options?.blobs), settle(options?.records)])
-  const failure = [sealer, ...stores].find((result) => result.status === 'rejected')
+  const failure = [...engines, ...stores].find((result) => result.status === 'rejected')
   if (failure?.status === 'rejected') throw failure.reason
 }
 

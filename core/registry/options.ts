@@ -3,6 +3,7 @@ import type {
   BlobStore,
   CheckpointSigner,
   Clock,
+  EventEngine,
   Logger,
   RecordEraser,
   RecordStore,
@@ -34,6 +35,11 @@ export interface RegistryOptions {
    * that.
    */
   readonly eraser?: RecordEraser
+  /**
+   * Makes half of the evidences of large batches in another thread: `EventPool` of `evidence-registry/sealer`. Belongs
+   * to the registry as the sealer does. Default: they are made in the calling thread.
+   */
+  readonly eventEngine?: EventEngine
   /** Sets the operator key (at least 16 characters). Default: the key of an earlier start stays valid. */
   readonly operatorKey?: string
   /** The name of the log, fixed at the first start. Default `evidence-registry`. */
@@ -78,6 +84,7 @@ const PARTS = {
 const OPTIONAL_PARTS = {
   checkpointSigner: ['publicKeys', 'sign'],
   eraser: ['eraseHistory'],
+  eventEngine: ['makeEvidences', 'close'],
   clock: ['now', 'sleep'],
   logger: ['debug', 'info', 'warn', 'error'],
 } as const

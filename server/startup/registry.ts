@@ -1,4 +1,4 @@
-import { hostname } from 'node:os'
+import { availableParallelism, hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { FileSignedHead, readOrCreateSecret, readSecret } from '../../adapters/files/index.ts'
 import {
@@ -11,7 +11,7 @@ import {
   type Logger,
   type Registry,
 } from '../../core/index.ts'
-import { createSealer } from '../../sealer/index.ts'
+import { createSealer, EventPool } from '../../sealer/index.ts'
 import { exists } from './existing.ts'
 import { createInstruments, type Instruments } from '../http/instruments.ts'
 import type { RequestCounter } from '../http/request-counter.ts'
@@ -111,6 +111,8 @@ async function openParts(
     logger,
     sharedRecords: isShared,
     ...(isRecordEraser(records) && { eraser: records }),
+    // On one core, the hand-over to a thread would only cost time.
+    ...(availableParallelism() > 1 && { eventEngine: new EventPool() }),
     ...(adoptHead && { adoptHead }),
     ...(config.operatorKey !== undefined && { operatorKey: config.operatorKey }),
   })

@@ -24,6 +24,8 @@ export interface EventStep {
   readonly files: Readonly<Record<string, EventFile>>
   /** The evidence after the event. */
   readonly state: EvidenceState
+  /** As of `makeEvent`. */
+  readonly seed?: string
 }
 
 export interface EventAuthor {
@@ -91,7 +93,7 @@ interface AppendedEvent {
 function appendEvent(
   { origin, actor, now }: EventAuthor,
   before: EvidenceRecord | undefined,
-  { type, updateType, fields, files, state }: EventStep,
+  { type, updateType, fields, files, state, seed }: EventStep,
 ): AppendedEvent {
   const action = { type, ...(updateType !== undefined && { updateType }) }
   const draft = {
@@ -111,7 +113,7 @@ function appendEvent(
     },
     files,
   }
-  const { record, txId, opening } = makeEvent(draft, { origin, slotKey: state.slotKey })
+  const { record, txId, opening } = makeEvent(draft, { origin, slotKey: state.slotKey }, seed)
   return {
     evidence: evidenceAfter(state, before, record),
     append: {

@@ -42,14 +42,20 @@ interface MadeEvent {
   readonly opening: Uint8Array
 }
 
-/** Commits to a draft with salts from a new random seed. A retry calls this again, so that no salt is used twice. */
-export function makeEvent(draft: EventDraft, source: EventOrigin): MadeEvent {
+/** A new random seed of an event's salts: 32 bytes, hex. */
+export const newSeed = (): string => toHex(randomBytes(SALT_BYTES))
+
+/**
+ * Commits to a draft with salts from a seed.
+ *
+ * @param seed - from `newSeed`, for this event alone. A retry must draw another one, so that no salt is used twice
+ */
+export function makeEvent(draft: EventDraft, source: EventOrigin, seed = newSeed()): MadeEvent {
   assertFieldNames(draft.fields)
-  const seed = randomBytes(SALT_BYTES)
-  const { opening } = bindEvent(draft, saltsFrom(seed, draft), source)
+  const { opening } = bindEvent(draft, saltsFrom(bytesOf(seed), draft), source)
   const txId = txIdOf(opening)
   // `Object.assign`, because a spread that is followed by more members takes several times as long.
-  const record = Object.assign({}, draft, { salts: { seed: toHex(seed) }, txId: toHex(txId) as TxId })
+  const record = Object.assign({}, draft, { salts: { seed }, txId: toHex(txId) as TxId })
   return { record, txId, opening }
 }
 

@@ -1,7 +1,9 @@
 import type { CreatedEvidence, EvidenceInput, NewEvidence, NewEvidences } from '../../api/evidences.ts'
+import type { EvidenceId } from '../../api/ids.ts'
 import type { WriteOptions } from '../../api/writes.ts'
 import { RegistryError } from '../../errors.ts'
 import { keys } from '../../store/keys.ts'
+import type { CategoryRef } from '../category/category-cache.ts'
 import { categoryById, resolveCategory } from '../category/resolve.ts'
 import type { Context } from '../context.ts'
 import { idempotentCall } from '../idempotency.ts'
@@ -9,8 +11,9 @@ import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, metaText, validate } from '../validation.ts'
 import { write, type Attempt } from '../write.ts'
 import { assertNewEvidence } from './check.ts'
-import { decideCreate, decideEvidence, type EvidenceFiles } from './decide-create.ts'
+import { createdEvidence, decideCreate } from './decide-create.ts'
 import { newEvidencesSchema } from './input.ts'
+import { makeEvidences, type BatchRequest, type EvidenceFiles } from './make.ts'
 
 export async function createEvidence(
   context: Context,
@@ -24,9 +27,9 @@ export async function createEvidence(
   return write(context, call, async (attempt) => {
     const ref = await resolveCategory(context, scope.companyId, { category, subcategory }, attempt)
     await prepare(context, scope, [evidence], attempt)
-    const target = { ref, files: { image, files } }
-    const decision = decideEvidence({ context, scope }, target, evidence)
-    return { commit: decideCreate(scope, target, [decision]), result: { ...decision.created } }
+    const request = batchOf(context, scope, { ref, files: { image, files }, evidences: [evidence] })
+    const made = makeEvidences(request)
+    return { commit: decideCreate(ref, request, made), result: createdEvidence(request.drafts[0], made.append[0]) }
   })
 }
 
@@ -44,11 +47,27 @@ export async function createEvidences(
   return write(context, call, async (attempt) => {
     const ref = await categoryById(context, scope.companyId, { categoryId, subcategoryId }, attempt)
     await prepare(context, scope, evidences, attempt)
-    const target = { ref, files: { image, files } }
-    const decisions = evidences.map((each) => decideEvidence({ context, scope }, target, each))
-    return { commit: decideCreate(scope, target, decisions), result: decisions.map(({ created }) => ({ ...created })) }
+    const request = batchOf(context, scope, { ref, files: { image, files }, evidences })
+    const made = await context.batches.make(request)
+    const result = request.drafts.map((draft, i) => createdEvidence(draft, made.append[i]))
+    return { commit: decideCreate(ref, request, made), result }
   })
 }
+
+interface BatchParts {
+  readonly ref: CategoryRef
+  readonly files: EvidenceFiles
+  readonly evidences: readonly EvidenceInput[]
+}
+
+const batchOf = (
+  { origin, ids }: Context,
+  { companyId, actor }: AuthorizedScope,
+  { ref, files, evidences }: BatchParts,
+): BatchRequest => ({
+  target: { origin, actor, companyId, categoryId: ref.category.id, subcategoryId: ref.subcategory.id, files },
+  drafts: evidences.map((input) => ({ id: ids.next<EvidenceId>(), input })),
+})
 
 function assertBatch(evidences: readonly EvidenceInput[], { image, files }: EvidenceFiles): void {
   if (evidences.length > 1 && (image !== undefined || files.length > 0))

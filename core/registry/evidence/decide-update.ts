@@ -9,7 +9,7 @@ import { appendEvents, attachedFiles, type EventAuthor, type EventStep, type Evi
 import { attachFiles } from '../file/stored-file.ts'
 import { invalidInput } from '../validation.ts'
 import type { Decision } from '../write.ts'
-import { givenDetails } from './stored-evidence.ts'
+import { givenDetails } from './make.ts'
 
 /**
  * The events that an update records, in one commit and in this order: the content, the transfer, the files. Pure, so

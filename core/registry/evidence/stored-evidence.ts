@@ -73,18 +73,3 @@ export const evidenceOf = (record: EvidenceRecord): Evidence =>
     ...(record.meta !== undefined && { meta: record.meta }),
     version: record.lastVersion,
   })
-
-type Details = Pick<EvidenceRecord, 'description' | 'summary' | 'owner' | 'meta'>
-
-/** The details that are set. An empty text means that there is none. */
-export const givenDetails = ({
-  description = '',
-  summary = '',
-  owner = '',
-  meta,
-}: { readonly [K in keyof Details]: Details[K] | undefined }): Details => ({
-  ...(description !== '' && { description }),
-  ...(summary !== '' && { summary }),
-  ...(owner !== '' && { owner }),
-  ...(meta !== undefined && { meta }),
-})

@@ -1,0 +1,76 @@
+import { decodeUtf8, readU64, u64 } from '../../bytes.ts'
+import type { LogAppend, Write } from '../../ports/index.ts'
+import { encodeRecord } from '../../store/record-codec.ts'
+import { makeEvidences, type BatchRequest, type MadeEvidences } from './make.ts'
+
+/**
+ * How a batch goes to another thread and back: the request as one text, the result as one piece of bytes that is
+ * transferred without a copy. Cloning the objects of a batch would take longer than making them.
+ *
+ *     result = u64(bytes of the header) ‖ header ‖ values of names, values of writes, entries and payloads
+ */
+
+/** JSON. The number of bytes stands for the bytes; `null` is a deletion. */
+interface PackedHeader {
+  readonly names: PackedWrites
+  readonly writes: PackedWrites
+  readonly append: readonly (readonly [entryBytes: number, payloadBytes: number])[]
+}
+
+interface PackedWrites {
+  readonly keys: readonly string[]
+  readonly sizes: readonly (number | null)[]
+}
+
+export const packRequest = (request: BatchRequest): string => JSON.stringify(request)
+
+/** Makes the evidences of a packed request. What an `EventEngine` runs in another thread. */
+export const makePackedEvidences = (request: string): Uint8Array<ArrayBuffer> =>
+  packEvidences(makeEvidences(JSON.parse(request) as BatchRequest))
+
+function packEvidences({ names, writes, append }: MadeEvidences): Uint8Array<ArrayBuffer> {
+  const header = encodeRecord({
+    names: packWrites(names),
+    writes: packWrites(writes),
+    append: append.map(({ entry, payload }) => [entry.length, payload.length] as const),
+  } satisfies PackedHeader)
+  const parts = [u64(header.length), header]
+  for (const { value } of [...names, ...writes]) if (value !== null && value.length > 0) parts.push(value)
+  for (const { entry, payload } of append) parts.push(entry, payload)
+  return joinTransferable(parts)
+}
+
+const packWrites = (writes: readonly Write[]): PackedWrites => ({
+  keys: writes.map(({ key }) => key),
+  sizes: writes.map(({ value }) => value?.length ?? null),
+})
+
+/** As `concatBytes`, in memory of its own: memory of Buffer's pool cannot be transferred. */
+function joinTransferable(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    out.set(part, at)
+    at += part.length
+  }
+  return out
+}
+
+const NO_BYTES = new Uint8Array()
+
+/** The evidences that `makePackedEvidences` made. Their bytes are views of the packed ones. */
+export function unpackEvidences(packed: Uint8Array): MadeEvidences {
+  let at = 8 + readU64(packed, 0)
+  const { names, writes, append } = JSON.parse(decodeUtf8(packed.subarray(8, at))) as PackedHeader
+  const next = (length: number): Uint8Array => (length === 0 ? NO_BYTES : packed.subarray(at, (at += length)))
+  const unpackWrites = ({ keys, sizes }: PackedWrites): readonly Write[] =>
+    keys.map((key, i) => ({ key, value: typeof sizes[i] === 'number' ? next(sizes[i]) : null }))
+  return {
+    names: unpackWrites(names),
+    writes: unpackWrites(writes),
+    append: append.map(([entryBytes, payloadBytes]): LogAppend => ({
+      entry: next(entryBytes),
+      payload: next(payloadBytes),
+    })),
+  }
+}

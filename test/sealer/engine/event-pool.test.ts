@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { toHex } from '../../../core/bytes.ts'
+import { createIdSource } from '../../../core/ids.ts'
+import {
+  isRegistryError,
+  type CompanyId,
+  type EventEngine,
+  type Evidence,
+  type EvidenceId,
+  type EvidenceInput,
+} from '../../../core/index.ts'
+import { makeEvidences, type CreateTarget, type MadeEvidences } from '../../../core/registry/evidence/make.ts'
+import { packRequest, unpackEvidences } from '../../../core/registry/evidence/packed.ts'
+import { decodeRecord } from '../../../core/store/record-codec.ts'
+import { keys } from '../../../core/store/keys.ts'
+import { isInRange } from '../../../core/store/key.ts'
+import type { EvidenceRecord } from '../../../core/store/records.ts'
+import { metaText } from '../../../core/registry/validation.ts'
+import { EventPool } from '../../../sealer/index.ts'
+import { ManualClock, settle } from '../../support/manual-clock.ts'
+import { moduleUrl } from '../../support/program.ts'
+import { withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+
+const crashingWorker = moduleUrl(import.meta.url, '../../support/crashing-worker.ts')
+const BATCH = 150
+
+const ids = createIdSource(new ManualClock())
+
+const targetOf = (names: Readonly<Record<'origin' | 'actor' | 'companyId', string>>): CreateTarget => ({
+  origin: names.origin,
+  actor: names.actor,
+  companyId: names.companyId as CompanyId,
+  categoryId: ids.next(),
+  subcategoryId: ids.next(),
+  files: { files: [] },
+})
+
+const emptyRequest = packRequest({
+  target: targetOf({ origin: 'log', actor: 'operator', companyId: 'acme' }),
+  drafts: [],
+})
+
+const numbered = (count: number): EvidenceInput[] =>
+  Array.from({ length: count }, (_, i) => ({
+    externalId: `e ${i}/ü`,
+    name: `Evidence ${i}`,
+    ...(i % 2 === 0 && { owner: 'Ada' }),
+    ...(i % 3 === 0 && { meta: { 7: i, b: [1.5, null], a: 'é\n' } }),
+  }))
+
+async function createPath({ registry: { categories }, scope }: Fixture) {
+  const { id: categoryId } = await categories.create(scope, { name: 'C' })
+  const { id: subcategoryId } = await categories.createSubcategory(scope, categoryId, { name: 'S' })
+  return { categoryId, subcategoryId }
+}
+
+describe('EventPool', () => {
+  const pool = new EventPool({ maxThreads: 2 })
+  after(() => pool.close())
+
+  it('makes the same bytes as the calling thread', async () => {
+    const text = (max: number) => fc.string({ unit: 'grapheme', minLength: 1, maxLength: max })
+    const meta = fc
+      .dictionary(text(8), fc.jsonValue({ maxDepth: 3, stringUnit: 'grapheme' }))
+      // Values that the registry rejects do not reach an engine.
+      .filter((value) => isAccepted(value))
+    const input = fc.record(
+      { externalId: text(40), name: text(40), owner: text(20), description: text(60), summary: text(60), meta },
+      { requiredKeys: ['externalId', 'name'] },
+    )
+    const names = fc.record({ origin: text(20), actor: text(20), companyId: text(20) })
+    await fc.assert(
+      fc.asyncProperty(names.map(targetOf), fc.array(input, { maxLength: 20 }), async (target, inputs) => {
+        const request = {
+          target,
+          drafts: inputs.map((each) => ({ id: ids.next<EvidenceId>(), input: each as EvidenceInput })),
+        }
+        const made = unpackEvidences(await pool.makeEvidences(packRequest(request)))
+        const secrets = evidenceRecordsOf(made).map(({ slotKey, first: { salts } }) => {
+          assert.ok('seed' in salts)
+          return { slotKey, seed: salts.seed }
+        })
+        const again = makeEvidences(request, (i) => secrets[i] ?? assert.fail('an evidence is missing'))
+        assert.deepEqual(plain(made), plain(again))
+        assert.equal(new Set(secrets.flatMap(({ slotKey, seed }) => [slotKey, seed])).size, 2 * inputs.length)
+      }),
+    )
+  })
+
+  it('throws ENGINE_FAILED for the batches of a worker that exits', async () => {
+    const crashing = new EventPool({ worker: crashingWorker })
+    try {
+      const calls = [crashing.makeEvidences(''), crashing.makeEvidences(''), crashing.makeEvidences('')]
+      await Promise.all(calls.map((call) => assert.rejects(call, { code: 'ENGINE_FAILED' })))
+      await assert.rejects(crashing.makeEvidences(''), { code: 'ENGINE_FAILED' })
+    } finally {
+      await crashing.close()
+    }
+  })
+
+  it('continues with new workers after a failure', async () => {
+    await assert.rejects(pool.makeEvidences('not JSON'), { code: 'ENGINE_FAILED' })
+    assert.deepEqual(unpackEvidences(await pool.makeEvidences(emptyRequest)).append, [])
+  })
+
+  it('finishes the batches under way when it is closed, and rejects later ones', async () => {
+    const closing = new EventPool()
+    const call = closing.makeEvidences(emptyRequest)
+    await closing.close()
+    assert.deepEqual(unpackEvidences(await call).append, [])
+    await assert.rejects(closing.makeEvidences(''), { code: 'CLOSED' })
+    await closing.close()
+  })
+})
+
+describe('a registry with an event engine', () => {
+  it('creates large batches that read and prove as others do', () =>
+    withRegistry(
+      async (fixture) => {
+        const { registry, scope } = fixture
+        const path = await createPath(fixture)
+        const inputs = numbered(BATCH)
+        const created = await registry.evidences.createMany(scope, { ...path, evidences: inputs })
+        await registry.sealNow()
+        for (const [i, input] of inputs.entries()) {
+          const { evidence } = await registry.evidences.get(scope, input.externalId, { disclose: true })
+          assert.deepEqual(inputOf(evidence), input)
+          assert.deepEqual(created[i], { id: evidence.id, txId: evidence.txId, version: 1 })
+        }
+        const proof = await registry.proofs.evidence({ evidenceId: inputs[BATCH - 1]?.externalId ?? '' })
+        assert.equal(proof.status, 'ok')
+        assert.equal((await registry.evidences.list(scope, { owner: 'ada' })).count, BATCH / 2)
+      },
+      { registry: { eventEngine: new EventPool() } },
+    ))
+
+  it('throws the same errors as without one, and then has created nothing', async () => {
+    const wrong: readonly unknown[] = [
+      { externalId: 'x' },
+      { externalId: 'x', name: '' },
+      { externalId: 'x', name: 'x', owner: 1 },
+      { externalId: 'x', name: 'x', meta: { a: -0 } },
+      { externalId: 'x', name: 'x', meta: { a: '\ud800' } },
+      { externalId: 'x', name: 'x', meta: { a: new Date() } },
+      { externalId: 'x', name: 'x', meta: { a: 'x'.repeat(65 * 1024) } },
+      { externalId: 'e 3/ü', name: 'twice in the batch' },
+      { externalId: 'taken', name: 'x' },
+    ]
+    const errorsOf = async (eventEngine?: EventEngine): Promise<unknown[]> => {
+      const errors: unknown[] = []
+      await withRegistry(
+        async (fixture) => {
+          const { registry, scope, evidence, stores } = fixture
+          const path = await createPath(fixture)
+          await evidence({ externalId: 'taken' })
+          const size = await stores.records.logSize()
+          for (const each of wrong) {
+            const evidences = numbered(BATCH).with(77, each as EvidenceInput)
+            const error = await registry.evidences.createMany(scope, { ...path, evidences }).catch((e: unknown) => e)
+            assert.ok(isRegistryError(error))
+            errors.push([error.code, error.field, error.message])
+          }
+          assert.equal(await stores.records.logSize(), size)
+        },
+        eventEngine && { registry: { eventEngine } },
+      )
+      return errors
+    }
+    assert.deepEqual(await errorsOf(new EventPool()), await errorsOf())
+  })
+
+  it('creates nothing if the engine fails, and the same call succeeds later', () => {
+    let isFailing = true
+    const working = new EventPool()
+    const failing = new EventPool({ worker: crashingWorker })
+    const eventEngine: EventEngine = {
+      makeEvidences: (request) => (isFailing ? failing : working).makeEvidences(request),
+      close: async () => {
+        await Promise.all([working.close(), failing.close()])
+      },
+    }
+    return withRegistry(
+      async (fixture) => {
+        const { registry, scope, stores } = fixture
+        const path = await createPath(fixture)
+        const input = { ...path, evidences: numbered(BATCH) }
+        const size = await stores.records.logSize()
+        const options = { idempotencyKey: 'k' }
+        await assert.rejects(registry.evidences.createMany(scope, input, options), withCode('ENGINE_FAILED'))
+        assert.equal(await stores.records.logSize(), size)
+        assert.equal((await registry.evidences.list(scope)).count, 0)
+        isFailing = false
+        const created = await registry.evidences.createMany(scope, input, options)
+        assert.deepEqual(await registry.evidences.createMany(scope, input, options), created)
+        assert.equal(await stores.records.logSize(), size + BATCH)
+      },
+      { registry: { eventEngine } },
+    )
+  })
+
+  it('commits a batch that is under way when it is closed', async () => {
+    const pool = new EventPool()
+    let release = (): void => {}
+    const released = new Promise<void>((resolve) => (release = resolve))
+    const eventEngine: EventEngine = {
+      makeEvidences: async (request) => {
+        await released
+        return pool.makeEvidences(request)
+      },
+      close: () => pool.close(),
+    }
+    await withRegistry(
+      async (fixture) => {
+        const { registry, scope, stores } = fixture
+        const path = await createPath(fixture)
+        const size = await stores.records.logSize()
+        const batch = registry.evidences.createMany(scope, { ...path, evidences: numbered(BATCH) })
+        await settle()
+        const closing = registry.close()
+        release()
+        assert.equal((await batch).length, BATCH)
+        await closing
+        assert.equal(await stores.records.logSize(), size + BATCH)
+      },
+      { registry: { eventEngine } },
+    )
+  })
+
+  it('makes small batches in the calling thread', () =>
+    withRegistry(
+      async (fixture) => {
+        const path = await createPath(fixture)
+        const created = await fixture.registry.evidences.createMany(fixture.scope, { ...path, evidences: numbered(3) })
+        assert.equal(created.length, 3)
+      },
+      { registry: { eventEngine: { makeEvidences: () => assert.fail('not used'), close: async () => {} } } },
+    ))
+})
+
+/** The members of an evidence that a caller gives. */
+const inputOf = ({ externalId, name, owner, meta }: Evidence): EvidenceInput => ({
+  externalId,
+  name,
+  ...(owner !== undefined && { owner }),
+  ...(meta !== undefined && { meta }),
+})
+
+function isAccepted(meta: unknown): boolean {
+  try {
+    metaText(meta)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const evidenceRecordsOf = ({ writes }: MadeEvidences): readonly EvidenceRecord[] =>
+  writes.flatMap(({ key, value }) =>
+    value !== null && isInRange(key, keys.evidences()) ? [decodeRecord<EvidenceRecord>({ key, value })] : [],
+  )
+
+/** With hex instead of bytes, which differ in their buffers. */
+const plain = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_, member: unknown) => (member instanceof Uint8Array ? toHex(member) : member)))
