@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OPERATOR } from '../../core/index.ts'
+import { EventPool } from '../../sealer/index.ts'
 import { loadConfig } from '../../server/settings/load.ts'
 import { stderrLogger } from '../../server/startup/logger.ts'
 import { openConfiguredRegistry } from '../../server/startup/registry.ts'
@@ -10,7 +11,12 @@ import { startChild } from '../run/child.ts'
 import { cpuMsOf } from '../run/cpu-time.ts'
 import { inTemporaryFolder, itemAt, secondsInFlight } from '../workload/concurrency.ts'
 import { categoryFieldsOf, evidenceOf } from '../workload/evidence.ts'
-import { createCategories, EvidenceCreator, openBenchRegistry } from '../workload/registry.ts'
+import {
+  createCategories,
+  EvidenceCreator,
+  openBenchRegistry,
+  type BenchRegistryOptions,
+} from '../workload/registry.ts'
 
 const COMPANY = 'bench'
 const BATCH = 1_000
@@ -18,7 +24,12 @@ const BATCH = 1_000
 const WIDTH = 3
 const ROUNDS = 3
 
-const [IMPORT, AGAIN, EMBEDDED] = ['import', 'the same import again', 'embedded, batches of 1,000']
+const [IMPORT, AGAIN, EMBEDDED, IN_WORKER] = [
+  'import',
+  'the same import again',
+  'embedded, batches of 1,000',
+  'embedded, batches of 1,000 made in a worker',
+]
 
 /** The time of one run, for one evidence. */
 interface Cost {
@@ -30,9 +41,10 @@ interface Cost {
  * `evidence-registry import` of a file with ten categories, as a program of its own, and the same import again, which
  * looks all evidences up and creates none.
  *
- * Compared with the batches that an embedding program creates without parsing any lines. Fair because both write to
- * LevelDB, each batch synced, with three batches in flight and the sealer running. The import's time also includes the
- * start and the end of the program. The CPU time is that of all threads; other programs disturb it less than the rate.
+ * Compared with the batches that an embedding program creates without parsing any lines, made in the main thread, and
+ * in a worker, which the import has on machines with two cores or more. Fair because all write to LevelDB, each batch
+ * synced, with three batches in flight and the sealer running. The import's time also includes the start and the end of
+ * the program. The CPU time is that of all threads; other programs disturb it less than the rate.
  */
 export const importFile: BenchCase = {
   name: 'import',
@@ -41,7 +53,7 @@ export const importFile: BenchCase = {
   async run({ quick, progress }) {
     const count = quick ? 3_000 : 100_000
     const rounds = quick ? 1 : ROUNDS
-    const costs: Record<string, Cost[]> = { [IMPORT]: [], [AGAIN]: [], [EMBEDDED]: [] }
+    const costs: Record<string, Cost[]> = { [IMPORT]: [], [AGAIN]: [], [EMBEDDED]: [], [IN_WORKER]: [] }
     for (let round = 1; round <= rounds; round++)
       await inTemporaryFolder(async (directory) => {
         const note = async (work: string, measure: () => Promise<Cost>): Promise<void> => {
@@ -54,6 +66,7 @@ export const importFile: BenchCase = {
         await note(IMPORT, () => importCost(data, file, count))
         await note(AGAIN, () => importCost(data, file, count))
         await note(EMBEDDED, () => embeddedCost(count))
+        await note(IN_WORKER, () => embeddedCost(count, { eventEngine: new EventPool() }))
       })
     const rows = Object.entries(costs).map(([work, each]) => rowOf(work, each))
     const rate = (work: string): number => Number(rows.find((row) => row['work'] === work)?.['perSecond'])
@@ -91,8 +104,8 @@ function importCost(data: string, file: string, count: number): Promise<Cost> {
   })
 }
 
-async function embeddedCost(count: number): Promise<Cost> {
-  const bench = await openBenchRegistry()
+async function embeddedCost(count: number, options: BenchRegistryOptions = {}): Promise<Cost> {
+  const bench = await openBenchRegistry(options)
   try {
     const creator = new EvidenceCreator(bench)
     const categories = await createCategories(bench)

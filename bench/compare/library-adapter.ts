@@ -39,7 +39,11 @@ interface LibraryModules {
     openLocalBlobs(path: string): Promise<unknown>
     readonly FileSignedHead: new (path: string) => unknown
   }
-  readonly sealer: { createSealer(options: object): unknown }
+  readonly sealer: {
+    createSealer(options: object): unknown
+    /** In builds that can make batches in workers. */
+    readonly EventPool?: new () => unknown
+  }
 }
 
 async function loadModules(dist: string): Promise<LibraryModules> {
@@ -50,7 +54,10 @@ async function loadModules(dist: string): Promise<LibraryModules> {
   return { core, level, files, sealer } as LibraryModules
 }
 
-/** Opens a registry with the library in `dist`, in an empty folder, with ten categories. */
+/**
+ * Opens a registry with the library in `dist`, in an empty folder, with ten categories. It makes batches in a worker, as
+ * the server does, if the build can.
+ */
 export async function openEmbeddedCreator(dist: string, directory: string): Promise<EmbeddedCreator> {
   const { core, level, files, sealer } = await loadModules(dist)
   const registry = await core.openRegistry({
@@ -59,6 +66,7 @@ export async function openEmbeddedCreator(dist: string, directory: string): Prom
     signedHead: new files.FileSignedHead(join(directory, 'signed-head.json')),
     secret: new Uint8Array(32).fill(1),
     sealer: sealer.createSealer({}),
+    ...(sealer.EventPool && { eventEngine: new sealer.EventPool() }),
   })
   const { id } = await registry.sourceSystems.create(
     { companyId: 'bench', principal: core.OPERATOR },

@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FileSignedHead, openLocalBlobs } from '../../adapters/files/index.ts'
 import { openLevelRecords } from '../../adapters/level/index.ts'
-import { OPERATOR, openRegistry, type RecordStore, type Registry, type Scope } from '../../core/index.ts'
+import {
+  OPERATOR,
+  openRegistry,
+  type EventEngine,
+  type RecordStore,
+  type Registry,
+  type Scope,
+} from '../../core/index.ts'
 import { createSealer, type SealerOptions } from '../../sealer/index.ts'
 import { CATEGORY_COUNT, categoryName, categoryOf, evidenceOf } from './evidence.ts'
 
@@ -20,6 +27,7 @@ export interface BenchRegistryOptions extends SealerOptions {
   /** Other records instead of LevelDB. */
   readonly records?: RecordStore
   readonly wrap?: (records: RecordStore) => RecordStore
+  readonly eventEngine?: EventEngine
 }
 
 /** The ids of a category and of its subcategory. */
@@ -32,6 +40,7 @@ export type CategoryIds = readonly [categoryId: string, subcategoryId: string]
 export async function openBenchRegistry({
   records: other,
   wrap = (records) => records,
+  eventEngine,
   ...options
 }: BenchRegistryOptions = {}): Promise<BenchRegistry> {
   const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
@@ -42,6 +51,7 @@ export async function openBenchRegistry({
     signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
     secret: new Uint8Array(32).fill(1),
     sealer: createSealer(options),
+    ...(eventEngine && { eventEngine }),
   })
   const operator: Scope = { companyId: 'bench', principal: OPERATOR }
   const { apiKey = '' } = await registry.sourceSystems.create(operator, { name: 'bench' })
