@@ -55,8 +55,9 @@ async function loadModules(dist: string): Promise<LibraryModules> {
 }
 
 /**
- * Opens a registry with the library in `dist`, in an empty folder, with ten categories. It makes batches in a worker, as
- * the server does, if the build can.
+ * Opens a registry with the library in `dist`, in an empty folder, with ten categories.
+ *
+ * It makes batches in a worker, as the server does, if the build can do that.
  */
 export async function openEmbeddedCreator(dist: string, directory: string): Promise<EmbeddedCreator> {
   const { core, level, files, sealer } = await loadModules(dist)
