@@ -21,7 +21,7 @@ export class LevelReader {
     this.hasGetSync = Reflect.get(db.supports, 'getSync') === true
   }
 
-  /** Reads one record through the cache. Requires `hasGetSync`, and that no write is in progress. */
+  /** Reads one record through the cache. Requires `hasGetSync`, and that no write of the key is in progress. */
   getCached(key: Key): Entry | undefined {
     const cached = this.#cache.get(key)
     if (cached !== undefined) return cached

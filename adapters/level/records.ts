@@ -69,8 +69,8 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   #head: Head
   #tail: LogTail
   #closing: Promise<void> | undefined
-  /** A batch was handed to the database and is not done. */
-  #isWriting = false
+  /** The keys that the batch in progress changes: it was handed to the database and is not done. */
+  readonly #changing = new Set<Key>()
   #poison: { readonly cause: unknown } | undefined
 
   private constructor(db: LevelDatabase, state: DatabaseState, options: LevelRecordsOptions) {
@@ -106,13 +106,21 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
     this.#assertOpen()
     const reader = this.#reader
-    // Consecutive reads share a snapshot while nothing is written: only this store writes, and it starts no write
-    // between them. During a write the database may or may not hold the new values yet, so only one key is read this
-    // way, and not through the cache.
-    if (reader.hasGetSync && keys.length <= (this.#isWriting ? 1 : MAX_GET_SYNC_KEYS))
-      return this.#readSync(() => keys.map((key) => (this.#isWriting ? reader.getSync(key) : reader.getCached(key))))
+    if (reader.hasGetSync && keys.length <= MAX_GET_SYNC_KEYS && this.#areOneState(keys))
+      return this.#readSync(() =>
+        keys.map((key) => (this.#changing.has(key) ? reader.getSync(key) : reader.getCached(key))),
+      )
     // A getMany takes one snapshot when it is called; with a limit of 1 more keys are never read one by one.
     return this.#read(() => reader.entries(keys, 1))
+  }
+
+  /**
+   * Whether reads of these keys, one after the other, return one state of the database: only this store writes, and it
+   * starts no write between them. A batch in progress may take effect between two of them, so it may change only one.
+   */
+  #areOneState(keys: readonly Key[]): boolean {
+    if (this.#changing.size === 0) return true
+    return keys.filter((key) => this.#changing.has(key)).length <= 1
   }
 
   async *list(range: Range): AsyncIterable<Entry> {
@@ -216,13 +224,13 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   /** Writes one synced chained batch: it takes 5.5 ms where an array batch takes 7.9 to 24. */
   async #write(group: GroupChanges): Promise<void> {
     const batch = await this.#read(() => groupBatch(this.#db, group, this.#putOptions))
-    this.#isWriting = true
-    for (const { key } of group.plan.puts) this.#reader.invalidate(key)
-    for (const key of group.plan.deletes) this.#reader.invalidate(key)
+    for (const { key } of group.plan.puts) this.#changing.add(key)
+    for (const key of group.plan.deletes) this.#changing.add(key)
+    for (const key of this.#changing) this.#reader.invalidate(key)
     try {
       await this.#guardWrite(() => batch.write({ sync: true }))
     } finally {
-      this.#isWriting = false
+      this.#changing.clear()
     }
   }
 

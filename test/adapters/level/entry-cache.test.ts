@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { EntryCache } from '../../../adapters/level/entry-cache.ts'
-import { openLevelRecords } from '../../../adapters/level/index.ts'
+import { MemoryLevel } from 'memory-level'
+import { LevelRecords, openLevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
 import { encodeUtf8 } from '../../../core/bytes.ts'
 import { versionOf } from '../../../core/store/commit-plan.ts'
 import type { Entry } from '../../../core/ports/index.ts'
@@ -94,4 +95,57 @@ describe('reads while groups are written', () => {
     assert.deepEqual(await store.get(['x']), [undefined])
     await store.close()
   })
+
+  it('need a getMany only for several keys that the group changes', async () => {
+    const calls: string[] = []
+    const text = ([...entries]: readonly (Entry | undefined)[]) =>
+      entries.map((current) => (current === undefined ? '-' : Buffer.from(current.value).toString()))
+    const writes = (text: string) => ['x', 'y'].map((key) => ({ key, value: encodeUtf8(text) }))
+    const read = async (...keys: string[]) => {
+      calls.length = 0
+      return [text(await store.get(keys)), calls.includes('getMany')]
+    }
+    let checks = 0
+    const store = await LevelRecords.open(
+      watchedLevel(calls, async (apply) => {
+        if (checks === 0) return apply()
+        for (const state of ['1', '2']) {
+          if (state === '2') await apply()
+          assert.deepEqual(await read('z', 'none'), [['0', '-'], false])
+          assert.deepEqual(await read('x', 'z'), [[state, '0'], false])
+          assert.deepEqual(await read('x', 'y'), [[state, state], true])
+          checks += 1
+        }
+      }),
+    )
+    await store.commit({ writes: [...writes('1'), { key: 'z', value: encodeUtf8('0') }] })
+    assert.deepEqual(await read('x', 'y', 'z'), [['1', '1', '0'], false])
+    checks = 1
+    await store.commit({ writes: writes('2') })
+    assert.equal(checks, 3)
+    assert.deepEqual(await read('x', 'y', 'z'), [['2', '2', '0'], false])
+    await store.close()
+  })
 })
+
+/** A database that notes its reads, and in which `during` decides when each batch is applied. */
+function watchedLevel(calls: string[], during: (apply: () => Promise<void>) => Promise<void>): LevelDatabase {
+  const db = new MemoryLevel<string, Uint8Array>({ keyEncoding: 'utf8', valueEncoding: 'view' })
+  const batch = () => {
+    const real = db.batch()
+    const write = real.write.bind(real)
+    real.write = (options?: object) => during(() => write(options ?? {}))
+    return real
+  }
+  return new Proxy(db, {
+    get(target, name) {
+      if (name === 'batch') return batch
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      return (...args: unknown[]): unknown => {
+        calls.push(String(name))
+        return Reflect.apply(member, target, args)
+      }
+    },
+  })
+}
