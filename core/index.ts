@@ -40,6 +40,7 @@ export {
   copyMissingBlobs,
   copyRecords,
   deletedFiles,
+  fileIdsIn,
   encodeRecords,
   fileIn,
   fillStore,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import {
   assertBlobRange,
@@ -12,18 +13,10 @@ import {
   type BlobStore,
   type PutOptions,
 } from '../kit/index.ts'
-import {
-  discard,
-  linkNew,
-  makeDirectory,
-  nodeFiles,
-  syncDirectory,
-  writeNewFile,
-  type FileOperations,
-} from './durable.ts'
+import { discard, makeDirectory, nodeFiles, syncDirectory, writeAndClose, type FileOperations } from './durable.ts'
 import { causeAndRemedy, errnoOf, ifExists, toRegistryError } from './errors.ts'
 import { FileBody } from './file-body.ts'
-import { openStaging, type Staging } from './staging.ts'
+import { sweepStaging } from './staging.ts'
 
 export interface OpenLocalBlobsOptions {
   readonly files?: FileOperations
@@ -31,19 +24,12 @@ export interface OpenLocalBlobsOptions {
   readonly readOnly?: boolean
 }
 
-const NO_STAGING: Staging = {
-  nextPath() {
-    throw new RegistryError('UNAVAILABLE', 'The blob store is open for reading only')
-  },
-}
-
 /**
- * Opens or creates a blob store in a directory: `staging/` holds files that are being written, `content/` those that
- * are complete. Removes files of dead processes from `staging/`.
+ * Opens or creates a blob store in a directory. Each blob is a file below `content/`.
  *
  * @param directory path of the store; it is created if it does not exist (0700)
  * @returns the opened store; close it with `close()`
- * @throws RegistryError `CONFIG_ERROR` if the directory is not writable or its file system does not support hard links
+ * @throws RegistryError `CONFIG_ERROR` if the directory is not writable
  * @example
  * ```ts
  * import { openLocalBlobs } from 'evidence-registry/adapters/files'
@@ -58,27 +44,43 @@ export async function openLocalBlobs(
 ): Promise<LocalBlobs> {
   const root = resolve(directory)
   const content = join(root, 'content')
-  if (readOnly) return new LocalBlobs(files, content, NO_STAGING)
+  if (readOnly) return new LocalBlobs(content, { files, readOnly })
   try {
     await makeDirectory(files, content)
-    return new LocalBlobs(files, content, await openStaging(files, join(root, 'staging')))
+    await sweepStaging(files, join(root, 'staging'), await tryWriting(files, join(root, 'probe')))
+    return new LocalBlobs(content, { files })
   } catch (error) {
     throw new RegistryError(
       'CONFIG_ERROR',
-      `The blob directory ${root} cannot be used: ${causeAndRemedy(error)}. It must be writable, on a file system with hard links`,
+      `The blob directory ${root} cannot be used: ${causeAndRemedy(error)}. It must be writable`,
       { cause: error },
     )
+  }
+}
+
+/** Tries what a put does, so that it fails at the start. Returns the clock of the file system, in ms since 1970. */
+async function tryWriting(files: FileOperations, probe: string): Promise<number> {
+  try {
+    await writeAndClose(await files.open(probe, 'w', 0o600), [new Uint8Array(1)])
+    return (await files.stat(probe)).mtimeMs
+  } finally {
+    await discard(files, probe)
   }
 }
 
 /**
  * A BlobStore with one file per blob (0600, folders 0700). Whatever the size of the file, a put holds one chunk of its
  * body in memory, and a reader one block of 64 KiB. Open it with `openLocalBlobs`.
+ *
+ * A put writes the file once, under its final name, and syncs it and its folder. After a crash the file of a put in
+ * progress may be incomplete: its upload-intent record tells, and the sweep deletes it.
  */
 export class LocalBlobs implements BlobStore {
   readonly #files: FileOperations
   readonly #content: string
-  readonly #staging: Staging
+  readonly #readOnly: boolean
+  /** Keys whose put is in progress. */
+  readonly #unfinished = new Set<string>()
   /**
    * Folders that this store has made durable, at most 256. A folder that exists may come from another process, which
    * has not synced it yet.
@@ -86,10 +88,10 @@ export class LocalBlobs implements BlobStore {
   readonly #folders = new Map<string, Promise<void>>()
   readonly #calls = new BlobCalls()
 
-  constructor(files: FileOperations, content: string, staging: Staging) {
+  constructor(content: string, { files = nodeFiles, readOnly = false }: OpenLocalBlobsOptions) {
     this.#files = files
     this.#content = content
-    this.#staging = staging
+    this.#readOnly = readOnly
   }
 
   put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
@@ -110,15 +112,12 @@ export class LocalBlobs implements BlobStore {
   }
 
   async #put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
-    const path = this.#pathOf(key)
-    const staged = this.#staging.nextPath()
+    if (this.#readOnly) throw new RegistryError('UNAVAILABLE', 'The blob store is open for reading only')
     const hashing = new HashingBody(body, options)
     try {
-      // Saves a useless upload. The link decides.
-      if (await this.#exists(path)) throw blobExists(key)
-      await writeNewFile(this.#files, staged, hashing)
-      options.signal?.throwIfAborted()
-      await this.#publish(key, staged, path)
+      if (this.#unfinished.has(key)) throw blobExists(key)
+      this.#unfinished.add(key)
+      await this.#write(key, hashing, options.signal).finally(() => this.#unfinished.delete(key))
       return hashing.digest()
     } catch (error) {
       if (hashing.failure !== undefined) throw hashing.failure.error
@@ -126,23 +125,33 @@ export class LocalBlobs implements BlobStore {
       throw toRegistryError(error, `Blob ${key} could not be written`)
     } finally {
       hashing.release()
-      await discard(this.#files, staged)
     }
   }
 
-  async #publish(key: string, staged: string, path: string): Promise<void> {
+  /** Writes the file of a blob and syncs it and its folder. Removes the file if that fails. */
+  async #write(key: string, chunks: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<void> {
+    const path = this.#pathOf(key)
+    const file = await this.#create(key, path)
+    try {
+      await writeAndClose(file, chunks)
+      signal?.throwIfAborted()
+      await syncDirectory(this.#files, dirname(path))
+    } catch (error) {
+      await discard(this.#files, path)
+      throw error
+    }
+  }
+
+  async #create(key: string, path: string): Promise<FileHandle> {
+    // An open that fails may have created the file. It may be removed then only if it did not exist before.
+    if (await this.#exists(path)) throw blobExists(key)
     const folder = dirname(path)
     try {
       await this.#makeFolder(folder)
-      if (!(await linkNew(this.#files, staged, path))) throw blobExists(key)
+      return await this.#files.open(path, 'wx', 0o600)
     } catch (error) {
       this.#folders.delete(folder)
-      throw error
-    }
-    try {
-      await syncDirectory(this.#files, folder)
-    } catch (error) {
-      // The name may not be durable. A put that fails must not leave a visible blob.
+      if (errnoOf(error) === 'EEXIST') throw blobExists(key)
       await discard(this.#files, path)
       throw error
     }
@@ -154,6 +163,7 @@ export class LocalBlobs implements BlobStore {
     signal: AbortSignal | undefined,
   ): Promise<BlobBody | undefined> {
     signal?.throwIfAborted()
+    if (this.#unfinished.has(key)) return undefined
     const failed = `Blob ${key} could not be opened`
     const file = await this.#files.open(this.#pathOf(key), 'r').catch(async (error: unknown) => {
       if (errnoOf(error) !== 'ENOENT') throw toRegistryError(error, failed)

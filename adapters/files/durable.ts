@@ -48,7 +48,14 @@ export async function writeNewFile(
   path: string,
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): Promise<void> {
-  const handle = await files.open(path, 'wx', 0o600)
+  await writeAndClose(await files.open(path, 'wx', 0o600), chunks)
+}
+
+/** Writes an open file, syncs its bytes and closes it. Holds one chunk in memory at a time. */
+export async function writeAndClose(
+  handle: FileHandle,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<void> {
   try {
     for await (const chunk of chunks) await writeWhole(handle, chunk)
     await handle.sync()

@@ -19,7 +19,7 @@ export interface CopyBlobsHandlers {
 
 export interface CopyBlobsReport {
   readonly copied: number
-  /** Files that were in the target before, with their recorded size. */
+  /** Files that were in the target before. */
   readonly existing: number
   /** Files that were read again from the target and match their recorded SHA-256. */
   readonly verified: number
@@ -42,24 +42,39 @@ export async function copyBlobs(
   handlers: CopyBlobsHandlers,
 ): Promise<CopyBlobsReport> {
   const copy = new BlobCopy(() => filesIn(records.list(keys.files())), stores, handlers)
-  await copy.forEachFile('copy', (file) => copy.copyIfMissing(file))
+  // The verification replaces what is in the target with the right size, but other bytes.
+  await copy.forEachFile('copy', (file) => copy.copyIfMissing(file, () => true))
   await copy.forEachFile('verify', (file) => copy.verify(file))
   return copy.report
 }
 
 /**
- * Copies the bytes of every file in `source` that the target does not have, and verifies the SHA-256 of what it copies.
- * Does not read again what the target has with its recorded size. Programs may write to the store of the source: a file
- * that was deleted since is a problem, too.
+ * Copies the bytes of every file in `source` that the target does not have, and verifies the SHA-256 of what it copies
+ * and of what was in the target before: a copy that was interrupted may have left a part of a file. Programs may write
+ * to the store of the source: a file that was deleted since is a problem, too.
+ *
+ * @param complete ids of files that are known to be complete in the target: if they have their recorded size, they are
+ *   not read again. The ids of all other complete files are added.
  */
 export async function copyMissingBlobs(
   source: RecordSource,
   stores: BlobStores,
   handlers: CopyBlobsHandlers,
+  complete = new Set<string>(),
 ): Promise<Omit<CopyBlobsReport, 'verified'>> {
   const copy = new BlobCopy(() => filesIn(source.records()), stores, handlers)
-  await copy.forEachFile('copy', (file) => copy.copyIfMissing(file))
+  await copy.forEachFile('copy', async (file) => {
+    await copy.copyIfMissing(file, (existing) => complete.has(existing.id) || isIntact(stores.to, existing))
+    complete.add(file.id)
+  })
   return copy.report
+}
+
+/** The ids of the files in `source` that are not deleted. */
+export async function fileIdsIn(source: RecordSource): Promise<Set<string>> {
+  const ids = new Set<string>()
+  for await (const { id } of filesIn(source.records())) ids.add(id)
+  return ids
 }
 
 type Files = () => AsyncGenerator<FileRecord, void, undefined>
@@ -99,9 +114,13 @@ class BlobCopy {
     this.#handlers.onProblem(fileId, error instanceof Error ? error.message : String(error))
   }
 
-  async copyIfMissing(file: FileRecord): Promise<void> {
+  /** `isComplete`: whether a file that the target holds with its recorded size counts as copied. */
+  async copyIfMissing(
+    file: FileRecord,
+    isComplete: (existing: FileRecord) => boolean | Promise<boolean>,
+  ): Promise<void> {
     const size = await sizeIn(this.#stores.to, file.id)
-    if (size === file.size) {
+    if (size === file.size && (await isComplete(file))) {
       this.report.existing += 1
       return
     }

@@ -3,6 +3,7 @@ export {
   copyBlobs,
   copyMissingBlobs,
   deletedFiles,
+  fileIdsIn,
   fileIn,
   firstFile,
   type BlobStores,

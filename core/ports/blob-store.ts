@@ -40,7 +40,9 @@ export interface BlobRange {
  */
 export interface BlobStore {
   /**
-   * Stores a body. It is durable when the promise resolves. A failed or aborted call leaves nothing that is visible.
+   * Stores a body. It is durable when the promise resolves. A failed or aborted call leaves nothing that is visible. If
+   * the process or the machine stops during the call, the key may hold a part of the body: callers note the key
+   * before, and delete it or compare the bytes afterwards.
    *
    * @returns size and SHA-256 of what was stored
    * @throws also `PAYLOAD_TOO_LARGE`, and `UNAVAILABLE` if the key exists already (which changes nothing)

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { claimDirectory, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
@@ -11,7 +10,6 @@ import {
   fileIn,
   RegistryError,
   sourceOf,
-  sourceOfStream,
   treeSizeIn,
   type BlobStore,
   type CopiedRecord,
@@ -23,9 +21,11 @@ import { exists } from '../startup/existing.ts'
 import { headsIn } from '../startup/signed-heads.ts'
 import { LEDGER_FILE, openDataFile, PUBLIC_FILES, readSecretFiles } from './data-files.ts'
 import {
+  filesOfBackup,
   MANIFEST,
   readManifest,
   RECORDS,
+  recordsIn,
   SECRETS,
   SIGNED_HEAD,
   writeManifest,
@@ -157,6 +157,7 @@ class Backup {
   async write(earlier: Manifest | undefined): Promise<BackupReport> {
     const { to } = this.#request
     const blobs = await openLocalBlobs(join(to, 'blobs'))
+    const complete = await filesOfBackup(to, earlier)
     let copiedBlobs = 0
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       await this.#removeFoldersBut(earlier?.folder)
@@ -164,7 +165,7 @@ class Backup {
       this.#files = []
       const contents = await this.#writeState()
       const problems = new Map<string, string>()
-      const { copied, existing } = await this.#copyBlobs(blobs, problems)
+      const { copied, existing } = await this.#copyBlobs(blobs, problems, complete)
       copiedBlobs += copied
       const deleted = await deletedFiles(this.#sources.records, [...problems.keys()])
       if (deleted.length > 0) continue
@@ -235,13 +236,14 @@ class Backup {
     this.#files.push({ path, ...digest })
   }
 
-  /** Copies what the backup does not have. `problems`: filled with the reason for each file that cannot be copied. */
-  async #copyBlobs(to: BlobStore, problems: Map<string, string>) {
-    const path = join(this.#request.to, this.#folder, RECORDS)
-    const source = sourceOfStream(() => createReadStream(path, { highWaterMark: READ_BYTES }))
+  /**
+   * Copies what the backup does not have. `problems`: filled with the reason for each file that cannot be copied.
+   * `complete`: see `copyMissingBlobs`.
+   */
+  async #copyBlobs(to: BlobStore, problems: Map<string, string>, complete: Set<string>) {
     const { report, signal } = this.#run
     return copyMissingBlobs(
-      source,
+      recordsIn(this.#request.to, this.#folder),
       { from: this.#sources.blobs, to },
       {
         onProblem(id, message) {
@@ -253,6 +255,7 @@ class Backup {
           report({ stage: 'files', done })
         },
       },
+      complete,
     )
   }
 
@@ -276,8 +279,6 @@ class Backup {
       if (FOLDER.test(name) && name !== kept) await rm(join(this.#request.to, name), { recursive: true })
   }
 }
-
-const READ_BYTES = 1024 * 1024
 
 /** Removes the bytes of files that were deleted since an earlier backup: a deleted file must not stay readable. */
 async function removeOtherBlobs(content: string, fileIds: ReadonlySet<string>): Promise<void> {

@@ -1,8 +1,16 @@
 import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reasonOf, writePrivateFile, type FileDigest } from '../../adapters/files/index.ts'
-import { canonicalJson, parseStrictJson, RegistryError } from '../../core/index.ts'
+import {
+  canonicalJson,
+  fileIdsIn,
+  parseStrictJson,
+  RegistryError,
+  sourceOfStream,
+  type RecordSource,
+} from '../../core/index.ts'
 import { digestFile } from '../file-digest.ts'
 
 /**
@@ -121,4 +129,17 @@ async function problemOf(path: string, { size, sha256 }: FileDigest): Promise<st
   } catch (error) {
     return `It cannot be read (${reasonOf(error)})`
   }
+}
+
+const READ_BYTES = 1024 * 1024
+
+/** The log and the records in one folder of a backup. */
+export const recordsIn = (directory: string, folder: string): RecordSource =>
+  sourceOfStream(() => createReadStream(join(directory, folder, RECORDS), { highWaterMark: READ_BYTES }))
+
+/** The ids of the files of a backup: all were complete when its manifest was written. */
+export async function filesOfBackup(directory: string, backup: Manifest | undefined): Promise<Set<string>> {
+  if (backup === undefined) return new Set()
+  // If its records are damaged, no file counts as complete.
+  return fileIdsIn(recordsIn(directory, backup.folder)).catch(() => new Set())
 }

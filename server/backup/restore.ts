@@ -8,7 +8,6 @@ import {
   fillStore,
   fsck,
   RegistryError,
-  sourceOfStream,
   type BlobStore,
   type Difference,
   type RecordSource,
@@ -21,7 +20,7 @@ import { openBlobs } from '../startup/blobs.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openPostgres } from '../startup/records.ts'
 import { LEDGER_FILE, PUBLIC_FILES, SECRET_FILES } from './data-files.ts'
-import { damagedFiles, fileOf, RECORDS, requireManifest, SECRETS, SIGNED_HEAD, type Manifest } from './manifest.ts'
+import { damagedFiles, fileOf, recordsIn, requireManifest, SECRETS, SIGNED_HEAD, type Manifest } from './manifest.ts'
 import { openSecrets, type SecretFiles } from './secrets.ts'
 
 export interface RestoreHandlers {
@@ -142,8 +141,6 @@ interface OpenedBackup {
   signedHead(): Promise<SignedHead | undefined>
 }
 
-const READ_BYTES = 1024 * 1024
-
 async function openBackup(directory: string): Promise<OpenedBackup> {
   const manifest = await requireManifest(directory)
   const folder = join(directory, manifest.folder)
@@ -151,7 +148,7 @@ async function openBackup(directory: string): Promise<OpenedBackup> {
     directory,
     folder,
     manifest,
-    records: sourceOfStream(() => createReadStream(join(folder, RECORDS), { highWaterMark: READ_BYTES })),
+    records: recordsIn(directory, manifest.folder),
     blobs: await openLocalBlobs(join(directory, 'blobs'), { readOnly: true }),
     signedHead: () => new FileSignedHead(join(folder, SIGNED_HEAD)).read(),
   }

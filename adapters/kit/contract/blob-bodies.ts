@@ -50,11 +50,17 @@ export function createBarrier(count: number): () => Promise<void> {
 }
 
 /**
- * A body that ends only when the bodies of all racing puts do, so that each put has written before another one wins.
+ * A body that ends only when the bodies of all racing puts do, or were rejected: so each put has begun before one of
+ * them wins.
  */
 export async function* afterBarrier(arrive: () => Promise<void>, bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
-  await arrive()
+  let arrived = Promise.resolve()
+  try {
+    yield bytes
+  } finally {
+    arrived = arrive()
+  }
+  await arrived
 }
 
 /** Returns the blob; fails the test if it does not exist. */

@@ -53,13 +53,7 @@ describe('local blobs: every single file operation fails once', () => {
         assert.equal(await store.get('k'), undefined, planText)
         assert.equal((await store.put('k', body(), AMPLE)).size, BYTES.length, planText)
       }
-      // Only a file that could not be removed stays in staging. The next process sweeps it.
-      const staged = await filesBelow(join(directory, 'staging'))
-      assert.equal(
-        staged.length,
-        failed && plan.operation === 'unlink' && plan.fault === 'not applied' ? 1 : 0,
-        planText,
-      )
+      assert.deepEqual(await filesBelow(directory), ['content/82/k'], planText)
       await store.close()
       return failed
     })
@@ -153,14 +147,14 @@ describe('local blobs: the disk and the directory', () => {
     }
   })
 
-  test('if the staging folder is replaced by a file, puts fail and reads work', async (t) => {
+  test('if a folder of content is replaced by a file, puts to it fail and reads of others work', async (t) => {
     const { store, directory } = await openFaulty(t)
     await store.put('old', body(), AMPLE)
-    await rm(join(directory, 'staging'), { recursive: true })
-    await writeFile(join(directory, 'staging'), '')
-    await rejectsWith('UNAVAILABLE', store.put('new', body(), AMPLE))
+    await writeFile(join(directory, 'content/82'), '')
+    await rejectsWith('UNAVAILABLE', store.put('k', body(), AMPLE))
     assertSame(await collect((await mustGet(store, 'old')).body), BYTES)
-    assert.equal(await store.get('new'), undefined)
+    await rejectsWith('UNAVAILABLE', store.get('k'))
+    assert.equal((await filesBelow(directory)).length, 2)
     await store.close()
   })
 
@@ -186,7 +180,7 @@ describe('local blobs: the disk and the directory', () => {
 })
 
 describe('local blobs: files of dead processes', () => {
-  test('a process killed during a put leaves no visible blob, and its staged file is swept', async (t) => {
+  test('a process killed during a put leaves a part of the blob, which is deleted by its key', async (t) => {
     const directory = await temporaryFor(t)
     const program = programArgs(import.meta.url, '../../support/put-and-hang.ts')
     const child = spawn(process.execPath, [...program, directory], {
@@ -195,15 +189,16 @@ describe('local blobs: files of dead processes', () => {
     const exited = once(child, 'exit')
     await Promise.race([once(child.stdout, 'data'), exited.then(() => assert.fail('the child ended by itself'))])
 
-    // While the process lives, another store does not sweep its file.
-    const otherStore = await openLocalBlobs(directory)
-    assert.equal((await filesBelow(join(directory, 'staging'))).length, 1)
+    // While the process lives, another store does not remove its file.
+    await (await openLocalBlobs(directory)).close()
+    const [half, ...others] = await filesBelow(directory)
+    assert.match(half ?? '', /^content\/..\/half$/)
+    assert.deepEqual(others, [])
     child.kill('SIGKILL')
     await exited
-    assert.equal(await otherStore.get('half'), undefined)
-    await otherStore.close()
 
     const store = await openLocalBlobs(directory)
+    await store.delete('half')
     assert.deepEqual(await filesBelow(directory), [])
     assert.equal(await store.get('half'), undefined)
     assert.equal((await store.put('half', body(), AMPLE)).size, BYTES.length)

@@ -2,7 +2,7 @@
 export type StopWhen = 'before' | 'after'
 
 /** The functions outside the product that the preload can stop at. */
-export type OutsideCall = 'write' | 'sync' | 'link' | 'unlink' | 'rename' | 'writeSync' | 'batch'
+export type OutsideCall = 'open' | 'write' | 'sync' | 'link' | 'unlink' | 'rename' | 'writeSync' | 'batch'
 
 /** Where the preload kills the process. */
 export interface StopAt {
@@ -30,7 +30,7 @@ export interface KillPoint {
   readonly maxNth: number
 }
 
-const STAGED = /blobs\/staging\//
+const BLOB = /blobs\/content\/..\/./
 const HEAD_FILE = /\.signed-head\.json\./
 
 /** Every kind of write that the server makes durable, in the order in which a registry makes them. */
@@ -42,11 +42,10 @@ export const KILL_POINTS: readonly KillPoint[] = [
   { name: 'first entry of the log', phase: 'first start', call: 'batch', pattern: /^lg$/, maxNth: 1 },
   { name: 'folder marker', phase: 'first start', call: 'rename', pattern: /registry\.json$/, maxNth: 4 },
   { name: 'upload intent', phase: 'load', call: 'batch', pattern: /^bi\//, maxNth: 40 },
-  { name: 'blob bytes', phase: 'load', call: 'write', pattern: STAGED, maxNth: 60 },
-  { name: 'blob sync', phase: 'load', call: 'sync', pattern: STAGED, maxNth: 40 },
-  { name: 'blob named', phase: 'load', call: 'link', pattern: /blobs\/content\//, maxNth: 40 },
+  { name: 'blob created', phase: 'load', call: 'open', pattern: BLOB, maxNth: 40 },
+  { name: 'blob bytes', phase: 'load', call: 'write', pattern: BLOB, maxNth: 60 },
+  { name: 'blob sync', phase: 'load', call: 'sync', pattern: BLOB, maxNth: 40 },
   { name: 'blob folder sync', phase: 'load', call: 'sync', pattern: /blobs\/content\/..$/, maxNth: 40 },
-  { name: 'staged blob removed', phase: 'load', call: 'unlink', pattern: STAGED, maxNth: 40 },
   { name: 'creation', phase: 'load', call: 'batch', pattern: /^ev\//, maxNth: 40 },
   { name: 'update', phase: 'load', call: 'batch', pattern: /^vh\//, maxNth: 20 },
   { name: 'file deletion', phase: 'load', call: 'batch', pattern: /^bd\//, maxNth: 5 },

@@ -39,10 +39,13 @@ function guardHandle(handle: FileHandle, path: string): FileHandle {
   })
 }
 
+const isNewFile = ([, flags]: Parameters<typeof fs.promises.open>): boolean => flags === 'wx'
+
 function guardFiles(): void {
   const { open, link, unlink, rename } = fs.promises
   Object.assign(fs.promises, {
-    open: async (...args: Parameters<typeof open>) => guardHandle(await open(...args), String(args[0])),
+    open: async (...args: Parameters<typeof open>) =>
+      guardHandle(await guard('open', isNewFile(args) ? [String(args[0])] : [], () => open(...args)), String(args[0])),
     link: (from: string, to: string) => guard('link', [to], () => link(from, to)),
     unlink: (path: string) => guard('unlink', [path], () => unlink(path)),
     rename: (from: string, to: string) => guard('rename', [to], () => rename(from, to)),

@@ -38,14 +38,14 @@ const START_PATTERNS = [
   'registry.json',
 ]
 
-/** Parts of the paths on which each kind of call occurs while a server writes. */
+/** Parts of the paths on which each kind of call occurs while a server writes. It makes links only at its start. */
 const WRITE_PATTERNS: Readonly<Record<SystemCall, readonly string[]>> = {
-  open: ['/', '/blobs/staging', '/blobs/content', 'signed-head'],
-  write: ['/', '/records/db/', '/blobs/staging', 'signed-head', '/ledger/', '/tsa/'],
-  sync: ['/', '/records/db/', '/blobs/staging', '/blobs/content', 'signed-head', '/ledger/'],
+  open: ['/', '/blobs/content', 'signed-head'],
+  write: ['/', '/records/db/', '/blobs/content', 'signed-head', '/ledger/', '/tsa/'],
+  sync: ['/', '/records/db/', '/blobs/content', 'signed-head', '/ledger/'],
   rename: ['signed-head', '/tsa/'],
-  link: ['/blobs/content'],
-  unlink: ['/blobs/staging', '/blobs/content'],
+  link: [],
+  unlink: ['/blobs/content'],
   read: ['/ledger/'],
 }
 
@@ -57,11 +57,14 @@ const FOREVER = 1_000_000
 /** The first call that fails is one of so many. */
 const MAX_NTH = 6
 
+const STARTS = ['first start', 'second start'] as const
+const PHASES = ['writing', 'writing', 'writing', 'writing', ...STARTS] as const
+
 /** Cases go through the calls in turn, and a third of them fails during a start. */
 export function planOf(seed: number): FaultPlan {
   const random = randomFrom(seed)
   const call = CALLS[seed % CALLS.length] as SystemCall
-  const phase = pick(random, ['writing', 'writing', 'writing', 'writing', 'first start', 'second start'] as const)
+  const phase = pick<Phase>(random, WRITE_PATTERNS[call].length === 0 ? STARTS : PHASES)
   const error = pick(random, ERRORS[call])
   const pattern = pick(random, phase === 'writing' ? WRITE_PATTERNS[call] : START_PATTERNS)
   const nth = 1 + Math.floor(random() * MAX_NTH)
