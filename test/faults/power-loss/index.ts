@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { pick, randomFrom, type Random } from '../../support/bundle-mutations.ts'
@@ -8,7 +8,7 @@ import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { Interposer } from '../interposer/index.ts'
 import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
 import { runCases } from '../run-cases.ts'
-import { checkDirectory } from '../workload/check.ts'
+import { blobNames, checkDirectory } from '../workload/check.ts'
 import { DAMAGES, SimulatedDisk, type Damage } from './disk.ts'
 import { tracesOf } from './marks.ts'
 import { parseTrace, type TraceRecord } from './trace.ts'
@@ -19,6 +19,7 @@ const IMAGES_PER_TRACE = 25
 const WRITES = 30
 /** Images of the control, of which at least one must show a loss. The deletion of a file makes LevelDB write tables. */
 const CONTROL_IMAGES = 8
+const UNUSED_IS_MISSED = 'the control, a file in the blob store that nothing names, was not noticed'
 const CONTROL_IS_LOST = 'the control, LevelDB without sync, lost nothing in any image'
 
 export const part: FaultPart = {
@@ -39,12 +40,17 @@ async function runWith(interposer: Interposer, options: FaultRun): Promise<Fault
     runCase(await traces.of(Math.floor(seed / IMAGES_PER_TRACE)), seed),
   )
   const lost = await countControlLosses(interposer, options.seed)
-  const acknowledged = results.reduce((sum, count) => sum + count, 0)
+  const trace = await traces.of(Math.floor(options.seed / IMAGES_PER_TRACE))
+  const isNoticed = await isUnusedBlobNoticed(trace, options.seed)
+  const controls = [...(lost > 0 ? [] : [CONTROL_IS_LOST]), ...(isNoticed ? [] : [UNUSED_IS_MISSED])]
+  const sum = (count: keyof ImageResult): string =>
+    results.reduce((total, each) => total + each[count], 0).toLocaleString('en')
   return {
     cases: results.length + failures.length,
-    failures: [...failures, ...(lost > 0 ? [] : [{ seed: options.seed, message: CONTROL_IS_LOST }])],
+    failures: [...failures, ...controls.map((message) => ({ seed: options.seed, message }))],
     figures:
-      `${results.length} images with ${acknowledged.toLocaleString('en')} acknowledged writes, 0 lost; ` +
+      `${results.length} images with ${sum('acknowledged')} acknowledged writes, 0 lost; ` +
+      `${sum('removedBlobs')} files of interrupted uploads and deletions, all found; ` +
       `without sync ${lost} of ${CONTROL_IMAGES} images lost some`,
   }
 }
@@ -96,8 +102,15 @@ async function record(interposer: Interposer, seed: number, variant: Variant): P
   }
 }
 
-/** Cuts a trace at a random point, and checks the image. Returns how many writes were acknowledged before. */
-async function runCase(trace: Trace, seed: number): Promise<number> {
+interface ImageResult {
+  /** Writes that were acknowledged before the power loss. */
+  readonly acknowledged: number
+  /** Files that an upload or a deletion in progress had left, whole or torn. */
+  readonly removedBlobs: number
+}
+
+/** Cuts a trace at a random point, and checks the image. */
+async function runCase(trace: Trace, seed: number): Promise<ImageResult> {
   const random = randomFrom(seed)
   const cut = chooseCut(trace.records, random)
   return checkImage(trace, { cut, damage: DAMAGES[seed % DAMAGES.length] as Damage, random })
@@ -110,18 +123,25 @@ interface PowerLoss {
   readonly random: Random
 }
 
-async function checkImage(trace: Trace, { cut, damage, random }: PowerLoss): Promise<number> {
-  const folder = await makeTemporary()
+/** The disk after so many records of a trace, and the writes that it must hold. */
+function diskAt(trace: Trace, cut: number): { disk: SimulatedDisk; traces: ReturnType<typeof tracesOf> } {
   const disk = new SimulatedDisk(trace.root, trace.variant === 'small-buffer')
   const records = trace.records.slice(0, cut)
   for (const each of records) disk.apply(each)
-  const traces = tracesOf(marksIn(trace, records))
+  return { disk, traces: tracesOf(marksIn(trace, records)) }
+}
+
+async function checkImage(trace: Trace, { cut, damage, random }: PowerLoss): Promise<ImageResult> {
+  const folder = await makeTemporary()
+  const { disk, traces } = diskAt(trace, cut)
   const acknowledged = traces.reduce((sum, each) => sum + each.acknowledged.length, 0)
   try {
     await disk.writeImage(folder, damage, random)
-    const problems = await checkDirectory(join(folder, 'data'), traces)
+    const data = join(folder, 'data')
+    const blobsBefore = await blobNames(data)
+    const problems = await checkDirectory(data, traces)
     if (problems.length > 0) throw new Error(`${problems.length} problems: ${problems.slice(0, 5).join('; ')}`)
-    return acknowledged
+    return { acknowledged, removedBlobs: blobsBefore.length - (await blobNames(data)).length }
   } catch (error) {
     const point = `after record ${cut} of ${trace.records.length} (${describeRecord(trace, cut)}), ${damage}`
     const message = `${point}, ${acknowledged} acknowledged: ${error instanceof Error ? error.message : String(error)}`
@@ -164,4 +184,19 @@ async function countControlLosses(interposer: Interposer, seed: number): Promise
     if (!isWhole) lost += 1
   }
   return lost
+}
+
+/** Whether a file that no record and no upload intent names is reported. */
+async function isUnusedBlobNoticed(trace: Trace, seed: number): Promise<boolean> {
+  const folder = await makeTemporary()
+  const { disk, traces } = diskAt(trace, trace.records.length)
+  const [data, name] = [join(folder, 'data'), 'planted']
+  try {
+    await disk.writeImage(folder, 'all of it', randomFrom(seed))
+    await mkdir(join(data, 'blobs/content/00'), { recursive: true })
+    await writeFile(join(data, 'blobs/content/00', name), '')
+    return (await checkDirectory(data, traces)).some((problem) => problem.includes(name))
+  } finally {
+    await removeTemporary(folder)
+  }
 }

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { FileSignedHead, openCheckpointKeys } from '../../../adapters/files/index.ts'
+import { basename, join } from 'node:path'
+import { FileSignedHead, ifExists, openCheckpointKeys } from '../../../adapters/files/index.ts'
 import {
+  fileIdsIn,
   fsck,
   isRegistryError,
   OPERATOR,
+  sourceOf,
+  systemClock,
   type Difference,
   type Logger,
   type Registry,
@@ -18,6 +21,8 @@ import { loadConfig, type Config } from '../../../server/settings/load.ts'
 import { openFileBlobs } from '../../../server/startup/blobs.ts'
 import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
 import { openLevel } from '../../../server/startup/records.ts'
+import { sweep } from '../../../core/store/blob-lifecycle.ts'
+import { filesBelow } from '../../support/temporary.ts'
 import { COMPANY } from './http-writer.ts'
 import { describeState, type EvidenceState, type EvidenceTrace } from './model.ts'
 
@@ -44,7 +49,31 @@ export async function checkDirectory(directory: string, traces: readonly Evidenc
   } finally {
     await registry.close()
   }
-  return [...problems, ...(await fsckDirectory(directory))]
+  return [...problems, ...(await fsckDirectory(directory)), ...(await unusedBlobs(directory))]
+}
+
+/**
+ * Ends every upload and deletion that was interrupted, and returns the files in the blob store that no record uses
+ * then. Whatever an upload left, complete or torn, must have been found by its upload-intent record.
+ */
+async function unusedBlobs(directory: string): Promise<readonly string[]> {
+  const records = await openLevel(directory)
+  const blobs = await openFileBlobs(directory)
+  try {
+    await sweep({ records, blobs, clock: systemClock, logger: silent }, Infinity)
+    const used = await fileIdsIn(sourceOf(records))
+    const unused = (await blobNames(directory)).filter((name) => !used.has(name))
+    return unused.map((name) => `blob/${name}: no record uses it, and no upload intent names it`)
+  } finally {
+    await blobs.close()
+    await records.close()
+  }
+}
+
+/** The names of all files in the blob store of a data directory, complete or not. */
+export async function blobNames(directory: string): Promise<readonly string[]> {
+  const paths = await ifExists(filesBelow(join(directory, 'blobs', 'content')))
+  return (paths ?? []).map((path) => basename(path))
 }
 
 /** Checks what an open registry holds. */
