@@ -12,6 +12,56 @@ export interface BodyPace {
   readonly nowMs?: () => number
 }
 
+/** Watches the pace of a sender. Calls `fail` once it is slower than `BodyPace` allows. */
+class PaceWatch {
+  readonly #pace: Required<BodyPace>
+  readonly #fail: (error: HttpError) => void
+  #idleTimer: NodeJS.Timeout | undefined
+  #waitsSinceMs: number | undefined
+  /** What arrived in the current period of measurement, and how long the server waited for it. */
+  #period = { bytes: 0, waitedMs: 0 }
+
+  constructor(
+    { idleMs, minBytesPerSecond = 0, nowMs = () => performance.now() }: BodyPace,
+    fail: (error: HttpError) => void,
+  ) {
+    this.#pace = { idleMs, minBytesPerSecond, nowMs }
+    this.#fail = fail
+  }
+
+  /** The server waits for bytes from now on, unless it does already. */
+  wait(): void {
+    const { idleMs, nowMs } = this.#pace
+    this.#idleTimer ??= setTimeout(
+      () => this.#fail(malformed(`The sender sent no byte of the body for ${idleMs} ms`)),
+      idleMs,
+    )
+    this.#waitsSinceMs ??= nowMs()
+  }
+
+  /** Bytes arrived. Fails at the end of a period in which there were too few. */
+  receive(bytes: number): void {
+    this.stop()
+    const { idleMs, minBytesPerSecond, nowMs } = this.#pace
+    const period = this.#period
+    period.bytes += bytes
+    if (this.#waitsSinceMs !== undefined) period.waitedMs += nowMs() - this.#waitsSinceMs
+    this.#waitsSinceMs = undefined
+    if (period.waitedMs < idleMs) return
+    this.#period = { bytes: 0, waitedMs: 0 }
+    if (period.bytes * 1_000 < minBytesPerSecond * period.waitedMs)
+      this.#fail(malformed(`The sender sent the body with less than ${minBytesPerSecond} bytes per second`))
+  }
+
+  stop(): void {
+    clearTimeout(this.#idleTimer)
+    this.#idleTimer = undefined
+  }
+}
+
+const disconnected = (cause: unknown): HttpError =>
+  malformed('The sender disconnected before the end of the body', cause)
+
 /**
  * The body of a request as a stream that is read at the consumer's pace. Fails with `MALFORMED_BODY` if the sender
  * disconnects, or is slower than `BodyPace` allows. Destroying it leaves the request open, so that a response can still
@@ -19,71 +69,85 @@ export interface BodyPace {
  */
 export class BodyStream extends Readable {
   readonly #request: IncomingMessage
-  readonly #pace: Required<BodyPace>
+  readonly #watch: PaceWatch
   readonly #release: () => void
-  #idleTimer: NodeJS.Timeout | undefined
-  #waitsSinceMs: number | undefined
-  /** What arrived in the current period of measurement, and how long the server waited for it. */
-  #period = { bytes: 0, waitedMs: 0 }
 
-  constructor(request: IncomingMessage, { idleMs, minBytesPerSecond = 0, nowMs = () => performance.now() }: BodyPace) {
+  constructor(request: IncomingMessage, pace: BodyPace) {
     super()
     this.#request = request
-    this.#pace = { idleMs, minBytesPerSecond, nowMs }
+    this.#watch = new PaceWatch(pace, (error) => this.destroy(error))
     // Without a listener, the `error` event of an aborted request would end the process.
     request.on('error', () => undefined)
     this.on('error', () => undefined)
     request.on('data', this.#onData).on('end', this.#onEnd).pause()
     this.#release = finished(request, { writable: false }, (error) => {
-      if (error) this.destroy(malformed('The sender disconnected before the end of the body', error))
+      if (error) this.destroy(disconnected(error))
     })
   }
 
   override _read(): void {
-    const { idleMs, nowMs } = this.#pace
-    this.#idleTimer ??= setTimeout(
-      () => this.destroy(malformed(`The sender sent no byte of the body for ${idleMs} ms`)),
-      idleMs,
-    )
-    this.#waitsSinceMs ??= nowMs()
+    this.#watch.wait()
     this.#request.resume()
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#stopTimer()
+    this.#watch.stop()
     this.#release()
     this.#request.off('data', this.#onData).off('end', this.#onEnd).pause()
     done(error)
   }
 
   readonly #onData = (chunk: Uint8Array): void => {
-    this.#stopTimer()
-    this.#measure(chunk.length)
+    this.#watch.receive(chunk.length)
     if (!this.push(chunk)) this.#request.pause()
   }
 
-  /** Destroys the body at the end of a period in which too few bytes arrived. */
-  #measure(bytes: number): void {
-    const { idleMs, minBytesPerSecond, nowMs } = this.#pace
-    const period = this.#period
-    period.bytes += bytes
-    if (this.#waitsSinceMs !== undefined) period.waitedMs += nowMs() - this.#waitsSinceMs
-    this.#waitsSinceMs = undefined
-    if (period.waitedMs < idleMs) return
-    if (period.bytes * 1_000 < minBytesPerSecond * period.waitedMs)
-      this.destroy(malformed(`The sender sent the body with less than ${minBytesPerSecond} bytes per second`))
-    this.#period = { bytes: 0, waitedMs: 0 }
-  }
-
   readonly #onEnd = (): void => {
-    this.#stopTimer()
+    this.#watch.stop()
     this.push(null)
   }
+}
 
-  #stopTimer(): void {
-    clearTimeout(this.#idleTimer)
-    this.#idleTimer = undefined
-  }
+export interface CollectOptions extends BodyPace {
+  /** Called before a chunk is kept. What it throws ends the body. */
+  readonly hold: (count: number) => void
+}
+
+/**
+ * Reads a whole body into memory. Fails as `BodyStream` does, and with what `hold` throws, but costs less: no stream
+ * and no iterator.
+ */
+export function collectBody(request: IncomingMessage, { hold, ...pace }: CollectOptions): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  return new Promise((resolve, reject) => {
+    let isSettled = false
+    const settle = (error?: Error): void => {
+      isSettled = true
+      watch.stop()
+      request.off('data', onData).off('end', onEnd).off('close', onClose).pause()
+      if (error === undefined) resolve(Buffer.concat(chunks))
+      else reject(error)
+    }
+    const watch = new PaceWatch(pace, settle)
+    const onData = (chunk: Buffer): void => {
+      watch.receive(chunk.length)
+      if (isSettled) return
+      try {
+        hold(chunk.length)
+        chunks.push(chunk)
+        watch.wait()
+      } catch (error) {
+        settle(error as Error)
+      }
+    }
+    const onEnd = (): void => settle()
+    const onClose = (): void => settle(disconnected(request.errored))
+    // Without a listener, the `error` event of an aborted request would end the process.
+    request.on('error', () => undefined).on('close', onClose)
+    if (request.destroyed) return onClose()
+    watch.wait()
+    request.on('data', onData).on('end', onEnd).resume()
+  })
 }
 
 /** How long a sender may continue to send a body that the server has stopped reading. */

@@ -1,8 +1,7 @@
 import type { Context } from 'koa'
-import getRawBody from 'raw-body'
 import { isRegistryError, parseStrictJson, type Json } from '../../core/index.ts'
 import { turnOf } from './admit.ts'
-import { BodyStream, bodyText, type BodyPace } from './body.ts'
+import { bodyText, collectBody, type BodyPace } from './body.ts'
 import { HttpError } from './errors.ts'
 
 /** Of the JSON of a request: each value takes memory, however short it is. */
@@ -34,33 +33,17 @@ function parseJson(text: string): Json {
   }
 }
 
-async function readText(ctx: Context, limits: JsonBodyLimits): Promise<string> {
-  const { maxTextBytes } = limits
-  const body = new BodyStream(ctx.req, limits)
-  try {
-    const length = ctx.get('Content-Length') || null
-    body.on('data', (chunk: Uint8Array) => holdBytes(ctx, body, chunk.length))
-    return bodyText(await getRawBody(body, { length, limit: maxTextBytes }))
-  } catch (error) {
-    throw clientError(error, maxTextBytes)
-  } finally {
-    body.destroy()
+/** Reads the body as text. Its bytes count for the memory of all bodies. */
+async function readText(ctx: Context, { maxTextBytes, ...pace }: JsonBodyLimits): Promise<string> {
+  const assertWithin = (size: number): void => {
+    if (size <= maxTextBytes) return
+    throw new HttpError('PAYLOAD_TOO_LARGE', `A JSON body must have at most ${maxTextBytes} bytes`)
   }
-}
-
-/** Counts bytes of a body in memory. Destroys the body if all requests together hold too many. */
-function holdBytes(ctx: Context, body: BodyStream, count: number): void {
-  try {
+  assertWithin(Number(ctx.req.headers['content-length'] ?? 0))
+  let size = 0
+  const hold = (count: number): void => {
+    assertWithin((size += count))
     turnOf(ctx)?.holdBytes(count)
-  } catch (error) {
-    body.destroy(error as Error)
   }
-}
-
-/** Translates an error of raw-body: if it has a `status`, the sender caused it. */
-function clientError(error: unknown, maxTextBytes: number): unknown {
-  if (error instanceof HttpError || !(error instanceof Error) || !('status' in error)) return error
-  if (error.status === 413)
-    return new HttpError('PAYLOAD_TOO_LARGE', `A JSON body must have at most ${maxTextBytes} bytes`, { cause: error })
-  return new HttpError('MALFORMED_BODY', 'The body cannot be read', { cause: error })
+  return bodyText(await collectBody(ctx.req, { ...pace, hold }))
 }

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { concatBytes, sha256, toHex } from '../index.ts'
 import {
   afterBarrier,
+  afterChunks,
   createBarrier,
   assertCode,
   assertSame,
@@ -121,6 +122,18 @@ export function testKeys(withStore: WithStore): void {
 
 /** Tests of puts at the same time. */
 export function testConcurrentPuts(withStore: WithStore): void {
+  test('a blob can be read only when its put is done', () =>
+    withStore(async (store) => {
+      const bytes = new Uint8Array(randomBytes(10 * KIB))
+      let seen: unknown = 'not read'
+      const body = afterChunks([bytes], async () => {
+        seen = await store.get('pending')
+      })
+      await store.put('pending', body, AMPLE)
+      assert.equal(seen, undefined)
+      assertSame(await collect((await mustGet(store, 'pending')).body), bytes)
+    }))
+
   test('applies exactly one of 24 puts that race for one key', () =>
     withStore(async (store) => {
       const bodies = Array.from({ length: 24 }, () => new Uint8Array(randomBytes(10 * KIB)))

@@ -100,7 +100,7 @@ describe('reads while groups are written', () => {
     const calls: string[] = []
     const text = ([...entries]: readonly (Entry | undefined)[]) =>
       entries.map((current) => (current === undefined ? '-' : Buffer.from(current.value).toString()))
-    const writes = (text: string) => ['x', 'y'].map((key) => ({ key, value: encodeUtf8(text) }))
+    const writes = (value: string) => ['x', 'y'].map((key) => ({ key, value: encodeUtf8(value) }))
     const read = async (...keys: string[]) => {
       calls.length = 0
       return [text(await store.get(keys)), calls.includes('getMany')]

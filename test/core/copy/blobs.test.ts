@@ -7,7 +7,7 @@ import { RegistryError } from '../../../core/errors.ts'
 import { keys } from '../../../core/store/keys.ts'
 import type { BlobStore } from '../../../core/ports/index.ts'
 import { encodeRecord } from '../../../core/store/record-codec.ts'
-import { copyBlobs, type CopyBlobsReport } from '../../../core/copy/index.ts'
+import { copyBlobs, copyMissingBlobs, fileIdsIn, sourceOf, type CopyBlobsReport } from '../../../core/copy/index.ts'
 import { assertSame, collect, inChunks, mustGet } from '../../../adapters/kit/contract/blob-bodies.ts'
 
 const COUNT = 20
@@ -94,5 +94,43 @@ describe('copying blobs', () => {
     assert.deepEqual(problems, [`${idOf(9)}: Its bytes are wrong in the target, and in the source wrong or missing`])
     for (const [id, bytes] of files)
       assertSame(await collect((await mustGet(to, id)).body), id === idOf(9) ? Buffer.from('y'.repeat(4_500)) : bytes)
+  })
+
+  it('reads again what was in the target, unless it is known to be complete', async () => {
+    const { records, from, to, files, problems, put } = await createFixture()
+    const gets: string[] = []
+    const target: BlobStore = {
+      put: (...args) => to.put(...args),
+      get(key, ...args) {
+        gets.push(key)
+        return to.get(key, ...args)
+      },
+      delete: (key) => to.delete(key),
+      close: () => to.close(),
+    }
+    const copyMissing = async (complete?: Set<string>) => {
+      const { copied, existing } = await copyMissingBlobs(
+        sourceOf(records),
+        { from, to: target },
+        { onProblem: (id, message) => problems.push(`${id}: ${message}`), onProgress: () => undefined },
+        complete,
+      )
+      return { copied, existing }
+    }
+    // What a power loss may leave of a file: the size, but not the bytes.
+    await put(to, idOf(7), '\0'.repeat(3_500))
+    assert.deepEqual(await copyMissing(), { copied: COUNT, existing: 0 })
+    assert.deepEqual(await copyMissing(), { copied: 0, existing: COUNT })
+    gets.length = 0
+    const complete = await fileIdsIn(sourceOf(records))
+    assert.deepEqual([...complete].toSorted(), [...files.keys()].toSorted())
+    complete.delete(idOf(3))
+    assert.deepEqual(await copyMissing(complete), { copied: 0, existing: COUNT })
+    assert.deepEqual(
+      gets.filter((key, i) => gets.indexOf(key) !== i),
+      [idOf(3)],
+    )
+    for (const [id, bytes] of files) assertSame(await collect((await mustGet(to, id)).body), bytes)
+    assert.deepEqual(problems, [])
   })
 })

@@ -144,6 +144,27 @@ it('a later backup copies only new files, drops deleted ones, and replaces the e
   assertSuccess(await runCli(['backup', 'verify', backup]))
 })
 
+it('a file that an interrupted backup has torn is copied again', async (t) => {
+  const registry = await RunningRegistry.start(t)
+  const backup = join(await temporaryFor(t), 'backup')
+  await registry.create('e-0')
+  assertSuccess(await registry.backup(backup))
+  const complete = new Set(await filesBelow(join(backup, 'blobs')))
+  await registry.create('e-1')
+  assertSuccess(await registry.backup(backup))
+  const torn = (await filesBelow(join(backup, 'blobs'))).find((name) => !complete.has(name)) ?? ''
+  // As if the power had failed in the second backup, before its manifest: the file has its size, but not its bytes.
+  const path = join(backup, 'blobs', torn)
+  const bytes = await readFile(path)
+  await writeFile(path, Buffer.alloc(bytes.length))
+  await rm(join(backup, 'backup.json'))
+  const repeated = await registry.backup(backup)
+  assertSuccess(repeated)
+  assert.match(repeated.stdout, /, 1 files copied, 1 reused: complete\n$/)
+  assert.deepEqual(await readFile(path), bytes)
+  assertSuccess(await runCli(['backup', 'verify', backup]))
+})
+
 it('a flipped byte in any file of a backup is refused with the name of the file', async (t) => {
   const registry = await RunningRegistry.start(t)
   await registry.create('e-0')
