@@ -1,6 +1,7 @@
+import { isCertainlyHeld } from '#platform'
 import { RegistryError } from '../errors.ts'
 import { MAX_DEPTH, type Json, type JsonLimits } from './canonical-json.ts'
-import { isCertainlyHeld, isHeldByDouble } from './held-decimals.ts'
+import { isHeldByDouble } from './held-decimals.ts'
 
 export interface StrictJsonLimits extends JsonLimits {
   /** How many values, at any depth, the text may have. Names are not values. Default: any number. */

@@ -136,3 +136,7 @@ export function ed25519Signer(seed: Uint8Array): Ed25519Signer {
     sign: (bytes) => new Uint8Array(sign(null, bytes, privateKey)),
   }
 }
+
+// -- numbers
+
+export { isCertainlyHeld } from './certainly-held.ts'
