@@ -140,7 +140,10 @@ export class Dashboard {
   }
 
   untilConfirmed(evidenceId: string): Promise<void> {
-    const isConfirmed = async (): Promise<boolean> => (await this.proofOf(evidenceId)).merkle?.sendStatus === 'C'
-    return this.service.until(isConfirmed, 'the evidence is confirmed')
+    const isConfirmed = async (): Promise<boolean> => {
+      const { merkle, tsa } = await this.proofOf(evidenceId)
+      return merkle?.sendStatus === 'C' && tsa !== undefined
+    }
+    return this.service.until(isConfirmed, 'the evidence is stamped and confirmed')
   }
 }

@@ -227,7 +227,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const blobs = new CountingBlobs(wrapBlobs(new MemoryBlobs()))
   const sealer = createSealer({
     engine: new InlineEngine(),
-    timestampAuthority: await openLocalTsa(join(directory, 'tsa'), { clock: systemClock }),
+    timestampAuthority: await openLocalTsa(join(directory, 'tsa'), { clock: systemClock, keepsLastStamp: false }),
     anchor: await openLocalLedger(join(directory, 'ledger'), { clock: systemClock, blockTimeMs: 20, confirmations: 2 }),
     maxWaitMs: sealMaxWaitMs,
     onDuration: instruments.observeStep,

@@ -35,7 +35,9 @@ describe('verification', () => {
       params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'car/1' },
     })
     fileId = dt[0].overlayId
-    await service.until(async () => (await proof()).merkle?.sendStatus === 'C', 'the anchor is confirmed')
+    const isComplete = ({ merkle, tsa }: ServiceResponse['body']): boolean =>
+      merkle?.sendStatus === 'C' && tsa !== undefined
+    await service.until(async () => isComplete(await proof()), 'the anchor is confirmed, and the stamp is there')
   })
   after(() => service.close())
 
