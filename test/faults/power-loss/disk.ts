@@ -146,18 +146,18 @@ export class SimulatedDisk {
   readonly #folder = new DiskFolder()
   /** By their number. Files that are open keep theirs when they lose their name. */
   readonly #files = new Map<bigint, DiskFile>()
-  /** The folder in which each file was created. */
+  /** The folder in which each file was created whose sync makes its name durable. */
   readonly #origins = new Map<DiskFile, DiskFolder>()
-  readonly #syncsNames: boolean
+  readonly #syncsName: (path: string) => boolean
 
   /**
    * @param root Path of the folder that was traced. It was empty and durable at the beginning.
-   * @param syncsNames Whether the sync of a new file makes its name durable, too. POSIX does not promise it; ext4, XFS
+   * @param syncsName Whether the sync of a new file makes its name durable, too. POSIX does not promise it; ext4, XFS
    *   and Btrfs do it.
    */
-  constructor(root: string, syncsNames: boolean) {
+  constructor(root: string, syncsName: (path: string) => boolean) {
     this.#root = root
-    this.#syncsNames = syncsNames
+    this.#syncsName = syncsName
   }
 
   apply({ operation, file, offset, path, bytes }: TraceRecord): void {
@@ -181,12 +181,12 @@ export class SimulatedDisk {
     const file = new DiskFile()
     this.#files.set(number, file)
     this.#rename(undefined, path, file)
-    this.#origins.set(file, this.#folderAt(this.#partsOf(path).slice(0, -1)))
+    if (this.#syncsName(path)) this.#origins.set(file, this.#folderAt(this.#partsOf(path).slice(0, -1)))
   }
 
   #sync(file: DiskFile | undefined): void {
     file?.sync()
-    if (file !== undefined && this.#syncsNames) this.#origins.get(file)?.syncName(file)
+    if (file !== undefined) this.#origins.get(file)?.syncName(file)
   }
 
   /** Removes one name, gives another one to `node`, or both in one step. Both are in the same folder. */
