@@ -57,8 +57,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'salts follow from the version',
     module: 'core/registry/event/event',
-    find: 'const seed = randomBytes(SALT_BYTES);',
-    replace: 'const seed = new Uint8Array(SALT_BYTES).fill(draft.version);',
+    find: 'seed = newSeed()) {',
+    replace: 'seed = toHex(new Uint8Array(SALT_BYTES).fill(draft.version))) {',
     tests: ['core/registry/event/event'],
   },
   {
@@ -99,8 +99,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'closing does not wait for the sealer',
     module: 'core/registry/open',
-    find: 'const sealer = await settle(options?.sealer);',
-    replace: "const sealer = settle(options?.sealer) && { status: 'fulfilled' };",
+    find: 'await Promise.all([settle(options?.sealer), settle(options?.eventEngine)])',
+    replace: "[settle(options?.sealer) && { status: 'fulfilled' }, await settle(options?.eventEngine)]",
     tests: ['core/registry/open'],
   },
   uncheckedRule('two events in one slot of the log', 'log', 'slots.has(text)'),
