@@ -69,8 +69,6 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   #head: Head
   #tail: LogTail
   #closing: Promise<void> | undefined
-  /** The keys that the batch in progress changes: it was handed to the database and is not done. */
-  readonly #changing = new Set<Key>()
   #poison: { readonly cause: unknown } | undefined
 
   private constructor(db: LevelDatabase, state: DatabaseState, options: LevelRecordsOptions) {
@@ -106,21 +104,9 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
     this.#assertOpen()
     const reader = this.#reader
-    if (reader.hasGetSync && keys.length <= MAX_GET_SYNC_KEYS && this.#areOneState(keys))
-      return this.#readSync(() =>
-        keys.map((key) => (this.#changing.has(key) ? reader.getSync(key) : reader.getCached(key))),
-      )
+    if (keys.length <= MAX_GET_SYNC_KEYS && reader.canReadSync(keys)) return this.#readSync(() => reader.readSync(keys))
     // A getMany takes one snapshot when it is called; with a limit of 1 more keys are never read one by one.
     return this.#read(() => reader.entries(keys, 1))
-  }
-
-  /**
-   * Whether reads of these keys, one after the other, return one state of the database: only this store writes, and it
-   * starts no write between them. A batch in progress may take effect between two of them, so it may change only one.
-   */
-  #areOneState(keys: readonly Key[]): boolean {
-    if (this.#changing.size === 0) return true
-    return keys.filter((key) => this.#changing.has(key)).length <= 1
   }
 
   async *list(range: Range): AsyncIterable<Entry> {
@@ -224,13 +210,11 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   /** Writes one synced chained batch: it takes 5.5 ms where an array batch takes 7.9 to 24. */
   async #write(group: GroupChanges): Promise<void> {
     const batch = await this.#read(() => groupBatch(this.#db, group, this.#putOptions))
-    for (const { key } of group.plan.puts) this.#changing.add(key)
-    for (const key of group.plan.deletes) this.#changing.add(key)
-    for (const key of this.#changing) this.#reader.invalidate(key)
+    this.#reader.beginChange([...group.plan.puts.map(({ key }) => key), ...group.plan.deletes])
     try {
       await this.#guardWrite(() => batch.write({ sync: true }))
     } finally {
-      this.#changing.clear()
+      this.#reader.endChange()
     }
   }
 
