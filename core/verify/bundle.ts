@@ -92,7 +92,7 @@ export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclu
  * - `proven`: every event is in the log, by keys that the policy pins.
  * - `unpinned`: the bundle is consistent with its own policy, which anyone can make.
  * - `pending`: nothing is wrong, but an event is not sealed yet.
- * - `refuted`: the check that `check` names failed. The later checks did not run, and there are no claims.
+ * - `refuted`: the check in `check` failed. The checks after it did not run, and there are no claims.
  */
 export type BundleResult =
   | {
