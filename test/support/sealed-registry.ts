@@ -139,3 +139,14 @@ export async function fillRegistry({ registry, scope, stage, settle, clock }: Se
     billFile: bill.id,
   }
 }
+
+/** Counts the lists that are read from now on. */
+export function countLists({ records }: SealedRegistry): { lists: number } {
+  const list = records.list.bind(records)
+  const count = { lists: 0 }
+  records.list = (range) => {
+    count.lists += 1
+    return list(range)
+  }
+  return count
+}

@@ -7,7 +7,7 @@ import { BatchAttestations } from '../../../core/registry/proof/batch-attestatio
 import { putRecord } from '../../../core/store/record-codec.ts'
 import { present } from '../../support/present.ts'
 import { withStatus } from '../../support/registry-fixture.ts'
-import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { countLists, fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 async function openFilled(t: TestContext): Promise<SealedRegistry> {
@@ -19,17 +19,6 @@ async function openFilled(t: TestContext): Promise<SealedRegistry> {
 
 const prove = async ({ registry }: SealedRegistry) =>
   withStatus(await registry.proofs.evidence({ evidenceId: 'plain', companyId: 'acme' }), 'ok')
-
-/** Counts the lists that are read from now on. */
-function countLists({ records }: SealedRegistry): { readonly lists: number } {
-  const list = records.list.bind(records)
-  const count = { lists: 0 }
-  records.list = (range) => {
-    count.lists += 1
-    return list(range)
-  }
-  return count
-}
 
 describe('the attestations of a batch', () => {
   it('are read once for all proofs, until a stamp or an anchor changes', async (t) => {

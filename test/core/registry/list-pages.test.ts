@@ -4,7 +4,7 @@ import type { EvidenceQuery } from '../../../core/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { LogReader } from '../../../core/log/reader.ts'
 import { putRecord } from '../../../core/store/record-codec.ts'
-import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { countLists, fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 async function openFilled(t: TestContext): Promise<SealedRegistry> {
@@ -13,17 +13,6 @@ async function openFilled(t: TestContext): Promise<SealedRegistry> {
   await fillRegistry(sealed)
   await sealed.settle()
   return sealed
-}
-
-/** Counts the lists that are read from now on. */
-function countLists({ records }: SealedRegistry): { lists: number } {
-  const list = records.list.bind(records)
-  const count = { lists: 0 }
-  records.list = (range) => {
-    count.lists += 1
-    return list(range)
-  }
-  return count
 }
 
 describe('a page of a list of texts', () => {
