@@ -25,13 +25,15 @@ export const evidenceOperations = (context: Context): Evidences => ({
     listEvidences(context, await enterCompany(context, scope, 'R'), { query, items: summaries }),
   texts: (render, options = {}) => {
     const { maxKeptChars = MAX_KEPT_CHARS } = validate(textOptionsSchema, options)
-    const items = new EvidenceTexts(render, { maxKeptChars })
+    const texts = new EvidenceTexts(render, { maxKeptChars })
     const pages = new ListPages(Math.max(2, Math.floor(maxKeptChars / 4)))
     return async (scope, query = {}) => {
       const company = await enterCompany(context, scope, 'R')
       assertQuery(query)
-      const read = () => listEvidences(context, company, { query, items })
-      return pages.get(context, company.companyId, { query, read })
+      return pages.get(context, company.companyId, {
+        query,
+        read: (state) => listEvidences(context, company, { query, items: texts.at(state) }),
+      })
     }
   },
   all: (scope, page) =>

@@ -1,12 +1,20 @@
 import type { EvidencePage, EvidenceQuery, EvidenceText } from '../../api/evidence-lists.ts'
 import type { CompanyId } from '../../api/ids.ts'
+import type { Version } from '../../ports/index.ts'
 import { BoundedMap } from '../../store/bounded-map.ts'
 import type { Context } from '../context.ts'
 
 type TextPage = EvidencePage<EvidenceText>
 
-interface KeptPage {
-  readonly state: string
+/** What every change of a list changes. */
+export interface ListState {
+  /** The size of the log. */
+  readonly logSize: number
+  /** Of the head of the anchors. `undefined` before the first anchor. */
+  readonly anchorVersion: Version | undefined
+}
+
+interface KeptPage extends ListState {
   readonly page: TextPage
 }
 
@@ -26,18 +34,21 @@ export class ListPages {
     this.#kept = new BoundedMap(maxKeptChars, ({ page }) => sizeOf(page))
   }
 
-  /** @param query - valid, because queries that differ only in what is not valid may have the same page */
+  /**
+   * @param query - valid, because queries that differ only in what is not valid may have the same page
+   * @param read - gets the state from before it reads
+   */
   async get(
     { records, log }: Context,
     companyId: CompanyId,
-    { query, read }: { readonly query: EvidenceQuery; readonly read: () => Promise<TextPage> },
+    { query, read }: { readonly query: EvidenceQuery; readonly read: (state: ListState) => Promise<TextPage> },
   ): Promise<TextPage> {
     const [logSize, anchorVersion] = await Promise.all([records.logSize(), log.anchorVersion()])
-    const [key, state] = [JSON.stringify([companyId, query]), `${logSize}/${anchorVersion}`]
+    const key = JSON.stringify([companyId, query])
     const kept = this.#kept.get(key)
-    if (kept?.state === state) return kept.page
-    const page = await read()
-    this.#kept.set(key, { state, page })
+    if (kept?.logSize === logSize && kept.anchorVersion === anchorVersion) return kept.page
+    const page = await read({ logSize, anchorVersion })
+    this.#kept.set(key, { logSize, anchorVersion, page })
     return page
   }
 }

@@ -5,6 +5,7 @@ import type { Version } from '../../ports/index.ts'
 import { BoundedMap } from '../../store/bounded-map.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
+import type { ListState } from './list-pages.ts'
 import { decodeEvidence, readListed, summarize, type ListItems } from './summaries.ts'
 
 /** Default of `EvidenceTextOptions`. */
@@ -24,7 +25,7 @@ interface KeptText {
  * had when it was made, whichever server has changed them. Every change of a record appends an event to the log, so
  * records are read only if the log has grown.
  */
-export class EvidenceTexts implements ListItems<EvidenceText> {
+export class EvidenceTexts {
   readonly #render: (summary: EvidenceSummary) => string
   readonly #kept: BoundedMap<EvidenceId, KeptText>
   #anchorVersion: Version | undefined
@@ -37,9 +38,22 @@ export class EvidenceTexts implements ListItems<EvidenceText> {
     this.#kept = new BoundedMap(maxKeptChars, ({ text }) => text.length)
   }
 
-  async ofListed(context: Context, ids: readonly EvidenceId[]): Promise<readonly EvidenceText[]> {
-    const { records, log } = context
-    const [logSize, anchorVersion] = await Promise.all([records.logSize(), log.anchorVersion()])
+  /** The items of a list that is read after `state` was. */
+  at(state: ListState): ListItems<EvidenceText> {
+    return {
+      ofListed: (context, ids) => this.#ofListed(context, ids, state),
+      ofRecords: async (context, records) => {
+        const texts = await this.#textsOf(context, records)
+        return records.map(({ id }, i) => ({ id, text: texts[i] ?? '' }))
+      },
+    }
+  }
+
+  async #ofListed(
+    context: Context,
+    ids: readonly EvidenceId[],
+    { logSize, anchorVersion }: ListState,
+  ): Promise<readonly EvidenceText[]> {
     if (anchorVersion !== this.#anchorVersion) this.#kept.clear()
     this.#anchorVersion = anchorVersion
     const texts = new Map<EvidenceId, string>()
@@ -54,11 +68,6 @@ export class EvidenceTexts implements ListItems<EvidenceText> {
       if (anchorVersion === this.#anchorVersion) this.#kept.set(id, { version, logSize, text })
     }
     return ids.map((id) => ({ id, text: texts.get(id) ?? '' }))
-  }
-
-  async ofRecords(context: Context, records: readonly EvidenceRecord[]): Promise<readonly EvidenceText[]> {
-    const texts = await this.#textsOf(context, records)
-    return records.map(({ id }, i) => ({ id, text: texts[i] ?? '' }))
   }
 
   /** Reads the records, and renders those whose version is not the one of the kept text. */
