@@ -24,8 +24,8 @@ const COLUMNS = {
   other: 'other, per second',
   current: 'this, per second',
   ratio: 'this to other',
-  lowest: 'lowest ratio',
-  highest: 'highest ratio',
+  lower: 'lower quartile',
+  upper: 'upper quartile',
   otherCpu: 'CPU, other, µs',
   currentCpu: 'CPU, this, µs',
   cpuRatio: 'CPU, this to other',
@@ -92,10 +92,15 @@ async function measureRound(
     try {
       for (const [i, unit] of current.units.entries()) {
         options.progress(`round ${round + 1} of ${rounds}: ${unit.name}`)
+        await other.units[i]?.warmUp?.()
+        await unit.warmUp?.()
         const measureOther = async () => note(series, 'other', (await other.units[i]?.measure()) ?? {})
         const measureCurrent = async () => note(series, 'current', await unit.measure())
-        const order = round % 2 === 0 ? [measureOther, measureCurrent] : [measureCurrent, measureOther]
-        for (const measure of order) await measure()
+        for (let turn = 0; turn < unit.turns; turn++) {
+          const isOtherFirst = (round + turn) % 2 === 0
+          const order = isOtherFirst ? [measureOther, measureCurrent] : [measureCurrent, measureOther]
+          for (const measure of order) await measure()
+        }
       }
     } finally {
       await current.close()
@@ -121,11 +126,15 @@ function rowOf(scenario: string, { other, current }: Series): Row {
     other: roundFigure(median(other.map(perSecond))),
     current: roundFigure(median(current.map(perSecond))),
     ratio: roundFigure(median(ratios)),
-    lowest: roundFigure(Math.min(...ratios)),
-    highest: roundFigure(Math.max(...ratios)),
+    lower: roundFigure(quantile(ratios, 0.25)),
+    upper: roundFigure(quantile(ratios, 0.75)),
     ...cpuColumns(cpuTimes(other), cpuTimes(current)),
   }
 }
+
+/** @param share - from 0 to 1 */
+const quantile = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.round((values.length - 1) * share)] ?? Number.NaN
 
 const ratiosOf = (current: readonly number[], other: readonly number[]): readonly number[] =>
   current.map((value, round) => value / (other[round] ?? Number.NaN))

@@ -1,7 +1,7 @@
 import { runChild, stopChild } from '../run/child.ts'
 import { cpuMsOf } from '../run/cpu-time.ts'
 import { join } from 'node:path'
-import { runHttpLoad } from '../workload/http-load.ts'
+import { runHttpLoad, type HttpLoadResult } from '../workload/http-load.ts'
 import { API_KEY, Service, startRegistryServer, type ServiceRequest } from '../workload/service.ts'
 
 export interface Rate {
@@ -28,9 +28,19 @@ export interface BuildUnderTest extends ScenarioOptions {
   readonly dist: string
 }
 
+/** What is measured without a break. */
+export interface ScenarioUnit {
+  readonly name: string
+  /** How many times to measure it in a round, in turns with the other build. */
+  readonly turns: number
+  /** Called once, before the first turn. */
+  warmUp?(): Promise<void>
+  measure(): Promise<Rates>
+}
+
 /** The scenarios of one build, ready to measure. */
 export interface OpenedScenarios {
-  readonly units: readonly { readonly name: string; readonly measure: () => Promise<Rates> }[]
+  readonly units: readonly ScenarioUnit[]
   close(): Promise<void>
 }
 
@@ -39,7 +49,10 @@ export type OpenScenarios = (build: BuildUnderTest) => Promise<OpenedScenarios>
 const CONNECTIONS = 64
 const EVIDENCES = 20_000
 const QUICK_EVIDENCES = 2_000
-const SECONDS = 3
+const WARM_UP_SECONDS = 1
+/** Short, because a machine that is shared with others can change its speed each second. */
+const TURN_SECONDS = 0.5
+const TURNS = 8
 
 /** Starts the build's server and drives it only by HTTP, so it does not depend on the library's API. */
 const openHttp: OpenScenarios = async ({ directory, dist, quick, progress }) => {
@@ -54,41 +67,48 @@ const openHttp: OpenScenarios = async ({ directory, dist, quick, progress }) => 
     create: service.create,
     'create with 1 KiB file': service.createWithFile,
   }
-  const units = Object.entries(requests).map(([name, request]) => ({
-    name: `http: ${name}`,
-    measure: async () => ({
-      [name]: await measureRequest(service, { request, seconds: quick ? 1 : SECONDS, pid: child.pid ?? 0 }),
-    }),
-  }))
+  const turns = quick ? 1 : TURNS
+  const units = Object.entries(requests).map(([name, request]): ScenarioUnit => {
+    const load = loadOf(service, request)
+    return {
+      name: `http: ${name}`,
+      turns,
+      warmUp: async () => void (await load(WARM_UP_SECONDS)),
+      measure: async () => ({ [name]: await measureRate(child.pid ?? 0, () => load(TURN_SECONDS)) }),
+    }
+  })
   return { units, close: () => stopChild(child) }
 }
 
-interface RequestLoad {
-  readonly request: (index: number) => ServiceRequest
-  readonly seconds: number
-  /** Of the server. */
-  readonly pid: number
-}
-
-async function measureRequest(service: Service, { request, seconds, pid }: RequestLoad): Promise<Rate> {
+/** Returns what sends these requests for some seconds. */
+function loadOf(
+  service: Service,
+  request: (index: number) => ServiceRequest,
+): (seconds: number) => Promise<HttpLoadResult> {
   let index = Math.floor(Math.random() * 1_000_000)
   const { origin, pathname } = new URL(service.base)
   const { contentType = 'application/json' } = request(index)
+  return (seconds) =>
+    runHttpLoad({
+      urls: [origin],
+      connections: CONNECTIONS,
+      seconds,
+      headers: { 'x-api-key': API_KEY, 'content-type': contentType },
+      next: () => {
+        const { method, path, body } = request(index++)
+        return { method, path: pathname + path, ...(body !== undefined && { body }) }
+      },
+    })
+}
+
+/** @param pid - of the server */
+async function measureRate(pid: number, run: () => Promise<HttpLoadResult>): Promise<Rate> {
   const cpuBefore = await cpuMsOf([pid])
-  const load = await runHttpLoad({
-    urls: [origin],
-    connections: CONNECTIONS,
-    seconds,
-    headers: { 'x-api-key': API_KEY, 'content-type': contentType },
-    next: () => {
-      const { method, path, body } = request(index++)
-      return { method, path: pathname + path, ...(body !== undefined && { body }) }
-    },
-  })
+  const { completed, seconds } = await run()
   const cpuAfter = await cpuMsOf([pid])
-  const perSecond = load.completed / load.seconds
+  const perSecond = completed / seconds
   if (cpuBefore === undefined || cpuAfter === undefined) return { perSecond }
-  return { perSecond, cpuMicroseconds: ((cpuAfter - cpuBefore) * 1_000) / load.completed }
+  return { perSecond, cpuMicroseconds: ((cpuAfter - cpuBefore) * 1_000) / completed }
 }
 
 /** Creates with the build's embedded library, in a new process for each round. */
@@ -96,6 +116,7 @@ const openIngest: OpenScenarios = async ({ dist, quick }) => ({
   units: [
     {
       name: 'ingest: embedded creates',
+      turns: 1,
       measure: () => runChild<Rates>('./programs/embedded-creates.ts', [dist, quick ? '0.1' : '1']),
     },
   ],
