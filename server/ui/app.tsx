@@ -50,7 +50,7 @@ function Page({ location: { path, query }, session, setSession }: PageProps) {
   if (name === 'verify') return <VerifyPage key={id} client={publicClient} evidenceId={id} />
   if (name === 'certificate' && id !== undefined)
     return <CertificatePage key={id} evidenceId={id} externalId={action} />
-  if (name === 'log') return <LogPage />
+  if (name === 'log') return <LogPage txId={id} />
   // A link with a company fills it in, also if the sign-in page is open already.
   const companyId = query.get('company') ?? ''
   if (session === undefined || name === 'sign-in')

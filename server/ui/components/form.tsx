@@ -8,9 +8,11 @@ import { Failure } from './notice.tsx'
 export interface FormState {
   readonly error: unknown
   readonly isBusy: boolean
+  /** Runs a request of the form, and keeps its error. */
+  readonly run: (action: () => Promise<void>) => Promise<void>
   /** The message for a field. */
   readonly problemOf: (name: string) => string | undefined
-  /** Runs the submission, and keeps its error. */
+  /** The handler of a submission: runs its request, unless another one is running. */
   readonly submit: (action: () => Promise<void>) => (event: Event) => void
 }
 
@@ -37,6 +39,7 @@ export function useForm(names: readonly string[]): FormState {
   return {
     error: field === undefined ? error : undefined,
     isBusy,
+    run,
     problemOf: (name) => (name === field ? messageOf(error) : undefined),
     submit: (action) => (event) => {
       event.preventDefault()

@@ -4,6 +4,7 @@ import { FileField, Form, SelectField, TextField, useForm, type FormState } from
 import { UploadProgress } from '../components/upload-progress.tsx'
 import { WhenLoaded } from '../components/notice.tsx'
 import { useLoad } from '../components/use-load.ts'
+import { Facts } from '../components/values.tsx'
 import { FieldError } from '../failure.ts'
 import { withoutEmpty } from '../format.ts'
 import { hrefOf, navigate } from '../router.ts'
@@ -196,6 +197,12 @@ interface ChangeFormProps {
   readonly lastVersion: number
 }
 
+/** @throws `FieldError` if the transfer has no new owner. The API would record its other texts as a note. */
+function requireNewOwner(owner: string, presentOwner: string | undefined): void {
+  if (owner.trim() === '') throw new FieldError('owner', texts.form.newOwnerMissing)
+  if (owner === presentOwner) throw new FieldError('owner', texts.form.newOwnerUnchanged)
+}
+
 const sameText = (value: object | undefined, text: string): boolean =>
   text === (value === undefined ? '' : JSON.stringify(value, null, 2))
 
@@ -221,6 +228,7 @@ function ChangeForm({ kind, evidence, lastVersion }: ChangeFormProps) {
   const [files, setFiles] = useState<readonly File[]>([])
 
   const update = async (): Promise<void> => {
+    if (isTransfer) requireNewOwner(values.owner, evidence.owner)
     const { meta: metaText, actionType, ...rest } = values
     const meta = sameText(evidence.meta, metaText) ? undefined : parseMeta(metaText)
     const cleared = (['description', 'summary', 'meta'] as const).filter(
@@ -253,7 +261,12 @@ function ChangeForm({ kind, evidence, lastVersion }: ChangeFormProps) {
         onCancel={() => navigate(['evidences', externalId])}
       >
         {isTransfer ? (
-          <TextField label={t.newOwner} hint={evidence.owner} {...props('owner')} />
+          <>
+            <div class="field">
+              <Facts of={[[t.presentOwner, <bdi>{evidence.owner || texts.none}</bdi>]]} />
+            </div>
+            <TextField label={t.newOwner} {...props('owner')} />
+          </>
         ) : (
           <>
             <SelectField label={t.actionType} choices={Object.entries(t.actionTypes)} {...props('actionType')} />

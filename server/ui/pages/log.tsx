@@ -10,16 +10,22 @@ import { API_URL, publicClient } from '../session.ts'
 import { texts } from '../texts.ts'
 import { LogBatches } from './log-batches.tsx'
 
+interface LogPageProps {
+  /** The transaction that a link leads to. It is shown first. */
+  readonly txId?: string | undefined
+}
+
 /** The log: its newest checkpoint, growth, policy, and the path of a transaction. Public. */
-export function LogPage() {
+export function LogPage({ txId }: LogPageProps) {
   const t = texts.log
   return (
     <>
       <h1>{t.title}</h1>
       <p>{t.intro}</p>
+      {txId !== undefined && <FindTransaction key={txId} linkedTxId={txId} />}
       <CheckpointCard />
       <LogBatches />
-      <FindTransaction />
+      {txId === undefined && <FindTransaction />}
       <PolicyCard />
     </>
   )
@@ -99,16 +105,20 @@ interface FoundTransaction {
   readonly root: MerkleRoot
 }
 
-function FindTransaction() {
+/** Finds a transaction by its txId, the linked one without a click. */
+function FindTransaction({ linkedTxId = '' }: { readonly linkedTxId?: string }) {
   const t = texts.log
   const form = useForm(['txid', 'txId'])
-  const [txId, setTxId] = useState('')
+  const [txId, setTxId] = useState(linkedTxId)
   const [found, setFound] = useState<FoundTransaction>()
   const find = async (): Promise<void> => {
     const request = { txId: txId.trim().toLowerCase() }
     const [proof, root] = await Promise.all([publicClient.getProof(request), publicClient.getRoot(request)])
     setFound({ proof, root })
   }
+  useEffect(() => {
+    if (linkedTxId !== '') void form.run(find)
+  }, [])
   return (
     <section class="card">
       <h2>{t.find}</h2>

@@ -4,6 +4,7 @@ import { Failure } from '../components/notice.tsx'
 import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
 import { changesOf, type Change, type EventChanges, type FileChange } from '../event-changes.ts'
 import { eventName, fieldName } from '../event-names.ts'
+import { hrefOf } from '../router.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 
@@ -85,7 +86,12 @@ function TimelineEvent({ event, changes: { values, files } }: TimelineEventProps
           [t.persona, event.personaName],
           [texts.form.eventDescription, event.eventDescription],
           [texts.form.updateActionDescription, event.updateDescription],
-          ['txId', <Hash value={event.txId} />],
+          [
+            'txId',
+            <a href={hrefOf(['log', event.txId])}>
+              <Hash value={event.txId} />
+            </a>,
+          ],
           [t.batch, merkleBatchId === null ? undefined : <Hash value={merkleBatchId} />],
         ]}
       />

@@ -56,6 +56,10 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
     await text(page, 'Transferred').waitFor()
     await page.locator('ins', { hasText: 'Grace' }).waitFor()
 
+    await transferWithoutNewOwner('Grace')
+    await link(page, 'VIN/1 ü').click()
+    await text(page, 'Transferred').waitFor()
+
     await field(page, 'Attach files').setInputFiles(textFile('a.txt', 'a'))
     await button(page, 'Delete: a.txt').click()
     const deletion = dialog(page, 'Delete a.txt?')
@@ -64,6 +68,27 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
     await button(deletion, 'Delete').click()
     await text(page, 'File deleted').waitFor()
   })
+
+  /** A transfer with a description and without a new owner is rejected at the field, and not recorded as a note. */
+  async function transferWithoutNewOwner(owner: string): Promise<void> {
+    const { page } = dashboard
+    await link(page, 'Transfer').click()
+    await text(page.locator('dl', { hasText: 'Present owner' }), owner).waitFor()
+    await field(page, 'Description of the update').fill('sold')
+    for (const [typed, problem] of [
+      ['', 'New owner must not be empty'],
+      [owner, 'New owner must differ from the present owner'],
+    ] as const) {
+      await field(page, 'New owner').fill(typed)
+      await button(page, 'Record the transfer').click()
+      await page
+        .locator('.field', { has: field(page, 'New owner') })
+        .getByText(problem, { exact: true })
+        .waitFor()
+      assert.equal(await field(page, 'New owner').getAttribute('aria-invalid'), 'true')
+    }
+    await assertAccessible(page)
+  }
 
   it('keep the list small while it is scrolled', async () => {
     const { page, service, company } = dashboard

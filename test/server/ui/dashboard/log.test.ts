@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { assertAccessible, button, describeDashboard, field, heading, text } from '../../../support/dashboard.ts'
+import { assertAccessible, button, describeDashboard, field, heading, link, text } from '../../../support/dashboard.ts'
 
 describeDashboard('the page of the log in Chromium', (dashboard) => {
   it('shows batches, plots, and the path of a transaction in the tree', async () => {
@@ -22,5 +22,19 @@ describeDashboard('the page of the log in Chromium', (dashboard) => {
     const nodes = (role: string): Promise<number> => page.locator(`.proof-tree .node.${role}`).count()
     assert.deepEqual([await nodes('path'), await nodes('sibling')], [merkle.proof.length + 1, merkle.proof.length])
     await assertAccessible(page)
+  })
+
+  it('shows the path of the event whose txId was clicked in the history', async () => {
+    const { page } = dashboard
+    const id = await dashboard.createEvidence('log-2')
+    await dashboard.untilSealed(id)
+    const { txId, merkle } = await dashboard.proofOf(id)
+    await dashboard.signIn(dashboard.company.keys.R, '#/evidences/log-2')
+    await link(page, txId).click()
+    await heading(page, 'Path from the leaf to the root').waitFor()
+    assert.equal(await field(page, 'txId').inputValue(), txId)
+    await page.locator('.path li', { hasText: `Leaf ${merkle.leafIndex}: ${txId}` }).waitFor()
+    await page.goto(dashboard.urlOf('#/log/no-txid'))
+    await page.locator('input[aria-invalid="true"]').waitFor()
   })
 })
