@@ -16,10 +16,14 @@ export interface ListState {
 
 interface KeptPage extends ListState {
   readonly page: TextPage
+  /** What it counts for the limit. */
+  readonly chars: number
 }
 
 /** What an item takes beside its text, in characters. */
 const ITEM_OVERHEAD = 100
+/** What a page takes beside its key and its items, in characters. A page without items counts, too. */
+const PAGE_OVERHEAD = 200
 
 /**
  * Keeps pages of lists while nothing changes. Every change of an evidence appends an event to the log, whichever server
@@ -29,9 +33,9 @@ const ITEM_OVERHEAD = 100
 export class ListPages {
   readonly #kept: BoundedMap<string, KeptPage>
 
-  /** @param maxKeptChars Characters of the texts of all kept pages together. At least 2. */
+  /** @param maxKeptChars Characters of all kept pages and of their queries together. At least 2. */
   constructor(maxKeptChars: number) {
-    this.#kept = new BoundedMap(maxKeptChars, ({ page }) => sizeOf(page))
+    this.#kept = new BoundedMap(maxKeptChars, ({ chars }) => chars)
   }
 
   /**
@@ -48,9 +52,10 @@ export class ListPages {
     const kept = this.#kept.get(key)
     if (kept?.logSize === logSize && kept.anchorVersion === anchorVersion) return kept.page
     const page = await read({ logSize, anchorVersion })
-    this.#kept.set(key, { logSize, anchorVersion, page })
+    this.#kept.set(key, { logSize, anchorVersion, page, chars: key.length + charsOf(page) })
     return page
   }
 }
 
-const sizeOf = ({ items }: TextPage): number => items.reduce((size, { text }) => size + text.length + ITEM_OVERHEAD, 0)
+const charsOf = ({ items, next = '' }: TextPage): number =>
+  items.reduce((chars, { text }) => chars + text.length + ITEM_OVERHEAD, PAGE_OVERHEAD + next.length)

@@ -94,4 +94,19 @@ describe('a page of a list of texts', () => {
     await listTexts(scope)
     assert.ok(count.lists > 0)
   })
+
+  it('counts for the limit also without items', async (t) => {
+    const sealed = await openFilled(t)
+    const listTexts = sealed.registry.evidences.texts(JSON.stringify, { maxKeptChars: 8_000 })
+    const count = countLists(sealed)
+    const isRead = async (number: number): Promise<boolean> => {
+      count.lists = 0
+      const { items } = await listTexts(sealed.scope, { owner: `unknown-${number}` })
+      assert.deepEqual(items, [])
+      return count.lists > 0
+    }
+    assert.deepEqual([await isRead(0), await isRead(0)], [true, false])
+    for (let number = 1; number < 20; number++) await isRead(number)
+    assert.equal(await isRead(0), true)
+  })
 })
