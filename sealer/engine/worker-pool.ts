@@ -40,7 +40,11 @@ export class WorkerPool<Task, Result> {
 
   /** Loads piscina only when it is needed, so that an idle registry does not pay for it. */
   async open(): Promise<RunTask<Task, Result>> {
-    this.#workers ??= startWorkers(this.#options)
+    this.#workers ??= startWorkers(this.#options).catch((error: unknown) => {
+      // The next call tries it again.
+      this.#workers = undefined
+      throw error
+    })
     const workers = await this.#workers
     return (task) => this.#run(workers, task)
   }
@@ -50,7 +54,7 @@ export class WorkerPool<Task, Result> {
    * again.
    */
   async close(): Promise<void> {
-    const workers = await this.#workers
+    const workers = await this.#workers?.catch(() => undefined)
     if (workers !== undefined) this.#end(workers)
     await this.#ending
   }

@@ -105,6 +105,14 @@ describe('EventPool', () => {
     assert.deepEqual(unpackEvidences(await pool.makeEvidences(emptyRequest)).append, [])
   })
 
+  it('throws ENGINE_FAILED if its workers cannot be started, and can be closed then', async () => {
+    const withoutWorkers = new EventPool({ maxThreads: -1 })
+    for (const request of [emptyRequest, emptyRequest])
+      await assert.rejects(withoutWorkers.makeEvidences(request), { code: 'ENGINE_FAILED' })
+    const call = withoutWorkers.makeEvidences(emptyRequest)
+    await Promise.all([assert.rejects(call, { code: 'ENGINE_FAILED' }), withoutWorkers.close()])
+  })
+
   it('finishes the batches under way when it is closed, and rejects later ones', async () => {
     const closing = new EventPool()
     const call = closing.makeEvidences(emptyRequest)
