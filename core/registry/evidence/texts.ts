@@ -19,6 +19,10 @@ interface KeptText {
   readonly text: string
 }
 
+type KeptTexts = BoundedMap<EvidenceId, KeptText>
+
+const keptTexts = (maxChars: number): KeptTexts => new BoundedMap(maxChars, ({ text }) => text.length)
+
 /**
  * Renders the summaries of evidences, and keeps the texts. A summary follows from the evidence's record and from the
  * confirmed anchors. So a text is correct as long as the record and the head of the anchors have the versions that they
@@ -27,7 +31,8 @@ interface KeptText {
  */
 export class EvidenceTexts {
   readonly #render: (summary: EvidenceSummary) => string
-  readonly #kept: BoundedMap<EvidenceId, KeptText>
+  readonly #maxKeptChars: number
+  #kept: KeptTexts
   #anchorVersion: Version | undefined
 
   constructor(
@@ -35,7 +40,8 @@ export class EvidenceTexts {
     { maxKeptChars = MAX_KEPT_CHARS }: EvidenceTextOptions = {},
   ) {
     this.#render = render
-    this.#kept = new BoundedMap(maxKeptChars, ({ text }) => text.length)
+    this.#maxKeptChars = maxKeptChars
+    this.#kept = keptTexts(maxKeptChars)
   }
 
   /** The items of a list that is read after `state` was. */
@@ -54,18 +60,19 @@ export class EvidenceTexts {
     ids: readonly EvidenceId[],
     { logSize, anchorVersion }: ListState,
   ): Promise<readonly EvidenceText[]> {
-    if (anchorVersion !== this.#anchorVersion) this.#kept.clear()
+    if (anchorVersion !== this.#anchorVersion) this.#kept = keptTexts(this.#maxKeptChars)
     this.#anchorVersion = anchorVersion
+    // A list that is read with another anchor meanwhile gets other texts.
+    const kept = this.#kept
     const texts = new Map<EvidenceId, string>()
     for (const id of ids) {
-      const kept = this.#kept.get(id)
-      if (kept?.logSize === logSize) texts.set(id, kept.text)
+      const known = kept.get(id)
+      if (known?.logSize === logSize) texts.set(id, known.text)
     }
     const others = ids.filter((id) => !texts.has(id))
-    for (const { id, version, text } of await this.#read(context, others)) {
+    for (const { id, version, text } of await this.#read(context, others, kept)) {
       texts.set(id, text)
-      // Another list may have noticed a new anchor meanwhile.
-      if (anchorVersion === this.#anchorVersion) this.#kept.set(id, { version, logSize, text })
+      kept.set(id, { version, logSize, text })
     }
     return ids.map((id) => ({ id, text: texts.get(id) ?? '' }))
   }
@@ -74,12 +81,13 @@ export class EvidenceTexts {
   async #read(
     context: Context,
     ids: readonly EvidenceId[],
+    kept: KeptTexts,
   ): Promise<readonly (EvidenceText & Pick<KeptText, 'version'>)[]> {
     if (ids.length === 0) return []
     const read = (await readListed(context, ids)).map((entry, i) => {
       const [id, { version }] = [ids[i] as EvidenceId, entry]
-      const kept = this.#kept.get(id)
-      return { id, version, entry, text: kept?.version === version ? kept.text : undefined }
+      const known = kept.get(id)
+      return { id, version, entry, text: known?.version === version ? known.text : undefined }
     })
     const changed = read.filter(({ text }) => text === undefined)
     const made = (
