@@ -49,7 +49,7 @@ export type OpenScenarios = (build: BuildUnderTest) => Promise<OpenedScenarios>
 const CONNECTIONS = 64
 const EVIDENCES = 20_000
 const QUICK_EVIDENCES = 2_000
-const WARM_UP_SECONDS = 1
+const WARM_UP_SECONDS = 3
 /** Short, because a machine that is shared with others can change its speed each second. */
 const TURN_SECONDS = 0.5
 const TURNS = 8

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Context } from 'koa'
 
 /** `If-None-Match`, by the weak comparison (RFC 9110 § 13.1.2). */
@@ -20,7 +20,7 @@ export interface TaggedText {
  */
 export function taggedText(body: object, prefix = ''): TaggedText {
   const text = JSON.stringify(body)
-  return { text, etag: `"${prefix}${createHash('sha256').update(text).digest('hex').slice(0, 16)}"` }
+  return { text, etag: `"${prefix}${hash('sha256', text, 'hex').slice(0, 16)}"` }
 }
 
 /** Sends a JSON text with its ETag, or 304 if the client has it already. */

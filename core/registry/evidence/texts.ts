@@ -9,7 +9,7 @@ import type { ListState } from './list-pages.ts'
 import { decodeEvidence, readListed, summarize, type ListItems } from './summaries.ts'
 
 /** Default of `EvidenceTextOptions`. */
-export const MAX_KEPT_CHARS = 16 * 1024 * 1024
+export const MAX_KEPT_CHARS = 32 * 1024 * 1024
 
 interface KeptText {
   /** The version of the evidence's record. */

@@ -9,7 +9,7 @@ import { isFinal, joinedParts, ownPartsOf, sharedPartsOf, type OwnParts, type Sh
 import { findEvidence } from './find-evidence.ts'
 
 /** Of the parts of single evidences. */
-const MAX_KEPT_CHARS = 16 * 1024 * 1024
+const MAX_KEPT_CHARS = 32 * 1024 * 1024
 
 interface KeptParts extends OwnParts {
   /** The version of the evidence's record. */
