@@ -60,7 +60,7 @@ function parseQuery(ctx: Context, schema: TObject, ignoreUnknown: boolean): Stat
 
 /** A text that does not look like the type stays as it is, and the core rejects it. */
 function coerce(text: string, type: string | undefined): unknown {
-  // Whatever is larger than a safe integer is larger than all that it is compared with.
+  // Every limit is a safe integer, so a larger number stays above it.
   if (type === 'integer' && /^\d+$/.test(text)) return Math.min(Number(text), Number.MAX_SAFE_INTEGER)
   if (type === 'boolean' && (text === '1' || text === 'true')) return true
   if (type === 'boolean' && (text === '0' || text === 'false')) return false

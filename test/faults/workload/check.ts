@@ -54,7 +54,7 @@ export async function checkDirectory(directory: string, traces: readonly Evidenc
 
 /**
  * Ends every upload and deletion that was interrupted, and returns the files in the blob store that no record uses
- * then. Whatever an upload left, complete or torn, must have been found by its upload-intent record.
+ * then. Its upload-intent record must have led to each file that an upload left, complete or torn.
  */
 async function unusedBlobs(directory: string): Promise<readonly string[]> {
   const records = await openLevel(directory)
