@@ -2,10 +2,11 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { CategoriesPage } from './pages/categories.tsx'
 import { CertificatePage } from './pages/certificate.tsx'
-import { EvidenceForm } from './pages/evidence-form.tsx'
+import { ChangeEvidencePage } from './pages/change-evidence.tsx'
 import { EvidencePage } from './pages/evidence.tsx'
 import { EvidencesPage } from './pages/evidences.tsx'
 import { LogPage } from './pages/log.tsx'
+import { NewEvidencePage } from './pages/new-evidence.tsx'
 import { SignInPage } from './pages/sign-in.tsx'
 import { SourceSystemsPage } from './pages/source-systems.tsx'
 import { VerifyPage } from './pages/verify.tsx'
@@ -57,11 +58,11 @@ function Page({ location: { path, query }, session, setSession }: PageProps) {
     return <SignInPage key={companyId} companyId={companyId} isPage={name === 'sign-in'} onSignIn={setSession} />
   if (name === 'source-systems') return <SourceSystemsPage />
   if (name === 'categories') return <CategoriesPage />
-  if (name === 'new-evidence') return <EvidenceForm kind="create" />
+  if (name === 'new-evidence') return <NewEvidencePage />
   if (name !== 'evidences') return <NotFound />
   if (id === undefined) return <EvidencesPage query={query} />
   if (action === 'update' || action === 'transfer')
-    return <EvidenceForm key={`${action}/${id}`} kind={action} externalId={id} />
+    return <ChangeEvidencePage key={`${action}/${id}`} kind={action} externalId={id} />
   return <EvidencePage key={id} externalId={id} />
 }
 

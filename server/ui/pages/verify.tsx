@@ -31,17 +31,10 @@ export function VerifyPage({ client, evidenceId }: VerifyPageProps) {
   const t = texts.verify
   const [proof, setProof] = useState<string>()
   const [files, setFiles] = useState<readonly HashedFile[]>([])
-  const [policy, setPolicy] = useState<PolicySource>()
+  const [policy, setPolicy] = usePolicy(client)
   const [outcome, setOutcome] = useState<Outcome>()
   const [error, setError] = useState<unknown>()
 
-  // The policy of this server, unless the user has brought an own one.
-  useEffect(() => {
-    client?.getPolicy().then(
-      (value) => setPolicy((known) => (known?.isOwn ? known : { text: JSON.stringify(value), isOwn: false })),
-      () => undefined,
-    )
-  }, [])
   useEffect(() => {
     if (client === undefined || evidenceId === undefined) return
     setError(undefined)
@@ -88,6 +81,18 @@ export function VerifyPage({ client, evidenceId }: VerifyPageProps) {
       {outcome && <OutcomeView outcome={outcome} />}
     </>
   )
+}
+
+/** The policy of the server, unless the user has chosen a file. */
+function usePolicy(client: Client | undefined) {
+  const [policy, setPolicy] = useState<PolicySource>()
+  useEffect(() => {
+    client?.getPolicy().then(
+      (value) => setPolicy((known) => (known?.isOwn ? known : { text: JSON.stringify(value), isOwn: false })),
+      () => undefined,
+    )
+  }, [])
+  return [policy, setPolicy] as const
 }
 
 function LinkForm({ evidenceId }: { readonly evidenceId: string | undefined }) {
