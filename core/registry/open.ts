@@ -136,15 +136,8 @@ async function open(options: RegistryOptions): Promise<Registry> {
       await sealer.sealNow(signal)
     },
     close: async () => {
-      await stopAll([
-        context.batches,
-        waiting,
-        sweeping,
-        context.erasures,
-        context.lastUses,
-        context.auditLog,
-        presence,
-      ])
+      const { batches, erasures, lastUses, auditLog } = context
+      await stopAll([batches, waiting, sweeping, erasures, lastUses, auditLog, presence])
       await closeAll(options)
     },
   }
