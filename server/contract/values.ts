@@ -105,9 +105,8 @@ export const MAX_LIST_LENGTH = 1_000
 export function pageLength(len: number | undefined, max = MAX_LIST_LENGTH): number | undefined {
   if (len === undefined) return undefined
   if (Number.isInteger(len) && len >= 1) return Math.min(len, max)
-  throw new RegistryError('VALIDATION_ERROR', `len must be an integer of at least 1; more than ${max} is cut to it`, {
-    field: 'len',
-  })
+  const rule = `len must be an integer of at least 1; values above ${max} count as ${max}`
+  throw new RegistryError('VALIDATION_ERROR', rule, { field: 'len' })
 }
 
 /** Translates the position in a list: `len` items after the one with the id `last`. */

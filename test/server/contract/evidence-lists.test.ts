@@ -85,7 +85,7 @@ describe('lists of evidences', () => {
     for (const len of ['0', '-1', 'x', '1.5'])
       assert.equal(
         (await service.fails('listEvidences', 400, 'VALIDATION_ERROR', { ...mine, query: { len } })).body.error,
-        'len must be an integer of at least 1; more than 1000 is cut to it',
+        'len must be an integer of at least 1; values above 1000 count as 1000',
       )
     assert.equal((await list({ len: '9'.repeat(30) })).dts.length, 5)
   })
