@@ -17,17 +17,17 @@ interface ReadClass {
 export class Section {
   readonly router = new Router({ strict: true, sensitive: true })
   readonly dispatch: RouterMiddleware = this.router.routes()
-  readonly #isLimited: boolean
+  readonly #isBelowBase: boolean
   readonly #readClasses: ReadClass[] = []
   #isPublic = false
   #errorShape: ErrorShape = 'operation'
 
-  /** `isLimited`: whether its requests run under the limits of a class. */
-  constructor(isLimited: boolean) {
-    this.#isLimited = isLimited
+  /** `isBelowBase`: whether it is of the API, whose requests have limits. Others are for operators and browsers. */
+  constructor(isBelowBase: boolean) {
+    this.#isBelowBase = isBelowBase
   }
 
-  /** Whether its endpoints are public. */
+  /** Whether its endpoints are public ones of the API, which scripts of any origin may read. */
   get isPublic(): boolean {
     return this.#isPublic
   }
@@ -39,14 +39,14 @@ export class Section {
 
   /** Notes what an endpoint at `fullPath` means for the section. */
   describe({ access, method, workClass }: Endpoint, fullPath: string, errorShape: ErrorShape): void {
-    if (access === 'public') this.#isPublic = this.#isLimited
+    if (access === 'public') this.#isPublic = this.#isBelowBase
     if (errorShape === 'verification') this.#errorShape = errorShape
     if (method === 'GET' && workClass !== undefined) this.#readClasses.push({ pattern: patternOf(fullPath), workClass })
   }
 
   /** The class of a request. `undefined`: no limit. */
   workClassOf(ctx: Context): WorkClass | undefined {
-    if (!this.#isLimited) return undefined
+    if (!this.#isBelowBase) return undefined
     if (this.#isPublic) return 'public'
     const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
     const special = isRead ? this.#readClasses.find(({ pattern }) => pattern.test(ctx.path))?.workClass : undefined
@@ -101,7 +101,7 @@ export class Sections {
   }
 }
 
-/** Notes the section of each request. Comes before everything that asks `sectionOf`. */
+/** Notes the section of each request. Comes before all middleware that uses `sectionOf`. */
 export const findSection =
   (sections: Sections): Middleware =>
   (ctx, next) => {
