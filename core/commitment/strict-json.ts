@@ -101,18 +101,25 @@ const isExponent = (char: number): boolean => char === 0x45 || char === 0x65
 
 const isSign = (char: number): boolean => char === 0x2b || char === 0x2d
 
-/** A number of at most 15 digits without an exponent is held by a double, so only longer ones are compared. */
+/** A number of at most 15 digits and a point, with an exponent of at most two digits, is held by a double. */
 const MAX_EXACT_LENGTH = 16
+/** The mark, the sign and the digits. */
+const MAX_EXACT_EXPONENT_LENGTH = 4
 
 /** Checks the number whose digits begin at `start`. Returns the index of its last character. */
 function checkNumberAt(text: string, start: number): number {
-  const exponentAt = endOfDigits(text, start)
-  const end = isExponent(text.charCodeAt(exponentAt)) ? endOfExponent(text, exponentAt) : exponentAt
-  if (end === exponentAt && (end - start <= MAX_EXACT_LENGTH || isCertainlyHeld(text, start, end))) return end - 1
+  const digitsEnd = endOfDigits(text, start)
+  const end = isExponent(text.charCodeAt(digitsEnd)) ? endOfExponent(text, digitsEnd) : digitsEnd
+  if (digitsEnd - start > MAX_EXACT_LENGTH || end - digitsEnd > MAX_EXACT_EXPONENT_LENGTH)
+    checkDecimal(text, start, end)
+  return end - 1
+}
+
+function checkDecimal(text: string, start: number, end: number): void {
+  if (isCertainlyHeld(text, start, end)) return
   const token = text.slice(start, end)
   if (!isHeldByDouble(token))
     throw validationError(`The number ${token.slice(0, 64)} has too many digits for a double: send it as a text`)
-  return end - 1
 }
 
 function endOfDigits(text: string, start: number): number {

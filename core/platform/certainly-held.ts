@@ -5,18 +5,25 @@ const EXACT_DIGITS = 15
 /** The digits of a decimal are read in two parts, because a double does not hold 17 of them. */
 const HIGH_DIGITS = 9
 
-/** The powers of ten that a double holds exactly. */
-const POWERS_OF_TEN = Array.from({ length: 23 }, (_, power) => Number(`1e${power}`))
+/** Up to 10^44, two doubles hold a power of ten exactly. */
+const EXACT_POWERS = 45
+const POWERS_OF_TEN = Array.from({ length: EXACT_POWERS }, (_, power) => Number(`1e${power}`))
+/** What the doubles in `POWERS_OF_TEN` lack. 0 up to 10^22. */
+const POWER_RESTS = POWERS_OF_TEN.map((double, power) => Number(10n ** BigInt(power) - BigInt(double)))
+/** Between the powers -290 and 290 of the last digit, no double loses precision because it is too small or too large. */
+const MAX_POWER = 290
 
 /** How far a double may be from its decimal, in units of the last digit. Nearer to one half, rounding could decide. */
 const MAX_DISTANCE = 0.499
 
-/** The character before it in a number token is the decimal point. */
+/** The character before it in a number token is the decimal point, and letters come after the digits. */
 const ZERO = 0x30
+const MINUS = 0x2d
+const PLUS = 0x2b
 
 /**
- * Whether a double certainly holds the decimal at `text[start..end)`, which has no exponent. False if only
- * `isHeldByDouble` can tell.
+ * Whether a double certainly holds the decimal at `text[start..end)`, which has no sign. False if only `isHeldByDouble`
+ * can tell.
  *
  * Printing a double takes as long as parsing it, so this calculates instead: a double is printed as the decimal if they
  * differ by less than half a unit of the decimal's last digit.
@@ -25,10 +32,12 @@ export function isCertainlyHeld(text: string, start: number, end: number): boole
   let high = 0
   let low = 0
   let digits = 0
-  let pointAt = end - 1
-  for (let i = start; i < end; i++) {
-    const digit = text.charCodeAt(i) - ZERO
-    if (digit < 0) pointAt = i
+  let pointAt = -1
+  let at = start
+  for (; at < end; at++) {
+    const digit = text.charCodeAt(at) - ZERO
+    if (digit > 9) break
+    if (digit < 0) pointAt = at
     else if (digits < HIGH_DIGITS) {
       high = high * 10 + digit
       if (high > 0) digits++
@@ -37,25 +46,36 @@ export function isCertainlyHeld(text: string, start: number, end: number): boole
       if (++digits > MAX_DIGITS) return false
     }
   }
-  const scale = POWERS_OF_TEN[end - 1 - pointAt]
-  if (scale === undefined) return false
-  return (
-    digits <= EXACT_DIGITS || distance(high * (POWERS_OF_TEN[digits - HIGH_DIGITS] ?? 1), low, scale) < MAX_DISTANCE
-  )
+  const fractionDigits = pointAt < 0 ? 0 : at - 1 - pointAt
+  const power = exponentAt(text, at + 1, end) - fractionDigits
+  if (digits <= EXACT_DIGITS) return Math.abs(power) <= MAX_POWER
+  if (power > 0 || power <= -EXACT_POWERS) return false
+  return distance(high * (POWERS_OF_TEN[digits - HIGH_DIGITS] ?? 1), low, -power) < MAX_DISTANCE
+}
+
+/** The exponent at `text[start..end)`, 0 if there is none. Any number if it is malformed, which the parser rejects. */
+function exponentAt(text: string, start: number, end: number): number {
+  const sign = text.charCodeAt(start)
+  let exponent = 0
+  for (let at = sign === MINUS || sign === PLUS ? start + 1 : start; at < end; at++)
+    exponent = exponent * 10 + text.charCodeAt(at) - ZERO
+  return sign === MINUS ? -exponent : exponent
 }
 
 /**
- * The distance of the decimal (high + low) / scale from the double next to it, in units of its last digit. All three
+ * The distance of the decimal (high + low) / 10^power from the double next to it, in units of its last digit. All three
  * are integers, high + low has 16 or 17 digits, and low has at most 8. What rounding loses is added again.
  */
-function distance(high: number, low: number, scale: number): number {
+function distance(high: number, low: number, power: number): number {
+  const scale = POWERS_OF_TEN[power] ?? NaN
+  const scaleRest = POWER_RESTS[power] ?? NaN
   const sum = high + low
   const sumError = low - (sum - high)
   const quotient = sum / scale
-  const remainder = sum - quotient * scale - productError(quotient, scale) + sumError
+  const remainder = sum - quotient * scale - productError(quotient, scale) - quotient * scaleRest + sumError
   const double = quotient + remainder / scale
   // Subtracts the large numbers first: their difference is exact, because they are almost equal.
-  return Math.abs(high - double * scale + low - productError(double, scale))
+  return Math.abs(high - double * scale + low - productError(double, scale) - double * scaleRest)
 }
 
 /** What `a * b` loses by rounding: `a * b + productError(a, b)` is exact (T. J. Dekker, 1971). */

@@ -17,10 +17,17 @@ function decimalText(digits: bigint, fractionDigits: number): string {
 }
 
 const fractionDigits = fc.nat(26)
+/** Among them exponents of numbers that are too small or too large for a double. */
+const exponentText = fc
+  .tuple(fc.constantFrom('e', 'E'), fc.constantFrom('', '+', '-'), fc.oneof(fc.nat(50), fc.nat(350)))
+  .map(([mark, sign, exponent]) => `${mark}${sign}${exponent}`)
 /** Decimals of any length, among them those between two doubles. */
-const anyDecimal = fc
+const plainDecimal = fc
   .tuple(fc.integer({ min: 1, max: 19 }), fc.bigInt(0n, 10n ** 19n), fractionDigits)
   .map(([length, digits, fraction]) => decimalText(digits % 10n ** BigInt(length), fraction))
+const anyDecimal = fc
+  .tuple(plainDecimal, fc.oneof(fc.constant(''), exponentText))
+  .map(([decimal, exponent]) => `${decimal}${exponent}`)
 /** What printers write with 15 to 18 digits, and decimals that differ from it in the last digits. */
 const printedDecimal = fc
   .tuple(
@@ -34,22 +41,39 @@ const printedDecimal = fc
     return fraction < 0 ? '0' : decimalText(BigInt(mantissa.replace('.', '')) + BigInt(change), fraction)
   })
 
+/** The same with an exponent, and with a digit before the point. */
+const printedWithExponent = fc
+  .tuple(
+    fc.oneof(
+      fc.double({ min: 1e-30, max: 1, noNaN: true }),
+      fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+    ),
+    fc.integer({ min: 13, max: 18 }),
+    fc.integer({ min: -3, max: 3 }),
+  )
+  .map(([value, digits, change]) => {
+    const [mantissa = '', exponent = '0'] = value.toExponential(digits - 1).split('e')
+    const changed = String(BigInt(mantissa.replace('.', '')) + BigInt(change)).replace('-', '')
+    return `${changed.slice(0, 1)}.${changed.slice(1).padStart(1, '0')}e${exponent}`
+  })
+const tokens = fc.oneof(anyDecimal, printedDecimal, printedWithExponent)
+
 describe('decimals that a double holds', () => {
   it('are never called so by calculating, if printing the double says something else', () => {
     fc.assert(
-      fc.property(fc.oneof(anyDecimal, printedDecimal), (token) => {
+      fc.property(tokens, (token) => {
         if (isCertain(token)) assert.ok(isHeldByDouble(token), token)
       }),
-      { numRuns: 20_000 },
+      { numRuns: 30_000 },
     )
   })
 
   it('are those that a slow reference accepts', () => {
     fc.assert(
-      fc.property(fc.oneof(anyDecimal, printedDecimal), (token) => {
+      fc.property(tokens, (token) => {
         assert.equal(isAccepted(parseStrictJson, token), isAccepted(referenceStrictJson, token), token)
       }),
-      { numRuns: 10_000 },
+      { numRuns: 15_000 },
     )
   })
 
@@ -58,6 +82,13 @@ describe('decimals that a double holds', () => {
       .flatMap((shortest) => [shortest, Number(shortest).toFixed(17)])
       .filter((token) => !token.includes('e') && isHeldByDouble(token) && !isCertain(token))
     assert.ok(uncertain.length < 100, `${uncertain.length} of 20,000, such as ${uncertain[0]}`)
+  })
+
+  it('are found in the same way if they have an exponent, as small numbers do', () => {
+    const uncertain = Array.from({ length: 10_000 }, (_, i) => Math.abs(Math.sin(i + 1)) * 10 ** -(7 + (i % 20)))
+      .flatMap((value) => [String(value), value.toExponential(16), value.toExponential(5)])
+      .filter((token) => isHeldByDouble(token) && !isCertain(token))
+    assert.ok(uncertain.length < 150, `${uncertain.length} of 30,000, such as ${uncertain[0]}`)
   })
 
   const certain: readonly [string, boolean][] = [
@@ -69,7 +100,20 @@ describe('decimals that a double holds', () => {
     ['9007199254740993', false],
     // Halfway between two decimals of 17 digits.
     ['2248087358292.90625', false],
-    ['0.00000000000000000000012', false],
+    ['0.00000000000000000000012', true],
+    ['0.00000000000000000000010000000000000001', false],
+    ['1.5e-7', true],
+    ['1.5E+7', true],
+    ['15e250', true],
+    ['1.2345678901234561e-7', true],
+    ['1.2345678901234567e-7', false],
+    ['12345678901234567e-40', true],
+    // It would have to be calculated with powers of ten that two doubles do not hold.
+    ['1.2345678901234567e-30', false],
+    ['5e-324', false],
+    ['1.2345e-320', false],
+    ['1e400', false],
+    ['1e99999999999999999999', false],
     ['123456789012345678', false],
   ]
   for (const [token, expected] of certain)
