@@ -13,6 +13,8 @@ const documents = (count: number): Readonly<Record<string, string>> => ({
   'texts in Japanese': JSON.stringify(Array.from({ length: count }, () => '日本語のテキスト')),
   'decimals of 6 digits': JSON.stringify(Array.from({ length: count }, (_, i) => Number((i / 7).toFixed(5)))),
   'decimals of 17 digits': JSON.stringify(Array.from({ length: count }, (_, i) => Math.sin(i))),
+  'small decimals with an exponent': JSON.stringify(Array.from({ length: count }, (_, i) => Math.sin(i) / 1e8)),
+  'short decimals with an exponent': JSON.stringify(Array.from({ length: count }, (_, i) => (i % 1_000) / 1e10)),
   'a base64 image': JSON.stringify({ image: { mimeType: 'image/png', data: 'QUJD'.repeat(count * 10) } }),
 })
 
