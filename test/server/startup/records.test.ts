@@ -1,31 +1,68 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer, type AddressInfo, type Server } from 'node:net'
 import { it } from 'node:test'
 import { isRegistryError, type Logger } from '../../../core/index.ts'
 import { openPostgres } from '../../../server/startup/records.ts'
 
-it('says that it waits for an unreachable PostgreSQL, and then what to do, without the password', async () => {
-  // A port on which nothing listens any more.
-  const server = createServer().listen(0, '127.0.0.1')
+/** A logger whose lines are added to `lines`. */
+function keepingLogger(lines: string[]): Logger {
+  const keep = (fields: object, message: string): void => void lines.push(`${message} ${JSON.stringify(fields)}`)
+  return { debug() {}, info: keep, warn: keep, error: keep }
+}
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+it('says what to do about an unreachable PostgreSQL, without the password', async () => {
+  // An address at which nothing listens any more.
+  const server = createServer()
+  const address = await listen(server)
   server.close()
   const lines: string[] = []
-  const keep = (fields: object, message: string): void => void lines.push(`${message} ${JSON.stringify(fields)}`)
-  const logger: Logger = { debug() {}, info: keep, warn: keep, error: keep }
-  const opening = openPostgres(`postgres://me:hunter2@127.0.0.1:${port}/registry`, {
-    logger,
-    noticeIntervalMs: 10,
+  const opening = openPostgres(`postgres://me:hunter2@${address}/registry`, {
+    logger: keepingLogger(lines),
     retryForMs: 500,
   })
   await assert.rejects(opening, (error: unknown) => {
     assert.ok(isRegistryError(error, 'UNAVAILABLE'))
-    assert.ok(error.message.startsWith(`PostgreSQL at 127.0.0.1:${port}/registry cannot be used (`), error.message)
+    assert.ok(error.message.startsWith(`PostgreSQL at ${address}/registry cannot be used (`), error.message)
     assert.match(error.message, /ECONNREFUSED.*correct EVIDENCE_POSTGRES_URL$/)
     assert.doesNotMatch(error.message, /hunter2/)
     return true
   })
-  assert.ok(lines.some((line) => line.startsWith('waiting for PostgreSQL') && line.includes(`127.0.0.1:${port}`)))
+  assert.doesNotMatch(lines.join(), /hunter2/)
+})
+
+/** The response of a PostgreSQL that does not have the database. */
+const NO_DATABASE = (() => {
+  const fields = Buffer.from('SFATAL\0VFATAL\0C3D000\0Mthe database does not exist\0\0')
+  const head = Buffer.from('E\0\0\0\0')
+  head.writeInt32BE(4 + fields.length, 1)
+  return Buffer.concat([head, fields])
+})()
+
+it('says that it waits for PostgreSQL, without the password', async (t) => {
+  const lines: string[] = []
+  const hasNotice = (): boolean => lines.some((line) => line.startsWith('waiting for PostgreSQL'))
+  // Each connection is lost until the notice is there.
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    if (hasNotice()) socket.once('data', () => socket.end(NO_DATABASE))
+    else socket.destroy()
+  })
+  const address = await listen(server)
+  t.after(() => server.close())
+  const opening = openPostgres(`postgres://me:hunter2@${address}/registry`, {
+    logger: keepingLogger(lines),
+    noticeIntervalMs: 10,
+    retryForMs: 300_000,
+  })
+  await assert.rejects(opening, { code: 'UNAVAILABLE', message: /the database does not exist/ })
+  assert.ok(hasNotice())
+  assert.ok(lines.some((line) => line.includes(`${address}/registry`)))
   assert.doesNotMatch(lines.join(), /hunter2/)
 })
