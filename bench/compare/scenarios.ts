@@ -1,4 +1,4 @@
-import { runChild, stopChild } from '../run/child.ts'
+import { nextMessage, requestOf, startChild, stopChild } from '../run/child.ts'
 import { cpuMsOf } from '../run/cpu-time.ts'
 import { join } from 'node:path'
 import { runHttpLoad, type HttpLoadResult } from '../workload/http-load.ts'
@@ -111,17 +111,40 @@ async function measureRate(pid: number, run: () => Promise<HttpLoadResult>): Pro
   return { perSecond, cpuMicroseconds: ((cpuAfter - cpuBefore) * 1_000) / completed }
 }
 
-/** Creates with the build's embedded library, in a new process for each round. */
-const openIngest: OpenScenarios = async ({ dist, quick }) => ({
-  units: [
-    {
-      name: 'ingest: embedded creates',
-      turns: 1,
-      measure: () => runChild<Rates>('./programs/embedded-creates.ts', [dist, quick ? '0.1' : '1']),
-    },
-  ],
-  close: async () => undefined,
-})
+/** What `embedded-creates` measures next. */
+export interface CreatesRequest {
+  /** Evidences in each call. More than one are a batch. */
+  readonly size: number
+  /** Calls in flight. */
+  readonly width: number
+  /** No call starts later. */
+  readonly seconds: number
+}
+
+const CREATES: Readonly<Record<string, Omit<CreatesRequest, 'seconds'>>> = {
+  '1 in flight': { size: 1, width: 1 },
+  '16 in flight': { size: 1, width: 16 },
+  '256 in flight': { size: 1, width: 256 },
+  'batches of 1,000': { size: 1_000, width: 1 },
+  'batches of 1,000, 3 in flight': { size: 1_000, width: 3 },
+}
+
+/** Creates with the build's embedded library, in a process of its own that keeps its registry for the whole round. */
+const openIngest: OpenScenarios = async ({ directory, dist, quick }) => {
+  const child = startChild('./programs/embedded-creates.ts', [dist, directory], { hasMessages: true })
+  await nextMessage(child)
+  const units = Object.entries(CREATES).map(([name, creates]): ScenarioUnit => {
+    const measure = (seconds: number): Promise<Rate> =>
+      requestOf<Rate>(child, { ...creates, seconds } satisfies CreatesRequest)
+    return {
+      name: `ingest: ${name}`,
+      turns: quick ? 1 : TURNS,
+      warmUp: async () => void (await measure(WARM_UP_SECONDS)),
+      measure: async () => ({ [name]: await measure(TURN_SECONDS) }),
+    }
+  })
+  return { units, close: () => stopChild(child) }
+}
 
 /** What `--against` can compare. */
 export const SCENARIOS: Readonly<Record<string, OpenScenarios>> = { http: openHttp, ingest: openIngest }

@@ -1,48 +1,31 @@
-import type { Rate, Rates } from '../compare/scenarios.ts'
 import { openEmbeddedCreator } from '../compare/library-adapter.ts'
-import { inTemporaryFolder, secondsInFlight } from '../workload/concurrency.ts'
+import type { CreatesRequest, Rate } from '../compare/scenarios.ts'
+import { callForSeconds } from '../workload/concurrency.ts'
 
 /**
- * `embedded-creates DIST SCALE`: creates evidences with the library in this build, single and in batches, and writes
- * the rates as JSON. `SCALE` multiplies the number of creates.
+ * `embedded-creates DIST DIRECTORY`: opens a registry in an empty folder with the library in this build, and creates
+ * evidences each time that its parent process sends a `CreatesRequest`. Sends back the `Rate`.
  */
 
-const WARM_UP = 5_000
-const WIDTHS = [
-  { width: 1, count: 500 },
-  { width: 16, count: 3_000 },
-  { width: 256, count: 8_000 },
-] as const
-const BATCH = 1_000
-const BATCHES = 8
+const [dist = '', directory = ''] = process.argv.slice(2)
+const creator = await openEmbeddedCreator(dist, directory)
+let created = 0
 
-const [dist = '', scale = '1'] = process.argv.slice(2)
-
-/** Measures work that creates `count` evidences and takes the returned seconds. */
-async function measureRate(count: number, work: () => Promise<number>): Promise<Rate> {
-  const before = process.cpuUsage()
-  const seconds = await work()
-  const { user, system } = process.cpuUsage(before)
-  return { perSecond: count / seconds, cpuMicroseconds: (user + system) / count }
+function create(size: number): Promise<unknown> {
+  const from = created
+  created += size
+  return size === 1 ? creator.createOne(from) : creator.createBatch(from, size)
 }
 
-async function measure(directory: string): Promise<Rates> {
-  const creator = await openEmbeddedCreator(dist, directory)
-  let created = 0
-  const createOne = (): Promise<unknown> => creator.createOne(created++)
-  const createBatch = (): Promise<unknown> => {
-    created += BATCH
-    return creator.createBatch(created - BATCH, BATCH)
-  }
-  await secondsInFlight(WARM_UP * Number(scale), 256, createOne)
-  const rates: Record<string, Rate> = {}
-  for (const { width, count } of WIDTHS) {
-    const total = count * Number(scale)
-    rates[`${width} in flight`] = await measureRate(total, () => secondsInFlight(total, width, createOne))
-  }
-  rates[`batches of ${BATCH}`] = await measureRate(BATCHES * BATCH, () => secondsInFlight(BATCHES, 1, createBatch))
-  await creator.close()
-  return rates
+async function measure({ size, width, seconds }: CreatesRequest): Promise<Rate> {
+  const [createdBefore, cpuBefore, begin] = [created, process.cpuUsage(), performance.now()]
+  await callForSeconds(seconds, width, () => create(size))
+  const elapsedMs = performance.now() - begin
+  const { user, system } = process.cpuUsage(cpuBefore)
+  const count = created - createdBefore
+  return { perSecond: (count * 1_000) / elapsedMs, cpuMicroseconds: (user + system) / count }
 }
 
-console.log(JSON.stringify(await inTemporaryFolder(measure)))
+process.on('message', (request: CreatesRequest) => void measure(request).then((rate) => process.send?.(rate)))
+process.once('disconnect', () => process.exit())
+process.send?.('ready')

@@ -13,6 +13,8 @@ interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>
   /** A pipe, or an open file descriptor. */
   readonly stdout?: 'pipe' | number
+  /** For `requestOf`: the child can receive and send messages. */
+  readonly hasMessages?: boolean
 }
 
 /** Starts Node with a module, given by its path from `bench/` or by an absolute path. */
@@ -20,7 +22,7 @@ export function startChild(module: string, args: readonly string[], options: Chi
   const loader = isSource && module.endsWith('.ts') ? ['--import', 'tsx'] : []
   const path = module.startsWith('/') ? module : modulePath(module)
   const spawnOptions: SpawnOptions = {
-    stdio: ['ignore', options.stdout ?? 'pipe', 'inherit'],
+    stdio: ['ignore', options.stdout ?? 'pipe', 'inherit', ...(options.hasMessages === true ? ['ipc' as const] : [])],
     // eslint-disable-next-line node/no-process-env -- passed on to the child
     env: { ...process.env, ...options.env },
   }
@@ -37,6 +39,24 @@ export async function runChild<T>(module: string, args: readonly string[], timeo
   clearTimeout(timer)
   if (code !== 0) throw new Error(`${module} ${args.join(' ')} ended with ${code ?? 'a signal'}`)
   return JSON.parse(output) as T
+}
+
+/** Waits for the next message of a child with `hasMessages`. Throws if the child ends first. */
+export async function nextMessage<T>(child: ChildProcess): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onClose = (code: number | null): void => reject(new Error(`the child ended with ${code ?? 'a signal'}`))
+    child.once('close', onClose).once('message', (message: unknown) => {
+      child.off('close', onClose)
+      resolve(message as T)
+    })
+  })
+}
+
+/** Sends a message to a child, and waits for the next one that it sends back. */
+export function requestOf<T>(child: ChildProcess, request: object): Promise<T> {
+  const message = nextMessage<T>(child)
+  child.send(request)
+  return message
 }
 
 /**

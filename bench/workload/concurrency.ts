@@ -21,6 +21,15 @@ export async function secondsInFlight(
   return (performance.now() - begin) / 1_000
 }
 
+/** Calls `work` with `width` calls in flight, as long as `seconds` have not passed, and waits for the last calls. */
+export async function callForSeconds(seconds: number, width: number, work: () => Promise<unknown>): Promise<void> {
+  const end = performance.now() + seconds * 1_000
+  const runLane = async (): Promise<void> => {
+    while (performance.now() < end) await work()
+  }
+  await Promise.all(Array.from({ length: width }, runLane))
+}
+
 /** Calls `work` in a new folder below TMPDIR, which must be on a real disk. Removes the folder afterwards. */
 export async function inTemporaryFolder<T>(work: (directory: string) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
