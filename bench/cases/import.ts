@@ -44,7 +44,8 @@ interface Cost {
  * Compared with the batches that an embedding program creates without parsing any lines, made in the main thread, and
  * in a worker, which the import has on machines with two cores or more. Fair because all write to LevelDB, each batch
  * synced, with three batches in flight and the sealer running. The import's time also includes the start and the end of
- * the program. The CPU time is that of all threads; other programs disturb it less than the rate.
+ * the program, and LevelDB has a larger write buffer there. The CPU time is that of all threads; other programs disturb
+ * it less than the rate.
  */
 export const importFile: BenchCase = {
   name: 'import',

@@ -28,6 +28,8 @@ export interface OpenRecordsOptions {
   readonly logger?: Logger
   /** The store is opened again by itself after a failed write, and keeps a reserve of disk space of this size. */
   readonly reserveBytes?: number
+  /** As of `openLevelRecords`. */
+  readonly writeBufferBytes?: number
 }
 
 type RecordSettings = Pick<Config, 'records' | 'postgresUrl' | 'dataDir' | 'acceptClock' | 'takeOver'>

@@ -51,17 +51,18 @@ export interface OpenedRegistry {
  *     operator.key       the operator key, if the first start was not on a terminal
  *     control.sock       commands for the running server
  *
- * @param options `mustExist`: throws `CONFIG_ERROR` instead of creating a new registry
+ * @param options `mustExist`: throws `CONFIG_ERROR` instead of creating a new registry. `writeBufferBytes`: as of
+ *   `openLevelRecords`
  */
 export async function openConfiguredRegistry(
   config: Config,
   logger: Logger,
-  { mustExist = false }: { readonly mustExist?: boolean } = {},
+  { mustExist = false, ...options }: Partial<Omit<OpenOptions, 'logger'>> = {},
 ): Promise<OpenedRegistry> {
   assertSharable(config)
   const parts = new OpenParts()
   try {
-    return await openParts(config, { logger, mustExist }, parts)
+    return await openParts(config, { ...options, logger, mustExist }, parts)
   } catch (error) {
     await parts.close().catch(() => undefined)
     throw error
@@ -71,18 +72,19 @@ export async function openConfiguredRegistry(
 interface OpenOptions {
   readonly logger: Logger
   readonly mustExist: boolean
+  readonly writeBufferBytes?: number
 }
 
 async function openParts(
   config: Config,
-  { logger, mustExist }: OpenOptions,
+  { logger, mustExist, ...options }: OpenOptions,
   parts: OpenParts,
 ): Promise<OpenedRegistry> {
   const directory = resolve(config.dataDir)
   const markers = await readMarkers(directory, markedFolders(config))
   // First, because it keeps a second process out of the data directory.
   const { records, isShared, requestCounter, isPoisoned } = await parts.add(
-    openRecords(config, { logger, reserveBytes: config.diskReserveBytes }),
+    openRecords(config, { ...options, logger, reserveBytes: config.diskReserveBytes }),
     (opened) => opened.records,
   )
   const origin = await storedOrigin(records)
