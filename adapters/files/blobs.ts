@@ -13,9 +13,10 @@ import {
   type BlobStore,
   type PutOptions,
 } from '../kit/index.ts'
-import { discard, makeDirectory, nodeFiles, syncDirectory, writeAndClose, type FileOperations } from './durable.ts'
+import { discard, makeDirectory, nodeFiles, writeAndClose, type FileOperations } from './durable.ts'
 import { causeAndRemedy, errnoOf, ifExists, toRegistryError } from './errors.ts'
 import { FileBody } from './file-body.ts'
+import { FolderSyncs } from './folder-syncs.ts'
 import { sweepStaging } from './staging.ts'
 
 export interface OpenLocalBlobsOptions {
@@ -86,10 +87,12 @@ export class LocalBlobs implements BlobStore {
    * has not synced it yet.
    */
   readonly #folders = new Map<string, Promise<void>>()
+  readonly #syncs: FolderSyncs
   readonly #calls = new BlobCalls()
 
   constructor(content: string, { files = nodeFiles, readOnly = false }: OpenLocalBlobsOptions) {
     this.#files = files
+    this.#syncs = new FolderSyncs(files)
     this.#content = content
     this.#readOnly = readOnly
   }
@@ -135,7 +138,7 @@ export class LocalBlobs implements BlobStore {
     try {
       await writeAndClose(file, chunks)
       signal?.throwIfAborted()
-      await syncDirectory(this.#files, dirname(path))
+      await this.#syncs.sync(dirname(path))
     } catch (error) {
       await discard(this.#files, path)
       throw error
@@ -165,10 +168,7 @@ export class LocalBlobs implements BlobStore {
     signal?.throwIfAborted()
     if (this.#unfinished.has(key)) return undefined
     const failed = `Blob ${key} could not be opened`
-    const file = await this.#files.open(this.#pathOf(key), 'r').catch(async (error: unknown) => {
-      if (errnoOf(error) !== 'ENOENT') throw toRegistryError(error, failed)
-      await this.#assertDirectoryExists(failed)
-    })
+    const file = await this.#open(key, failed)
     if (file === undefined) return undefined
     try {
       const { size } = await file.stat()
@@ -180,9 +180,26 @@ export class LocalBlobs implements BlobStore {
     }
   }
 
+  /** Opens the file of a blob. `undefined` if the blob does not exist. */
+  async #open(key: string, failed: string): Promise<FileHandle | undefined> {
+    try {
+      for (const path of this.#pathsOf(key)) {
+        const file = await ifExists(this.#files.open(path, 'r'))
+        if (file !== undefined) return file
+      }
+    } catch (error) {
+      throw toRegistryError(error, failed)
+    }
+    await this.#assertDirectoryExists(failed)
+    return undefined
+  }
+
   async #delete(key: string): Promise<void> {
-    const path = this.#pathOf(key)
     const failed = `Blob ${key} could not be deleted`
+    for (const path of this.#pathsOf(key)) await this.#deleteFile(path, failed)
+  }
+
+  async #deleteFile(path: string, failed: string): Promise<void> {
     try {
       await this.#files.unlink(path)
     } catch (error) {
@@ -190,7 +207,7 @@ export class LocalBlobs implements BlobStore {
       await this.#assertDirectoryExists(failed)
     }
     // Also if the file was missing: an earlier call may have failed after its unlink.
-    await syncDirectory(this.#files, dirname(path)).catch((error: unknown) => {
+    await this.#syncs.sync(dirname(path)).catch((error: unknown) => {
       if (errnoOf(error) !== 'ENOENT') throw toRegistryError(error, failed)
     })
   }
@@ -209,14 +226,26 @@ export class LocalBlobs implements BlobStore {
   #makeFolder(folder: string): Promise<void> {
     let created = this.#folders.get(folder)
     if (created === undefined) {
-      created = makeDirectory(this.#files, folder).then(() => syncDirectory(this.#files, this.#content))
+      created = makeDirectory(this.#files, folder).then(() => this.#syncs.sync(this.#content))
       this.#folders.set(folder, created)
     }
     return created
   }
 
-  /** Spreads keys over 256 folders by their hash, because UUIDv7 keys share their first digits for years. */
+  /**
+   * Spreads keys over 256 folders by the hash of their beginning. UUIDv7 keys of about a minute have the same, so puts
+   * at the same time share the sync of their folder.
+   */
   #pathOf(key: string): string {
-    return join(this.#content, createHash('sha256').update(key).digest('hex').slice(0, 2), key)
+    return this.#pathIn(key.slice(0, 8), key)
+  }
+
+  /** Where the file of a blob can be: version 0.1.0 used the hash of the whole key. */
+  #pathsOf(key: string): ReadonlySet<string> {
+    return new Set([this.#pathOf(key), this.#pathIn(key, key)])
+  }
+
+  #pathIn(hashed: string, key: string): string {
+    return join(this.#content, createHash('sha256').update(hashed).digest('hex').slice(0, 2), key)
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { getEventListeners } from 'node:events'
-import { stat, truncate } from 'node:fs/promises'
+import { mkdir, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openLocalBlobs } from '../../../adapters/files/index.ts'
@@ -36,7 +36,7 @@ blobStoreContract('local files', openForContract)
 durableBlobStoreContract('local files', openForContract)
 
 describe('local blobs on disk', () => {
-  test('files are 0600 and folders 0700, in one of 256 folders by the hash of the key', async (t) => {
+  test('files are 0600 and folders 0700, in one of 256 folders by the hash of the beginning of the key', async (t) => {
     const directory = join(await temporaryFor(t), 'not', 'there', 'yet')
     const store = await openLocalBlobs(directory)
     await store.put('k', body(), AMPLE)
@@ -65,6 +65,35 @@ describe('local blobs on disk', () => {
     assert.equal(await callsOf(put('k')), `stat ${write} ${syncFolder}`)
     assert.equal(await callsOf(() => store.delete('k')), `unlink ${syncFolder}`)
     assert.equal(await callsOf(() => store.delete('k')), `unlink stat ${syncFolder}`)
+    await store.close()
+  })
+
+  test('blobs whose ids were made within about a minute are in one folder', async (t) => {
+    const directory = await temporaryFor(t)
+    const store = await openLocalBlobs(directory)
+    const ids = ['0193a1b2-0000-7000-8000-000000000000', '0193a1b2-ffff-7000-8000-ffffffffffff']
+    await Promise.all(ids.map((id) => store.put(id, body(), AMPLE)))
+    // The first two digits of: printf 0193a1b2 | sha256sum
+    assert.deepEqual(
+      await filesBelow(directory),
+      ids.map((id) => `content/2a/${id}`),
+    )
+    for (const id of ids) assertSame(await collect((await mustGet(store, id)).body), BYTES)
+    await store.close()
+  })
+
+  test('reads and deletes the blobs of version 0.1.0, which are in folders by the hash of the whole key', async (t) => {
+    const directory = await temporaryFor(t)
+    const store = await openLocalBlobs(directory)
+    const id = '0193a1b2-0000-7000-8000-000000000000'
+    // The first two digits of: printf $id | sha256sum
+    const earlier = join(directory, 'content', 'e1')
+    await mkdir(earlier, { mode: 0o700 })
+    await writeFile(join(earlier, id), BYTES)
+    assertSame(await collect((await mustGet(store, id)).body), BYTES)
+    await store.delete(id)
+    assert.equal(await store.get(id), undefined)
+    assert.deepEqual(await filesBelow(directory), [])
     await store.close()
   })
 
