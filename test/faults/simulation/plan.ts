@@ -60,11 +60,9 @@ function randomPlan(random: Random): Plan {
   return { steps: randomSteps(random, count), faults, authorities: random() < 0.25 ? 2 : 1 }
 }
 
-/** Every effect at every change, and at every so many reads, of the scenario that has every step. */
-export const singleSeeds = ({ every }: Baselines, readStride: number): readonly number[] =>
-  every
-    .flatMap(({ isChange }, i) => (isChange || i % readStride === 0 ? codesOf(i + 1, isChange) : []))
-    .map((code) => FIRST_SINGLE + code)
+/** Every effect at every outside call of the scenario that has every step. */
+export const singleSeeds = ({ every }: Baselines): readonly number[] =>
+  every.flatMap(({ isChange }, i) => codesOf(i + 1, isChange)).map((code) => FIRST_SINGLE + code)
 
 /** Every pair of effects at two calls of the scenario of sealing. */
 export function pairSeeds({ sealing }: Baselines): readonly number[] {

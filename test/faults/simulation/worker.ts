@@ -15,8 +15,8 @@ export interface Shard {
   readonly seed: number
   /** Random scenarios. */
   readonly count: number
-  /** Whether it also runs the fixed scenarios: how many pairs of faults, and a fault at every so many reads. */
-  readonly fixed: { readonly pairs: number; readonly readStride: number } | undefined
+  /** Whether it also runs the fixed scenarios, and how many pairs of faults. */
+  readonly fixed: { readonly pairs: number } | undefined
 }
 
 /** What a worker reports, after some cases and at its end. */
@@ -89,7 +89,7 @@ const isMine = (_: unknown, i: number): boolean => i % workers === worker
 if (fixed !== undefined) {
   const baselines = await baselinesOf()
   if (worker === 0) await runControls(baselines)
-  for (const each of singleSeeds(baselines, fixed.readStride).filter(isMine)) {
+  for (const each of singleSeeds(baselines).filter(isMine)) {
     if (failures.length >= MAX_FAILURES) break
     await runSeed(each)
     totals.single++
