@@ -28,15 +28,23 @@ export interface CurrentSigner extends Signer {
 }
 
 /**
- * Reads the CA, or creates it at the first start. `now` is in ms since 1970. Throws `CONFIG_ERROR` if the key is
- * missing, `CORRUPT` if a file is damaged or the files do not belong together.
+ * Reads the CA, or creates it at the first start. `now` is in ms since 1970. Throws `CONFIG_ERROR` if the key
+ * or the certificate is missing, `CORRUPT` if a file is damaged or the files do not belong together.
  */
 export async function openAuthority(files: FileOperations, directory: string, now: number): Promise<Authority> {
   await makeDirectory(files, directory)
   await discardStaged(files, directory)
   const keyPath = join(directory, 'ca.key')
   const certificatePath = join(directory, 'ca.pem')
+  const signerPath = join(directory, 'tsa.pem')
+  // Read first: another process may create all three files at the same time, this one last.
+  const hasSigner = (await readText(files, signerPath)) !== undefined
   const oldCertificate = await readText(files, certificatePath)
+  if (oldCertificate === undefined && hasSigner)
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `${certificatePath} is missing, but ${signerPath} exists: restore the certificate from a backup`,
+    )
   if (oldCertificate !== undefined && (await readText(files, keyPath)) === undefined)
     throw new RegistryError(
       'CONFIG_ERROR',
@@ -45,10 +53,10 @@ export async function openAuthority(files: FileOperations, directory: string, no
   const key = readKey(keyPath, await readOrCreate(files, keyPath, () => newKeyPem()))
   const pem = await readOrCreate(files, certificatePath, () => certificateToPem(issueAuthority(key, now)))
   const certificate = readCertificate(certificatePath, pem)
-  if (!certificate.checkPrivateKey(key))
+  if (!certificate.checkPrivateKey(key) || !certificate.verify(certificate.publicKey))
     throw new RegistryError(
       'CORRUPT',
-      `${certificatePath} is not the certificate of ${keyPath}: restore both from one backup`,
+      `${certificatePath} is damaged, or not the certificate of ${keyPath}: restore both from one backup`,
     )
   return { key, certificate, ...validity(certificate) }
 }

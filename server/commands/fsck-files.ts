@@ -58,6 +58,7 @@ async function checkAuthority(directory: string): Promise<FolderCheck> {
     const signerPem = await read('tsa.pem')
     const signer = new X509Certificate(signerPem)
     if (!authority.checkPrivateKey(createPrivateKey(await read('ca.key')))) throw new Error('ca.pem is not of ca.key')
+    if (!authority.verify(authority.publicKey)) throw new Error('ca.pem is damaged: its signature does not verify')
     if (!signer.checkPrivateKey(createPrivateKey(signerPem)) || !signer.verify(authority.publicKey))
       throw new Error('tsa.pem is not a key with its certificate, issued by ca.pem')
     return { differences: [], knownHeads: headsIn(await readLastStamped(directory, authority.raw)) }

@@ -22,6 +22,14 @@ async function openFor(t: TestContext): Promise<{ directory: string; clock: Manu
 const isIssuedUnder = (token: Uint8Array, anchor: Uint8Array): boolean =>
   verifyTimestamp(token, { data, trustAnchors: [anchor] }).imprint.length === 32
 
+/** Changes a letter of the name in the CA's certificate, which its signature then does not fit. */
+async function changeNameOfCa(directory: string): Promise<void> {
+  const path = join(directory, 'ca.pem')
+  const der = Buffer.from(new X509Certificate(await readFile(path)).raw)
+  der.write('l', der.indexOf('LOCAL TEST'), 'latin1')
+  await writeFile(path, `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`)
+}
+
 /** Whether openssl is installed. If not, notes that in the report, and fails in CI. */
 function hasOpenssl(t: TestContext): boolean {
   if (spawnSync('openssl', ['version']).status === 0) return true
@@ -195,6 +203,14 @@ describe('the files of the local timestamp authority', () => {
     assert.deepEqual(await filesBelow(directory), ['ca.pem', 'tsa.pem'])
   })
 
+  test('without the CA’s certificate throw CONFIG_ERROR, and no other one is issued', async (t) => {
+    const { tsa, directory, clock } = await openFor(t)
+    await tsa.close()
+    await unlink(join(directory, 'ca.pem'))
+    await assert.rejects(openLocalTsa(directory, { clock }), { code: 'CONFIG_ERROR' })
+    assert.deepEqual(await filesBelow(directory), ['ca.key', 'tsa.pem'])
+  })
+
   test('that are damaged or do not belong together throw CORRUPT, without key material in the error', async (t) => {
     const { directory, clock } = await openFor(t)
     const other = await openFor(t)
@@ -203,6 +219,7 @@ describe('the files of the local timestamp authority', () => {
       (at) => cp(join(other.directory, 'tsa.pem'), join(at, 'tsa.pem')),
       (at) => writeFile(join(at, 'ca.key'), 'no key'),
       (at) => writeFile(join(at, 'ca.pem'), 'no certificate'),
+      changeNameOfCa,
       (at) => writeFile(join(at, 'tsa.pem'), 'neither'),
     ]
     for (const damage of damages) {
