@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { pick, randomFrom, type Random } from '../../support/bundle-mutations.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import type { FaultFailure, FaultPart, FaultResult, FaultRun } from '../part.ts'
+import { runCases } from '../run-cases.ts'
 import { examine } from './case.ts'
 import { changeBlobs, changeFile, changeFolders, changeLedgerLines } from './file-changes.ts'
 import { createOriginal, type Original } from './originals.ts'
@@ -114,7 +115,8 @@ async function runControl(original: Original, seed: number, tally: Tally): Promi
   })
 }
 
-async function run({ count, seed, long, progress }: FaultRun): Promise<FaultResult> {
+async function run(options: FaultRun): Promise<FaultResult> {
+  const { count, seed, long } = options
   const root = await makeTemporary()
   try {
     const [small, bulk] = await Promise.all([
@@ -124,15 +126,13 @@ async function run({ count, seed, long, progress }: FaultRun): Promise<FaultResu
     const tally = new Tally()
     await runControl(small, seed, tally)
     const cleanEvery = Math.ceil(count / CLEAN_STORES[long ? 'long' : 'short'])
-    for (let i = 0; i < count; i++) {
-      const original = (seed + i) % BULK_EVERY === 0 ? bulk : small
-      await runCase(original, seed + i, i % COMPARED_EVERY === 0, tally).catch((error: unknown) =>
-        tally.fail(seed + i, error instanceof Error ? (error.stack ?? error.message) : String(error)),
-      )
-      if (i % cleanEvery === 0) await runClean(original, seed + i, tally)
-      progress(i + 1)
-    }
-    return { cases: count, failures: tally.failures, figures: tally.figures }
+    const { failures } = await runCases(options, async (own) => {
+      const original = own % BULK_EVERY === 0 ? bulk : small
+      const i = own - seed
+      if (i % cleanEvery === 0) await runClean(original, own, tally)
+      await runCase(original, own, i % COMPARED_EVERY === 0, tally)
+    })
+    return { cases: count, failures: [...tally.failures, ...failures], figures: tally.figures }
   } finally {
     await removeTemporary(root)
   }
@@ -141,6 +141,6 @@ async function run({ count, seed, long, progress }: FaultRun): Promise<FaultResu
 export const part: FaultPart = {
   name: 'tampering',
   passesWhen: 'each change of a stopped data directory is refused, reported, disproved, or harmless',
-  count: { short: 200, long: 100_000 },
+  count: { short: 500, long: 100_000 },
   run,
 }

@@ -12,15 +12,16 @@ export interface Original {
   readonly template: Template
   readonly options: Pick<ExaminationOptions, 'policy' | 'sampled'>
   readonly readings: Readings
-  /** Passes a fresh copy of the newest directory to `use`, and removes it. */
+  /** Passes a fresh copy of the newest directory to `use`, and removes it. Several can exist at the same time. */
   withCopy<T>(use: (directory: string) => Promise<T>): Promise<T>
 }
 
 /** `bulk`: the evidences with one event, whose external ids begin with this word. */
 export async function createOriginal(root: string, bulk: number): Promise<Original> {
   const template = await createTemplate(root, bulk)
+  let copies = 0
   const withCopy: Original['withCopy'] = async (use) => {
-    const directory = join(root, 'copy')
+    const directory = join(root, `copy-${++copies}`)
     await cp(template.newest, directory, { recursive: true })
     try {
       return await use(directory)
