@@ -25,6 +25,7 @@ export { decorateRecords } from '../../core/store/decorate-records.ts'
 export { damagedValue, openValue, sealValue } from '../../core/store/envelope.ts'
 export { assertFormat, STORE_FORMAT } from '../../core/store/format.ts'
 export { encodeNumber } from '../../core/store/key.ts'
+export { itemsOf } from '../../core/store/paged-items.ts'
 export {
   appendRows,
   assertRow,

@@ -3,6 +3,7 @@ import {
   assertCommit,
   assertLogRange,
   CommitQueue,
+  itemsOf,
   packRows,
   planGroup,
   RegistryError,
@@ -29,7 +30,7 @@ import { readPayloads, readRows } from './log-rows.ts'
 import { OpenReaders } from './open-readers.ts'
 import type { LevelRecordsOptions } from './options.ts'
 import { LevelReader } from './reader.ts'
-import { LevelSnapshot, listRecords } from './snapshot.ts'
+import { LevelSnapshot, listPages } from './snapshot.ts'
 
 /**
  * Up to this many keys are read on this thread for a `get`: 1 µs each if they are cached, where a getMany takes 10 to
@@ -109,11 +110,16 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
     return this.#read(() => reader.entries(keys, 1))
   }
 
-  async *list(range: Range): AsyncIterable<Entry> {
+  list(range: Range): AsyncIterable<Entry> {
+    return itemsOf(this.listPages(range))
+  }
+
+  /** As `list`, but yields the entries in pages. */
+  async *listPages(range: Range): AsyncGenerator<readonly Entry[], void, undefined> {
     this.#assertOpen()
     const close = this.#readers.open()
     try {
-      yield* listRecords(this.#db, range, (error) => this.#reported(error))
+      yield* listPages(this.#db, range, (error) => this.#reported(error))
     } finally {
       close()
     }

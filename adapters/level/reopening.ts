@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   isRegistryError,
+  itemsOf,
   RegistryError,
   type Commit,
   type CommitResult,
@@ -93,11 +94,15 @@ export class ReopeningRecords implements RecordStore, SnapshotSource, RecordEras
     return this.#read((store) => store.get(keys))
   }
 
-  async *list(range: Range): AsyncIterable<Entry> {
+  list(range: Range): AsyncIterable<Entry> {
+    return itemsOf(this.#listPages(range))
+  }
+
+  async *#listPages(range: Range): AsyncGenerator<readonly Entry[], void, undefined> {
     this.#assertOpen()
     const store = await this.#store
     try {
-      yield* store.list(range)
+      yield* store.listPages(range)
     } catch (error) {
       throw this.#readError(error)
     }

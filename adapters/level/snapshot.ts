@@ -1,6 +1,7 @@
 import type { AbstractSnapshot } from 'abstract-level'
 import {
   assertLogRange,
+  itemsOf,
   packRows,
   RegistryError,
   type Entry,
@@ -17,25 +18,37 @@ const LIST_PAGE_SIZE = 128
 /** Returns the coded error for an error of the database. */
 type ToCoded = (error: unknown) => RegistryError
 
-/** Yields the records of a range, of the current state or of a snapshot. */
-export async function* listRecords(
+/** Yields pages of the records of a range, of the current state or of a snapshot. */
+export async function* listPages(
   db: LevelDatabase,
   { gte, lt, reverse = false, limit = -1, snapshot }: Range & { readonly snapshot?: AbstractSnapshot },
   toCoded: ToCoded,
-): AsyncGenerator<Entry, void, undefined> {
+): AsyncGenerator<readonly Entry[], void, undefined> {
   const from = gte < layout.FIRST_RECORD_KEY ? layout.FIRST_RECORD_KEY : gte
   const iterator = db.iterator<Key, Uint8Array>({ gte: from, lt, reverse, limit, snapshot, ...layout.BY_TEXT })
   try {
     for (;;) {
       const page = await iterator.nextv(LIST_PAGE_SIZE)
       if (page.length === 0) return
-      for (const [key, value] of page) yield layout.decodeRecordValue(key, value)
+      yield* decodedPages(page)
     }
   } catch (error) {
     throw toCoded(error)
   } finally {
     await iterator.close()
   }
+}
+
+/** The records of a page. If one of them is damaged, those before it are yielded before the error is thrown. */
+function* decodedPages(page: readonly (readonly [Key, Uint8Array])[]): Generator<readonly Entry[], void, undefined> {
+  const entries: Entry[] = []
+  try {
+    for (const [key, value] of page) entries.push(layout.decodeRecordValue(key, value))
+  } catch (error) {
+    yield entries
+    throw error
+  }
+  yield entries
 }
 
 /** One state of a database. Commits continue while it is read. */
@@ -54,9 +67,13 @@ export class LevelSnapshot implements RecordSnapshot {
     this.#toCoded = toCoded
   }
 
-  async *list(range: Range): AsyncIterable<Entry> {
+  list(range: Range): AsyncIterable<Entry> {
+    return itemsOf(this.#listPages(range))
+  }
+
+  async *#listPages(range: Range): AsyncGenerator<readonly Entry[], void, undefined> {
     this.#assertOpen()
-    yield* listRecords(this.#db, { ...range, snapshot: this.#snapshot }, this.#toCoded)
+    yield* listPages(this.#db, { ...range, snapshot: this.#snapshot }, this.#toCoded)
   }
 
   async readLog(from: number, count: number): Promise<Uint8Array> {

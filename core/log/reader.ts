@@ -5,6 +5,7 @@ import { DecodeCache } from '../store/decode-cache.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import { AnchorBlocks } from './anchor-blocks.ts'
 import { logKeys } from './keys.ts'
+import { positionsWithin, readLogWindow, type LogWindow } from './log-window.ts'
 import { decodePayload, openingOfPayload, type LogPayload } from './payload.ts'
 import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
 import { RangeCache } from './range-cache.ts'
@@ -92,6 +93,16 @@ export class LogReader {
       const batch = batches.get(position) ?? null
       return { position, batch, sendStatus: batch && sendStatusOf(batch, head) }
     })
+  }
+
+  /** See `readLogWindow`. */
+  windowAround(entry: Uint8Array): Promise<LogWindow> {
+    return readLogWindow(this.#records, entry)
+  }
+
+  /** See `positionsWithin`. */
+  positionsOf(entries: readonly Uint8Array[], window: LogWindow): Promise<readonly (number | undefined)[]> {
+    return positionsWithin(this.#records, entries, window)
   }
 
   /** See `AnchorBlocks`. Reads less if it gets the `anchorVersion`, which must be read before. */

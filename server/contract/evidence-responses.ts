@@ -166,12 +166,13 @@ export const evidencePage = ({ evidence: object, events, lastVersion, hasMore }:
   isMore: hasMore,
 })
 
-/** An item of a list as JSON. */
-export const evidenceListItem = (from: EvidenceSummary): string => JSON.stringify(listItemOf(from))
-
-const listItemOf = (from: EvidenceSummary): EvidenceListItem => {
+/**
+ * An item of a list as JSON. Its members are written in one literal, and JSON leaves out the undefined ones: objects
+ * that are put together of parts take twice as long, and a list has a hundred.
+ */
+export function evidenceListItem(from: EvidenceSummary): string {
   const { create, update, transfer } = from.eventCounts
-  return {
+  const item: WithUndefined<EvidenceListItem> = {
     id: from.id,
     externalId: from.externalId,
     name: from.name,
@@ -181,14 +182,18 @@ const listItemOf = (from: EvidenceSummary): EvidenceListItem => {
     categoryId: from.categoryId,
     subcategoryId: from.subcategoryId,
     txId: from.txId,
-    ...defined({ summary: from.summary }),
+    summary: from.summary,
     lastUpdateDate: dateTime(from.lastEvent.recordedAt),
     lastUpdateTxId: from.lastEvent.txId,
     iconId: from.image === undefined ? null : { id: from.image.id, mimeType: from.image.mimeType },
     stolen: from.status === 'stolen',
-    ...defined({ blockNumber: from.blockNumber, lastUpdateBlockNumber: from.lastEvent.blockNumber }),
+    blockNumber: from.blockNumber,
+    lastUpdateBlockNumber: from.lastEvent.blockNumber,
   }
+  return JSON.stringify(item)
 }
+
+type WithUndefined<T> = { readonly [K in keyof T]: T[K] | undefined }
 
 /** A page of texts of `evidenceListItem`. */
 export type ListedPage = CoreEvidencePage<EvidenceText>

@@ -96,10 +96,13 @@ const observedBlobs = (blobs: BlobStore, noteError: NoteError): BlobStore => ({
   close: () => blobs.close(),
 })
 
-async function* observedItems<T>(items: AsyncIterable<T>, noteError: NoteError): AsyncGenerator<T, void, undefined> {
-  try {
-    yield* items
-  } catch (error) {
-    noteError(error)
-  }
-}
+/** Not a generator, because that would take a microsecond or more for each item. */
+const observedItems = <T>(items: AsyncIterable<T>, noteError: NoteError): AsyncIterable<T> => ({
+  [Symbol.asyncIterator]() {
+    const iterator = items[Symbol.asyncIterator]()
+    return {
+      next: () => iterator.next().catch(noteError),
+      return: async () => (await iterator.return?.().catch(noteError)) ?? { done: true, value: undefined },
+    }
+  },
+})

@@ -1,3 +1,4 @@
+import type { EvidenceId } from '../../api/ids.ts'
 import type { Key, Range, RecordStore } from '../../ports/index.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 
@@ -26,12 +27,20 @@ export async function* rowsOf(
   range: Range,
   { from = '', before, limit = Infinity }: RowBounds,
 ): IndexRows {
-  const { gte: prefix, lt: end } = range
-  const bounds = { gte: prefix + from, lt: before === undefined ? end : prefix + before }
-  if (bounds.gte >= bounds.lt) return undefined
-  for await (const { key } of records.list({ ...bounds, reverse: true, limit }))
-    yield rowOf(key, key.slice(prefix.length))
+  const bounded = boundedRange(range, { from, before })
+  if (bounded === undefined) return undefined
+  for await (const { key } of records.list({ ...bounded, reverse: true, limit }))
+    yield rowOf(key, key.slice(range.gte.length))
   return undefined
+}
+
+/** The part of an index within bounds, `undefined` if there is none. */
+function boundedRange(
+  { gte: prefix, lt: end }: Range,
+  { from, before }: { readonly from: string; readonly before: string | undefined },
+): Range | undefined {
+  const bounded = { gte: prefix + from, lt: before === undefined ? end : prefix + before }
+  return bounded.gte < bounded.lt ? bounded : undefined
 }
 
 /** The row of a key. Its position is the id, unless it is given. */
@@ -75,6 +84,27 @@ function indexOfNewest(rows: readonly (IndexRow | undefined)[]): number {
   let newest = 0
   for (const [i, row] of rows.entries()) if (row !== undefined && row.id > (rows[newest]?.id ?? '')) newest = i
   return newest
+}
+
+/**
+ * The ids of the newest evidences in indexes whose positions are ids, `before` one of them. Most lists have one index,
+ * which is read without a generator.
+ */
+export async function newestIds(
+  records: RecordStore,
+  ranges: readonly Range[],
+  { before, limit }: { readonly before: string | undefined; readonly limit: number },
+): Promise<readonly EvidenceId[]> {
+  const [only, ...others] = ranges
+  const ids: string[] = []
+  if (only === undefined || others.length > 0)
+    for (const { id } of await firstRows(merge(records, ranges, { before, limit }), limit)) ids.push(id)
+  else {
+    const bounded = boundedRange(only, { from: '', before })
+    if (bounded !== undefined)
+      for await (const { key } of records.list({ ...bounded, reverse: true, limit })) ids.push(lastPartOfKey(key))
+  }
+  return ids as EvidenceId[]
 }
 
 /** Reads the next rows: fewer than `count` only at the end. The caller closes the iteration with `rows.return`. */

@@ -1,5 +1,5 @@
 import type { EvidencePage, EvidenceQuery } from '../../api/evidence-lists.ts'
-import type { CompanyId, EvidenceId } from '../../api/ids.ts'
+import type { CompanyId } from '../../api/ids.ts'
 import { countOf } from '../../store/counter.ts'
 import { keys } from '../../store/keys.ts'
 import { readRecord } from '../../store/read.ts'
@@ -9,7 +9,7 @@ import { uuidInput } from '../input-forms.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { evidenceQuerySchema } from './input.ts'
-import { firstRows, mergedRows } from './index-rows.ts'
+import { newestIds } from './index-rows.ts'
 import { narrowestScope } from './scope.ts'
 import { assertCursor, isSearch, searchEvidences } from './search.ts'
 import type { ListItems } from './summaries.ts'
@@ -47,17 +47,16 @@ async function listInOrder<Item>(
   const scope = await narrowestScope(context, companyId, query)
   if (scope === undefined) return NO_EVIDENCES
   const ranges = scope.listings.map((listing) => keys.evidencesIn(...listing))
-  const rows = await firstRows(mergedRows(records, ranges, { before: after, limit: limit + 1 }), limit + 1)
-  const ids = rows.slice(0, limit).map(({ id }) => id as EvidenceId)
+  const ids = await newestIds(records, ranges, { before: after, limit: limit + 1 })
   const [[count], listed] = await Promise.all([
     records.get([keys.evidenceCount(...scope.counter)]),
-    items.ofListed(context, ids),
+    items.ofListed(context, ids.slice(0, limit)),
   ])
   return {
     items: listed,
     count: countOf(count),
     countIsMore: false,
-    hasMore: rows.length > limit,
+    hasMore: ids.length > limit,
   }
 }
 

@@ -1,5 +1,6 @@
 import type { EvidenceSummary } from '../../api/evidence.ts'
 import type { EvidenceId, TxId } from '../../api/ids.ts'
+import { LogWindow } from '../../log/log-window.ts'
 import type { Entry } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
 import { danglingReference } from '../../store/read.ts'
@@ -19,8 +20,11 @@ export interface ListItems<Item> {
 
 /** Returns the summaries. */
 export const summaries: ListItems<EvidenceSummary> = {
-  ofListed: async (context, ids) => summarize(context, (await readListed(context, ids)).map(decodeEvidence)),
-  ofRecords: summarize,
+  async ofListed(context, ids) {
+    const [entries, window] = await Promise.all([readListed(context, ids), readLogOfListed(context, ids)])
+    return summarize(context, entries.map(decodeEvidence), window)
+  },
+  ofRecords: (context, records) => summarize(context, records),
 }
 
 /** The stored records of listed evidences. Evidences are never deleted, so a missing one is `CORRUPT`. */
@@ -34,42 +38,57 @@ export async function readListed({ records }: Context, ids: readonly EvidenceId[
 
 export const decodeEvidence = (entry: Entry): EvidenceRecord => decodeRecord<EvidenceRecord>(entry)
 
+/** The positions of fewer evidences are looked up in the time in which the window is read. */
+const MIN_LISTED = 32
+
+/**
+ * The part of the log that has the events of most of these evidences: those of neighbours in a list mostly lie side by
+ * side there. Looking up the positions of their events, by a hash, takes longer than reading their records. Read it
+ * beside the records, so that nothing is waited for between decoding a page and rendering it: the objects of pages
+ * that wait are copied by the garbage collection.
+ */
+export async function readLogOfListed(context: Context, ids: readonly EvidenceId[]): Promise<LogWindow> {
+  const middle = ids[ids.length >>> 1]
+  if (middle === undefined || ids.length < MIN_LISTED) return LogWindow.EMPTY
+  const [entry] = await context.records.get([keys.evidence(middle)])
+  return entry === undefined ? LogWindow.EMPTY : context.log.windowAround(entryOfTxId(decodeEvidence(entry).txId))
+}
+
+/** @param window - see `readLogOfListed` */
 export async function summarize(
   context: Context,
   records: readonly EvidenceRecord[],
+  window = LogWindow.EMPTY,
 ): Promise<readonly EvidenceSummary[]> {
-  const blocks = await blocksOf(context, new Set(records.flatMap(({ txId, lastTxId }) => [txId, lastTxId])))
-  return records.map((record) =>
-    Object.assign(evidenceCore(record), {
+  const txIds = records.flatMap(({ txId, lastTxId }) => (lastTxId === txId ? [txId] : [txId, lastTxId]))
+  const blocks = (await blocksOf(context, txIds, window)).values()
+  return records.map((record) => {
+    const block = blockMember(blocks.next().value)
+    return Object.assign(evidenceCore(record), {
       eventCounts: record.changes,
-      ...blockMember(blocks.get(record.txId)),
+      ...block,
       lastEvent: {
         recordedAt: new Date(record.lastAt),
         txId: record.lastTxId,
-        ...blockMember(blocks.get(record.lastTxId)),
+        ...(record.lastTxId === record.txId ? block : blockMember(blocks.next().value)),
       },
-    }),
-  )
+    })
+  })
 }
 
 const blockMember = (blockNumber: number | undefined) => (blockNumber === undefined ? {} : { blockNumber })
 
-/** The block that covers each txId. A txId without a confirmed anchor is left out. */
-async function blocksOf({ records, log }: Context, txIds: ReadonlySet<TxId>): Promise<ReadonlyMap<TxId, number>> {
-  const ids = [...txIds]
-  const [positions, anchorVersion] = await Promise.all([records.positionsOf(ids.map(entryOfTxId)), log.anchorVersion()])
-  const inLog = ids.flatMap((txId, i) => {
-    const position = positions[i]
-    return position === undefined ? [] : [{ txId, position }]
-  })
-  const numbers = await log.blockNumbersOf(
-    inLog.map(({ position }) => position),
-    anchorVersion,
-  )
-  const blocks = new Map<TxId, number>()
-  for (const [i, { txId }] of inLog.entries()) {
-    const block = numbers[i]
-    if (block !== undefined) blocks.set(txId, block)
-  }
-  return blocks
+/** The block that covers each txId; `undefined` without a confirmed anchor. */
+async function blocksOf(
+  { log }: Context,
+  txIds: readonly TxId[],
+  window: LogWindow,
+): Promise<readonly (number | undefined)[]> {
+  const [positions, anchorVersion] = await Promise.all([
+    log.positionsOf(txIds.map(entryOfTxId), window),
+    log.anchorVersion(),
+  ])
+  const inLog = positions.filter((position) => position !== undefined)
+  const numbers = (await log.blockNumbersOf(inLog, anchorVersion)).values()
+  return positions.map((position) => (position === undefined ? undefined : numbers.next().value))
 }

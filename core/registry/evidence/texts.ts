@@ -1,12 +1,13 @@
 import type { EvidenceSummary } from '../../api/evidence.ts'
 import type { EvidenceText, EvidenceTextOptions } from '../../api/evidence-lists.ts'
 import type { EvidenceId } from '../../api/ids.ts'
-import type { Version } from '../../ports/index.ts'
+import type { LogWindow } from '../../log/log-window.ts'
+import type { Entry, Version } from '../../ports/index.ts'
 import { BoundedMap } from '../../store/bounded-map.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { ListState } from './list-pages.ts'
-import { decodeEvidence, readListed, summarize, type ListItems } from './summaries.ts'
+import { decodeEvidence, readListed, readLogOfListed, summarize, type ListItems } from './summaries.ts'
 
 /** Default of `EvidenceTextOptions`. */
 export const MAX_KEPT_CHARS = 32 * 1024 * 1024
@@ -18,6 +19,14 @@ interface KeptText {
   readonly logSize: number
   readonly text: string
 }
+
+/** An evidence of a list with its kept text, if there is one. */
+interface ListedText {
+  readonly id: EvidenceId
+  readonly known: KeptText | undefined
+}
+
+const idsOf = (listed: readonly ListedText[]): readonly EvidenceId[] => listed.map(({ id }) => id)
 
 type KeptTexts = BoundedMap<EvidenceId, KeptText>
 
@@ -65,41 +74,39 @@ export class EvidenceTexts {
     // A list that is read with another anchor meanwhile gets other texts.
     const kept = this.#kept
     const texts = new Map<EvidenceId, string>()
+    const others: ListedText[] = []
     for (const id of ids) {
       const known = kept.get(id)
       if (known?.logSize === logSize) texts.set(id, known.text)
+      else others.push({ id, known })
     }
-    const others = ids.filter((id) => !texts.has(id))
-    for (const { id, version, text } of await this.#read(context, others, kept)) {
+    for (const { id, version, text } of await this.#read(context, others)) {
       texts.set(id, text)
       kept.set(id, { version, logSize, text })
     }
     return ids.map((id) => ({ id, text: texts.get(id) ?? '' }))
   }
 
-  /** Reads the records, and renders those whose version is not the one of the kept text. */
+  /** Reads the records, and renders those whose version is not the one of the known text. */
   async #read(
     context: Context,
-    ids: readonly EvidenceId[],
-    kept: KeptTexts,
+    listed: readonly ListedText[],
   ): Promise<readonly (EvidenceText & Pick<KeptText, 'version'>)[]> {
-    if (ids.length === 0) return []
-    const read = (await readListed(context, ids)).map((entry, i) => {
-      const [id, { version }] = [ids[i] as EvidenceId, entry]
-      const known = kept.get(id)
-      return { id, version, entry, text: known?.version === version ? known.text : undefined }
+    if (listed.length === 0) return []
+    const unknown = listed.filter(({ known }) => known === undefined)
+    const [entries, window] = await Promise.all([
+      readListed(context, idsOf(listed)),
+      readLogOfListed(context, idsOf(unknown)),
+    ])
+    const changed = entries.filter(({ version }, i) => listed[i]?.known?.version !== version)
+    const made = (await this.#textsOf(context, changed.map(decodeEvidence), window)).values()
+    return listed.map(({ id, known }, i) => {
+      const { version } = entries[i] as Entry
+      return { id, version, text: known?.version === version ? known.text : (made.next().value ?? '') }
     })
-    const changed = read.filter(({ text }) => text === undefined)
-    const made = (
-      await this.#textsOf(
-        context,
-        changed.map(({ entry }) => decodeEvidence(entry)),
-      )
-    ).values()
-    return read.map(({ id, version, text = made.next().value ?? '' }) => ({ id, version, text }))
   }
 
-  async #textsOf(context: Context, records: readonly EvidenceRecord[]): Promise<readonly string[]> {
-    return records.length === 0 ? [] : (await summarize(context, records)).map(this.#render)
+  async #textsOf(context: Context, records: readonly EvidenceRecord[], window?: LogWindow): Promise<readonly string[]> {
+    return records.length === 0 ? [] : (await summarize(context, records, window)).map(this.#render)
   }
 }

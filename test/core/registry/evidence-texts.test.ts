@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { EvidenceQuery, EvidenceSummary, HistoryPage, HistoryQuery } from '../../../core/index.ts'
+import { fromHex } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { LogReader } from '../../../core/log/reader.ts'
 import { putRecord } from '../../../core/store/record-codec.ts'
@@ -70,6 +71,42 @@ describe('a list of texts', () => {
     await settle()
     assert.deepEqual(await renderedFor(), ['drill/4711', 'plain'], 'an anchor was confirmed')
     assert.deepEqual(await renderedFor(), [])
+  })
+
+  it('has the blocks of events all over the log', async (t) => {
+    const { registry, scope, records, settle } = await openFilled(t)
+    const { evidence } = await registry.evidences.get(scope, 'plain')
+    const subcategory = { categoryId: evidence.categoryId, subcategoryId: evidence.subcategoryId }
+    const createMany = (name: string, count: number) => {
+      const evidences = Array.from({ length: count }, (_, i) => ({ externalId: `${name} ${i}`, name }))
+      return registry.evidences.createMany(scope, { ...subcategory, evidences })
+    }
+    await createMany('early', 150)
+    await settle()
+    await createMany('late', 200)
+    for (const i of [3, 90, 149]) await registry.evidences.update(scope, `early ${i}`, { name: 'Renamed' })
+    await settle()
+    await createMany('unsealed', 40)
+    await registry.evidences.update(scope, 'early 5', { name: 'Renamed' })
+
+    const listTexts = registry.evidences.texts(JSON.stringify)
+    const log = new LogReader(records)
+    const blocks = new Set<number | undefined>()
+    for (const limit of [1_000, 60, 20]) {
+      const { items } = await registry.evidences.list(scope, { limit })
+      for (const { txId, blockNumber } of items.flatMap((item) => [item, item.lastEvent])) {
+        const [position = NaN] = await records.positionsOf([fromHex(txId) ?? new Uint8Array()])
+        const [expected] = await log.blockNumbersOf([position])
+        assert.equal(blockNumber, expected)
+        blocks.add(expected)
+      }
+      const texts = (await listTexts(scope, { limit })).items.map(({ text }) => text)
+      assert.deepEqual(
+        texts,
+        items.map((item) => JSON.stringify(item)),
+      )
+    }
+    assert.ok(blocks.has(undefined) && blocks.size > 2, 'events in several blocks and in none')
   })
 
   it('keeps no more than it may', async (t) => {

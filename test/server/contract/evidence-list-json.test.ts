@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { evidenceList, evidenceListParts, type ListedPage } from '../../../server/contract/evidence-responses.ts'
+import type { EvidenceSummary } from '../../../core/index.ts'
+import {
+  evidenceList,
+  EvidenceListItem,
+  evidenceListItem,
+  evidenceListParts,
+  type ListedPage,
+} from '../../../server/contract/evidence-responses.ts'
 
 const page: fc.Arbitrary<ListedPage> = fc
   .record(
@@ -54,6 +61,62 @@ describe('the JSON of a list of evidences', () => {
         assert.deepEqual(dts, [first, ...others].flatMap(objectsOf))
         const { count, countIsMore } = first
         assert.deepEqual(total, countIsMore ? { count, countIsMore } : { count })
+      }),
+    )
+  })
+})
+
+const id = fc.uuid() as fc.Arbitrary<never>
+const text = fc.string({ unit: 'binary' })
+const time = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-01-01') })
+const count = fc.nat()
+
+const required = {
+  id,
+  externalId: text,
+  categoryId: id,
+  subcategoryId: id,
+  name: text,
+  status: fc.constantFrom('active', 'stolen'),
+  createdAt: time,
+  txId: id,
+  eventCounts: fc.record({ create: count, update: count, transfer: count }),
+  lastEvent: fc.record({ recordedAt: time, txId: id, blockNumber: count }, { requiredKeys: ['recordedAt', 'txId'] }),
+} as const
+const optional = { owner: text, summary: text, image: fc.record({ id, mimeType: text }), blockNumber: count }
+
+const summary: fc.Arbitrary<EvidenceSummary> = fc
+  .tuple(fc.record(required), fc.record(optional, { requiredKeys: [] }))
+  .map(([always, sometimes]) => ({ ...always, ...sometimes }))
+
+describe('the JSON of an evidence in a list', () => {
+  it('has all that is known of the evidence, and nothing else', () => {
+    fc.assert(
+      fc.property(summary, (from) => {
+        const { create, update, transfer } = from.eventCounts
+        const expected = {
+          id: from.id,
+          externalId: from.externalId,
+          name: from.name,
+          creationDate: from.createdAt.toISOString(),
+          owner: { name: from.owner ?? '' },
+          historyChanges: { create, update, transfer, total: create + update + transfer },
+          categoryId: from.categoryId,
+          subcategoryId: from.subcategoryId,
+          txId: from.txId,
+          ...(from.summary !== undefined && { summary: from.summary }),
+          lastUpdateDate: from.lastEvent.recordedAt.toISOString(),
+          lastUpdateTxId: from.lastEvent.txId,
+          iconId: from.image ?? null,
+          stolen: from.status === 'stolen',
+          ...(from.blockNumber !== undefined && { blockNumber: from.blockNumber }),
+          ...(from.lastEvent.blockNumber !== undefined && { lastUpdateBlockNumber: from.lastEvent.blockNumber }),
+        }
+        assert.equal(evidenceListItem(from), JSON.stringify(expected))
+        assert.deepEqual(
+          Object.keys(expected).filter((name) => !(name in EvidenceListItem.properties)),
+          [],
+        )
       }),
     )
   })
