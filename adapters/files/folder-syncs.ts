@@ -33,7 +33,11 @@ export class FolderSyncs {
     const folder: FolderSync = { current: syncDirectory(this.#files, path) }
     this.#folders.set(path, folder)
     const forget = (): void => void this.#folders.delete(path)
-    folder.current.then(() => folder.next ?? forget(), forget)
+    // Must not return the next sync: its failure is for its callers, and would end the process here.
+    const forgetIfLast = (): void => {
+      if (folder.next === undefined) forget()
+    }
+    folder.current.then(forgetIfLast, forget)
     return folder.current
   }
 }

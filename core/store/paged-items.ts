@@ -37,7 +37,7 @@ class PagedItems<T> implements AsyncIterableIterator<T> {
     return hasPage ? this.next() : { done: true, value: undefined }
   }
 
-  /** Returns false if there is no other page. */
+  /** Returns whether there was another page. */
   async #readPage(): Promise<boolean> {
     try {
       const page = await this.#pages.next()

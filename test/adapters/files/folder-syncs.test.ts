@@ -41,6 +41,15 @@ describe('shared syncs of a folder', () => {
     }
   })
 
+  test('a sync after another one fails only its own callers', async (t) => {
+    const faulty = new FaultyFiles()
+    faulty.arm({ operation: 'sync', nth: 2, fault: 'not applied', code: 'EIO' })
+    // An unhandled error would fail this test.
+    const { outcomes, syncAgain } = await syncThreeTimes(t, faulty)
+    assert.deepEqual(outcomes, ['fulfilled', 'rejected', 'rejected'])
+    await syncAgain()
+  })
+
   test('folders do not wait for each other', async (t) => {
     const [a, b] = [await temporaryFor(t), await temporaryFor(t)]
     const faulty = new FaultyFiles()
