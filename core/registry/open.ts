@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Registry, RegistryStatus } from '../api/registry.ts'
 import { systemClock } from '../clock.ts'
 import { RegistryError } from '../errors.ts'
@@ -196,6 +197,7 @@ function createContext(options: RegistryOptions, { canWrite, ...opened }: Opened
     erasures: new Erasures({ ...activityStores, eraser }),
     fingerprintKey: deriveSecret(secret, 'idempotency'),
     damage: { reads: 0 },
+    opening: randomUUID(),
     notify: () => sealer.notify(),
   }
 }

@@ -6,19 +6,17 @@ const ABANDONED_MS = 24 * 60 * 60_000
 
 /**
  * Sweeps now, and then every ten minutes. An upload that is a day old is abandoned. If no other process uses the
- * stores, the first sweep also ends every upload from before this start, because the process that began it is gone.
+ * stores, every upload from before this start is, too, because the process that began it is gone.
  */
 export function startSweeping(
   context: Context,
   { sharedRecords }: { readonly sharedRecords: boolean },
 ): { stop(): Promise<void> } {
-  const { clock } = context
   const aborter = new AbortController()
   const { signal } = aborter
-  const firstBefore = sharedRecords ? clock.now() - ABANDONED_MS : clock.now()
   const run = async (): Promise<void> => {
-    await sweepOnce(context, firstBefore, signal)
-    while (await slept(context, signal)) await sweepOnce(context, clock.now() - ABANDONED_MS, signal)
+    do await sweepOnce(context, !sharedRecords, signal)
+    while (await slept(context, signal))
   }
   const done = run()
   return {
@@ -29,9 +27,9 @@ export function startSweeping(
   }
 }
 
-async function sweepOnce(context: Context, before: number, signal: AbortSignal): Promise<void> {
+async function sweepOnce(context: Context, isAlone: boolean, signal: AbortSignal): Promise<void> {
   try {
-    await sweep(context, before, signal)
+    await sweep(context, { before: context.clock.now() - ABANDONED_MS, isAlone, signal })
   } catch (err) {
     context.logger.warn({ err }, 'the sweep failed; it runs again in ten minutes')
   }

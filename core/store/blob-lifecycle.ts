@@ -4,7 +4,12 @@ import { lastPartOfKey } from './key.ts'
 import { keys } from './keys.ts'
 import { listEntries, readRecord } from './read.ts'
 import { decodeRecord, putRecord } from './record-codec.ts'
-import type { BlobRecord, IdempotencyExpiryRecord, IdempotencyRecord } from './records.ts'
+import type {
+  IdempotencyExpiryRecord,
+  IdempotencyRecord,
+  PendingDeletionRecord,
+  UploadIntentRecord,
+} from './records.ts'
 
 /**
  * The life cycle of a blob. An upload-intent record is written before the bytes. The commit that references the blob
@@ -19,6 +24,8 @@ export interface BlobStores {
   readonly blobs: BlobStore
   readonly clock: Clock
   readonly logger: Logger
+  /** A random id of this open registry. It tells the uploads of this process from those of earlier ones. */
+  readonly opening: string
 }
 
 /** A blob that is stored and that no record uses yet. `intent`: the version of its upload-intent record. */
@@ -30,11 +37,11 @@ export interface UnusedBlob {
 /**
  * Writes the upload-intent record of a new blob. Returns its version, which the commit that uses the blob must check.
  */
-export async function beginUpload({ records, clock }: BlobStores, id: string): Promise<Version> {
+export async function beginUpload({ records, clock, opening }: BlobStores, id: string): Promise<Version> {
   const key = keys.blobIntent(id)
   const result = await records.commit({
     checks: [{ key, version: null }],
-    writes: [putRecord(key, { at: clock.now() } satisfies BlobRecord)],
+    writes: [putRecord(key, { at: clock.now(), opening } satisfies UploadIntentRecord)],
   })
   if (!result.ok) throw new RegistryError('UNAVAILABLE', 'A new file id was not unique; try again')
   return result.version
@@ -50,7 +57,7 @@ export const consume = (
 
 /** The write of a commit that stops using a blob at `now` (ms since 1970). */
 export const pendingDeletion = (id: string, now: number): Write =>
-  putRecord(keys.pendingDeletion(id), { at: now } satisfies BlobRecord)
+  putRecord(keys.pendingDeletion(id), { at: now } satisfies PendingDeletionRecord)
 
 /** Deletes a blob that no record uses. A blob that was used in the meantime stays. */
 export async function cancelUpload(stores: BlobStores, { id, intent }: UnusedBlob): Promise<void> {
@@ -74,14 +81,21 @@ export async function destroy({ records, blobs, logger }: BlobStores, id: string
   }
 }
 
-/**
- * Cancels uploads that began before `before` (ms since 1970), deletes the blobs that are pending deletion, and removes
- * expired idempotency keys.
- */
-export async function sweep(stores: BlobStores, before: number, signal?: AbortSignal): Promise<void> {
+export interface SweepOptions {
+  /** Uploads that began before this time are cancelled, ms since 1970. */
+  readonly before: number
+  /** No other process uses the stores, so every upload of another opening was interrupted, and is cancelled, too. */
+  readonly isAlone: boolean
+  readonly signal?: AbortSignal
+}
+
+/** Cancels uploads, deletes the blobs that are pending deletion, and removes expired idempotency keys. */
+export async function sweep(stores: BlobStores, { before, isAlone, signal }: SweepOptions): Promise<void> {
   const { records, clock } = stores
   for await (const entry of entriesOf(records, keys.blobIntents(), signal)) {
-    const isAbandoned = decodeRecord<BlobRecord>(entry).at < before
+    const { at, opening } = decodeRecord<UploadIntentRecord>(entry)
+    // The time alone does not tell which uploads were interrupted: the clock may have been set back since.
+    const isAbandoned = at < before || (isAlone && opening !== stores.opening)
     if (isAbandoned) await cancelUpload(stores, { id: lastPartOfKey(entry.key), intent: entry.version })
   }
   for await (const { key } of entriesOf(records, keys.pendingDeletions(), signal))

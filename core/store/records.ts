@@ -232,7 +232,15 @@ export interface PendingErasureRecord {
   readonly keys: readonly string[]
 }
 
-/** Of an upload intent or a pending deletion: when it was written. */
-export interface BlobRecord {
+/** Of a pending deletion. */
+export interface PendingDeletionRecord {
+  /** When it was written. */
   readonly at: number
+}
+
+export interface UploadIntentRecord {
+  /** When it was written. */
+  readonly at: number
+  /** The `BlobStores.opening` of the registry that wrote it. Earlier versions did not store it. */
+  readonly opening?: string
 }

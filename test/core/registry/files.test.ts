@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { isRegistryError } from '../../../core/errors.ts'
+import { isRegistryError, RegistryError } from '../../../core/errors.ts'
 import type { Files, StagedFile } from '../../../core/index.ts'
+import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { keys } from '../../../core/store/keys.ts'
 import type { EvidenceRecord } from '../../../core/store/records.ts'
 import { sweep } from '../../../core/store/blob-lifecycle.ts'
@@ -468,9 +469,46 @@ describe('the sweep', () => {
     await after.close()
   })
 
-  it('leaves running uploads alone, with shared records for a day', async () => {
+  for (const [name, passedMs] of [
+    ['in the same millisecond', 0],
+    ['after the clock was set back', -60_000],
+  ] as const)
+    it(`cancels the uploads of the previous process at a start ${name}`, async () => {
+      const stores = new Stores()
+      const before = await openFixture({ stores })
+      await before.stage('left')
+      await before.close()
+      stores.clock.set(stores.clock.now() + passedMs)
+      const after = await openFixture({ stores })
+      assert.deepEqual(await stores.blobState(), clean)
+      await after.close()
+    })
+
+  it('cancels the uploads of the previous process later if it fails at the start, and leaves its own alone', async () => {
     const stores = new Stores()
     const before = await openFixture({ stores })
+    await before.stage('left')
+    await before.close()
+    await stores.clock.advance(1)
+    let isBroken = true
+    const records = decorateRecords(stores.records, {
+      list: (range) => {
+        if (isBroken && range.gte === keys.blobIntents().gte) throw new RegistryError('UNAVAILABLE', 'injected')
+        return stores.records.list(range)
+      },
+    })
+    const after = await openFixture({ stores, registry: { records } })
+    assert.equal((await stores.blobState()).intents, 1)
+    isBroken = false
+    const own = await after.stage('own')
+    await after.wait(1)
+    assert.deepEqual((await stores.blobState()).stored, [own.id])
+    await after.close()
+  })
+
+  it('leaves running uploads alone, with shared records for a day', async () => {
+    const stores = new Stores()
+    const before = await openFixture({ stores, registry: { sharedRecords: true } })
     const staged = await before.stage('of another process')
     await stores.clock.advance(1)
     const shared = await openFixture({ stores, registry: { sharedRecords: true } })
@@ -490,10 +528,11 @@ describe('the sweep', () => {
     withRegistry(async ({ stage, stores, clock, process }) => {
       await Promise.all(Array.from({ length: 250 }, (_, i) => stage(`${i}`)))
       const logger = { debug() {}, info() {}, warn() {}, error() {} }
-      const context = { records: process.records, blobs: process.blobs, clock, logger }
-      await sweep(context, clock.now() + 1, AbortSignal.abort())
+      const context = { records: process.records, blobs: process.blobs, clock, logger, opening: 'test' }
+      const before = clock.now() + 1
+      await sweep(context, { before, isAlone: false, signal: AbortSignal.abort() })
       assert.equal((await stores.blobState()).intents, 250, 'an aborted sweep does nothing')
-      await sweep(context, clock.now() + 1)
+      await sweep(context, { before, isAlone: false })
       assert.deepEqual(await stores.blobState(), clean)
     }))
 })

@@ -60,7 +60,8 @@ async function unusedBlobs(directory: string): Promise<readonly string[]> {
   const records = await openLevel(directory)
   const blobs = await openFileBlobs(directory)
   try {
-    await sweep({ records, blobs, clock: systemClock, logger: silent }, Infinity)
+    const stores = { records, blobs, clock: systemClock, logger: silent, opening: 'check' }
+    await sweep(stores, { before: Infinity, isAlone: true })
     const used = await fileIdsIn(sourceOf(records))
     const unused = (await blobNames(directory)).filter((name) => !used.has(name))
     return unused.map((name) => `blob/${name}: no record uses it, and no upload intent names it`)
