@@ -30,6 +30,7 @@ import { dispatch, findSection, Sections } from './sections.ts'
 import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts'
 import { Streams } from './streams.ts'
 import { addUi } from './ui.ts'
+import { MAX_UNREAD_RESPONSE_BYTES, UnreadResponses } from './unread-responses.ts'
 
 export const BASE_PATH = '/api/v1'
 /** Version of the interface that the OpenAPI document describes. */
@@ -64,6 +65,8 @@ export interface AppOptions {
   readonly maxBusyMs?: number
   /** Bytes of all request bodies in memory. Default 64 MiB. */
   readonly maxBodyMemoryBytes?: number
+  /** Bytes of large responses that their clients have not yet read. Default 128 MiB. */
+  readonly maxUnreadResponseBytes?: number
   /** `/metrics` is served only by `handleOperations`. Default false. */
   readonly hasMetricsAddress?: boolean
   /** Whether a proxy of ours sets X-Forwarded-For. */
@@ -113,10 +116,15 @@ export function createApp({ registry, logger, instruments = createInstruments(),
     ...(options.maxBusyMs !== undefined && { maxBusyMs: options.maxBusyMs }),
   })
   const connections = new Connections()
+  const unreadResponses = new UnreadResponses({
+    maxBytes: options.maxUnreadResponseBytes ?? MAX_UNREAD_RESPONSE_BYTES,
+    streamLimits: options.streamLimits ?? STREAM_LIMITS,
+  })
   const metrics = createMetrics(registry, {
     instruments,
     admission,
     connections,
+    unreadResponses,
     ...(options.scrubStatus && { scrubStatus: options.scrubStatus }),
   })
   const operatorGroup = operations({ health, metrics })
@@ -139,7 +147,7 @@ export function createApp({ registry, logger, instruments = createInstruments(),
       rootGroups,
     }),
   )
-  const routeContext = routeContextOf(registry, options)
+  const routeContext = { ...routeContextOf(registry, options), unreadResponses }
   const root = { base: '', routeContext: { ...routeContext, rateLimit: noRateLimit } }
   const sections = new Sections(BASE_PATH)
   for (const group of rootGroups) addEndpoints(sections, group, root)
@@ -168,7 +176,7 @@ interface Services {
   readonly options: Options
 }
 
-function routeContextOf(registry: Registry, options: Options): RouteContext {
+function routeContextOf(registry: Registry, options: Options): Omit<RouteContext, 'unreadResponses'> {
   return {
     registry,
     limits: {

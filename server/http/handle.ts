@@ -14,11 +14,13 @@ import { senderOf } from './rate-limit.ts'
 import { readBody } from './request-body.ts'
 import type { Sections } from './sections.ts'
 import type { Streams } from './streams.ts'
+import type { UnreadResponses } from './unread-responses.ts'
 
 /** What every endpoint is run with. */
 export interface RouteContext extends AuthorizationServices {
   readonly limits: UploadLimits
   readonly streams: Streams
+  readonly unreadResponses: UnreadResponses
   readonly listEvidences: ListEvidenceTexts
   readonly getEvidence: GetEvidencePage<TaggedText>
 }
@@ -47,7 +49,7 @@ export function addEndpoints(
 async function handle(
   endpoint: Endpoint,
   ctx: Context,
-  { registry, limits, rateLimit, streams, listEvidences, getEvidence }: RouteContext,
+  { registry, limits, rateLimit, streams, unreadResponses, listEvidences, getEvidence }: RouteContext,
 ): Promise<void> {
   const params = ctx['params'] as Readonly<Record<string, string>>
   if (endpoint.access !== 'public') ctx.set('Cache-Control', 'private, no-cache')
@@ -78,6 +80,7 @@ async function handle(
       getEvidence,
     })
     if (body !== undefined) ctx.body = body
+    unreadResponses.hold(ctx, scope.principal)
     if (ctx.status === 201) setLocation(ctx, endpoint, { created: body, input: fields })
     // A repeated request may have returned the first one's result, without using its own files.
     mayHaveUnusedFiles = options.idempotencyKey !== undefined

@@ -7,6 +7,7 @@ import { afterResponse } from './after-response.ts'
 import type { Connections } from './connections.ts'
 import type { Instruments } from './instruments.ts'
 import { routeOf } from './request-log.ts'
+import type { UnreadResponses } from './unread-responses.ts'
 
 /**
  * Metrics for Prometheus: requests by route template, the state of the log and of the sealer, the stores, and the
@@ -25,6 +26,7 @@ export interface MetricSources {
   readonly instruments: Pick<Instruments, 'metrics'>
   readonly admission: Admission
   readonly connections: Connections
+  readonly unreadResponses: UnreadResponses
   /** See `AppOptions`. */
   readonly scrubStatus?: () => ScrubStatus | undefined
 }
@@ -80,7 +82,7 @@ function addGauge(metrics: MetricsRegistry, name: string, help: string, value: (
 
 function addLoadGauges(
   metrics: MetricsRegistry,
-  { admission, connections }: Pick<MetricSources, 'admission' | 'connections'>,
+  { admission, connections, unreadResponses }: Pick<MetricSources, 'admission' | 'connections' | 'unreadResponses'>,
 ): void {
   const byClass = (name: string, help: string, value: (state: WorkState) => number): void => {
     const gauge = new Gauge({
@@ -98,6 +100,18 @@ function addLoadGauges(
   byClass('waiting', 'Admitted requests that wait for their turn or their body', ({ waiting }) => waiting)
   byClass('rejected', 'Requests since the start that got 503 because of too much load', ({ rejected }) => rejected)
   addGauge(metrics, 'request_body_bytes', 'Bytes of request bodies in memory', () => admission.bodyBytes)
+  addGauge(
+    metrics,
+    'unread_response_bytes',
+    'Bytes of large responses that their clients have not yet read',
+    () => unreadResponses.bytes,
+  )
+  addGauge(
+    metrics,
+    'unread_responses_rejected',
+    'Responses since the start that were replaced by 503, because too many bytes were unread',
+    () => unreadResponses.rejected,
+  )
   addGauge(metrics, 'connections', 'Open connections', () => connections.open)
   addGauge(
     metrics,

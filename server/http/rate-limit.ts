@@ -42,7 +42,8 @@ async function countRequest(ctx: Context, sender: string, limit: number, counter
   throw new HttpError('RATE_LIMITED', `More than ${limit} requests in a minute; try again later`)
 }
 
-const hasKey = ({ kind }: Principal): boolean => kind === 'sourceSystem' || kind === 'operator'
+/** Whether a request has a valid key. */
+export const hasKey = ({ kind }: Principal): boolean => kind === 'sourceSystem' || kind === 'operator'
 
 /** A source system, the operator, or an address. */
 export function senderOf(ctx: Context, principal: Principal): string {

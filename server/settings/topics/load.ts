@@ -1,5 +1,6 @@
 import { MAX_BODY_MEMORY_BYTES, MAX_BUSY_MS, WORK_LIMITS, type WorkLimit } from '../../http/admission.ts'
 import { ADDRESS_LIMIT_PER_MINUTE } from '../../http/rate-limit.ts'
+import { MAX_UNREAD_RESPONSE_BYTES } from '../../http/unread-responses.ts'
 import { integer, optional, setting, text, type Accepted } from '../setting.ts'
 
 const MIB = 1024 * 1024
@@ -41,6 +42,10 @@ export const load = {
   maxBodyMemoryBytes: setting(integer(MIB, 2 ** 40), {
     fallback: MAX_BODY_MEMORY_BYTES,
     doc: 'Bytes of JSON and texts of all request bodies in memory together. Files do not count, because they are streamed',
+  }),
+  maxUnreadResponseBytes: setting(integer(MIB, 2 ** 40), {
+    fallback: MAX_UNREAD_RESPONSE_BYTES,
+    doc: 'Bytes of responses of 16 KiB or more that their clients have not yet read. One key or address can have a quarter of them, all requests without a key together half. Streamed lists and files do not count',
   }),
   maxConnections: setting(integer(1, 1_000_000), {
     fallback: 10_000,

@@ -95,6 +95,7 @@ describe('configuration', () => {
       limitDownloads: { running: 128, waiting: 200 },
       maxBusyMs: 100,
       maxBodyMemoryBytes: 67_108_864,
+      maxUnreadResponseBytes: 134_217_728,
       maxConnections: 10_000,
       uploadMinBytesPerSecond: 500,
       addressLimitPerMinute: 6_000,
