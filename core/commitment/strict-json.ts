@@ -101,8 +101,13 @@ const isExponent = (char: number): boolean => char === 0x45 || char === 0x65
 
 const isSign = (char: number): boolean => char === 0x2b || char === 0x2d
 
-/** A number of at most 15 digits and a point, with an exponent of at most two digits, is held by a double. */
+/**
+ * A double holds a number of at most 15 digits and a point. 16 digits without a point are an integer, which is checked
+ * later, or have an exponent.
+ */
 const MAX_EXACT_LENGTH = 16
+/** With an exponent of at most two digits, a double holds any 15 digits. */
+const MAX_EXACT_LENGTH_WITH_EXPONENT = 15
 /** The mark, the sign and the digits. */
 const MAX_EXACT_EXPONENT_LENGTH = 4
 
@@ -110,8 +115,8 @@ const MAX_EXACT_EXPONENT_LENGTH = 4
 function checkNumberAt(text: string, start: number): number {
   const digitsEnd = endOfDigits(text, start)
   const end = isExponent(text.charCodeAt(digitsEnd)) ? endOfExponent(text, digitsEnd) : digitsEnd
-  if (digitsEnd - start > MAX_EXACT_LENGTH || end - digitsEnd > MAX_EXACT_EXPONENT_LENGTH)
-    checkDecimal(text, start, end)
+  const maxLength = end === digitsEnd ? MAX_EXACT_LENGTH : MAX_EXACT_LENGTH_WITH_EXPONENT
+  if (digitsEnd - start > maxLength || end - digitsEnd > MAX_EXACT_EXPONENT_LENGTH) checkDecimal(text, start, end)
   return end - 1
 }
 

@@ -77,6 +77,23 @@ describe('decimals that a double holds', () => {
     )
   })
 
+  it('are those that integer arithmetic accepts, with 14 to 17 digits and any exponent', () => {
+    fc.assert(
+      fc.property(fc.bigInt(10n ** 13n, 10n ** 17n - 1n), fc.integer({ min: -60, max: 20 }), (digits, exponent) => {
+        const isHeld = isHeldExactly(digits, exponent)
+        fc.pre(isHeld !== undefined)
+        const plain = String(digits)
+        for (const token of [
+          `${plain}e${exponent}`,
+          `${plain[0]}.${plain.slice(1)}E${exponent + plain.length - 1}`,
+          `${plain.slice(0, 9)}.${plain.slice(9)}e${exponent + plain.length - 9}`,
+        ])
+          assert.equal(isAccepted(parseStrictJson, token), isHeld, token)
+      }),
+      { numRuns: 30_000 },
+    )
+  })
+
   it('are almost always found by calculating, which is fast', () => {
     const uncertain = Array.from({ length: 10_000 }, (_, i) => String(Math.abs(Math.sin(i + 1))))
       .flatMap((shortest) => [shortest, Number(shortest).toFixed(17)])
@@ -130,4 +147,29 @@ function isAccepted(parse: (text: string) => unknown, token: string): boolean {
     assert.ok(isRegistryError(error, 'VALIDATION_ERROR'), String(error))
     return false
   }
+}
+
+/**
+ * Whether the registry accepts the number `digits * 10^exponent`: the nearest double differs from it by less than half
+ * a unit of its last digit that is not zero, and is no integer beyond the safe ones. `undefined` if it is exactly half.
+ */
+function isHeldExactly(digits: bigint, exponent: number): boolean | undefined {
+  if (digits % 10n === 0n) return isHeldExactly(digits / 10n, exponent + 1)
+  const value = Number(`${digits}e${exponent}`)
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false
+  const { numerator, twos } = partsOf(value)
+  // Everything times 10^60 * 2^1100, so that all numbers are integers.
+  const scale = 10n ** 60n * 2n ** 1100n
+  const unit = exponent < 0 ? scale / 10n ** BigInt(-exponent) : scale * 10n ** BigInt(exponent)
+  const double = (numerator * scale) / 2n ** twos
+  const difference = digits * unit - double
+  const twice = 2n * (difference < 0n ? -difference : difference)
+  return twice === unit ? undefined : twice < unit
+}
+
+/** A finite double as an integer divided by a power of two. */
+function partsOf(value: number): { readonly numerator: bigint; readonly twos: bigint } {
+  let [scaled, twos] = [value, 0n]
+  for (; !Number.isInteger(scaled); twos++) scaled *= 2
+  return { numerator: BigInt(scaled), twos }
 }
