@@ -55,6 +55,7 @@ export interface PublishedLog {
    *
    * @param tile - `level` L covers tree level 8·L; `index` counts tiles of 256; `width` 1 to 256
    * @returns `undefined` if the sealed tree does not have so many
+   * @throws `CORRUPT` if the store has lost it
    */
   tile(tile: {
     readonly level: number

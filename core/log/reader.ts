@@ -2,11 +2,12 @@ import { toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import type { RecordStore, ValidationData, Version } from '../ports/index.ts'
 import { DecodeCache } from '../store/decode-cache.ts'
+import { danglingReference } from '../store/read.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import { AnchorBlocks } from './anchor-blocks.ts'
 import { logKeys } from './keys.ts'
 import { positionsWithin, readLogWindow, type LogWindow } from './log-window.ts'
-import { decodePayload, openingOfPayload, type LogPayload } from './payload.ts'
+import { decodePayload, type LogPayload } from './payload.ts'
 import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
 import { RangeCache } from './range-cache.ts'
 import {
@@ -22,11 +23,11 @@ import {
   type ValidationDataRef,
 } from './records.ts'
 import { readFirst, readFirstCovering, readOne } from './record-reads.ts'
+import { SealedTiles } from './sealed-tiles.ts'
 import { StoredTiles } from './stored-tiles.ts'
-import { emptyRoot, HASH_BYTES } from './tree/hasher.ts'
+import { emptyRoot } from './tree/hasher.ts'
 import { consistencyRanges, inclusionRanges } from './tree/proof.ts'
 import { nodesOfRange, rangeHash, type LeafRange } from './tree/range.ts'
-import { rowPrefix, TILE_WIDTH } from './tree/tile.ts'
 
 /**
  * `P`: in a batch. `S`: covered by an anchor that was sent. `C`: covered by a confirmed anchor. `null`: in no batch
@@ -56,6 +57,8 @@ const MAX_CACHED_HEADS = 2
  * nothing is computed from the entries. A tree size that is passed in must be sealed.
  */
 export class LogReader {
+  /** The sealed part of the log as it is published. */
+  readonly sealed: SealedTiles
   readonly #records: RecordStore
   readonly #tiles: StoredTiles
   /** A stored batch never changes. */
@@ -67,6 +70,7 @@ export class LogReader {
     this.#records = records
     this.#anchorBlocks = new AnchorBlocks(records)
     this.#tiles = new StoredTiles(records, maxCachedTiles)
+    this.sealed = new SealedTiles(records, this.#tiles)
   }
 
   /** Size and root of the sealed tree; the empty tree before the first batch. */
@@ -110,9 +114,13 @@ export class LogReader {
     return this.#anchorBlocks.of(positions, anchorVersion)
   }
 
+  /** Throws `CORRUPT` if the store has lost the batch with this id. */
   async batchById(id: string): Promise<BatchRecord | undefined> {
     const index = await readOne<BatchIndexRecord>(this.#records, logKeys.batchById(id))
-    return index && readOne<BatchRecord>(this.#records, logKeys.batch(index.end))
+    if (index === undefined) return undefined
+    const batch = await readOne<BatchRecord>(this.#records, logKeys.batch(index.end))
+    if (batch === undefined) throw danglingReference(`The id ${id}`, `the batch up to entry ${index.end}`)
+    return batch
   }
 
   /** The batch that contains a position, `undefined` if it is in no batch yet. */
@@ -217,41 +225,6 @@ export class LogReader {
   async rootAt(size: number): Promise<Uint8Array> {
     const [root] = size === 0 ? [] : await this.#hashesOf([{ start: 0, end: size }])
     return root ?? emptyRoot()
-  }
-
-  /** The first `width` hashes of a tile's row 0 (C2SP tlog-tiles), `undefined` if the tree does not have that many. */
-  async tile(level: number, index: number, width: number): Promise<Uint8Array | undefined> {
-    const tile = await this.#tiles.tile(level, index, width)
-    return tile && rowPrefix(tile, width)?.slice()
-  }
-
-  /**
-   * The first `width` entries under tile `index`, packed (32 bytes each); `undefined` if not all of them are sealed.
-   */
-  async packedEntries(index: number, width: number): Promise<Uint8Array | undefined> {
-    return (await this.#isSealed(index, width)) ? this.#records.readLog(index * TILE_WIDTH, width) : undefined
-  }
-
-  async #isSealed(index: number, width: number): Promise<boolean> {
-    return index * TILE_WIDTH + width <= (await this.treeHead()).size
-  }
-
-  /** The openings of the first `width` entries under tile `index`; `undefined` if not all of them are sealed. */
-  async openings(index: number, width: number): Promise<readonly Uint8Array[] | undefined> {
-    if (!(await this.#isSealed(index, width))) return undefined
-    return (await this.#records.readPayloads(index * TILE_WIDTH, width)).map(openingOfPayload)
-  }
-
-  /** The same as a C2SP entry bundle: before each entry its length in two bytes, big-endian. */
-  async entries(index: number, width: number): Promise<Uint8Array | undefined> {
-    const packed = await this.packedEntries(index, width)
-    if (packed === undefined) return undefined
-    const out = new Uint8Array(width * (2 + HASH_BYTES))
-    for (let i = 0; i < width; i++) {
-      out[i * (2 + HASH_BYTES) + 1] = HASH_BYTES
-      out.set(packed.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES), i * (2 + HASH_BYTES) + 2)
-    }
-    return out
   }
 
   /**

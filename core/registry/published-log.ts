@@ -1,8 +1,6 @@
 import type { PublishedLog } from '../api/log.ts'
 import { toHex } from '../bytes.ts'
-import { RegistryError } from '../errors.ts'
 import type { LogIdentity } from '../log/identity.ts'
-import type { LogReader } from '../log/reader.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
 import { batchPage } from './batches.ts'
 import type { Context } from './context.ts'
@@ -37,15 +35,15 @@ export function publishedLog(
     tile: async ({ level, index, width }) => {
       assertInteger('level', level)
       assertBundle({ index, width })
-      return log.tile(level, index, width)
+      return log.sealed.hashes(level, index, width)
     },
     entryBundle: async ({ index, width }) => {
       assertBundle({ index, width })
-      return log.entries(index, width)
+      return log.sealed.entries(index, width)
     },
-    openings: async (bundle) => {
-      assertBundle(bundle)
-      return openingsOfBundle(log, bundle)
+    openings: async ({ index, width }) => {
+      assertBundle({ index, width })
+      return (await log.sealed.openings(index, width))?.map(toHex)
     },
     inclusionProof: async ({ leafIndex, treeSize }) => {
       await assertSealed('treeSize', treeSize)
@@ -66,12 +64,6 @@ export function publishedLog(
 interface Bundle {
   readonly index: number
   readonly width: number
-}
-
-async function openingsOfBundle(log: LogReader, { index, width }: Bundle): Promise<readonly string[] | undefined> {
-  const openings = await log.openings(index, width)
-  if (openings === undefined || openings.length === width) return openings?.map(toHex)
-  throw new RegistryError('CORRUPT', 'Openings of the log are missing: restore the store from a backup')
 }
 
 function assertBundle({ index, width }: Bundle): void {

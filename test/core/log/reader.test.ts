@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
-import { concatBytes, encodeUtf8, toHex } from '../../../core/bytes.ts'
+import { encodeUtf8, toHex } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { encodeRecord } from '../../../core/store/record-codec.ts'
 import { LogReader } from '../../../core/log/reader.ts'
 import type { Key, RecordStore } from '../../../core/ports/index.ts'
-import { emptyRoot, leafHash } from '../../../core/log/tree/hasher.ts'
+import { emptyRoot } from '../../../core/log/tree/hasher.ts'
 import { consistencyProof, inclusionProof, rootFromNodes } from '../../../core/log/tree/proof.ts'
 import { addToFrontierWrites } from '../../../sealer/anchor-frontier.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
@@ -72,10 +72,10 @@ describe('the log reader', () => {
       reader.latestCheckpoint(),
       reader.stampCovering(0),
       reader.anchorCovering(0),
-      reader.tile(0, 0, 1),
-      reader.entries(0, 1),
+      reader.sealed.hashes(0, 0, 1),
+      reader.sealed.entries(0, 1),
       reader.payloadOf(new Uint8Array(32)),
-      reader.openings(0, 1),
+      reader.sealed.openings(0, 1),
     ])
       assert.equal(await result, undefined)
   })
@@ -129,7 +129,7 @@ describe('the log reader', () => {
     await sealer.sealNow()
     assert.deepEqual(await reader.rootAt(310), rootFromNodes(310, nodeTable(all)))
     assert.deepEqual(await reader.rootAt(10), rootFromNodes(10, nodeTable(all)))
-    assert.equal((await reader.tile(0, 0, 256))?.length, 8_192)
+    assert.equal((await reader.sealed.hashes(0, 0, 256))?.length, 8_192)
   })
 
   it('keeps a bounded number of tiles, and returns copies', async () => {
@@ -145,7 +145,7 @@ describe('the log reader', () => {
     const [proof] = [await unbounded.inclusionProof(5, 3_000)]
     const before = proof.map((hash) => hash.slice())
     for (const hash of proof) hash.fill(0)
-    ;(await unbounded.tile(0, 0, 256))?.fill(0)
+    ;(await unbounded.sealed.hashes(0, 0, 256))?.fill(0)
     assert.deepEqual(await unbounded.inclusionProof(5, 3_000), before)
   })
 
@@ -257,30 +257,6 @@ describe('the log reader', () => {
     counter.lists = 0
     assert.deepEqual(await reader.blockNumbersOf([17]), [2])
     assert.equal(counter.lists, 1)
-  })
-
-  it('returns tiles and entry bundles as C2SP tlog-tiles defines them, only of sealed entries', async () => {
-    const { bench, entries } = await sealedAt(300)
-    await bench.append(10)
-    const { reader } = bench
-    assert.deepEqual(await reader.tile(0, 1, 44), concatBytes(...entries.slice(256).map(leafHash)))
-    assert.deepEqual(await reader.tile(0, 1, 3), concatBytes(...entries.slice(256, 259).map(leafHash)))
-    assert.equal(await reader.tile(0, 1, 45), undefined)
-    assert.deepEqual(await reader.tile(1, 0, 1), nodeTable(entries)({ level: 8, index: 0 }))
-    assert.equal(await reader.tile(2, 0, 1), undefined)
-    assert.deepEqual(await reader.packedEntries(1, 44), concatBytes(...entries.slice(256)))
-    assert.equal(await reader.packedEntries(1, 45), undefined)
-    const bundle = await reader.entries(0, 256)
-    assert.deepEqual(bundle, concatBytes(...entries.slice(0, 256).flatMap((entry) => [Uint8Array.of(0, 32), entry])))
-    const key = await reader.payloadOf(entries[0] as Uint8Array)
-    assert.equal(key?.kind, 'key')
-    assert.match(Buffer.from(key?.opening ?? []).toString(), /^er1\.key/)
-    // The fixture appends events without a real opening.
-    await assert.rejects(reader.payloadOf(entries[1] as Uint8Array), { code: 'CORRUPT' })
-    const openings = await reader.openings(0, 256)
-    assert.equal(openings?.length, 256)
-    assert.deepEqual(openings?.[0], key?.opening)
-    assert.equal(await reader.openings(1, 45), undefined)
   })
 
   it('throws for a damaged record instead of treating it as missing', async () => {
