@@ -151,7 +151,7 @@ function isAccepted(parse: (text: string) => unknown, token: string): boolean {
 
 /**
  * Whether the registry accepts the number `digits * 10^exponent`: the nearest double differs from it by less than half
- * a unit of its last digit that is not zero, and is no integer beyond the safe ones. `undefined` if it is exactly half.
+ * a unit of its last digit that is not zero. `undefined` if it is exactly half. Unsafe integers are never accepted.
  */
 function isHeldExactly(digits: bigint, exponent: number): boolean | undefined {
   if (digits % 10n === 0n) return isHeldExactly(digits / 10n, exponent + 1)
