@@ -20,7 +20,7 @@ export const WORK_LIMITS: WorkLimits = {
   reads: { running: 512, waiting: 512 },
   lists: { running: 16, waiting: 200 },
   writes: { running: 512, waiting: 512 },
-  uploads: { running: 32, waiting: 200 },
+  uploads: { running: 48, waiting: 200 },
   downloads: { running: 128, waiting: 200 },
 }
 
@@ -29,8 +29,8 @@ const MAX_WAIT_MS = 10_000
 /** Defaults of `AdmissionOptions` and of the settings. */
 export const MAX_BUSY_MS = 100
 export const MAX_BODY_MEMORY_BYTES = 64 * 1024 * 1024
-/** Of the requests of a class, one key or address can have one in so many. */
-const SHARES = 2
+/** The part of the places of a class, running and waiting, that one key or address can have. */
+const SENDER_SHARE = 2 / 3
 
 /** What the requests of a class do now, for `/metrics`. */
 export interface WorkState {
@@ -152,11 +152,14 @@ export class Turn {
    */
   async start(): Promise<void> {
     if (this.#isRunning) return
-    await this.#queue.begin()
+    await this.#queue.begin(this.#sender)
     this.#isRunning = true
   }
 
-  /** Counts the request for its key or address. Throws `OVERLOADED` if this sender has too many in this class. */
+  /**
+   * Counts the request for its key or address. Comes before `start`. Throws `OVERLOADED` if this sender has too many in
+   * this class.
+   */
   assignTo(sender: string): void {
     this.#queue.assign(sender)
     this.#sender = sender
@@ -170,7 +173,7 @@ export class Turn {
 
   /** Ends the request, once. */
   leave(): void {
-    if (this.#isRunning) this.#queue.end()
+    if (this.#isRunning) this.#queue.end(this.#sender)
     this.#isRunning = false
     this.#bodies.remove(this.#bodyBytes)
     this.#bodyBytes = 0
@@ -181,6 +184,7 @@ export class Turn {
 /** The requests of one class. */
 class WorkQueue {
   readonly #capacity: number
+  readonly #maxBySender: number
   readonly #turns: TurnQueue
   readonly #admittedBySender = new Map<string, number>()
   #admitted = 0
@@ -188,7 +192,8 @@ class WorkQueue {
 
   constructor({ running, waiting }: WorkLimit) {
     this.#capacity = running + waiting
-    this.#turns = new TurnQueue(running)
+    this.#maxBySender = senderShare(this.#capacity)
+    this.#turns = new TurnQueue({ running, perSender: senderShare(running) })
   }
 
   state(): WorkState {
@@ -205,17 +210,17 @@ class WorkQueue {
   }
 
   /** Waits for a turn, which lasts until `end`. Throws `OVERLOADED` if that takes too long. */
-  async begin(): Promise<void> {
-    if (!(await this.#turns.begin(MAX_WAIT_MS))) throw this.reject()
+  async begin(sender: string | undefined): Promise<void> {
+    if (!(await this.#turns.begin(MAX_WAIT_MS, sender))) throw this.reject()
   }
 
-  end(): void {
-    this.#turns.end()
+  end(sender: string | undefined): void {
+    this.#turns.end(sender)
   }
 
   assign(sender: string): void {
     const count = (this.#admittedBySender.get(sender) ?? 0) + 1
-    if (count > Math.ceil(this.#capacity / SHARES)) throw this.reject()
+    if (count > this.#maxBySender) throw this.reject()
     this.#admittedBySender.set(sender, count)
   }
 
@@ -233,6 +238,8 @@ class WorkQueue {
     return new HttpError('OVERLOADED', 'Too many requests are in progress')
   }
 }
+
+const senderShare = (places: number): number => Math.ceil(places * SENDER_SHARE)
 
 /** Counts the bytes of request bodies that are in memory. */
 class BodyMemory {

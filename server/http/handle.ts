@@ -54,13 +54,12 @@ async function handle(
   const params = ctx['params'] as Readonly<Record<string, string>>
   if (endpoint.access !== 'public') ctx.set('Cache-Control', 'private, no-cache')
   const turn = turnOf(ctx)
-  if (endpoint.body === undefined) await startTurn(ctx, turn)
   const scope = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', { registry, rateLimit })
   turn?.assignTo(senderOf(ctx, scope.principal))
   const query = readQuery(ctx, endpoint)
   const options = writeOptions(ctx, endpoint)
   // Files are stored while the body is read. Other bodies take no turn, so that slow senders do not keep all of them.
-  if (turn?.workClass === 'uploads') await startTurn(ctx, turn)
+  if (endpoint.body === undefined || turn?.workClass === 'uploads') await startTurn(ctx, turn)
   const { fields, files, discardFiles } = await readBody(endpoint.body, ctx, { registry, limits, scope })
   let mayHaveUnusedFiles = true
   try {

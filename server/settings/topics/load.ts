@@ -24,7 +24,10 @@ const metricsAddress = text(
   /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}$/,
 )
 
-/** What one server does at the same time. Beyond it, requests get 503 with `Retry-After` at once. */
+/**
+ * What one server does at the same time. Beyond it, requests get 503 with `Retry-After` at once. One key or address can
+ * have two thirds of the places of a class (`admission.ts`).
+ */
 export const load = {
   limitPublic: limitOf(WORK_LIMITS.public, 'Requests without a key that run at the same time, and that wait'),
   limitReads: limitOf(WORK_LIMITS.reads, 'Reads with a key that run at the same time, and that wait'),

@@ -54,16 +54,30 @@ describe('Admission', () => {
     assert.deepEqual(admission.stateOf('reads'), { running: 2, waiting: 0, rejected: 1 })
   })
 
-  it('leaves half of the places of a class to other keys', () => {
-    const admission = open()
-    for (let i = 0; i < 2; i++) admission.enter('reads')?.assignTo('a')
-    const third = admission.enter('reads')
-    assert.throws(() => third?.assignTo('a'), isOverloaded)
-    third?.leave()
-    const other = admission.enter('reads')
-    other?.assignTo('b')
+  it('leaves a third of the places of a class to other keys, of those that run and of all', async () => {
+    const admission = new Admission({ limits: limitsOf({ uploads: { running: 3, waiting: 6 } }) })
+    const enter = (sender: string) => {
+      const turn = admission.enter('uploads')
+      turn?.assignTo(sender)
+      return turn
+    }
+    const turns = Array.from({ length: 6 }, () => enter('a'))
+    await Promise.all([turns[0]?.start(), turns[1]?.start()])
+    let hasStarted = false
+    const third = turns[2]?.start().then(() => (hasStarted = true))
+    const excess = admission.enter('uploads')
+    assert.throws(() => excess?.assignTo('a'), isOverloaded)
+    excess?.leave()
+    const other = enter('b')
+    await other?.start()
+    assert.deepEqual([hasStarted, admission.stateOf('uploads')], [false, { running: 3, waiting: 4, rejected: 1 }])
     other?.leave()
-    assert.equal(admission.stateOf('reads').waiting, 2)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(hasStarted, false, 'the place is kept for another key')
+    turns[0]?.leave()
+    await third
+    for (const turn of turns.slice(1)) turn?.leave()
+    assert.deepEqual(admission.stateOf('uploads'), { running: 0, waiting: 0, rejected: 1 })
   })
 
   it('bounds the bytes of all bodies, and frees those of a request that is done', () => {
@@ -113,7 +127,7 @@ describe('the limit of connections', () => {
   })
 })
 
-/** A store whose reads wait until the test lets them continue. */
+/** A store whose reads of evidences wait until the test lets them continue. Those of keys do not. */
 class HeldStore {
   #open: (() => void) | undefined
   #held: Promise<void> | undefined
@@ -130,7 +144,7 @@ class HeldStore {
   wrap = (inner: RecordStore) =>
     decorateRecords(inner, {
       get: async (keys) => {
-        await this.#held
+        if (keys.some((key) => key.startsWith('ex/'))) await this.#held
         return inner.get(keys)
       },
     })
@@ -152,7 +166,11 @@ describe('a service under load', () => {
       logger,
       sealMaxWaitMs: 3_600_000,
       wrapRecords: store.wrap,
-      workLimits: limitsOf({ reads: { running: 2, waiting: 2 }, uploads: { running: 1, waiting: 1 } }),
+      workLimits: limitsOf({
+        reads: { running: 2, waiting: 2 },
+        lists: { running: 3, waiting: 3 },
+        uploads: { running: 1, waiting: 1 },
+      }),
       maxBodyMemoryBytes: 1_000_000,
       maxConnections: 60,
     })
@@ -169,8 +187,10 @@ describe('a service under load', () => {
 
   it('rejects what is beyond the queue at once, with 503 and Retry-After, and keeps other classes', async () => {
     store.hold()
-    const waiting = Array.from({ length: 4 }, () => read())
-    await service.until(() => metric('evidence_requests_waiting{class="reads"} 2'), 'two run and two wait')
+    const { I, R, U } = company.keys
+    const waiting = [R, R, I, U].map(read)
+    await service.until(() => metric('evidence_requests_running{class="reads"} 2'), 'two run')
+    await service.until(() => metric('evidence_requests_waiting{class="reads"} 2'), 'two wait')
     const excess = await read()
     assert.deepEqual([excess.status, excess.headers.get('retry-after')], [503, '1'])
     assert.equal(((await excess.json()) as { code: string }).code, 'UNAVAILABLE')
@@ -182,6 +202,22 @@ describe('a service under load', () => {
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 404)
     assert.equal((await read()).status, 404)
     await service.until(() => metric('evidence_requests_running{class="reads"} 0'), 'none runs any more')
+  })
+
+  it('keeps a place for other keys while one has many requests', async () => {
+    const bundle = (key: string) =>
+      service.fetch('/api/v1/evidences/acme/evidence/none/bundle?fields=all&files=all', {
+        headers: { 'x-api-key': key },
+      })
+    store.hold()
+    const waiting = Array.from({ length: 3 }, () => bundle(company.keys.R))
+    await service.until(() => metric('evidence_requests_running{class="lists"} 2'), 'two run')
+    await service.until(() => metric('evidence_requests_waiting{class="lists"} 1'), 'one waits')
+    waiting.push(bundle(company.keys.U))
+    await service.until(() => metric('evidence_requests_running{class="lists"} 3'), 'that of the other key runs')
+    assert.ok(await metric('evidence_requests_waiting{class="lists"} 1'))
+    store.release()
+    for (const { status } of await Promise.all(waiting)) assert.equal(status, 404)
   })
 
   it('does not let slow senders of forms keep the places of other requests', async () => {

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { describe, it, mock } from 'node:test'
 import fc from 'fast-check'
-import { TurnQueue } from '../../../server/http/turn-queue.ts'
+import { TurnQueue, type TurnLimits } from '../../../server/http/turn-queue.ts'
 
 interface Request {
+  readonly sender: string | undefined
   readonly endOfWait: number
   state: 'waiting' | 'running' | 'ended' | 'late'
 }
@@ -12,31 +13,31 @@ interface Request {
 /** What `TurnQueue` promises, by a search through all requests. */
 class SlowReference {
   readonly requests: Request[] = []
-  readonly #maxRunning: number
+  readonly #limits: TurnLimits
   #now = 0
 
-  constructor(maxRunning: number) {
-    this.#maxRunning = maxRunning
+  constructor(limits: TurnLimits) {
+    this.#limits = limits
   }
 
   numbersOf(state: Request['state']): readonly number[] {
     return this.requests.flatMap((request, number) => (request.state === state ? [number] : []))
   }
 
-  arrive(maxWaitMs: number): void {
-    this.requests.push({ endOfWait: this.#now + maxWaitMs, state: 'waiting' })
+  arrive(maxWaitMs: number, sender: string | undefined): void {
+    this.requests.push({ sender, endOfWait: this.#now + maxWaitMs, state: 'waiting' })
     this.#startNext()
   }
 
-  /** Ends a running request. Returns its number, `undefined` if none runs. */
-  end(choice: number): number | undefined {
+  /** Ends a running request. Returns its number and its sender, `undefined` if none runs. */
+  end(choice: number): { readonly number: number; readonly sender: string | undefined } | undefined {
     const running = this.numbersOf('running')
     const number = running[choice % running.length]
     const request = number === undefined ? undefined : this.requests[number]
-    if (request === undefined) return undefined
+    if (number === undefined || request === undefined) return undefined
     request.state = 'ended'
     this.#startNext()
-    return number
+    return { number, sender: request.sender }
   }
 
   pass(ms: number): void {
@@ -46,19 +47,24 @@ class SlowReference {
   }
 
   #startNext(): void {
-    const next = this.requests.find(({ state }) => state === 'waiting')
-    if (next !== undefined && this.numbersOf('running').length < this.#maxRunning) next.state = 'running'
+    const running = this.requests.filter(({ state }) => state === 'running')
+    if (running.length >= this.#limits.running) return
+    const hasPlace = (sender: string | undefined): boolean =>
+      sender === undefined || running.filter((request) => request.sender === sender).length < this.#limits.perSender
+    const next = this.requests.find(({ state, sender }) => state === 'waiting' && hasPlace(sender))
+    if (next !== undefined) next.state = 'running'
   }
 }
 
 type Step =
-  | { readonly kind: 'arrive'; readonly maxWaitMs: number }
+  | { readonly kind: 'arrive'; readonly maxWaitMs: number; readonly sender: string | undefined }
   | { readonly kind: 'end'; readonly choice: number }
   | { readonly kind: 'pass'; readonly ms: number }
 
 const time = fc.integer({ min: 1, max: 12 })
+const sender = fc.constantFrom('a', 'b', undefined)
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('arrive' as const), maxWaitMs: time }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('arrive' as const), maxWaitMs: time, sender }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('end' as const), choice: fc.nat(100) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: time }) },
 )
@@ -66,7 +72,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 describe('TurnQueue', () => {
   it('starts, keeps and drops the same requests as a slow reference', async () => {
     const property = fc.asyncProperty(
-      fc.integer({ min: 1, max: 3 }),
+      fc.record({ running: fc.integer({ min: 1, max: 4 }), perSender: fc.integer({ min: 1, max: 3 }) }),
       fc.array(step, { maxLength: 60, size: 'max' }),
       checkSteps,
     )
@@ -75,7 +81,7 @@ describe('TurnQueue', () => {
 
   it('keeps nothing of requests that have waited too long while no turn ends', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
-    const queue = new TurnQueue(1)
+    const queue = new TurnQueue({ running: 1, perSender: 1 })
     assert.equal(await queue.begin(10), true)
     for (let i = 0; i < 5; i++) {
       const turns = Array.from({ length: 100 }, () => queue.begin(10))
@@ -90,24 +96,25 @@ describe('TurnQueue', () => {
 })
 
 /** Every step of a queue with its own clock, compared with the reference. */
-async function checkSteps(maxRunning: number, steps: readonly Step[]): Promise<void> {
+async function checkSteps(limits: TurnLimits, steps: readonly Step[]): Promise<void> {
   mock.timers.enable({ apis: ['setTimeout'] })
   try {
-    const reference = new SlowReference(maxRunning)
-    const queue = new TurnQueue(maxRunning)
+    const reference = new SlowReference(limits)
+    const queue = new TurnQueue(limits)
     const [started, late]: [Set<number>, Set<number>] = [new Set(), new Set()]
     for (const action of steps) {
       if (action.kind === 'arrive') {
         const number = reference.requests.length
-        void queue.begin(action.maxWaitMs).then((hasTurn) => (hasTurn ? started : late).add(number))
-        reference.arrive(action.maxWaitMs)
+        void queue.begin(action.maxWaitMs, action.sender).then((hasTurn) => (hasTurn ? started : late).add(number))
+        reference.arrive(action.maxWaitMs, action.sender)
       } else if (action.kind === 'pass') {
         mock.timers.tick(action.ms)
         reference.pass(action.ms)
       } else {
-        const number = reference.end(action.choice)
-        if (number !== undefined) queue.end()
-        if (number !== undefined) started.delete(number)
+        const ended = reference.end(action.choice)
+        if (ended === undefined) continue
+        queue.end(ended.sender)
+        started.delete(ended.number)
       }
       // Lets the promises of `begin` settle.
       await setImmediate()

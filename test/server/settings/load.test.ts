@@ -91,7 +91,7 @@ describe('configuration', () => {
       limitReads: { running: 512, waiting: 512 },
       limitLists: { running: 16, waiting: 200 },
       limitWrites: { running: 512, waiting: 512 },
-      limitUploads: { running: 32, waiting: 200 },
+      limitUploads: { running: 48, waiting: 200 },
       limitDownloads: { running: 128, waiting: 200 },
       maxBusyMs: 100,
       maxBodyMemoryBytes: 67_108_864,
