@@ -46,6 +46,7 @@ export {
   fillStore,
   firstFile,
   isUnfinishedCopy,
+  SourceDamage,
   sourceOf,
   sourceOfStream,
   treeSizeIn,

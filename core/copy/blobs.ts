@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isDamage } from '../fsck/damage.ts'
 import type { BlobStore, RecordStore } from '../ports/index.ts'
 import { isInRange } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
@@ -12,10 +13,18 @@ export interface BlobStores {
 }
 
 export interface CopyBlobsHandlers {
-  /** Called for a file that is not complete in the target, with the reason. */
-  onProblem(fileId: string, message: string): void
+  /**
+   * Called for a file that is not complete in the target, with the reason. `error` is a `SourceDamage` if the source
+   * does not have its bytes, else one of the stores failed. The copy ends if it throws.
+   */
+  onProblem(fileId: string, message: string, error: unknown): void
   onProgress(stage: 'copy' | 'verify', files: number, bytes: number): void
+  /** Ends the copying of a file, which is a problem then. */
+  readonly signal?: AbortSignal
 }
+
+/** The bytes of a file are missing or damaged in the source, so that another attempt fails, too. */
+export class SourceDamage extends Error {}
 
 export interface CopyBlobsReport {
   readonly copied: number
@@ -111,7 +120,7 @@ class BlobCopy {
   #fail(fileId: string, error: unknown): void {
     this.#failed.add(fileId)
     this.report.problems += 1
-    this.#handlers.onProblem(fileId, error instanceof Error ? error.message : String(error))
+    this.#handlers.onProblem(fileId, error instanceof Error ? error.message : String(error), error)
   }
 
   /** `isComplete`: whether a file that the target holds with its recorded size counts as copied. */
@@ -124,14 +133,14 @@ class BlobCopy {
       this.report.existing += 1
       return
     }
-    if (size === undefined) await copyFile(file, this.#stores)
-    else await replaceFile(file, this.#stores)
+    if (size === undefined) await copyFile(file, this.#stores, this.#handlers.signal)
+    else await replaceFile(file, this.#stores, this.#handlers.signal)
     this.report.copied += 1
   }
 
   async verify(file: FileRecord): Promise<void> {
     if (!(await isIntact(this.#stores.to, file))) {
-      await replaceFile(file, this.#stores)
+      await replaceFile(file, this.#stores, this.#handlers.signal)
       if (!(await isIntact(this.#stores.to, file)))
         throw new Error('Its bytes in the target are not those that were recorded')
       this.report.copied += 1
@@ -180,24 +189,51 @@ async function sizeIn(store: BlobStore, id: string): Promise<number | undefined>
 }
 
 /** Requires that the target has nothing under the file's id. */
-async function copyFile({ id, size, sha256 }: FileRecord, { from, to }: BlobStores): Promise<void> {
-  const blob = await from.get(id)
-  if (blob === undefined) throw new Error('Its bytes are missing in the source')
-  const digest = await to.put(id, blob.body, { maxBytes: Math.max(size, blob.size) })
+async function copyFile(
+  { id, size, sha256 }: FileRecord,
+  { from, to }: BlobStores,
+  signal?: AbortSignal,
+): Promise<void> {
+  const blob = await readSource(() => from.get(id, undefined, signal))
+  if (blob === undefined) throw new SourceDamage('Its bytes are missing in the source')
+  const maxBytes = Math.max(size, blob.size)
+  const digest = await to.put(id, sourceBody(blob.body), { maxBytes, ...(signal && { signal }) })
   if (Buffer.from(digest.sha256).toString('hex') === sha256) return
   await to.delete(id)
-  throw new Error('Its bytes in the source are not those that were recorded')
+  throw new SourceDamage('Its bytes in the source are not those that were recorded')
 }
 
 /**
  * Replaces wrong bytes in the target. Deletes them only if the source is right: source and target may have been
  * confused, and then these are the only bytes.
  */
-async function replaceFile(file: FileRecord, stores: BlobStores): Promise<void> {
-  if (!(await isIntact(stores.from, file)))
-    throw new Error('Its bytes are wrong in the target, and in the source wrong or missing')
+async function replaceFile(file: FileRecord, stores: BlobStores, signal?: AbortSignal): Promise<void> {
+  if (!(await readSource(() => isIntact(stores.from, file))))
+    throw new SourceDamage('Its bytes are wrong in the target, and in the source wrong or missing')
   await stores.to.delete(file.id)
-  await copyFile(file, stores)
+  await copyFile(file, stores, signal)
+}
+
+/** Tells damaged bytes of the source from a store that fails. A put throws the errors of its body unchanged. */
+async function readSource<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    throw isDamage(error) ? new SourceDamage((error as Error).message, { cause: error }) : error
+  }
+}
+
+async function* sourceBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  const chunks = body[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const step = await readSource(() => chunks.next())
+      if (step.done === true) return
+      yield step.value
+    }
+  } finally {
+    await chunks.return?.()
+  }
 }
 
 async function isIntact(store: BlobStore, { id, sha256 }: FileRecord): Promise<boolean> {
@@ -208,10 +244,17 @@ async function isIntact(store: BlobStore, { id, sha256 }: FileRecord): Promise<b
   return hash.digest('hex') === sha256
 }
 
+/** If one item fails, the items in progress are finished first, and no other one begins. Then throws the error. */
 async function forEachConcurrently<T>(items: AsyncGenerator<T>, work: (item: T) => Promise<void>): Promise<void> {
   const worker = async (): Promise<void> => {
-    // An async generator queues calls of `next`, so each item goes to exactly one worker.
-    for (let step = await items.next(); step.done !== true; step = await items.next()) await work(step.value)
+    try {
+      // An async generator queues calls of `next`, so each item goes to exactly one worker.
+      for (let step = await items.next(); step.done !== true; step = await items.next()) await work(step.value)
+    } catch (error) {
+      await items.return(undefined)
+      throw error
+    }
   }
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
+  const results = await Promise.allSettled(Array.from({ length: CONCURRENCY }, worker))
+  for (const result of results) if (result.status === 'rejected') throw result.reason
 }

@@ -6,6 +6,7 @@ export {
   fileIdsIn,
   fileIn,
   firstFile,
+  SourceDamage,
   type BlobStores,
   type CopyBlobsHandlers,
   type CopyBlobsReport,

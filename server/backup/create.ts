@@ -9,6 +9,7 @@ import {
   encodeRecords,
   fileIn,
   RegistryError,
+  SourceDamage,
   sourceOf,
   treeSizeIn,
   type BlobStore,
@@ -81,7 +82,7 @@ const MAX_ATTEMPTS = 20
  * backup, so a backup that is interrupted leaves the earlier one complete.
  *
  * @throws RegistryError `CONFIG_ERROR` if the directory holds something else, `STORE_LOCKED` if another backup writes
- *   to it; what the stores and the file system throw
+ *   to it; what the stores and the file system throw. An earlier backup stays complete then
  */
 export async function createBackup(
   sources: BackupSources,
@@ -237,8 +238,8 @@ class Backup {
   }
 
   /**
-   * Copies what the backup does not have. `problems`: filled with the reason for each file that cannot be copied.
-   * `complete`: see `copyMissingBlobs`.
+   * Copies what the backup does not have. `problems`: filled with the reason for each file that is damaged in the
+   * registry. Throws if a store fails. `complete`: see `copyMissingBlobs`.
    */
   async #copyBlobs(to: BlobStore, problems: Map<string, string>, complete: Set<string>) {
     const { report, signal } = this.#run
@@ -246,14 +247,17 @@ class Backup {
       recordsIn(this.#request.to, this.#folder),
       { from: this.#sources.blobs, to },
       {
-        onProblem(id, message) {
+        onProblem(id, message, error) {
           signal.throwIfAborted()
+          // A full disk or a store that cannot be reached: the backup must not replace an earlier one.
+          if (!(error instanceof SourceDamage)) throw error
           problems.set(id, message)
         },
         onProgress(_, done) {
           signal.throwIfAborted()
           report({ stage: 'files', done })
         },
+        signal,
       },
       complete,
     )

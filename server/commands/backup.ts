@@ -41,7 +41,8 @@ they are encrypted with a passphrase (scrypt, AES-256-GCM). Restoring needs them
       { config, onProgress: ({ stage, done }) => progress.show(`${stage}: ${done}`) },
     )
     for (const problem of problems) progress.print(problem)
-    const verdict = problems.length === 0 ? 'complete' : `${problems.length} files could not be copied: run fsck`
+    const verdict =
+      problems.length === 0 ? 'complete' : `${problems.length} files are damaged in the registry itself: run fsck`
     progress.print(
       `${logSize} log entries (${treeSize} sealed), ${copiedBlobs} files copied, ${reusedBlobs} reused: ${verdict}`,
     )

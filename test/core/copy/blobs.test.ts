@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import { describe, it } from 'node:test'
 import { MemoryBlobs, MemoryRecords } from '../../../adapters/memory/index.ts'
 import { sha256, toHex } from '../../../core/bytes.ts'
@@ -7,7 +8,14 @@ import { RegistryError } from '../../../core/errors.ts'
 import { keys } from '../../../core/store/keys.ts'
 import type { BlobStore } from '../../../core/ports/index.ts'
 import { encodeRecord } from '../../../core/store/record-codec.ts'
-import { copyBlobs, copyMissingBlobs, fileIdsIn, sourceOf, type CopyBlobsReport } from '../../../core/copy/index.ts'
+import {
+  copyBlobs,
+  copyMissingBlobs,
+  fileIdsIn,
+  SourceDamage,
+  sourceOf,
+  type CopyBlobsReport,
+} from '../../../core/copy/index.ts'
 import { assertSame, collect, inChunks, mustGet } from '../../../adapters/kit/contract/blob-bodies.ts'
 
 const COUNT = 20
@@ -132,5 +140,45 @@ describe('copying blobs', () => {
     )
     for (const [id, bytes] of files) assertSame(await collect((await mustGet(to, id)).body), bytes)
     assert.deepEqual(problems, [])
+  })
+
+  it('ends at the first problem that a handler throws, after the files in progress', async () => {
+    const { records, from, to } = await createFixture()
+    await from.delete(idOf(0))
+    const gate = new EventEmitter()
+    const [released, thrown] = [once(gate, 'release'), once(gate, 'throw')]
+    const begun: string[] = []
+    const waiting: BlobStore = {
+      put: async (key, ...args) => {
+        begun.push(key)
+        await released
+        return to.put(key, ...args)
+      },
+      get: (...args) => to.get(...args),
+      delete: (key) => to.delete(key),
+      close: () => to.close(),
+    }
+    let isSettled = false
+    const copying = copyMissingBlobs(
+      sourceOf(records),
+      { from, to: waiting },
+      {
+        onProblem(_id, message, error) {
+          assert.ok(error instanceof SourceDamage)
+          gate.emit('throw')
+          throw new Error(`stopped: ${message}`)
+        },
+        onProgress: () => undefined,
+      },
+    ).finally(() => (isSettled = true))
+    copying.catch(() => undefined)
+    await thrown
+    // Every callback that is due runs before the next turn of the event loop.
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(isSettled, false)
+    gate.emit('release')
+    await assert.rejects(copying, /stopped: Its bytes are missing in the source/)
+    const kept = await Promise.all(begun.map((id) => to.get(id)))
+    assert.deepEqual([begun.length, kept.includes(undefined)], [3, false])
   })
 })

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import type { BlobStore } from '../../../core/index.ts'
-import { createBackup, type BackupReport, type BackupRequest } from '../../../server/backup/create.ts'
+import { RegistryError, type BlobStore } from '../../../core/index.ts'
+import {
+  createBackup,
+  type BackupReport,
+  type BackupRequest,
+  type BackupSources,
+} from '../../../server/backup/create.ts'
 import { readManifest } from '../../../server/backup/manifest.ts'
 import { verifyBackup } from '../../../server/backup/restore.ts'
 import { openFixture, type Fixture } from '../../support/registry-fixture.ts'
@@ -25,13 +31,22 @@ async function createFixture(t: TestContext) {
   return { fixture, to, dataDir: join(root, 'data'), ids }
 }
 
+const sourcesOf = ({ stores, registry }: Fixture, dataDir: string): BackupSources => ({
+  records: stores.records,
+  blobs: stores.blobs,
+  dataDir,
+  secretFile: undefined,
+  checkpointKeys: undefined,
+  origin: registry.log.origin,
+})
+
 /** Backs the fixture up. `onGet` runs before the bytes of a file are read. */
 function backUp(
-  { stores, registry }: Fixture,
+  fixture: Fixture,
   { dataDir, ...request }: BackupRequest & { readonly dataDir: string },
   onGet: (id: string) => Promise<void> = async () => undefined,
 ): Promise<BackupReport> {
-  const { records, blobs } = stores
+  const { blobs } = fixture.stores
   const observed: BlobStore = {
     ...blobs,
     get: async (id, ...others) => {
@@ -39,14 +54,7 @@ function backUp(
       return blobs.get(id, ...others)
     },
   }
-  const sources = {
-    records,
-    blobs: observed,
-    dataDir,
-    secretFile: undefined,
-    checkpointKeys: undefined,
-    origin: registry.log.origin,
-  }
+  const sources = { ...sourcesOf(fixture, dataDir), blobs: observed }
   return createBackup(sources, request, { report: () => undefined, signal: new AbortController().signal })
 }
 
@@ -112,16 +120,8 @@ it('a backup that another machine began continues only if it is taken over', asy
 
 it('a backup that is cancelled stops, and leaves no manifest', async (t) => {
   const { fixture, ids: _, ...paths } = await createFixture(t)
-  const { records, blobs } = fixture.stores
   const stop = new AbortController()
-  const sources = {
-    records,
-    blobs,
-    secretFile: undefined,
-    checkpointKeys: undefined,
-    origin: fixture.registry.log.origin,
-    dataDir: paths.dataDir,
-  }
+  const sources = sourcesOf(fixture, paths.dataDir)
   const report = ({ stage }: { readonly stage: string }): void => {
     if (stage === 'files') stop.abort(new Error('cancelled'))
   }
@@ -130,4 +130,49 @@ it('a backup that is cancelled stops, and leaves no manifest', async (t) => {
   await backUp(fixture, paths)
   const manifest = JSON.parse(await readFile(join(paths.to, 'backup.json'), 'utf8')) as { readonly origin: string }
   assert.equal(manifest.origin, fixture.registry.log.origin)
+})
+
+it('a backup whose disk is full, or whose source cannot be reached, does not replace the earlier one', async (t) => {
+  const { fixture, ids: _, ...paths } = await createFixture(t)
+  await backUp(fixture, paths)
+  const earlier = await readManifest(paths.to)
+  const added = await fixture.stage('added later')
+  await fixture.evidence({ externalId: 'later', files: [added] })
+  const outage = new RegistryError('UNAVAILABLE', 'the store cannot be reached')
+  const failing = backUp(fixture, paths, async (id) => {
+    if (id === added.id) throw outage
+  })
+  await assert.rejects(failing, outage)
+  assert.deepEqual(await readManifest(paths.to), earlier)
+  // A folder has the name of the file, so its bytes cannot be written.
+  const hash = createHash('sha256').update(added.id.slice(0, 8)).digest('hex')
+  const occupied = join(paths.to, 'blobs', 'content', hash.slice(0, 2), added.id)
+  await mkdir(occupied, { recursive: true })
+  await assert.rejects(backUp(fixture, paths), { code: 'UNAVAILABLE', message: /could not be deleted/ })
+  assert.deepEqual(await readManifest(paths.to), earlier)
+  await rmdir(occupied)
+  const { copiedBlobs, problems } = await backUp(fixture, paths)
+  assert.deepEqual([copiedBlobs, problems], [1, []])
+})
+
+it('a backup that is cancelled does not wait for a file that is being copied', async (t) => {
+  const { fixture, ids: _, ...paths } = await createFixture(t)
+  const stop = new AbortController()
+  const { blobs } = fixture.stores
+  const endless: BlobStore = {
+    ...blobs,
+    get: async (_id, _range, signal) => ({
+      size: 9,
+      body: (async function* () {
+        yield new Uint8Array(1)
+        const aborted = new Promise((resolve) => signal?.addEventListener('abort', resolve))
+        stop.abort(new Error('cancelled'))
+        await aborted
+        signal?.throwIfAborted()
+      })(),
+    }),
+  }
+  const sources = { ...sourcesOf(fixture, paths.dataDir), blobs: endless }
+  const run = { report: () => undefined, signal: stop.signal }
+  await assert.rejects(createBackup(sources, { to: paths.to }, run), /cancelled/)
 })
