@@ -91,7 +91,7 @@ export interface Files {
   find(scope: Scope, selector: FileSelector): Promise<FileInfo>
   /**
    * The bytes of a file, or of one range of it. A whole file is hashed while it is read: if its bytes are not the
-   * recorded ones, the iteration throws `CORRUPT` before its last chunk.
+   * recorded ones, the iteration throws `CORRUPT` before its last chunk, or this call does if there is only one chunk.
    *
    * @param options - `range`: bytes from `start` to `end` (exclusive)
    * @throws `FILE_NOT_FOUND`, `RANGE_NOT_SATISFIABLE`, `CORRUPT`

@@ -17,7 +17,7 @@ export type WritesRefused = 'CLOCK' | 'READ_ONLY' | 'NO_SIGNED_HEAD'
 export interface RegistryStatus extends SealerStatus {
   /** `null`: the registry accepts writes. With `CLOCK` only writes of events are refused. */
   readonly writesRefused: WritesRefused | null
-  /** Reads of files since the start whose stored bytes were missing or had another size. */
+  /** Reads of files since the start whose stored bytes were missing or are not the recorded ones. */
   readonly damagedReads: number
 }
 

@@ -166,7 +166,7 @@ function addLogGauges(metrics: MetricsRegistry, registry: Registry): void {
   gauge('log_anchored_entries', 'Entries that a confirmed anchor covers', () => registry.status().anchoredSize)
   gauge(
     'damaged_file_reads',
-    'Reads of files since the start whose stored bytes were missing or had another size',
+    'Reads of files since the start whose stored bytes were missing or are not the recorded ones',
     () => registry.status().damagedReads,
   )
   gauge(

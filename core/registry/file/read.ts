@@ -1,6 +1,7 @@
 import type { FileInfo } from '../../api/files.ts'
-import { RegistryError } from '../../errors.ts'
-import type { BlobRange } from '../../ports/index.ts'
+import { isRegistryError, RegistryError } from '../../errors.ts'
+import type { BlobBody, BlobRange } from '../../ports/index.ts'
+import { assertBlobRange } from '../../store/blob-calls.ts'
 import { keys } from '../../store/keys.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { DeletedFileRecord, FileRecord } from '../../store/records.ts'
@@ -15,22 +16,42 @@ export interface ReadOptions {
 
 /**
  * Reads a file. Throws `FILE_NOT_FOUND` if it was deleted meanwhile, `CORRUPT` if the store does not have the recorded
- * bytes.
+ * bytes, `RANGE_NOT_SATISFIABLE` for a range that is not within the file.
  */
 export async function readFile(
   context: Context,
   file: FileInfo,
   { range, signal }: ReadOptions = {},
 ): Promise<AsyncIterable<Uint8Array>> {
-  const blob = await context.blobs.get(file.id, range, signal)
+  if (range !== undefined) assertBlobRange(range, file.size)
+  const blob = await openBlob(context, file, { range, signal })
   if (blob === undefined) {
     if (!(await isRecorded(context, file.id))) throw fileNotFound()
     throw damaged(context, file.id, 'are missing')
   }
-  if (blob.size === file.size) return range === undefined ? new VerifiedBody(blob.body, file) : blob.body
-  // A body that is not read must be released, or its file stays open.
-  await blob.body[Symbol.asyncIterator]().return?.()
-  throw damaged(context, file.id, 'do not have the recorded size')
+  if (blob.size !== file.size) {
+    // A body that is not read must be released, or its file stays open.
+    await blob.body[Symbol.asyncIterator]().return?.()
+    throw damaged(context, file.id, WRONG_SIZE)
+  }
+  if (range !== undefined) return blob.body
+  return VerifiedBody.open(blob.body, file, () => damaged(context, file.id, 'do not have the recorded hash'))
+}
+
+const WRONG_SIZE = 'do not have the recorded size'
+
+async function openBlob(
+  context: Context,
+  file: FileInfo,
+  { range, signal }: { readonly range: BlobRange | undefined; readonly signal: AbortSignal | undefined },
+): Promise<BlobBody | undefined> {
+  try {
+    return await context.blobs.get(file.id, range, signal)
+  } catch (error) {
+    // The range is within the recorded size, so the stored blob is shorter.
+    if (isRegistryError(error, 'RANGE_NOT_SATISFIABLE')) throw damaged(context, file.id, WRONG_SIZE)
+    throw error
+  }
 }
 
 async function isRecorded({ records }: Context, fileId: string): Promise<boolean> {

@@ -1,21 +1,38 @@
 import { createHash } from 'node:crypto'
 import type { FileInfo } from '../../api/files.ts'
-import { RegistryError } from '../../errors.ts'
+import type { RegistryError } from '../../errors.ts'
 
 /**
- * Streams a file and verifies its SHA-256. Withholds the last chunk until the digest matches. On a mismatch throws
- * `CORRUPT`, so no reader takes a damaged file for complete. Returning early also ends the underlying body.
+ * Streams a file and verifies its SHA-256. Withholds the last chunk until the digest matches. On a mismatch throws what
+ * `mismatch` returns, so no reader takes a damaged file for complete. Returning early also ends the underlying body.
  */
 export class VerifiedBody implements AsyncIterableIterator<Uint8Array> {
-  readonly #file: FileInfo
+  readonly #sha256: string
+  readonly #mismatch: () => RegistryError
   readonly #chunks: AsyncIterator<Uint8Array>
   readonly #hash = createHash('sha256')
+  #first: IteratorResult<Uint8Array, undefined> | undefined
   #withheld: Uint8Array | undefined
   #isOver = false
 
-  constructor(body: AsyncIterable<Uint8Array>, file: FileInfo) {
-    this.#file = file
+  private constructor(body: AsyncIterable<Uint8Array>, { sha256 }: FileInfo, mismatch: () => RegistryError) {
+    this.#sha256 = sha256
+    this.#mismatch = mismatch
     this.#chunks = body[Symbol.asyncIterator]()
+  }
+
+  /**
+   * Reads ahead until the first chunk can be yielded. So a file of one chunk that is damaged, or a file that cannot be
+   * read at all, throws here and not while it is streamed.
+   */
+  static async open(
+    body: AsyncIterable<Uint8Array>,
+    file: FileInfo,
+    mismatch: () => RegistryError,
+  ): Promise<VerifiedBody> {
+    const verified = new VerifiedBody(body, file, mismatch)
+    verified.#first = await verified.next()
+    return verified
   }
 
   [Symbol.asyncIterator](): this {
@@ -23,6 +40,9 @@ export class VerifiedBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    const first = this.#first
+    this.#first = undefined
+    if (first !== undefined) return first
     while (!this.#isOver) {
       const chunk = this.#withheld
       this.#withheld = await this.#nextChunk()
@@ -33,6 +53,7 @@ export class VerifiedBody implements AsyncIterableIterator<Uint8Array> {
 
   async return(): Promise<IteratorResult<Uint8Array, undefined>> {
     this.#isOver = true
+    this.#first = undefined
     await this.#chunks.return?.()
     return { done: true, value: undefined }
   }
@@ -45,7 +66,7 @@ export class VerifiedBody implements AsyncIterableIterator<Uint8Array> {
       if (step.value.length > 0) return step.value
     }
     this.#isOver = true
-    if (this.#hash.digest('hex') === this.#file.sha256) return undefined
-    throw new RegistryError('CORRUPT', `The stored bytes of file ${this.#file.id} do not have the recorded hash`)
+    if (this.#hash.digest('hex') === this.#sha256) return undefined
+    throw this.#mismatch()
   }
 }

@@ -247,9 +247,15 @@ describe('finding and reading a file', () => {
       fixture.process.blobs.get = async () => undefined
       await assert.rejects(files.read(info), withCode('CORRUPT'))
       assert.equal(fixture.registry.status().damagedReads, 2)
+      fixture.process.blobs.get = async () => {
+        throw new RegistryError('RANGE_NOT_SATISFIABLE', 'The blob is shorter than the file')
+      }
+      await assert.rejects(files.read(info, { range: { start: 3, end: 5 } }), withCode('CORRUPT'))
+      assert.equal(fixture.registry.status().damagedReads, 3)
+      fixture.process.blobs.get = async () => undefined
       await files.delete(scope, { fileId: info.id })
       await assert.rejects(files.read(info), withCode('FILE_NOT_FOUND'))
-      assert.equal(fixture.registry.status().damagedReads, 2)
+      assert.equal(fixture.registry.status().damagedReads, 3)
     }))
 
   it('yields the last bytes of a whole file only if its hash matches, and releases what is not read', () =>
@@ -282,6 +288,10 @@ describe('finding and reading a file', () => {
       })()
       await assert.rejects(reading, withCode('CORRUPT'))
       assert.equal(given, 'imag')
+      assert.equal(fixture.registry.status().damagedReads, 1)
+      stored('imagE')
+      await assert.rejects(files.read(info), withCode('CORRUPT'), 'before anything is streamed')
+      assert.equal(fixture.registry.status().damagedReads, 2)
       assert.equal(
         await textOf(await files.read(info, { range: { start: 0, end: 5 } })),
         'imagE',

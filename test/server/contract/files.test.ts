@@ -201,11 +201,24 @@ describe('files', () => {
     assert.equal((await download()).status, 200)
   })
 
-  it('14: is 500 if the recorded bytes are missing, and counts it', async () => {
-    const damagedReads = async (): Promise<number> => {
-      const text = await (await service.fetch('/metrics')).text()
-      return Number(/^evidence_damaged_file_reads (\d+)$/m.exec(text)?.[1])
+  const damagedReads = async (): Promise<number> => {
+    const text = await (await service.fetch('/metrics')).text()
+    return Number(/^evidence_damaged_file_reads (\d+)$/m.exec(text)?.[1])
+  }
+
+  it('14: is 500 for a small file that differs from the recorded one, and counts it', async () => {
+    const [small = ''] = await attach('small', [['images', 'small.txt', Buffer.from('small'), 'text/plain']])
+    const earlier = await damagedReads()
+    isBroken = true
+    try {
+      await service.fails('downloadFile', 500, 'INTERNAL', { ...at, query: { fileId: small } })
+    } finally {
+      isBroken = false
     }
+    assert.equal(await damagedReads(), earlier + 1)
+  })
+
+  it('14: is 500 if the recorded bytes are missing, and counts it', async () => {
     const earlier = await damagedReads()
     isMissing = true
     try {
