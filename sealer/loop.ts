@@ -37,6 +37,7 @@ export class Loop {
   #isWoken = false
   #failures: LoopFailures = { count: 0, lastCode: null, lastAt: 0 }
   #consecutiveFailures = 0
+  #currentCode: string | undefined
 
   constructor(options: LoopOptions) {
     this.#options = options
@@ -44,6 +45,11 @@ export class Loop {
 
   get failures(): LoopFailures {
     return this.#failures
+  }
+
+  /** The code of the last failure; `undefined` if a step has succeeded since. */
+  get currentCode(): string | undefined {
+    return this.#currentCode
   }
 
   start(): void {
@@ -62,6 +68,7 @@ export class Loop {
     const code = isRegistryError(error) ? error.code : 'INTERNAL'
     const count = this.#failures.count + 1
     this.#failures = { count, lastCode: code, lastAt: clock.now() }
+    this.#currentCode = code
     logger.warn({ step: name, ...fields, code, err: error, failures: count }, `${name} failed: it is tried again`)
   }
 
@@ -79,6 +86,7 @@ export class Loop {
       try {
         const pauseMs = await this.#options.step(signal)
         this.#consecutiveFailures = 0
+        this.#currentCode = undefined
         if (!this.#isWoken) await this.#pause(pauseMs)
       } catch (error) {
         if (signal.aborted) return

@@ -127,6 +127,9 @@ class LogSealer implements Sealer {
       get failures() {
         return { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]) }
       },
+      get currentFailures() {
+        return [seal, ...stamps, anchor].flatMap((loop) => loop?.currentCode ?? [])
+      },
     }
   }
 

@@ -75,6 +75,8 @@ export interface SealerStatus {
   readonly failures: Readonly<
     Record<'seal' | 'stamp' | 'anchor', { readonly count: number; readonly lastCode: string | null }>
   >
+  /** The codes of the errors of the steps whose last attempt failed: empty if everything works now. */
+  readonly currentFailures: readonly string[]
 }
 
 /** What a verifier pins to check the stamps and anchors of a log. */

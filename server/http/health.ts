@@ -31,7 +31,7 @@ interface HealthSources {
 
 /** The part of a registry that tells how it is. */
 export interface StatusSource {
-  status(): Pick<ReturnType<Registry['status']>, 'writesRefused' | 'failures'>
+  status(): Pick<ReturnType<Registry['status']>, 'writesRefused' | 'currentFailures'>
 }
 
 /** Whether a load balancer should send requests to this process. */
@@ -89,13 +89,9 @@ export class Health {
     if (this.#stopping) return 'stopping'
     if (this.#fatal !== undefined) return this.#fatal
     if (this.#isStorePoisoned?.() === true) return 'STORE_POISONED'
-    const { failures, writesRefused } = this.#registry.status()
+    const { currentFailures, writesRefused } = this.#registry.status()
     if (writesRefused === 'CLOCK' || writesRefused === 'NO_SIGNED_HEAD') return writesRefused
-    return (
-      [failures.seal, failures.stamp, failures.anchor]
-        .map(({ lastCode }) => lastCode)
-        .find((code) => code !== null && this.#isFatal(code)) ?? undefined
-    )
+    return currentFailures.find((code) => this.#isFatal(code))
   }
 
   /** A poisoned store may have been opened again since. */

@@ -5,14 +5,12 @@ import { Health } from '../../../server/http/health.ts'
 
 interface State {
   readonly writesRefused?: WritesRefused
-  /** Code of the last failure of the sealer's step `seal`. */
-  readonly sealFailure?: ErrorCode
+  /** Codes of the sealer's steps that fail now. */
+  readonly sealFailures?: readonly ErrorCode[]
 }
 
-function healthOf({ writesRefused, sealFailure }: State, sources?: ConstructorParameters<typeof Health>[1]): Health {
-  const none = { count: 0, lastCode: null }
-  const seal = { count: 1, lastCode: sealFailure ?? null }
-  const status = () => ({ writesRefused: writesRefused ?? null, failures: { seal, stamp: none, anchor: none } })
+function healthOf({ writesRefused, sealFailures }: State, sources?: ConstructorParameters<typeof Health>[1]): Health {
+  const status = () => ({ writesRefused: writesRefused ?? null, currentFailures: sealFailures ?? [] })
   return new Health({ status }, sources)
 }
 
@@ -26,13 +24,19 @@ describe('the readiness of a server', () => {
     assert.deepEqual([readOnly.problem(), readOnly.isReadOnly()], [undefined, true])
   })
 
+  it('depends on what fails now, not on what failed before', () => {
+    assert.equal(healthOf({ sealFailures: ['CORRUPT'] }).problem(), 'CORRUPT')
+    assert.equal(healthOf({ sealFailures: ['AUTHORITY_FAILED'] }).problem(), undefined)
+    assert.equal(healthOf({ sealFailures: [] }).problem(), undefined)
+  })
+
   it('ends with the poison of a store that opens again by itself', () => {
     let isPoisoned = true
-    const health = healthOf({ sealFailure: 'STORE_POISONED' }, { isStorePoisoned: () => isPoisoned })
+    const health = healthOf({ sealFailures: ['STORE_POISONED'] }, { isStorePoisoned: () => isPoisoned })
     assert.equal(health.problem(), 'STORE_POISONED')
     isPoisoned = false
     assert.equal(health.problem(), undefined)
-    assert.equal(healthOf({ sealFailure: 'LOG_BEHIND_SIGNED' }).problem(), 'LOG_BEHIND_SIGNED')
+    assert.equal(healthOf({ sealFailures: ['UNAVAILABLE', 'LOG_BEHIND_SIGNED'] }).problem(), 'LOG_BEHIND_SIGNED')
   })
 
   it('is not affected by damage that the scrub found', () => {
