@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { claimDirectory, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
+import { claimDirectory, errnoOf, openLocalBlobs, toRegistryError, writeDurably } from '../../adapters/files/index.ts'
 import { ledgerPrefix } from '../../adapters/local-ledger/index.ts'
 import {
   copyMissingBlobs,
@@ -92,16 +92,24 @@ export async function createBackup(
   const { to, takeOver = false } = request
   if (resolve(to) === resolve(sources.dataDir))
     throw new RegistryError('CONFIG_ERROR', 'A backup must not be in the data directory itself: name another directory')
-  await mkdir(to, { recursive: true, mode: 0o700 })
-  const release = await claimDirectory(to, { takeOver, advice: TAKE_OVER_ADVICE })
   try {
-    const earlier = await readManifest(to)
-    await assertUsable(to, earlier, sources.origin)
-    return await new Backup(sources, request, run).write(earlier)
-  } finally {
-    await release()
+    await mkdir(to, { recursive: true, mode: 0o700 })
+    const release = await claimDirectory(to, { takeOver, advice: TAKE_OVER_ADVICE })
+    try {
+      const earlier = await readManifest(to)
+      await assertUsable(to, earlier, sources.origin)
+      return await new Backup(sources, request, run).write(earlier)
+    } finally {
+      await release()
+    }
+  } catch (error) {
+    throw errnoOf(error) === undefined ? error : fileError(error as NodeJS.ErrnoException, to)
   }
 }
+
+/** Errors of writes and syncs have no path. */
+const fileError = (error: NodeJS.ErrnoException, to: string): RegistryError =>
+  toRegistryError(error, `The backup in ${to} is not complete, ${error.path ?? 'a file of it'} cannot be used`)
 
 const TAKE_OVER_ADVICE =
   'a backup was interrupted there, or is still being written. Make sure that it has ended, then repeat with --take-over'

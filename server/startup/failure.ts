@@ -32,6 +32,8 @@ export function describeFailure(error: unknown, address: Address | undefined): s
   const { code = '', syscall, path } = system
   const listenAdvice = syscall === 'listen' || syscall === 'getaddrinfo' ? LISTEN_ADVICE[code] : undefined
   if (listenAdvice !== undefined && address !== undefined) return `${listenAdvice(address)} (${code})`
+  // An error of ours that names the code also says what to do, and about which directory.
+  if (isRegistryError(error) && message.includes(`(${code})`)) return message
   // An error of ours already names the setting or folder that is missing.
   const fileAdvice = code === 'ENOENT' && isRegistryError(error) ? undefined : FILE_ADVICE[code]
   if (fileAdvice !== undefined) return `${path ?? 'The data directory'}: ${fileAdvice} (${code})`

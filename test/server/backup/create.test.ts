@@ -176,3 +176,11 @@ it('a backup that is cancelled does not wait for a file that is being copied', a
   const run = { report: () => undefined, signal: stop.signal }
   await assert.rejects(createBackup(sources, { to: paths.to }, run), /cancelled/)
 })
+
+it('a backup whose directory cannot be written says so, and not that the data directory is full', async (t) => {
+  const { fixture, ids: _, ...paths } = await createFixture(t)
+  const file = paths.to
+  await writeFile(file, '')
+  const message = /^The backup in .*\/backup\/today is not complete, .*a file has the name of a directory.*\(ENOTDIR\)$/
+  await assert.rejects(backUp(fixture, { ...paths, to: join(file, 'today') }), { code: 'UNAVAILABLE', message })
+})

@@ -41,6 +41,12 @@ describe('the description of a failed start', () => {
     }
   })
 
+  it('keeps a message that already says what to do, because it is not about the data directory', () => {
+    const cause = systemError('ENOSPC', { syscall: 'write' })
+    const message = 'The backup in /mnt/backup is not complete: the disk is full; free some space (ENOSPC)'
+    assert.equal(describeFailure(new RegistryError('UNAVAILABLE', message, { cause }), address), message)
+  })
+
   it('adds the message of the system once', () => {
     const cause = systemError('EIO', { syscall: 'read' })
     for (const message of ['It cannot be opened', 'It cannot be opened: EIO: something'])
