@@ -164,7 +164,10 @@ describe('files', () => {
     assert.equal((await download({ fileId: untyped })).headers.get('content-type'), 'application/octet-stream')
     const charset = 'text/plain; charset=utf-8'
     assert.equal((await download({ mimeType: charset })).headers.get('content-type'), charset)
-    for (const mimeType of ['nonsense', 'text/', 'a/b;c', 'a/b\r\nc: d', 'ü/b'])
+    for (const quoted of ['text/plain;a="b c"', String.raw`text/plain; a="\"\\"; b=c`])
+      assert.equal((await download({ mimeType: quoted })).headers.get('content-type'), quoted)
+    const noHeader = ['a/b;c="\r\nd: e"', 'a/b;c="\u20ac"', 'a/b;c="\0"', 'a/b;c="\x7f"', String.raw`a/b;c="\"`]
+    for (const mimeType of ['nonsense', 'text/', 'a/b;c', 'a/b\r\nc: d', 'ü/b', ...noHeader])
       await service.fails('downloadFile', 400, 'VALIDATION_ERROR', { ...at, query: { fileId: untyped, mimeType } })
     assert.equal((await download({ mimeType: 'application/pdf' })).headers.get('content-type'), 'application/pdf')
     assert.equal((await download({ mimeType: 'text/plain' })).headers.get('content-type'), 'text/plain')
