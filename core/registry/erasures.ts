@@ -6,6 +6,8 @@ import type { PendingErasureRecord } from '../store/records.ts'
 
 /** The shortest time between two erasures, which rewrite parts of the store. */
 const INTERVAL_MS = 60_000
+/** How long it waits for a notice. A deletion whose commit had an unknown outcome, or of another server, gives none. */
+const RECHECK_MS = 10 * 60_000
 /** Erasures that are done together. Each has a handful of keys. */
 const MAX_ERASURES = 256
 
@@ -92,10 +94,9 @@ export class Erasures {
   }
 
   async #waitForNotice(): Promise<void> {
-    while (!this.#isNotified && !this.#stopping.signal.aborted) {
-      this.#sleeping = new AbortController()
-      await this.#parts.clock.sleep(INTERVAL_MS, this.#sleeping.signal).catch(() => undefined)
-    }
+    if (this.#isNotified || this.#stopping.signal.aborted) return
+    this.#sleeping = new AbortController()
+    await this.#parts.clock.sleep(RECHECK_MS, this.#sleeping.signal).catch(() => undefined)
   }
 }
 

@@ -9,7 +9,7 @@ import { openRegistry, OPERATOR } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { listEntries } from '../../../core/store/read.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
-import { bodyOf, inCategory, openFixture, Stores } from '../../support/registry-fixture.ts'
+import { bodyOf, inCategory, openFixture, Stores, withCode } from '../../support/registry-fixture.ts'
 import { present } from '../../support/present.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ManualClock, settle } from '../../support/manual-clock.ts'
@@ -94,6 +94,20 @@ describe('the erasure of a deleted file', () => {
       return this.outcome
     }
   }
+
+  it('comes within minutes if the deletion was applied, but its outcome is not known', async () => {
+    const eraser = new Eraser()
+    const fixture = await openFixture({ registry: { eraser } })
+    const file = await fixture.stage('content', 'a.txt')
+    await fixture.evidence({ files: [file] })
+    fixture.process.fail(1, 'after')
+    const selector = { externalId: 'e-1', fileId: file.id }
+    await assert.rejects(fixture.registry.files.delete(fixture.scope, selector), withCode('UNKNOWN_OUTCOME'))
+    await fixture.clock.advance(600_000)
+    assert.equal(eraser.calls.length, 1)
+    assert.deepEqual(await fixture.stores.keysOf('pe'), [])
+    await fixture.close()
+  })
 
   it('collects deletions and runs at most once a minute, until the store is done', async () => {
     const eraser = new Eraser()
