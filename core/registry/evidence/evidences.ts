@@ -26,7 +26,7 @@ export const evidenceOperations = (context: Context): Evidences => ({
   texts: (render, options = {}) => {
     const { maxKeptChars = MAX_KEPT_CHARS } = validate(textOptionsSchema, options)
     const texts = new EvidenceTexts(render, { maxKeptChars })
-    const pages = new ListPages(Math.max(2, Math.floor(maxKeptChars / 4)))
+    const pages = new ListPages(Math.max(2, Math.floor(maxKeptChars / 16)))
     return async (scope, query = {}) => {
       const company = await enterCompany(context, scope, 'R')
       assertQuery(query)

@@ -1,7 +1,7 @@
 import type { HistoryPage, HistoryQuery } from '../../api/evidence.ts'
 import type { EvidenceTextOptions } from '../../api/evidence-lists.ts'
 import type { Key, Version } from '../../ports/index.ts'
-import { BoundedMap } from '../../store/bounded-map.ts'
+import { SecondUseMap } from '../../store/second-use-map.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -19,16 +19,17 @@ interface KeptPage<T> {
 }
 
 /**
- * Renders evidences with the first page of their history, and keeps those whose events are all confirmed. Whether a
- * kept one is still correct is read from the store, so another server may have changed the evidence or the anchors.
+ * Renders evidences with the first page of their history, and keeps those whose events are all confirmed, from the
+ * second time on. Whether a kept one is still correct is read from the store, so another server may have changed the
+ * evidence or the anchors.
  */
 export class EvidencePages<T extends { readonly text: string }> {
   readonly #render: (page: HistoryPage) => T
-  readonly #kept: BoundedMap<Key, KeptPage<T>>
+  readonly #kept: SecondUseMap<Key, KeptPage<T>>
 
   constructor(render: (page: HistoryPage) => T, { maxKeptChars = MAX_KEPT_CHARS }: EvidenceTextOptions = {}) {
     this.#render = render
-    this.#kept = new BoundedMap(maxKeptChars, ({ rendered }) => rendered.text.length)
+    this.#kept = new SecondUseMap(maxKeptChars, ({ rendered }) => rendered.text.length)
   }
 
   async get(context: Context, scope: AuthorizedScope, externalId: string, query: HistoryQuery = {}): Promise<T> {

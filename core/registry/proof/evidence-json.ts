@@ -2,7 +2,7 @@ import type { EvidenceProof } from '../../api/proof-documents.ts'
 import type { EvidenceProofJson, EvidenceSelector } from '../../api/proofs.ts'
 import type { BatchRecord } from '../../log/records.ts'
 import type { Key, Version } from '../../ports/index.ts'
-import { BoundedMap } from '../../store/bounded-map.ts'
+import { SecondUseMap } from '../../store/second-use-map.ts'
 import type { Context } from '../context.ts'
 import { proveRecord } from './evidence.ts'
 import { isFinal, joinedParts, ownPartsOf, sharedPartsOf, type OwnParts, type SharedParts } from './final-proof-json.ts'
@@ -18,18 +18,19 @@ interface KeptParts extends OwnParts {
 }
 
 /**
- * The JSON of proofs of evidences. Keeps the parts of final proofs. The part of one evidence was verified when it was
- * made. It follows from the evidence's record and from the path in its batch, which never changes. The part that all
- * proofs of a batch share is kept with the attestations that it was made of, until a stamp or an anchor changes.
+ * The JSON of proofs of evidences. Keeps the parts of final proofs. The part of one evidence is kept from the second
+ * time on, and was verified when it was made. It follows from the evidence's record and from the path in its batch,
+ * which never changes. The part that all proofs of a batch share is kept with the attestations that it was made of,
+ * until a stamp or an anchor changes.
  */
 export class EvidenceProofJsons {
-  readonly #own: BoundedMap<Key, KeptParts>
+  readonly #own: SecondUseMap<Key, KeptParts>
   /** By the tokens of the attestations. */
   readonly #shared = new WeakMap<object, SharedParts>()
 
   /** @param maxKeptChars Characters of the parts of all evidences together. At least 2. */
   constructor(maxKeptChars = MAX_KEPT_CHARS) {
-    this.#own = new BoundedMap(maxKeptChars, ({ start, middle, end }) => start.length + middle.length + end.length)
+    this.#own = new SecondUseMap(maxKeptChars, ({ start, middle, end }) => start.length + middle.length + end.length)
   }
 
   async get(context: Context, selector: EvidenceSelector): Promise<EvidenceProofJson> {
