@@ -54,7 +54,7 @@ export function createMetrics(registry: Registry, { instruments, scrubStatus, ..
   addScrubGauges(metrics, scrubStatus ?? (() => undefined))
   return {
     contentType: metrics.contentType,
-    text: () => metrics.metrics(),
+    text: oncePerTurn(() => metrics.metrics()),
     middleware(ctx, next) {
       if (isExcess(ctx)) return next()
       const startedAtMs = performance.now()
@@ -65,6 +65,19 @@ export function createMetrics(registry: Registry, { instruments, scrubStatus, ..
       })
       return next()
     },
+  }
+}
+
+/**
+ * Calls `read` once for all requests of one turn of the event loop. `/metrics` has no limit, and its text takes about a
+ * millisecond.
+ */
+function oncePerTurn<T>(read: () => T): () => T {
+  let result: { readonly value: T } | undefined
+  return () => {
+    if (result === undefined) setImmediate(() => (result = undefined))
+    result ??= { value: read() }
+    return result.value
   }
 }
 
