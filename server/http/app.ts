@@ -23,6 +23,7 @@ import { allowAnyOrigin, allowOrigins, setSecurityHeaders } from './headers.ts'
 import { Health } from './health.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { inTurn } from './pipelining.ts'
 import { ADDRESS_LIMIT_PER_MINUTE, createRateLimiter, warnAboutProxy } from './rate-limit.ts'
 import type { RequestCounter } from './request-counter.ts'
 import { requestLog } from './request-log.ts'
@@ -220,7 +221,7 @@ function listenerOf(
   koa.use(rejectUnrouted)
   koa.on('error', (error: unknown) => logIncompleteResponse(error, logger))
   const handle = koa.callback()
-  return (request, response) => void handle(request, response)
+  return inTurn((request, response) => void handle(request, response))
 }
 
 const withoutMetrics = (group: EndpointGroup): EndpointGroup => ({
