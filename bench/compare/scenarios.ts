@@ -60,10 +60,12 @@ const openHttp: OpenScenarios = async ({ directory, dist, quick, progress }) => 
   const service = new Service(url)
   await service.fill(quick ? QUICK_EVIDENCES : EVIDENCES, progress)
   const requests: Readonly<Record<string, (index: number) => ServiceRequest>> = {
-    get: service.getOne,
+    'get, one of all evidences': service.getOne,
+    'get, one of 1,000': service.getOneOfFew,
     'list, same page of 100': service.listPage,
     'list, random pages of 100': service.listRandomPage,
-    verify: service.verify,
+    'verify, one of all evidences': service.verify,
+    'verify, one of 1,000': service.verifyOneOfFew,
     create: service.create,
     'create with 1 KiB file': service.createWithFile,
   }

@@ -7,6 +7,8 @@ import { categoryFieldsOf, evidenceOf } from './evidence.ts'
 const COMPANY = 'bench'
 const OPERATOR_KEY = 'operator-key-of-the-benchmark'
 const BATCH = 1_000
+/** Evidences that are read again and again. */
+const FEW = 1_000
 const POLL_MS = 200
 const FILE_BYTES = 1024
 const BOUNDARY = 'a-boundary-of-the-benchmark'
@@ -102,6 +104,9 @@ export class Service {
     path: `${this.#evidencePath}/item%20${(index * 7919) % this.#size}`,
   })
 
+  /** One of a thousand evidences, so that a cache can keep all of them. */
+  getOneOfFew = (index: number): ServiceRequest => this.getOne(this.#indexOfFew(index))
+
   listPage = (): ServiceRequest => ({ method: 'GET', path: `/evidences/${COMPANY}/evidences?len=100` })
 
   /** A page of the list that begins anywhere, so that nearly every request reads other evidences. */
@@ -114,6 +119,10 @@ export class Service {
     method: 'GET',
     path: `/merkle/verify/${this.#idAt(index)}`,
   })
+
+  verifyOneOfFew = (index: number): ServiceRequest => this.verify(this.#indexOfFew(index))
+
+  #indexOfFew = (index: number): number => index % FEW
 
   #idAt = (index: number): string => this.#ids[(index * 7919) % this.#ids.length] ?? ''
 
