@@ -51,6 +51,8 @@ const CHALLENGE = 'ApiKey realm="evidence-registry", header="X-API-Key"'
  * are.
  */
 export const rejectInvalidPaths: Middleware = (ctx, next) => {
+  if (ctx.state.hasInvalidTarget === true)
+    throw new HttpError('VALIDATION_ERROR', 'The target of the request is not a valid URL')
   if (PLAIN_PATH.test(ctx.path)) return next()
   let decoded: string
   try {

@@ -6,6 +6,8 @@ declare module 'koa' {
   interface DefaultState {
     /** Set by the first middleware. */
     section: Section
+    /** The target of the request has no path. */
+    hasInvalidTarget?: boolean
     /** The class of the request is full, so it is rejected. */
     isExcess?: boolean
     /** Absent if the request has no limit. */

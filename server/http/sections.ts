@@ -105,9 +105,22 @@ export class Sections {
 export const findSection =
   (sections: Sections): Middleware =>
   (ctx, next) => {
+    if (!hasPath(ctx)) {
+      ctx.state.hasInvalidTarget = true
+      ctx.url = '/'
+    }
     ctx.state.section = sections.of(ctx.path)
     return next()
   }
+
+/** Whether the request has a path. The target can also be a whole URL, with a host that cannot be parsed. */
+function hasPath(ctx: Context): boolean {
+  try {
+    return ctx.path !== null
+  } catch {
+    return false
+  }
+}
 
 export const sectionOf = (ctx: Context): Section => ctx.state.section
 

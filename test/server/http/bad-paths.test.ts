@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { formOf } from '../../support/form.ts'
+import { RawRequest } from '../../support/raw-http.ts'
 import {
   readResponse,
   startService,
@@ -65,6 +66,15 @@ describe('bad paths', () => {
           assert.deepEqual([answer.status, answer.body.code], [status, code], answer.text)
         }),
       )
+
+    it('a target that is a URL with a broken host is rejected', async () => {
+      for (const target of ['http://[::1/api/v1/log/policy', 'http://[::1']) {
+        const request = new RawRequest(service.port)
+        await request.send(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+        await service.until(() => request.closed, `${target} has a response`)
+        assert.match(request.received, /^HTTP\/1\.1 400 /, target)
+      }
+    })
 
     it('verification endpoints return a status, and ignore unknown parameters', async () => {
       const broken = await get('/merkle/verify/%E0%A4%A')
