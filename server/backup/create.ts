@@ -97,7 +97,7 @@ export async function createBackup(
     const release = await claimDirectory(to, { takeOver, advice: TAKE_OVER_ADVICE })
     try {
       const earlier = await readManifest(to)
-      await assertUsable(to, earlier, sources.origin)
+      await assertUsable(to, earlier, sources)
       return await new Backup(sources, request, run).write(earlier)
     } finally {
       await release()
@@ -127,11 +127,22 @@ const isOfBackup = (name: string): boolean =>
   name === 'lost+found' ||
   FOLDER.test(name)
 
-async function assertUsable(directory: string, earlier: Manifest | undefined, origin: string): Promise<void> {
+async function assertUsable(
+  directory: string,
+  earlier: Manifest | undefined,
+  { origin, records }: BackupSources,
+): Promise<void> {
   if (earlier !== undefined && earlier.origin !== origin)
     throw new RegistryError(
       'CONFIG_ERROR',
       `${directory} holds a backup of another registry, ${earlier.origin}: name another directory`,
+    )
+  const logSize = await records.logSize()
+  if (earlier !== undefined && earlier.logSize > logSize)
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `${directory} holds a backup of ${earlier.logSize} log entries, but this registry has ${logSize}: it was set back. ` +
+        'Keep that backup, and name another directory',
     )
   const other = (await readdir(directory)).find((name) => !isOfBackup(name))
   if (other !== undefined)

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
+import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { RegistryError, type BlobStore } from '../../../core/index.ts'
 import {
   createBackup,
@@ -183,4 +184,16 @@ it('a backup whose directory cannot be written says so, and not that the data di
   await writeFile(file, '')
   const message = /^The backup in .*\/backup\/today is not complete, .*a file has the name of a directory.*\(ENOTDIR\)$/
   await assert.rejects(backUp(fixture, { ...paths, to: join(file, 'today') }), { code: 'UNAVAILABLE', message })
+})
+
+it('a backup of a registry that was set back does not replace a newer one', async (t) => {
+  const { fixture, ids: _, ...paths } = await createFixture(t)
+  await backUp(fixture, paths)
+  const newer = await readManifest(paths.to)
+  const setBack = { ...sourcesOf(fixture, paths.dataDir), records: new MemoryRecords() }
+  const run = { report: () => undefined, signal: new AbortController().signal }
+  const message = /it was set back.*another directory/
+  await assert.rejects(createBackup(setBack, { to: paths.to }, run), { code: 'CONFIG_ERROR', message })
+  assert.deepEqual(await readManifest(paths.to), newer)
+  await backUp(fixture, paths)
 })
