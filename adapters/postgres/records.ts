@@ -114,9 +114,9 @@ class PostgresRecordStore implements PostgresRecords {
     return Number(row?.[0])
   }
 
-  async eraseHistory(): Promise<boolean> {
+  async eraseHistory(_keys: readonly Key[], signal?: AbortSignal): Promise<boolean> {
     this.#assertOpen()
-    return vacuumRecords(this.#database)
+    return vacuumRecords(this.#database, signal)
   }
 
   /** Writes the commits that wait, then ends the connections. */

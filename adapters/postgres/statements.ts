@@ -19,6 +19,9 @@ const named = (name: string, text: string): QueryConfig & { readonly rowMode: 'a
 export const statementsOf = (schema: string) =>
   ({ ...readsOf(schema), ...groupsOf(schema), ...ratesOf(schema) }) as const
 
+/** The longest time of a timer. To `pg`, 0 means its default. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1
+
 const readsOf = (schema: string) => {
   const recordsAt = (parameter: string): string =>
     `select key, value, true from ${schema}.record where key = any(${parameter}::bytea[])`
@@ -47,8 +50,8 @@ const readsOf = (schema: string) => {
             and backend_xmin is not null and xact_start < clock_timestamp() - interval '5 seconds'
         ) as old`,
     },
-    /** Without TRUNCATE, which would lock the table. */
-    vacuum: { text: `vacuum (truncate off) ${schema}.record` },
+    /** Without TRUNCATE, which would lock the table, and without a time limit: a large table takes many minutes. */
+    vacuum: { text: `vacuum (truncate off) ${schema}.record`, query_timeout: MAX_TIMEOUT_MS },
     now: named('now', `select (extract(epoch from clock_timestamp()) * 1000)::bigint`),
   }
 }

@@ -87,7 +87,7 @@ export class Erasures {
     const { records } = this.#parts
     const pending = await listEntries(records, { ...keys.pendingErasures(), limit: MAX_ERASURES })
     if (pending.length === 0) return true
-    if (await eraser.eraseHistory(changedKeys(pending)))
+    if (await eraser.eraseHistory(changedKeys(pending), this.#stopping.signal))
       await records.commit({ writes: pending.map(({ key }) => ({ key, value: null })) })
     // The next one is a minute later, also if there is more to erase.
     return false

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from 'pg'
 import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
@@ -31,6 +33,48 @@ describe('eraseHistory of PostgreSQL', () => {
     await eventually(async () => !(await records.eraseHistory(['k'])))
     await snapshot.close()
     assert.equal(await records.eraseHistory(['k']), true)
+    await records.close()
+  })
+
+  /** Locks the table of records, so that a vacuum waits. */
+  async function locked(schema: string): Promise<Client> {
+    const client = new Client({ connectionString: server.url() })
+    await client.connect()
+    await client.query(`begin; lock table ${schema}.record in share update exclusive mode`)
+    return client
+  }
+
+  const isVacuumed = async (schema: string): Promise<boolean> => {
+    const rows = await server.query(`select 1 from pg_stat_activity where query like 'vacuum% ${schema}.record'`)
+    return rows.length > 0
+  }
+
+  it('waits for a vacuum that takes longer than any other statement may', async () => {
+    const schema = 'slow'
+    // An option of `pg` that the public type does not name.
+    const pool: object = { query_timeout: 2_000 }
+    const records = await openPostgresRecords({ url: server.url(), schema, pool, retryForMs: 1 })
+    const client = await locked(schema)
+    const erasing = records.eraseHistory(['k'])
+    erasing.catch(() => undefined)
+    await eventually(() => isVacuumed(schema))
+    await delay(3_000)
+    await client.end()
+    assert.equal(await erasing, true)
+    await records.close()
+  })
+
+  it('does not wait for a vacuum once its caller stops', async (t) => {
+    const schema = 'stopped'
+    const records = await openPostgresRecords({ url: server.url(), schema })
+    const client = await locked(schema)
+    t.after(() => client.end())
+    const aborter = new AbortController()
+    const erasing = records.eraseHistory(['k'], aborter.signal)
+    erasing.catch(() => undefined)
+    await eventually(() => isVacuumed(schema))
+    aborter.abort(new Error('stopped'))
+    await assert.rejects(erasing, /stopped/)
     await records.close()
   })
 })
