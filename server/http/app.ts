@@ -137,7 +137,7 @@ export function createApp({ registry, logger, instruments = createInstruments(),
     sourceSystems,
     verification,
     log,
-    description(() => document()),
+    description(() => documentJson()),
   ]
   const document = once(() =>
     openApiDocument({
@@ -148,6 +148,7 @@ export function createApp({ registry, logger, instruments = createInstruments(),
       rootGroups,
     }),
   )
+  const documentJson = once(() => Buffer.from(JSON.stringify(document())))
   const routeContext = { ...routeContextOf(registry, options), unreadResponses }
   const root = { base: '', routeContext: { ...routeContext, rateLimit: noRateLimit } }
   const sections = new Sections(BASE_PATH)

@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { HEAD_BADGE } from '../contract/openapi.ts'
 import type { Sections } from './sections.ts'
@@ -54,11 +53,18 @@ export function addDocs(sections: Sections, specPath: string): void {
     ctx.type = 'html'
     ctx.body = page(specPath)
   })
+  let viewer: Promise<Buffer> | undefined
+  // Kept in memory: a stream would hold a descriptor for each client that does not read.
+  const readViewer = (): Promise<Buffer> =>
+    (viewer ??= readFile(VIEWER).catch((error: unknown) => {
+      // The next request tries again.
+      viewer = undefined
+      throw error
+    }))
   router.get('/docs/rapidoc.js', async (ctx) => {
     ctx.state.route = '/docs/rapidoc.js'
-    ctx.length = (await stat(VIEWER)).size
     ctx.set('Content-Type', 'text/javascript; charset=utf-8')
     ctx.set('Cache-Control', 'public, max-age=3600')
-    ctx.body = createReadStream(VIEWER)
+    ctx.body = await readViewer()
   })
 }

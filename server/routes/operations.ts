@@ -56,8 +56,8 @@ export function operations({ health, metrics }: { readonly health: Health; reado
   }
 }
 
-/** The document that describes the service. */
-export const description = (document: () => object): EndpointGroup => ({
+/** The document that describes the service. `json`: its text, the same bytes for all responses. */
+export const description = (json: () => Buffer): EndpointGroup => ({
   tag: 'Description',
   description: 'This document',
   endpoints: [
@@ -68,7 +68,10 @@ export const description = (document: () => object): EndpointGroup => ({
       access: 'public',
       summary: 'The OpenAPI 3.1 document of this service',
       response: { schema: OpenApi },
-      handle: async () => document(),
+      async handle({ ctx }) {
+        ctx.set('Content-Type', 'application/json; charset=utf-8')
+        ctx.body = json()
+      },
     }),
   ],
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readdir, readlink } from 'node:fs/promises'
 import { after, before, describe, it } from 'node:test'
 import { RegistryError, type Logger, type RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
@@ -166,6 +167,26 @@ describe('operations', () => {
     assert.deepEqual([script.status, script.headers.get('content-type')], [200, 'text/javascript; charset=utf-8'])
     assert.match(await script.text(), /rapi-doc/)
     assert.ok(html.includes('src="docs/rapidoc.js"') && html.includes('spec-url="api/v1/openapi.json"'))
+  })
+
+  it('keeps no file open for clients that read its script slowly', async () => {
+    const responses = await Promise.all(Array.from({ length: 30 }, () => service.fetch('/docs/rapidoc.js')))
+    const open = await readdir('/proc/self/fd')
+    const names = await Promise.all(open.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+    assert.deepEqual(
+      names.filter((name) => name.endsWith('rapidoc.js')),
+      [],
+    )
+    for (const response of responses) await response.body?.cancel()
+  })
+
+  it('makes the text of the OpenAPI document once', async (t) => {
+    const first = await (await service.fetch('/api/v1/openapi.json')).text()
+    const { mock } = t.mock.method(JSON, 'stringify')
+    const second = await service.fetch('/api/v1/openapi.json')
+    assert.equal(second.headers.get('content-type'), 'application/json; charset=utf-8')
+    assert.equal(await second.text(), first)
+    assert.ok(mock.calls.every(({ arguments: [value] }) => !Object.hasOwn(Object(value), 'openapi')))
   })
 
   it('redirects / to the API page', async () => {
