@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type Router from '@koa/router'
 import Koa from 'koa'
-import { isRegistryError, type Logger, type Registry, type ScrubStatus } from '../../core/index.ts'
+import { type Logger, type Registry, type ScrubStatus } from '../../core/index.ts'
 import type { EndpointGroup } from '../contract/endpoint.ts'
 import { evidenceListItem, evidencePage } from '../contract/evidence-responses.ts'
 import { openApiDocument } from '../contract/openapi.ts'
@@ -21,6 +21,7 @@ import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-m
 import { addEndpoints, type RouteContext } from './handle.ts'
 import { allowAnyOrigin, allowOrigins, setSecurityHeaders } from './headers.ts'
 import { Health } from './health.ts'
+import { logIncompleteResponse } from './incomplete-response.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { inTurn } from './pipelining.ts'
@@ -220,7 +221,7 @@ function listenerOf(
   koa.use(rejectInvalidPaths)
   koa.use(dispatch)
   koa.use(rejectUnrouted)
-  koa.on('error', (error: unknown) => logIncompleteResponse(error, logger))
+  koa.on('error', (error: unknown, ctx: Koa.Context) => logIncompleteResponse(error, ctx, logger))
   const handle = koa.callback()
   return inTurn((request, response) => void handle(request, response))
 }
@@ -236,12 +237,6 @@ const routesOf = ({ stack }: Router): readonly Route[] =>
   stack.flatMap(({ methods, path }) =>
     methods.map((method) => ({ method, path: String(path).replaceAll(/[:*]([A-Za-z_]+)/g, '{$1}') })),
   )
-
-/** Logs what failed after a response began: the client disconnected, or the stored bytes are not the recorded ones. */
-function logIncompleteResponse(error: unknown, logger: Logger): void {
-  if (isRegistryError(error)) logger.error({ err: error, code: error.code }, 'a response was cut off')
-  else logger.debug({ err: error }, 'a client disconnected before its response was complete')
-}
 
 function once<T>(create: () => T): () => T {
   let result: { readonly value: T } | undefined

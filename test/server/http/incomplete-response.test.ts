@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { after, before, describe, it } from 'node:test'
+import { RegistryError, type Logger } from '../../../core/index.ts'
+import { decorateRecords } from '../../../core/store/decorate-records.ts'
+import { startService, type Company, type Service } from '../../support/service.ts'
+
+/** More than the first page of a whole list has. */
+const COUNT = 200
+
+describe('a list that fails after its first page', () => {
+  let service: Service
+  let company: Company
+  /** What the page after the first one fails with. */
+  let failure: Error | undefined
+  /** What it waits for. */
+  let held: Promise<void> | undefined
+  const lines: Record<string, unknown>[] = []
+  const note =
+    (level: string) =>
+    (fields: object, text: string): void =>
+      void lines.push({ ...fields, level, text })
+  const logger: Logger = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') }
+  const linesOf = (requestId: string) => lines.filter((line) => line['requestId'] === requestId)
+
+  before(async () => {
+    service = await startService({
+      logger,
+      sealMaxWaitMs: 3_600_000,
+      wrapRecords: (records) =>
+        decorateRecords(records, {
+          list(range) {
+            // Only the pages after the first one have this length.
+            if (range.limit !== 501) return records.list(range)
+            if (failure !== undefined) throw failure
+            return held === undefined ? records.list(range) : listAfter(held, records.list(range))
+          },
+        }),
+    })
+    company = await service.company('acme')
+    const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
+    const { id: categoryId } = await service.registry.categories.create(scope, { name: 'C' })
+    const { id: subcategoryId } = await service.registry.categories.createSubcategory(scope, categoryId, { name: 'S' })
+    const evidences = Array.from({ length: COUNT }, (_, i) => ({ externalId: `e-${i}`, name: 'x' }))
+    await service.registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences })
+  })
+  after(() => service.close())
+
+  /** Reads a whole list until the connection breaks off, and the lines of its request are logged. */
+  async function cutOff(requestId: string, error: Error): Promise<void> {
+    failure = error
+    const headers = { 'x-api-key': company.keys.R, 'x-request-id': requestId }
+    const request = get(`${service.url}/api/v1/evidences/acme/evidences`, { headers, agent: false })
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    assert.equal(response.statusCode, 200)
+    await assert.rejects(response.toArray(), /aborted/)
+    await service.until(() => linesOf(requestId).some(({ level }) => level === 'info'), 'the request is logged')
+    failure = undefined
+  }
+
+  for (const [what, error, code] of [
+    ['damage', new RegistryError('CORRUPT', 'A page is damaged'), 'CORRUPT'],
+    ['a defect of the server', new TypeError('This is a defect'), 'INTERNAL'],
+  ] as const)
+    it(`is logged once as an error, with the request id and its code: ${what}`, async () => {
+      await cutOff(`cut-${code}`, error)
+      const [failed, ...others] = linesOf(`cut-${code}`).filter(({ level }) => level === 'error')
+      assert.deepEqual(
+        [failed?.['err'], failed?.['code'], failed?.['text'], others],
+        [error, code, 'a response was cut off', []],
+      )
+      const request = linesOf(`cut-${code}`).find(({ level }) => level === 'info')
+      assert.deepEqual([request?.['status'], request?.['aborted'], request?.['code']], [200, true, code])
+    })
+
+  it('is not an error if the client disconnects', async () => {
+    const headers = { 'x-api-key': company.keys.R, 'x-request-id': 'gone' }
+    const request = get(`${service.url}/api/v1/evidences/acme/evidences`, { headers, agent: false })
+    let release = (): void => undefined
+    request.once('response', () => request.destroy())
+    held = new Promise((resolve) => (release = resolve))
+    await service.until(() => linesOf('gone').some(({ text }) => text === 'request'), 'the request is logged')
+    release()
+    held = undefined
+    await service.until(() => linesOf('gone').some(({ level }) => level === 'debug'), 'the disconnect is logged')
+    assert.deepEqual(
+      linesOf('gone').filter(({ level }) => level === 'error'),
+      [],
+    )
+  })
+})
+
+async function* listAfter<T>(held: Promise<void>, entries: AsyncIterable<T>): AsyncGenerator<T> {
+  await held
+  yield* entries
+}
