@@ -2,8 +2,8 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** Requests that wait for the response before them: on one connection, and on all. A connection with more is closed. */
-const MAX_WAITING_OF_CONNECTION = 100
-const MAX_WAITING = 10_000
+const MAX_WAITING_OF_CONNECTION = 32
+const MAX_WAITING = 3_200
 
 /**
  * Handles the requests that a client sends on one connection without waiting for responses (pipelining) one after the

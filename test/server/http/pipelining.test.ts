@@ -73,29 +73,29 @@ describe('pipelined requests', () => {
       else end()
     })
     const client = connectTo()
-    client.socket.write(requests(60))
-    await eventually(() => client.bodies.length === 60)
+    client.socket.write(requests(30))
+    await eventually(() => client.bodies.length === 30)
     assert.deepEqual(
       client.bodies,
-      Array.from({ length: 60 }, (_, i) => i),
+      Array.from({ length: 30 }, (_, i) => i),
     )
-    assert.equal(new Set(turns).size, 60)
+    assert.equal(new Set(turns).size, 30)
   })
 
-  it('close their connection if more than 100 wait', async (t) => {
+  it('close their connection if more than 32 wait', async (t) => {
     let handled = 0
     const connectTo = await listen(t, () => (handled += 1))
     const client = connectTo()
-    client.socket.write(requests(102))
+    client.socket.write(requests(34))
     await once(client.socket, 'close')
     assert.equal(handled, 1)
     const other = connectTo()
-    other.socket.write(requests(101))
+    other.socket.write(requests(33))
     await eventually(() => handled === 2)
     assert.equal(other.socket.destroyed, false)
   })
 
-  it('close their connection if 10,000 wait on all connections, until others have disconnected', async (t) => {
+  it('close their connection if 3,200 wait on all connections, until others have disconnected', async (t) => {
     const first: ServerResponse[] = []
     let closed = 0
     const connectTo = await listen(t, ({ url }, response) => {
@@ -108,16 +108,16 @@ describe('pipelined requests', () => {
       client.socket.write(requests(count))
       return client
     }
-    const clients = Array.from({ length: 100 }, () => pipeline(101))
+    const clients = Array.from({ length: 100 }, () => pipeline(33))
     await eventually(() => first.length === 100)
     await once(pipeline(2).socket, 'close')
     await eventually(() => closed === 1)
     clients.shift()?.socket.destroy()
     await eventually(() => closed === 2)
-    clients.push(pipeline(101))
+    clients.push(pipeline(33))
     await eventually(() => first.length === 102)
     for (const response of first) respond(response, '/0')
-    await eventually(() => clients.every(({ bodies }) => bodies.length === 101))
+    await eventually(() => clients.every(({ bodies }) => bodies.length === 33))
   })
 
   it('are not handled after their client has disconnected', async (t) => {
