@@ -11,10 +11,13 @@ import type {
 import { decodeUtf8, fromBase64, fromHex, toBase64, toHex } from '../../bytes.ts'
 import { entryOf, tokenOpening } from '../../commitment/log-entry.ts'
 import { RegistryError } from '../../errors.ts'
+import { parseCheckpoint } from '../../log/checkpoint.ts'
 import type { LogKey } from '../../log/identity.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, StampRecord, StampToken, ValidationDataRef } from '../../log/records.ts'
 import { distinctTokens } from '../../log/stamp-claim.ts'
+import { leafHash } from '../../log/tree/hasher.ts'
+import { verifyInclusion } from '../../log/tree/proof.ts'
 import { MAX_CHECKPOINT_TOKENS } from '../../verify/bundle-format.ts'
 import type { DisclosedEvent } from './bundle-events.ts'
 
@@ -38,9 +41,9 @@ export async function proveEvents(
   const { checkpoints, validationData } = await coverage.checkpoints()
   return {
     events: await Promise.all(
-      events.map(({ disclosed }, i) => eventOf(log, disclosed, statuses[i]?.position, sizes[i] ?? [])),
+      events.map((event, i) => eventOf(coverage, event, statuses[i]?.position, sizes[i] ?? [])),
     ),
-    keys: await proveKeys(log, logKeys, coverage.sizes()),
+    keys: await proveKeys(log, logKeys, coverage),
     checkpoints,
     validationData,
     ...(renewals.length > 0 && { renewals }),
@@ -48,25 +51,18 @@ export async function proveEvents(
 }
 
 async function eventOf(
-  log: LogReader,
-  { opening, ...disclosed }: DisclosedEvent['disclosed'],
+  coverage: Coverage,
+  { txId, disclosed: { opening, ...disclosed } }: DisclosedEvent,
   position: number | undefined,
   sizes: readonly number[],
 ): Promise<BundleEvent> {
   if (position === undefined || sizes.length === 0) return { opening, inclusion: [], ...disclosed }
-  return { opening, position, inclusion: await inclusionsOf(log, position, sizes), ...disclosed }
+  return { opening, position, inclusion: await coverage.inclusions({ entry: txId, position }, sizes), ...disclosed }
 }
 
-const inclusionsOf = (log: LogReader, position: number, sizes: readonly number[]): Promise<BundleInclusion[]> =>
-  Promise.all(
-    sizes.map(async (treeSize) => ({
-      treeSize,
-      path: (await log.inclusionProof(position, treeSize)).map(toHex),
-    })),
-  )
-
 /** The keys up to the newest that signed one of the checkpoints, each proven under those that it signed. */
-async function proveKeys(log: LogReader, logKeys: readonly LogKey[], sizes: readonly number[]): Promise<BundleKey[]> {
+async function proveKeys(log: LogReader, logKeys: readonly LogKey[], coverage: Coverage): Promise<BundleKey[]> {
+  const sizes = coverage.sizes()
   const signerOf = (size: number): number => logKeys.findLastIndex(({ position }) => position < size)
   const newest = Math.max(0, ...sizes.map(signerOf))
   return Promise.all(
@@ -74,13 +70,24 @@ async function proveKeys(log: LogReader, logKeys: readonly LogKey[], sizes: read
       const payload = await log.payloadOf(fromHex(entry) ?? new Uint8Array())
       if (payload === undefined) throw corrupt(`The opening of checkpoint key ${entry} is missing`)
       const signed = sizes.filter((size) => signerOf(size) === i)
-      return { opening: toHex(payload.opening), position, inclusion: await inclusionsOf(log, position, signed) }
+      return {
+        opening: toHex(payload.opening),
+        position,
+        inclusion: await coverage.inclusions({ entry, position }, signed),
+      }
     }),
   )
 }
 
 const corrupt = (what: string): RegistryError =>
   new RegistryError('CORRUPT', `${what}: restore the store from a backup`)
+
+/** An entry of the log. */
+interface PlacedEntry {
+  /** Hex. */
+  readonly entry: string
+  readonly position: number
+}
 
 interface CheckpointParts {
   readonly note: string
@@ -92,11 +99,38 @@ interface CheckpointParts {
 class Coverage {
   readonly #log: LogReader
   readonly #bySize = new Map<number, CheckpointParts>()
+  /** By the note. */
+  readonly #roots = new Map<string, Uint8Array>()
   #stamp: StampRecord | undefined
   #anchor: AnchorRecord | undefined
 
   constructor(log: LogReader) {
     this.#log = log
+  }
+
+  /**
+   * Proves an entry under collected checkpoints. Verifies each path before it returns it, so that damaged tiles never
+   * become a wrong proof: then it throws `CORRUPT`.
+   */
+  inclusions(entry: PlacedEntry, sizes: readonly number[]): Promise<BundleInclusion[]> {
+    return Promise.all(sizes.map((size) => this.#inclusion(entry, { size, note: this.#bySize.get(size)?.note ?? '' })))
+  }
+
+  async #inclusion(
+    { entry, position }: PlacedEntry,
+    { size: treeSize, note }: { readonly size: number; readonly note: string },
+  ): Promise<BundleInclusion> {
+    const proof = await this.#log.inclusionProof(position, treeSize)
+    const leaf = leafHash(fromHex(entry) ?? new Uint8Array())
+    if (!verifyInclusion({ leafHash: leaf, leafIndex: position, treeSize, proof, root: this.#rootOf(note) }))
+      throw corrupt(`The path of entry ${position} does not lead to the root of the checkpoint of ${treeSize} entries`)
+    return { treeSize, path: proof.map(toHex) }
+  }
+
+  #rootOf(note: string): Uint8Array {
+    let root = this.#roots.get(note)
+    if (root === undefined) this.#roots.set(note, (root = rootOfNote(note)))
+    return root
   }
 
   /** Sizes of the collected checkpoints, ascending. */
@@ -146,11 +180,14 @@ class Coverage {
     const openings = [...this.#bySize.values()]
       .flatMap(({ stamp }) => tokensOf(stamp))
       .map(({ token }) => openingOf(token))
-    const statuses = await this.#log.entryStatuses(openings.map(entryOf))
+    const entries = openings.map(entryOf)
+    const statuses = await this.#log.entryStatuses(entries)
+    const checkpoint = { size: newest.size, note: newest.checkpoint }
     const renewals = openings.map(async (opening, i): Promise<readonly BundleRenewal[]> => {
       const position = statuses[i]?.position
-      if (position === undefined || position >= newest.size) return []
-      const inclusion = await inclusionsOf(this.#log, position, [newest.size])
+      const entry = entries[i]
+      if (entry === undefined || position === undefined || position >= newest.size) return []
+      const inclusion = [await this.#inclusion({ entry: toHex(entry), position }, checkpoint)]
       return [{ opening: toHex(opening), position, inclusion }]
     })
     const covered = (await Promise.all(renewals)).flat()
@@ -168,6 +205,14 @@ class Coverage {
       checkpoints.push({ note, cosignatures: [], tokens: tokens.map(({ token }) => token), anchors: anchorsOf(anchor) })
     }
     return { checkpoints, validationData: await validationDataOf(this.#log, [...refs.values()]) }
+  }
+}
+
+function rootOfNote(note: string): Uint8Array {
+  try {
+    return parseCheckpoint(note).root
+  } catch (cause) {
+    throw new RegistryError('CORRUPT', 'A stored checkpoint is damaged: restore the store from a backup', { cause })
   }
 }
 

@@ -609,11 +609,16 @@ describe('public documents', () => {
       // The first leaf, which is the key's. It is the sibling of the first event.
       const restore = await change(logKeys.tile(0, 0), (value) => (value[8] = (value[8] ?? 0) ^ 1))
       const fresh = await openFixture({ stores })
-      await assert.rejects(fresh.registry.proofs.evidence({ evidenceId: 'e-1' }), { code: 'CORRUPT' })
+      const { proofs } = fresh.registry
+      await assert.rejects(proofs.evidence({ evidenceId: 'e-1' }), { code: 'CORRUPT' })
+      await assert.rejects(proofs.publicBundle({ evidenceId: 'e-1' }), { code: 'CORRUPT' })
+      const whole = { externalId: 'e-1', fields: 'all', files: 'none' } as const
+      await assert.rejects(proofs.bundle(scope, whole), { code: 'CORRUPT' })
       await fresh.close()
       await restore()
       const again = await openFixture({ stores })
       withStatus(await again.registry.proofs.evidence({ evidenceId: 'e-1' }), 'ok')
+      withStatus(await again.registry.proofs.publicBundle({ evidenceId: 'e-1' }), 'ok')
       const page = await again.registry.evidences.get(scope, 'e-1', { disclose: true })
       assert.ok(page.events[0]?.disclosure)
       await again.close()
