@@ -118,10 +118,11 @@ export function createApp({ registry, logger, instruments = createInstruments(),
     ...(options.maxBusyMs !== undefined && { maxBusyMs: options.maxBusyMs }),
   })
   const connections = new Connections()
-  const unreadResponses = new UnreadResponses({
+  const unreadOptions = {
     maxBytes: options.maxUnreadResponseBytes ?? MAX_UNREAD_RESPONSE_BYTES,
     streamLimits: options.streamLimits ?? STREAM_LIMITS,
-  })
+  }
+  const unreadResponses = new UnreadResponses(unreadOptions)
   const metrics = createMetrics(registry, {
     instruments,
     admission,
@@ -151,7 +152,9 @@ export function createApp({ registry, logger, instruments = createInstruments(),
   )
   const documentJson = once(() => Buffer.from(JSON.stringify(document())))
   const routeContext = { ...routeContextOf(registry, options), unreadResponses }
-  const root = { base: '', routeContext: { ...routeContext, rateLimit: noRateLimit } }
+  // With bytes of its own, so that clients of the API which read nothing do not hide the metrics.
+  const rootContext = { ...routeContext, rateLimit: noRateLimit, unreadResponses: new UnreadResponses(unreadOptions) }
+  const root = { base: '', routeContext: rootContext }
   const sections = new Sections(BASE_PATH)
   for (const group of rootGroups) addEndpoints(sections, group, root)
   for (const group of groups) addEndpoints(sections, group, { base: BASE_PATH, routeContext })

@@ -105,7 +105,7 @@ describe('clients that do not read large responses', () => {
     service = await startService({
       sealMaxWaitMs: 3_600_000,
       streamLimits,
-      maxUnreadResponseBytes: 80 * KIB * KIB,
+      maxUnreadResponseBytes: KIB * KIB,
     })
     company = await service.company('acme')
     const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
@@ -133,14 +133,13 @@ describe('clients that do not read large responses', () => {
   const isRead = async (): Promise<boolean> =>
     (await (await service.fetch('/metrics')).text()).includes('\nevidence_unread_response_bytes 0\n')
 
-  it('get no more of them, while others do', async () => {
+  it('get no more of them, while the metrics are still served', async () => {
     const socket = await stalled(company.keys.R)
     const rejected = await read(company.keys.R)
     assert.deepEqual([rejected.status, rejected.headers.get('retry-after')], [503, '1'])
     assert.equal(((await rejected.json()) as { code: string }).code, 'UNAVAILABLE')
-    const other = await read(company.keys.U)
-    assert.equal(((await other.json()) as { dts: unknown[] }).dts.length, COUNT)
     const metrics = await (await service.fetch('/metrics')).text()
+    assert.ok(metrics.length > 16 * KIB)
     assert.match(metrics, /\nevidence_unread_responses_rejected 1\n/)
     socket.destroy()
     await service.until(isRead, 'the bytes are not counted any more')
