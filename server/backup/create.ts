@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { claimDirectory, errnoOf, openLocalBlobs, toRegistryError, writeDurably } from '../../adapters/files/index.ts'
+import { claimDirectory, errnoOf, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
 import { ledgerPrefix } from '../../adapters/local-ledger/index.ts'
 import {
   copyMissingBlobs,
@@ -19,11 +18,12 @@ import {
   type SnapshotSource,
 } from '../../core/index.ts'
 import { exists } from '../startup/existing.ts'
+import type { MarkedFolder } from '../startup/folder-markers.ts'
 import { headsIn } from '../startup/signed-heads.ts'
-import { LEDGER_FILE, openDataFile, PUBLIC_FILES, readSecretFiles } from './data-files.ts'
+import { LEDGER_FILE, missingSecrets, openDataFile, PUBLIC_FILES, readSecretFiles } from './data-files.ts'
+import { assertUsable, fileError, newFolder, removeFoldersBut, removeOtherBlobs } from './directory.ts'
 import {
   filesOfBackup,
-  MANIFEST,
   readManifest,
   RECORDS,
   recordsIn,
@@ -44,6 +44,8 @@ export interface BackupSources {
   readonly secretFile: string | undefined
   /** Where the keyring is, if not in the data directory. */
   readonly checkpointKeys: string | undefined
+  /** The folders of the data directory that the settings use. */
+  readonly folders: readonly MarkedFolder[]
   /** The log's origin. */
   readonly origin: string
 }
@@ -69,7 +71,7 @@ export interface BackupReport {
   readonly copiedBlobs: number
   /** Files that an earlier backup had copied. */
   readonly reusedBlobs: number
-  /** Files whose bytes are missing or damaged in the registry itself: id and reason. */
+  /** Files whose bytes are missing or damaged in the registry itself, and secrets that are missing: name and reason. */
   readonly problems: readonly string[]
 }
 
@@ -107,50 +109,8 @@ export async function createBackup(
   }
 }
 
-/** Errors of writes and syncs have no path. */
-const fileError = (error: NodeJS.ErrnoException, to: string): RegistryError =>
-  toRegistryError(error, `The backup in ${to} is not complete, ${error.path ?? 'a file of it'} cannot be used`)
-
 const TAKE_OVER_ADVICE =
   'a backup was interrupted there, or is still being written. Make sure that it has ended, then repeat with --take-over'
-
-const FOLDER = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/
-const newFolder = (now: Date): string =>
-  `${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`
-
-/** Names that a backup, or an unfinished one, has in its directory. */
-const isOfBackup = (name: string): boolean =>
-  name === MANIFEST ||
-  name === 'blobs' ||
-  name.startsWith('owner') ||
-  name.startsWith('.') ||
-  name === 'lost+found' ||
-  FOLDER.test(name)
-
-async function assertUsable(
-  directory: string,
-  earlier: Manifest | undefined,
-  { origin, records }: BackupSources,
-): Promise<void> {
-  if (earlier !== undefined && earlier.origin !== origin)
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `${directory} holds a backup of another registry, ${earlier.origin}: name another directory`,
-    )
-  const logSize = await records.logSize()
-  if (earlier !== undefined && earlier.logSize > logSize)
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `${directory} holds a backup of ${earlier.logSize} log entries, but this registry has ${logSize}: it was set back. ` +
-        'Keep that backup, and name another directory',
-    )
-  const other = (await readdir(directory)).find((name) => !isOfBackup(name))
-  if (other !== undefined)
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `${directory} holds something that is not part of a backup (${other}): name an empty directory`,
-    )
-}
 
 /** What a snapshot of the records holds. */
 interface Contents {
@@ -167,6 +127,7 @@ class Backup {
   readonly #run: BackupRun
   #folder = ''
   #files: BackupFile[] = []
+  #missingSecrets: readonly string[] = []
 
   constructor(sources: BackupSources, request: BackupRequest, run: BackupRun) {
     this.#sources = sources
@@ -180,7 +141,7 @@ class Backup {
     const complete = await filesOfBackup(to, earlier)
     let copiedBlobs = 0
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      await this.#removeFoldersBut(earlier?.folder)
+      await removeFoldersBut(to, earlier?.folder)
       this.#folder = newFolder(new Date())
       this.#files = []
       const contents = await this.#writeState()
@@ -190,10 +151,13 @@ class Backup {
       const deleted = await deletedFiles(this.#sources.records, [...problems.keys()])
       if (deleted.length > 0) continue
       await writeManifest(to, this.#manifest(contents, [...problems.keys()]))
-      await this.#removeFoldersBut(this.#folder)
+      await removeFoldersBut(to, this.#folder)
       await removeOtherBlobs(join(to, 'blobs', 'content'), contents.fileIds)
       const { logSize, treeSize } = contents
-      const lines = [...problems].map(([id, message]) => `${id}: ${message}`)
+      const lines = [
+        ...this.#missingSecrets.map((path) => `${path}: It is missing, so the backup does not have it`),
+        ...Array.from(problems, ([id, message]) => `${id}: ${message}`),
+      ]
       return { logSize, treeSize, copiedBlobs, reusedBlobs: existing - (copiedBlobs - copied), problems: lines }
     }
     throw new RegistryError('UNAVAILABLE', 'Files were deleted faster than they could be copied: run the backup again')
@@ -208,8 +172,7 @@ class Backup {
     const { passphrase } = this.#request
     await this.#addDataFile(SIGNED_HEAD, SIGNED_HEAD)
     for (const path of PUBLIC_FILES) await this.#addDataFile(path, join('data', path))
-    if (passphrase !== undefined)
-      await this.#add(SECRETS, [await sealSecrets(await readSecretFiles(this.#sources), passphrase)])
+    if (passphrase !== undefined) await this.#addSecrets(passphrase)
     const snapshot = await records.snapshot()
     try {
       const contents = await this.#writeRecords(snapshot)
@@ -218,6 +181,12 @@ class Backup {
     } finally {
       await snapshot.close()
     }
+  }
+
+  async #addSecrets(passphrase: string): Promise<void> {
+    const files = await readSecretFiles(this.#sources)
+    this.#missingSecrets = await missingSecrets(files, this.#sources)
+    await this.#add(SECRETS, [await sealSecrets(files, passphrase)])
   }
 
   async #writeRecords(snapshot: RecordSnapshot): Promise<Contents> {
@@ -295,17 +264,4 @@ class Backup {
       damagedBlobs,
     }
   }
-
-  /** Removes the folders of unfinished and of replaced backups. */
-  async #removeFoldersBut(kept: string | undefined): Promise<void> {
-    for (const name of await readdir(this.#request.to))
-      if (FOLDER.test(name) && name !== kept) await rm(join(this.#request.to, name), { recursive: true })
-  }
-}
-
-/** Removes the bytes of files that were deleted since an earlier backup: a deleted file must not stay readable. */
-async function removeOtherBlobs(content: string, fileIds: ReadonlySet<string>): Promise<void> {
-  for (const folder of await readdir(content))
-    for (const id of await readdir(join(content, folder)))
-      if (!fileIds.has(id)) await rm(join(content, folder, id), { force: true })
 }

@@ -1,7 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { derivedKeySeeds, type RecordStore } from '../../core/index.ts'
 import { exists } from '../startup/existing.ts'
+import type { MarkedFolder } from '../startup/folder-markers.ts'
 import type { Config } from '../settings/load.ts'
 import type { SecretFiles } from './secrets.ts'
 
@@ -32,6 +34,31 @@ export const SECRET_FILES: readonly string[] = [
   'ledger/ledger.key',
   'operator.key',
 ]
+
+/** Secret files without which a registry with these folders cannot be used. */
+const NEEDED_SECRETS: Readonly<Record<MarkedFolder, readonly string[]>> = {
+  blobs: [],
+  tsa: ['tsa/ca.key', 'tsa/tsa.pem'],
+  ledger: ['ledger/ledger.key'],
+}
+
+/**
+ * The secret files that a restored registry needs and that are not among `files`. Keys that are derived from the root
+ * secret (version 0.1.0) need no keyring.
+ */
+export async function missingSecrets(
+  files: SecretFiles,
+  { records, folders }: { readonly records: RecordStore; readonly folders: readonly MarkedFolder[] },
+): Promise<readonly string[]> {
+  const secret = files.get(ROOT_SECRET)
+  const derived = secret === undefined ? [] : await derivedKeySeeds(records, secret)
+  const needed = [
+    ROOT_SECRET,
+    ...(derived.length > 0 ? [] : [KEYRING]),
+    ...folders.flatMap((name) => NEEDED_SECRETS[name]),
+  ]
+  return needed.filter((path) => !files.has(path))
+}
 
 /** Opens a file of a data directory. Returns `undefined` if it does not exist. */
 export async function openDataFile(directory: string, path: string): Promise<AsyncIterable<Uint8Array> | undefined> {

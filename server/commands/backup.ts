@@ -42,7 +42,9 @@ they are encrypted with a passphrase (scrypt, AES-256-GCM). Restoring needs them
     )
     for (const problem of problems) progress.print(problem)
     const verdict =
-      problems.length === 0 ? 'complete' : `${problems.length} files are damaged in the registry itself: run fsck`
+      problems.length === 0
+        ? 'complete'
+        : `${problems.length} files are missing or damaged in the registry itself: run fsck`
     progress.print(
       `${logSize} log entries (${treeSize} sealed), ${copiedBlobs} files copied, ${reusedBlobs} reused: ${verdict}`,
     )

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { RegistryError } from '../../../core/index.ts'
 import { createBackup, type BackupReport, type BackupRequest } from '../../backup/create.ts'
+import { markedFolders } from '../../startup/registry.ts'
 import type { ControlOperation } from '../operation.ts'
 
 /** Backs the registry up. The process that has the registry open writes the backup. */
@@ -18,7 +19,9 @@ export const backupOperation: ControlOperation<BackupRequest, BackupReport> = {
   },
   run({ registry, stores, config }, request, run) {
     const { dataDir, secretFile, checkpointKeys } = config
-    return createBackup({ ...stores, dataDir, secretFile, checkpointKeys, origin: registry.log.origin }, request, run)
+    const { used: folders } = markedFolders(config)
+    const { origin } = registry.log
+    return createBackup({ ...stores, dataDir, secretFile, checkpointKeys, folders, origin }, request, run)
   },
 }
 

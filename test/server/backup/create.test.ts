@@ -38,6 +38,7 @@ const sourcesOf = ({ stores, registry }: Fixture, dataDir: string): BackupSource
   dataDir,
   secretFile: undefined,
   checkpointKeys: undefined,
+  folders: ['blobs', 'tsa', 'ledger'],
   origin: registry.log.origin,
 })
 
@@ -196,4 +197,18 @@ it('a backup of a registry that was set back does not replace a newer one', asyn
   await assert.rejects(createBackup(setBack, { to: paths.to }, run), { code: 'CONFIG_ERROR', message })
   assert.deepEqual(await readManifest(paths.to), newer)
   await backUp(fixture, paths)
+})
+
+it('a backup with secrets names each secret that is missing', async (t) => {
+  const { fixture, ids: _, ...paths } = await createFixture(t)
+  const request = { ...paths, passphrase: 'correct horse battery staple' }
+  const missing = (names: readonly string[]): readonly string[] =>
+    names.map((name) => `${name}: It is missing, so the backup does not have it`)
+  const ofFolders = ['tsa/ca.key', 'tsa/tsa.pem', 'ledger/ledger.key']
+  const { problems } = await backUp(fixture, request)
+  assert.deepEqual(problems, missing(['secret', 'checkpoint-keys.json', ...ofFolders]))
+  // The keys of this registry are derived from its secret, so it needs no keyring.
+  await mkdir(paths.dataDir)
+  await writeFile(join(paths.dataDir, 'secret'), fixture.stores.secret)
+  assert.deepEqual((await backUp(fixture, request)).problems, missing(ofFolders))
 })

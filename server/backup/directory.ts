@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { toRegistryError } from '../../adapters/files/index.ts'
+import { RegistryError } from '../../core/index.ts'
+import type { BackupSources } from './create.ts'
+import { MANIFEST, type Manifest } from './manifest.ts'
+
+/** Gives an error of the file system a code, and says what failed. Errors of writes and syncs have no path. */
+export const fileError = (error: NodeJS.ErrnoException, to: string): RegistryError =>
+  toRegistryError(error, `The backup in ${to} is not complete, ${error.path ?? 'a file of it'} cannot be used`)
+
+const FOLDER = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/
+
+/** The name of the folder of a new backup. */
+export const newFolder = (now: Date): string =>
+  `${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`
+
+/** Names that a backup, or an unfinished one, has in its directory. */
+const isOfBackup = (name: string): boolean =>
+  name === MANIFEST ||
+  name === 'blobs' ||
+  name.startsWith('owner') ||
+  name.startsWith('.') ||
+  name === 'lost+found' ||
+  FOLDER.test(name)
+
+/**
+ * Throws `CONFIG_ERROR` for a directory that holds something else, or a backup of another or of a newer state.
+ */
+export async function assertUsable(
+  directory: string,
+  earlier: Manifest | undefined,
+  { origin, records }: Pick<BackupSources, 'origin' | 'records'>,
+): Promise<void> {
+  if (earlier !== undefined && earlier.origin !== origin)
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `${directory} holds a backup of another registry, ${earlier.origin}: name another directory`,
+    )
+  const logSize = await records.logSize()
+  if (earlier !== undefined && earlier.logSize > logSize)
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `${directory} holds a backup of ${earlier.logSize} log entries, but this registry has ${logSize}: it was set back. ` +
+        'Keep that backup, and name another directory',
+    )
+  const other = (await readdir(directory)).find((name) => !isOfBackup(name))
+  if (other !== undefined)
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `${directory} holds something that is not part of a backup (${other}): name an empty directory`,
+    )
+}
+
+/** Removes the folders of unfinished and of replaced backups. */
+export async function removeFoldersBut(directory: string, kept: string | undefined): Promise<void> {
+  for (const name of await readdir(directory))
+    if (FOLDER.test(name) && name !== kept) await rm(join(directory, name), { recursive: true })
+}
+
+/** Removes the bytes of files that were deleted since an earlier backup: a deleted file must not stay readable. */
+export async function removeOtherBlobs(content: string, fileIds: ReadonlySet<string>): Promise<void> {
+  for (const folder of await readdir(content))
+    for (const id of await readdir(join(content, folder)))
+      if (!fileIds.has(id)) await rm(join(content, folder, id), { force: true })
+}
