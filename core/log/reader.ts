@@ -2,7 +2,6 @@ import { toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import type { RecordStore, ValidationData, Version } from '../ports/index.ts'
 import { DecodeCache } from '../store/decode-cache.ts'
-import { danglingReference } from '../store/read.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import { AnchorBlocks } from './anchor-blocks.ts'
 import { logKeys } from './keys.ts'
@@ -119,7 +118,8 @@ export class LogReader {
     const index = await readOne<BatchIndexRecord>(this.#records, logKeys.batchById(id))
     if (index === undefined) return undefined
     const batch = await readOne<BatchRecord>(this.#records, logKeys.batch(index.end))
-    if (batch === undefined) throw danglingReference(`The id ${id}`, `the batch up to entry ${index.end}`)
+    if (batch === undefined)
+      throw new RegistryError('CORRUPT', `The batch ${id} is missing: restore the store from a backup`)
     return batch
   }
 
