@@ -6,7 +6,7 @@ import { readEvents } from '../../store/events.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { openCheckedEvent } from '../event/event.ts'
-import { entryOfTxId } from '../event/tx-id.ts'
+import { logStatusesOf } from '../event/log-status.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { validate } from '../validation.ts'
 import { historyQuerySchema } from './input.ts'
@@ -44,7 +44,10 @@ export async function readHistory(
   const end = Math.min(after + limit, record.lastVersion)
   const versions = Array.from({ length: Math.max(0, end - after) }, (_, i) => after + 1 + i)
   const events = await readEvents(records, record, versions)
-  const statuses = await log.entryStatuses(events.map(({ txId }) => entryOfTxId(txId)))
+  const statuses = await logStatusesOf(
+    log,
+    events.map(({ txId }) => txId),
+  )
   const { slotKey } = record
   const page: HistoryPage = {
     evidence: evidenceOf(record),

@@ -1,4 +1,5 @@
 import type { BundleEvent, BundleSelection } from '../../api/bundle.ts'
+import type { TxId } from '../../api/ids.ts'
 import { toHex } from '../../bytes.ts'
 import type { Disclosure, DisclosedText } from '../../commitment/disclosure.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
@@ -8,8 +9,7 @@ import { firstEventOf, readEvent, readEvents } from '../../store/events.ts'
 
 /** An event of a bundle and what it discloses, not proven yet. */
 export interface DisclosedEvent {
-  /** Hex. */
-  readonly txId: string
+  readonly txId: TxId
   readonly disclosed: Omit<BundleEvent, 'position' | 'inclusion'>
 }
 

@@ -18,6 +18,7 @@ import type { AnchorRecord, StampRecord, StampToken, ValidationDataRef } from '.
 import { distinctTokens } from '../../log/stamp-claim.ts'
 import { leafHash } from '../../log/tree/hasher.ts'
 import { verifyInclusion } from '../../log/tree/proof.ts'
+import { logStatusesOf } from '../event/log-status.ts'
 import { MAX_CHECKPOINT_TOKENS } from '../../verify/bundle-format.ts'
 import type { DisclosedEvent } from './bundle-events.ts'
 
@@ -32,7 +33,10 @@ export async function proveEvents(
   logKeys: readonly LogKey[],
   events: readonly DisclosedEvent[],
 ): Promise<ProvenParts> {
-  const statuses = await log.entryStatuses(events.map(({ txId }) => fromHex(txId) ?? new Uint8Array()))
+  const statuses = await logStatusesOf(
+    log,
+    events.map(({ txId }) => txId),
+  )
   const coverage = new Coverage(log)
   const sizes: (readonly number[])[] = []
   // Positions of a history ascend with its versions, so each search begins at the previous result.

@@ -1,6 +1,7 @@
 import { fromHex } from '../../bytes.ts'
 import type { EventRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
+import { logStatusesOf } from '../event/log-status.ts'
 import { entryOfTxId } from '../event/tx-id.ts'
 import { hexInput } from '../input-forms.ts'
 import type { LogProof } from './document.ts'
@@ -12,9 +13,8 @@ export function entryOf(txId: string): Uint8Array | undefined {
   return hex.length === 64 ? fromHex(hex) : undefined
 }
 
-/** The proof of an event, `undefined` until it is sealed. */
+/** The proof of a stored event, `undefined` until it is sealed. */
 export async function proveEvent(context: Context, { txId }: Pick<EventRecord, 'txId'>): Promise<LogProof | undefined> {
-  const entry = entryOfTxId(txId)
-  const [status] = await context.log.entryStatuses([entry])
-  return status && proveEntry(context, entry, status)
+  const [status] = await logStatusesOf(context.log, [txId])
+  return status && proveEntry(context, entryOfTxId(txId), status)
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { toHex } from '../../../core/bytes.ts'
 import type { Key } from '../../../core/ports/index.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { openFixture, Stores, withCode, type Fixture } from '../../support/registry-fixture.ts'
@@ -93,4 +94,25 @@ describe('an event that does not hash to its txId', () => {
       assert.notEqual(((await prove(fixture, written)) as { readonly status?: string }).status, 'not_found', name)
     await fixture.close()
   })
+})
+
+describe('an event whose position in the log is lost', () => {
+  const SHOWN: typeof PROOFS = [
+    ...PROOFS,
+    [2, 'history', ({ registry, scope }) => registry.evidences.get(scope, evidenceId)],
+  ]
+  for (const [version, name, prove] of SHOWN)
+    it(`is not shown as if it waited for a batch: version ${version} in the ${name}`, async (t) => {
+      const written = await write()
+      const [event] = await written.stores.records.get([written.events[version - 1] as Key])
+      const { txId } = JSON.parse(Buffer.from(event?.value ?? []).toString()) as { readonly txId: string }
+      const fixture = await openFixture({ stores: written.stores })
+      t.after(() => fixture.close())
+      const { records } = written.stores
+      fixture.process.records.positionsOf = async (entries) =>
+        (await records.positionsOf(entries)).map((position, i) =>
+          toHex(entries[i] as Uint8Array) === txId ? undefined : position,
+        )
+      await assert.rejects(prove(fixture, written), withCode('CORRUPT'))
+    })
 })
