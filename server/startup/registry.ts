@@ -12,7 +12,7 @@ import {
   type Registry,
 } from '../../core/index.ts'
 import { createSealer, EventPool } from '../../sealer/index.ts'
-import { exists } from './existing.ts'
+import { assertHasRecords, exists } from './existing.ts'
 import { createInstruments, type Instruments } from '../http/instruments.ts'
 import type { RequestCounter } from '../http/request-counter.ts'
 import type { Config } from '../settings/load.ts'
@@ -82,13 +82,15 @@ async function openParts(
 ): Promise<OpenedRegistry> {
   const directory = resolve(config.dataDir)
   const markers = await readMarkers(directory, markedFolders(config))
+  // Opening creates records, and then everything else.
+  if (config.readOnly && config.records === 'level') await assertHasRecords(directory)
   // First, because it keeps a second process out of the data directory.
   const { records, isShared, requestCounter, isPoisoned } = await parts.add(
     openRecords(config, { ...options, logger, reserveBytes: config.diskReserveBytes }),
     (opened) => opened.records,
   )
   const origin = await storedOrigin(records)
-  if (mustExist && origin === undefined)
+  if ((mustExist || config.readOnly) && origin === undefined)
     throw new RegistryError('CONFIG_ERROR', 'There is no registry in these records: start the server first')
   await assertBelongsTo(markers, origin)
   const secret = await openSecret(config, directory, origin)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cp, readFile, rm } from 'node:fs/promises'
+import { cp, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { eventually } from '../../support/eventually.ts'
@@ -99,5 +99,11 @@ describe('the signed head of a server', () => {
     const ready = await fetch(`${reading.url}/readyz`)
     assert.deepEqual([ready.status, await ready.json()], [200, { status: 'ok', writes: 'READ_ONLY' }])
     assert.equal(await reading.server.stop(), 0)
+  })
+
+  it('is not created by a read-only start, and nothing else is', async (t) => {
+    const directory = join(await temporaryFor(t), 'data')
+    assert.match(await failsToStart(directory, { EVIDENCE_READ_ONLY: 'true' }), /There is no registry in/)
+    await assert.rejects(stat(directory), { code: 'ENOENT' })
   })
 })
