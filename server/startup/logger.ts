@@ -1,12 +1,43 @@
-import { pino, type Logger } from 'pino'
+import { writeSync } from 'node:fs'
+import { pino, type DestinationStream, type Logger } from 'pino'
 import type { Logger as RegistryLogger } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 
 /** Creates the log on stdout: readable lines on a terminal, else JSON. */
 export function createLogger(level: Config['logLevel']): Logger {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime }
-  if (!process.stdout.isTTY) return pino(options)
+  if (!process.stdout.isTTY) return pino(options, logDestination(STDOUT))
   return pino(options, { write: (line: string) => void process.stdout.write(readableLine(line)) })
+}
+
+const [STDOUT, STDERR] = [1, 2]
+/** Bytes of lines that wait until they can be written. Later ones are lost. */
+const MAX_WAITING_BYTES = 64 * 1024
+
+/**
+ * Writes lines to a file descriptor. If that fails, because its disk is full for example, the server goes on: lines
+ * wait, and are written with a later one. The error is shown once on stderr. Without this it would end the process.
+ */
+export function logDestination(fd: number, showError = writeToStderr): DestinationStream {
+  const destination = pino.destination({ dest: fd, sync: true, maxLength: MAX_WAITING_BYTES })
+  let isFailing = false
+  destination.on('write', () => (isFailing = false))
+  destination.on('error', (error: Error) => {
+    if (!isFailing)
+      showError(`evidence-registry: the log cannot be written: ${error.message}. Free space on its disk\n`)
+    isFailing = true
+  })
+  // A line that finds no room lets the others be tried again. `flushSync` would try for ever, and block the process.
+  destination.on('drop', () => void destination.write(''))
+  return destination
+}
+
+function writeToStderr(text: string): void {
+  try {
+    writeSync(STDERR, text)
+  } catch {
+    // stderr may be the same file.
+  }
 }
 
 const LEVELS: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info', 40: 'WARN', 50: 'ERROR', 60: 'FATAL' }

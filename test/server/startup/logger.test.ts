@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
-import { readableLine } from '../../../server/startup/logger.ts'
+import fs from 'node:fs'
+import { describe, it, type TestContext } from 'node:test'
+import { pino } from 'pino'
+import { logDestination, readableLine } from '../../../server/startup/logger.ts'
 
 const time = '2026-01-02T03:04:05.678Z'
 const clock = new Date(time).toTimeString().slice(0, 8)
@@ -14,4 +16,54 @@ it('shows time, level, message and fields on one line', () => {
 it('shows the stack of an error below the line', () => {
   const line = readableLine(JSON.stringify({ level: 50, time, err: { stack: 'Error: x\n    at y' }, msg: 'failed' }))
   assert.equal(line, `${clock} ERROR failed\n    Error: x\n        at y\n`)
+})
+
+describe('a log that cannot be written', () => {
+  const FD = 4_711
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+
+  /** A log to a disk that may be full, as the module for files sees it. */
+  function openLog(t: TestContext) {
+    const disk = { hasRoom: false, written: '' }
+    const { writeSync } = fs
+    t.mock.method(fs, 'writeSync', (fd: number, text: string) => {
+      if (fd !== FD) return writeSync(fd, text)
+      if (!disk.hasRoom) throw full
+      disk.written += text
+      return Buffer.byteLength(text)
+    })
+    const errors: string[] = []
+    const destination = logDestination(FD, (text) => void errors.push(text))
+    const logger = pino({ base: null, timestamp: false }, destination)
+    const written = (): readonly number[] => Array.from(disk.written.matchAll(/"i":(\d+)/g), ([, i]) => Number(i))
+    return { disk, errors, logger, written }
+  }
+
+  it('keeps its lines until it can be, and shows the error once each time', (t) => {
+    const { disk, errors, logger, written } = openLog(t)
+    for (let i = 0; i < 5; i++) logger.info({ i })
+    disk.hasRoom = true
+    logger.info({ i: 5 })
+    assert.deepEqual(written(), [0, 1, 2, 3, 4, 5])
+    disk.hasRoom = false
+    logger.info({ i: 6 })
+    assert.deepEqual(
+      errors,
+      Array(2).fill(`evidence-registry: the log cannot be written: ${full.message}. Free space on its disk\n`),
+    )
+  })
+
+  it('loses lines beyond 64 KiB, and none after it can be written again', (t) => {
+    const { disk, logger, written } = openLog(t)
+    for (let i = 0; i < 100; i++) logger.info({ i }, 'x'.repeat(1_000))
+    disk.hasRoom = true
+    // The first one only makes room.
+    for (let i = 100; i < 110; i++) logger.info({ i })
+    assert.ok(disk.written.length < 70_000)
+    assert.deepEqual(
+      written().slice(0, 50),
+      Array.from({ length: 50 }, (_, i) => i),
+    )
+    assert.deepEqual(written().slice(-9), [101, 102, 103, 104, 105, 106, 107, 108, 109])
+  })
 })
