@@ -27,9 +27,10 @@ export async function* listPages(
   const from = gte < layout.FIRST_RECORD_KEY ? layout.FIRST_RECORD_KEY : gte
   const iterator = db.iterator<Key, Uint8Array>({ gte: from, lt, reverse, limit, snapshot, ...layout.BY_TEXT })
   try {
-    for (;;) {
+    for (let left = limit < 0 ? Infinity : limit; left > 0;) {
       const page = await iterator.nextv(LIST_PAGE_SIZE)
       if (page.length === 0) return
+      left -= page.length
       yield* decodedPages(page)
     }
   } catch (error) {

@@ -55,55 +55,18 @@ export async function* rowsWithin(rows: readonly IndexRow[], { from = '', before
   return undefined
 }
 
-/** The rows of indexes whose positions are ids, merged in descending order. Reads each index as it is needed. */
-export function mergedRows(records: RecordStore, ranges: readonly Range[], bounds: RowBounds): IndexRows {
-  const [only, ...others] = ranges
-  return only !== undefined && others.length === 0 ? rowsOf(records, only, bounds) : merge(records, ranges, bounds)
-}
-
-async function* merge(records: RecordStore, ranges: readonly Range[], bounds: RowBounds): IndexRows {
-  const iterators = ranges.map((range) => rowsOf(records, range, bounds))
-  try {
-    const heads = await Promise.all(iterators.map((iterator) => nextOf(iterator)))
-    for (;;) {
-      const newest = indexOfNewest(heads)
-      const [row, iterator] = [heads[newest], iterators[newest]]
-      if (row === undefined || iterator === undefined) return undefined
-      yield row
-      heads[newest] = await nextOf(iterator)
-    }
-  } finally {
-    await Promise.all(iterators.map((iterator) => iterator.return(undefined)))
-  }
-}
-
 const nextOf = async (rows: IndexRows): Promise<IndexRow | undefined> => (await rows.next()).value
 
-/** The index of the row with the greatest id, 0 if there is none. */
-function indexOfNewest(rows: readonly (IndexRow | undefined)[]): number {
-  let newest = 0
-  for (const [i, row] of rows.entries()) if (row !== undefined && row.id > (rows[newest]?.id ?? '')) newest = i
-  return newest
-}
-
-/**
- * The ids of the newest evidences in indexes whose positions are ids, `before` one of them. Most lists have one index,
- * which is read without a generator.
- */
+/** The ids of the newest evidences in an index whose positions are ids, `before` one of them. Without a generator. */
 export async function newestIds(
   records: RecordStore,
-  ranges: readonly Range[],
+  range: Range,
   { before, limit }: { readonly before: string | undefined; readonly limit: number },
 ): Promise<readonly EvidenceId[]> {
-  const [only, ...others] = ranges
+  const bounded = boundedRange(range, { from: '', before })
   const ids: string[] = []
-  if (only === undefined || others.length > 0)
-    for (const { id } of await firstRows(merge(records, ranges, { before, limit }), limit)) ids.push(id)
-  else {
-    const bounded = boundedRange(only, { from: '', before })
-    if (bounded !== undefined)
-      for await (const { key } of records.list({ ...bounded, reverse: true, limit })) ids.push(lastPartOfKey(key))
-  }
+  if (bounded !== undefined)
+    for await (const { key } of records.list({ ...bounded, reverse: true, limit })) ids.push(lastPartOfKey(key))
   return ids as EvidenceId[]
 }
 

@@ -9,7 +9,7 @@ import { uuidInput } from '../input-forms.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { evidenceQuerySchema } from './input.ts'
-import { newestIds } from './index-rows.ts'
+import { newestListed } from './merged-rows.ts'
 import { narrowestScope } from './scope.ts'
 import { assertCursor, isSearch, searchEvidences } from './search.ts'
 import type { ListItems } from './summaries.ts'
@@ -47,7 +47,7 @@ async function listInOrder<Item>(
   const scope = await narrowestScope(context, companyId, query)
   if (scope === undefined) return NO_EVIDENCES
   const ranges = scope.listings.map((listing) => keys.evidencesIn(...listing))
-  const ids = await newestIds(records, ranges, { before: after, limit: limit + 1 })
+  const ids = await newestListed(records, ranges, { before: after, limit: limit + 1 })
   const [[count], listed] = await Promise.all([
     records.get([keys.evidenceCount(...scope.counter)]),
     items.ofListed(context, ids.slice(0, limit)),

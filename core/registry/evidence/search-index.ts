@@ -10,7 +10,8 @@ import { decodeRecord } from '../../store/record-codec.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { IndexName } from './cursor.ts'
-import { firstRows, mergedRows, rowOf, rowsOf, rowsWithin, type IndexRows, type RowBounds } from './index-rows.ts'
+import { firstRows, rowOf, rowsOf, rowsWithin, type IndexRows, type RowBounds } from './index-rows.ts'
+import { listingRows } from './merged-rows.ts'
 import type { Scope } from './scope.ts'
 
 /** A filtered or sorted list of a company. */
@@ -110,7 +111,7 @@ function scopeIndex(context: Context, { query, scope }: Search): Candidate {
   return {
     index: {
       name: 'scope',
-      rows: (after, limit) => mergedRows(context.records, ranges, { ...createdBounds(query, after), limit }),
+      rows: (after, limit) => listingRows(context.records, ranges, { ...createdBounds(query, after), limit }),
       keyOf: ({ company, subcategoryId, id }) =>
         counter[0] === 'company'
           ? keys.evidenceIn('company', company, id)
