@@ -138,7 +138,9 @@ async function open(options: RegistryOptions): Promise<Registry> {
     },
     close: async () => {
       const { batches, erasures, lastUses, auditLog } = context
-      await stopAll([batches, waiting, sweeping, erasures, lastUses, auditLog, presence])
+      // First, because it may still start the others.
+      await waiting?.stop()
+      await stopAll([batches, sweeping, erasures, lastUses, auditLog, presence])
       await closeAll(options)
     },
   }

@@ -163,4 +163,26 @@ describe('a registry on shared records without a signed head', () => {
     assert.equal((await signedHead.read())?.size, 3)
     await joining.close()
   })
+
+  it('leaves nothing running if it is closed while it adopts the head', async () => {
+    const { stores } = await sealedStores()
+    const signedHead = new MemorySignedHead()
+    const write = signedHead.write.bind(signedHead)
+    let adopt = (): void => undefined
+    const adopting = new Promise<void>((isAdopting) => {
+      signedHead.write = async (head) => {
+        isAdopting()
+        await new Promise<void>((resolve) => (adopt = resolve))
+        return write(head)
+      }
+    })
+    const joining = await openWith(stores, { signedHead, sharedRecords: true })
+    await confirmAnchorOf(stores.records)
+    await stores.clock.advance(5_000)
+    await adopting
+    const closed = joining.close()
+    adopt()
+    await closed
+    assert.equal(stores.clock.sleeping, 0)
+  })
 })
