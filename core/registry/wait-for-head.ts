@@ -65,11 +65,14 @@ export function waitForHead(wait: HeadWait): { stop(): Promise<void> } {
 async function adoptAnchor({ context, signedHead, observed, begin }: HeadWait): Promise<boolean> {
   const { records, log, logger } = context
   await observed.refresh()
-  const head = await newestAnchoredHead(log)
-  if (head === undefined) return false
-  await assertHoldsSigned(records, log, head)
-  await signedHead.write(head)
+  // An attempt before may have failed after the sealer had started: then the head is newer than the anchor.
+  if ((await signedHead.read()) === undefined) {
+    const head = await newestAnchoredHead(log)
+    if (head === undefined) return false
+    await assertHoldsSigned(records, log, head)
+    await signedHead.write(head)
+    logger.info({ size: head.size }, 'the signed head was adopted from the newest confirmed anchor')
+  }
   await begin()
-  logger.info({ size: head.size }, 'the signed head was adopted from the newest confirmed anchor')
   return true
 }

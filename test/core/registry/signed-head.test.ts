@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { emptyRoot } from '../../../core/log/tree/hasher.ts'
+import { RegistryError } from '../../../core/errors.ts'
+import { decorateRecords } from '../../../core/store/decorate-records.ts'
+import { keys } from '../../../core/store/keys.ts'
 import type { Logger, SignedHead } from '../../../core/ports/index.ts'
 import { confirmAnchorOf } from '../../support/confirmed-anchor.ts'
 import { countCommits } from '../../support/count-commits.ts'
@@ -160,6 +163,36 @@ describe('a registry on shared records without a signed head', () => {
     assert.equal((await signedHead.read())?.size, 2)
     await joining.evidence({ externalId: 'e-2' })
     await joining.registry.sealNow()
+    assert.equal((await signedHead.read())?.size, 3)
+    await joining.close()
+  })
+
+  it('does not set the head back if it begins at the second attempt', async () => {
+    const { stores } = await sealedStores()
+    const signedHead = new MemorySignedHead()
+    let isBroken = true
+    const records = decorateRecords(stores.records, {
+      commit: async (commit) => {
+        if (isBroken && commit.writes?.some(({ key }) => key === keys.operator()) === true)
+          throw new RegistryError('UNAVAILABLE', 'injected')
+        return stores.records.commit(commit)
+      },
+    })
+    const operatorKey = 'a-long-operator-key'
+    const joining = await openWith(stores, { records, signedHead, sharedRecords: true, operatorKey })
+    await confirmAnchorOf(stores.records)
+    await until(async () => {
+      await stores.clock.advance(1_000)
+      return joining.registry.status().writesRefused === null
+    })
+    await joining.evidence({ externalId: 'e-2' })
+    await joining.registry.sealNow()
+    assert.equal((await signedHead.read())?.size, 3)
+    isBroken = false
+    await until(async () => {
+      await stores.clock.advance(1_000)
+      return (await stores.records.get([keys.operator()]))[0] !== undefined
+    })
     assert.equal((await signedHead.read())?.size, 3)
     await joining.close()
   })
