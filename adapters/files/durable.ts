@@ -106,6 +106,12 @@ export async function writeDurably(
   return { size, sha256: hash.digest('hex') }
 }
 
+/** Removes a file, durably. Throws errors of the file system. */
+export async function removeDurably(path: string): Promise<void> {
+  await nodeFiles.unlink(path)
+  await syncDirectory(nodeFiles, dirname(path))
+}
+
 /**
  * Gives a staged file the name `path` in addition. Returns false if that name is taken. It is a hard link, because a
  * rename would overwrite: if several processes race, exactly one succeeds. The new name is not durable yet.

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { FileSignedHead, ifExists, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
@@ -17,6 +17,7 @@ import {
 import { checkLedger } from '../commands/fsck-files.ts'
 import type { Config } from '../settings/load.ts'
 import { openBlobs } from '../startup/blobs.ts'
+import { assertRestored, beginRestore, endRestore } from '../startup/unfinished-restore.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openPostgres } from '../startup/records.ts'
 import { LEDGER_FILE, PUBLIC_FILES, SECRET_FILES } from './data-files.ts'
@@ -53,8 +54,8 @@ export interface RestoreReport {
 /**
  * Restores a backup into an empty data directory, and into the database and bucket of the settings. Verifies the hashes
  * of the backup before it writes anything, the hash of each file while it copies it, and at the end everything that
- * `fsck` checks: each txId, leaf and root, up to the signed checkpoints. The signed head is written last, and only if
- * nothing differs, so a restore that was interrupted is not started by accident.
+ * `fsck` checks: each txId, leaf and root, up to the signed checkpoints. Until then, and if anything differs, a file in
+ * the data directory keeps every server from starting there.
  *
  * @throws RegistryError `CONFIG_ERROR` if the target is not empty, there is no backup, or the passphrase is wrong
  */
@@ -62,10 +63,12 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
   const { from, config, head, passphrase } = request
   const backup = await openBackup(from)
   const directory = resolve(config.dataDir)
+  await assertRestored(directory)
   await assertEmpty(directory)
   const damaged = await reportDamage(backup, handlers)
   if (damaged > 0) return { manifest: backup.manifest, problems: damaged, hasSecrets: false, state: 'unknown' }
   const secrets = passphrase === undefined ? undefined : await secretsIn(backup, passphrase)
+  await beginRestore(directory)
   await writeDataFiles(backup, directory, secrets)
   const problems = await withStores(config, directory, async (records, blobs) => {
     const filled = await fill(backup, { records, blobs }, handlers)
@@ -77,6 +80,7 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
     return filled + ledger.differences.length + (await check({ ...stores, ...(secret && { secret }) }, handlers))
   })
   if (head !== undefined && problems === 0) await new FileSignedHead(join(directory, SIGNED_HEAD)).write(head)
+  if (problems === 0) await endRestore(directory)
   const state = head === undefined || problems > 0 ? 'unknown' : isWithin(head, backup.manifest) ? 'complete' : 'behind'
   return { manifest: backup.manifest, problems, hasSecrets: secrets !== undefined, state }
 }
@@ -178,7 +182,6 @@ async function writeDataFiles(
   directory: string,
   secrets: SecretFiles | undefined,
 ): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
   for (const path of [...PUBLIC_FILES, LEDGER_FILE])
     if (fileOf(backup.manifest, join('data', path)) !== undefined)
       await writeDurably(join(directory, path), createReadStream(join(backup.folder, 'data', path)))

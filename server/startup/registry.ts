@@ -25,6 +25,7 @@ import { OpenParts } from './open-parts.ts'
 import { assertSharable, openRecords, type SnapshotRecords } from './records.ts'
 import { knownHeads, readAdoptedHead } from './signed-heads.ts'
 import { openTimestampAuthorities } from './timestamp-authorities.ts'
+import { assertRestored } from './unfinished-restore.ts'
 
 export interface OpenedRegistry {
   readonly registry: Registry
@@ -81,6 +82,7 @@ async function openParts(
   parts: OpenParts,
 ): Promise<OpenedRegistry> {
   const directory = resolve(config.dataDir)
+  await assertRestored(directory)
   const markers = await readMarkers(directory, markedFolders(config))
   // Opening creates records, and then everything else.
   if (config.readOnly && config.records === 'level') await assertHasRecords(directory)

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { restoreBackup } from '../../../server/backup/restore.ts'
+import { loadConfig } from '../../../server/settings/load.ts'
+import { OPERATOR_ENV as ENV, RunningRegistry } from '../../support/running-registry.ts'
+import { runCli, ServerProcess } from '../../support/server-process.ts'
+import { filesBelow, temporaryFor } from '../../support/temporary.ts'
+
+it('a restore that was interrupted or has found problems is not started, not even read-only', async (t) => {
+  const registry = await RunningRegistry.start(t)
+  await registry.create('one', 'content')
+  const root = await temporaryFor(t)
+  const [backup, target] = [join(root, 'backup'), join(root, 'target')]
+  const passphrase = join(root, 'passphrase')
+  await writeFile(passphrase, 'correct horse battery staple')
+  const secrets = ['--secrets', '--passphrase-file', passphrase]
+  assert.equal((await registry.backup(backup, ...secrets)).code, 0)
+  await registry.server.stop()
+  const restore = () => runCli(['restore', '--from', backup, '--data-dir', target, ...secrets], ENV)
+  const assertRefused = async (): Promise<void> => {
+    const server = new ServerProcess(target, { ...ENV, EVIDENCE_READ_ONLY: 'true' })
+    assert.equal(await server.ended(), 2)
+    assert.match(server.stderr, /was interrupted, or has found problems: empty this directory/)
+    const again = await restore()
+    assert.equal(again.code, 2)
+    assert.match(again.stderr, /was interrupted, or has found problems: empty this directory/)
+  }
+
+  const content = join(backup, 'blobs', 'content')
+  const [name = ''] = await filesBelow(content)
+  const bytes = await readFile(join(content, name))
+  await writeFile(join(content, name), 'damaged')
+  const damaged = await restore()
+  assert.equal(damaged.code, 1)
+  assert.match(damaged.stdout, /NOT restored/)
+  await assertRefused()
+
+  await writeFile(join(content, name), bytes)
+  await rm(target, { recursive: true })
+  const config = loadConfig({ args: ['--data-dir', target], env: {} })
+  const interrupted = restoreBackup(
+    { from: backup, config, head: undefined, passphrase: undefined },
+    {
+      onProblem: (message) => assert.fail(message),
+      onProgress(stage) {
+        if (stage === 'files') throw new Error('interrupted')
+      },
+    },
+  )
+  await assert.rejects(interrupted, /interrupted/)
+  await assertRefused()
+
+  await rm(target, { recursive: true })
+  assert.equal((await restore()).code, 0)
+  const server = new ServerProcess(target, { ...ENV, EVIDENCE_READ_ONLY: 'true' })
+  t.after(() => server.stop('SIGKILL'))
+  await server.ready()
+})
