@@ -12,7 +12,7 @@ import { decodeUtf8, fromBase64, fromHex, toBase64, toHex } from '../../bytes.ts
 import { entryOf, tokenOpening } from '../../commitment/log-entry.ts'
 import { RegistryError } from '../../errors.ts'
 import { parseCheckpoint } from '../../log/checkpoint.ts'
-import type { LogKey } from '../../log/identity.ts'
+import type { LogIdentity, LogKey } from '../../log/identity.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, StampRecord, StampToken, ValidationDataRef } from '../../log/records.ts'
 import { distinctTokens } from '../../log/stamp-claim.ts'
@@ -30,7 +30,7 @@ type ProvenParts = Pick<Bundle, 'events' | 'keys' | 'checkpoints' | 'validationD
  */
 export async function proveEvents(
   log: LogReader,
-  logKeys: readonly LogKey[],
+  identity: Pick<LogIdentity, 'keys' | 'refresh'>,
   events: readonly DisclosedEvent[],
 ): Promise<ProvenParts> {
   const statuses = await logStatusesOf(
@@ -43,11 +43,13 @@ export async function proveEvents(
   for (const status of statuses) sizes.push(await coverage.sizesFor(status))
   const renewals = await coverage.renewals()
   const { checkpoints, validationData } = await coverage.checkpoints()
+  // Another process may have signed one of them with a key that it has added since.
+  await identity.refresh()
   return {
     events: await Promise.all(
       events.map((event, i) => eventOf(coverage, event, statuses[i]?.position, sizes[i] ?? [])),
     ),
-    keys: await proveKeys(log, logKeys, coverage),
+    keys: await proveKeys(log, identity.keys, coverage),
     checkpoints,
     validationData,
     ...(renewals.length > 0 && { renewals }),

@@ -20,7 +20,7 @@ import { bundleSelectionSchema } from './input.ts'
 
 /** The log's identity and what vouches for it. */
 export interface BundleSources {
-  readonly identity: Pick<LogIdentity, 'origin' | 'keys'>
+  readonly identity: Pick<LogIdentity, 'origin' | 'keys' | 'refresh'>
   readonly trust: SealerTrust
 }
 
@@ -81,7 +81,7 @@ async function assemble(
   subject: BundleSubject,
   disclosed: readonly DisclosedEvent[],
 ): Promise<Bundle> {
-  const { events, keys: keyEntries, ...attestations } = await proveEvents(log, identity.keys, disclosed)
+  const { events, keys: keyEntries, ...attestations } = await proveEvents(log, identity, disclosed)
   return {
     format: BUNDLE_FORMAT,
     version: 1,

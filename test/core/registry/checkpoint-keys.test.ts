@@ -100,6 +100,26 @@ describe('checkpoint keys', () => {
     await fixture.close()
   })
 
+  it('are in the bundles of a process that did not add them', async () => {
+    const stores = new Stores()
+    const signer = new MemoryCheckpointKeys([seed(1), seed(2)])
+    const writer = await openFixture({ stores, registry: { checkpointSigner: new MemoryCheckpointKeys([seed(1)]) } })
+    await writer.evidence()
+    await writer.registry.sealNow()
+    await writer.close()
+    const reader = await openFixture({ stores, registry: { checkpointSigner: signer, readOnly: true } })
+    const rotator = await openFixture({ stores, registry: { checkpointSigner: signer } })
+    await rotator.registry.checkpointKeys.rotate()
+    await rotator.evidence({ externalId: 'after' })
+    await rotator.registry.sealNow()
+    const policy = policyOf(rotator.registry)
+    assert.equal(policy.keys.length, 2)
+    const result = verifyBundle(await bundleOf(reader, 'after'), { policy })
+    assert.equal(result.state, 'proven', JSON.stringify(result))
+    await reader.close()
+    await rotator.close()
+  })
+
   it('that are retired sign no tree with the next key in it', async () => {
     const [old, next] = [seed(1), seed(2)]
     const oldOnly = new MemoryCheckpointKeys([old])
