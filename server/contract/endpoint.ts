@@ -132,6 +132,8 @@ export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSche
   readonly conditional?: true
   /** The limits for a GET that reads more than a few records. Default: those of its method. */
   readonly workClass?: Extract<WorkClass, 'lists' | 'downloads'>
+  /** Queries for which `workClass` holds. The query is not validated yet. Default: all. */
+  readonly isHeavy?: (query: URLSearchParams) => boolean
   /** Not counted for the rate limit of addresses. */
   readonly isUnmetered?: true
   readonly response: ResponseShape

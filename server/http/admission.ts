@@ -16,8 +16,8 @@ export interface WorkLimit {
 export type WorkLimits = Readonly<Record<WorkClass, WorkLimit>>
 
 export const WORK_LIMITS: WorkLimits = {
-  public: { running: 512, waiting: 512 },
-  reads: { running: 512, waiting: 512 },
+  public: { running: 96, waiting: 928 },
+  reads: { running: 96, waiting: 928 },
   lists: { running: 16, waiting: 200 },
   writes: { running: 512, waiting: 512 },
   uploads: { running: 48, waiting: 200 },

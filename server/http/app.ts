@@ -21,6 +21,7 @@ import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-m
 import { addEndpoints, type RouteContext } from './handle.ts'
 import { allowAnyOrigin, allowOrigins, setSecurityHeaders } from './headers.ts'
 import { Health } from './health.ts'
+import { HeavyWork } from './heavy-work.ts'
 import { logIncompleteResponse } from './incomplete-response.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
@@ -193,6 +194,7 @@ function routeContextOf(registry: Registry, options: Options): Omit<RouteContext
     },
     listEvidences: registry.evidences.texts(evidenceListItem),
     getEvidence: registry.evidences.pages((page) => taggedText(evidencePage(page), `${page.evidence.version}-`)),
+    heavyWork: new HeavyWork(),
     streams: new Streams(options.streamLimits ?? STREAM_LIMITS),
     rateLimit: createRateLimiter({
       perKey: options.rateLimitPerMinute,

@@ -8,6 +8,7 @@ import { authorize, type AuthorizationServices } from './authorize.ts'
 import type { TaggedText } from './conditional.ts'
 import { HttpError } from './errors.ts'
 import type { UploadLimits } from './form.ts'
+import type { HeavyWork } from './heavy-work.ts'
 import { idInput } from './id-input.ts'
 import { readQuery } from './query.ts'
 import { senderOf } from './rate-limit.ts'
@@ -21,6 +22,7 @@ export interface RouteContext extends AuthorizationServices {
   readonly limits: UploadLimits
   readonly streams: Streams
   readonly unreadResponses: UnreadResponses
+  readonly heavyWork: HeavyWork
   readonly listEvidences: ListEvidenceTexts
   readonly getEvidence: GetEvidencePage<TaggedText>
 }
@@ -49,13 +51,14 @@ export function addEndpoints(
 async function handle(
   endpoint: Endpoint,
   ctx: Context,
-  { registry, limits, rateLimit, streams, unreadResponses, listEvidences, getEvidence }: RouteContext,
+  { registry, limits, rateLimit, streams, unreadResponses, heavyWork, listEvidences, getEvidence }: RouteContext,
 ): Promise<void> {
   const params = ctx['params'] as Readonly<Record<string, string>>
   if (endpoint.access !== 'public') ctx.set('Cache-Control', 'private, no-cache')
   const turn = turnOf(ctx)
   const scope = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', { registry, rateLimit })
-  turn?.assignTo(senderOf(ctx, scope.principal))
+  const sender = senderOf(ctx, scope.principal)
+  turn?.assignTo(sender)
   const query = readQuery(ctx, endpoint)
   const options = writeOptions(ctx, endpoint)
   // Files are stored while the body is read. Other bodies take no turn, so that slow senders do not keep all of them.
@@ -65,19 +68,25 @@ async function handle(
   try {
     if (endpoint.body !== undefined) await startTurn(ctx, turn)
     ctx.status = endpoint.response.status ?? 200
-    const body = await endpoint.handle({
+    const request = {
       registry,
       ctx,
-      param: (name) => idInput(name, params[name] ?? ''),
+      param: (name: string) => idInput(name, params[name] ?? ''),
       query,
       scope,
       input: fields,
-      files: (slot) => files.get(slot) ?? [],
+      files: (slot: string) => files.get(slot) ?? [],
       options,
       streams,
       listEvidences,
       getEvidence,
-    })
+    }
+    const runHeavy = (): Promise<unknown> => {
+      assertConnected(ctx)
+      unreadResponses.assertRoom(ctx, scope.principal)
+      return endpoint.handle(request)
+    }
+    const body = await (turn?.workClass === 'lists' ? heavyWork.run(sender, runHeavy) : endpoint.handle(request))
     if (body !== undefined) ctx.body = body
     unreadResponses.hold(ctx, scope.principal)
     if (ctx.status === 201) setLocation(ctx, endpoint, { created: body, input: fields })
@@ -93,7 +102,11 @@ async function handle(
 /** Waits for the request's turn. Throws if the client has disconnected meanwhile, because no work is needed then. */
 async function startTurn(ctx: Context, turn: Turn | undefined): Promise<void> {
   await turn?.start()
-  if (ctx.res.destroyed) throw new HttpError('MALFORMED_BODY', 'The client disconnected before its turn')
+  assertConnected(ctx)
+}
+
+function assertConnected({ res }: Context): void {
+  if (res.destroyed) throw new HttpError('MALFORMED_BODY', 'The client disconnected before its turn')
 }
 
 /** `{NAME}` as @koa/router writes it: `:NAME`, and `*NAME` if it may contain slashes. */

@@ -9,6 +9,7 @@ import type { ErrorShape } from './errors.ts'
 interface ReadClass {
   readonly pattern: RegExp
   readonly workClass: WorkClass
+  readonly isHeavy: (query: URLSearchParams) => boolean
 }
 
 /**
@@ -38,10 +39,12 @@ export class Section {
   }
 
   /** Notes what an endpoint at `fullPath` means for the section. */
-  describe({ access, method, workClass }: Endpoint, fullPath: string, errorShape: ErrorShape): void {
+  describe(endpoint: Endpoint, fullPath: string, errorShape: ErrorShape): void {
+    const { access, method, workClass, isHeavy = () => true } = endpoint
     if (access === 'public') this.#isPublic = this.#isBelowBase
     if (errorShape === 'verification') this.#errorShape = errorShape
-    if (method === 'GET' && workClass !== undefined) this.#readClasses.push({ pattern: patternOf(fullPath), workClass })
+    if (method === 'GET' && workClass !== undefined)
+      this.#readClasses.push({ pattern: patternOf(fullPath), workClass, isHeavy })
   }
 
   /** The class of a request. `undefined`: no limit. */
@@ -49,11 +52,16 @@ export class Section {
     if (!this.#isBelowBase) return undefined
     if (this.#isPublic) return 'public'
     const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
-    const special = isRead ? this.#readClasses.find(({ pattern }) => pattern.test(ctx.path))?.workClass : undefined
+    const special = isRead ? this.#readClassOf(ctx) : undefined
     // A download can have a token instead of a key.
     if (ctx.get('X-API-Key') === '') return special === 'downloads' ? special : 'public'
     if (isRead) return special ?? 'reads'
     return essence(ctx.get('Content-Type')) === 'multipart/form-data' ? 'uploads' : 'writes'
+  }
+
+  #readClassOf({ path, querystring }: Context): WorkClass | undefined {
+    const found = this.#readClasses.find(({ pattern }) => pattern.test(path))
+    return found?.isHeavy(new URLSearchParams(querystring)) === true ? found.workClass : undefined
   }
 }
 

@@ -47,6 +47,16 @@ export class UnreadResponses {
   }
 
   /**
+   * Rejects a request for a long result before it is made, if its sender has half of what it may have.
+   *
+   * @throws `OVERLOADED`
+   */
+  assertRoom(ctx: Context, principal: Principal): void {
+    const share = this.#shareOf(ctx, principal)
+    if (this.#isBeyond(share, share[1] / 2)) throw this.#reject()
+  }
+
+  /**
    * Counts the body of a response, and ends the response if its client reads nothing for too long. A response that is
    * the only one of its share is never too large.
    *
@@ -58,9 +68,8 @@ export class UnreadResponses {
     if (size < LEAST_BYTES) return
     const shares = this.#sharesOf(ctx, principal)
     if (ctx.method === 'GET' && shares.some((share) => this.#isBeyond(share, size))) {
-      this.#rejected++
       removeRepresentation(ctx)
-      throw new HttpError('OVERLOADED', 'Too many bytes of responses wait for their clients')
+      throw this.#reject()
     }
     for (const [name] of shares) this.#add(name, size)
     afterResponse(ctx, () => {
@@ -69,12 +78,22 @@ export class UnreadResponses {
     endIfIdle(ctx.res, this.#options.streamLimits.idleMs)
   }
 
+  #reject(): HttpError {
+    this.#rejected++
+    return new HttpError('OVERLOADED', 'Too many bytes of responses wait for their clients')
+  }
+
   #sharesOf(ctx: Context, principal: Principal): readonly Share[] {
     const { maxBytes } = this.#options
-    const sender: Share = [senderOf(ctx, principal), maxBytes / SENDER_SHARES]
+    const sender = this.#shareOf(ctx, principal)
     const all: Share = [ALL, maxBytes]
     return hasKey(principal) ? [all, sender] : [all, [KEYLESS, maxBytes / KEYLESS_SHARES], sender]
   }
+
+  #shareOf = (ctx: Context, principal: Principal): Share => [
+    senderOf(ctx, principal),
+    this.#options.maxBytes / SENDER_SHARES,
+  ]
 
   #isBeyond([name, maxBytes]: Share, size: number): boolean {
     const used = this.#bytesOf.get(name) ?? 0

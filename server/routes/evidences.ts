@@ -147,6 +147,9 @@ export const evidences: EndpointGroup = {
       method: 'GET',
       path: EVIDENCE,
       access: 'R',
+      // An event can have 64 KiB.
+      workClass: 'lists',
+      isHeavy: (query) => Number(query.get('len')) > USUAL_HISTORY_LENGTH,
       summary: 'Get an evidence and a page of its history',
       description:
         '`last` is the version of the last event that you have (default 0), `len` the number of events to return (default 50, at most 500). `disclose=1` adds what is needed to recompute each txId.',
@@ -214,6 +217,9 @@ export const evidences: EndpointGroup = {
     }),
   ],
 }
+
+/** The default of `len`. A request for more events is limited as a list. */
+const USUAL_HISTORY_LENGTH = 50
 
 /** One evidence, or the list of its subcategory. */
 function locationOfMany({ input, path }: Creation): string {

@@ -31,7 +31,10 @@ const metricsAddress = text(
 export const load = {
   limitPublic: limitOf(WORK_LIMITS.public, 'Requests without a key that run at the same time, and that wait'),
   limitReads: limitOf(WORK_LIMITS.reads, 'Reads with a key that run at the same time, and that wait'),
-  limitLists: limitOf(WORK_LIMITS.lists, 'Lists and bundles that run at the same time, and that wait'),
+  limitLists: limitOf(
+    WORK_LIMITS.lists,
+    'Lists, bundles and histories of more than 50 events that run at the same time, and that wait',
+  ),
   limitWrites: limitOf(WORK_LIMITS.writes, 'Writes without files that run at the same time, and that wait'),
   limitUploads: limitOf(
     WORK_LIMITS.uploads,

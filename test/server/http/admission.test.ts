@@ -205,17 +205,19 @@ describe('a service under load', () => {
   })
 
   it('keeps a place for other keys while one has many requests', async () => {
-    const bundle = (key: string) =>
-      service.fetch('/api/v1/evidences/acme/evidence/none/bundle?fields=all&files=all', {
-        headers: { 'x-api-key': key },
-      })
+    const get = (key: string, query: string) =>
+      service.fetch(`/api/v1/evidences/acme/evidence/none${query}`, { headers: { 'x-api-key': key } })
+    const bundle = (key: string) => get(key, '/bundle?fields=all&files=all')
     store.hold()
-    const waiting = Array.from({ length: 3 }, () => bundle(company.keys.R))
+    // A long history is limited as a list, however its query is written.
+    const waiting = [bundle(company.keys.R), ...['?len=51', '?%6Cen=500'].map((query) => get(company.keys.R, query))]
     await service.until(() => metric('evidence_requests_running{class="lists"} 2'), 'two run')
     await service.until(() => metric('evidence_requests_waiting{class="lists"} 1'), 'one waits')
     waiting.push(bundle(company.keys.U))
     await service.until(() => metric('evidence_requests_running{class="lists"} 3'), 'that of the other key runs')
     assert.ok(await metric('evidence_requests_waiting{class="lists"} 1'))
+    waiting.push(get(company.keys.R, '?len=50'))
+    await service.until(() => metric('evidence_requests_running{class="reads"} 1'), 'a short history is a read')
     store.release()
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 404)
   })

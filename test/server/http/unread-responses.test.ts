@@ -50,6 +50,18 @@ describe('UnreadResponses', () => {
     assert.equal(unread.bytes, 200 * KIB)
   })
 
+  it('rejects a long result before it is made if its sender has half of what it may have', () => {
+    const unread = open(400 * KIB)
+    const [ctx, held] = [response(0), response(50 * KIB)]
+    unread.hold(held, system('a'))
+    unread.assertRoom(ctx, system('a'))
+    unread.hold(response(16 * KIB), system('a'))
+    assert.throws(() => unread.assertRoom(ctx, system('a')), isOverloaded)
+    unread.assertRoom(ctx, system('b'))
+    end(held)
+    unread.assertRoom(ctx, system('a'))
+  })
+
   it('gives all requests without a key together half of the bytes', () => {
     const unread = open(400 * KIB)
     const held = ['192.0.2.1', '192.0.2.2'].map((address) => response(100 * KIB, { address }))
