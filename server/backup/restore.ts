@@ -41,7 +41,10 @@ export interface RestoreRequest {
 
 export interface RestoreReport {
   readonly manifest: Manifest
+  /** Without `damagedBlobs`. */
   readonly problems: number
+  /** Files that were missing or damaged in the registry already when it was backed up, and still are. */
+  readonly damagedBlobs: number
   /** Whether the secrets of the registry were restored. */
   readonly hasSecrets: boolean
   /**
@@ -65,24 +68,27 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
   const directory = resolve(config.dataDir)
   await assertRestored(directory)
   await assertEmpty(directory)
-  const damaged = await reportDamage(backup, handlers)
-  if (damaged > 0) return { manifest: backup.manifest, problems: damaged, hasSecrets: false, state: 'unknown' }
+  const { manifest } = backup
+  const found = new Problems(manifest, handlers)
+  await reportDamage(backup, found)
+  if (found.count > 0) return { manifest, problems: found.count, damagedBlobs: 0, hasSecrets: false, state: 'unknown' }
   const secrets = passphrase === undefined ? undefined : await secretsIn(backup, passphrase)
   await beginRestore(directory)
   await writeDataFiles(backup, directory, secrets)
-  const problems = await withStores(config, directory, async (records, blobs) => {
-    const filled = await fill(backup, { records, blobs }, handlers)
+  await withStores(config, directory, async (records, blobs) => {
+    await fill(backup, { records, blobs }, found)
     const ledger = await checkLedger(join(directory, 'ledger'))
-    for (const difference of ledger.differences) handlers.onProblem(textOf(difference))
-    const signedHead = isWithin(head, backup.manifest) ? head : await backup.signedHead()
+    for (const difference of ledger.differences) found.addDifference(difference)
+    const signedHead = isWithin(head, manifest) ? head : await backup.signedHead()
     const secret = secrets?.get('secret')
     const stores = { records, blobs, knownHeads: ledger.knownHeads, ...(signedHead && { signedHead }) }
-    return filled + ledger.differences.length + (await check({ ...stores, ...(secret && { secret }) }, handlers))
+    await check({ ...stores, ...(secret && { secret }) }, found)
   })
+  const problems = found.count
   if (head !== undefined && problems === 0) await new FileSignedHead(join(directory, SIGNED_HEAD)).write(head)
   if (problems === 0) await endRestore(directory)
-  const state = head === undefined || problems > 0 ? 'unknown' : isWithin(head, backup.manifest) ? 'complete' : 'behind'
-  return { manifest: backup.manifest, problems, hasSecrets: secrets !== undefined, state }
+  const state = head === undefined || problems > 0 ? 'unknown' : isWithin(head, manifest) ? 'complete' : 'behind'
+  return { manifest, problems, damagedBlobs: found.damagedBlobs.size, hasSecrets: secrets !== undefined, state }
 }
 
 const isWithin = (head: SignedHead | undefined, { treeSize }: Manifest): boolean =>
@@ -95,9 +101,31 @@ export interface VerifyRequest {
   readonly passphrase: string | undefined
 }
 
-export interface VerifyReport {
-  readonly manifest: Manifest
-  readonly problems: number
+export type VerifyReport = Pick<RestoreReport, 'manifest' | 'problems' | 'damagedBlobs'>
+
+/** Reports problems and counts them. */
+class Problems {
+  readonly handlers: RestoreHandlers
+  count = 0
+  readonly damagedBlobs = new Set<string>()
+  readonly #knownBlobs: ReadonlySet<string>
+
+  constructor({ damagedBlobs }: Manifest, handlers: RestoreHandlers) {
+    this.#knownBlobs = new Set(damagedBlobs)
+    this.handlers = handlers
+  }
+
+  /** `blobId`: the file that it is about. One that the registry itself did not have is counted on its own, and once. */
+  add(message: string, blobId = ''): void {
+    if (this.damagedBlobs.has(blobId)) return
+    this.handlers.onProblem(message)
+    if (this.#knownBlobs.has(blobId)) this.damagedBlobs.add(blobId)
+    else this.count += 1
+  }
+
+  addDifference({ kind, key, message }: Difference): void {
+    this.add(`${kind}: ${key}: ${message}`, kind === 'blob' ? key.slice(key.indexOf('/') + 1) : undefined)
+  }
 }
 
 /**
@@ -110,22 +138,23 @@ export async function verifyBackup(
 ): Promise<VerifyReport> {
   const backup = await openBackup(from)
   const { manifest } = backup
-  const damaged = await reportDamage(backup, handlers)
-  if (damaged > 0) return { manifest, problems: damaged }
+  const found = new Problems(manifest, handlers)
+  await reportDamage(backup, found)
+  if (found.count > 0) return { manifest, problems: found.count, damagedBlobs: 0 }
   if (passphrase !== undefined) await secretsIn(backup, passphrase)
-  if (quick) return { manifest, problems: 0 }
+  if (quick) return { manifest, problems: 0, damagedBlobs: manifest.damagedBlobs.length }
   const scratch = await mkdtemp(join(tmpdir(), 'evidence-backup-'))
   try {
     const parts = new OpenParts()
     try {
       const records = await parts.add(openLevel(scratch))
-      await fillStore({ from: backup.records, to: records }, copyHandlers(handlers))
+      await fillStore({ from: backup.records, to: records }, copyHandlers(found))
       const signedHead = await backup.signedHead()
       const ledger = await checkLedger(join(backup.folder, 'data', 'ledger'))
-      for (const difference of ledger.differences) handlers.onProblem(textOf(difference))
+      for (const difference of ledger.differences) found.addDifference(difference)
       const stores = { records, blobs: backup.blobs, knownHeads: ledger.knownHeads }
-      const found = await check({ ...stores, ...(signedHead && { signedHead }) }, handlers)
-      return { manifest, problems: found + ledger.differences.length }
+      await check({ ...stores, ...(signedHead && { signedHead }) }, found)
+      return { manifest, problems: found.count, damagedBlobs: found.damagedBlobs.size }
     } finally {
       await parts.close()
     }
@@ -158,11 +187,10 @@ async function openBackup(directory: string): Promise<OpenedBackup> {
   }
 }
 
-/** Compares the hashes of all files but the blobs. Returns the number of files that differ. */
-async function reportDamage({ directory, manifest }: OpenedBackup, handlers: RestoreHandlers): Promise<number> {
-  const problems = await damagedFiles(directory, manifest, (bytes) => handlers.onProgress('hashes', bytes))
-  for (const problem of problems) handlers.onProblem(problem)
-  return problems.length
+/** Compares the hashes of all files but the blobs. */
+async function reportDamage({ directory, manifest }: OpenedBackup, found: Problems): Promise<void> {
+  const problems = await damagedFiles(directory, manifest, (bytes) => found.handlers.onProgress('hashes', bytes))
+  for (const problem of problems) found.add(problem)
 }
 
 async function secretsIn({ folder, manifest }: OpenedBackup, passphrase: string): Promise<SecretFiles> {
@@ -211,36 +239,30 @@ function openTarget({ records, postgresUrl }: Config, directory: string): Promis
   throw new RegistryError('CONFIG_ERROR', 'EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or …_FILE')
 }
 
-/** Returns the number of problems. */
 async function fill(
   { records, blobs }: OpenedBackup,
   to: { readonly records: RecordStore; readonly blobs: BlobStore },
-  handlers: RestoreHandlers,
-): Promise<number> {
-  const { differences } = await fillStore({ from: records, to: to.records }, copyHandlers(handlers))
-  const { problems } = await copyMissingBlobs(
+  found: Problems,
+): Promise<void> {
+  await fillStore({ from: records, to: to.records }, copyHandlers(found))
+  await copyMissingBlobs(
     records,
     { from: blobs, to: to.blobs },
     {
-      onProblem: (id, message) => handlers.onProblem(`blob/${id}: ${message}`),
-      onProgress: (_, done) => handlers.onProgress('files', done),
+      onProblem: (id, message) => found.add(`blob/${id}: ${message}`, id),
+      onProgress: (_, done) => found.handlers.onProgress('files', done),
     },
   )
-  return differences + problems
 }
 
-const copyHandlers = (handlers: RestoreHandlers) => ({
-  onDifference: (subject: string, message: string) => handlers.onProblem(`${subject}: ${message}`),
-  onProgress: (stage: string, done: number) => handlers.onProgress(stage, done),
+const copyHandlers = (found: Problems) => ({
+  onDifference: (subject: string, message: string) => found.add(`${subject}: ${message}`),
+  onProgress: (stage: string, done: number) => found.handlers.onProgress(stage, done),
 })
 
-const textOf = ({ kind, key, message }: Difference): string => `${kind}: ${key}: ${message}`
-
-/** Returns the number of differences. */
-async function check(stores: Parameters<typeof fsck>[0], handlers: RestoreHandlers): Promise<number> {
-  const { differences } = await fsck(stores, {
-    onDifference: (difference) => handlers.onProblem(textOf(difference)),
-    onProgress: ({ stage, done }) => handlers.onProgress(`check of ${stage}`, done),
+async function check(stores: Parameters<typeof fsck>[0], found: Problems): Promise<void> {
+  await fsck(stores, {
+    onDifference: (difference) => found.addDifference(difference),
+    onProgress: ({ stage, done }) => found.handlers.onProgress(`check of ${stage}`, done),
   })
-  return differences
 }

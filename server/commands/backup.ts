@@ -67,7 +67,7 @@ everything that fsck checks.`,
   async run({ quick = false, 'passphrase-file': file }, _, from) {
     const passphrase = file === undefined ? undefined : await readPassphrase(file, { isNew: false })
     const progress = new ProgressLine()
-    const { manifest, problems } = await verifyBackup(
+    const { manifest, problems, damagedBlobs } = await verifyBackup(
       { from: resolve(from), quick, passphrase },
       {
         onProblem: (message) => progress.print(message),
@@ -75,11 +75,13 @@ everything that fsck checks.`,
       },
     )
     const { createdAt, logSize, treeSize, blobs } = manifest
-    const verdict = problems === 0 ? 'nothing differs' : 'DAMAGED, use another backup'
+    const differs =
+      damagedBlobs > 0 ? `${damagedBlobs} of them were missing or damaged before the backup` : 'nothing differs'
+    const verdict = problems === 0 ? differs : 'DAMAGED, use another backup'
     progress.print(
       `backup of ${createdAt}: ${logSize} log entries (${treeSize} sealed), ${blobs.count} files: ${verdict}`,
     )
-    return problems
+    return problems + damagedBlobs
   },
 })
 

@@ -41,7 +41,7 @@ EVIDENCE_READ_ONLY=true. If the server was stopped before the backup and has not
       },
     )
     progress.print(verdictOf(report, head, config))
-    return report.problems
+    return report.problems + report.damagedBlobs
   },
 })
 
@@ -60,7 +60,7 @@ async function readHead(path: string | undefined, { records }: Config): Promise<
 }
 
 function verdictOf(
-  { manifest, problems, hasSecrets, state }: RestoreReport,
+  { manifest, problems, damagedBlobs, hasSecrets, state }: RestoreReport,
   head: SignedHead | undefined,
   config: Config,
 ) {
@@ -70,7 +70,8 @@ function verdictOf(
   const secrets = hasSecrets
     ? ''
     : '\nThe secrets were not restored: put secret, checkpoint-keys.json, and the keys of tsa/ and ledger/ into the data directory'
-  return `${what}: restored and verified\n${NEXT[state](treeSize, head?.size ?? 0)}${secrets}`
+  const but = damagedBlobs > 0 ? `, but ${damagedBlobs} of them were missing or damaged before the backup` : ''
+  return `${what}: restored and verified${but}\n${NEXT[state](treeSize, head?.size ?? 0)}${secrets}`
 }
 
 const NEXT: Readonly<Record<RestoreReport['state'], (treeSize: number, signed: number) => string>> = {

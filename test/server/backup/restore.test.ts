@@ -5,7 +5,7 @@ import { it } from 'node:test'
 import { restoreBackup } from '../../../server/backup/restore.ts'
 import { loadConfig } from '../../../server/settings/load.ts'
 import { OPERATOR_ENV as ENV, RunningRegistry } from '../../support/running-registry.ts'
-import { runCli, ServerProcess } from '../../support/server-process.ts'
+import { runCli, ServerProcess, type Outcome } from '../../support/server-process.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 
 it('a restore that was interrupted or has found problems is not started, not even read-only', async (t) => {
@@ -57,4 +57,38 @@ it('a restore that was interrupted or has found problems is not started, not eve
   const server = new ServerProcess(target, { ...ENV, EVIDENCE_READ_ONLY: 'true' })
   t.after(() => server.stop('SIGKILL'))
   await server.ready()
+})
+
+it('a file that the registry itself had lost does not keep its backup from being restored', async (t) => {
+  const registry = await RunningRegistry.start(t)
+  await registry.create('one', 'content')
+  await registry.create('two', 'other content')
+  await registry.server.stop()
+  const root = await temporaryFor(t)
+  const [backup, target] = [join(root, 'backup'), join(root, 'target')]
+  const content = join(registry.directory, 'blobs', 'content')
+  const [lost = ''] = await filesBelow(content)
+  await rm(join(content, lost))
+  const backedUp = await registry.backup(backup)
+  assert.equal(backedUp.code, 1)
+  assert.match(backedUp.stdout, /1 files are missing or damaged in the registry itself/)
+  const verified = await runCli(['backup', 'verify', backup], ENV)
+  assert.equal(verified.code, 1)
+  assert.match(verified.stdout, /2 files: 1 of them were missing or damaged before the backup\n$/)
+  const head = join(registry.directory, 'signed-head.json')
+  const restore = (): Promise<Outcome> =>
+    runCli(['restore', '--from', backup, '--data-dir', target, '--head', head], ENV)
+  const restored = await restore()
+  assert.equal(restored.code, 1)
+  assert.match(restored.stdout, /restored and verified, but 1 of them were missing.*\n.*Start the server/)
+  assert.deepEqual(await readFile(join(target, 'signed-head.json')), await readFile(head))
+  assert.ok(!(await filesBelow(target)).includes('restore.unfinished'))
+
+  // Any other file is another matter.
+  const [other = ''] = await filesBelow(join(backup, 'blobs', 'content'))
+  await rm(join(backup, 'blobs', 'content', other))
+  await rm(target, { recursive: true })
+  const damaged = await restore()
+  assert.equal(damaged.code, 1)
+  assert.match(damaged.stdout, /NOT restored/)
 })
