@@ -7,6 +7,9 @@ import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 
+/** Long enough for every other statement, also on a busy machine. */
+const QUERY_TIMEOUT_MS = 8_000
+
 describe('eraseHistory of PostgreSQL', () => {
   let server: PostgresServer
   before(async () => {
@@ -52,13 +55,13 @@ describe('eraseHistory of PostgreSQL', () => {
   it('waits for a vacuum that takes longer than any other statement may', async () => {
     const schema = 'slow'
     // An option of `pg` that the public type does not name.
-    const pool: object = { query_timeout: 2_000 }
+    const pool: object = { query_timeout: QUERY_TIMEOUT_MS }
     const records = await openPostgresRecords({ url: server.url(), schema, pool, retryForMs: 1 })
     const client = await locked(schema)
     const erasing = records.eraseHistory(['k'])
     erasing.catch(() => undefined)
     await eventually(() => isVacuumed(schema))
-    await delay(3_000)
+    await delay(QUERY_TIMEOUT_MS + 1_000)
     await client.end()
     assert.equal(await erasing, true)
     await records.close()
