@@ -89,17 +89,33 @@ export interface SweepOptions {
   readonly signal?: AbortSignal
 }
 
-/** Cancels uploads, deletes the blobs that are pending deletion, and removes expired idempotency keys. */
-export async function sweep(stores: BlobStores, { before, isAlone, signal }: SweepOptions): Promise<void> {
-  const { records, clock } = stores
-  for await (const entry of entriesOf(records, keys.blobIntents(), signal)) {
+/**
+ * Cancels uploads, deletes the blobs that are pending deletion, and removes expired idempotency keys. If one of these
+ * fails, for example at a damaged record, the others are done all the same. Throws the first error then.
+ */
+export async function sweep(stores: BlobStores, options: SweepOptions): Promise<void> {
+  const outcomes: PromiseSettledResult<void>[] = []
+  for (const part of [cancelAbandoned, destroyPending, forgetExpired])
+    outcomes.push(...(await Promise.allSettled([part(stores, options)])))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+}
+
+async function cancelAbandoned(stores: BlobStores, { before, isAlone, signal }: SweepOptions): Promise<void> {
+  for await (const entry of entriesOf(stores.records, keys.blobIntents(), signal)) {
     const { at, opening } = decodeRecord<UploadIntentRecord>(entry)
     // The time alone does not tell which uploads were interrupted: the clock may have been set back since.
     const isAbandoned = at < before || (isAlone && opening !== stores.opening)
     if (isAbandoned) await cancelUpload(stores, { id: lastPartOfKey(entry.key), intent: entry.version })
   }
-  for await (const { key } of entriesOf(records, keys.pendingDeletions(), signal))
+}
+
+async function destroyPending(stores: BlobStores, { signal }: SweepOptions): Promise<void> {
+  for await (const { key } of entriesOf(stores.records, keys.pendingDeletions(), signal))
     await destroy(stores, lastPartOfKey(key))
+}
+
+async function forgetExpired(stores: BlobStores, { signal }: SweepOptions): Promise<void> {
+  const { records, clock } = stores
   for await (const entry of entriesOf(records, keys.idempotencyExpired(clock.now()), signal))
     await forgetIdempotencyKey(stores, entry)
 }

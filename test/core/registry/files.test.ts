@@ -534,6 +534,28 @@ describe('the sweep', () => {
     await Promise.all([before.close(), shared.close()])
   })
 
+  it('deletes what is pending also if the uploads cannot be read', async () => {
+    const stores = new Stores()
+    const records = decorateRecords(stores.records, {
+      list: (range) => {
+        if (range.gte === keys.blobIntents().gte) throw new RegistryError('CORRUPT', 'injected')
+        return stores.records.list(range)
+      },
+    })
+    const fixture = await openFixture({ stores, registry: { records, blobs: stores.blobs } })
+    const file = await fixture.stage()
+    await fixture.evidence({ files: [file] })
+    const { blobs } = stores
+    const destroy = blobs.delete.bind(blobs)
+    blobs.delete = () => Promise.reject(new RegistryError('UNAVAILABLE', 'injected'))
+    await fixture.registry.files.delete(fixture.scope, { fileId: file.id })
+    assert.equal((await stores.blobState()).pendingDeletions, 1)
+    blobs.delete = destroy
+    await fixture.wait(1)
+    assert.deepEqual(await stores.blobState(), clean)
+    await fixture.close()
+  })
+
   it('handles any number of uploads, in pages', () =>
     withRegistry(async ({ stage, stores, clock, process }) => {
       await Promise.all(Array.from({ length: 250 }, (_, i) => stage(`${i}`)))
