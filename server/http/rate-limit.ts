@@ -1,5 +1,6 @@
 import type { Context, Middleware } from 'koa'
 import type { Logger, Principal } from '../../core/index.ts'
+import { clientNetwork } from './client-network.ts'
 import { HttpError } from './errors.ts'
 import { WindowCounter, type RequestCounter } from './request-counter.ts'
 
@@ -45,10 +46,10 @@ async function countRequest(ctx: Context, sender: string, limit: number, counter
 /** Whether a request has a valid key. */
 export const hasKey = ({ kind }: Principal): boolean => kind === 'sourceSystem' || kind === 'operator'
 
-/** A source system, the operator, or an address. */
+/** A source system, the operator, or the network of an address. */
 export function senderOf(ctx: Context, principal: Principal): string {
   if (principal.kind === 'sourceSystem') return `system ${principal.id}`
-  return principal.kind === 'operator' ? 'operator' : `address ${ctx.ip}`
+  return principal.kind === 'operator' ? 'operator' : `address ${clientNetwork(ctx.ip)}`
 }
 
 /**

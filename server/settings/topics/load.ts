@@ -64,7 +64,7 @@ export const load = {
   }),
   addressLimitPerMinute: setting(integer(0, 10_000_000), {
     fallback: ADDRESS_LIMIT_PER_MINUTE,
-    doc: 'Requests per minute of one address without a valid key, except those for the policy, the checkpoint and the tiles of the log. 0 means no limit',
+    doc: 'Requests per minute of one address (of IPv6: one /64 network) without a valid key, except those for the policy, the checkpoint and the tiles of the log. 0 means no limit',
   }),
   metricsAddress: optional(metricsAddress, {
     shownFallback: 'the address of the service',

@@ -223,6 +223,11 @@ describe('operations', () => {
       assert.equal((await list('the-key-of-system-b')).status, 200)
       for (let i = 0; i < 5; i++) assert.equal((await list('a-key-of-no-source-system', '10.0.0.3')).status, 401)
       assert.equal((await list('a-key-of-no-source-system', '10.0.0.3')).status, 429)
+      const statusFrom = async (address: string): Promise<number> =>
+        (await limited.fetch('/api/v1/merkle/verify/x', { headers: { 'x-forwarded-for': address } })).status
+      for (let i = 1; i <= 5; i++) assert.equal(await statusFrom(`2001:db8::${i}`), 404)
+      assert.equal(await statusFrom('2001:db8::6'), 429, 'a client has a whole network')
+      assert.equal(await statusFrom('2001:db8:0:1::6'), 404)
       const verify = await limited.call('verifyEvidence', {
         params: { evidenceId: 'x' },
         headers: { 'x-forwarded-for': '10.0.0.3' },
