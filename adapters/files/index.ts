@@ -4,5 +4,5 @@ export { addCheckpointKeys, generateCheckpointKey, openCheckpointKeys } from './
 export { claimDirectory, type ClaimOptions, type ReleaseDirectory } from './directory-ownership.ts'
 export { removeDurably, writeDurably, type FileDigest, type FileOperations } from './durable.ts'
 export { errnoOf, ifExists, reasonOf, toRegistryError } from './errors.ts'
-export { readOrCreateSecret, readSecret, writePrivateFile } from './private-files.ts'
+export { discardUnfinishedFiles, readOrCreateSecret, readSecret, writePrivateFile } from './private-files.ts'
 export { FileSignedHead } from './signed-head.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { encodeUtf8, MIN_SECRET_BYTES, RegistryError } from '../kit/index.ts'
-import { createFile, nodeFiles, replaceFile, type FileOperations } from './durable.ts'
+import { createFile, discardStaged, nodeFiles, replaceFile, type FileOperations } from './durable.ts'
 import { causeAndRemedy, errnoOf } from './errors.ts'
 
 interface Options {
@@ -62,6 +62,12 @@ export async function writePrivateFile(path: string, text: string, { files = nod
     throw fileError(path, 'written', error)
   }
 }
+
+/**
+ * Removes what killed processes have left of files that they wrote to a directory, because it may hold secrets. Call it
+ * only as the owner of the directory.
+ */
+export const discardUnfinishedFiles = (directory: string): Promise<void> => discardStaged(nodeFiles, directory)
 
 async function readIfPresent(files: FileOperations, path: string): Promise<Uint8Array | undefined> {
   let secret: Uint8Array

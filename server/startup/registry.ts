@@ -1,6 +1,6 @@
 import { availableParallelism, hostname } from 'node:os'
 import { join, resolve } from 'node:path'
-import { FileSignedHead, readOrCreateSecret, readSecret } from '../../adapters/files/index.ts'
+import { discardUnfinishedFiles, FileSignedHead, readOrCreateSecret, readSecret } from '../../adapters/files/index.ts'
 import {
   isRecordEraser,
   openRegistry,
@@ -91,6 +91,7 @@ async function openParts(
     openRecords(config, { ...options, logger, reserveBytes: config.diskReserveBytes }),
     (opened) => opened.records,
   )
+  if (!config.readOnly) await discardUnfinishedFiles(directory)
   const origin = await storedOrigin(records)
   if ((mustExist || config.readOnly) && origin === undefined)
     throw new RegistryError('CONFIG_ERROR', 'There is no registry in these records: start the server first')
