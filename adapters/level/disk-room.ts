@@ -30,9 +30,13 @@ export class DiskRoom {
     }
   }
 
-  /** Removes the reserve file if a store could not be opened without its space. Returns whether it did. */
+  /**
+   * Removes the reserve file if a store could not be opened without its space. Returns whether it did. The file may be
+   * smaller than the setting: a crash left it incomplete, or the setting was raised.
+   */
   async spendIfNeeded(): Promise<boolean> {
-    if (!(await this.#hasReserve()) || (await this.#freeBytes(this.#directory)) >= LEAST_FREE_BYTES) return false
+    if ((await this.#reservedBytes()) === 0 || (await this.#freeBytes(this.#directory)) >= LEAST_FREE_BYTES)
+      return false
     await rm(this.#reserve)
     return true
   }
@@ -63,8 +67,12 @@ export class DiskRoom {
   }
 
   async #hasReserve(): Promise<boolean> {
-    const info = await stat(this.#reserve).catch(() => undefined)
-    return info !== undefined && info.size >= this.#reserveBytes
+    return (await this.#reservedBytes()) >= this.#reserveBytes
+  }
+
+  /** 0 if there is no file. */
+  async #reservedBytes(): Promise<number> {
+    return (await stat(this.#reserve).catch(() => undefined))?.size ?? 0
   }
 
   async #canWrite(): Promise<boolean> {

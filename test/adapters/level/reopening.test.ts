@@ -172,6 +172,15 @@ describe('a reserve of disk space', () => {
     assert.ok((await put(store, 'b', 2)).ok)
     assert.ok(await hasReserve(), 'the reserve is there again')
   })
+
+  it('is spent also if it is smaller than the setting, which may have been raised', async (t) => {
+    const directory = await temporaryFor(t)
+    const room = new DiskRoom(directory, RESERVE_BYTES, async () => 0)
+    assert.equal(await room.spendIfNeeded(), false)
+    await writeFile(join(directory, 'reserve'), new Uint8Array(RESERVE_BYTES / 2))
+    assert.equal(await room.spendIfNeeded(), true)
+    assert.deepEqual(await readdir(directory), [])
+  })
 })
 
 /** A small file system in memory. `undefined` if this user must not mount one. */
