@@ -55,7 +55,7 @@ export class EventCheck {
     const { members, merkle } = this.#options.shown
     const opened = this.#step('opening', () => openingTime(members))
     const disclosed =
-      members['disclosure'] === undefined ? undefined : this.#step('disclosure', () => disclosedEvent(members))
+      members['disclosure'] === undefined ? undefined : this.#step('disclosure', () => disclosedEvent(members, merkle))
     const file = members['fileId'] === undefined ? undefined : this.#step('files', () => fileOf(members, disclosed))
     const inclusion = this.#step('inclusion', () => (merkle === undefined ? UNSEALED : checkInclusion(members, merkle)))
     const signed = this.#step('checkpoint', () => (merkle === undefined ? UNSEALED : this.#ownCheckpoint(merkle)))
@@ -225,8 +225,14 @@ function openingTime(members: UntrustedObject): { readonly time: number } {
   return { time }
 }
 
-const disclosedEvent = (members: UntrustedObject): VerifiedEvent =>
-  verifyEvent(members['disclosure'], { txId: asString(members['txId'], 'The txId') })
+/** The event must belong to the log of its checkpoint, which is verified in its own step. */
+function disclosedEvent(members: UntrustedObject, merkle: UntrustedObject | undefined): VerifiedEvent {
+  const [origin = ''] = merkle === undefined ? [] : asString(merkle['checkpoint'], 'checkpoint').split('\n', 1)
+  return verifyEvent(members['disclosure'], {
+    txId: asString(members['txId'], 'The txId'),
+    ...(merkle !== undefined && { origin }),
+  })
+}
 
 function fileOf(members: UntrustedObject, disclosed: VerifiedEvent | undefined): FileClaim {
   const opening = verifyOpening(members['opening'], members['txId'])

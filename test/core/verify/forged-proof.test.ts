@@ -246,6 +246,17 @@ describe('an honest proof', () => {
     assert.equal(check(disclosed).claims?.disclosed?.fields.get('evidence'), 'evidence-1')
   })
 
+  it('shows no event that says it belongs to another log', () => {
+    const own = new ForgedLog()
+    const prove = (origin: string): ProofResult => {
+      const { txId, opening, disclosure } = forgeEvent({ origin, slotKey: SLOT_KEY, version: 1, time: 1_000 })
+      const document = { txId, opening: toHex(opening), disclosure, merkle: own.merkle(own.add(opening)) }
+      return check(document, { policy: { keys: own.pinned } })
+    }
+    assert.equal(prove(own.origin).claims?.disclosed?.log, own.origin)
+    assertFails(prove('other.example/log'), 'disclosure', /belongs to the log other.example\/log/)
+  })
+
   it('says if the policy does not pin when a key was retired', () => {
     const unpinned = { policy: { ...policy, keys: policy.keys.map(({ vkey }) => ({ vkey })) } }
     const result = check(fileProof(), unpinned)
