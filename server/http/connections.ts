@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { clientNetwork } from './client-network.ts'
 
 /**
  * File descriptors that connections must not use: LevelDB keeps up to 1,000 tables open, and uploads, downloads, the
@@ -8,6 +10,16 @@ import type { Server } from 'node:http'
 const RESERVED_DESCRIPTORS = 1_500
 /** The part of all descriptors that connections can use in any case. */
 const LEAST_SHARE = 1 / 4
+
+/** The part of all connections that one client can have. */
+const CLIENT_SHARE = 2 / 3
+
+export interface ConnectionLimits {
+  /** Open connections. */
+  readonly max: number
+  /** Whether all of them come from a proxy of ours, so that a client has no share of its own. */
+  readonly hasProxy: boolean
+}
 
 /** Counts the connections of the servers of an app, and limits their number. */
 export class Connections {
@@ -24,13 +36,28 @@ export class Connections {
     return this.#dropped
   }
 
-  /** Counts the connections of a server, and closes those beyond `max` at once. */
-  limit(server: Server, max: number): void {
+  /** Counts the connections of a server, and closes those beyond a limit at once. */
+  limit(server: Server, { max, hasProxy }: ConnectionLimits): void {
     server.maxConnections = max
     server.on('drop', () => this.#dropped++)
-    server.on('connection', (socket) => {
+    const maxOfClient = hasProxy ? max : Math.ceil(max * CLIENT_SHARE)
+    const openByClient = new Map<string, number>()
+    server.on('connection', (socket: Socket) => {
+      const client = clientNetwork(socket.remoteAddress ?? '')
+      const open = openByClient.get(client) ?? 0
+      if (open >= maxOfClient) {
+        this.#dropped++
+        socket.destroy()
+        return
+      }
       this.#open++
-      socket.once('close', () => this.#open--)
+      openByClient.set(client, open + 1)
+      socket.once('close', () => {
+        this.#open--
+        const left = (openByClient.get(client) ?? 1) - 1
+        if (left === 0) openByClient.delete(client)
+        else openByClient.set(client, left)
+      })
     })
   }
 }

@@ -23,6 +23,8 @@ export interface ListenOptions {
   readonly shutdownMs: number
   /** Open connections. Default: as many as leave enough file descriptors for the stores. */
   readonly maxConnections?: number
+  /** See `AppOptions`. Default false. */
+  readonly trustProxy?: boolean
 }
 
 export interface RunningServer {
@@ -34,8 +36,9 @@ export interface RunningServer {
 /** Listens with an app. Throws the system's error if the address cannot be used. */
 export async function listen(
   app: Pick<App, 'handle' | 'stop' | 'connections'>,
-  { host, port, headersTimeoutMs, uploadIdleMs, shutdownMs, maxConnections = 1_000_000 }: ListenOptions,
+  options: ListenOptions,
 ): Promise<RunningServer> {
+  const { host, port, headersTimeoutMs, uploadIdleMs, shutdownMs, maxConnections = 1_000_000 } = options
   const server = createServer(
     {
       headersTimeout: headersTimeoutMs,
@@ -47,7 +50,7 @@ export async function listen(
     },
     app.handle,
   )
-  app.connections.limit(server, connectionLimit(maxConnections))
+  app.connections.limit(server, { max: connectionLimit(maxConnections), hasProxy: options.trustProxy === true })
   server.setTimeout(Math.max(60_000, 2 * uploadIdleMs))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

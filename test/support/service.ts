@@ -261,6 +261,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     headersTimeoutMs,
     uploadIdleMs: HANG_MS,
     shutdownMs: 100,
+    ...(app.trustProxy !== undefined && { trustProxy: app.trustProxy }),
     ...(maxConnections !== undefined && { maxConnections }),
   })
   const close = async (): Promise<void> => {

@@ -56,7 +56,7 @@ export const load = {
   maxConnections: setting(integer(1, 1_000_000), {
     fallback: 10_000,
     shownFallback: '10000, or less if the process may not open enough files',
-    doc: 'Open connections. More are closed at once, so that the stores always have file descriptors',
+    doc: 'Open connections. More are closed at once, so that the stores always have file descriptors. One address can have two thirds of them, unless EVIDENCE_TRUST_PROXY is set',
   }),
   uploadMinBytesPerSecond: setting(integer(0, 1_000_000), {
     fallback: 500,

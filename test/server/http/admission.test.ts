@@ -5,7 +5,6 @@ import { after, before, describe, it } from 'node:test'
 import type { Logger, RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { Admission, WORK_LIMITS, type WorkLimits } from '../../../server/http/admission.ts'
-import { connectionLimit } from '../../../server/http/connections.ts'
 import { HttpError } from '../../../server/http/errors.ts'
 import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
@@ -115,15 +114,6 @@ describe('a busy event loop', () => {
     assert.ok(enter('reads'))
     await new Promise((resolve) => setImmediate(resolve))
     assert.ok(enter('reads') && enter('public'), 'after a pause')
-  })
-})
-
-describe('the limit of connections', () => {
-  it('leaves file descriptors to the stores', () => {
-    assert.equal(connectionLimit(10_000, 1_048_576), 10_000)
-    assert.equal(connectionLimit(10_000, 4_096), 2_596)
-    assert.equal(connectionLimit(10_000, 1_024), 256)
-    assert.equal(connectionLimit(100, 1_024), 100)
   })
 })
 
