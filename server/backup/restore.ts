@@ -60,7 +60,8 @@ export interface RestoreReport {
  * `fsck` checks: each txId, leaf and root, up to the signed checkpoints. Until then, and if anything differs, a file in
  * the data directory keeps every server from starting there.
  *
- * @throws RegistryError `CONFIG_ERROR` if the target is not empty, there is no backup, or the passphrase is wrong
+ * @throws RegistryError `CONFIG_ERROR` if the target is not empty, there is no backup, `head` is older than it, or the
+ *   passphrase is wrong
  */
 export async function restoreBackup(request: RestoreRequest, handlers: RestoreHandlers): Promise<RestoreReport> {
   const { from, config, head, passphrase } = request
@@ -72,6 +73,7 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
   const found = new Problems(manifest, handlers)
   await reportDamage(backup, found)
   if (found.count > 0) return { manifest, problems: found.count, damagedBlobs: 0, hasSecrets: false, state: 'unknown' }
+  assertNotOlder(head, await backup.signedHead())
   const secrets = passphrase === undefined ? undefined : await secretsIn(backup, passphrase)
   await beginRestore(directory)
   await writeDataFiles(backup, directory, secrets)
@@ -89,6 +91,16 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
   if (problems === 0) await endRestore(directory)
   const state = head === undefined || problems > 0 ? 'unknown' : isWithin(head, manifest) ? 'complete' : 'behind'
   return { manifest, problems, damagedBlobs: found.damagedBlobs.size, hasSecrets: secrets !== undefined, state }
+}
+
+/** A head that is older than the backup is not the newest one, so it does not tell what was signed after the backup. */
+function assertNotOlder(head: SignedHead | undefined, inBackup: SignedHead | undefined): void {
+  if (head === undefined || inBackup === undefined || head.size >= inBackup.size) return
+  throw new RegistryError(
+    'CONFIG_ERROR',
+    `--head is older than the backup: a tree of ${head.size} entries, but ${inBackup.size} were signed before the backup. ` +
+      'Name the newest signed-head.json, or leave --head out to open the registry read-only',
+  )
 }
 
 const isWithin = (head: SignedHead | undefined, { treeSize }: Manifest): boolean =>

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
+import { eventually } from '../../support/eventually.ts'
 import { restoreBackup } from '../../../server/backup/restore.ts'
 import { loadConfig } from '../../../server/settings/load.ts'
 import { OPERATOR_ENV as ENV, RunningRegistry } from '../../support/running-registry.ts'
@@ -91,4 +92,24 @@ it('a file that the registry itself had lost does not keep its backup from being
   const damaged = await restore()
   assert.equal(damaged.code, 1)
   assert.match(damaged.stdout, /NOT restored/)
+})
+
+it('a head that is older than the backup does not count as the newest one', async (t) => {
+  const registry = await RunningRegistry.start(t)
+  const root = await temporaryFor(t)
+  const [backup, target, older] = [join(root, 'backup'), join(root, 'target'), join(root, 'older.json')]
+  const head = join(registry.directory, 'signed-head.json')
+  await writeFile(older, await readFile(head))
+  await registry.create('one', 'content')
+  await eventually(async () => !(await readFile(head)).equals(await readFile(older)) || undefined)
+  assert.equal((await registry.backup(backup)).code, 0)
+  const restore = (...args: readonly string[]): Promise<Outcome> =>
+    runCli(['restore', '--from', backup, '--data-dir', target, ...args], ENV)
+  const refused = await restore('--head', older)
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /--head is older than the backup/)
+  await assert.rejects(stat(target), { code: 'ENOENT' })
+  await registry.server.stop()
+  const restored = await restore('--head', head)
+  assert.match(restored.stdout, /restored and verified/)
 })
