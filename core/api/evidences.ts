@@ -116,7 +116,7 @@ export interface Evidences {
   /**
    * Creates 1 to 1,000 evidences in one step: all of them or none. Requires level `I`.
    *
-   * @throws as `create`; `ENGINE_FAILED` if a worker of the event engine failed, which can be tried again
+   * @throws as `create`
    */
   createMany(scope: Scope, input: NewEvidences, options?: WriteOptions): Promise<readonly CreatedEvidence[]>
   /**

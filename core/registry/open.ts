@@ -195,7 +195,7 @@ function createContext(options: RegistryOptions, { canWrite, ...opened }: Opened
     evidenceIds: new BoundedMap(MAX_CACHED_IDS),
     lastUses: new LastUses(activityStores),
     auditLog: new AuditLog(activityStores, ids),
-    batches: new BatchMaker(options.eventEngine),
+    batches: new BatchMaker(options.eventEngine, opened.logger),
     erasures: new Erasures({ ...activityStores, eraser }),
     fingerprintKey: deriveSecret(secret, 'idempotency'),
     damage: { reads: 0 },
