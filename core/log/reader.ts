@@ -118,8 +118,7 @@ export class LogReader {
     const index = await readOne<BatchIndexRecord>(this.#records, logKeys.batchById(id))
     if (index === undefined) return undefined
     const batch = await readOne<BatchRecord>(this.#records, logKeys.batch(index.end))
-    if (batch === undefined)
-      throw new RegistryError('CORRUPT', `The batch ${id} is missing: restore the store from a backup`)
+    if (batch === undefined) throw lost(`The batch ${id}`)
     return batch
   }
 
@@ -140,6 +139,19 @@ export class LogReader {
   /** The signed checkpoint of exactly this size. */
   checkpoint(size: number): Promise<CheckpointRecord | undefined> {
     return readOne<CheckpointRecord>(this.#records, logKeys.checkpoint(size))
+  }
+
+  /**
+   * The signed checkpoint of a batch, `undefined` until it is signed. No batch follows one without a checkpoint, so if
+   * there is a later one, the store has lost the checkpoint: throws `CORRUPT`.
+   */
+  async checkpointOf({ id, end }: BatchRecord): Promise<CheckpointRecord | undefined> {
+    const checkpoint = await this.checkpoint(end)
+    if (checkpoint !== undefined || (await this.treeHead()).size === end) return checkpoint
+    // It may have been stored before the later batch, after the first read.
+    const stored = await this.checkpoint(end)
+    if (stored === undefined) throw lost(`The checkpoint of batch ${id}`)
+    return stored
   }
 
   latestCheckpoint(): Promise<CheckpointRecord | undefined> {
@@ -179,19 +191,21 @@ export class LogReader {
     const entries = await this.#records.get(refs.map(({ sha256 }) => logKeys.validationData(sha256)))
     return refs.map(({ type, sha256 }, i) => {
       const der = entries[i]?.value
-      if (der === undefined)
-        throw new RegistryError(
-          'CORRUPT',
-          `The validation data ${sha256} of a token is missing: restore the store from a backup`,
-        )
+      if (der === undefined) throw lost(`The validation data ${sha256} of a token`)
       return { type, der }
     })
   }
 
-  /** Of the confirmed anchors of this size or a larger one, the one in the lowest block. */
+  /**
+   * Of the confirmed anchors of this size or a larger one, the one in the lowest block. Throws `CORRUPT` if the store
+   * has lost it.
+   */
   async anchorCovering(treeSize: number): Promise<AnchorRecord | undefined> {
     const confirmed = await readFirst<ConfirmedAnchorRecord>(this.#records, logKeys.confirmedAnchorsFrom(treeSize))
-    return confirmed && this.anchor(confirmed.size)
+    if (confirmed === undefined) return undefined
+    const anchor = await this.anchor(confirmed.size)
+    if (anchor === undefined) throw lost(`The confirmed anchor of size ${confirmed.size}`)
+    return anchor
   }
 
   /** The anchor of exactly this size, in any state. */
@@ -271,3 +285,6 @@ export const sendStatusOf = (
   { end }: Pick<BatchRecord, 'end'>,
   { confirmedSize, sentSize }: AnchorHeadRecord,
 ): Exclude<SendStatus, null> => (confirmedSize >= end ? 'C' : sentSize >= end ? 'S' : 'P')
+
+const lost = (what: string): RegistryError =>
+  new RegistryError('CORRUPT', `${what} is missing: restore the store from a backup`)

@@ -46,7 +46,7 @@ export class BatchAttestations {
 
 async function readAttestation(log: LogReader, batch: BatchRecord): Promise<BatchAttestation | undefined> {
   const [checkpoint, anchor, stamp] = await Promise.all([
-    log.checkpoint(batch.end),
+    log.checkpointOf(batch),
     log.anchorCovering(batch.end),
     log.stampCovering(batch.end),
   ])

@@ -154,7 +154,7 @@ class Coverage {
     const anchor = await this.#anchorFrom(minSize)
     if (anchor?.confirmation !== undefined) sizes.add(this.#add(anchor.size, { note: anchor.checkpoint, anchor }))
     if (sizes.size === 0) {
-      const checkpoint = await this.#log.checkpoint(status.batch.end)
+      const checkpoint = await this.#log.checkpointOf(status.batch)
       if (checkpoint !== undefined) sizes.add(this.#add(checkpoint.size, { note: checkpoint.note }))
     }
     return [...sizes].sort((a, b) => a - b)

@@ -259,6 +259,14 @@ describe('the log reader', () => {
     assert.equal(counter.lists, 1)
   })
 
+  it('throws for a confirmed anchor that the store has lost, instead of having none', async () => {
+    const records = new MemoryRecords()
+    await records.commit({ writes: await addToFrontierWrites(records, { size: 10, blockNumber: 1 }) })
+    const reader = new LogReader(records)
+    await assert.rejects(reader.anchorCovering(5), { code: 'CORRUPT' })
+    assert.equal(await reader.anchorCovering(11), undefined)
+  })
+
   it('throws for a damaged record instead of treating it as missing', async () => {
     const records = new MemoryRecords()
     for (const bytes of ['{', 'null', '"x"'].map(encodeUtf8)) {

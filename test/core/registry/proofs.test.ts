@@ -623,4 +623,25 @@ describe('public documents', () => {
       assert.ok(page.events[0]?.disclosure)
       await again.close()
     }))
+
+  it('are not pending if the store has lost the checkpoint of their batch', () =>
+    withRegistry(async ({ stores, registry, evidence, scope }) => {
+      await evidence()
+      await registry.sealNow()
+      const size = registry.status().sealedSize
+      await stores.records.commit({ writes: [{ key: logKeys.checkpoint(size), value: null }] })
+      const fresh = await openFixture({ stores })
+      // While there is no later batch, it may not be signed yet. The start signs it.
+      withStatus(await fresh.registry.proofs.evidence({ evidenceId: 'e-1' }), 'ok')
+      await evidence({ externalId: 'e-2' })
+      await registry.sealNow()
+      await stores.records.commit({ writes: [{ key: logKeys.checkpoint(size), value: null }] })
+      await fresh.close()
+      const again = await openFixture({ stores })
+      const whole = { externalId: 'e-1', fields: 'all', files: 'none' } as const
+      await assert.rejects(again.registry.proofs.evidence({ evidenceId: 'e-1' }), { code: 'CORRUPT' })
+      await assert.rejects(again.registry.proofs.bundle(scope, whole), { code: 'CORRUPT' })
+      withStatus(await again.registry.proofs.evidence({ evidenceId: 'e-2' }), 'ok')
+      await again.close()
+    }))
 })
