@@ -42,6 +42,26 @@ export async function listEntries(records: RecordStore, range: Range): Promise<E
 export const danglingReference = (from: string, to: string): RegistryError =>
   new RegistryError('CORRUPT', `${from} refers to ${to}, which is missing: restore the store from a backup`)
 
-/** The entries that exist. */
-export const existing = (entries: readonly (Entry | undefined)[]): Entry[] =>
-  entries.filter((entry): entry is Entry => entry !== undefined)
+/**
+ * The records to which the entries of a listing refer, in their order. One that was removed after the listing was read
+ * is left out. Throws `CORRUPT` if a record is missing that is still listed.
+ */
+export async function listedRecords(
+  records: RecordStore,
+  listing: readonly Entry[],
+  keyOf: (listed: Key) => Key,
+): Promise<Entry[]> {
+  const found = await records.get(listing.map(({ key }) => keyOf(key)))
+  const entries: Entry[] = []
+  for (const [i, { key }] of listing.entries()) {
+    const entry = found[i] ?? (await readIfListed(records, key, keyOf(key)))
+    if (entry !== undefined) entries.push(entry)
+  }
+  return entries
+}
+
+async function readIfListed(records: RecordStore, listed: Key, key: Key): Promise<Entry | undefined> {
+  const [stillListed, entry] = await records.get([listed, key])
+  if (stillListed !== undefined && entry === undefined) throw danglingReference(`The list entry ${listed}`, key)
+  return entry
+}

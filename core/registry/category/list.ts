@@ -4,7 +4,7 @@ import type { Key } from '../../ports/index.ts'
 import { countOf } from '../../store/counter.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'
-import { existing, listEntries } from '../../store/read.ts'
+import { listEntries, listedRecords } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -76,8 +76,8 @@ async function describeSubcategories(
 ): Promise<readonly Subcategory[]> {
   const { records } = context
   const listing = await listEntries(records, keys.subcategoriesOf(category.id))
-  const entries = await records.get(listing.map(({ key }) => keys.subcategory(companyId, lastPartOfKey(key))))
-  const subcategories = existing(entries).map((entry) => decodeRecord<SubcategoryRecord>(entry))
+  const entries = await listedRecords(records, listing, (key) => keys.subcategory(companyId, lastPartOfKey(key)))
+  const subcategories = entries.map((entry) => decodeRecord<SubcategoryRecord>(entry))
   return Promise.all(subcategories.map((record) => describeSubcategory(context, category, record)))
 }
 

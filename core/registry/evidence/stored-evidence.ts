@@ -14,7 +14,7 @@ const evidenceNotFound = (): RegistryError =>
   new RegistryError('EVIDENCE_NOT_FOUND', 'There is no such evidence in this company')
 
 /** The error for an evidence whose external id is stored, but whose record is not. */
-export const missingEvidence = (externalId: string, id: EvidenceId): RegistryError =>
+export const missingEvidence = (externalId: string, id: string): RegistryError =>
   danglingReference(`The external id ${JSON.stringify(externalId)}`, `evidence ${id}`)
 
 /** The internal id of an evidence. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */

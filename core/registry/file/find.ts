@@ -51,7 +51,9 @@ async function assertListedWith(
 ): Promise<void> {
   if (ownerKind === 'evidence') throw fileNotFound()
   const { record: name } = await requireRecord<NameRecord>(records, keys.externalId(externalId, company), fileNotFound)
-  const { record } = await requireRecord<EvidenceRecord>(records, keys.evidence(name.id), fileNotFound)
+  const { record } = await requireRecord<EvidenceRecord>(records, keys.evidence(name.id), () =>
+    danglingReference('An external id', `evidence ${name.id}`),
+  )
   if ((ownerKind === 'category' ? record.categoryId : record.subcategoryId) !== ownerId) throw fileNotFound()
 }
 

@@ -4,7 +4,7 @@ import type { Write } from '../../ports/index.ts'
 import { pendingDeletion } from '../../store/blob-lifecycle.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'
-import { existing, listEntries } from '../../store/read.ts'
+import { listEntries, listedRecords } from '../../store/read.ts'
 import { decodeRecord, putRecord } from '../../store/record-codec.ts'
 import type { DeletedFileRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -32,9 +32,9 @@ export const removeFile = (ownerId: string, fileId: string, now: number): readon
 /** The files of an owner, oldest first. */
 export async function listFiles({ records }: Context, ownerId: string): Promise<readonly FileEntry[]> {
   const listing = await listEntries(records, keys.filesOf(ownerId))
-  const entries = await records.get(listing.map(({ key }) => keys.file(lastPartOfKey(key))))
+  const entries = await listedRecords(records, listing, (key) => keys.file(lastPartOfKey(key)))
   return (
-    existing(entries)
+    entries
       .map((entry) => decodeRecord<FileRecord | DeletedFileRecord>(entry))
       // A file that was deleted between the two reads.
       .filter((file): file is FileRecord => !('deletion' in file))

@@ -1,7 +1,7 @@
 import type { EvidenceId } from '../../api/ids.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
-import { existing, listEntries, readRecord, requireRecord, type Read } from '../../store/read.ts'
+import { listEntries, readRecord, requireRecord, type Read } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
 import type { EvidenceCandidate } from '../../api/proof-documents.ts'
@@ -113,7 +113,8 @@ async function candidatesOf({ records }: Context, externalId: string): Promise<E
     ids.push(decodeRecord<NameRecord>(entry).id)
   const oldest = ids.sort().slice(0, MAX_CANDIDATES)
   const entries = await records.get(oldest.map((id) => keys.evidence(id)))
-  return existing(entries).map((entry) => {
+  return entries.map((entry, i) => {
+    if (entry === undefined) throw missingEvidence(externalId, oldest[i] ?? '')
     const { id, txId, createdAt } = decodeRecord<EvidenceRecord>(entry)
     return { id, txId, createdAt: new Date(createdAt).toISOString() }
   })
