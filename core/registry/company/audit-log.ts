@@ -1,5 +1,6 @@
 import type { KeyRejection } from '../../api/audit.ts'
 import type { FileId, SourceSystemId } from '../../api/ids.ts'
+import { isRegistryError } from '../../errors.ts'
 import type { IdSource } from '../../ids.ts'
 import type { Add, Write } from '../../ports/index.ts'
 import { countOf } from '../../store/counter.ts'
@@ -58,7 +59,15 @@ export class AuditLog {
     const key = JSON.stringify(access)
     const note = this.#notes.get(key)
     if (note !== undefined) note.count += 1
-    else this.#add(key, access)
+    else this.#add(key, this.#noteOf(access))
+  }
+
+  #noteOf({ companyId, ...access }: Access): Note {
+    return {
+      companyId,
+      record: { id: this.#ids.next<string>(), at: this.#stores.clock.now(), count: 1, ...access },
+      count: 1,
+    }
   }
 
   /** Writes what was noted. */
@@ -70,34 +79,57 @@ export class AuditLog {
     return this.#task.stop()
   }
 
-  #add(key: string, { companyId, ...access }: Access): void {
+  #add(key: string, note: Note): void {
     if (this.#notes.size >= MAX_NOTES) {
       this.#dropped += 1
       return
     }
-    const record = { id: this.#ids.next<string>(), at: this.#stores.clock.now(), count: 1, ...access }
-    this.#notes.set(key, { companyId, record, count: 1 })
+    this.#notes.set(key, note)
     this.#task.request()
     if (this.#notes.size === MAX_NOTES) void this.#task.run()
   }
 
   async #write(): Promise<void> {
-    const { records, logger, canWrite } = this.#stores
-    const notes = [...this.#notes.values()]
+    const { logger, canWrite } = this.#stores
+    const notes = new Set(this.#notes.values())
     this.#notes = new Map()
     if (this.#dropped > 0) logger.warn({ dropped: this.#dropped }, 'too many rejected keys to record each of them')
     this.#dropped = 0
-    if (!canWrite() || notes.length === 0) return
-    const companies = [...new Set(notes.map(({ companyId }) => companyId))]
+    if (!canWrite() || notes.size === 0) return
+    try {
+      await this.#writeNotes(notes)
+    } finally {
+      this.#keep(notes)
+    }
+  }
+
+  /** Keeps notes that could not be written for the next time, a minute later. */
+  #keep(notes: ReadonlySet<Note>): void {
+    for (const note of notes)
+      if (this.#notes.size < MAX_NOTES) this.#notes.set(note.record.id, note)
+      else this.#dropped += 1
+    if (notes.size > 0) this.#task.request()
+  }
+
+  /** Removes from the set what was written, or may have been. */
+  async #writeNotes(notes: Set<Note>): Promise<void> {
+    const { records } = this.#stores
+    const companies = [...new Set([...notes].map(({ companyId }) => companyId))]
     const found = await records.get(companies.map((id) => keys.company(id)))
-    // A client can name any company.
-    const existing = companies.filter((_, i) => found[i] !== undefined)
-    for (const companyId of existing) {
-      const own = notes.filter((note) => note.companyId === companyId)
-      await this.#append(
-        companyId,
-        own.map(({ record, count }) => ({ ...record, count })),
-      )
+    for (const [i, companyId] of companies.entries()) {
+      const own = [...notes].filter((note) => note.companyId === companyId)
+      try {
+        // A client can name any company.
+        if (found[i] !== undefined)
+          await this.#append(
+            companyId,
+            own.map(({ record, count }) => ({ ...record, count })),
+          )
+      } catch (error) {
+        if (!isRegistryError(error, 'UNKNOWN_OUTCOME')) throw error
+        this.#stores.logger.warn({ err: error, companyId }, 'entries of the audit trail may be lost')
+      }
+      for (const note of own) notes.delete(note)
     }
   }
 

@@ -161,6 +161,23 @@ describe('the audit trail', () => {
     await fixture.close()
   })
 
+  for (const [when, name] of [
+    ['before', 'could not be written'],
+    ['after', 'were written with an unknown outcome'],
+  ] as const)
+    it(`has each entry once if entries ${name} at first`, () =>
+      withRegistry(async (fixture) => {
+        const { registry, clock, process } = fixture
+        await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY })
+        process.fail(1, when)
+        await clock.advance(MINUTE_MS)
+        await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY })
+        await clock.advance(MINUTE_MS)
+        const rejected = { type: 'rejected', reason: 'unknown', count: 1 }
+        assert.deepEqual(await entriesOf(fixture, 2), [rejected, rejected])
+        await assertIntact(fixture)
+      }))
+
   it('keeps the newest rejected keys and tokens, and every change', () =>
     withRegistry(async (fixture) => {
       const { registry, scope, stores } = fixture
