@@ -8,6 +8,7 @@ import { keys } from '../store/keys.ts'
 import { decodeRecord, putRecord } from '../store/record-codec.ts'
 import type { IdempotencyExpiryRecord, IdempotencyRecord } from '../store/records.ts'
 import type { Context } from './context.ts'
+import { titleOf } from './file/stage.ts'
 import type { AuthorizedScope } from './permissions.ts'
 import { invalidInput } from './validation.ts'
 
@@ -66,14 +67,17 @@ export function idempotentCall(
 }
 
 /**
- * Canonical JSON of the input. A staged file is replaced by the hash of its content, because a repeated call stages it
- * again. By way of JSON, so that a member that is `undefined` is the same as an absent one.
+ * Canonical JSON of the input. A staged file is replaced by its content, because a repeated call stages it again. By
+ * way of JSON, so that a member that is `undefined` is the same as an absent one.
  */
 function fingerprintText(input: object): string {
   const { image, files }: StagedFiles = input
-  const hashes = { image: image?.sha256, files: files?.map(({ sha256 }) => sha256) }
-  return canonicalJson(JSON.parse(JSON.stringify({ ...input, ...hashes })))
+  const contents = { image: image && contentOf(image), files: files?.map(contentOf) }
+  return canonicalJson(JSON.parse(JSON.stringify({ ...input, ...contents })))
 }
+
+/** The hash of a file, and its title if the caller has given one. Its name may differ in a repeated call. */
+const contentOf = ({ sha256, name, title }: StagedFile): Json => (title === titleOf(name) ? sha256 : [sha256, title])
 
 /** The key was used before: what the first call returned. */
 export interface Replay {

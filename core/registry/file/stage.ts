@@ -56,5 +56,5 @@ export function displayName(name: string): string {
   return ['', '.', '..'].includes(cut) ? 'file' : cut
 }
 
-/** A name without its extension. */
-const titleOf = (name: string): string => name.replace(/(?<=.)\.[^.]*$/, '')
+/** A name without its extension: the title of a file that was given none. */
+export const titleOf = (name: string): string => name.replace(/(?<=.)\.[^.]*$/, '')

@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 import { canonicalJson } from '../../../core/index.ts'
 import { deriveSecret } from '../../../core/secrets.ts'
 import { decodeRecord } from '../../../core/store/record-codec.ts'
-import { inCategory, withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import { bodyOf, inCategory, withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 const named = (name: string) => ({ ...inCategory('C', 'S'), externalId: name, name })
 const once = (idempotencyKey: string): { idempotencyKey: string } => ({ idempotencyKey })
@@ -82,6 +82,21 @@ describe('a write with an idempotency key', () => {
       const first = await update('one')
       assert.deepEqual(await update('one'), first)
       await assert.rejects(update('two'), withCode('IDEMPOTENCY_KEY_REUSED'))
+    }))
+
+  it('throws if the title of a file differs, and accepts another name without a title', () =>
+    withRegistry(async ({ registry: { evidences, files }, scope, evidence }) => {
+      await evidence()
+      const update = async (idempotencyKey: string, name: string, title?: string) => {
+        const file = { name, mimeType: 'text/plain', body: bodyOf('content'), ...(title !== undefined && { title }) }
+        const staged = await files.stage(scope, file, { maxBytes: 99 })
+        return evidences.update(scope, 'e-1', { files: [staged] }, once(idempotencyKey))
+      }
+      const titled = await update('k1', 'a.txt', 'Invoice')
+      assert.deepEqual(await update('k1', 'b.txt', 'Invoice'), titled)
+      await assert.rejects(update('k1', 'a.txt', 'Receipt'), withCode('IDEMPOTENCY_KEY_REUSED'))
+      const untitled = await update('k2', 'a.txt')
+      assert.deepEqual(await update('k2', 'b.txt'), untitled)
     }))
 
   it('stores the fingerprint only as an HMAC, so that the input cannot be guessed from the store', () =>
