@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toRegistryError } from '../../adapters/files/index.ts'
-import { RegistryError } from '../../core/index.ts'
-import type { BackupSources } from './create.ts'
+import { RegistryError, type RecordStore } from '../../core/index.ts'
 import { MANIFEST, type Manifest } from './manifest.ts'
 
 /** Gives an error of the file system a code, and says what failed. Errors of writes and syncs have no path. */
@@ -31,7 +30,7 @@ const isOfBackup = (name: string): boolean =>
 export async function assertUsable(
   directory: string,
   earlier: Manifest | undefined,
-  { origin, records }: Pick<BackupSources, 'origin' | 'records'>,
+  { origin, records }: { readonly origin: string; readonly records: RecordStore },
 ): Promise<void> {
   if (earlier !== undefined && earlier.origin !== origin)
     throw new RegistryError(
