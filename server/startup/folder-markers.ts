@@ -53,7 +53,7 @@ export async function readMarkers(
   return { directory, used, hasRecords, root, byFolder }
 }
 
-/** A file in each folder that exists once it was used: an empty folder may be one whose volume is not mounted. */
+/** What each folder has before it gets its marker: an empty folder may be one whose volume is not mounted. */
 const CONTENT: Readonly<Record<MarkedFolder, string>> = { blobs: 'content', tsa: 'ca.pem', ledger: 'blocks.jsonl' }
 
 /**
@@ -71,15 +71,20 @@ export function assertOneRegistry(markers: FolderMarkers, origin: string | undef
 }
 
 /**
- * As `assertOneRegistry`, before a start. A log without any marker is from a version without them: it gets markers if
- * every folder was used before, else a folder is lost.
+ * As `assertOneRegistry`, before a start. A folder with a marker must have its content, which opening would make again.
+ * A log without any marker is from a version without them: it gets markers if every folder was used before, else a
+ * folder is lost.
  */
 export async function assertBelongsTo(markers: FolderMarkers, origin: string | undefined): Promise<void> {
   assertOneRegistry(markers, origin)
-  const { directory, used, hasRecords, root } = markers
-  if (origin === undefined || root !== undefined || !hasRecords) return
-  for (const folder of used)
-    if (!(await exists(join(directory, folder, CONTENT[folder])))) throw lost(join(directory, folder))
+  const { directory, used, hasRecords, root, byFolder } = markers
+  if (origin === undefined) return
+  const isWithoutMarkers = root === undefined && hasRecords
+  for (const folder of used) {
+    const wasUsed = isWithoutMarkers || byFolder.get(folder) !== undefined
+    if (wasUsed && !(await exists(join(directory, folder, CONTENT[folder]))))
+      throw lost(join(directory, folder), CONTENT[folder])
+  }
 }
 
 /** Writes the markers that are missing. Call it once all folders exist. */
@@ -116,10 +121,10 @@ export function parseMarker(text: string): Marker | undefined {
   }
 }
 
-const lost = (path: string): RegistryError =>
+const lost = (path: string, missing = MARKER): RegistryError =>
   new RegistryError(
     'CORRUPT',
-    `${path} is missing or is not the folder of this registry: it has no ${MARKER}. Mount its volume, or restore it from ` +
+    `${path} is missing or is not the folder of this registry: it has no ${missing}. Mount its volume, or restore it from ` +
       'a backup. Nothing was written',
   )
 

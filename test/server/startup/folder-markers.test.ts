@@ -43,6 +43,26 @@ describe('the folders of a data directory', () => {
     await startAndStop(t, data)
   })
 
+  it('must have their content, which is not made again', async (t) => {
+    const root = await temporaryFor(t)
+    const [data, away] = [join(root, 'data'), join(root, 'away')]
+    await startAndStop(t, data)
+    for (const [folder, names] of [
+      ['blobs', ['content']],
+      ['tsa', ['ca.key', 'ca.pem', 'tsa.pem']],
+      ['ledger', ['ledger.key', 'ledger.pub', 'blocks.jsonl']],
+    ] as const) {
+      await cp(join(data, folder), away, { recursive: true })
+      for (const name of names) await rm(join(data, folder, name), { recursive: true })
+      const before = await readdir(join(data, folder))
+      assert.match(await failsToStart(data), new RegExp(`${folder} is missing or is not the folder of this registry`))
+      assert.deepEqual(await readdir(join(data, folder)), before)
+      await rm(join(data, folder), { recursive: true })
+      await rename(away, join(data, folder))
+    }
+    await startAndStop(t, data)
+  })
+
   it('get markers if they are complete and from a version without markers, and only then', async (t) => {
     const data = await temporaryFor(t)
     await startAndStop(t, data)
