@@ -137,9 +137,15 @@ const READ_BYTES = 1024 * 1024
 export const recordsIn = (directory: string, folder: string): RecordSource =>
   sourceOfStream(() => createReadStream(join(directory, folder, RECORDS), { highWaterMark: READ_BYTES }))
 
-/** The ids of the files of a backup: all were complete when its manifest was written. */
+/** The ids of the files that were complete in a backup when its manifest was written. */
 export async function filesOfBackup(directory: string, backup: Manifest | undefined): Promise<Set<string>> {
   if (backup === undefined) return new Set()
-  // If its records are damaged, no file counts as complete.
-  return fileIdsIn(recordsIn(directory, backup.folder)).catch(() => new Set())
+  try {
+    const ids = await fileIdsIn(recordsIn(directory, backup.folder))
+    for (const id of backup.damagedBlobs) ids.delete(id)
+    return ids
+  } catch {
+    // If its records are damaged, no file counts as complete.
+    return new Set()
+  }
 }

@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
+import { openLocalBlobs } from '../../../adapters/files/index.ts'
+import { assertSame, collect, inChunks, mustGet } from '../../../adapters/kit/contract/blob-bodies.ts'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { RegistryError, type BlobStore } from '../../../core/index.ts'
 import {
@@ -211,4 +213,19 @@ it('a backup with secrets names each secret that is missing', async (t) => {
   await mkdir(paths.dataDir)
   await writeFile(join(paths.dataDir, 'secret'), fixture.stores.secret)
   assert.deepEqual((await backUp(fixture, request)).problems, missing(ofFolders))
+})
+
+it('a file that an earlier backup did not have is read again, if an interrupted one has left its size only', async (t) => {
+  const { fixture, ids, ...paths } = await createFixture(t)
+  const [lost = ''] = ids
+  const { blobs } = fixture.stores
+  const original = await collect((await mustGet(blobs, lost)).body)
+  await blobs.delete(lost)
+  assert.equal((await backUp(fixture, paths)).problems.length, 1)
+  await blobs.put(lost, inChunks(original, 5), { maxBytes: 100 })
+  const copies = await openLocalBlobs(join(paths.to, 'blobs'))
+  await copies.put(lost, inChunks(new Uint8Array(original.length), 5), { maxBytes: 100 })
+  const { copiedBlobs, problems } = await backUp(fixture, paths)
+  assert.deepEqual([copiedBlobs, problems], [1, []])
+  assertSame(await collect((await mustGet(copies, lost)).body), original)
 })
