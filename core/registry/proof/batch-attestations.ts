@@ -52,12 +52,14 @@ async function readAttestation(log: LogReader, batch: BatchRecord): Promise<Batc
   ])
   if (checkpoint === undefined) return undefined
   const claim = stamp && claimOf(stamp)
+  // A reorganization of the chain may have removed it between the two reads.
+  const confirmation = anchor?.confirmation
   return {
     checkpoint: checkpoint.note,
-    anchor: anchor?.confirmation && (await anchorProof(log, batch, anchor, anchor.confirmation)),
+    anchor: anchor && confirmation && (await anchorProof(log, batch, anchor, confirmation)),
     stamp: stamp && claim && (await stampProof(log, batch, stamp, claim)),
-    blockNumber: anchor?.confirmation?.blockNumber,
-    assurance: { time: claim?.assurance ?? 'none', anchor: anchor?.info.assurance ?? 'none' },
+    blockNumber: confirmation?.blockNumber,
+    assurance: { time: claim?.assurance ?? 'none', anchor: (confirmation && anchor?.info.assurance) ?? 'none' },
   }
 }
 

@@ -56,6 +56,19 @@ describe('the attestations of a batch', () => {
     assert.equal((await prove(sealed)).tsa?.authority, 'another')
   })
 
+  it('assure nothing by an anchor that a reorganization removes while they are read', async (t) => {
+    const { records } = await openFilled(t)
+    const reader = new LogReader(records)
+    const batch = present(await reader.batchOf(0))
+    const { confirmation: _, ...anchor } = present(await reader.anchorCovering(batch.end))
+    const read = () => new BatchAttestations(reader).of(batch)
+    assert.equal((await read())?.assurance.anchor, 'operator')
+    // What the second read finds: the anchor is no longer confirmed.
+    await records.commit({ writes: [putRecord(logKeys.anchor(anchor.size), { ...anchor, state: 'sent' })] })
+    const attestation = present(await read())
+    assert.deepEqual([attestation.anchor, attestation.assurance.anchor], [undefined, 'none'])
+  })
+
   it('are not kept beyond their size, nor before the first stamp', async (t) => {
     const sealed = await openFilled(t)
     const reader = new LogReader(sealed.records)
