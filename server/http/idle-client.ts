@@ -10,6 +10,12 @@ const PERIODS = 5
 export function endIfIdle(res: ServerResponse, idleMs: number): void {
   const periodMs = idleMs / PERIODS
   const countIdlePeriods = idlePeriodCounter(periodMs)
+  const { socket } = res
+  const usualMs = socket?.timeout ?? 0
+  // Node sets the time of a connection without requests, but not if the next request was sent before this response.
+  res.once('close', () => {
+    if (socket?.timeout === periodMs) socket.setTimeout(usualMs)
+  })
   res.setTimeout(periodMs, () => {
     if (countIdlePeriods(performance.now(), res.socket?.bytesWritten ?? 0) >= PERIODS) res.destroy()
     else res.setTimeout(periodMs)

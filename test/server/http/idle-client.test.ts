@@ -1,6 +1,32 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
-import { idlePeriodCounter } from '../../../server/http/idle-client.ts'
+import { endIfIdle, idlePeriodCounter } from '../../../server/http/idle-client.ts'
+import { eventually } from '../../support/eventually.ts'
+import { RawRequest } from '../../support/raw-http.ts'
+
+describe('the idle time of a response', () => {
+  it('does not hold for the next request of the connection', async () => {
+    const timeouts: (number | undefined)[] = []
+    const server = createServer((_, response) => {
+      if (response.socket === null)
+        response.once('socket', (socket) => setImmediate(() => timeouts.push(socket.timeout)))
+      else {
+        endIfIdle(response, 500_000)
+        response.end('x')
+      }
+    })
+    server.setTimeout(300_000)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const request = new RawRequest((server.address() as AddressInfo).port)
+    await request.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2))
+    await eventually(() => timeouts.length === 1)
+    assert.deepEqual(timeouts, [300_000])
+    request.disconnect()
+    server.close()
+  })
+})
 
 describe('the idle periods of a client', () => {
   const counts = (reports: readonly (readonly [nowMs: number, bytesWritten: number])[]): readonly number[] => {
