@@ -2,17 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Clock } from './ports/index.ts'
 
 /**
- * Makes UUIDs of version 7 (RFC 9562 § 5.7). Ids of one source ascend, also if the clock stops or is set back by up to
- * a minute. If it is set back further, it was wrong before. The ids then follow it, because an evidence's time is that
- * of its id.
+ * Makes UUIDs of version 7 (RFC 9562 § 5.7). Ids of one source always ascend, also if the clock stops or is set back.
  */
 export interface IdSource {
   /** The next id, in lowercase, as the kind of id that the caller stores it as. */
   next<Id extends string>(): Id
 }
 
-/** How far the ids may be ahead of the clock. */
-const MAX_AHEAD_MS = 60_000
 /** Bits of the counter that follows the time. */
 const COUNTER_BITS = 12
 /** The counter starts in the lower half, so that at least 2,048 ids fit in a millisecond. */
@@ -24,7 +20,7 @@ export function createIdSource(clock: Clock): IdSource {
   return {
     next<Id extends string>() {
       const now = clock.now()
-      if (now > time || now < time - MAX_AHEAD_MS) {
+      if (now > time) {
         time = now
         counter = randomBytes(2).readUInt16BE() & COUNTER_START_MASK
       } else if (++counter === 1 << COUNTER_BITS) {

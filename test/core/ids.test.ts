@@ -31,29 +31,19 @@ describe('createIdSource', () => {
     assert.ok(timeOf(drawn.at(-1) as string) <= clock.now() + 3)
   })
 
-  it('makes ascending ids while the clock is at most a minute behind them', () => {
+  it('makes ascending ids, whatever the clock does', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: -60_000, max: 100_000 }), { maxLength: 200 }), (times) => {
+      fc.property(fc.array(fc.integer({ min: -100_000, max: 100_000 }), { maxLength: 200 }), (jumps) => {
         const clock = new ManualClock()
         const ids = createIdSource(clock)
         const drawn = [ids.next()]
-        for (const time of times) {
-          clock.set(timeOf(drawn.at(-1) ?? '') + time)
+        for (const jump of jumps) {
+          clock.set(clock.now() + jump)
           drawn.push(ids.next())
         }
         assertAscending(drawn)
       }),
     )
-  })
-
-  it('follows a clock that was set back by more than a minute', () => {
-    const clock = new ManualClock()
-    const ids = createIdSource(clock)
-    const before = ids.next()
-    clock.set(clock.now() - 60_001)
-    const after = [ids.next(), ids.next()]
-    assert.deepEqual(after.map(timeOf), [clock.now(), clock.now()])
-    assertAscending([...after, before])
   })
 
   it('follows the clock again after the clock has caught up', () => {

@@ -95,8 +95,8 @@ function makeEvidence(
   { id, input }: EvidenceDraft,
   { slotKey, seed }: EvidenceSecrets,
 ) {
-  // The same as in the id, so that a range of ids is a range of creation times. It is the time of the draft, or at
-  // most a minute later if the clock was set back since the last id was made.
+  // The same as in the id, so that a range of ids is a range of creation times. It is the time of the draft, or later
+  // if the clock was set back since the last id was made.
   const createdAt = timeOfId(id)
   const staged = stagedFiles(files)
   const { externalId, name } = input
