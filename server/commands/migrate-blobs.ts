@@ -1,7 +1,15 @@
-import { resolve } from 'node:path'
-import { copyBlobs, RegistryError, type BlobStore, type BlobStores, type RecordStore } from '../../core/index.ts'
+import { join, resolve } from 'node:path'
+import {
+  copyBlobs,
+  RegistryError,
+  storedOrigin,
+  type BlobStore,
+  type BlobStores,
+  type RecordStore,
+} from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { openBucketBlobs, openFileBlobs } from '../startup/blobs.ts'
+import { readMarkers, writeMarker } from '../startup/folder-markers.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { openRecords } from '../startup/records.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
@@ -40,11 +48,19 @@ async function migrate(config: Config, from: BlobLocation, to: BlobLocation): Pr
   const directory = resolve(config.dataDir)
   const open = (location: BlobLocation): Promise<BlobStore> =>
     location === 's3' ? openBucketBlobs(config) : openFileBlobs(directory)
-  if (config.records === 'level') await assertHasRecords(directory)
+  const hasRecords = config.records === 'level'
+  if (hasRecords) await assertHasRecords(directory)
+  // A folder that is lost must not be made again by opening it.
+  if (from === 'files') await readMarkers(directory, { used: ['blobs'], hasRecords })
   const parts = new OpenParts()
   try {
     const { records } = await parts.add(openRecords(config), (opened) => opened.records)
-    return await run(records, { from: await parts.add(open(from)), to: await parts.add(open(to)) })
+    const problems = await run(records, { from: await parts.add(open(from)), to: await parts.add(open(to)) })
+    const origin = await storedOrigin(records)
+    // Files may have been here before, and the data directory then lists the folder: a start requires its marker.
+    if (to === 'files' && problems === 0 && origin !== undefined)
+      await writeMarker(join(directory, 'blobs'), { origin })
+    return problems
   } finally {
     await parts.close()
   }

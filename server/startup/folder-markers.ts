@@ -90,12 +90,15 @@ export async function assertBelongsTo(markers: FolderMarkers, origin: string | u
 /** Writes the markers that are missing. Call it once all folders exist. */
 export async function writeMarkers(markers: FolderMarkers, origin: string): Promise<void> {
   const { directory, used, hasRecords, root, byFolder } = markers
-  const write = (folder: string, marker: Marker): Promise<void> =>
-    writePrivateFile(join(folder, MARKER), `${JSON.stringify(marker)}\n`)
-  for (const folder of used) if (byFolder.get(folder) === undefined) await write(join(directory, folder), { origin })
+  for (const folder of used)
+    if (byFolder.get(folder) === undefined) await writeMarker(join(directory, folder), { origin })
   const folders = [...new Set([...(root?.folders ?? []), ...used, ...(hasRecords ? ['records'] : [])])].toSorted()
-  if (root?.folders?.length !== folders.length) await write(directory, { origin, folders })
+  if (root?.folders?.length !== folders.length) await writeMarker(directory, { origin, folders })
 }
+
+/** Writes the marker of a folder that is complete. */
+export const writeMarker = (folder: string, marker: Marker): Promise<void> =>
+  writePrivateFile(join(folder, MARKER), `${JSON.stringify(marker)}\n`)
 
 async function readMarker(folder: string): Promise<Marker | undefined> {
   const path = join(folder, MARKER)

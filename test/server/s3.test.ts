@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it, test } from 'node:test'
 import { DeleteObjectCommand } from '@aws-sdk/client-s3'
@@ -142,6 +143,15 @@ withService('the server with files in a bucket', (service) => {
     const again = await runCli(['migrate-blobs', '--from', 'files', '--to', 's3'], back)
     assert.equal(again.stdout, '0 files copied, 3 existed, 3 read again and verified: all files are in the target\n')
     await assertAllThere(await start({ EVIDENCE_BLOBS: 's3', EVIDENCE_S3_PREFIX: 'back' }))
+    assert.equal(await server?.stop(), 0)
+
+    // The source is deleted, as the command advises. Then its folder must not be made again, or be missed later.
+    await rm(join(directory, 'blobs'), { recursive: true })
+    const lost = await runCli(['migrate-blobs', '--from', 'files', '--to', 's3'], back)
+    assert.match(lost.stderr, /blobs is missing or is not the folder of this registry/)
+    await assert.rejects(stat(join(directory, 'blobs')), { code: 'ENOENT' })
+    assert.equal((await runCli(['migrate-blobs', '--from', 's3', '--to', 'files'], back)).code, 0)
+    await assertAllThere(await start({ EVIDENCE_BLOBS: 'files' }))
     assert.equal(await server?.stop(), 0)
   })
 
