@@ -20,6 +20,9 @@ import { OpensslAuthority, skipWithoutOpenssl } from '../../support/openssl.ts'
 
 const data = new TextEncoder().encode('the bytes of a checkpoint')
 
+/** Only ends a test that hangs. */
+const LONG_TIMEOUT_MS = 300_000
+
 describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
   let openssl: OpensslAuthority
   before(async () => {
@@ -28,7 +31,13 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
   after(() => openssl.close())
 
   const clientOf = (server: OpensslAuthority, options: Partial<Rfc3161Options> = {}) =>
-    createRfc3161Authority({ url: server.url, trustAnchors: [server.trustAnchor], revocation: 'any', ...options })
+    createRfc3161Authority({
+      url: server.url,
+      trustAnchors: [server.trustAnchor],
+      revocation: 'any',
+      timeoutMs: LONG_TIMEOUT_MS,
+      ...options,
+    })
 
   for (const hash of ['sha256', 'sha384', 'sha512'] as const)
     it(`stamps a ${hash} with ECDSA`, async () => {
@@ -152,7 +161,14 @@ describe('the validation data of a token', { skip: skipWithoutOpenssl() }, () =>
     const logger: Logger = { debug: log, info: log, warn: log, error: log }
     const trustAnchors = [openssl.trustAnchor]
     const url = openssl.url
-    const authority = createRfc3161Authority({ url, trustAnchors, revocation: 'any', logger, ...options })
+    const authority = createRfc3161Authority({
+      url,
+      trustAnchors,
+      revocation: 'any',
+      timeoutMs: LONG_TIMEOUT_MS,
+      logger,
+      ...options,
+    })
     return { openssl, authority, lines, trustAnchors }
   }
   const typesOf = (validationData: readonly ValidationData[]): string[] => validationData.map(({ type }) => type)

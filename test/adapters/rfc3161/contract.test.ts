@@ -3,6 +3,9 @@ import { createRfc3161Authority } from '../../../adapters/rfc3161/index.ts'
 import { timestampAuthorityContract } from '../../../adapters/kit/contract/index.ts'
 import { OpensslAuthority, skipWithoutOpenssl } from '../../support/openssl.ts'
 
+/** Only ends a test that hangs: several openssl processes at once are slow on a busy machine. */
+const LONG_TIMEOUT_MS = 300_000
+
 describe('openssl ts behind HTTP', { skip: skipWithoutOpenssl() }, () => {
   let openssl: OpensslAuthority
   before(async () => {
@@ -12,6 +15,9 @@ describe('openssl ts behind HTTP', { skip: skipWithoutOpenssl() }, () => {
 
   timestampAuthorityContract('rfc3161', async () => {
     const trustAnchors = [openssl.trustAnchor]
-    return { authority: createRfc3161Authority({ url: openssl.url, trustAnchors }), trustAnchors }
+    return {
+      authority: createRfc3161Authority({ url: openssl.url, trustAnchors, timeoutMs: LONG_TIMEOUT_MS }),
+      trustAnchors,
+    }
   })
 })
