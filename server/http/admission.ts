@@ -2,10 +2,10 @@ import { HttpError } from './errors.ts'
 import { TurnQueue } from './turn-queue.ts'
 
 /**
- * The kinds of work that have limits of their own, so that one of them cannot stop the others. `public` is everything
- * without a key.
+ * The kinds of work that have limits of their own, so that one of them cannot stop the others. `public` and
+ * `validations` are requests without a key. Those of `validations` have a body, which a client can send slowly.
  */
-export const WORK_CLASSES = ['public', 'reads', 'lists', 'writes', 'uploads', 'downloads'] as const
+export const WORK_CLASSES = ['public', 'validations', 'reads', 'lists', 'writes', 'uploads', 'downloads'] as const
 export type WorkClass = (typeof WORK_CLASSES)[number]
 
 /** How many requests of a class run at the same time, and how many more may wait. */
@@ -17,6 +17,7 @@ export type WorkLimits = Readonly<Record<WorkClass, WorkLimit>>
 
 export const WORK_LIMITS: WorkLimits = {
   public: { running: 96, waiting: 928 },
+  validations: { running: 96, waiting: 416 },
   reads: { running: 96, waiting: 928 },
   lists: { running: 16, waiting: 200 },
   writes: { running: 512, waiting: 512 },
@@ -47,7 +48,7 @@ const LEAST_REQUESTS = 100
 export interface AdmissionOptions {
   /**
    * How long the event loop may be busy without a pause until new requests are rejected for as long: reads that need
-   * no I/O never wait in a queue of ours, but in the buffers of the system. Half of it for the class `public`.
+   * no I/O never wait in a queue of ours, but in the buffers of the system. Half of it for requests without a key.
    * Default 100.
    */
   readonly maxBusyMs?: number
@@ -97,7 +98,8 @@ export class Admission {
    */
   enter(workClass: WorkClass): Turn | undefined {
     const queue = this.#queues[workClass]
-    const hasTime = this.#loop.admits(this.#maxBusyMs, workClass === 'public' ? 1 / 2 : 1)
+    const hasKey = workClass !== 'public' && workClass !== 'validations'
+    const hasTime = this.#loop.admits(this.#maxBusyMs, hasKey ? 1 : 1 / 2)
     return queue.enter(hasTime) ? new Turn(workClass, queue, this.#bodies) : undefined
   }
 }

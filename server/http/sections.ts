@@ -50,11 +50,12 @@ export class Section {
   /** The class of a request. `undefined`: no limit. */
   workClassOf(ctx: Context): WorkClass | undefined {
     if (!this.#isBelowBase) return undefined
-    if (this.#isPublic) return 'public'
     const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
+    const keyless = isRead || ctx.method === 'OPTIONS' ? 'public' : 'validations'
+    if (this.#isPublic) return keyless
     const special = isRead ? this.#readClassOf(ctx) : undefined
     // A download can have a token instead of a key.
-    if (ctx.get('X-API-Key') === '') return special === 'downloads' ? special : 'public'
+    if (ctx.get('X-API-Key') === '') return special === 'downloads' ? special : keyless
     if (isRead) return special ?? 'reads'
     return essence(ctx.get('Content-Type')) === 'multipart/form-data' ? 'uploads' : 'writes'
   }

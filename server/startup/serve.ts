@@ -70,6 +70,7 @@ async function listenForMetrics(app: App, config: Config): Promise<RunningServer
 
 const workLimitsOf = (config: Config): WorkLimits => ({
   public: config.limitPublic,
+  validations: config.limitValidations,
   reads: config.limitReads,
   lists: config.limitLists,
   writes: config.limitWrites,

@@ -29,7 +29,14 @@ const metricsAddress = text(
  * have two thirds of the places of a class (`admission.ts`).
  */
 export const load = {
-  limitPublic: limitOf(WORK_LIMITS.public, 'Requests without a key that run at the same time, and that wait'),
+  limitPublic: limitOf(
+    WORK_LIMITS.public,
+    'Requests without a key and a body that run at the same time, and that wait',
+  ),
+  limitValidations: limitOf(
+    WORK_LIMITS.validations,
+    'Requests without a key that have a body, such as POST /merkle/validate, that run at the same time, and that wait',
+  ),
   limitReads: limitOf(WORK_LIMITS.reads, 'Reads with a key that run at the same time, and that wait'),
   limitLists: limitOf(
     WORK_LIMITS.lists,

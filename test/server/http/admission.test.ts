@@ -157,6 +157,7 @@ describe('a service under load', () => {
       sealMaxWaitMs: 3_600_000,
       wrapRecords: store.wrap,
       workLimits: limitsOf({
+        validations: { running: 1, waiting: 1 },
         reads: { running: 2, waiting: 2 },
         lists: { running: 3, waiting: 3 },
         uploads: { running: 1, waiting: 1 },
@@ -210,6 +211,21 @@ describe('a service under load', () => {
     await service.until(() => metric('evidence_requests_running{class="reads"} 1'), 'a short history is a read')
     store.release()
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 404)
+  })
+
+  it('does not let slow senders without a key keep the places of reads without a key', async () => {
+    const slow = [1, 2].map(() =>
+      new RawRequest(service.port).head('POST', '/api/v1/merkle/validate', {
+        'content-type': 'application/json',
+        'content-length': 100,
+      }),
+    )
+    await service.until(() => metric('evidence_requests_waiting{class="validations"} 2'), 'both send their bodies')
+    const excess = await service.fetch('/api/v1/merkle/validate', { method: 'POST' })
+    assert.equal(excess.status, 503)
+    assert.equal((await service.fetch('/api/v1/log/policy')).status, 200)
+    for (const request of slow) request.disconnect()
+    await service.until(() => metric('evidence_requests_waiting{class="validations"} 0'), 'none waits any more')
   })
 
   it('does not let slow senders of forms keep the places of other requests', async () => {

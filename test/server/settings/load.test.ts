@@ -88,6 +88,7 @@ describe('configuration', () => {
       shutdownMs: 15_000,
       rateLimitPerMinute: 0,
       limitPublic: { running: 96, waiting: 928 },
+      limitValidations: { running: 96, waiting: 416 },
       limitReads: { running: 96, waiting: 928 },
       limitLists: { running: 16, waiting: 200 },
       limitWrites: { running: 512, waiting: 512 },
