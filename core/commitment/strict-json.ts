@@ -44,11 +44,27 @@ function parse(text: string): Json {
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const COLON = 0x3a
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
+const OPEN_BRACKET = 0x5b
 const CLOSE_BRACE = 0x7d
+const CLOSE_BRACKET = 0x5d
+
+/** What a character outside of texts means for `scan`. */
+const [OTHER, TEXT, NAME_END, OPEN, CLOSE, NUMBER, LITERAL] = [0, 1, 2, 3, 4, 5, 6]
+
+/** By character. A letter of `LITERAL` occurs once in one of `true`, `false` and `null`, and in no other of them. */
+const KINDS = new Uint8Array(0x80)
+for (const [kind, chars] of [
+  [TEXT, '"'],
+  [NAME_END, ':'],
+  [OPEN, '[{'],
+  [CLOSE, ']}'],
+  [NUMBER, '0123456789.'],
+  [LITERAL, 'tfn'],
+] as const)
+  for (const char of chars) KINDS[char.charCodeAt(0)] = kind
+
+const kindOf = (char: number): number => KINDS[char] ?? OTHER
 
 /**
  * Checks nesting, number tokens and the number of values before the text is parsed. The parser finds malformed text
@@ -61,19 +77,20 @@ function scan(text: string, { maxDepth = MAX_DEPTH, maxValues = Infinity }: Stri
   let names = 0
   let namesAndValues = 0
   for (let i = 0; i < text.length; i++) {
-    const char = text.charCodeAt(i)
-    if (char === QUOTE) {
-      namesAndValues++
-      i = endOfString(text, i)
-    } else if (char === COLON) names++
-    else if (char === OPEN_BRACKET || char === OPEN_BRACE) {
-      namesAndValues++
-      if (++depth > maxDepth) throw validationError(`JSON must not be nested deeper than ${maxDepth}`)
-    } else if (char === CLOSE_BRACKET || char === CLOSE_BRACE) depth--
-    else if (isNumberPart(char)) {
+    const kind = kindOf(text.charCodeAt(i))
+    if (kind === OTHER) continue
+    if (kind === NUMBER) {
       namesAndValues++
       i = checkNumberAt(text, i)
-    } else if (isLiteralMark(char)) namesAndValues++
+    } else if (kind === TEXT) {
+      namesAndValues++
+      i = endOfString(text, i)
+    } else if (kind === NAME_END) names++
+    else if (kind === OPEN) {
+      namesAndValues++
+      if (++depth > maxDepth) throw validationError(`JSON must not be nested deeper than ${maxDepth}`)
+    } else if (kind === CLOSE) depth--
+    else namesAndValues++
   }
   if (namesAndValues - names > maxValues)
     throw new RegistryError('PAYLOAD_TOO_LARGE', `JSON must have at most ${maxValues} values`)
@@ -90,12 +107,6 @@ function endOfString(text: string, start: number): number {
   }
   return text.length
 }
-
-/** Digits and the decimal point. */
-const isNumberPart = (char: number): boolean => (char >= 0x30 && char <= 0x39) || char === 0x2e
-
-/** A letter that occurs once in one of `true`, `false` and `null`, and in no other of them: t, f, n. */
-const isLiteralMark = (char: number): boolean => char === 0x74 || char === 0x66 || char === 0x6e
 
 const isExponent = (char: number): boolean => char === 0x45 || char === 0x65
 
@@ -129,7 +140,7 @@ function checkDecimal(text: string, start: number, end: number): void {
 
 function endOfDigits(text: string, start: number): number {
   let end = start
-  while (isNumberPart(text.charCodeAt(end))) end++
+  while (kindOf(text.charCodeAt(end)) === NUMBER) end++
   return end
 }
 
@@ -173,8 +184,8 @@ function checkText(text: string, { hasOddText }: Check): void {
 }
 
 function checkNumber(value: number): void {
-  // Small integers, which are most numbers, take the first exit. The bit operator turns -0 into 0, so 0 goes on.
-  if ((value | 0) === value && value !== 0) return
+  // Nearly every number takes this exit. -0 equals 0, so 0 goes on.
+  if (value !== 0 && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return
   if (!Number.isFinite(value)) throw validationError('A number is too large for a double')
   if (Object.is(value, -0)) throw validationError('-0 cannot be written as canonical JSON')
   if (Number.isInteger(value) && !Number.isSafeInteger(value))

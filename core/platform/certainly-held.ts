@@ -34,18 +34,25 @@ export function isCertainlyHeld(text: string, start: number, end: number): boole
   let digits = 0
   let pointAt = -1
   let at = start
+  for (; at < end && digits < HIGH_DIGITS; at++) {
+    const digit = text.charCodeAt(at) - ZERO
+    if (digit > 9) break
+    if (digit < 0) pointAt = at
+    else {
+      high = high * 10 + digit
+      if (high > 0) digits++
+    }
+  }
   for (; at < end; at++) {
     const digit = text.charCodeAt(at) - ZERO
     if (digit > 9) break
     if (digit < 0) pointAt = at
-    else if (digits < HIGH_DIGITS) {
-      high = high * 10 + digit
-      if (high > 0) digits++
-    } else {
+    else {
       low = low * 10 + digit
-      if (++digits > MAX_DIGITS) return false
+      digits++
     }
   }
+  if (digits > MAX_DIGITS) return false
   const fractionDigits = pointAt < 0 ? 0 : at - 1 - pointAt
   const power = exponentAt(text, at + 1, end) - fractionDigits
   if (digits <= EXACT_DIGITS) return Math.abs(power) <= MAX_POWER
