@@ -119,6 +119,11 @@ it('migrate --upgrade continues after an interruption in each step of the copy, 
     assert.equal((await runCli(['fsck', '--data-dir', directory])).code, 0)
     // As if it had been stopped before the second rename.
     await rename(recordsOf(directory), join(directory, 'records.upgrade'))
+    const started = await runCli(['--port', '0', '--data-dir', directory])
+    assert.deepEqual(
+      [started.code, /was interrupted: run evidence-registry migrate --upgrade again/.test(started.stderr)],
+      [2, true],
+    )
     assert.equal((await upgrade(directory)).code, 0)
     assert.equal((await runCli(['fsck', '--data-dir', directory])).code, 0)
   }
