@@ -8,7 +8,7 @@ export const exists = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** Throws `CONFIG_ERROR` if `migrate --upgrade` was stopped before its last step: a start would begin an empty store. */
+/** Throws `CONFIG_ERROR` if `migrate --upgrade` was stopped before its last step: a start would make an empty store. */
 export async function assertUpgradeComplete(directory: string): Promise<void> {
   const has = (name: string): Promise<boolean> => exists(join(directory, name))
   if (!(await has('records')) && (await has('records.upgrade')))
