@@ -1,4 +1,4 @@
-import { isCertainlyHeld } from '#platform'
+import { endOfHeldNumber } from '#platform'
 import { RegistryError } from '../errors.ts'
 import { MAX_DEPTH, type Json, type JsonLimits } from './canonical-json.ts'
 import { isHeldByDouble } from './held-decimals.ts'
@@ -124,16 +124,19 @@ const MAX_EXACT_EXPONENT_LENGTH = 4
 
 /** Checks the number whose digits begin at `start`. Returns the index of its last character. */
 function checkNumberAt(text: string, start: number): number {
+  const next = text.charCodeAt(start + 1)
+  // A digit alone, which many numbers are.
+  if (kindOf(next) !== NUMBER && !isExponent(next)) return start
+  const heldEnd = endOfHeldNumber(text, start)
+  if (heldEnd !== -1) return heldEnd - 1
   const digitsEnd = endOfDigits(text, start)
   const end = isExponent(text.charCodeAt(digitsEnd)) ? endOfExponent(text, digitsEnd) : digitsEnd
   const maxLength = end === digitsEnd ? MAX_EXACT_LENGTH : MAX_EXACT_LENGTH_WITH_EXPONENT
-  if (digitsEnd - start > maxLength || end - digitsEnd > MAX_EXACT_EXPONENT_LENGTH) checkDecimal(text, start, end)
+  if (digitsEnd - start > maxLength || end - digitsEnd > MAX_EXACT_EXPONENT_LENGTH) checkDecimal(text.slice(start, end))
   return end - 1
 }
 
-function checkDecimal(text: string, start: number, end: number): void {
-  if (isCertainlyHeld(text, start, end)) return
-  const token = text.slice(start, end)
+function checkDecimal(token: string): void {
   if (!isHeldByDouble(token))
     throw validationError(`The number ${token.slice(0, 64)} has too many digits for a double: send it as a text`)
 }

@@ -139,4 +139,4 @@ export function ed25519Signer(seed: Uint8Array): Ed25519Signer {
 
 // -- numbers
 
-export { isCertainlyHeld } from './certainly-held.ts'
+export { endOfHeldNumber } from './held-number.ts'

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { isHeldByDouble } from '../../../core/commitment/held-decimals.ts'
-import { isCertainlyHeld } from '../../../core/platform/certainly-held.ts'
+import { endOfHeldNumber } from '../../../core/platform/held-number.ts'
 import { parseStrictJson } from '../../../core/commitment/strict-json.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import { referenceStrictJson } from '../../support/strict-json-reference.ts'
 
-const isCertain = (token: string): boolean => isCertainlyHeld(`[${token}]`, 1, token.length + 1)
+const isCertain = (token: string): boolean => endOfHeldNumber(`[${token}]`, 1) === token.length + 1
 
 /** A decimal with these digits, of which the last `fractionDigits` are after the point. */
 function decimalText(digits: bigint, fractionDigits: number): string {

@@ -16,57 +16,64 @@ const MAX_POWER = 290
 /** How far a double may be from its decimal, in units of the last digit. Nearer to one half, rounding could decide. */
 const MAX_DISTANCE = 0.499
 
-/** The character before it in a number token is the decimal point, and letters come after the digits. */
 const ZERO = 0x30
+const POINT = 0x2e - ZERO
 const MINUS = 0x2d
 const PLUS = 0x2b
+/** The upper-case letter; the other one has one bit more. */
+const EXPONENT = 0x45
+const LOWER_CASE_BIT = 0x20
 
 /**
- * Whether a double certainly holds the decimal at `text[start..end)`, which has no sign. False if only `isHeldByDouble`
- * can tell.
+ * Reads the number token at `start`, which has no sign. Returns the index of the first character after it, if a double
+ * certainly holds the number, and -1 if only `isHeldByDouble` can tell or the token is malformed.
  *
  * Printing a double takes as long as parsing it, so this calculates instead: a double is printed as the decimal if they
- * differ by less than half a unit of the decimal's last digit.
+ * differ by less than half a unit of the decimal's last digit. The digits are read once, because that is most of the
+ * work.
  */
-export function isCertainlyHeld(text: string, start: number, end: number): boolean {
+export function endOfHeldNumber(text: string, start: number): number {
+  const { length } = text
   let high = 0
   let low = 0
   let digits = 0
   let pointAt = -1
   let at = start
-  for (; at < end && digits < HIGH_DIGITS; at++) {
+  for (; at < length && digits < HIGH_DIGITS; at++) {
     const digit = text.charCodeAt(at) - ZERO
-    if (digit > 9) break
-    if (digit < 0) pointAt = at
-    else {
+    if (digit >= 0 && digit <= 9) {
       high = high * 10 + digit
-      if (high > 0) digits++
-    }
+      if (high !== 0) digits++
+    } else if (digit === POINT) pointAt = at
+    else break
   }
-  for (; at < end; at++) {
-    const digit = text.charCodeAt(at) - ZERO
-    if (digit > 9) break
-    if (digit < 0) pointAt = at
-    else {
-      low = low * 10 + digit
-      digits++
+  if (digits === HIGH_DIGITS)
+    for (; at < length; at++) {
+      const digit = text.charCodeAt(at) - ZERO
+      if (digit >= 0 && digit <= 9) {
+        low = low * 10 + digit
+        digits++
+      } else if (digit === POINT) pointAt = at
+      else break
     }
-  }
-  if (digits > MAX_DIGITS) return false
+  if (digits > MAX_DIGITS) return -1
   const fractionDigits = pointAt < 0 ? 0 : at - 1 - pointAt
-  const power = exponentAt(text, at + 1, end) - fractionDigits
-  if (digits <= EXACT_DIGITS) return Math.abs(power) <= MAX_POWER
-  if (power > 0 || power <= -EXACT_POWERS) return false
-  return distance(high * (POWERS_OF_TEN[digits - HIGH_DIGITS] ?? 1), low, -power) < MAX_DISTANCE
-}
-
-/** The exponent at `text[start..end)`, 0 if there is none. Any number if it is malformed, which the parser rejects. */
-function exponentAt(text: string, start: number, end: number): number {
-  const sign = text.charCodeAt(start)
-  let exponent = 0
-  for (let at = sign === MINUS || sign === PLUS ? start + 1 : start; at < end; at++)
-    exponent = exponent * 10 + text.charCodeAt(at) - ZERO
-  return sign === MINUS ? -exponent : exponent
+  let power = -fractionDigits
+  if (at < length && (text.charCodeAt(at) & ~LOWER_CASE_BIT) === EXPONENT) {
+    const sign = text.charCodeAt(at + 1)
+    const exponentAt = sign === MINUS || sign === PLUS ? at + 2 : at + 1
+    let exponent = 0
+    for (at = exponentAt; at < length; at++) {
+      const digit = text.charCodeAt(at) - ZERO
+      if (digit < 0 || digit > 9) break
+      exponent = exponent * 10 + digit
+    }
+    if (at === exponentAt) return -1
+    power += sign === MINUS ? -exponent : exponent
+  }
+  if (digits <= EXACT_DIGITS) return Math.abs(power) <= MAX_POWER ? at : -1
+  if (power > 0 || power <= -EXACT_POWERS) return -1
+  return distance(high * (POWERS_OF_TEN[digits - HIGH_DIGITS] ?? 1), low, -power) < MAX_DISTANCE ? at : -1
 }
 
 /**
