@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { HEAD_BADGE } from '../contract/openapi.ts'
+import { keptResult } from './kept-result.ts'
 import type { Sections } from './sections.ts'
 
 /** The viewer's single file, which the build copies into `dist`. */
@@ -53,14 +54,8 @@ export function addDocs(sections: Sections, specPath: string): void {
     ctx.type = 'html'
     ctx.body = page(specPath)
   })
-  let viewer: Promise<Buffer> | undefined
   // Kept in memory: a stream would hold a descriptor for each client that does not read.
-  const readViewer = (): Promise<Buffer> =>
-    (viewer ??= readFile(VIEWER).catch((error: unknown) => {
-      // The next request tries again.
-      viewer = undefined
-      throw error
-    }))
+  const readViewer = keptResult(() => readFile(VIEWER))
   router.get('/docs/rapidoc.js', async (ctx) => {
     ctx.state.route = '/docs/rapidoc.js'
     ctx.set('Content-Type', 'text/javascript; charset=utf-8')

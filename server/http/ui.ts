@@ -7,6 +7,7 @@ import { gzip, type ZlibOptions } from 'node:zlib'
 import { ifExists } from '../../adapters/files/index.ts'
 import { matchesEtag } from './conditional.ts'
 import { HttpError } from './errors.ts'
+import { keptResult } from './kept-result.ts'
 import type { Sections } from './sections.ts'
 
 /** The dashboard's files, which the build puts into `dist`. */
@@ -50,13 +51,7 @@ interface StaticFile {
  */
 export function addUi(sections: Sections): void {
   const { router } = sections.for('/ui')
-  let files: ReturnType<typeof readFiles> | undefined
-  const allFiles = (): ReturnType<typeof readFiles> =>
-    (files ??= readFiles().catch((error: unknown) => {
-      // The next request tries again.
-      files = undefined
-      throw error
-    }))
+  const allFiles = keptResult(readFiles)
   router.get('/ui', (ctx) => {
     ctx.state.route = '/ui'
     // Relative, so that it also works below a path prefix of a reverse proxy.
