@@ -1,4 +1,5 @@
 import { HttpError } from './errors.ts'
+import { Tally } from './tally.ts'
 import { TurnQueue } from './turn-queue.ts'
 
 /**
@@ -188,7 +189,7 @@ class WorkQueue {
   readonly #capacity: number
   readonly #maxBySender: number
   readonly #turns: TurnQueue
-  readonly #admittedBySender = new Map<string, number>()
+  readonly #admittedBySender = new Tally()
   #admitted = 0
   #rejected = 0
 
@@ -221,17 +222,13 @@ class WorkQueue {
   }
 
   assign(sender: string): void {
-    const count = (this.#admittedBySender.get(sender) ?? 0) + 1
-    if (count > this.#maxBySender) throw this.reject()
-    this.#admittedBySender.set(sender, count)
+    if (this.#admittedBySender.of(sender) >= this.#maxBySender) throw this.reject()
+    this.#admittedBySender.add(sender, 1)
   }
 
   leave(sender: string | undefined): void {
     this.#admitted--
-    if (sender === undefined) return
-    const left = (this.#admittedBySender.get(sender) ?? 1) - 1
-    if (left === 0) this.#admittedBySender.delete(sender)
-    else this.#admittedBySender.set(sender, left)
+    if (sender !== undefined) this.#admittedBySender.add(sender, -1)
   }
 
   /** Counts a rejection and returns its error. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { clientNetwork } from './client-network.ts'
+import { Tally } from './tally.ts'
 
 /**
  * File descriptors that connections must not use: LevelDB keeps up to 1,000 tables open, and uploads, downloads, the
@@ -41,22 +42,19 @@ export class Connections {
     server.maxConnections = max
     server.on('drop', () => this.#dropped++)
     const maxOfClient = hasProxy ? max : Math.ceil(max * CLIENT_SHARE)
-    const openByClient = new Map<string, number>()
+    const openByClient = new Tally()
     server.on('connection', (socket: Socket) => {
       const client = clientNetwork(socket.remoteAddress ?? '')
-      const open = openByClient.get(client) ?? 0
-      if (open >= maxOfClient) {
+      if (openByClient.of(client) >= maxOfClient) {
         this.#dropped++
         socket.destroy()
         return
       }
       this.#open++
-      openByClient.set(client, open + 1)
+      openByClient.add(client, 1)
       socket.once('close', () => {
         this.#open--
-        const left = (openByClient.get(client) ?? 1) - 1
-        if (left === 0) openByClient.delete(client)
-        else openByClient.set(client, left)
+        openByClient.add(client, -1)
       })
     })
   }

@@ -5,11 +5,12 @@ import { afterResponse } from './after-response.ts'
 import { HttpError } from './errors.ts'
 import { endIfIdle } from './idle-client.ts'
 import type { StreamLimits } from './stream-limits.ts'
+import { Tally } from './tally.ts'
 
 /** Sends long JSON responses part by part, at the pace of the client. */
 export class Streams {
   readonly #limits: StreamLimits
-  readonly #openByKey = new Map<string, number>()
+  readonly #openByKey = new Tally()
 
   constructor(limits: StreamLimits) {
     this.#limits = limits
@@ -33,16 +34,11 @@ export class Streams {
   #open(ctx: Context, principal: Principal): () => void {
     const { maxPerKey } = this.#limits
     const key = principal.kind === 'sourceSystem' ? principal.id : principal.kind
-    const open = this.#openByKey.get(key) ?? 0
-    if (open >= maxPerKey) {
+    if (this.#openByKey.of(key) >= maxPerKey) {
       ctx.set('Retry-After', '1')
       throw new HttpError('RATE_LIMITED', `A key can read at most ${maxPerKey} whole lists at the same time: use len`)
     }
-    this.#openByKey.set(key, open + 1)
-    return () => {
-      const left = (this.#openByKey.get(key) ?? 1) - 1
-      if (left === 0) this.#openByKey.delete(key)
-      else this.#openByKey.set(key, left)
-    }
+    this.#openByKey.add(key, 1)
+    return () => this.#openByKey.add(key, -1)
   }
 }

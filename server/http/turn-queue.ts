@@ -1,3 +1,5 @@
+import { Tally } from './tally.ts'
+
 /** A request that waits, with those that arrived before and after it. */
 interface Waiting {
   readonly sender: string | undefined
@@ -20,7 +22,7 @@ export interface TurnLimits {
  */
 export class TurnQueue {
   readonly #limits: TurnLimits
-  readonly #runningBySender = new Map<string, number>()
+  readonly #runningBySender = new Tally()
   /** A linked list, so that a request leaves it in constant time from any position. */
   #first: Waiting | undefined
   #last: Waiting | undefined
@@ -62,15 +64,12 @@ export class TurnQueue {
   #canRun(sender: string | undefined): boolean {
     const { running, perSender } = this.#limits
     if (this.#running >= running) return false
-    return sender === undefined || (this.#runningBySender.get(sender) ?? 0) < perSender
+    return sender === undefined || this.#runningBySender.of(sender) < perSender
   }
 
   #count(sender: string | undefined, change: 1 | -1): void {
     this.#running += change
-    if (sender === undefined) return
-    const running = (this.#runningBySender.get(sender) ?? 0) + change
-    if (running === 0) this.#runningBySender.delete(sender)
-    else this.#runningBySender.set(sender, running)
+    if (sender !== undefined) this.#runningBySender.add(sender, change)
   }
 
   #wait(maxWaitMs: number, sender: string | undefined): Promise<boolean> {

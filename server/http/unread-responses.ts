@@ -6,6 +6,7 @@ import { HttpError } from './errors.ts'
 import { endIfIdle } from './idle-client.ts'
 import { hasKey, senderOf } from './rate-limit.ts'
 import type { StreamLimits } from './stream-limits.ts'
+import { Tally } from './tally.ts'
 
 /** Default of `UnreadOptions.maxBytes` and of the setting. */
 export const MAX_UNREAD_RESPONSE_BYTES = 128 * 1024 * 1024
@@ -29,7 +30,7 @@ type Share = readonly [name: string, maxBytes: number]
  */
 export class UnreadResponses {
   readonly #options: UnreadOptions
-  readonly #bytesOf = new Map<string, number>()
+  readonly #bytes = new Tally()
   #rejected = 0
 
   constructor(options: UnreadOptions) {
@@ -38,7 +39,7 @@ export class UnreadResponses {
 
   /** Bytes that wait for their clients. */
   get bytes(): number {
-    return this.#bytesOf.get(ALL) ?? 0
+    return this.#bytes.of(ALL)
   }
 
   /** Responses that were rejected since the start. */
@@ -71,9 +72,9 @@ export class UnreadResponses {
       removeRepresentation(ctx)
       throw this.#reject()
     }
-    for (const [name] of shares) this.#add(name, size)
+    for (const [name] of shares) this.#bytes.add(name, size)
     afterResponse(ctx, () => {
-      for (const [name] of shares) this.#add(name, -size)
+      for (const [name] of shares) this.#bytes.add(name, -size)
     })
     endIfIdle(ctx.res, this.#options.streamLimits.idleMs)
   }
@@ -96,14 +97,8 @@ export class UnreadResponses {
   ]
 
   #isBeyond([name, maxBytes]: Share, size: number): boolean {
-    const used = this.#bytesOf.get(name) ?? 0
+    const used = this.#bytes.of(name)
     return used > 0 && used + size > maxBytes
-  }
-
-  #add(name: string, bytes: number): void {
-    const used = (this.#bytesOf.get(name) ?? 0) + bytes
-    if (used === 0) this.#bytesOf.delete(name)
-    else this.#bytesOf.set(name, used)
   }
 }
 
