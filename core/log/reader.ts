@@ -1,5 +1,4 @@
 import { toHex } from '../bytes.ts'
-import { RegistryError } from '../errors.ts'
 import type { RecordStore, ValidationData, Version } from '../ports/index.ts'
 import { DecodeCache } from '../store/decode-cache.ts'
 import { decodeRecord } from '../store/record-codec.ts'
@@ -21,7 +20,7 @@ import {
   type TreeHeadRecord,
   type ValidationDataRef,
 } from './records.ts'
-import { readFirst, readFirstCovering, readOne } from './record-reads.ts'
+import { lost, readFirst, readFirstCovering, readOne } from './record-reads.ts'
 import { SealedTiles } from './sealed-tiles.ts'
 import { StoredTiles } from './stored-tiles.ts'
 import { emptyRoot } from './tree/hasher.ts'
@@ -285,6 +284,3 @@ export const sendStatusOf = (
   { end }: Pick<BatchRecord, 'end'>,
   { confirmedSize, sentSize }: AnchorHeadRecord,
 ): Exclude<SendStatus, null> => (confirmedSize >= end ? 'C' : sentSize >= end ? 'S' : 'P')
-
-const lost = (what: string): RegistryError =>
-  new RegistryError('CORRUPT', `${what} is missing: restore the store from a backup`)

@@ -1,3 +1,4 @@
+import { RegistryError } from '../errors.ts'
 import type { Range, RecordStore } from '../ports/index.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 
@@ -57,3 +58,7 @@ async function readPage<T extends object>(store: RecordStore, range: Range): Pro
   for await (const entry of store.list(range)) records.push(decodeRecord<T>(entry))
   return records
 }
+
+/** The error for a part of the log that must exist: the store has lost it. */
+export const lost = (what: string): RegistryError =>
+  new RegistryError('CORRUPT', `${what} is missing: restore the store from a backup`)

@@ -1,8 +1,7 @@
-import { RegistryError } from '../errors.ts'
 import type { RecordStore } from '../ports/index.ts'
 import { logKeys } from './keys.ts'
 import { openingOfPayload } from './payload.ts'
-import { readOne } from './record-reads.ts'
+import { lost, readOne } from './record-reads.ts'
 import type { TreeHeadRecord } from './records.ts'
 import type { StoredTiles } from './stored-tiles.ts'
 import { HASH_BYTES } from './tree/hasher.ts'
@@ -23,11 +22,14 @@ export class SealedTiles {
 
   /** The first `width` hashes of row 0 of a tile. */
   async hashes(level: number, index: number, width: number): Promise<Uint8Array | undefined> {
-    const isSealed = await this.#isSealed(level, index, width)
-    const tile = await this.#stored.tile(level, index, width)
-    if (tile !== undefined) return rowPrefix(tile, width)?.slice()
-    if (isSealed) throw lost(`Tile ${logKeys.tile(level, index)}`)
-    return undefined
+    let tile = await this.#stored.tile(level, index, width)
+    if (tile === undefined) {
+      if (!(await this.#isSealed(level, index, width))) return undefined
+      // It may have been sealed after the first read.
+      tile = await this.#stored.tile(level, index, width)
+      if (tile === undefined) throw lost(`Tile ${logKeys.tile(level, index)}`)
+    }
+    return rowPrefix(tile, width)?.slice()
   }
 
   /** The first `width` entries under tile `index`, packed (32 bytes each). */
@@ -63,6 +65,3 @@ export class SealedTiles {
     return index * TILE_WIDTH + width <= Math.floor((head?.size ?? 0) / TILE_WIDTH ** level)
   }
 }
-
-const lost = (what: string): RegistryError =>
-  new RegistryError('CORRUPT', `${what} of the sealed log is missing: restore the record store from a backup`)
