@@ -70,7 +70,7 @@ export class DiskRoom {
     return (await this.#reservedBytes()) >= this.#reserveBytes
   }
 
-  /** 0 if there is no file. */
+  /** Returns 0 if there is no file. */
   async #reservedBytes(): Promise<number> {
     return (await stat(this.#reserve).catch(() => undefined))?.size ?? 0
   }

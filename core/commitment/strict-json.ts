@@ -125,7 +125,7 @@ const MAX_EXACT_EXPONENT_LENGTH = 4
 /** Checks the number whose digits begin at `start`. Returns the index of its last character. */
 function checkNumberAt(text: string, start: number): number {
   const next = text.charCodeAt(start + 1)
-  // A digit alone, which many numbers are.
+  // Many numbers are a single digit, which needs no check.
   if (kindOf(next) !== NUMBER && !isExponent(next)) return start
   const heldEnd = endOfHeldNumber(text, start)
   if (heldEnd !== -1) return heldEnd - 1
@@ -187,7 +187,7 @@ function checkText(text: string, { hasOddText }: Check): void {
 }
 
 function checkNumber(value: number): void {
-  // Nearly every number takes this exit. -0 equals 0, so 0 goes on.
+  // This is nearly every number. -0 equals 0, so zeros are checked below.
   if (value !== 0 && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return
   if (!Number.isFinite(value)) throw validationError('A number is too large for a double')
   if (Object.is(value, -0)) throw validationError('-0 cannot be written as canonical JSON')

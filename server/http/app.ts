@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type Router from '@koa/router'
 import Koa from 'koa'
-import { type Logger, type Registry, type ScrubStatus } from '../../core/index.ts'
+import type { Logger, Registry, ScrubStatus } from '../../core/index.ts'
 import type { EndpointGroup } from '../contract/endpoint.ts'
 import { evidenceListItem, evidencePage } from '../contract/evidence-responses.ts'
 import { openApiDocument } from '../contract/openapi.ts'

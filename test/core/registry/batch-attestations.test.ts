@@ -63,7 +63,7 @@ describe('the attestations of a batch', () => {
     const { confirmation: _, ...anchor } = present(await reader.anchorCovering(batch.end))
     const read = () => new BatchAttestations(reader).of(batch)
     assert.equal((await read())?.assurance.anchor, 'operator')
-    // What the second read finds: the anchor is no longer confirmed.
+    // The second read finds an anchor that is not confirmed any more.
     await records.commit({ writes: [putRecord(logKeys.anchor(anchor.size), { ...anchor, state: 'sent' })] })
     const attestation = present(await read())
     assert.deepEqual([attestation.anchor, attestation.assurance.anchor], [undefined, 'none'])

@@ -631,7 +631,7 @@ describe('public documents', () => {
       const size = registry.status().sealedSize
       await stores.records.commit({ writes: [{ key: logKeys.checkpoint(size), value: null }] })
       const fresh = await openFixture({ stores })
-      // While there is no later batch, it may not be signed yet. The start signs it.
+      // If there is no later batch, the last one may be unsigned. The start signs it.
       withStatus(await fresh.registry.proofs.evidence({ evidenceId: 'e-1' }), 'ok')
       await evidence({ externalId: 'e-2' })
       await registry.sealNow()
