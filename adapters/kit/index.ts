@@ -65,3 +65,4 @@ export { canonicalJson, type Json } from '../../core/commitment/canonical-json.t
 export { missingKey, signerOfSeeds, typedKeyOfSeed } from '../../core/log/seed-signer.ts'
 export { MIN_SECRET_BYTES } from '../../core/secrets.ts'
 export { BoundedMap } from '../../core/store/bounded-map.ts'
+export { SecondUseMap } from '../../core/store/second-use-map.ts'

@@ -47,6 +47,11 @@ export class BoundedMap<K, V extends object | number | string> {
     this.#recentSize += size
   }
 
+  delete(key: K): void {
+    this.#deleteRecent(key)
+    this.#previous.delete(key)
+  }
+
   clear(): void {
     this.#recent.clear()
     this.#recentSize = 0

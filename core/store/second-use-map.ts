@@ -1,15 +1,19 @@
 import { BoundedMap } from './bounded-map.ts'
 
-/** How many keys are remembered whose value was set once. About as many as values fit into a cache of texts. */
-const MAX_REMEMBERED = 16_384
+/** How many keys are remembered at most whose value was set once. */
+const SLOTS = 16_384
+/** Only the last characters of a key are hashed: keys end with ids and hashes, so they differ most there. */
+const HASHED_CHARS = 16
 
 /**
- * A `BoundedMap` that keeps a value from the second time on that its key is set. If each value is needed once, it keeps
- * none: otherwise it would drop values that are needed again, and garbage collection would copy each of them.
+ * A `BoundedMap` that keeps a value from the second time on that its key is set. Of many values that are each needed
+ * once, it keeps few: otherwise it would drop values that are needed again, and garbage collection would copy each of
+ * them.
  */
-export class SecondUseMap<K, V extends object | number | string> {
+export class SecondUseMap<K extends string, V extends object | number | string> {
   readonly #kept: BoundedMap<K, V>
-  readonly #setOnce = new BoundedMap<K, 1>(MAX_REMEMBERED)
+  /** Hashes of keys that were set, each in its slot. Not the keys: garbage collection would copy them, too. */
+  readonly #setOnce = new Uint32Array(SLOTS)
 
   /** The parameters are those of `BoundedMap`. */
   constructor(maxSize: number, sizeOf?: (value: V) => number) {
@@ -20,9 +24,25 @@ export class SecondUseMap<K, V extends object | number | string> {
     return this.#kept.get(key)
   }
 
-  /** Keeps the value if the key was set before. Otherwise remembers the key only. */
-  set(key: K, value: V): void {
-    if (this.#setOnce.get(key) === undefined) this.#setOnce.set(key, 1)
-    else this.#kept.set(key, value)
+  /** Keeps what `make` returns if the key was set before. Otherwise remembers the key only. */
+  set(key: K, make: () => V): void {
+    const hash = hashOf(key)
+    const slot = hash % SLOTS
+    // The slot may have been taken by another key since an older value was kept.
+    if (this.#setOnce[slot] === hash || this.#kept.get(key) !== undefined) this.#kept.set(key, make())
+    this.#setOnce[slot] = hash
   }
+
+  /** Drops the value of a key. */
+  delete(key: K): void {
+    this.#kept.delete(key)
+  }
+}
+
+/** 32 bits. Two keys rarely have the same, and then one of them is kept from its first use on. */
+function hashOf(key: string): number {
+  let hash = key.length
+  for (let i = Math.max(0, key.length - HASHED_CHARS); i < key.length; i++)
+    hash = (Math.imul(hash, 31) + key.charCodeAt(i)) | 0
+  return hash >>> 0
 }

@@ -41,7 +41,7 @@ export class EvidencePages<T extends { readonly text: string }> {
       return kept.rendered
     const { page, confirmedSize } = await readHistory(context, decodeRecord<EvidenceRecord>(entry), {})
     const rendered = this.#render(page)
-    if (confirmedSize !== undefined) this.#kept.set(key, { version, confirmedSize, rendered })
+    if (confirmedSize !== undefined) this.#kept.set(key, () => ({ version, confirmedSize, rendered }))
     return rendered
   }
 }

@@ -15,7 +15,7 @@ import { proveEvents } from './bundle-proofs.ts'
 import { readFileOf } from './file.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import { uuidInput } from '../input-forms.ts'
-import { findEvidence, invalid } from './find-evidence.ts'
+import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'
 import { bundleSelectionSchema } from './input.ts'
 
 /** The log's identity and what vouches for it. */
@@ -61,7 +61,7 @@ export async function bundlePublic(
   const fileId = fileText === undefined ? undefined : uuidInput(fileText)
   if (fileId !== undefined && !isId(fileId)) return invalid('fileId must be the id of a file: a UUID')
   const found = await findEvidence(context, selector)
-  if (!('record' in found)) return found
+  if (!(found instanceof FoundEvidence)) return found
   const { record } = found
   if (fileId === undefined) {
     const events = discloseCreation(context, record)

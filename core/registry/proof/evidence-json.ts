@@ -6,7 +6,7 @@ import { SecondUseMap } from '../../store/second-use-map.ts'
 import type { Context } from '../context.ts'
 import { proveRecord } from './evidence.ts'
 import { isFinal, joinedParts, ownPartsOf, sharedPartsOf, type OwnParts, type SharedParts } from './final-proof-json.ts'
-import { findEvidence } from './find-evidence.ts'
+import { findEvidence, FoundEvidence } from './find-evidence.ts'
 
 /** Of the parts of single evidences. */
 const MAX_KEPT_CHARS = 32 * 1024 * 1024
@@ -35,8 +35,8 @@ export class EvidenceProofJsons {
 
   async get(context: Context, selector: EvidenceSelector): Promise<EvidenceProofJson> {
     const found = await findEvidence(context, selector)
-    if (!('record' in found)) return jsonOf({ ...found, evidenceId: selector.evidenceId })
-    const { key, version } = found.check
+    if (!(found instanceof FoundEvidence)) return jsonOf({ ...found, evidenceId: selector.evidenceId })
+    const { key, version } = found.entry
     const kept = this.#own.get(key)
     if (kept?.version === version) {
       const shared = await this.#sharedBy(context, kept.batch)
@@ -44,9 +44,9 @@ export class EvidenceProofJsons {
     }
     const proof = await proveRecord(context, found.record)
     const batch = isFinal(proof) ? await context.log.batchOf(proof.merkle.leafIndex) : undefined
-    if (!isFinal(proof) || batch === undefined || version === null) return jsonOf(proof)
+    if (!isFinal(proof) || batch === undefined) return jsonOf(proof)
     const own = ownPartsOf(proof)
-    this.#own.set(key, { version, batch, ...own })
+    this.#own.set(key, () => ({ version, batch, ...own }))
     const shared = this.#shared.get(proof.tsas) ?? sharedPartsOf(proof)
     this.#shared.set(proof.tsas, shared)
     return { status: proof.status, json: joinedParts(own, shared) }

@@ -6,13 +6,13 @@ import type { Context } from '../context.ts'
 import { checkedOpeningOf } from '../event/event.ts'
 import { proveEvent } from './events.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
-import { findEvidence } from './find-evidence.ts'
+import { findEvidence, FoundEvidence } from './find-evidence.ts'
 import { assuranceOf, blockMember, logProofMembers, rfc3339 } from './document.ts'
 
 /** Contains no name, owner, text, meta, company or category, because the proof is for anyone. */
 export async function proveEvidence(context: Context, selector: EvidenceSelector): Promise<EvidenceProof> {
   const found = await findEvidence(context, selector)
-  if (!('record' in found)) return { ...found, evidenceId: selector.evidenceId }
+  if (!(found instanceof FoundEvidence)) return { ...found, evidenceId: selector.evidenceId }
   return proveRecord(context, found.record)
 }
 

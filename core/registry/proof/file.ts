@@ -10,7 +10,7 @@ import { readEvent } from '../../store/events.ts'
 import { proveEvent } from './events.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import { uuidInput } from '../input-forms.ts'
-import { findEvidence, invalid } from './find-evidence.ts'
+import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'
 import { assuranceOf, blockMember, logProofMembers, rfc3339, type LogProof } from './document.ts'
 
 interface ProvenFile extends EvidenceSelector {
@@ -23,7 +23,7 @@ export async function proveFile(context: Context, { fileId: text, ...selector }:
   const fileId = uuidInput(text)
   if (!isId(fileId)) return { ...invalid('fileId must be the id of a file: a UUID'), evidenceId, fileId }
   const found = await findEvidence(context, selector)
-  if (!('record' in found)) return { ...found, evidenceId, fileId }
+  if (!(found instanceof FoundEvidence)) return { ...found, evidenceId, fileId }
   const file = await readFileOf(context, found.record, fileId)
   if (file === undefined)
     return {

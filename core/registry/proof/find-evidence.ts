@@ -1,7 +1,8 @@
 import type { EvidenceId } from '../../api/ids.ts'
 import { isId } from '../../ids.ts'
+import type { Entry } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
-import { listEntries, readRecord, requireRecord, type Read } from '../../store/read.ts'
+import { listEntries, readRecord } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
 import type { EvidenceCandidate } from '../../api/proof-documents.ts'
@@ -38,7 +39,20 @@ const MAX_CANDIDATES = 100
 /** How many companies with the same external id are compared. */
 const MAX_COMPARED = 10_000
 
-type Found = Read<EvidenceRecord>
+/** An evidence. Its record is decoded when it is first needed, because a kept proof needs only its version. */
+export class FoundEvidence {
+  readonly entry: Entry
+  #record: EvidenceRecord | undefined
+
+  constructor(entry: Entry) {
+    this.entry = entry
+  }
+
+  /** Throws `CORRUPT` if the stored bytes are not a record. */
+  get record(): EvidenceRecord {
+    return (this.#record ??= decodeRecord<EvidenceRecord>(this.entry))
+  }
+}
 
 /**
  * With `companyId`: by the external id in that company, then by the internal id of one of its evidences. Otherwise by
@@ -48,7 +62,7 @@ type Found = Read<EvidenceRecord>
 export async function findEvidence(
   context: Context,
   { evidenceId, companyId, txId }: EvidenceSelector,
-): Promise<Found | Failure | Ambiguity> {
+): Promise<FoundEvidence | Failure | Ambiguity> {
   if (!isExternalId(evidenceId)) return invalid('evidenceId must be the external id or the internal id of an evidence')
   const entry = txId === undefined ? undefined : hexInput(txId)
   if (entry !== undefined && entryOf(entry) === undefined) return invalid('txId must be a string of 64 hex digits')
@@ -56,11 +70,15 @@ export async function findEvidence(
     ? findInAllCompanies(context, evidenceId, entry)
     : findInCompany(context, evidenceId, companyId))
   if (found === undefined) return notFound
-  if ('record' in found && entry !== undefined && found.record.txId !== entry) return notFound
+  if (found instanceof FoundEvidence && entry !== undefined && found.record.txId !== entry) return notFound
   return found
 }
 
-async function findInCompany(context: Context, evidenceId: string, companyId: string): Promise<Found | undefined> {
+async function findInCompany(
+  context: Context,
+  evidenceId: string,
+  companyId: string,
+): Promise<FoundEvidence | undefined> {
   const { records } = context
   const name = await readRecord<NameRecord<EvidenceId>>(records, keys.externalId(evidenceId, companyId))
   if (name !== undefined) return readNamed(context, evidenceId, name.record.id)
@@ -72,7 +90,7 @@ async function findInAllCompanies(
   context: Context,
   evidenceId: string,
   txId: string | undefined,
-): Promise<Found | Ambiguity | undefined> {
+): Promise<FoundEvidence | Ambiguity | undefined> {
   const { records } = context
   const byId = await findById(context, evidenceId)
   if (byId !== undefined && (txId === undefined || byId.record.txId === txId)) return byId
@@ -89,20 +107,28 @@ async function findInAllCompanies(
 }
 
 /** Reads the evidence that an external id refers to. Throws `CORRUPT` if it is missing. */
-const readNamed = ({ records }: Context, externalId: string, id: EvidenceId): Promise<Found> =>
-  requireRecord<EvidenceRecord>(records, keys.evidence(id), () => missingEvidence(externalId, id))
+async function readNamed(context: Context, externalId: string, id: EvidenceId): Promise<FoundEvidence> {
+  const found = await readFound(context, id)
+  if (found === undefined) throw missingEvidence(externalId, id)
+  return found
+}
 
-async function findById({ records }: Context, text: string): Promise<Found | undefined> {
+async function readFound({ records }: Context, id: string): Promise<FoundEvidence | undefined> {
+  const [entry] = await records.get([keys.evidence(id)])
+  return entry && new FoundEvidence(entry)
+}
+
+async function findById(context: Context, text: string): Promise<FoundEvidence | undefined> {
   const id = uuidInput(text)
-  return isId(id) ? readRecord<EvidenceRecord>(records, keys.evidence(id)) : undefined
+  return isId(id) ? readFound(context, id) : undefined
 }
 
 /** The evidence with this external id that this transaction belongs to. */
-async function findByTxId({ records, log }: Context, externalId: string, txId: string): Promise<Found | undefined> {
+async function findByTxId(context: Context, externalId: string, txId: string): Promise<FoundEvidence | undefined> {
   const entry = entryOf(txId)
-  const payload = entry && (await log.payloadOf(entry))
+  const payload = entry && (await context.log.payloadOf(entry))
   if (payload?.kind !== 'event') return undefined
-  const evidence = await readRecord<EvidenceRecord>(records, keys.evidence(payload.evidenceId))
+  const evidence = await readFound(context, payload.evidenceId)
   return evidence?.record.externalId === externalId ? evidence : undefined
 }
 

@@ -29,7 +29,7 @@ describe('EntryCache', () => {
           else cache.set(entry(key, version))
           if (isDeleted) latest.delete(key)
           else latest.set(key, entry(key, version))
-          assert.deepEqual(cache.get(key), latest.get(key))
+          assert.ok([undefined, latest.get(key)?.version].includes(cache.get(key)?.version))
         }
         for (let number = 0; number <= 999; number++) {
           const cached = cache.get(`k/${number}`)
@@ -39,15 +39,15 @@ describe('EntryCache', () => {
     )
   })
 
-  it('copies the bytes, and does not cache large entries', () => {
+  it('keeps an entry from the second time on, as a copy', () => {
     const cache = new EntryCache()
     const original = entry('a', 1)
+    cache.set(original)
+    assert.equal(cache.get('a'), undefined)
     cache.set(original)
     original.value.fill(9)
     cache.get('a')?.value.fill(8)
     assert.deepEqual(cache.get('a'), entry('a', 1))
-    cache.set(entry('b', 1, 513))
-    assert.equal(cache.get('b'), undefined)
   })
 })
 

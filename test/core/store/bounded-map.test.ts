@@ -74,6 +74,17 @@ describe('BoundedMap', () => {
     )
   })
 
+  it('drops single entries, and has room for others then', () => {
+    const map = new BoundedMap<string, number>(4)
+    for (const key of ['a', 'b', 'c']) map.set(key, 1)
+    for (const key of ['a', 'c', 'none']) map.delete(key)
+    map.set('d', 1)
+    assert.deepEqual(
+      ['a', 'b', 'c', 'd'].map((key) => map.get(key)),
+      [undefined, 1, undefined, 1],
+    )
+  })
+
   it('holds nothing after it was cleared', () => {
     const map = new BoundedMap<string, number>(2)
     map.set('a', 1)
