@@ -145,7 +145,7 @@ export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSche
   readonly errors?: readonly ResponseCode[]
   /** The contract's names of fields that the core names differently in its validation errors. */
   readonly fieldNames?: Readonly<Record<string, string>>
-  /** Returns the JSON body; `undefined` if it has set the response on `ctx`. */
+  /** Returns the body, or its JSON as a text; `undefined` if it has set the response on `ctx`. */
   handle(request: EndpointRequest<Q, B>): Promise<unknown>
 }
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Context } from 'koa'
+import { sendJson } from './json-response.ts'
 
 /** `If-None-Match`, by the weak comparison (RFC 9110 § 13.1.2). */
 export function matchesEtag(header: string, etag: string): boolean {
@@ -30,7 +31,5 @@ export function sendIfChanged(ctx: Context, { text, etag }: TaggedText): void {
     ctx.status = 304
     return
   }
-  // Not `ctx.type`, which looks the extension up each time.
-  ctx.set('Content-Type', 'application/json; charset=utf-8')
-  ctx.body = text
+  sendJson(ctx, text)
 }

@@ -10,6 +10,7 @@ import { HttpError } from './errors.ts'
 import type { UploadLimits } from './form.ts'
 import type { HeavyWork } from './heavy-work.ts'
 import { idInput } from './id-input.ts'
+import { sendJson } from './json-response.ts'
 import { readQuery } from './query.ts'
 import { senderOf } from './rate-limit.ts'
 import { readBody } from './request-body.ts'
@@ -87,7 +88,7 @@ async function handle(
       return endpoint.handle(request)
     }
     const body = await (turn?.workClass === 'lists' ? heavyWork.run(sender, runHeavy) : endpoint.handle(request))
-    if (body !== undefined) ctx.body = body
+    if (body !== undefined) sendJson(ctx, typeof body === 'string' ? body : JSON.stringify(body))
     unreadResponses.hold(ctx, scope.principal)
     if (ctx.status === 201) setLocation(ctx, endpoint, { created: body, input: fields })
     // A repeated request may have returned the first one's result, without using its own files.

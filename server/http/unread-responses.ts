@@ -109,11 +109,6 @@ const [ALL, KEYLESS] = ['all', 'without a key']
 function sizeOf(ctx: Context): number {
   const { body } = ctx
   if (ctx.method === 'HEAD' || body === undefined || body === null || body instanceof Readable) return 0
-  if (typeof body === 'object' && !Buffer.isBuffer(body)) {
-    // Koa would do the same later, when it is too late to reject it.
-    ctx.set('Content-Type', 'application/json; charset=utf-8')
-    ctx.body = JSON.stringify(body)
-  }
   return ctx.length ?? 0
 }
 

@@ -129,10 +129,7 @@ export const evidences: EndpointGroup = {
       response: { schema: EvidenceList },
       fieldNames: PAGE_FIELDS,
       async handle({ ctx, scope, query, streams, listEvidences }) {
-        if (query.len !== undefined) {
-          ctx.type = 'json'
-          return evidenceList(await listEvidences(scope, evidenceQuery(query)))
-        }
+        if (query.len !== undefined) return evidenceList(await listEvidences(scope, evidenceQuery(query)))
         const readPage = (position: PagePosition, limit: number): Promise<ListedPage> =>
           listEvidences(scope, { ...evidenceQuery(query), ...position, limit })
         await streams.send(ctx, scope.principal, async () => {

@@ -87,7 +87,6 @@ export const verification: EndpointGroup = {
         if (format === 'bundle') return respondBundle(request, subject)
         const { status, json } = await registry.proofs.evidenceJson(subject)
         ctx.status = httpStatusOf({ status })
-        ctx.type = 'json'
         return json
       },
     }),
