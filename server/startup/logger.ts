@@ -6,7 +6,7 @@ import type { Config } from '../settings/load.ts'
 /** Creates the log on stdout: readable lines on a terminal, else JSON. */
 export function createLogger(level: Config['logLevel']): Logger {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime }
-  if (!process.stdout.isTTY) return pino(options, logDestination(STDOUT))
+  if (!process.stdout.isTTY) return pino(options, oncePerTurn(logDestination(STDOUT)))
   return pino(options, { write: (line: string) => void process.stdout.write(readableLine(line)) })
 }
 
@@ -30,6 +30,27 @@ export function logDestination(fd: number, showError = writeToStderr): Destinati
   // A line that finds no room lets the others be tried again. `flushSync` would try for ever, and block the process.
   destination.on('drop', () => void destination.write(''))
   return destination
+}
+
+/** More lines are written before the turn ends. */
+const MAX_COLLECTED_CHARS = 16 * 1024
+
+/** Writes the lines of one turn of the event loop together: a system call for each would take longer than the line. */
+export function oncePerTurn(destination: DestinationStream): DestinationStream {
+  let lines = ''
+  const flush = (): void => {
+    const collected = lines
+    lines = ''
+    if (collected !== '') destination.write(collected)
+  }
+  process.on('exit', flush)
+  return {
+    write(line: string) {
+      if (lines === '') setImmediate(flush)
+      lines += line
+      if (lines.length >= MAX_COLLECTED_CHARS) flush()
+    },
+  }
 }
 
 function writeToStderr(text: string): void {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { pino } from 'pino'
-import { logDestination, readableLine } from '../../../server/startup/logger.ts'
+import { logDestination, oncePerTurn, readableLine } from '../../../server/startup/logger.ts'
+import { moduleUrl } from '../../support/program.ts'
 
 const time = '2026-01-02T03:04:05.678Z'
 const clock = new Date(time).toTimeString().slice(0, 8)
@@ -16,6 +19,45 @@ it('shows time, level, message and fields on one line', () => {
 it('shows the stack of an error below the line', () => {
   const line = readableLine(JSON.stringify({ level: 50, time, err: { stack: 'Error: x\n    at y' }, msg: 'failed' }))
   assert.equal(line, `${clock} ERROR failed\n    Error: x\n        at y\n`)
+})
+
+describe('lines of one turn of the event loop', () => {
+  function collect() {
+    const writes: string[] = []
+    return { writes, destination: oncePerTurn({ write: (lines) => void writes.push(lines) }) }
+  }
+
+  it('are written together, in their order', async () => {
+    const { writes, destination } = collect()
+    for (const line of ['a\n', 'b\n', 'c\n']) destination.write(line)
+    assert.deepEqual(writes, [])
+    await setImmediate()
+    destination.write('d\n')
+    await setImmediate()
+    assert.deepEqual(writes, ['a\nb\nc\n', 'd\n'])
+  })
+
+  it('are written at once from 16 KiB on', async () => {
+    const { writes, destination } = collect()
+    for (let i = 0; i < 40; i++) destination.write('x'.repeat(1024))
+    assert.deepEqual(
+      writes.map(({ length }) => length),
+      [16_384, 16_384],
+    )
+    await setImmediate()
+    assert.equal(writes[2]?.length, 8_192)
+  })
+
+  it('are written before the process ends', () => {
+    const module = moduleUrl(import.meta.url, '../../../server/startup/logger.ts').href
+    const program = `
+      import { createLogger } from ${JSON.stringify(module)}
+      createLogger('info').info('the last line')
+      process.exit(3)`
+    const args = [...process.execArgv, '--input-type=module', '--eval', program]
+    const { status, stdout } = spawnSync(process.execPath, args)
+    assert.deepEqual([status, JSON.parse(stdout.toString()).msg], [3, 'the last line'])
+  })
 })
 
 describe('a log that cannot be written', () => {
