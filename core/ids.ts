@@ -1,5 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Clock } from './ports/index.ts'
+import { randomBytes } from './random.ts'
 
 /**
  * Makes UUIDs of version 7 (RFC 9562 § 5.7). Ids of one source always ascend, also if the clock stops or is set back.
@@ -22,7 +23,8 @@ export function createIdSource(clock: Clock): IdSource {
       const now = clock.now()
       if (now > time) {
         time = now
-        counter = randomBytes(2).readUInt16BE() & COUNTER_START_MASK
+        const [high = 0, low = 0] = randomBytes(2)
+        counter = ((high << 8) | low) & COUNTER_START_MASK
       } else if (++counter === 1 << COUNTER_BITS) {
         time += 1
         counter = 0

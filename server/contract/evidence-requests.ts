@@ -129,13 +129,9 @@ export interface EvidenceFiles {
 
 export function newEvidence(request: NewEvidence, { image, files }: EvidenceFiles): CoreNewEvidence {
   const { categoryId, categoryName, subcategoryId, subcategoryName, ...evidence } = request
-  return {
-    ...evidence,
-    category: defined({ id: categoryId, name: categoryName }),
-    subcategory: defined({ id: subcategoryId, name: subcategoryName }),
-    ...defined({ image }),
-    files,
-  }
+  const category = defined({ id: categoryId, name: categoryName })
+  const subcategory = defined({ id: subcategoryId, name: subcategoryName })
+  return Object.assign(evidence, { category, subcategory, files }, defined({ image }))
 }
 
 /** Endpoint 9: one evidence with its files, or many without. */
