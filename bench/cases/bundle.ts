@@ -94,7 +94,7 @@ async function settle({ registry }: BenchRegistry): Promise<void> {
 }
 
 async function measure({ registry, scope }: BenchRegistry, history: History, rounds: number): Promise<Row> {
-  const policy = parsePolicy(JSON.stringify(registry.log.policy()))
+  const policy = parsePolicy(JSON.stringify(await registry.log.policy()))
   const { externalId } = evidenceOf(history.index)
   const makeMs: number[] = []
   const verifyMs: number[] = []

@@ -42,10 +42,15 @@ export interface PublishedLog {
   readonly origin: string
   /** C2SP verifier key of the newest checkpoint key. Publish it: verifiers pin it. */
   readonly verifierKey: string
-  /** What a verifier pins: keys, witnesses, authorities, chains. Not authenticated by itself. */
-  policy(): LogPolicy
+  /**
+   * What a verifier pins: keys, also those that another process has added, witnesses, authorities, chains. Not
+   * authenticated by itself.
+   *
+   * @throws `CORRUPT` if the record of the log's identity is missing
+   */
+  policy(): Promise<LogPolicy>
   /** The same keys and witnesses as C2SP tlog-policy text. */
-  policyText(): string
+  policyText(): Promise<string>
   /** The newest signed checkpoint (the whole note), `undefined` before the first batch is sealed. */
   latestCheckpoint(): Promise<string | undefined>
   /** The signed checkpoint of a tree of exactly this size, `undefined` if no batch ended there. */

@@ -1,3 +1,4 @@
+import type { LogPolicy } from '../api/bundle.ts'
 import type { PublishedLog } from '../api/log.ts'
 import { toHex } from '../bytes.ts'
 import type { LogIdentity } from '../log/identity.ts'
@@ -20,13 +21,18 @@ export function publishedLog(
     if (size > status().sealedSize) assertInteger(name, size, (await log.treeHead()).size)
     else assertInteger(name, size)
   }
+  const policy = async (): Promise<LogPolicy> => {
+    // Another process may have added a key.
+    await identity.refresh()
+    return logPolicy(identity, trust)
+  }
   return {
     origin: identity.origin,
     get verifierKey() {
       return identity.verifierKey
     },
-    policy: () => logPolicy(identity, trust),
-    policyText: () => logPolicyText(logPolicy(identity, trust)),
+    policy,
+    policyText: async () => logPolicyText(await policy()),
     latestCheckpoint: async () => (await log.latestCheckpoint())?.note,
     checkpoint: async (treeSize) => {
       assertInteger('treeSize', treeSize)

@@ -51,7 +51,7 @@ export const log: EndpointGroup = {
         ctx.set('Cache-Control', 'no-cache')
         if (format === 'json') return registry.log.policy()
         ctx.set('Content-Type', 'text/plain; charset=utf-8')
-        ctx.body = registry.log.policyText()
+        ctx.body = await registry.log.policyText()
         return undefined
       },
     }),

@@ -38,7 +38,7 @@ describe('the verifier in Python', { skip }, () => {
       await registry.anyone('e-1', file?.id),
       await registry.anyone('e-1', other?.id),
     ]
-    await writeFile(join(directory, 'policy.json'), JSON.stringify(registry.registry.log.policy()))
+    await writeFile(join(directory, 'policy.json'), JSON.stringify(await registry.registry.log.policy()))
     await writeFile(join(directory, 'original'), 'an original')
   })
   after(async () => {
@@ -62,7 +62,7 @@ describe('the verifier in Python', { skip }, () => {
       const { code, stdout } = await run(JSON.stringify(bundle), ...pinned())
       assert.equal(code, 0, stdout)
       assert.match(stdout, /existed at \d{4}-/)
-      assert.equal(verifyBundle(JSON.stringify(bundle), { policy: registry.policy(), tokens }).state, 'proven')
+      assert.equal(verifyBundle(JSON.stringify(bundle), { policy: await registry.policy(), tokens }).state, 'proven')
     }
     const [first] = bundles
     const text = JSON.stringify(first)
@@ -72,7 +72,7 @@ describe('the verifier in Python', { skip }, () => {
   })
 
   it('agrees with the verifier about damaged bundles', async () => {
-    const policy = registry.policy()
+    const policy = await registry.policy()
     for (const bundle of bundles) {
       const text = JSON.stringify(bundle)
       const damaged = [

@@ -23,7 +23,7 @@ export interface BundleRegistry extends Fixture {
   readonly settle: () => Promise<void>
   /** Adds a checkpoint key, which signs from the next batch on. */
   readonly rotate: () => Promise<void>
-  readonly policy: () => Policy
+  readonly policy: () => Promise<Policy>
   readonly history: (fields?: 'all' | 'none', files?: 'all' | 'none', externalId?: string) => Promise<Bundle>
   readonly anyone: (evidenceId: string, fileId?: string) => Promise<Bundle>
 }
@@ -64,7 +64,7 @@ export async function openBundleRegistry(options: BundleRegistryOptions): Promis
       const identity = await openLogIdentity({ records, secret, clock })
       await identity.rotateCheckpointKey()
     },
-    policy: () => parsePolicy(JSON.stringify(registry.log.policy())),
+    policy: async () => parsePolicy(JSON.stringify(await registry.log.policy())),
     history: (fields = 'all', files = 'all', externalId = 'e-1') =>
       registry.proofs.bundle(scope, { externalId, fields, files }),
     anyone: async (evidenceId, fileId) => {

@@ -52,7 +52,7 @@ async function makeBundles(options: BundleRegistryOptions): Promise<Subject> {
   ]
   await evidence({ externalId: 'e-3' })
   bundles.push(await registry.history('all', 'all', 'e-3'))
-  const policy = registry.policy()
+  const policy = await registry.policy()
   await registry.close()
   return { bundles, policy }
 }

@@ -88,7 +88,7 @@ describe('the proof bundle', () => {
     const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
     assert.deepEqual(bundle.subject, { type: 'evidence', txId: stored.txId })
     assert.equal(toHex(H(bytes(bundle.events[0]?.opening ?? ''))), stored.txId)
-    assert.deepEqual(bundle.claimedPolicy, validate(LogPolicy, registry.log.policy()))
+    assert.deepEqual(bundle.claimedPolicy, validate(LogPolicy, await registry.log.policy()))
     assert.equal(bundle.claimedPolicy?.chains[0]?.type, 'local')
     assert.match(bundle.checkpoints.flatMap(({ anchors }) => anchors)[0]?.proof ?? '', /^\{"height":/)
     await close()

@@ -16,7 +16,7 @@ import { settle } from '../../support/manual-clock.ts'
 
 const seed = (fill: number): Uint8Array => new Uint8Array(32).fill(fill)
 
-const policyOf = (registry: Registry) => parsePolicy(JSON.stringify(registry.log.policy()))
+const policyOf = async (registry: Registry) => parsePolicy(JSON.stringify(await registry.log.policy()))
 
 async function bundleOf({ registry, scope }: Fixture, externalId: string): Promise<string> {
   return JSON.stringify(await registry.proofs.bundle(scope, { externalId, fields: 'all', files: 'all' }))
@@ -24,7 +24,7 @@ async function bundleOf({ registry, scope }: Fixture, externalId: string): Promi
 
 /** Every checkpoint so far, verified under the published policy. Returns the sizes. */
 async function verifiedSizes({ registry, stores }: Pick<Fixture, 'registry' | 'stores'>): Promise<readonly number[]> {
-  const { keys } = policyOf(registry)
+  const { keys } = await policyOf(registry)
   const entries = await listEntries(stores.records, logKeys.checkpoints())
   return entries.map(({ value }) => {
     const { note } = JSON.parse(Buffer.from(value).toString()) as { readonly note: string }
@@ -42,7 +42,7 @@ async function verifyWholeLog({ registry }: Fixture): Promise<void> {
     for (const hex of present(await registry.log.openings({ index, width }))) openings.push(Buffer.from(hex, 'hex'))
   }
   const { keys } = verifyLog(openings, { checkpoint, origin: registry.log.origin })
-  assert.deepEqual(keys, policyOf(registry).keys)
+  assert.deepEqual(keys, (await policyOf(registry)).keys)
 }
 
 /** Advances the clock until the promise settles. */
@@ -86,7 +86,7 @@ describe('checkpoint keys', () => {
     await fixture.evidence({ externalId: 'after' })
     await registry.sealNow()
 
-    const policy = policyOf(registry)
+    const policy = await policyOf(registry)
     assert.deepEqual(policy.keys, [
       { vkey: oldKey, from: 1, until: 2 },
       { vkey: added.vkey, from: 3, until: null },
@@ -112,7 +112,7 @@ describe('checkpoint keys', () => {
     await rotator.registry.checkpointKeys.rotate()
     await rotator.evidence({ externalId: 'after' })
     await rotator.registry.sealNow()
-    const policy = policyOf(rotator.registry)
+    const policy = await policyOf(rotator.registry)
     assert.equal(policy.keys.length, 2)
     const result = verifyBundle(await bundleOf(reader, 'after'), { policy })
     assert.equal(result.state, 'proven', JSON.stringify(result))
@@ -143,7 +143,8 @@ describe('checkpoint keys', () => {
     const text = checkpointText({ origin: registry.log.origin, size: 3, root: seed(3) })
     const signature = await oldOnly.sign(publicKeyOf(oldKey), encodeUtf8(text))
     const stolen = formatNote(text, oldKey, signature)
-    assert.throws(() => verifySignedCheckpoint(stolen, policyOf(registry).keys), withCode('VERIFICATION_FAILED'))
+    const { keys } = await policyOf(registry)
+    assert.throws(() => verifySignedCheckpoint(stolen, keys), withCode('VERIFICATION_FAILED'))
     assert.equal(verifySignedCheckpoint(stolen, [oldKey]).size, 3, 'only the range makes the difference')
     await fixture.close()
   })
@@ -200,10 +201,10 @@ describe('checkpoint keys', () => {
     }
     await Promise.all([create(), create(), seal(), rotate()])
     await registry.sealNow()
-    assert.equal(policyOf(registry).keys.length, rotations + 1)
+    assert.equal((await policyOf(registry)).keys.length, rotations + 1)
     assert.ok((await verifiedSizes(fixture)).length > rotations)
     await verifyWholeLog(fixture)
-    assert.equal(verifyBundle(await bundleOf(fixture, 'e-1'), { policy: policyOf(registry) }).state, 'proven')
+    assert.equal(verifyBundle(await bundleOf(fixture, 'e-1'), { policy: await policyOf(registry) }).state, 'proven')
     await fixture.close()
   })
 
@@ -230,11 +231,11 @@ describe('checkpoint keys', () => {
         await fixture.evidence({ externalId: 'after' })
         await registry.sealNow()
         const what = `step ${step} ${when}`
-        assert.equal(policyOf(registry).keys.length, 2, what)
+        assert.equal((await policyOf(registry)).keys.length, 2, what)
         await verifiedSizes(fixture)
         await verifyWholeLog(fixture)
         assert.equal(
-          verifyBundle(await bundleOf(fixture, 'after'), { policy: policyOf(registry) }).state,
+          verifyBundle(await bundleOf(fixture, 'after'), { policy: await policyOf(registry) }).state,
           'proven',
           what,
         )
@@ -284,12 +285,14 @@ describe('checkpoint keys', () => {
       keysHere.add(seed(2))
       const refused = whileTimePasses(stores, here.registry.checkpointKeys.rotate())
       await assert.rejects(refused, { code: 'CONFIG_ERROR', message: /do not have the new checkpoint key .*: there\./ })
-      assert.equal(policyOf(here.registry).keys.length, 1)
+      assert.equal((await policyOf(here.registry)).keys.length, 1)
       assert.equal(await stores.records.logSize(), 2)
 
       keysThere.add(seed(2))
       await whileTimePasses(stores, stores.clock.sleep(6_000))
       const { vkey } = await whileTimePasses(stores, here.registry.checkpointKeys.rotate())
+      assert.equal((await policyOf(there.registry)).keys[1]?.vkey, vkey, 'the other server publishes the new key')
+      assert.ok((await there.registry.log.policyText()).includes(vkey))
       await there.evidence({ externalId: 'e-2' })
       await there.registry.sealNow()
       assert.equal(verifySignedCheckpoint(present(await there.registry.log.latestCheckpoint()), [vkey]).size, 4)
@@ -310,7 +313,7 @@ describe('checkpoint keys', () => {
       assert.equal((await stores.keysOf('sv')).length, 2)
       await whileTimePasses(stores, here.registry.checkpointKeys.rotate())
       assert.equal((await stores.keysOf('sv')).length, 1)
-      assert.equal(policyOf(here.registry).keys.length, 2)
+      assert.equal((await policyOf(here.registry)).keys.length, 2)
       await here.close()
       await killed.close().catch(() => undefined)
     })
@@ -322,7 +325,7 @@ describe('checkpoint keys', () => {
       const rotations = Promise.all([a.registry.checkpointKeys.rotate(), b.registry.checkpointKeys.rotate()])
       const [fromA, fromB] = await whileTimePasses(stores, rotations)
       assert.deepEqual(fromA, fromB)
-      assert.equal(policyOf(a.registry).keys.length, 2)
+      assert.equal((await policyOf(a.registry)).keys.length, 2)
       await Promise.all([a.close(), b.close()])
     })
   })

@@ -121,13 +121,13 @@ describe('the verifier in Chromium', { skip: chromiumIsMissing }, () => {
     const stamped = await registry.history()
     await registry.evidence({ externalId: 'e-2' })
     const pending = await registry.history('all', 'all', 'e-2')
-    policy = JSON.stringify(registry.registry.log.policy())
+    policy = JSON.stringify(await registry.registry.log.policy())
     await registry.close()
     const chain = await openBundleRegistry({ directory: `${directory}/evm`, anchor: 'evm', authorities: [] })
     await chain.evidence()
     await chain.settle()
     const chained = await chain.history()
-    chainPolicy = JSON.stringify(chain.registry.log.policy())
+    chainPolicy = JSON.stringify(await chain.registry.log.policy())
     await chain.close()
     const plain = { ...stamped, checkpoints: stamped.checkpoints.map((each) => ({ ...each, tokens: [] })) }
     bundles = { plain, stamped, chained, pending }

@@ -48,7 +48,7 @@ describe('verifyBundle', () => {
     fileId = file?.id ?? ''
     await registry.registry.files.delete(scope, { fileId: other?.id ?? '' })
     await registry.settle()
-    policy = registry.policy()
+    policy = await registry.policy()
     history = await registry.history()
     hidden = await registry.history('none', 'none')
     creation = await registry.anyone('e-1')

@@ -52,10 +52,10 @@ describe('verifyProof', () => {
       deleted: overTheWire(await registry.proofs.file({ evidenceId: filled.drill, fileId: filled.deletedFile })),
       path: overTheWire(await registry.proofs.transaction(present(events[1]).txId)),
     }
-    const account = present(registry.log.policy().chains[0]).account
+    const account = present((await registry.log.policy()).chains[0]).account
     const chain = chainOf(Object.values(proofs), account)
     const findTransaction: VerifyProofOptions['findTransaction'] = (anchor) => chain.get(anchor['txHash'])
-    policy = parsePolicy(JSON.stringify(registry.log.policy()))
+    policy = parsePolicy(JSON.stringify(await registry.log.policy()))
     assert.deepEqual(policy.authorities?.[0]?.trustAnchors, [trustAnchor])
     options = { policy, findTransaction }
   })
@@ -222,7 +222,7 @@ describe('verifyProof', () => {
     )
     const keys = logKeysOf(registry.log.origin, entries)
     assert.equal(keys.length, 2)
-    assert.deepEqual(keys, parsePolicy(JSON.stringify(registry.log.policy())).keys)
+    assert.deepEqual(keys, parsePolicy(JSON.stringify(await registry.log.policy())).keys)
     assert.deepEqual(failed(check(proof, { policy: { ...policy, keys } })), [])
     const all = ['checkpoint', 'stamped checkpoint', 'timestamp', 'anchored checkpoint', 'anchor']
     assert.deepEqual(

@@ -22,7 +22,7 @@ export async function checkPromises(world: World, workload: Workload): Promise<v
   await workload.client.repeatAll()
   assert.equal(await world.stores.records.logSize(), logSize, 'retries wrote events again')
   await checkContents(registry, workload)
-  const policy = parsePolicy(JSON.stringify(registry.log.policy()))
+  const policy = parsePolicy(JSON.stringify(await registry.log.policy()))
   for (const evidence of workload.model.evidences) await checkEvidence(registry, { evidence, policy })
   await checkGrowth(world, registry)
   const { intents, pendingDeletions, files, stored } = await world.stores.blobState()

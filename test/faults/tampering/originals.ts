@@ -31,7 +31,7 @@ export async function createOriginal(root: string, bulk: number): Promise<Origin
   }
   return withCopy(async (directory) => {
     const { registry } = await openConfiguredRegistry(configOf(directory), silentLogger)
-    const policy = parsePolicy(JSON.stringify(registry.log.policy()))
+    const policy = parsePolicy(JSON.stringify(await registry.log.policy()))
     await registry.close()
     const options = { policy, sampled: /^bulk/ }
     const first = await readingsOf(directory, options)

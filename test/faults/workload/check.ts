@@ -81,7 +81,7 @@ export async function blobNames(directory: string): Promise<readonly string[]> {
 export async function checkRegistry(registry: Registry, traces: readonly EvidenceTrace[]): Promise<readonly string[]> {
   const problems: string[] = []
   await registry.sealNow()
-  const policy = parsePolicy(JSON.stringify(registry.log.policy()))
+  const policy = parsePolicy(JSON.stringify(await registry.log.policy()))
   for (const trace of traces) {
     const state = await readState(registry, trace.externalId).catch((error: unknown) => String(error))
     const problem = typeof state === 'string' ? state : mismatch(trace, state)
