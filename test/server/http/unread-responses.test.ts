@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import Koa, { type Context } from 'koa'
 import type { Principal } from '../../../core/index.ts'
 import { HttpError } from '../../../server/http/errors.ts'
+import { sendJson } from '../../../server/http/json-response.ts'
 import { UnreadResponses } from '../../../server/http/unread-responses.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
 
@@ -96,14 +97,14 @@ describe('UnreadResponses', () => {
     assert.equal(unread.bytes, 16 * KIB)
   })
 
-  it('counts an object as the JSON that is sent', () => {
+  it('counts the bytes of JSON, not its characters', () => {
     const unread = open(400 * KIB)
     const ctx = response(1)
-    const object = { text: 'é'.repeat(10 * KIB) }
-    ctx.body = object
+    const json = JSON.stringify({ text: 'é'.repeat(10 * KIB) })
+    sendJson(ctx, json)
     unread.hold(ctx, system('a'))
-    assert.deepEqual([ctx.body, ctx.type], [JSON.stringify(object), 'application/json'])
-    assert.equal(unread.bytes, Buffer.byteLength(JSON.stringify(object)))
+    assert.deepEqual([String(ctx.body), ctx.type], [json, 'application/json'])
+    assert.equal(unread.bytes, Buffer.byteLength(json))
   })
 })
 
