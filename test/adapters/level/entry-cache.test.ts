@@ -18,23 +18,22 @@ const entry = (key: string, version: number, bytes = 3): Entry => ({
 })
 
 describe('EntryCache', () => {
-  it('returns the entry that was set last, or nothing', () => {
+  it('returns the entry that was set last, from the second time on', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.nat({ max: 999 }), fc.nat({ max: 255 }), fc.boolean())), (steps) => {
+      fc.property(fc.array(fc.tuple(fc.nat({ max: 9 }), fc.nat({ max: 255 }), fc.boolean())), (steps) => {
         const cache = new EntryCache()
         const latest = new Map<string, Entry>()
+        const wasSet = new Set<string>()
         for (const [number, version, isDeleted] of steps) {
           const key = `k/${number}`
           if (isDeleted) cache.delete(key)
           else cache.set(entry(key, version))
           if (isDeleted) latest.delete(key)
           else latest.set(key, entry(key, version))
-          assert.ok([undefined, latest.get(key)?.version].includes(cache.get(key)?.version))
+          assert.deepEqual(cache.get(key), wasSet.has(key) ? latest.get(key) : undefined)
+          if (!isDeleted) wasSet.add(key)
         }
-        for (let number = 0; number <= 999; number++) {
-          const cached = cache.get(`k/${number}`)
-          if (cached !== undefined) assert.deepEqual(cached, latest.get(`k/${number}`))
-        }
+        for (const [key, expected] of latest) assert.ok([undefined, expected.version].includes(cache.get(key)?.version))
       }),
     )
   })
