@@ -40,7 +40,10 @@ export interface BatchPage {
 export interface PublishedLog {
   /** `NAME/ID`: the name of the log in every checkpoint. */
   readonly origin: string
-  /** C2SP verifier key of the newest checkpoint key. Publish it: verifiers pin it. */
+  /**
+   * C2SP verifier key of the newest checkpoint key that this process knows. Verifiers pin it. `policy` also has the
+   * keys that another process has added since.
+   */
   readonly verifierKey: string
   /**
    * What a verifier pins: keys, also those that another process has added, witnesses, authorities, chains. Not
