@@ -167,33 +167,33 @@ export const evidencePage = ({ evidence: object, events, lastVersion, hasMore }:
 })
 
 /**
- * An item of a list as JSON. Its members are written in one literal, and JSON leaves out the undefined ones: objects
- * that are put together of parts take twice as long, and a list has a hundred.
+ * An `EvidenceListItem` as JSON: what `JSON.stringify` makes of it, in less time, because a list has a hundred of them.
+ * Only members that may need an escape are encoded by `JSON.stringify`.
  */
 export function evidenceListItem(from: EvidenceSummary): string {
-  const { create, update, transfer } = from.eventCounts
-  const item: WithUndefined<EvidenceListItem> = {
-    id: from.id,
-    externalId: from.externalId,
-    name: from.name,
-    creationDate: dateTime(from.createdAt),
-    owner: { name: from.owner ?? '' },
-    historyChanges: { create, update, transfer, total: create + update + transfer },
-    categoryId: from.categoryId,
-    subcategoryId: from.subcategoryId,
-    txId: from.txId,
-    summary: from.summary,
-    lastUpdateDate: dateTime(from.lastEvent.recordedAt),
-    lastUpdateTxId: from.lastEvent.txId,
-    iconId: from.image === undefined ? null : { id: from.image.id, mimeType: from.image.mimeType },
-    stolen: from.status === 'stolen',
-    blockNumber: from.blockNumber,
-    lastUpdateBlockNumber: from.lastEvent.blockNumber,
-  }
-  return JSON.stringify(item)
+  const { eventCounts, lastEvent, image } = from
+  const { create, update, transfer } = eventCounts
+  const created = dateTime(from.createdAt)
+  // Most evidences have one event.
+  const isUpdated = lastEvent.recordedAt.getTime() !== from.createdAt.getTime()
+  const updated = isUpdated ? dateTime(lastEvent.recordedAt) : created
+  const icon = image && { id: image.id, mimeType: image.mimeType }
+  return (
+    `{"id":"${from.id}","externalId":${JSON.stringify(from.externalId)},"name":${JSON.stringify(from.name)},` +
+    `"creationDate":"${created}","owner":{"name":${JSON.stringify(from.owner ?? '')}},` +
+    `"historyChanges":{"create":${create},"update":${update},"transfer":${transfer},"total":${create + update + transfer}},` +
+    `"categoryId":"${from.categoryId}","subcategoryId":"${from.subcategoryId}","txId":"${from.txId}"` +
+    (from.summary === undefined ? '' : `,"summary":${JSON.stringify(from.summary)}`) +
+    `,"lastUpdateDate":"${updated}","lastUpdateTxId":"${lastEvent.txId}",` +
+    `"iconId":${icon === undefined ? 'null' : JSON.stringify(icon)},"stolen":${from.status === 'stolen'}` +
+    blockMember('blockNumber', from.blockNumber) +
+    blockMember('lastUpdateBlockNumber', lastEvent.blockNumber) +
+    '}'
+  )
 }
 
-type WithUndefined<T> = { readonly [K in keyof T]: T[K] | undefined }
+const blockMember = (name: keyof EvidenceListItem, blockNumber: number | undefined): string =>
+  blockNumber === undefined ? '' : `,"${name}":${blockNumber}`
 
 /** A page of texts of `evidenceListItem`. */
 export type ListedPage = CoreEvidencePage<EvidenceText>
