@@ -39,7 +39,7 @@ export interface EvidenceText {
 }
 
 export interface EvidenceTextOptions {
-  /** How many characters of texts are kept at most, from 2. Default 32 Mi. Whole pages may keep a sixteenth more. */
+  /** How many characters of texts are kept at most, from 2. Default 8 Mi for lists, and 32 Mi for single evidences. */
   readonly maxKeptChars?: number
 }
 

@@ -133,7 +133,7 @@ export interface Evidences {
   list(scope: Scope, query?: EvidenceQuery): Promise<EvidencePage>
   /**
    * Returns a function that lists as `list` does, but with a text for each evidence instead of its summary. It keeps
-   * the texts until their evidence or its block changes. So a page that is read again costs less. Call this once, not
+   * the last pages while no evidence and no block changes, so a page that is read again costs less. Call this once, not
    * for each list.
    *
    * @param render - makes the text. It must depend on nothing but the summary

@@ -4,18 +4,21 @@ import type { StampHeadRecord, StampRecord } from '../log/records.ts'
 import type { Key, Range, RecordStore, Write } from '../ports/index.ts'
 import { encodeCounter } from '../store/counter.ts'
 import { decorateRecords } from '../store/decorate-records.ts'
-import { indexKeysOf } from '../store/evidence-index.ts'
+import { indexEntriesOf } from '../store/evidence-index.ts'
 import { isInRange, onlyKey } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
 import { decodeRecord, putRecord } from '../store/record-codec.ts'
 import type { EvidenceRecord } from '../store/records.ts'
 import type { CopyTarget } from './target.ts'
 
-/** Records that store format 1 does not have. All of them follow from the evidences and the stamps. */
+/**
+ * Records that store format 1 does not have, or without a value. All of them follow from the evidences and the stamps.
+ */
 const DERIVED: readonly Range[] = [
   keys.allExternalIdIndex(),
   keys.allOwnerIndex(),
   keys.allUpdateIndex(),
+  keys.allCompanyListings(),
   keys.allStolenListings(),
   keys.stolenCounts(),
   onlyKey(logKeys.stampHead()),
@@ -50,7 +53,7 @@ async function* derivedWrites(store: RecordStore): AsyncGenerator<Write> {
     const evidence = decodeRecord<EvidenceRecord>(entry)
     const { company, stolen } = evidence
     if (stolen) stolenByCompany.set(company, (stolenByCompany.get(company) ?? 0) + 1)
-    for (const key of indexKeysOf(evidence)) if (isDerived(key)) yield { key, value: new Uint8Array() }
+    for (const indexEntry of indexEntriesOf(evidence)) if (isDerived(indexEntry.key)) yield indexEntry
   }
   for (const [company, count] of stolenByCompany)
     yield { key: keys.evidenceCount('stolen', company), value: encodeCounter(BigInt(count)) }

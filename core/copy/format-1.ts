@@ -11,8 +11,8 @@ import type { EventRecord } from '../store/records.ts'
 /**
  * Shows the records of store format 1, which version 0.1.0 wrote, as format 2 has them: the records of transactions and
  * of the log's own openings appear as the payloads of their log entries, the first event of an evidence appears in the
- * evidence's record, and the lists of categories do not appear. `migrate --upgrade` copies it to a new store. It can
- * only be read.
+ * evidence's record, and the lists of categories and companies do not appear. `migrate --upgrade` copies it to a new
+ * store, and derives the lists of companies. It can only be read.
  */
 export const upgradedRecords = (old: RecordStore): RecordStore =>
   decorateRecords(old, {
@@ -39,8 +39,8 @@ const CONTROL_PAYLOADS = 'oe'
 function isDropped(key: Key): boolean {
   const [family, first] = partsOfKey(key)
   if (family === EVENT_PAYLOADS || family === CONTROL_PAYLOADS) return true
-  // The list of a category is merged from those of its subcategories.
-  if (family === 'el') return first === 'category'
+  // The list of a category is merged from those of its subcategories. That of a company is derived, with its values.
+  if (family === 'el') return first === 'category' || first === 'company'
   return family === 'vh' && key === firstEventKey(first)
 }
 

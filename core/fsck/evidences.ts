@@ -2,7 +2,7 @@ import { fromHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { HASH_BYTES } from '../log/tree/hasher.ts'
 import type { Entry, Key } from '../ports/index.ts'
-import { indexKeysOf } from '../store/evidence-index.ts'
+import { indexEntriesOf } from '../store/evidence-index.ts'
 import { partsOfKey } from '../store/key.ts'
 import { firstEventOf } from '../store/events.ts'
 import { keys } from '../store/keys.ts'
@@ -127,13 +127,13 @@ async function checkIndexes(check: Check, evidence: EvidenceRecord): Promise<voi
   const message = `It does not refer to the evidence ${evidence.id}`
   const repair = encodeRecord({ id: evidence.id } satisfies NameRecord)
   check.expectDerived(index?.id === evidence.id, { kind: 'index', key: idKey, message, repair })
-  const indexKeys = check.guard('evidence', keys.evidence(evidence.id), () => indexKeysOf(evidence)) ?? []
-  const entries = await check.records.get(indexKeys)
-  for (const [i, key] of indexKeys.entries())
+  const expected = check.guard('evidence', keys.evidence(evidence.id), () => indexEntriesOf(evidence)) ?? []
+  const entries = await check.records.get(expected.map(({ key }) => key))
+  for (const [i, { key, value }] of expected.entries())
     check.expectDerived(entries[i] !== undefined, {
       kind: 'index',
       key,
       message: 'The evidence is missing in this index',
-      repair: new Uint8Array(),
+      repair: value,
     })
 }

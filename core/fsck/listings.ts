@@ -1,6 +1,7 @@
+import { equalBytes } from '../bytes.ts'
 import type { Entry, Key, Range } from '../ports/index.ts'
 import { countOf, encodeCounter } from '../store/counter.ts'
-import { indexKeysOf } from '../store/evidence-index.ts'
+import { indexEntriesOf, type IndexEntry } from '../store/evidence-index.ts'
 import { lastPartOfKey, partsOfKey } from '../store/key.ts'
 import { keys, type EvidenceScope } from '../store/keys.ts'
 import type { EvidenceRecord } from '../store/records.ts'
@@ -30,16 +31,22 @@ export async function checkSearchIndexes(check: Check): Promise<void> {
 async function checkIndexPage(check: Check, page: readonly Entry[]): Promise<readonly (EvidenceRecord | undefined)[]> {
   const entries = await check.records.get(page.map(({ key }) => keys.evidence(lastPartOfKey(key))))
   const evidences = entries.map((entry) => check.decode<EvidenceRecord>('evidence', entry))
-  for (const [i, { key }] of page.entries()) {
-    const evidence = evidences[i]
-    const isRight =
-      evidence !== undefined && check.guard('index', key, () => indexKeysOf(evidence).includes(key)) === true
-    const message = 'It does not list an evidence that belongs there'
-    check.expectDerived(isRight, { kind: 'index', key, message, repair: null })
+  for (const [i, { key, value }] of page.entries()) {
+    const expected = expectedEntry(check, key, evidences[i])
+    const isRight = expected !== undefined && equalBytes(value, expected.value)
+    const message =
+      expected === undefined
+        ? 'It does not list an evidence that belongs there'
+        : 'It shows something else than the record of the evidence'
+    check.expectDerived(isRight, { kind: 'index', key, message, repair: expected?.value ?? null })
   }
   check.progress('indexes', page.length)
   return evidences
 }
+
+/** What the index should have under a key, according to the evidence. */
+const expectedEntry = (check: Check, key: Key, evidence: EvidenceRecord | undefined): IndexEntry | undefined =>
+  evidence && check.guard('index', key, () => indexEntriesOf(evidence).find((entry) => entry.key === key))
 
 /** What lists evidences: a company, a category, a subcategory, or the stolen ones of a company. */
 interface Scope {

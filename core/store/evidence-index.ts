@@ -1,5 +1,6 @@
 import type { Key, Write } from '../ports/index.ts'
 import { keys } from './keys.ts'
+import { encodeListed, listedKey } from './listed-evidence.ts'
 import type { EvidenceRecord } from './records.ts'
 
 /**
@@ -7,11 +8,28 @@ import type { EvidenceRecord } from './records.ts'
  * writes them in the same commit, and fsck and an upgrade derive them again.
  */
 
-/** The key of an evidence in each index. Each one ends with the evidence's id and has an empty value. */
-export function indexKeysOf(evidence: EvidenceRecord): readonly Key[] {
-  const { id, company, subcategoryId, externalId, owner, stolen, lastAt } = evidence
+/** The entry of an evidence in an index. Its key ends with the evidence's id. */
+export type IndexEntry = Write & { readonly value: Uint8Array }
+
+/**
+ * The entries of an evidence. The one in the list of its company has what lists show as its value, so that a page of it
+ * is read in one go. The others have an empty value.
+ */
+export const indexEntriesOf = (evidence: EvidenceRecord): readonly IndexEntry[] => [
+  { key: listedKey(evidence.company, evidence.id), value: encodeListed(evidence) },
+  ...otherKeysOf(evidence).map((key) => ({ key, value: NO_VALUE })),
+]
+
+function otherKeysOf({
+  id,
+  company,
+  subcategoryId,
+  externalId,
+  owner,
+  stolen,
+  lastAt,
+}: EvidenceRecord): readonly Key[] {
   return [
-    keys.evidenceIn('company', company, id),
     keys.evidenceIn('subcategory', subcategoryId, id),
     keys.externalIdIndex(company, externalId, id),
     keys.updateIndex(company, lastAt, id),
@@ -26,17 +44,17 @@ export function indexKeysOf(evidence: EvidenceRecord): readonly Key[] {
  * @param before - `undefined` for a new evidence
  */
 export function indexWrites(before: EvidenceRecord | undefined, after: EvidenceRecord): readonly Write[] {
-  const newKeys = indexKeysOf(after)
-  if (before === undefined) return newKeys.map(added)
-  const oldKeys = indexKeysOf(before)
+  const entries = indexEntriesOf(after)
+  if (before === undefined) return entries
+  const oldKeys = otherKeysOf(before)
+  const newKeys = otherKeysOf(after)
   return [
-    ...newKeys.filter((key) => !oldKeys.includes(key)).map(added),
+    ...entries.filter(({ key }) => !oldKeys.includes(key)),
     ...oldKeys.filter((key) => !newKeys.includes(key)).map((key) => ({ key, value: null })),
   ]
 }
 
 const NO_VALUE = new Uint8Array()
-const added = (key: Key): Write => ({ key, value: NO_VALUE })
 
 /**
  * A text with folded case, so that two texts that differ only in case become equal. `ß`, `ẞ` and `ss` become equal, and

@@ -64,9 +64,13 @@ export const keys = {
   externalId: (externalId: string, company: string): Key => recordKey('ex', externalId, company),
   externalIds: (externalId: string): Range => keysUnder(recordKey('ex', externalId)),
   allExternalIds: (): Range => keysUnder('ex'),
-  /** Lists by id, within a company or subcategory. Of `stolen`, the scope is a company. */
+  /**
+   * Lists by id, within a company or subcategory. Of `stolen`, the scope is a company. The value of an entry in the
+   * list of a company is a `ListedEvidence`.
+   */
   evidenceIn: (kind: ListingScope, scope: string, id: string): Key => recordKey('el', kind, scope, id),
   evidencesIn: (kind: ListingScope, scope: string): Range => keysUnder(recordKey('el', kind, scope)),
+  allCompanyListings: (): Range => keysUnder(recordKey('el', 'company')),
   allStolenListings: (): Range => keysUnder(recordKey('el', 'stolen')),
   allEvidenceListings: (): Range => keysUnder('el'),
   /** Counter. */
@@ -78,7 +82,7 @@ export const keys = {
     version === 1 ? keys.evidence(evidence) : recordKey('vh', evidence, version),
   /** Events from version 2. */
   laterEvents: (): Range => keysUnder('vh'),
-  // Indexes for searching: each key ends with the evidence's id and has no value. `evidence-index.ts` makes them.
+  // Indexes for searching: each key ends with the evidence's id and has an empty value. `evidence-index.ts` makes them.
   externalIdIndex: (company: string, externalId: string, id: string): Key =>
     searchableKey(recordKey('xp', company), externalId, id),
   externalIdsBeginningWith: (company: string, beginning: string): Range =>

@@ -22,7 +22,7 @@ export function decodeRecord<T extends object>(entry: StoredValue | undefined): 
 export function decodeRecord<T extends object>(entry: StoredValue | undefined): T | undefined {
   if (entry === undefined) return undefined
   const value = parseJson(entry)
-  if (typeof value !== 'object' || value === null) throw corruptError(entry, 'not a JSON object')
+  if (typeof value !== 'object' || value === null) throw corruptRecord(entry, 'not a JSON object')
   return value as T
 }
 
@@ -30,9 +30,10 @@ function parseJson(entry: StoredValue): unknown {
   try {
     return JSON.parse(decodeUtf8(entry.value))
   } catch (cause) {
-    throw corruptError(entry, 'not JSON', cause)
+    throw corruptRecord(entry, 'not JSON', cause)
   }
 }
 
-const corruptError = ({ key }: StoredValue, what: string, cause?: unknown): RegistryError =>
+/** `CORRUPT` for a record that is not what was written. */
+export const corruptRecord = ({ key }: StoredValue, what: string, cause?: unknown): RegistryError =>
   new RegistryError('CORRUPT', `The record ${key} is ${what}: restore the store from a backup`, { cause })

@@ -2,8 +2,6 @@ import { BoundedMap } from './bounded-map.ts'
 
 /** How many keys are remembered at most whose value was set once. */
 const SLOTS = 16_384
-/** Only the last characters of a key are hashed: keys end with ids and hashes, so they differ most there. */
-const HASHED_CHARS = 16
 
 /**
  * A `BoundedMap` that keeps a value from the second time on that its key is set. Of many values that are each needed
@@ -41,8 +39,7 @@ export class SecondUseMap<K extends string, V extends object | number | string> 
 
 /** 32 bits. Two keys rarely have the same, and then one of them is kept from its first use on. */
 function hashOf(key: string): number {
-  let hash = key.length
-  for (let i = Math.max(0, key.length - HASHED_CHARS); i < key.length; i++)
-    hash = (Math.imul(hash, 31) + key.charCodeAt(i)) | 0
+  let hash = 0
+  for (let i = 0; i < key.length; i++) hash = (Math.imul(hash, 31) + key.charCodeAt(i)) | 0
   return hash >>> 0
 }

@@ -96,7 +96,7 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   readonly options: UpdateOptions
   /** For responses that are too long for the memory. */
   readonly streams: Streams
-  /** Lists evidences as JSON texts (`evidenceListItem`), which are kept while they do not change. */
+  /** Lists evidences as JSON texts (`evidenceListItem`). A page is kept while nothing changes. */
   readonly listEvidences: ListEvidenceTexts
   /** Reads an evidence and a page of its history as JSON, which is kept while it does not change. */
   readonly getEvidence: GetEvidencePage<TaggedText>

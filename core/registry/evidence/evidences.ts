@@ -8,12 +8,12 @@ import { allEvidences } from './all.ts'
 import { createEvidence, createEvidences } from './create.ts'
 import { getEvidence } from './get.ts'
 import { assertQuery, listEvidences } from './list.ts'
-import { ListPages } from './list-pages.ts'
+import { ListPages, MAX_KEPT_LIST_CHARS } from './list-pages.ts'
 import { textOptionsSchema } from './input.ts'
 import { EvidencePages } from './pages.ts'
 import { readEvidence } from './stored-evidence.ts'
 import { summaries } from './summaries.ts'
-import { EvidenceTexts, MAX_KEPT_CHARS } from './texts.ts'
+import { evidenceTexts } from './texts.ts'
 import { updateEvidence } from './update.ts'
 
 export const evidenceOperations = (context: Context): Evidences => ({
@@ -24,15 +24,15 @@ export const evidenceOperations = (context: Context): Evidences => ({
   list: async (scope, query = {}) =>
     listEvidences(context, await enterCompany(context, scope, 'R'), { query, items: summaries }),
   texts: (render, options = {}) => {
-    const { maxKeptChars = MAX_KEPT_CHARS } = validate(textOptionsSchema, options)
-    const texts = new EvidenceTexts(render, { maxKeptChars })
-    const pages = new ListPages(Math.max(2, Math.floor(maxKeptChars / 16)))
+    const { maxKeptChars = MAX_KEPT_LIST_CHARS } = validate(textOptionsSchema, options)
+    const items = evidenceTexts(render)
+    const pages = new ListPages(maxKeptChars)
     return async (scope, query = {}) => {
       const company = await enterCompany(context, scope, 'R')
       assertQuery(query)
       return pages.get(context, company.companyId, {
         query,
-        read: (state) => listEvidences(context, company, { query, items: texts.at(state) }),
+        read: () => listEvidences(context, company, { query, items }),
       })
     }
   },

@@ -1,5 +1,5 @@
 import type { EvidenceId } from '../../api/ids.ts'
-import type { Key, Range, RecordStore } from '../../ports/index.ts'
+import type { Entry, Key, Range, RecordStore } from '../../ports/index.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 
 /** An entry of an index: its key ends with the id of an evidence. */
@@ -57,18 +57,27 @@ export async function* rowsWithin(rows: readonly IndexRow[], { from = '', before
 
 const nextOf = async (rows: IndexRows): Promise<IndexRow | undefined> => (await rows.next()).value
 
-/** The ids of the newest evidences in an index whose positions are ids, `before` one of them. Without a generator. */
-export async function newestIds(
+/** The newest entries of an index. */
+export interface NewestBounds {
+  /** Only those of older evidences than this one. */
+  readonly before: string | undefined
+  readonly limit: number
+}
+
+/** The newest entries of an index whose positions are ids, without a generator. */
+export async function newestEntries(
   records: RecordStore,
   range: Range,
-  { before, limit }: { readonly before: string | undefined; readonly limit: number },
-): Promise<readonly EvidenceId[]> {
+  { before, limit }: NewestBounds,
+): Promise<readonly Entry[]> {
   const bounded = boundedRange(range, { from: '', before })
-  const ids: string[] = []
+  const entries: Entry[] = []
   if (bounded !== undefined)
-    for await (const { key } of records.list({ ...bounded, reverse: true, limit })) ids.push(lastPartOfKey(key))
-  return ids as EvidenceId[]
+    for await (const entry of records.list({ ...bounded, reverse: true, limit })) entries.push(entry)
+  return entries
 }
+
+export const idOfEntry = ({ key }: Entry): EvidenceId => lastPartOfKey(key) as EvidenceId
 
 /** Reads the next rows: fewer than `count` only at the end. The caller closes the iteration with `rows.return`. */
 export async function nextRows(rows: IndexRows, count: number): Promise<readonly IndexRow[]> {

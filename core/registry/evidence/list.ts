@@ -1,6 +1,7 @@
 import type { EvidencePage, EvidenceQuery } from '../../api/evidence-lists.ts'
 import type { CompanyId } from '../../api/ids.ts'
 import { countOf } from '../../store/counter.ts'
+import type { Entry } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
 import { readRecord } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
@@ -9,10 +10,11 @@ import { uuidInput } from '../input-forms.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { evidenceQuerySchema } from './input.ts'
+import { newestEntries, type NewestBounds } from './index-rows.ts'
 import { newestListed } from './merged-rows.ts'
-import { narrowestScope } from './scope.ts'
+import { narrowestScope, type Scope } from './scope.ts'
 import { assertCursor, isSearch, searchEvidences } from './search.ts'
-import type { ListItems } from './summaries.ts'
+import { readListed, type ListItems } from './summaries.ts'
 
 const DEFAULT_LIMIT = 100
 
@@ -46,18 +48,30 @@ async function listInOrder<Item>(
   if (after !== undefined) await assertOwnEvidence(context, companyId, after)
   const scope = await narrowestScope(context, companyId, query)
   if (scope === undefined) return NO_EVIDENCES
-  const ranges = scope.listings.map((listing) => keys.evidencesIn(...listing))
-  const ids = await newestListed(records, ranges, { before: after, limit: limit + 1 })
+  const entries = await readNewest(context, companyId, scope, { before: after, limit: limit + 1 })
   const [[count], listed] = await Promise.all([
     records.get([keys.evidenceCount(...scope.counter)]),
-    items.ofListed(context, ids.slice(0, limit)),
+    items.ofEntries(context, entries.slice(0, limit)),
   ])
   return {
     items: listed,
     count: countOf(count),
     countIsMore: false,
-    hasMore: ids.length > limit,
+    hasMore: entries.length > limit,
   }
+}
+
+/** The newest evidences of a scope, as the entries that they have in the list of their company. */
+async function readNewest(
+  context: Context,
+  companyId: CompanyId,
+  { counter, listings }: Scope,
+  bounds: NewestBounds,
+): Promise<readonly Entry[]> {
+  const { records } = context
+  if (counter[0] === 'company') return newestEntries(records, keys.evidencesIn('company', companyId), bounds)
+  const ranges = listings.map((listing) => keys.evidencesIn(...listing))
+  return readListed(context, companyId, await newestListed(records, ranges, bounds))
 }
 
 /** A page of a filtered or sorted list. */
@@ -82,7 +96,7 @@ async function listSearched<Item>(
     query.limit ?? DEFAULT_LIMIT,
   )
   return {
-    items: await items.ofRecords(context, evidences),
+    items: await items.ofListed(context, evidences),
     ...count,
     hasMore: next !== undefined,
     ...(next !== undefined && { next }),

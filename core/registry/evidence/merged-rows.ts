@@ -1,6 +1,7 @@
 import type { EvidenceId } from '../../api/ids.ts'
 import type { Range, RecordStore } from '../../ports/index.ts'
-import { firstRows, newestIds, rowsOf, type IndexRow, type IndexRows, type RowBounds } from './index-rows.ts'
+import { firstRows, idOfEntry, newestEntries, rowsOf } from './index-rows.ts'
+import type { IndexRow, IndexRows, NewestBounds, RowBounds } from './index-rows.ts'
 
 /** Rows of one index that are read together at most. */
 const MAX_CHUNK = 128
@@ -13,14 +14,14 @@ export function listingRows(records: RecordStore, ranges: readonly Range[], boun
   return only !== undefined && others.length === 0 ? rowsOf(records, only, bounds) : mergedRows(records, ranges, bounds)
 }
 
-/** The ids of the newest evidences in such indexes, `before` one of them. */
+/** The ids of the newest evidences in such indexes. */
 export async function newestListed(
   records: RecordStore,
   ranges: readonly Range[],
-  bounds: { readonly before: string | undefined; readonly limit: number },
+  bounds: NewestBounds,
 ): Promise<readonly EvidenceId[]> {
   const [only, ...others] = ranges
-  if (only !== undefined && others.length === 0) return newestIds(records, only, bounds)
+  if (only !== undefined && others.length === 0) return (await newestEntries(records, only, bounds)).map(idOfEntry)
   return (await firstRows(mergedRows(records, ranges, bounds), bounds.limit)).map(({ id }) => id as EvidenceId)
 }
 

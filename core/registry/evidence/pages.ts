@@ -8,7 +8,9 @@ import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { getEvidence, readHistory } from './get.ts'
 import { readEvidenceEntry } from './stored-evidence.ts'
-import { MAX_KEPT_CHARS } from './texts.ts'
+
+/** Default of `EvidenceTextOptions`. */
+const MAX_KEPT_CHARS = 32 * 1024 * 1024
 
 interface KeptPage<T> {
   /** The version of the evidence's record. */

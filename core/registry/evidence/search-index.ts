@@ -5,9 +5,8 @@ import type { Key } from '../../ports/index.ts'
 import { countOf } from '../../store/counter.ts'
 import { foldCase } from '../../store/evidence-index.ts'
 import { keys } from '../../store/keys.ts'
+import { decodeListed, listedKey, type ListedEvidence } from '../../store/listed-evidence.ts'
 import { danglingReference, listEntries } from '../../store/read.ts'
-import { decodeRecord } from '../../store/record-codec.ts'
-import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { IndexName } from './cursor.ts'
 import { firstRows, rowOf, rowsOf, rowsWithin, type IndexRows, type RowBounds } from './index-rows.ts'
@@ -27,7 +26,7 @@ export interface SearchIndex {
   /** At most `limit` rows, in the order of the list: those after a position. */
   rows(after: string | undefined, limit: number): IndexRows
   /** The key that the index has for an evidence. */
-  keyOf(evidence: EvidenceRecord): Key | undefined
+  keyOf(evidence: ListedEvidence): Key | undefined
 }
 
 /** How many entries of an index are read at most for one page. */
@@ -164,11 +163,11 @@ async function smallUpdatedIndex(
   if (small === undefined) return undefined
   const { companyId } = search
   const listed = await firstRows(small.rows(undefined, MAX_ROWS), MAX_ROWS)
-  const entries = await context.records.get(listed.map(({ id }) => keys.evidence(id)))
+  const entries = await context.records.get(listed.map(({ id }) => listedKey(companyId, id)))
   const { gte: prefix } = keys.updatesOf(companyId)
   const rows = entries.map((entry, i) => {
     if (entry === undefined) throw danglingReference(`The index entry ${listed[i]?.key}`, `evidence ${listed[i]?.id}`)
-    const { id, lastAt } = decodeRecord<EvidenceRecord>(entry)
+    const { id, lastAt } = decodeListed(entry)
     const key = keys.updateIndex(companyId, lastAt, id)
     return rowOf(key, key.slice(prefix.length))
   })

@@ -1,10 +1,9 @@
+import type { CompanyId } from '../../api/ids.ts'
 import { RegistryError } from '../../errors.ts'
 import { idsFrom } from '../../ids.ts'
 import { foldCase } from '../../store/evidence-index.ts'
-import { keys } from '../../store/keys.ts'
+import { decodeListed, listedKey, type ListedEvidence } from '../../store/listed-evidence.ts'
 import { danglingReference } from '../../store/read.ts'
-import { decodeRecord } from '../../store/record-codec.ts'
-import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { nextRows, type IndexRow } from './index-rows.ts'
 import { MAX_ROWS, type Search, type SearchIndex } from './search-index.ts'
@@ -26,7 +25,7 @@ export interface Count {
 }
 
 export interface WalkResult extends Count {
-  readonly evidences: readonly EvidenceRecord[]
+  readonly evidences: readonly ListedEvidence[]
   /** After which the next page begins; `undefined` if there is none. */
   readonly position: string | undefined
 }
@@ -53,7 +52,7 @@ export async function walkIndex(
       const chunk = await nextRows(rows, size)
       if (isFull && accepts === undefined) count += chunk.length
       else {
-        const matches = await readMatches(context, index, { rows: chunk, accepts })
+        const matches = await readMatches(context, index, { companyId: search.companyId, rows: chunk, accepts })
         count += matches.length
         if (!isFull) page.push(...matches)
       }
@@ -73,7 +72,7 @@ export async function walkIndex(
   }
 }
 
-type Condition = (evidence: EvidenceRecord) => boolean
+type Condition = (evidence: ListedEvidence) => boolean
 
 /** The conditions that the entries of an index do not fulfil by themselves; `undefined` if there are none. */
 function conditionsBeside({ name }: SearchIndex, { query, scope }: Search): Condition | undefined {
@@ -105,10 +104,11 @@ function conditionsBeside({ name }: SearchIndex, { query, scope }: Search): Cond
 
 interface Match {
   readonly position: string
-  readonly evidence: EvidenceRecord
+  readonly evidence: ListedEvidence
 }
 
 interface RowsToMatch {
+  readonly companyId: CompanyId
   readonly rows: readonly IndexRow[]
   readonly accepts: Condition | undefined
 }
@@ -117,15 +117,15 @@ interface RowsToMatch {
 async function readMatches(
   context: Context,
   index: SearchIndex,
-  { rows, accepts }: RowsToMatch,
+  { companyId, rows, accepts }: RowsToMatch,
 ): Promise<readonly Match[]> {
-  const entries = await context.records.get(rows.map(({ id }) => keys.evidence(id)))
+  const entries = await context.records.get(rows.map(({ id }) => listedKey(companyId, id)))
   const matches: Match[] = []
   for (const [i, row] of rows.entries()) {
     const entry = entries[i]
     if (entry === undefined) throw danglingReference(`The index entry ${row.key}`, `evidence ${row.id}`)
-    const read = decodeRecord<EvidenceRecord>(entry)
-    const evidence = index.keyOf(read) === row.key ? read : await readChanged(context, index, row)
+    const read = decodeListed(entry)
+    const evidence = index.keyOf(read) === row.key ? read : await readChanged(context, index, { companyId, row })
     if (evidence !== undefined && (accepts?.(evidence) ?? true)) matches.push({ position: row.position, evidence })
   }
   return matches
@@ -135,10 +135,14 @@ async function readMatches(
  * An evidence that was changed after its index row was read, so that it has another row now, or none. Reads both from
  * one snapshot. Throws `CORRUPT` if the row is still there and does not belong to the evidence.
  */
-async function readChanged(context: Context, index: SearchIndex, row: IndexRow): Promise<EvidenceRecord | undefined> {
-  const [stillListed, entry] = await context.records.get([row.key, keys.evidence(row.id)])
+async function readChanged(
+  context: Context,
+  index: SearchIndex,
+  { companyId, row }: { readonly companyId: CompanyId; readonly row: IndexRow },
+): Promise<ListedEvidence | undefined> {
+  const [stillListed, entry] = await context.records.get([row.key, listedKey(companyId, row.id)])
   if (stillListed === undefined) return undefined
-  const evidence = decodeRecord<EvidenceRecord>(entry)
+  const evidence = entry && decodeListed(entry)
   if (evidence !== undefined && index.keyOf(evidence) === row.key) return evidence
   throw new RegistryError(
     'CORRUPT',

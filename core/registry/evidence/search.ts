@@ -2,7 +2,7 @@ import type { EvidenceQuery } from '../../api/evidence-lists.ts'
 import type { CompanyId } from '../../api/ids.ts'
 import { countOf } from '../../store/counter.ts'
 import { keys } from '../../store/keys.ts'
-import type { EvidenceRecord } from '../../store/records.ts'
+import type { ListedEvidence } from '../../store/listed-evidence.ts'
 import type { Context } from '../context.ts'
 import { decodeCursor, encodeCursor, hashQuery, type IndexName } from './cursor.ts'
 import { chooseIndex, MAX_ROWS, type Search } from './search-index.ts'
@@ -14,7 +14,7 @@ import { walkIndex, type Count } from './search-walk.ts'
  */
 
 export interface SearchPage extends Count {
-  readonly evidences: readonly EvidenceRecord[]
+  readonly evidences: readonly ListedEvidence[]
   /** Present if there is more. */
   readonly next?: string
 }

@@ -3,6 +3,7 @@ import type { EvidenceId } from '../../api/ids.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Entry } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
+import type { ListedEvidence } from '../../store/listed-evidence.ts'
 import { danglingReference, readEntry, requireRecord, type Read } from '../../store/read.ts'
 import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -53,7 +54,7 @@ export async function readEvidenceEntry(context: Context, scope: AuthorizedScope
  * The members that single evidences and lists have in common, as a new object. Add members with `Object.assign`: a
  * spread that is followed by more members takes several times as long.
  */
-export const evidenceCore = (record: EvidenceRecord) => ({
+export const evidenceCore = (record: ListedEvidence) => ({
   id: record.id,
   externalId: record.externalId,
   categoryId: record.categoryId,

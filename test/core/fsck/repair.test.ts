@@ -6,6 +6,7 @@ import { fsck, planRepair, repairRecords, type Difference } from '../../../core/
 import type { Entry, Key, RecordStore, Write } from '../../../core/ports/index.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { DamagedValueError } from '../../../core/store/envelope.ts'
+import { putRecord } from '../../../core/store/record-codec.ts'
 import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
@@ -121,6 +122,20 @@ describe('the repair of a store', () => {
       await assertRepaired(withDamage(await copyOfStore(), key), expected, `${key} damaged`)
     }
     assert.ok(families.size >= 13, [...families].join())
+  })
+
+  it('writes again what a list shows of an evidence', async () => {
+    const expected = await contentsOf(await copyOfStore())
+    const entries = (await entriesOf(sealed.records)).filter(({ key }) => key.startsWith('el/company/'))
+    for (const { key, value } of entries) {
+      const shown = JSON.parse(Buffer.from(value).toString()) as readonly unknown[]
+      for (const other of [shown.with(6, 'Another name'), [...shown, 1], [], {}]) {
+        const store = await copyOfStore()
+        await store.commit({ writes: [putRecord(key, other)] })
+        await assertRepaired(store, expected, `${key} with ${JSON.stringify(other)}`)
+      }
+    }
+    assert.ok(entries.length > 1)
   })
 
   it('removes index entries that belong to nothing', async () => {

@@ -54,25 +54,6 @@ describe('a list of texts', () => {
     await compare()
   })
 
-  it('renders an evidence again only if its record or an anchor changed', async (t) => {
-    const { registry, scope, settle } = await openFilled(t)
-    const { rendered, render } = countingRender()
-    const listTexts = registry.evidences.texts(render)
-    const renderedFor = async (query?: EvidenceQuery): Promise<readonly string[]> => {
-      rendered.length = 0
-      await listTexts(scope, query)
-      return rendered.toSorted()
-    }
-    assert.deepEqual(await renderedFor(), ['drill/4711', 'plain'])
-    assert.deepEqual(await renderedFor(), [])
-    assert.deepEqual(await renderedFor({ limit: 1 }), [])
-    await registry.evidences.update(scope, 'plain', { name: 'Renamed' })
-    assert.deepEqual(await renderedFor(), ['plain'])
-    await settle()
-    assert.deepEqual(await renderedFor(), ['drill/4711', 'plain'], 'an anchor was confirmed')
-    assert.deepEqual(await renderedFor(), [])
-  })
-
   it('has the blocks of events all over the log', async (t) => {
     const { registry, scope, records, settle } = await openFilled(t)
     const { evidence } = await registry.evidences.get(scope, 'plain')

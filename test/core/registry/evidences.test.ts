@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Evidence, EvidenceSummary, NewEvidence, Scope } from '../../../core/index.ts'
+import type { Evidence, EvidenceQuery, EvidenceSummary, NewEvidence, Scope } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
+import { listedKey } from '../../../core/store/listed-evidence.ts'
 import { recompute, slotOf } from '../../support/commitment-reference.ts'
 import {
   inCategory,
@@ -562,8 +563,10 @@ describe('damaged records', () => {
     withRegistry(async ({ registry: { evidences, proofs }, scope, evidence, stores }) => {
       await evidence()
       const { id } = (await evidences.get(scope, 'e-1')).evidence
-      for (const bytes of ['{', 'null', '\xff']) {
-        await stores.records.commit({ writes: [{ key: keys.evidence(id), value: Buffer.from(bytes, 'latin1') }] })
+      for (const bytes of ['{', 'null', '7', '\xff']) {
+        const value = Buffer.from(bytes, 'latin1')
+        const damaged = [keys.evidence(id), listedKey(scope.companyId, id)]
+        await stores.records.commit({ writes: damaged.map((key) => ({ key, value })) })
         await assert.rejects(evidences.get(scope, 'e-1'), withCode('CORRUPT'))
         await assert.rejects(evidences.list(scope), withCode('CORRUPT'))
         await assert.rejects(evidences.update(scope, 'e-1', { owner: 'x' }), withCode('CORRUPT'))
@@ -578,11 +581,26 @@ describe('damaged records', () => {
       const { id } = (await evidences.get(scope, 'e-1')).evidence
       await stores.records.commit({ writes: [{ key: keys.evidence(id), value: null }] })
       await assert.rejects(evidences.get(scope, 'e-1'), withCode('CORRUPT'))
-      await assert.rejects(evidences.list(scope), withCode('CORRUPT'))
+      assert.equal((await evidences.list(scope)).items[0]?.externalId, 'e-1')
       await assert.rejects(evidences.update(scope, 'e-1', { owner: 'x' }), withCode('CORRUPT'))
       await assert.rejects(proofs.evidence({ evidenceId: 'e-1' }), withCode('CORRUPT'))
       await assert.rejects(files.find(scope, { fileId: file.id, externalId: 'e-1' }), withCode('CORRUPT'))
       await assert.rejects(files.delete(scope, { fileId: file.id }), withCode('CORRUPT'))
+    }))
+
+  it('are CORRUPT, not left out, if a list or a search refers to an entry that is missing', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence, stores }) => {
+      await evidence({ owner: 'Ada' })
+      const { id, categoryId, subcategoryId } = (await evidences.get(scope, 'e-1')).evidence
+      await stores.records.commit({ writes: [{ key: listedKey(scope.companyId, id), value: null }] })
+      const queries: readonly EvidenceQuery[] = [
+        { categoryId },
+        { subcategoryId },
+        { owner: 'Ada' },
+        { sort: 'updated' },
+        { externalIdPrefix: 'e' },
+      ]
+      for (const query of queries) await assert.rejects(evidences.list(scope, query), withCode('CORRUPT'))
     }))
 })
 
