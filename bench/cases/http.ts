@@ -17,8 +17,8 @@ const LIVEZ = '/livez, which reads no record'
  * timestamp authority.
  *
  * Compared with a bare Koa route that returns the same JSON, and with `/livez`, which has all that surrounds a route
- * but reads nothing. Fair because all are measured in turns with the same client (autocannon). The server keeps texts
- * of listed evidences, so pages are measured that are always the same, and that are rarely the same.
+ * but reads nothing. Fair because all are measured in turns with the same client (autocannon). The server keeps pages
+ * of lists, so pages are measured that are always the same, and that are rarely the same.
  */
 export const http: BenchCase = {
   name: 'http',
@@ -65,7 +65,7 @@ async function measureWithBareKoa(directory: string, service: Service, context: 
       bodyBytesOfGet: json.length,
       store: 'LevelDB, each group one synced write',
       server:
-        'compiled, with its log, metrics, local ledger and authority; texts of lists and attestations of proofs are cached',
+        'compiled, with its log, metrics, local ledger and authority; pages of lists and attestations of proofs are cached',
     }
     return { settings, rows, findings }
   } finally {
