@@ -57,7 +57,7 @@ export async function* rowsWithin(rows: readonly IndexRow[], { from = '', before
 
 const nextOf = async (rows: IndexRows): Promise<IndexRow | undefined> => (await rows.next()).value
 
-/** The newest entries of an index. */
+/** Which of the newest entries of an index are read. */
 export interface NewestBounds {
   /** Only those of older evidences than this one. */
   readonly before: string | undefined
