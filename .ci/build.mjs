@@ -1,5 +1,5 @@
 // Builds dist/: compiles with tsc, removes files whose source is gone, assembles the hashing kernel, copies the API
-// viewer, and bundles the dashboard. `--if-stale`: does nothing if no source is newer than the last build.
+// viewer, and bundles TypeBox and the dashboard. `--if-stale`: does nothing if no source is newer than the last build.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -62,6 +62,25 @@ function copyViewer() {
   writeFileSync(target, [`${source}.LICENSE.txt`, source].map((path) => readFileSync(path, 'utf8')).join('\n'))
 }
 
+/**
+ * Writes TypeBox, which package.json names `#typebox`, as one file with its licence. Loading the 370 files of its
+ * package took a quarter of the CPU time of a start.
+ */
+async function bundleTypeBox() {
+  const { build: bundle } = await import('esbuild')
+  const index = fileURLToPath(import.meta.resolve('typebox'))
+  const licence = readFileSync(join(dirname(dirname(index)), 'license'), 'utf8')
+  await bundle({
+    stdin: { contents: "export { default } from 'typebox'", resolveDir: root },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2023',
+    banner: { js: `/*! TypeBox\n${licence}*/` },
+    outfile: join(dist, 'typebox.js'),
+  })
+}
+
 /** What the bundle of the dashboard is made of. */
 const UI_SOURCES = ['server/ui', 'server/client', 'core']
 
@@ -97,6 +116,7 @@ async function build() {
   if (status !== 0) return status ?? 1
   prune()
   copyViewer()
+  await bundleTypeBox()
   await bundleDashboard()
   return assembleKernel()
 }

@@ -63,7 +63,9 @@ const VERIFY_ONLY = new Set(['pkijs', 'asn1js'])
 const PLATFORMS = ['core/platform/', 'core/verify/certificate-crypto/']
 /** Folders that run in browsers. They reach Node only by package `imports`. */
 const PORTABLE = ['core/commitment/', 'core/log/tree/', 'core/log/note.ts', 'core/verify/', 'core/bytes.ts']
-const CORE_PACKAGES = new Set(['typebox', 'ajv'])
+const CORE_PACKAGES = new Set(['ajv'])
+/** The build makes one file of it, because its package is slow to load. */
+const TYPEBOX = '#typebox'
 /** All adapters are built with the entries of the kit, so that the kit stays sufficient for an adapter of others. */
 const KIT = 'adapters/kit/index.ts'
 const SUITES = 'adapters/kit/contract/index.ts'
@@ -145,9 +147,12 @@ function wrongModule(path: string, { specifier, isTypeOnly }: Import, known: Pac
     return isCore && !PURE_BUILTINS.has(specifier) ? 'core does no I/O' : undefined
   }
   if (specifier.startsWith('#'))
-    return known.imports.has(specifier) && !isForServer(path) ? undefined : 'not listed in imports'
+    return known.imports.has(specifier) && (specifier === TYPEBOX || !isForServer(path))
+      ? undefined
+      : 'not listed in imports'
   const name = packageOf(specifier)
   if (name === PACKAGE_NAME && !isProduct) return undefined
+  if (`#${name}` === TYPEBOX && isProduct) return `import it from ${TYPEBOX}`
   if (path.startsWith('server/demo/')) return 'the demo imports core and builtin modules only'
   if (name === 'fast-check' && isProduct && !path.startsWith(dirname(SUITES))) return 'fast-check is for tests'
   if (VERIFY_ONLY.has(name) && isProduct && !path.startsWith('core/verify/') && !path.startsWith('adapters/local-tsa/'))
@@ -243,7 +248,7 @@ describe('the check of the architecture', () => {
     devDependencies: new Set(['fast-check', '@types/estree', 'pg']),
     peerDependencies: new Set(['pg', 'fast-check']),
     entries: new Set(['core/index.ts', 'core/verify/index.ts', 'adapters/memory/index.ts']),
-    imports: new Set(['#platform']),
+    imports: new Set(['#platform', '#typebox']),
   }
   const wrong: readonly [string, string][] = [
     ['core/a.ts', "import { x } from '../sealer/x.ts'"],
@@ -257,6 +262,8 @@ describe('the check of the architecture', () => {
     ['core/a.ts', "import { request } from 'node:http'"],
     ['core/a.ts', "import { readFile } from 'fs/promises'"],
     ['core/a.ts', "import Koa from 'koa'"],
+    ['core/a.ts', "import Type from 'typebox'"],
+    ['server/a.ts', "import type { Static } from 'typebox'"],
     ['core/a.ts', "import { Certificate } from 'pkijs'"],
     ['sealer/a.ts', "import x from '../server/x.ts'"],
     ['server/a.ts', "import { x } from '#platform'"],
@@ -312,7 +319,10 @@ describe('the check of the architecture', () => {
     })
 
   const right: readonly [string, string][] = [
-    ['core/a.ts', "import { createHash } from 'node:crypto'\nimport Type from 'typebox'\nimport { x } from './b/x.ts'"],
+    [
+      'core/a.ts',
+      "import { createHash } from 'node:crypto'\nimport Type from '#typebox'\nimport { x } from './b/x.ts'",
+    ],
     ['core/verify/a.ts', "import * as pkijs from 'pkijs'\nimport { x } from '#platform'"],
     ['core/platform/web.ts', "import { x } from '@noble/hashes/sha2.js'"],
     ['core/verify/certificate-crypto/node.ts', "import { x } from 'node:crypto'"],

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static } from '#typebox'
 import { closed, Hash, opt } from '../registry/schemas.ts'
 import { BUNDLE_FORMAT, MAX_ANCHORS, MAX_CHECKPOINT_TOKENS, MAX_COSIGNATURES } from '../verify/bundle-format.ts'
 import type { EvidenceCandidate } from './proof-documents.ts'

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static } from '#typebox'
 import { closed, DateTime, Hash, Id, opt, SendStatus } from '../registry/schemas.ts'
 
 /**

@@ -1,4 +1,4 @@
-import Type, { type TProperties, type TSchema } from 'typebox'
+import Type, { type TProperties, type TSchema } from '#typebox'
 
 /**
  * JSON Schemas of single fields. The descriptions complete the sentence "NAME must be …" in error messages

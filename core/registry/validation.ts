@@ -1,5 +1,5 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { Static, TSchema } from 'typebox'
+import type { Static, TSchema } from '#typebox'
 import { canonicalJson } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
 import { MAX_META_BYTES, MAX_META_DEPTH } from './schemas.ts'

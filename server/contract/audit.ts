@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static } from '#typebox'
 import type { AuditEntry as CoreAuditEntry, AuditPage as CoreAuditPage } from '../../core/index.ts'
 import { closed, dateTime, DateTime, Id, MAX_LIST_LENGTH, Name, opt, Permission } from './values.ts'
 

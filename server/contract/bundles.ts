@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import Type, { type Static } from 'typebox'
+import Type, { type Static } from '#typebox'
 import { BUNDLE_EXTENSION, BUNDLE_MEDIA_TYPE, type Bundle, type BundleSelection } from '../../core/index.ts'
 import { CompanyQuery } from './verification.ts'
 import { closed, opt } from './values.ts'

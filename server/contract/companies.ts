@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static } from '#typebox'
 import type { CompanyPage as CoreCompanyPage } from '../../core/index.ts'
 import { closed, Count, dateTime, DateTime } from './values.ts'
 

@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import type { Static, TObject, TSchema } from 'typebox'
+import type { Static, TObject, TSchema } from '#typebox'
 import type {
   GetEvidencePage,
   ListEvidenceTexts,

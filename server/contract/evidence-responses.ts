@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static } from '#typebox'
 import type {
   CreatedEvidence as CoreCreatedEvidence,
   Evidence as CoreEvidence,

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static } from '#typebox'
 import type {
   FileEntry as CoreFileEntry,
   FileSelector as CoreFileSelector,

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static } from '#typebox'
 import type { BatchPage as CoreBatchPage, BatchQuery as CoreBatchQuery } from '../../core/index.ts'
 import { TILE_WIDTH } from '../../core/log/index.ts'
 import { closed, Count, dateTime, DateTime, Hash, Id, opt, pageQuery, SendStatus } from './values.ts'

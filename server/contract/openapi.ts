@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { TSchema } from '#typebox'
 import { documentPath, parametersOf, type Endpoint, type EndpointGroup, type FileSlot } from './endpoint.ts'
 import { InlineImage } from './files.ts'
 import { responseHeaders } from './response-headers.ts'

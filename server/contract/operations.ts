@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import Type from '#typebox'
 import { closed, opt } from './values.ts'
 
 export const Readiness = closed({

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { TSchema } from '#typebox'
 import { codesWith, statusOf, type ResponseCode } from '../http/errors.ts'
 import type { Endpoint, EndpointGroup } from './endpoint.ts'
 import { headersOf } from './response-headers.ts'

@@ -1,4 +1,4 @@
-import Type, { type TProperties, type TSchema } from 'typebox'
+import Type, { type TProperties, type TSchema } from '#typebox'
 import { RegistryError, type Meta as CoreMeta } from '../../core/index.ts'
 
 /** JSON Schemas of single values, as the contract writes them. Lengths are in code points. The core validates them. */

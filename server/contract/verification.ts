@@ -1,4 +1,4 @@
-import Type, { type TSchema } from 'typebox'
+import Type, { type TSchema } from '#typebox'
 import { EvidenceProof, FileProof, MerkleProof, MerkleRoot } from '../../core/index.ts'
 import { closed, opt } from './values.ts'
 

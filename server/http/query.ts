@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import Type, { type Static, type TObject } from 'typebox'
+import Type, { type Static, type TObject } from '#typebox'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { HttpError } from './errors.ts'
 import { idInput } from './id-input.ts'

@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import type { TSchema } from 'typebox'
+import type { TSchema } from '#typebox'
 import type { Registry, Scope, StagedFile } from '../../core/index.ts'
 import type { BodyShape, FormShape } from '../contract/endpoint.ts'
 import { turnOf } from './admit.ts'

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { TSchema } from '#typebox'
 import { HttpError } from './errors.ts'
 
 /** The parts of a JSON Schema that say which members a value may have. */

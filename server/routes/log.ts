@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import Type from 'typebox'
+import Type from '#typebox'
 import { LogPolicy } from '../../core/index.ts'
 import { PolicyQuery } from '../contract/bundles.ts'
 import { PAGE_FIELDS } from '../contract/evidence-requests.ts'

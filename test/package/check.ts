@@ -49,7 +49,7 @@ try {
   step('embed in JavaScript', () => {
     const proofs = run(app, process.execPath, ['--import', './record.js', 'embed.js'])
     writeFileSync(join(app, 'proofs.json'), proofs)
-    assertLoaded(app, ['level', 'ajv', 'typebox'], [...SERVER_ONLY, ...TOKENS_ONLY])
+    assertLoaded(app, ['level', 'ajv'], [...SERVER_ONLY, ...TOKENS_ONLY, 'typebox'])
   })
   step('verify its proofs in JavaScript, offline', () => {
     process.stdout.write(run(app, process.execPath, ['--import', './record.js', 'verify.js']))

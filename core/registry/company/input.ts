@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import Type from '#typebox'
 import { closed, CompanyId, IdToFind, limitSchema, Name, opt, Permission, Time } from '../schemas.ts'
 import { invalidInput } from '../validation.ts'
 

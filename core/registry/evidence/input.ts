@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import Type from '#typebox'
 import { stagedFileSchema } from '../file/input.ts'
 import {
   CategoryName,

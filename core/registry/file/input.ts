@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import Type from '#typebox'
 import { closed, Hash, Id, IdToFind, Line, opt } from '../schemas.ts'
 
 /** The same as the input types in core/api/files.ts. */

@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import Type from '#typebox'
 import { closed, opt } from '../schemas.ts'
 
 /** The same as `MerkleValidationRequest` in core/api/proofs.ts. */
