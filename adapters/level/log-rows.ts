@@ -31,8 +31,6 @@ export async function readRows(db: LevelDatabase, { from, end, snapshot }: RowRa
     assertRow(row, expected)
     expected += entries.length / LOG_ENTRY_BYTES
     if (expected > from) rows.push(row)
-    // Without a read that only finds the end.
-    if (expected >= end) break
   }
   return rows
 }

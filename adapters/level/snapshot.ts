@@ -14,11 +14,6 @@ import type { LevelDatabase } from './layout.ts'
 import { readPayloads, readRows } from './log-rows.ts'
 
 const LIST_PAGE_SIZE = 128
-/**
- * Bytes after which a page ends, too. classic-level's default of 16 KiB would divide a page of a hundred listed
- * evidences into several, and each of them waits for the thread pool.
- */
-const LIST_PAGE_BYTES = 128 * 1024
 
 /** Returns the coded error for an error of the database. */
 type ToCoded = (error: unknown) => RegistryError
@@ -30,9 +25,7 @@ export async function* listPages(
   toCoded: ToCoded,
 ): AsyncGenerator<readonly Entry[], void, undefined> {
   const from = gte < layout.FIRST_RECORD_KEY ? layout.FIRST_RECORD_KEY : gte
-  const bounds = { gte: from, lt, reverse, limit, snapshot }
-  const options = { ...bounds, ...layout.BY_TEXT, highWaterMarkBytes: LIST_PAGE_BYTES }
-  const iterator = db.iterator<Key, Uint8Array>(options)
+  const iterator = db.iterator<Key, Uint8Array>({ gte: from, lt, reverse, limit, snapshot, ...layout.BY_TEXT })
   try {
     for (let left = limit < 0 ? Infinity : limit; left > 0;) {
       const page = await iterator.nextv(LIST_PAGE_SIZE)

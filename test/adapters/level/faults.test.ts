@@ -178,6 +178,20 @@ describe('opening checks that the last group is complete', () => {
     })
   }
 
+  it('and reading throws CORRUPT for a row within a full row, also at the end of what is read', async () => {
+    const db = await writeDatabase()
+    const store = await LevelRecords.open(db)
+    await putRow(db, 100, entry(9))
+    for (const [from, count] of [
+      [0, 256],
+      [0, 512],
+      [200, 56],
+    ] as const)
+      await assert.rejects(store.readLog(from, count), { code: 'CORRUPT' })
+    assert.equal((await store.readLog(256, 256)).length, 256 * 32)
+    await store.close()
+  })
+
   it('and throws CONFIG_ERROR for the format of version 0.1.0, or of a newer version', async () => {
     for (const [head, remedy] of [
       [Uint8Array.of(1, ...new Uint8Array(32)), /^The record store has store format 1 .*migrate --upgrade/],
