@@ -3,8 +3,7 @@ import type { CompanyId } from '../../api/ids.ts'
 import { countOf } from '../../store/counter.ts'
 import type { Entry } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
-import { readRecord } from '../../store/read.ts'
-import type { EvidenceRecord } from '../../store/records.ts'
+import { listedKey } from '../../store/listed-evidence.ts'
 import type { Context } from '../context.ts'
 import { uuidInput } from '../input-forms.ts'
 import type { AuthorizedScope } from '../permissions.ts'
@@ -116,7 +115,6 @@ export function assertQuery(query: EvidenceQuery): void {
 }
 
 async function assertOwnEvidence({ records }: Context, companyId: CompanyId, id: string): Promise<void> {
-  const evidence = await readRecord<EvidenceRecord>(records, keys.evidence(id))
-  if (evidence?.record.company !== companyId)
-    throw invalidInput('after', 'must be the id of an evidence of this company')
+  const [entry] = await records.get([listedKey(companyId, id)])
+  if (entry === undefined) throw invalidInput('after', 'must be the id of an evidence of this company')
 }
