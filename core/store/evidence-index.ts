@@ -47,7 +47,7 @@ export function indexWrites(before: EvidenceRecord | undefined, after: EvidenceR
   const entries = indexEntriesOf(after)
   if (before === undefined) return entries
   const oldKeys = otherKeysOf(before)
-  const newKeys = otherKeysOf(after)
+  const newKeys = entries.map(({ key }) => key)
   return [
     ...entries.filter(({ key }) => !oldKeys.includes(key)),
     ...oldKeys.filter((key) => !newKeys.includes(key)).map((key) => ({ key, value: null })),

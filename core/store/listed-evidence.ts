@@ -26,7 +26,7 @@ export interface ListedEvidence extends Pick<
 
 /**
  * Its stored form: the values in this order, without the names, which would take as much room again in each of them.
- * `null` if there is no such value, and for a `lastTxId` that is the `txId`.
+ * A missing value is `null`. So is `lastTxId` if it equals `txId`.
  */
 type StoredValues = readonly [
   id: ListedEvidence['id'],

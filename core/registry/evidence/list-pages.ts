@@ -9,15 +9,11 @@ type TextPage = EvidencePage<EvidenceText>
 /** Default of `EvidenceTextOptions`. */
 export const MAX_KEPT_LIST_CHARS = 8 * 1024 * 1024
 
-/** What every change of a list changes. */
-interface ListState {
+interface KeptPage {
   /** The size of the log. */
   readonly logSize: number
   /** Of the head of the anchors. `undefined` before the first anchor. */
   readonly anchorVersion: Version | undefined
-}
-
-interface KeptPage extends ListState {
   readonly page: TextPage
   /** What it counts for the limit. */
   readonly chars: number
@@ -41,9 +37,7 @@ export class ListPages {
     this.#kept = new SecondUseMap(maxKeptChars, ({ chars }) => chars)
   }
 
-  /**
-   * @param query - valid, because queries that differ only in what is not valid may have the same page
-   */
+  /** @param query - valid, because queries that differ only in what is not valid may have the same page */
   async get(
     { records, log }: Context,
     companyId: CompanyId,

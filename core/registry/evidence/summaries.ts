@@ -18,7 +18,10 @@ export interface ListItems<Item> {
 
 /** Returns the summaries. */
 export const summaries: ListItems<EvidenceSummary> = {
-  ofEntries: summarizeEntries,
+  async ofEntries(context, entries) {
+    const window = await readLogOfListed(context, entries)
+    return summarize(context, entries.map(decodeListed), window)
+  },
   ofListed: (context, evidences) => summarize(context, evidences),
 }
 
@@ -35,14 +38,6 @@ export async function readListed(
     if (entry === undefined) throw danglingReference('A list', `evidence ${ids[i]}`)
     return entry
   })
-}
-
-export async function summarizeEntries(
-  context: Context,
-  entries: readonly Entry[],
-): Promise<readonly EvidenceSummary[]> {
-  const window = await readLogOfListed(context, entries)
-  return summarize(context, entries.map(decodeListed), window)
 }
 
 /** The positions of fewer evidences are looked up in the time in which the window is read. */
