@@ -21,7 +21,7 @@ function filesBelow(folder) {
 }
 
 function isStale() {
-  if (!existsSync(stamp) || !existsSync(join(dist, 'server/main.js'))) return true
+  if ([stamp, join(dist, 'server/main.js'), join(dist, 'typebox.js')].some((path) => !existsSync(path))) return true
   const builtAt = statSync(stamp).mtimeMs
   const isCompiled = (path) => path.endsWith('.ts') && !path.startsWith('server/ui/')
   const inputs = ['package.json', 'tsconfig.json', ...SOURCES.flatMap(filesBelow).filter(isCompiled)]
