@@ -18,6 +18,7 @@ import { causeAndRemedy, errnoOf, ifExists, toRegistryError } from './errors.ts'
 import { FileBody } from './file-body.ts'
 import { FolderSyncs } from './folder-syncs.ts'
 import { sweepStaging } from './staging.ts'
+import { writeBlob } from './write-blob.ts'
 
 export interface OpenLocalBlobsOptions {
   readonly files?: FileOperations
@@ -70,8 +71,8 @@ async function tryWriting(files: FileOperations, probe: string): Promise<number>
 }
 
 /**
- * A BlobStore with one file per blob (0600, folders 0700). Whatever the size of the file, a put holds one chunk of its
- * body in memory, and a reader one block of 64 KiB. Open it with `openLocalBlobs`.
+ * A BlobStore with one file per blob (0600, folders 0700). Whatever the size of the file, a put holds 64 KiB and one
+ * chunk of its body in memory, and a reader one block of 64 KiB. Open it with `openLocalBlobs`.
  *
  * A put writes the file once, under its final name, and syncs it and its folder. After a crash the file of a put in
  * progress may be incomplete: its upload-intent record tells, and the sweep deletes it.
@@ -134,27 +135,19 @@ export class LocalBlobs implements BlobStore {
   /** Writes the file of a blob and syncs it and its folder. Removes the file if that fails. */
   async #write(key: string, chunks: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<void> {
     const path = this.#pathOf(key)
-    const file = await this.#create(key, path)
-    try {
-      await writeAndClose(file, chunks)
-      signal?.throwIfAborted()
-      await this.#syncs.sync(dirname(path))
-    } catch (error) {
-      await discard(this.#files, path)
-      throw error
-    }
-  }
-
-  async #create(key: string, path: string): Promise<FileHandle> {
-    // An open that fails may have created the file. It may be removed then only if it did not exist before.
-    if (await this.#exists(path)) throw blobExists(key)
     const folder = dirname(path)
+    await this.#makeFolder(folder)
     try {
-      await this.#makeFolder(folder)
-      return await this.#files.open(path, 'wx', 0o600)
+      await writeBlob(this.#files, path, chunks)
     } catch (error) {
-      this.#folders.delete(folder)
-      if (errnoOf(error) === 'EEXIST') throw blobExists(key)
+      // The folder may have been removed.
+      if (errnoOf(error) === 'ENOENT') this.#folders.delete(folder)
+      throw errnoOf(error) === 'EEXIST' ? blobExists(key) : error
+    }
+    try {
+      signal?.throwIfAborted()
+      await this.#syncs.sync(folder)
+    } catch (error) {
       await discard(this.#files, path)
       throw error
     }
@@ -219,15 +212,12 @@ export class LocalBlobs implements BlobStore {
     })
   }
 
-  async #exists(path: string): Promise<boolean> {
-    return (await ifExists(this.#files.stat(path))) !== undefined
-  }
-
   #makeFolder(folder: string): Promise<void> {
     let created = this.#folders.get(folder)
     if (created === undefined) {
       created = makeDirectory(this.#files, folder).then(() => this.#syncs.sync(this.#content))
       this.#folders.set(folder, created)
+      created.catch(() => this.#folders.delete(folder))
     }
     return created
   }

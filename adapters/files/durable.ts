@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
-import * as promises from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { errnoOf } from './errors.ts'
+import * as nodeFiles from './node-files.ts'
+
+export { nodeFiles }
 
 /**
  * Writes files that are complete or absent, also after a power cut. A file is written under a temporary name and
@@ -10,13 +12,8 @@ import { errnoOf } from './errors.ts'
  * (fsync(2)). All functions here throw the errors of the file system; their callers convert them to coded errors.
  */
 
-/** The operations of `node:fs/promises` in use. They are an argument, so that tests can make each of them fail. */
-export type FileOperations = Pick<
-  typeof promises,
-  'open' | 'link' | 'unlink' | 'rename' | 'mkdir' | 'readdir' | 'readFile' | 'stat'
->
-
-export const nodeFiles: FileOperations = promises
+/** The operations of the file system. They are an argument, so that tests can make each of them fail. */
+export type FileOperations = typeof nodeFiles
 
 /** Makes the names in a folder durable (fsync of the folder). */
 export async function syncDirectory(files: FileOperations, path: string): Promise<void> {

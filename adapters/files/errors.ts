@@ -5,6 +5,10 @@ export function errnoOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
+/** The system call that failed, such as `open`. `undefined` for other errors. */
+export const syscallOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'syscall' in error && typeof error.syscall === 'string' ? error.syscall : undefined
+
 /** `ENOSPC` for an error of the system, else its text: what an error message names as the reason. */
 export const reasonOf = (error: unknown): string => errnoOf(error) ?? String(error)
 

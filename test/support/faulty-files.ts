@@ -1,8 +1,9 @@
 import type { FileHandle } from 'node:fs/promises'
-import { nodeFiles, type FileOperations } from '../../adapters/files/durable.ts'
+import { nodeFiles, writeWhole, type FileOperations } from '../../adapters/files/durable.ts'
+import type { WriteFileOptions } from '../../adapters/files/node-files.ts'
 
 /** An operation of `FileOperations` or of a file handle; `stat` stands for both. */
-export type Operation = keyof FileOperations | 'write' | 'sync' | 'close' | 'read' | 'truncate'
+export type Operation = Exclude<keyof FileOperations, 'writeFile'> | 'write' | 'sync' | 'close' | 'read' | 'truncate'
 /** Whether the call that fails has its effect. */
 export type Fault = 'not applied' | 'applied'
 
@@ -18,7 +19,10 @@ export interface Plan {
 
 /** Real file operations of which one call fails, before or after its effect. */
 export class FaultyFiles {
-  readonly files: FileOperations = this.#wrapAll({ ...nodeFiles })
+  readonly files: FileOperations = this.#wrapAll({
+    ...nodeFiles,
+    writeFile: (path, bytes, options) => this.#writeFile(path, bytes, options),
+  })
   /** The names of all calls so far, in order. */
   readonly calls: string[] = []
   /** Called before each call is made. */
@@ -48,7 +52,7 @@ export class FaultyFiles {
     return new Proxy(target, {
       get: (_, name) => {
         const value: unknown = Reflect.get(target, name, target)
-        if (typeof value !== 'function') return value
+        if (typeof value !== 'function' || name === 'writeFile') return value
         return (...args: unknown[]) => {
           if (name === 'write') args[2] = Math.min(Number(args[2]), this.writeAtMost)
           return this.#call(String(name), async () => Reflect.apply(value, target, args))
@@ -57,17 +61,28 @@ export class FaultyFiles {
     })
   }
 
+  /** Does the same calls as `writeFile` of Node, so that each of them can fail. */
+  async #writeFile(path: string, bytes: Uint8Array, { flag, mode, flush }: WriteFileOptions): Promise<void> {
+    const handle = await this.files.open(path, flag, mode)
+    try {
+      await writeWhole(handle, bytes)
+      if (flush) await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  }
+
   async #call(name: string, real: () => Promise<unknown>): Promise<unknown> {
     this.calls.push(name)
     this.onCall(name)
     const fault = this.#faultOf(name)
     // A close always has its effect: the kernel closes the file even if close(2) fails.
-    if (fault !== undefined && fault.fault === 'not applied' && name !== 'close') throw errno(fault.code)
+    if (fault !== undefined && fault.fault === 'not applied' && name !== 'close') throw errno(fault.code, name)
     const result = await real()
     if (name === 'close') this.openHandles -= 1
     if (fault !== undefined) {
       if (isHandle(result)) await result.close()
-      throw errno(fault.code)
+      throw errno(fault.code, name)
     }
     if (!isHandle(result)) return result
     this.openHandles += 1
@@ -89,7 +104,7 @@ const isHandle = (value: unknown): value is FileHandle =>
   typeof value === 'object' && value !== null && 'fd' in value && 'close' in value
 
 /** An error as the file system throws it. */
-const errno = (code: string): Error => Object.assign(new Error(`${code}: injected`), { code })
+const errno = (code: string, syscall: string): Error => Object.assign(new Error(`${code}: injected`), { code, syscall })
 
 /**
  * Runs `trial` once for each call of these operations that it makes, with that call failing before its effect and after

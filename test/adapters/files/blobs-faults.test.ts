@@ -40,25 +40,43 @@ const outcomeOf = (work: Promise<unknown>): Promise<string> =>
   )
 
 describe('local blobs: every single file operation fails once', () => {
-  test('a put that fails leaves no visible blob and can be repeated; one that succeeds is stored', async (t) => {
-    const injected = await failEachCall(IO, async (plan) => {
-      const { store, faulty, directory } = await openFaulty(t)
-      faulty.arm(plan)
-      const outcome = await outcomeOf(store.put('k', body(), AMPLE))
-      const failed = faulty.disarm()
-      const planText = JSON.stringify(plan)
-      assert.equal(faulty.openHandles, 0, planText)
-      if (outcome === 'ok') assertSame(await collect((await mustGet(store, 'k')).body), BYTES)
-      else {
-        assert.equal(await store.get('k'), undefined, planText)
-        assert.equal((await store.put('k', body(), AMPLE)).size, BYTES.length, planText)
-      }
-      assert.deepEqual(await filesBelow(directory), ['content/82/k'], planText)
-      await store.close()
-      return failed
+  for (const { name, bytes, chunk, calls } of [
+    { name: 'large', bytes: BYTES, chunk: 30_000, calls: 30 },
+    { name: 'small', bytes: BYTES.subarray(0, 1_000), chunk: 300, calls: 20 },
+    { name: 'small and fragmented', bytes: BYTES.subarray(0, 100), chunk: 1, calls: 200 },
+  ])
+    test(`a put of a ${name} body that fails leaves no visible blob and can be repeated; one that succeeds is stored`, async (t) => {
+      const put = (store: LocalBlobs) => store.put('k', inChunks(bytes, chunk), AMPLE)
+      const injected = await failEachCall(IO, async (plan) => {
+        const { store, faulty, directory } = await openFaulty(t)
+        faulty.arm(plan)
+        const outcome = await outcomeOf(put(store))
+        const failed = faulty.disarm()
+        const planText = JSON.stringify(plan)
+        assert.equal(faulty.openHandles, 0, planText)
+        if (outcome === 'ok') assertSame(await collect((await mustGet(store, 'k')).body), bytes)
+        else {
+          assert.equal(await store.get('k'), undefined, planText)
+          assert.equal((await put(store)).size, bytes.length, planText)
+        }
+        assert.deepEqual(await filesBelow(directory), ['content/82/k'], planText)
+        await store.close()
+        return failed
+      })
+      // open, writes, sync, close, … each twice.
+      assert.ok(injected >= calls, `only ${injected} faults were injected`)
     })
-    // open, 4 writes, sync, close, … each twice.
-    assert.ok(injected >= 30, `only ${injected} faults were injected`)
+
+  test('a put whose open fails keeps a blob that is there', async (t) => {
+    for (const bytes of [BYTES, BYTES.subarray(0, 1_000)]) {
+      const { store, faulty } = await openFaulty(t)
+      await store.put('k', body(), AMPLE)
+      faulty.arm({ operation: 'open', nth: 1, fault: 'not applied', code: 'EIO' })
+      await rejectsWith('UNAVAILABLE', store.put('k', inChunks(bytes, bytes.length), AMPLE))
+      assert.ok(faulty.disarm())
+      assertSame(await collect((await mustGet(store, 'k')).body), BYTES)
+      await store.close()
+    }
   })
 
   test('a delete that fails can be repeated; until then the blob is complete or gone', async (t) => {

@@ -57,12 +57,14 @@ describe('local blobs on disk', () => {
       return faulty.calls.join(' ')
     }
     const [write, syncFolder] = ['open write sync close', 'open sync close']
-    const put = (key: string) => () => store.put(key, inChunks(BYTES, BYTES.length), AMPLE)
+    const put = (key: string, bytes: Uint8Array) => () => store.put(key, inChunks(bytes, bytes.length), AMPLE)
     // The new folder is synced twice: when it is created, and in case another store has created it and not synced it
     // yet.
-    assert.equal(await callsOf(put('k')), `stat mkdir ${syncFolder} ${syncFolder} ${write} ${syncFolder}`)
+    assert.equal(await callsOf(put('k', BYTES)), `mkdir ${syncFolder} ${syncFolder} ${write} ${syncFolder}`)
     await store.delete('k')
-    assert.equal(await callsOf(put('k')), `stat ${write} ${syncFolder}`)
+    assert.equal(await callsOf(put('k', BYTES)), `${write} ${syncFolder}`)
+    await store.delete('k')
+    assert.equal(await callsOf(put('k', BYTES.subarray(0, 1_000))), `${write} ${syncFolder}`)
     assert.equal(await callsOf(() => store.delete('k')), `unlink ${syncFolder}`)
     assert.equal(await callsOf(() => store.delete('k')), `unlink stat ${syncFolder}`)
     await store.close()
