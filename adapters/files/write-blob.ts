@@ -2,9 +2,9 @@ import { concatBytes } from '../kit/index.ts'
 import { discard, writeAndClose, type FileOperations } from './durable.ts'
 import { errnoOf, syscallOf } from './errors.ts'
 
-/** A body of fewer bytes, in fewer chunks, is written by one call, any other chunk by chunk. */
-const STREAMED_BYTES = 64 * 1024
-const STREAMED_CHUNKS = 64
+/** A body of so many bytes or chunks is written chunk by chunk, a smaller one by one call. */
+const LARGE_BYTES = 64 * 1024
+const LARGE_CHUNKS = 64
 
 /**
  * Writes the file of a blob (0600), which must not exist yet, and syncs its bytes. Its name is not durable yet. Holds
@@ -14,9 +14,9 @@ const STREAMED_CHUNKS = 64
  */
 export async function writeBlob(files: FileOperations, path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
   const iterator = chunks[Symbol.asyncIterator]()
-  const { beginning, isWhole } = await readBeginning(iterator)
-  if (isWhole) await writeWhole(files, path, beginning)
-  else await writeStream(files, path, joined(beginning, iterator))
+  const { beginning, isComplete } = await readBeginning(iterator)
+  if (isComplete) await writeAtOnce(files, path, beginning)
+  else await writeInChunks(files, path, joined(beginning, iterator))
 }
 
 /** Reads the chunks of a body that can be written by one call; the first ones of another body. */
@@ -24,12 +24,13 @@ async function readBeginning(iterator: AsyncIterator<Uint8Array>) {
   const beginning: Uint8Array[] = []
   let length = 0
   for (let step = await iterator.next(); step.done !== true; step = await iterator.next()) {
-    // A copy: a body may use its buffer again for the next chunk.
-    beginning.push(new Uint8Array(step.value))
     length += step.value.length
-    if (length >= STREAMED_BYTES || beginning.length === STREAMED_CHUNKS) return { beginning, isWhole: false }
+    const isLarge = length >= LARGE_BYTES || beginning.length + 1 === LARGE_CHUNKS
+    // A copy if the next chunk is requested, because the body may use its buffer again for it.
+    beginning.push(isLarge ? step.value : new Uint8Array(step.value))
+    if (isLarge) return { beginning, isComplete: false }
   }
-  return { beginning, isWhole: true }
+  return { beginning, isComplete: true }
 }
 
 async function* joined(beginning: readonly Uint8Array[], rest: AsyncIterator<Uint8Array>) {
@@ -37,7 +38,7 @@ async function* joined(beginning: readonly Uint8Array[], rest: AsyncIterator<Uin
   for (let step = await rest.next(); step.done !== true; step = await rest.next()) yield step.value
 }
 
-async function writeWhole(files: FileOperations, path: string, chunks: readonly Uint8Array[]): Promise<void> {
+async function writeAtOnce(files: FileOperations, path: string, chunks: readonly Uint8Array[]): Promise<void> {
   try {
     await files.writeFile(path, concatBytes(...chunks), { flag: 'wx', mode: 0o600, flush: true })
   } catch (error) {
@@ -46,7 +47,7 @@ async function writeWhole(files: FileOperations, path: string, chunks: readonly 
   }
 }
 
-async function writeStream(files: FileOperations, path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+async function writeInChunks(files: FileOperations, path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
   const file = await files.open(path, 'wx', 0o600).catch(async (error: unknown) => {
     await discardUnopened(files, path, error)
     throw error
