@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
-import { nodeFiles, writeWhole, type FileOperations } from '../../adapters/files/durable.ts'
-import type { WriteFileOptions } from '../../adapters/files/node-files.ts'
+import { nodeFiles, type FileOperations } from '../../adapters/files/durable.ts'
+import { writeFileByCalls } from './write-file-by-calls.ts'
 
 /** An operation of `FileOperations` or of a file handle; `stat` stands for both. */
 export type Operation = Exclude<keyof FileOperations, 'writeFile'> | 'write' | 'sync' | 'close' | 'read' | 'truncate'
@@ -21,7 +21,7 @@ export interface Plan {
 export class FaultyFiles {
   readonly files: FileOperations = this.#wrapAll({
     ...nodeFiles,
-    writeFile: (path, bytes, options) => this.#writeFile(path, bytes, options),
+    writeFile: (path, bytes, options) => writeFileByCalls(this.files.open, path, bytes, options),
   })
   /** The names of all calls so far, in order. */
   readonly calls: string[] = []
@@ -59,17 +59,6 @@ export class FaultyFiles {
         }
       },
     })
-  }
-
-  /** Does the same calls as `writeFile` of Node, so that each of them can fail. */
-  async #writeFile(path: string, bytes: Uint8Array, { flag, mode, flush }: WriteFileOptions): Promise<void> {
-    const handle = await this.files.open(path, flag, mode)
-    try {
-      await writeWhole(handle, bytes)
-      if (flush) await handle.sync()
-    } finally {
-      await handle.close()
-    }
   }
 
   async #call(name: string, real: () => Promise<unknown>): Promise<unknown> {

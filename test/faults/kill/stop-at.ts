@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { callbackify } from 'node:util'
 import type { WriteFileOptions } from '../../../adapters/files/node-files.ts'
+import { writeFileByCalls } from '../../support/write-file-by-calls.ts'
 import { DROP_EVIDENCES, type OutsideCall, type StopAt } from './points.ts'
 
 /**
@@ -52,21 +53,12 @@ function guardFiles(): void {
     unlink: (path: string) => guard('unlink', [path], () => unlink(path)),
     rename: (from: string, to: string) => guard('rename', [to], () => rename(from, to)),
   })
-  /** The same calls as `writeFile` of Node makes, each of them guarded. */
-  const writeFileGuarded = async (path: string, bytes: Uint8Array, { flag, mode }: WriteFileOptions): Promise<void> => {
-    const file = await fs.promises.open(path, flag, mode)
-    try {
-      const { bytesWritten } = await file.write(bytes)
-      if (bytesWritten < bytes.length) throw new Error('The disk is full')
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-  }
+  const writeFile = (path: string, bytes: Uint8Array, options: WriteFileOptions): Promise<void> =>
+    writeFileByCalls(fs.promises.open, path, bytes, options)
   const paths = new Map<number, string>()
   const { openSync, writeSync } = fs
   Object.assign(fs, {
-    writeFile: callbackify(writeFileGuarded),
+    writeFile: callbackify(writeFile),
     openSync(...args: Parameters<typeof openSync>) {
       const file = openSync(...args)
       paths.set(file, String(args[0]))
