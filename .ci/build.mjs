@@ -1,7 +1,7 @@
 // Builds dist/: compiles with tsc, removes files whose source is gone, assembles the hashing kernel, copies the API
 // viewer, and bundles TypeBox and the dashboard. `--if-stale`: does nothing if no source is newer than the last build.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -115,6 +115,8 @@ async function build() {
   const { status } = spawnSync(process.execPath, [compiler, '-p', root], { stdio: 'inherit', cwd: root })
   if (status !== 0) return status ?? 1
   prune()
+  // npm does this when it installs the package; `npx evidence-registry` in a clone needs it after each new build.
+  chmodSync(join(dist, 'server/cli.js'), 0o755)
   copyViewer()
   await bundleTypeBox()
   await bundleDashboard()

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
 import { loadConfig } from '../../server/index.ts'
 
-/** Checks that the files for containers and systemd agree with the package and its settings. */
+/** Checks that the command can be started, and that the files for containers and systemd agree with it. */
 const read = (path: string): string => readFileSync(path, 'utf8')
 const manifest = JSON.parse(read('package.json')) as {
   readonly name: string
@@ -43,6 +44,13 @@ it('the compose file has settings that exist', () => {
   const config = loadConfig({ args: [], env: settingsIn(read('server/compose.yaml')), readFile })
   assert.deepEqual([config.records, config.anchor, config.tsa], ['postgres', 'none', 'none'])
   assert.equal(config.postgresUrl, secrets['postgres-url'])
+})
+
+const onWindows = process.platform === 'win32' && 'Windows has no permission to execute'
+it('the build makes a command that can be executed', { skip: onWindows }, () => {
+  const { stdout, stderr, status } = spawnSync(`./${bin}`, ['--version'], { encoding: 'utf8' })
+  assert.equal(status, 0, stderr)
+  assert.match(stdout, /^\d+\.\d+\.\d+/)
 })
 
 it('the systemd unit starts the command of an installed package', () => {
