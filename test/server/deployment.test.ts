@@ -40,6 +40,13 @@ it('the image contains every optional package of the server, and starts the comm
   assert.equal(loadConfig({ args: [], env }).dataDir, '/data')
 })
 
+it('the image has the newest version of Node that CI tests', () => {
+  const [, tested] = /\$\{CI_NODE_VERSIONS-[\d ]*?(\d+)\}/.exec(read('.ci/run')) ?? []
+  const [, used] = /^ARG NODE_IMAGE=\S+\/node:(\d+)-/m.exec(read('server/Dockerfile')) ?? []
+  assert.ok(tested)
+  assert.equal(used, tested)
+})
+
 it('the compose file has settings that exist', () => {
   const config = loadConfig({ args: [], env: settingsIn(read('server/compose.yaml')), readFile })
   assert.deepEqual([config.records, config.anchor, config.tsa], ['postgres', 'none', 'none'])
