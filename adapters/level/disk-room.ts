@@ -23,11 +23,16 @@ export class DiskRoom {
   /** Whether there is room to write, the reserve included, and the disk can be written at all. */
   async isEnough(): Promise<boolean> {
     try {
-      const missing = (await this.#hasReserve()) ? 0 : this.#reserveBytes
-      return (await this.#freeBytes(this.#directory)) >= LEAST_FREE_BYTES + missing && (await this.#canWrite())
+      return (await this.missingBytes()) === 0 && (await this.#canWrite())
     } catch {
       return false
     }
+  }
+
+  /** How many bytes must be freed until there is room to write, the reserve included. */
+  async missingBytes(): Promise<number> {
+    const reserve = (await this.#hasReserve()) ? 0 : this.#reserveBytes
+    return Math.max(0, LEAST_FREE_BYTES + reserve - (await this.#freeBytes(this.#directory)))
   }
 
   /**

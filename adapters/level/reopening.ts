@@ -31,10 +31,11 @@ export interface ReopeningOptions extends Omit<OpenLevelOptions, 'logger'> {
   /** Time between attempts to open the store again. Default: 5,000. */
   readonly retryMs?: number
   /** The space on the disk. Default: that of the directory. */
-  readonly room?: Pick<DiskRoom, 'isEnough' | 'spendIfNeeded' | 'restore'>
+  readonly room?: Pick<DiskRoom, 'isEnough' | 'missingBytes' | 'spendIfNeeded' | 'restore'>
 }
 
 const RETRY_MS = 5_000
+const MIB = 1024 * 1024
 /** When the reserve file is written after the start, so that a short run does not write it. */
 const RESERVE_AFTER_MS = 10_000
 
@@ -69,6 +70,8 @@ export class ReopeningRecords implements RecordStore, SnapshotSource, RecordEras
   /** Rejected while the store could not be opened again. */
   #store: Promise<LevelRecords>
   #cause: unknown
+  /** What must be freed on the disk before the store is opened again. */
+  #missingBytes = 0
   #recovery: Promise<void> | undefined
 
   constructor(store: LevelRecords, options: OpenedOptions) {
@@ -86,7 +89,6 @@ export class ReopeningRecords implements RecordStore, SnapshotSource, RecordEras
   poison(cause: unknown): void {
     if (this.#recovery !== undefined || this.#closing.signal.aborted) return
     this.#cause = cause
-    this.#options.logger?.error({ err: cause }, `the record store accepts no writes: ${adviceFor(cause)}`)
     this.#recovery = this.#recover()
   }
 
@@ -159,11 +161,9 @@ export class ReopeningRecords implements RecordStore, SnapshotSource, RecordEras
   async #write<T>(write: (store: LevelRecords) => Promise<T>): Promise<T> {
     this.#assertOpen()
     if (this.#recovery !== undefined)
-      throw new RegistryError(
-        'STORE_POISONED',
-        `The record store accepts no writes: ${adviceFor(this.#cause)}. Then it opens again by itself`,
-        { cause: this.#cause },
-      )
+      throw new RegistryError('STORE_POISONED', `The record store accepts no writes: ${this.#advice()}`, {
+        cause: this.#cause,
+      })
     try {
       return await write(await this.#store)
     } catch (error) {
@@ -182,9 +182,12 @@ export class ReopeningRecords implements RecordStore, SnapshotSource, RecordEras
   async #recover(): Promise<void> {
     const { room, retryMs = RETRY_MS, logger } = this.#options
     const { signal } = this.#closing
+    await this.#measureRoom()
+    logger?.error({ err: this.#cause }, `the record store accepts no writes: ${this.#advice()}`)
     for (;;) {
       await delay(retryMs, undefined, { signal, ref: false }).catch(() => undefined)
       if (signal.aborted) return
+      await this.#measureRoom()
       if (!(await room.isEnough())) continue
       try {
         await this.#reopen()
@@ -196,6 +199,20 @@ export class ReopeningRecords implements RecordStore, SnapshotSource, RecordEras
         logger?.error({ err: error }, 'the record store could not be opened again: it is tried again')
       }
     }
+  }
+
+  /** The amount is only part of a message, so it is not an error if the file system does not tell it. */
+  async #measureRoom(): Promise<void> {
+    this.#missingBytes = await this.#options.room.missingBytes().catch(() => 0)
+  }
+
+  /** What to do about the failed write, and when the store is opened again. */
+  #advice(): string {
+    const advice = systemAdvice(this.#cause) ?? 'a write failed; look at the cause, and check the disk'
+    const missing = Math.ceil(this.#missingBytes / MIB)
+    return missing === 0
+      ? `${advice}. Then it opens again by itself`
+      : `${advice}. It opens again by itself once ${missing} MiB more are free`
   }
 
   /** Calls that come meanwhile wait for the new store. */
@@ -218,6 +235,3 @@ export class ReopeningRecords implements RecordStore, SnapshotSource, RecordEras
     if (!isClosing) await this.#options.room.restore(signal)
   }
 }
-
-const adviceFor = (cause: unknown): string =>
-  systemAdvice(cause) ?? 'a write failed; look at the cause, and check the disk'

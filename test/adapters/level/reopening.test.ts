@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { openReopeningRecords, type LevelDatabase, type ReopeningRecords } from '../../../adapters/level/index.ts'
 import { classicLevel } from '../../../adapters/level/directory.ts'
 import { DiskRoom } from '../../../adapters/level/disk-room.ts'
+import { isRegistryError } from '../../../core/index.ts'
 import { appendsOf } from '../../../adapters/kit/contract/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'
@@ -51,6 +52,7 @@ class TestDisk {
 
   room = {
     isEnough: async () => !this.isFull,
+    missingBytes: async () => 0,
     spendIfNeeded: async () => false,
     restore: async () => undefined,
   }
@@ -143,9 +145,11 @@ describe('a reserve of disk space', () => {
   async function open(t: TestContext, directory: string, disk: { freeBytes: number }) {
     const hasReserve = async () => (await readdir(directory)).includes('reserve')
     const room = new DiskRoom(directory, RESERVE_BYTES, async () => disk.freeBytes)
-    const store = await openReopeningRecords(directory, { room, retryMs: 5 })
+    const lines: string[] = []
+    const log = (_: object, message: string) => void lines.push(message)
+    const store = await openReopeningRecords(directory, { room, retryMs: 5, logger: { info: log, error: log } })
     t.after(() => store.close())
-    return { store, room, hasReserve }
+    return { store, room, hasReserve, lines }
   }
 
   it('is spent on a full disk, so that the store opens and can be read, and written again', async (t) => {
@@ -159,14 +163,23 @@ describe('a reserve of disk space', () => {
     await first.store.close()
 
     disk.freeBytes = 0
-    const { store, hasReserve } = await open(t, directory, disk)
+    const { store, hasReserve, lines } = await open(t, directory, disk)
     assert.ok(!(await hasReserve()), 'the reserve is spent')
     assert.ok(store.isPoisoned)
     assert.equal((await store.get(['a']))[0]?.key, 'a')
-    await assert.rejects(put(store, 'b', 2), { code: 'STORE_POISONED', message: /disk is full/ })
+    const rejectsUntil = (mib: number) => {
+      const message = new RegExp(`disk is full; .* It opens again by itself once ${mib} MiB more are free$`)
+      return eventually(async () => {
+        const error: unknown = await put(store, 'b', 2).then(Boolean, (reason: unknown) => reason)
+        assert.ok(isRegistryError(error, 'STORE_POISONED'))
+        return message.test(error.message)
+      })
+    }
+    await rejectsUntil(33)
+    assert.match(lines.join(), /^the record store accepts no writes: the disk is full; .* 33 MiB more are free$/)
     // Enough to open the store, but not to write the reserve as well.
     disk.freeBytes = 32 * MIB
-    await assert.rejects(put(store, 'b', 2), { code: 'STORE_POISONED' })
+    await rejectsUntil(1)
     disk.freeBytes = 100 * MIB
     await isWritable(store)
     assert.ok((await put(store, 'b', 2)).ok)
