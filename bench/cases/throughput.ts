@@ -8,7 +8,7 @@ import { inTemporaryFolder } from '../workload/concurrency.ts'
 const EVENTS = 4 * BATCH_SIZE
 const QUICK_EVENTS = 2 ** 14
 const MAX_ROUNDS = 5
-/** No round begins later, so that the run stays below a minute. */
+/** No round begins later, so that the run takes about a minute. */
 const BUDGET_MS = 30_000
 
 /**

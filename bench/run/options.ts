@@ -74,10 +74,10 @@ const unknownNames = (unknown: readonly string[], available: readonly string[]):
 
 export const HELP = `Usage: npm run bench -- [options]
 
-Without options: measures batch sealing throughput in less than a minute.
+Without options: measures batch sealing throughput in about a minute.
 
 Which benchmarks
-  --all                run every benchmark (about a quarter of an hour)
+  --all                run every benchmark (more than half an hour)
   --only NAME[,NAME]   run these; the names are in --list
   --list               list the benchmarks
 
