@@ -7,7 +7,7 @@ export const ERROR_CODES = [
 
   /** A value breaks a rule. The message names the value and the rule. */
   'VALIDATION_ERROR',
-  /** A file is larger than allowed. The message names the limit. */
+  /** A file is larger, or JSON has more values, than allowed. The message names the limit. */
   'PAYLOAD_TOO_LARGE',
   /** A requested byte range lies outside the file. Request one within its size. */
   'RANGE_NOT_SATISFIABLE',
@@ -81,11 +81,17 @@ export const ERROR_CODES = [
   'LOG_BEHIND_SIGNED',
   /** A setting or option cannot be used. The message names it and says what it must be. */
   'CONFIG_ERROR',
-  /** The root secret does not belong to this log. Start with the secret with which the log was created. */
+  /**
+   * The root secret is not the one of this log, or the signer does not have its newest checkpoint key. Start with the
+   * secret and the keys of this log.
+   */
   'LOG_KEY_MISMATCH',
   /** A proof, signature, token, checkpoint or block does not verify. Do not trust it. */
   'VERIFICATION_FAILED',
-  /** A worker of the sealing pool failed. The sealer does the work again by itself. */
+  /**
+   * A worker of the sealing pool or of the event engine failed. The sealer does its work again by itself. Repeat a
+   * write that failed with it.
+   */
   'ENGINE_FAILED',
   /** A timestamp authority did not return a valid token. The sealer requests one again by itself. */
   'AUTHORITY_FAILED',

@@ -38,8 +38,8 @@ interface Keyring {
 }
 
 /**
- * The checkpoint keys in a keyring file of JSON (0600). The file is read again before each rotation, and if a key is
- * missing, so a key that the operator adds is found while the registry runs.
+ * The checkpoint keys in a keyring file of JSON (0600). The file is read again each time that the keys are listed, and
+ * if a key is missing, so a key that the operator adds is found while the registry runs.
  */
 class FileCheckpointKeys implements CheckpointSigner {
   readonly #path: string

@@ -11,8 +11,11 @@ export interface EvidenceInput {
   readonly externalId: string
   /** 1 to 256 characters without control characters. */
   readonly name: string
+  /** At most 256 characters without control characters. */
   readonly owner?: string
+  /** At most 8,192 characters. */
   readonly description?: string
+  /** At most 8,192 characters. */
   readonly summary?: string
   readonly meta?: Meta
 }
@@ -59,8 +62,8 @@ export interface CreatedEvidence extends RecordedEvent {
 export type ClearableField = 'owner' | 'description' | 'summary' | 'meta'
 
 /**
- * At least one value must differ from the current one, or a text or file must be given. An empty text means that the
- * value is not given.
+ * At least one value must differ from the current one, or a text or file must be given. An empty text other than `name`
+ * means that the value is not given. Limits are those of `EvidenceInput`.
  */
 export interface EvidenceChange {
   readonly name?: string
@@ -74,9 +77,11 @@ export interface EvidenceChange {
    * Removes these values. A value must not be both cleared and given. Removing the owner records a `transfer` event.
    */
   readonly clear?: readonly ClearableField[]
-  /** Recorded on every event of this update. */
+  /** At most 8,192 characters. Recorded on every event of this update, as the next two. */
   readonly eventDescription?: string
+  /** At most 8,192 characters. */
   readonly updateDescription?: string
+  /** At most 256 characters without control characters. */
   readonly persona?: string
   /** Attached by one `addfile` event. */
   readonly files?: readonly StagedFile[]

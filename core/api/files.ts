@@ -81,7 +81,10 @@ export interface Files {
     file: FileToStage,
     options: { readonly maxBytes: number; readonly signal?: AbortSignal },
   ): Promise<StagedFile>
-  /** Destroys the bytes of staged files that no write has used. Idempotent. */
+  /**
+   * Destroys the bytes of staged files that no write has used. Idempotent. Checks no permission: pass only what `stage`
+   * returned.
+   */
   discard(files: readonly StagedFile[]): Promise<void>
   /**
    * Finds a file. Requires level `R`, or a file token for this file.
@@ -92,6 +95,7 @@ export interface Files {
   /**
    * The bytes of a file, or of one range of it. A whole file is hashed while it is read: if its bytes are not the
    * recorded ones, the iteration throws `CORRUPT` before its last chunk, or this call does if there is only one chunk.
+   * The bytes of a range are not compared. Checks no permission: pass only what `find` returned to the same caller.
    *
    * @param options - `range`: bytes from `start` to `end` (exclusive)
    * @throws `FILE_NOT_FOUND`, `RANGE_NOT_SATISFIABLE`, `CORRUPT`

@@ -4,10 +4,11 @@ import type { LogPolicy } from './bundle.ts'
 /** A sealed batch, with the stamp and the anchor that cover it. */
 export interface BatchSummary {
   readonly id: string
-  /** Its entries. */
+  /** Number of its entries. */
   readonly size: number
-  /** The size of the log at its end, and the root there (hex). */
+  /** Size of the log at the end of the batch. */
   readonly treeSize: number
+  /** Root of the log at that size, hex. */
   readonly root: string
   readonly createdAt: Date
   /** `P` pending, `S` sent, `C` confirmed. */
@@ -56,14 +57,18 @@ export interface PublishedLog {
   policyText(): Promise<string>
   /** The newest signed checkpoint (the whole note), `undefined` before the first batch is sealed. */
   latestCheckpoint(): Promise<string | undefined>
-  /** The signed checkpoint of a tree of exactly this size, `undefined` if no batch ended there. */
+  /**
+   * The signed checkpoint of a tree of exactly this size, `undefined` if no batch ended there.
+   *
+   * @throws `VALIDATION_ERROR` if the size is not a whole number
+   */
   checkpoint(treeSize: number): Promise<string | undefined>
   /**
    * The first `width` hashes of a tile, packed (32 bytes each).
    *
    * @param tile - `level` L covers tree level 8·L; `index` counts tiles of 256; `width` 1 to 256
    * @returns `undefined` if the sealed tree does not have so many
-   * @throws `CORRUPT` if the store has lost it
+   * @throws `VALIDATION_ERROR` for other numbers, `CORRUPT` if the store has lost it
    */
   tile(tile: {
     readonly level: number
@@ -73,17 +78,27 @@ export interface PublishedLog {
   /**
    * The entries of a tile of level 0, each after its length in two bytes (big-endian); `undefined` if not all are
    * sealed.
+   *
+   * @throws `VALIDATION_ERROR` for other numbers than those of a tile
    */
   entryBundle(tile: { readonly index: number; readonly width: number }): Promise<Uint8Array | undefined>
-  /** The openings (hex) of the entries of a tile of level 0, for monitors; `undefined` if not all are sealed. */
+  /**
+   * The openings (hex) of the entries of a tile of level 0, for monitors; `undefined` if not all are sealed.
+   *
+   * @throws `VALIDATION_ERROR` for other numbers than those of a tile
+   */
   openings(tile: { readonly index: number; readonly width: number }): Promise<readonly string[] | undefined>
   /**
    * Hashes from the leaf's sibling to the root (RFC 9162 § 2.1.3). Requires 0 <= leafIndex < treeSize <= the sealed
    * size.
+   *
+   * @throws `VALIDATION_ERROR` for other numbers
    */
   inclusionProof(path: { readonly leafIndex: number; readonly treeSize: number }): Promise<readonly Uint8Array[]>
   /**
    * Proof that a tree is the beginning of a larger one (RFC 9162 § 2.1.4). Requires 0 <= from <= to <= the sealed size.
+   *
+   * @throws `VALIDATION_ERROR` for other numbers
    */
   consistencyProof(sizes: { readonly from: number; readonly to: number }): Promise<readonly Uint8Array[]>
   /** The log positions of a batch, `end` exclusive; `undefined` if there is no such batch. */

@@ -37,8 +37,8 @@ export interface NewSourceSystem {
   /** 1 to 256 characters without control characters. */
   readonly name: string
   /**
-   * The caller's own key, 16 to 1,024 printable ASCII characters. Default: the registry generates one from 256 random
-   * bits.
+   * The caller's own key, 16 to 1,024 printable ASCII characters without spaces. Default: the registry generates one
+   * from 256 random bits.
    */
   readonly apiKey?: string
   /** Default `U`. */
@@ -105,7 +105,8 @@ export interface SourceSystems {
   /**
    * Creates a source system. The operator's first one creates the company. Requires level `A`.
    *
-   * @returns its id, and the generated key if the input has none
+   * @returns its id, and the generated key if the input has none. A call that is repeated with its idempotency key
+   *   returns the id only: the key is not stored. Replace it then
    * @throws `NAME_EXISTS`, `KEY_EXISTS`, `VALIDATION_ERROR`
    * @example
    * const { apiKey } = await registry.sourceSystems.create({ companyId: 'acme', principal: OPERATOR }, { name: 'ERP' })

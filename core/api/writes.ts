@@ -1,4 +1,4 @@
-/** Options of every operation that writes. */
+/** Options of the operations that write, except those on files and updates of source systems. */
 export interface WriteOptions {
   /**
    * 1 to 255 printable ASCII characters. If the same principal repeats the same call with the same key within 24 hours,

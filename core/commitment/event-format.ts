@@ -43,7 +43,7 @@ const EVENT = tag('er1.event')
 /** For a value inside an array or object. */
 const INNER = { maxDepth: MAX_DEPTH - 1 }
 
-/** Names that no event has yet. `author` is reserved for the person or key that signed an event. */
+/** Field names that no event of version 1 has. `author` is reserved for the person or key that signed an event. */
 const RESERVED_FIELDS: readonly string[] = ['author']
 
 /** Throws a `RangeError` if a field of an event has a reserved name. */

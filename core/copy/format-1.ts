@@ -9,8 +9,8 @@ import { decodeRecord, encodeRecord } from '../store/record-codec.ts'
 import type { EventRecord } from '../store/records.ts'
 
 /**
- * Shows the records of store format 1, which version 0.1.0 wrote, as format 2 has them: the records of transactions and
- * of the log's own openings appear as the payloads of their log entries, the first event of an evidence appears in the
+ * Shows the records of store format 1, which version 0.1.0 wrote, as format 2 has them: the openings of events and
+ * of the log's own entries appear as the payloads of their log entries, the first event of an evidence appears in the
  * evidence's record, and the lists of categories and companies do not appear. `migrate --upgrade` copies it to a new
  * store, and derives the lists of companies. It can only be read.
  */

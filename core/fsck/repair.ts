@@ -28,7 +28,7 @@ export interface RepairPlan {
 /**
  * Plans the repair of everything that `fsck` has reported: tiles, indexes, listings and counters get the values that
  * follow from the log and the records. Nothing is repaired if one of those records differs itself: restore a backup
- * then. Stamps, anchors and files are neither repaired nor in the way.
+ * then. Stamps, anchors and the bytes of files are not repaired, and do not keep the rest from being repaired.
  *
  * Counters count indexes, so they are only repaired when the indexes are right: check and plan again after a repair.
  */
@@ -46,7 +46,10 @@ export function planRepair(differences: readonly Difference[]): RepairPlan {
 
 const WRITES_PER_COMMIT = 256
 
-/** Applies the writes of a plan. The store must not be in use. A repair that is interrupted can be run again. */
+/**
+ * Applies the writes of a plan, whose `blocking` must be empty. The store must not be in use. A repair that is
+ * interrupted can be run again.
+ */
 export async function repairRecords(records: RecordStore, { writes }: RepairPlan): Promise<void> {
   for (let at = 0; at < writes.length; at += WRITES_PER_COMMIT)
     await records.commit({ writes: writes.slice(at, at + WRITES_PER_COMMIT) })

@@ -7,8 +7,9 @@
  */
 export interface CheckpointSigner {
   /**
-   * The public keys of all private keys that it can use now, in the order in which they are put into the log. It is
-   * called again before each rotation, so it must return keys that were added meanwhile.
+   * The public keys of all private keys that it can use now, in the order in which they are put into the log, also
+   * those that were added meanwhile. It is called often, with shared records every few seconds: keep them for a short
+   * time if reading them is a request.
    */
   publicKeys(): Promise<readonly Uint8Array[]>
   /**

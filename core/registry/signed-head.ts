@@ -15,8 +15,8 @@ type HeadOptions = Pick<RegistryOptions, 'records' | 'signedHead' | 'adoptHead' 
  * Returns false if the head is missing and other processes share the records: this process must not seal until it has
  * one.
  *
- * Throws `LOG_BEHIND_SIGNED` if the head is missing otherwise, or if the store does not hold `adoptHead` and
- * `knownHeads`.
+ * Throws `LOG_BEHIND_SIGNED` if the head is missing otherwise, or if the store does not hold `adoptHead` or
+ * one of `knownHeads`.
  */
 export async function openSignedHead(options: HeadOptions): Promise<boolean> {
   const { records, signedHead, adoptHead, knownHeads = [], sharedRecords = false } = options

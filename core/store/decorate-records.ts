@@ -1,7 +1,8 @@
 import type { RecordStore } from '../ports/index.ts'
 
 /**
- * A record store that does the same as another one, except for the methods that are given.
+ * A record store that does the same as another one, except for the methods that are given. It has neither
+ * `eraseHistory` nor `snapshot`: pass the other store as the option `eraser`, or old values of deleted files stay.
  *
  * @example
  * const readOnly = decorateRecords(records, {

@@ -93,7 +93,8 @@ export class AuditLog {
     const { logger, canWrite } = this.#stores
     const notes = new Set(this.#notes.values())
     this.#notes = new Map()
-    if (this.#dropped > 0) logger.warn({ dropped: this.#dropped }, 'too many rejected keys to record each of them')
+    if (this.#dropped > 0)
+      logger.warn({ dropped: this.#dropped }, 'too many rejected keys and file tokens to record each of them')
     this.#dropped = 0
     if (!canWrite() || notes.size === 0) return
     try {

@@ -11,7 +11,7 @@ import { putRecord } from '../../store/record-codec.ts'
 import type { EventFile, EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { makeEvent } from './event.ts'
 
-/** The part of an evidence's record that its events change at will. The rest follows from the events themselves. */
+/** An evidence's record without the members that are computed from its events. */
 export type EvidenceState = Omit<EvidenceRecord, 'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes' | 'first'>
 
 /** One event to append. */

@@ -213,7 +213,7 @@ function saltOf(salts: Readonly<Record<string, string>>, name: string): string {
 
 function bytesOf(hex: string): Uint8Array {
   const bytes = fromHex(hex)
-  if (bytes === undefined) throw corrupt('a salt is not hex')
+  if (bytes === undefined) throw corrupt('a salt, seed or slot key is not hex')
   return bytes
 }
 

@@ -123,7 +123,7 @@ async function findById(context: Context, text: string): Promise<FoundEvidence |
   return isId(id) ? readFound(context, id) : undefined
 }
 
-/** The evidence with this external id that this transaction belongs to. */
+/** The evidence with this external id that has an event with this txId. */
 async function findByTxId(context: Context, externalId: string, txId: string): Promise<FoundEvidence | undefined> {
   const entry = entryOf(txId)
   const payload = entry && (await context.log.payloadOf(entry))

@@ -1,8 +1,6 @@
 import Type from '#typebox'
 import { closed, opt } from '../schemas.ts'
 
-/** The same as `MerkleValidationRequest` in core/api/proofs.ts. */
-
 const MAX_PROOF_ITEMS = 64
 const MAX_SELECTED = 1_000
 
@@ -25,7 +23,7 @@ const HashInput = Type.String({
   description: 'a SHA-256 hash of 64 hex digits',
 })
 
-/** Open, so that a whole proof can be sent. */
+/** The same as `MerkleValidationRequest` in core/api/proofs.ts. Open, so that a whole proof can be sent. */
 export const merkleValidationRequestSchema = Type.Object({
   txId: HashInput,
   merkleRoot: HashInput,

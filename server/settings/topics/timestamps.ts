@@ -32,7 +32,7 @@ export const timestamps = {
   }),
   tsaIntervalMs: setting(integer(0, DAY_MS), {
     fallback: 0,
-    doc: 'Time between stamps. 0 stamps every batch',
+    doc: 'Least time between stamps. 0: the next one begins when the previous one is complete',
   }),
   tsaTimeoutMs: setting(integer(1, 600_000), { fallback: 10_000, doc: 'Time limit for one stamp' }),
   tsaRevocation: setting(oneOf('none', 'public', 'any'), {
