@@ -33,7 +33,8 @@ export interface Form {
   readonly files: ReadonlyMap<string, readonly StagedFile[]>
 }
 
-const MAX_PARTS = 256
+/** Parts with texts. Those with files have a limit of their own. */
+const MAX_TEXT_PARTS = 256
 const MAX_PART_HEADER_BYTES = 8 * 1024
 
 const invalid = (message: string, cause?: unknown): HttpError => new HttpError('VALIDATION_ERROR', message, { cause })
@@ -46,7 +47,8 @@ const invalid = (message: string, cause?: unknown): HttpError => new HttpError('
  */
 export async function readMultipart(request: IncomingMessage, options: FormOptions): Promise<Form> {
   const reader = new FormReader(options)
-  const limits = { ...options.limits, maxParts: MAX_PARTS, maxHeaderBytes: MAX_PART_HEADER_BYTES }
+  const maxParts = MAX_TEXT_PARTS + options.limits.maxFilesPerRequest
+  const limits = { ...options.limits, maxParts, maxHeaderBytes: MAX_PART_HEADER_BYTES }
   for await (const part of partsOf(request, limits)) await reader.read(part)
   return reader.finish()
 }

@@ -92,6 +92,20 @@ describe('uploads', () => {
       request.disconnect()
     }))
 
+  it('takes as many files as the setting allows, besides the texts', async (t) => {
+    const many = await startService({ sealMaxWaitMs: 3_600_000, maxFilesPerRequest: 300 })
+    t.after(() => many.close())
+    const { keys } = await many.company('acme')
+    const send = (count: number): Promise<Response> =>
+      many.fetch(PATH, {
+        method: 'POST',
+        headers: { 'x-api-key': keys.U, 'content-type': MULTIPART },
+        body: texts(`many-${count}`) + part('images', 'x', { filename: 'a' }).repeat(count) + END,
+      })
+    assert.equal((await send(300)).status, 201)
+    assert.equal((await send(301)).status, 413)
+  })
+
   it('a body that breaks off in a header, between parts, or in JSON leaves nothing behind', () =>
     leavesNothing(async () => {
       for (const piece of [FILE_HEAD.slice(0, 40), texts('broken'), part('images', 'whole', { filename: 'w' })]) {
