@@ -43,10 +43,14 @@ export async function openControlSocket(options: ControlOptions): Promise<Contro
 async function listen(path: string, options: ControlOptions): Promise<ControlSocket> {
   await removeStaleSocket(path)
   const closing = new AbortController()
-  const connections = new Map<Socket, Promise<void>>()
+  const sockets = new Set<Socket>()
+  /** Operations go on for a while after their client has left, so they are not bound to the sockets. */
+  const running = new Set<Promise<void>>()
   const server = createServer((socket) => {
-    connections.set(socket, serve(socket, options, closing.signal))
-    socket.once('close', () => connections.delete(socket))
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    const served = serve(socket, options, closing.signal).finally(() => running.delete(served))
+    running.add(served)
   })
   server.maxConnections = MAX_CONNECTIONS
   await listenPrivately(server, path)
@@ -55,8 +59,8 @@ async function listen(path: string, options: ControlOptions): Promise<ControlSoc
       const closed = once(server, 'close')
       server.close()
       closing.abort(new RegistryError('CLOSED', 'The server stops'))
-      await Promise.all(connections.values())
-      for (const socket of connections.keys()) socket.destroySoon()
+      await Promise.all(running)
+      for (const socket of sockets) socket.destroySoon()
       await closed
     },
   }

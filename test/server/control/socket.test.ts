@@ -4,6 +4,7 @@ import { stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { RegistryError } from '../../../core/index.ts'
 import { controlPath } from '../../../server/control/address.ts'
 import { callServer } from '../../../server/control/client.ts'
@@ -129,6 +130,29 @@ it('a client that disconnects cancels its operation', async (t) => {
   await once(socket, 'data')
   socket.destroy()
   await eventually(() => aborted === 1)
+})
+
+it('a server that stops waits for the operation of a client that has left', async (t) => {
+  let isAborted = false
+  let end = (): void => undefined
+  const wait = operation('wait', async (_, { report, signal }) => {
+    report({ stage: 'wait', done: 0 })
+    await untilAborted(signal).catch(() => (isAborted = true))
+    // It cannot stop at once.
+    await new Promise<void>((resolve) => (end = resolve))
+  })
+  const { path, close } = await openFixture(t, [wait])
+  const socket = connect(path)
+  socket.write('{"v":1,"operation":"wait","args":{}}\n')
+  await once(socket, 'data')
+  socket.destroy()
+  await eventually(() => isAborted)
+  let isClosed = false
+  const closed = close().then(() => (isClosed = true))
+  await delay(50)
+  assert.equal(isClosed, false)
+  end()
+  await closed
 })
 
 it('a server that stops cancels the operations, and does not wait for silent clients', async (t) => {
