@@ -2,7 +2,6 @@ import { createRequire } from 'node:module'
 import { isRegistryError, type Scrub } from '../core/index.ts'
 import { OPERATIONS } from './control/operations/index.ts'
 import { openControlSocket } from './control/server.ts'
-import type { RunningServer } from './http/listen.ts'
 import { helpText } from './settings/help.ts'
 import { loadConfig, type Config } from './settings/load.ts'
 import { describeFailure } from './startup/failure.ts'
@@ -10,7 +9,7 @@ import { introduceOperator } from './startup/first-start.ts'
 import { createLogger } from './startup/logger.ts'
 import { openConfiguredRegistry } from './startup/registry.ts'
 import { startConfiguredScrub } from './startup/scrub.ts'
-import { serve, type ServeOptions } from './startup/serve.ts'
+import { serve, type RunningService, type ServeOptions } from './startup/serve.ts'
 import { closeOnSignal } from './startup/shutdown.ts'
 
 /** The program that runs the server. Exit codes: 0 after a signal, 1 for a failure, 2 for a wrong setting. */
@@ -26,12 +25,10 @@ type Log = ReturnType<typeof createLogger>
 async function start(config: Config, logger: Log): Promise<void> {
   const opened = await openConfiguredRegistry(config, logger)
   const { registry } = opened
-  let url = ''
   let scrub: Scrub | undefined
-  const publicUrl = (): string => config.publicUrl ?? url
-  const server = await serveOrClose({ config, logger, opened, publicUrl, scrubStatus: () => scrub?.status() })
+  const server = await serveOrClose({ config, logger, opened, scrubStatus: () => scrub?.status() })
+  const { url, publicUrl } = server
   const control = await openControlSocket({ context: { ...opened, config, logger }, operations: OPERATIONS })
-  url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`
   scrub = await startConfiguredScrub({ config, logger, opened })
   const close = async (): Promise<void> => {
     await control.close()
@@ -39,7 +36,7 @@ async function start(config: Config, logger: Log): Promise<void> {
     await scrub?.close()
     await registry.close()
   }
-  const shownUrl = publicUrl().replace(WILDCARD_HOST, '//localhost')
+  const shownUrl = publicUrl.replace(WILDCARD_HOST, '//localhost')
   try {
     await introduceOperator({ registry, logger, dataDir: config.dataDir, url: shownUrl })
   } catch (error) {
@@ -48,11 +45,11 @@ async function start(config: Config, logger: Log): Promise<void> {
   }
   closeOnSignal({ logger, timeoutMs: config.shutdownMs + CLOSE_MS, close })
   const { origin, verifierKey } = registry.log
-  logger.info({ docs: `${shownUrl}/docs`, url, publicUrl: publicUrl(), origin, verifierKey, pid: process.pid }, 'ready')
+  logger.info({ docs: `${shownUrl}/docs`, url, publicUrl, origin, verifierKey, pid: process.pid }, 'ready')
 }
 
 /** Listens. Closes the registry if that fails. */
-async function serveOrClose(options: ServeOptions): Promise<RunningServer> {
+async function serveOrClose(options: ServeOptions): Promise<RunningService> {
   try {
     return await serve(options)
   } catch (error) {

@@ -12,14 +12,22 @@ export interface ServeOptions {
   readonly logger: ReturnType<typeof createLogger>
   readonly opened: OpenedRegistry
   /** See `AppOptions`. */
-  readonly publicUrl: () => string
-  /** See `AppOptions`. */
   readonly scrubStatus?: () => ScrubStatus | undefined
 }
 
+/** The servers of one process. */
+export interface RunningService extends RunningServer {
+  /** The address on which the service listens. */
+  readonly url: string
+  /** The address for clients. */
+  readonly publicUrl: string
+}
+
 /** Listens at the address of the service, and at that of the metrics if it has its own. */
-export async function serve({ config, logger, opened, publicUrl, scrubStatus }: ServeOptions): Promise<RunningServer> {
+export async function serve({ config, logger, opened, scrubStatus }: ServeOptions): Promise<RunningService> {
   const { registry, instruments, requestCounter, isStorePoisoned } = opened
+  let url = ''
+  const publicUrl = (): string => config.publicUrl ?? url
   const app = createApp({
     ...config,
     registry,
@@ -33,11 +41,15 @@ export async function serve({ config, logger, opened, publicUrl, scrubStatus }: 
     ...(isStorePoisoned && { isStorePoisoned }),
   })
   const server = await listen(app, config)
+  // Before any other wait, because requests are served from now on.
+  url = urlOf(config.host, server.port)
   try {
     const metrics = await listenForMetrics(app, config)
     if (metrics !== undefined) logger.info({ address: config.metricsAddress, port: metrics.port }, 'serving /metrics')
     return {
       port: server.port,
+      url,
+      publicUrl: publicUrl(),
       async close() {
         await server.close()
         await metrics?.close()
@@ -48,6 +60,8 @@ export async function serve({ config, logger, opened, publicUrl, scrubStatus }: 
     throw error
   }
 }
+
+const urlOf = (host: string, port: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 async function listenForMetrics(app: App, config: Config): Promise<RunningServer | undefined> {
   const { metricsAddress } = config
