@@ -54,6 +54,8 @@ async function listen(path: string, options: ControlOptions): Promise<ControlSoc
   })
   server.maxConnections = MAX_CONNECTIONS
   await listenPrivately(server, path)
+  // A connection that cannot be accepted (ENOBUFS, ENOMEM) must not end the process. Node goes on listening.
+  server.on('error', (error) => options.context.logger.warn({ err: error }, 'a command could not be accepted'))
   return {
     async close() {
       const closed = once(server, 'close')

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Logger } from '../../core/index.ts'
 import type { App } from './app.ts'
 import { connectionLimit } from './connections.ts'
 
@@ -25,6 +26,8 @@ export interface ListenOptions {
   readonly maxConnections?: number
   /** See `AppOptions`. Default false. */
   readonly trustProxy?: boolean
+  /** Told of connections that could not be accepted. Default: they are not logged. */
+  readonly logger?: Logger
 }
 
 export interface RunningServer {
@@ -38,7 +41,7 @@ export async function listen(
   app: Pick<App, 'handle' | 'stop' | 'connections'>,
   options: ListenOptions,
 ): Promise<RunningServer> {
-  const { host, port, headersTimeoutMs, uploadIdleMs, shutdownMs, maxConnections = 1_000_000 } = options
+  const { host, port, headersTimeoutMs, uploadIdleMs, shutdownMs, maxConnections = 1_000_000, logger } = options
   const server = createServer(
     {
       headersTimeout: headersTimeoutMs,
@@ -59,6 +62,8 @@ export async function listen(
       resolve()
     })
   })
+  // A connection that cannot be accepted (ENOBUFS, ENOMEM) must not end the process. Node goes on listening.
+  server.on('error', (error) => logger?.warn({ err: error }, 'a connection could not be accepted'))
   return {
     port: (server.address() as AddressInfo).port,
     close() {

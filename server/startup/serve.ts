@@ -40,11 +40,11 @@ export async function serve({ config, logger, opened, scrubStatus }: ServeOption
     ...(requestCounter && { requestCounter }),
     ...(isStorePoisoned && { isStorePoisoned }),
   })
-  const server = await listen(app, config)
+  const server = await listen(app, { ...config, logger })
   // Before any other wait, because requests are served from now on.
   url = urlOf(config.host, server.port)
   try {
-    const metrics = await listenForMetrics(app, config)
+    const metrics = await listenForMetrics(app, config, logger)
     if (metrics !== undefined) logger.info({ address: config.metricsAddress, port: metrics.port }, 'serving /metrics')
     return {
       port: server.port,
@@ -63,14 +63,18 @@ export async function serve({ config, logger, opened, scrubStatus }: ServeOption
 
 const urlOf = (host: string, port: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
-async function listenForMetrics(app: App, config: Config): Promise<RunningServer | undefined> {
+async function listenForMetrics(
+  app: App,
+  config: Config,
+  logger: ServeOptions['logger'],
+): Promise<RunningServer | undefined> {
   const { metricsAddress } = config
   if (metricsAddress === undefined) return undefined
   const colon = metricsAddress.lastIndexOf(':')
   const host = metricsAddress.slice(0, colon).replaceAll(/[[\]]/g, '')
   const port = Number(metricsAddress.slice(colon + 1))
   try {
-    return await listen({ ...app, handle: app.handleOperations }, { ...config, host, port })
+    return await listen({ ...app, handle: app.handleOperations }, { ...config, host, port, logger })
   } catch (error) {
     const reason = reasonOf(error)
     // Without the cause: the advice for it is about the address of the service.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { stat, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
+import { connect, Server } from 'node:net'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -153,6 +153,16 @@ it('a server that stops waits for the operation of a client that has left', asyn
   assert.equal(isClosed, false)
   end()
   await closed
+})
+
+it('goes on after a connection that could not be accepted', async (t) => {
+  const listen = t.mock.method(Server.prototype, 'listen')
+  const { path, warnings } = await openFixture(t, [operation('echo', async () => ({}))])
+  const server = listen.mock.calls[0]?.this
+  assert.ok(server instanceof Server)
+  server.emit('error', new Error('accept ENOMEM'))
+  assert.deepEqual(warnings, ['a command could not be accepted'])
+  assert.equal(await exchange(path, '{"v":1,"operation":"echo","args":{}}\n'), '{"result":{}}\n')
 })
 
 it('a server that stops cancels the operations, and does not wait for silent clients', async (t) => {
