@@ -192,13 +192,12 @@ export function bodyType(request: IncomingMessage, accepted: readonly string[]):
 
 /** `type/subtype` of a Content-Type, in lower case; `undefined` if it is not a valid one. */
 export function essence(contentType: string | undefined): string | undefined {
-  const type = contentType?.split(';', 1)[0]?.trim().toLowerCase()
-  return type !== undefined &&
-    type.length <= 127 &&
-    /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/.test(type)
-    ? type
-    : undefined
+  const type = ESSENCE.exec(contentType ?? '')?.[1]
+  return type !== undefined && type.length <= 127 ? type.toLowerCase() : undefined
 }
+
+/** Only spaces and tabs may surround it (RFC 9110 § 5.6.3). `trim` would also remove others, such as U+00A0. */
+const ESSENCE = /^[ \t]*([a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*)[ \t]*(?:;|$)/i
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

@@ -244,6 +244,8 @@ describe('bad input', () => {
         fields + part('other', 'x'.repeat(MAX_FILE + 1), { filename: 'a' }) + END,
         MULTIPART,
       ))
+    it('a space that Content-Type must not have', () =>
+      refusesRaw(415, 'UNSUPPORTED_MEDIA_TYPE', fields + END, MULTIPART.replace(';', '\u{A0};')))
     it('too many files', () =>
       refusesRaw(413, 'PAYLOAD_TOO_LARGE', fields + part('images', 'x', { filename: 'a' }).repeat(4) + END, MULTIPART))
     it('10,000 parts of text', () =>

@@ -296,8 +296,19 @@ describe('multipart/form-data', () => {
       `multipart/form-data; boundary=${'x'.repeat(71)}`,
     ])
       assert.equal(await read(body, type), 'MALFORMED_BODY', type)
-    assert.equal(essence('Text/HTML; charset=x'), 'text/html')
-    for (const type of [undefined, '', 'text', 'text/', 'a b/c', 'text/ä', `text/${'x'.repeat(200)}`])
+    for (const type of ['Text/HTML; charset=x', 'text/html \t;charset=x', ' text/html'])
+      assert.equal(essence(type), 'text/html')
+    for (const type of [
+      undefined,
+      '',
+      'text',
+      'text/',
+      'a b/c',
+      'text/ä',
+      'text/html\u{A0}',
+      '\u{A0}text/html',
+      `text/${'x'.repeat(200)}`,
+    ])
       assert.equal(essence(type), undefined)
   })
 })
