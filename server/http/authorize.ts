@@ -28,8 +28,9 @@ export async function authorize(
     await rateLimit(ctx, ANONYMOUS.principal)
     throw new HttpError('UNAUTHORIZED', 'Unauthorized')
   }
-  if (!isPermitted(scope.principal, access)) throw new HttpError('FORBIDDEN', 'Forbidden resource')
+  // Before the permission is checked, so that a key cannot send forbidden requests without limit.
   if (isUnmetered !== true) await rateLimit(ctx, scope.principal)
+  if (!isPermitted(scope.principal, access)) throw new HttpError('FORBIDDEN', 'Forbidden resource')
   return scope
 }
 

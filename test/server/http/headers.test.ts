@@ -82,6 +82,17 @@ describe('headers of keyed responses', () => {
     assert.match(headers.get('ratelimit') ?? '', /^"minute";r=\d\d;t=\d+$/)
   })
 
+  it('forbidden requests count for the rate limit', async (t) => {
+    const limit = 10
+    const limited = await startService({ rateLimitPerMinute: limit, sealMaxWaitMs: 3_600_000 })
+    t.after(() => limited.close())
+    const { keys } = await limited.company('acme')
+    const write = { params: at.params, key: keys.R, json: { name: 'C' } }
+    for (let count = 0; count < limit; count += 1)
+      assert.equal((await limited.call('createCategory', write)).status, 403)
+    assert.equal((await limited.call('createCategory', write)).status, 429)
+  })
+
   it('lets scripts of the configured origins use keyed endpoints, and of no other', async () => {
     const path = '/api/v1/evidences/acme/category'
     const preflight = (origin: string) =>
