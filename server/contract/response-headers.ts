@@ -9,7 +9,9 @@ const text = (description: string, pattern?: string): JsonObject => ({
 })
 
 const headers = {
-  'X-Request-Id': text('Names the request in the log of the server. It is yours, if you sent one'),
+  'X-Request-Id': text(
+    'Names the request in the log of the server, if it has a line there. It is yours, if you sent one',
+  ),
   'Cache-Control': text('Whether and how long the response may be cached'),
   ETag: text('Names this state. Send it in If-None-Match, and after reading an evidence in If-Match', '^"[!-~]+"$'),
   Location: text('The path of what was created', '^/'),

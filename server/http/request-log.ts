@@ -5,16 +5,16 @@ import { afterResponse } from './after-response.ts'
 import { isExcess } from './admit.ts'
 
 /**
- * Logs one line per request. It contains the path, but neither the query, which may contain a token, nor headers or the
- * body. So keys and content never reach the log.
+ * Gives each request an id, and logs one line per admitted request. It contains the path, but neither the query, which
+ * may contain a token, nor headers or the body. So keys and content never reach the log.
  */
 export function requestLog(logger: Logger): Middleware {
   return (ctx, next) => {
-    if (isExcess(ctx)) return next()
-    const started = performance.now()
     const requestId = requestIdOf(ctx)
     ctx.state.requestId = requestId
     ctx.set('X-Request-Id', requestId)
+    if (isExcess(ctx)) return next()
+    const started = performance.now()
     afterResponse(ctx, () => {
       const line = {
         requestId,

@@ -184,6 +184,7 @@ describe('a service under load', () => {
     await service.until(() => metric('evidence_requests_waiting{class="reads"} 2'), 'two wait')
     const excess = await read()
     assert.deepEqual([excess.status, excess.headers.get('retry-after')], [503, '1'])
+    assert.match(excess.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/)
     assert.equal(((await excess.json()) as { code: string }).code, 'UNAVAILABLE')
     assert.equal((await service.fetch('/livez')).status, 200)
     assert.equal((await service.fetch('/api/v1/openapi.json')).status, 200, 'the public class has places')
