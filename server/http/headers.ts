@@ -18,11 +18,12 @@ export const setSecurityHeaders: Middleware = (ctx, next) => {
   return next()
 }
 
-const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'X-Request-Id' }
-const KEYED_ORIGIN = {
+/** Headers that scripts of other origins may read, besides the few that Fetch always shows them. */
+const EXPOSED_HEADERS = {
   'Access-Control-Expose-Headers':
     'Content-Disposition, Content-Range, ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
 }
+const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*', ...EXPOSED_HEADERS }
 const KEYED_PREFLIGHT = {
   'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'Access-Control-Allow-Headers':
@@ -38,7 +39,11 @@ export function allowOrigins(origins: readonly string[]): Middleware {
     ctx.vary('Origin')
     const origin = ctx.get('Origin')
     if (!allowed.has(origin)) return next()
-    ctx.set({ 'Access-Control-Allow-Origin': origin, 'Cross-Origin-Resource-Policy': 'cross-origin', ...KEYED_ORIGIN })
+    ctx.set({
+      'Access-Control-Allow-Origin': origin,
+      'Cross-Origin-Resource-Policy': 'cross-origin',
+      ...EXPOSED_HEADERS,
+    })
     if (ctx.method !== 'OPTIONS' || ctx.get('Access-Control-Request-Method') === '') return next()
     ctx.set(KEYED_PREFLIGHT)
     ctx.status = 204

@@ -104,5 +104,6 @@ describe('headers of keyed responses', () => {
     const { headers } = await service.call('listCategories', { ...at, key: OPERATOR_KEY, headers: { origin: ORIGIN } })
     assert.equal(headers.get('access-control-allow-origin'), ORIGIN)
     assert.match(headers.get('vary') ?? '', /Origin/)
+    assert.match(headers.get('access-control-expose-headers') ?? '', /\bRetry-After\b/)
   })
 })

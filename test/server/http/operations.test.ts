@@ -120,6 +120,9 @@ describe('operations', () => {
         ['*', 'cross-origin', null],
         path,
       )
+      const exposed = headers.get('access-control-expose-headers')?.split(', ') ?? []
+      for (const name of ['RateLimit', 'RateLimit-Policy', 'Retry-After', 'ETag', 'Content-Disposition'])
+        assert.ok(exposed.includes(name), name)
     }
     for (const path of ['/api/v1/evidences/acme/evidences', '/metrics', '/docs', '/api/v1/sourceSystem/acme'])
       assert.equal((await service.fetch(path, origin)).headers.get('access-control-allow-origin'), null, path)
