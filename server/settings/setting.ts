@@ -80,8 +80,9 @@ export const baseUrl: Accepted<string> = {
   accepts: 'an http or https URL',
   parse(value) {
     if (urlOf('http:', 'https:')(value) === undefined) return undefined
-    const { search, hash, username, href } = new URL(value)
-    return search === '' && hash === '' && username === '' ? href.replace(/\/+$/, '') : undefined
+    const { search, hash, username, password, href } = new URL(value)
+    const isBare = [search, hash, username, password].every((part) => part === '')
+    return isBare ? href.replace(/\/+$/, '') : undefined
   },
 }
 

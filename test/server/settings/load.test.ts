@@ -240,7 +240,13 @@ describe('configuration', () => {
       load({ env: { EVIDENCE_PUBLIC_URL: 'https://example.org/registry//' } }).publicUrl,
       'https://example.org/registry',
     )
-    for (const url of ['https://example.org/?a', 'https://example.org/#a', 'https://user@example.org', 'example.org'])
+    for (const url of [
+      'https://example.org/?a',
+      'https://example.org/#a',
+      'https://user@example.org',
+      'https://:secret@example.org',
+      'example.org',
+    ])
       rejectionOf({ env: { EVIDENCE_PUBLIC_URL: url } })
   })
 
