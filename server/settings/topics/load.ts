@@ -4,6 +4,8 @@ import { MAX_UNREAD_RESPONSE_BYTES } from '../../http/unread-responses.ts'
 import { integer, optional, setting, text, type Accepted } from '../setting.ts'
 
 const MIB = 1024 * 1024
+/** The longest text of a body (`request-body.ts`). With less memory it would always be rejected. */
+const MAX_TEXT_BYTES = 8 * MIB
 
 /** A limit as it is written: `64/1000`. */
 const workLimit: Accepted<WorkLimit> = {
@@ -31,7 +33,7 @@ const metricsAddress = text(
 export const load = {
   limitPublic: limitOf(
     WORK_LIMITS.public,
-    'Requests without a key and a body that run at the same time, and that wait',
+    'Requests with neither a key nor a body that run at the same time, and that wait',
   ),
   limitValidations: limitOf(
     WORK_LIMITS.validations,
@@ -42,17 +44,17 @@ export const load = {
     WORK_LIMITS.lists,
     'Lists, bundles and histories of more than 50 events that run at the same time, and that wait',
   ),
-  limitWrites: limitOf(WORK_LIMITS.writes, 'Writes without files that run at the same time, and that wait'),
+  limitWrites: limitOf(WORK_LIMITS.writes, 'Writes whose body is not a form that run at the same time, and that wait'),
   limitUploads: limitOf(
     WORK_LIMITS.uploads,
-    'Forms that run at the same time, and that wait. With S3, each holds 8 MiB',
+    'Writes whose body is a form, with or without files, that run at the same time, and that wait. With S3, each holds 8 MiB',
   ),
   limitDownloads: limitOf(WORK_LIMITS.downloads, 'Downloads of files that run at the same time, and that wait'),
   maxBusyMs: setting(integer(1, 600_000), {
     fallback: MAX_BUSY_MS,
-    doc: 'If the process has been busy for this long without a pause, new requests are rejected for as long, those without a key after half of it',
+    doc: 'While the process is busy without a pause, it accepts new requests for this long, then rejects them for this long, and so on. Requests without a key are accepted only in the first half of the accepting time',
   }),
-  maxBodyMemoryBytes: setting(integer(MIB, 2 ** 40), {
+  maxBodyMemoryBytes: setting(integer(MAX_TEXT_BYTES, 2 ** 40), {
     fallback: MAX_BODY_MEMORY_BYTES,
     doc: 'Bytes of JSON and texts of all request bodies in memory together. Files do not count, because they are streamed',
   }),

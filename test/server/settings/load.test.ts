@@ -250,6 +250,11 @@ describe('configuration', () => {
       rejectionOf({ env: { EVIDENCE_PUBLIC_URL: url } })
   })
 
+  it('requires memory for the longest text of a body', () => {
+    assert.equal(load({ env: { EVIDENCE_MAX_BODY_MEMORY_BYTES: '8388608' } }).maxBodyMemoryBytes, 8_388_608)
+    rejectionOf({ env: { EVIDENCE_MAX_BODY_MEMORY_BYTES: '8388607' } })
+  })
+
   it('has a row for each setting', () => {
     const rows = settingRows()
     assert.deepEqual(
