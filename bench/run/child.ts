@@ -67,7 +67,8 @@ async function waitForOutput(path: string, child: ChildProcess, pattern: RegExp)
     const output = await readFile(path, 'utf8')
     const [, match] = pattern.exec(output) ?? []
     if (match !== undefined) return match
-    if (child.exitCode !== null) throw new Error(`the child ended with ${child.exitCode}: ${output.slice(-2_000)}`)
+    const end = child.exitCode ?? child.signalCode
+    if (end !== null) throw new Error(`the child ended with ${end}: ${output.slice(-2_000)}`)
     await delay(POLL_MS)
   }
 }
