@@ -121,8 +121,8 @@ export interface Operations {
   ): Promise<FileListing>
   /**
    * Create an evidence. Category and subcategory are given by id or by name; an id takes precedence. A name that
-   * does not exist yet is created. `meta` is JSON text in a form. The text of `images` is empty or a JSON array
-   * of titles for the files.
+   * does not exist yet is created. `meta` is JSON text in a form. The text of `images` is a JSON array of titles
+   * for the files, or one title for all of them.
    */
   createEvidence(
     request: {
@@ -194,8 +194,8 @@ export interface Operations {
    * that you have; `count` is the number of all that match. With `externalId`, `owner`, `status`, `createdFrom`,
    * `createdTo` or `sort`, the next page begins at `next` of the page before, and at most 10,000 matches are
    * counted. All conditions must hold: one is looked up in an index, the others are applied to what it finds,
-   * and a page reads at most 10,000 index entries. So a page can have fewer than `len` items, also none, and
-   * `isMore`.
+   * and a page reads at most 10,000 index entries. So a page can have fewer than `len` items, or none, although
+   * `isMore` is true.
    */
   listEvidences(
     request?: {
@@ -334,7 +334,7 @@ export interface Operations {
   ): Promise<Response>
   /**
    * Delete a file. Appends a deletefile event and destroys the bytes; the history still verifies. Deleting a
-   * category's image records no event.
+   * file of a category records no event.
    */
   deleteFile(
     request: {
@@ -507,7 +507,7 @@ export interface Operations {
   /** A transaction's path to the root of its batch */
   getProof(
     request: {
-      /** A transaction id: 64 lowercase hex digits */
+      /** A transaction id: 64 hex digits in either case, with or without `0x` */
       readonly txId: string
     },
     options?: RequestOptions,
@@ -515,7 +515,7 @@ export interface Operations {
   /** The root of a transaction's batch, and its time stamp */
   getRoot(
     request: {
-      /** A transaction id: 64 lowercase hex digits */
+      /** A transaction id: 64 hex digits in either case, with or without `0x` */
       readonly txId: string
     },
     options?: RequestOptions,

@@ -106,7 +106,7 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   SYSTEM_ID: "A source system's id",
   evidenceId: "The evidence's id, or its external id",
   fileId: "The file's id",
-  txid: 'A transaction id: 64 lowercase hex digits',
+  txid: 'A transaction id: 64 hex digits in either case, with or without `0x`',
   batchId: "A batch's id",
   L: 'Level of the tile, from 0',
   N: 'Index and width of the tile as C2SP tlog-tiles writes them; may contain slashes',

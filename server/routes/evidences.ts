@@ -74,7 +74,7 @@ export const evidences: EndpointGroup = {
       access: 'I',
       summary: 'Create an evidence',
       description:
-        'Category and subcategory are given by id or by name; an id takes precedence. A name that does not exist yet is created. `meta` is JSON text in a form. The text of `images` is empty or a JSON array of titles for the files.',
+        'Category and subcategory are given by id or by name; an id takes precedence. A name that does not exist yet is created. `meta` is JSON text in a form. The text of `images` is a JSON array of titles for the files, or one title for all of them.',
       body: {
         schema: NewEvidence,
         form: { slots: createSlots, kinds: { meta: 'json' } },
@@ -124,7 +124,7 @@ export const evidences: EndpointGroup = {
       workClass: 'lists',
       summary: 'List evidences, newest first',
       description:
-        'The whole list, or with `len` a page of it. `last` is the id of the last item that you have; `count` is the number of all that match. With `externalId`, `owner`, `status`, `createdFrom`, `createdTo` or `sort`, the next page begins at `next` of the page before, and at most 10,000 matches are counted. All conditions must hold: one is looked up in an index, the others are applied to what it finds, and a page reads at most 10,000 index entries. So a page can have fewer than `len` items, also none, and `isMore`.',
+        'The whole list, or with `len` a page of it. `last` is the id of the last item that you have; `count` is the number of all that match. With `externalId`, `owner`, `status`, `createdFrom`, `createdTo` or `sort`, the next page begins at `next` of the page before, and at most 10,000 matches are counted. All conditions must hold: one is looked up in an index, the others are applied to what it finds, and a page reads at most 10,000 index entries. So a page can have fewer than `len` items, or none, although `isMore` is true.',
       query: EvidenceListQuery,
       response: { schema: EvidenceList },
       fieldNames: PAGE_FIELDS,

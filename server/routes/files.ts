@@ -52,7 +52,7 @@ export const files: EndpointGroup = {
       access: 'U',
       summary: 'Delete a file',
       description:
-        "Appends a deletefile event and destroys the bytes; the history still verifies. Deleting a category's image records no event.",
+        'Appends a deletefile event and destroys the bytes; the history still verifies. Deleting a file of a category records no event.',
       query: FileSelector,
       response: { schema: Ok },
       errors: ['FILE_NOT_FOUND'],
