@@ -18,8 +18,9 @@ Backs a registry up, running or stopped: one consistent state of the records and
 of the data directory. A running server writes the backup itself, so DIR is a path on its machine, on a file system with
 hard links. A later backup to the same DIR copies only new files, and replaces the earlier backup when it is complete.
 
-Secrets (the root secret, the keys of the embedded authority and ledger) are left out, unless --secrets is given. Then
-they are encrypted with a passphrase (scrypt, AES-256-GCM). Restoring needs them from somewhere.`,
+Secrets (the root secret, the keys that sign checkpoints, the keys of the embedded authority and ledger, operator.key)
+are left out, unless --secrets is given. Then they are encrypted with a passphrase (scrypt, AES-256-GCM). Restoring needs
+them from somewhere.`,
   flags: {
     to: { value: 'DIR', doc: 'the directory of the backup; it is created if it does not exist' },
     secrets: { doc: 'include the secrets, encrypted with a passphrase' },
@@ -44,7 +45,7 @@ they are encrypted with a passphrase (scrypt, AES-256-GCM). Restoring needs them
     const verdict =
       problems.length === 0
         ? 'complete'
-        : `${problems.length} files are missing or damaged in the registry itself: run fsck`
+        : `${problems.length} problems in the registry itself, see above. fsck tells more about files`
     progress.print(
       `${logSize} log entries (${treeSize} sealed), ${copiedBlobs} files copied, ${reusedBlobs} reused: ${verdict}`,
     )

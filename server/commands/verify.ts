@@ -23,7 +23,7 @@ const HELP = `Usage: evidence-registry verify FILE.evidence.json [--file ORIGINA
 Verifies a proof bundle, offline. Prints what is proven, by whom and when, what is disclosed, and what was not checked.
 
   --policy FILE    what you pin: the JSON of GET /log/policy, or C2SP tlog-policy text, from a source that you trust.
-                   Without it the bundle is only compared with its own word
+                   Without it, only whether the bundle is consistent in itself is checked
   --file ORIGINAL  must have the content of a disclosed file; may be given more than once
   --rpc URL        a node of the EVM chain, which is asked whether the anchors' blocks are part of the chain
   --json           print the result as JSON
