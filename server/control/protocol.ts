@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { ERROR_CODES, RegistryError, type ErrorCode } from '../../core/index.ts'
 
 /**
- * The protocol of the control socket. A connection carries one request and its answer, as lines of JSON in UTF-8:
+ * The protocol of the control socket. A connection carries one request and its response, as lines of JSON in UTF-8:
  *
  *     → {"v":1,"operation":"seal","args":{}}
  *     ← {"progress":{"stage":"seal","done":3}}           any number of times
@@ -42,7 +42,7 @@ export const encodeLine = (message: ResponseLine | (OperationRequest & { readonl
  */
 export async function* readLines(socket: Socket, maxBytes = Infinity): AsyncGenerator<string, void, undefined> {
   let rest = Buffer.alloc(0)
-  // The iterator must not destroy the socket when the caller stops reading: the answer is still to be written.
+  // The iterator must not destroy the socket when the caller stops reading: the response is still to be written.
   for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     rest = Buffer.concat([rest, chunk])
     for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n')) {

@@ -43,14 +43,14 @@ export interface WorkState {
   readonly rejected: number
 }
 
-/** In each period in which the event loop does not pause, so many requests are admitted, however long it takes. */
+/** The first requests after a pause of the event loop, which are admitted however long they take. */
 const LEAST_REQUESTS = 100
 
 export interface AdmissionOptions {
   /**
-   * How long the event loop may be busy without a pause until new requests are rejected for as long: reads that need
-   * no I/O never wait in a queue of ours, but in the buffers of the system. Half of it for requests without a key.
-   * Default 100.
+   * While the event loop is busy without a pause, requests are admitted for this long, then rejected for as long, and
+   * so on: reads that need no I/O never wait in a queue of ours, but in the buffers of the system. Requests without a
+   * key are admitted only in the first half of the admitting time. Default 100.
    */
   readonly maxBusyMs?: number
   /** Default: `WORK_LIMITS`. */
@@ -106,9 +106,9 @@ export class Admission {
 }
 
 /**
- * Notes how long the event loop has been busy with requests without a pause. Under a flood it may not pause for
- * seconds: libuv reads up to 49,152 events in a row. So the time is divided into slices, of which each second one only
- * rejects.
+ * Measures how long the event loop has been busy with requests without a pause. Under a flood it may not pause for
+ * seconds: libuv reads up to 49,152 events in a row. So that time is divided into slices: requests are admitted in the
+ * first slice, rejected in the second, admitted in the third, and so on.
  */
 class BusyLoop {
   readonly #now: () => number
@@ -119,7 +119,7 @@ class BusyLoop {
     this.#now = now
   }
 
-  /** Whether to serve another request. `share` of a slice that serves: how much of it this class may use. */
+  /** Whether to admit another request. `share`: the part of an admitting slice in which this class is admitted. */
   admits(sliceMs: number, share: number): boolean {
     if (this.#since === undefined) {
       this.#since = this.#now()

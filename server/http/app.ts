@@ -64,7 +64,7 @@ export interface AppOptions {
   readonly addressLimitPerMinute?: number
   /** Requests that run and wait, by class. Default: `WORK_LIMITS`. */
   readonly workLimits?: WorkLimits
-  /** How long the event loop may be busy without a pause until requests are rejected. Default 100. */
+  /** See `AdmissionOptions`. Default 100. */
   readonly maxBusyMs?: number
   /** Bytes of all request bodies in memory. Default 64 MiB. */
   readonly maxBodyMemoryBytes?: number

@@ -62,7 +62,8 @@ async function handle(
   turn?.assignTo(sender)
   const query = readQuery(ctx, endpoint)
   const options = writeOptions(ctx, endpoint)
-  // Files are stored while the body is read. Other bodies take no turn, so that slow senders do not keep all of them.
+  // A form needs its turn before its body is read, because its files are stored meanwhile. Other bodies are read
+  // without a turn, so that slow senders do not keep all turns.
   if (endpoint.body === undefined || turn?.workClass === 'uploads') await startTurn(ctx, turn)
   const { fields, files, discardFiles } = await readBody(endpoint.body, ctx, { registry, limits, scope })
   let mayHaveUnusedFiles = true

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { HttpError } from './errors.ts'
 import { TurnQueue } from './turn-queue.ts'
 
-/** One can be tens of megabytes, which take the event loop some hundred milliseconds. */
+/** Results that are made at the same time. One can have tens of megabytes, and block the event loop for some 100 ms. */
 const LIMITS = { running: 4, perSender: 3 }
 /** Longest time in which a request waits for its turn. */
 const MAX_WAIT_MS = 10_000

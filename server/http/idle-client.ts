@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** The idle time is measured in so many periods, so a response ends at most one of them too late. */
+/** Periods into which the idle time is divided. A response ends at most one period too late. */
 const PERIODS = 5
 
 /**

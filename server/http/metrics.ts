@@ -184,7 +184,7 @@ function addLogGauges(metrics: MetricsRegistry, registry: Registry): void {
   )
   gauge(
     'last_batch_timestamp_seconds',
-    'When the last batch was closed; 0 before the first',
+    'When the last batch was sealed; 0 before the first',
     () => (registry.status().lastBatchAt ?? 0) / 1_000,
   )
   gauge('anchor_lag_seconds', 'Age of the oldest batch without a confirmed anchor; 0 if there is none', () =>

@@ -115,8 +115,8 @@ class DelimiterScanner {
   }
 
   /**
-   * Looks for a delimiter; `contentEnd` is where the content certainly goes on to. `unknown`: the buffer ends too early
-   * to decide.
+   * Looks for the next delimiter. The bytes before `contentEnd` certainly belong to the content. `unknown`: more bytes
+   * are needed to decide what follows them.
    */
   #findDelimiter(from: number): { contentEnd: number; next: 'delimiter' | 'content' | 'unknown' } {
     const at = this.#buffer.indexOf(this.#delimiter, from)

@@ -12,7 +12,7 @@ import { Tally } from './tally.ts'
 export const MAX_UNREAD_RESPONSE_BYTES = 128 * 1024 * 1024
 /** Smaller responses do not count: the system takes them at once, even if the client reads nothing. */
 const LEAST_BYTES = 16 * 1024
-/** Of all bytes, one key or address can have one in so many, and all requests without a key together one in so many. */
+/** One key or address can have a quarter of all bytes, and all requests without a key together half of them. */
 const [SENDER_SHARES, KEYLESS_SHARES] = [4, 2]
 
 export interface UnreadOptions {

@@ -27,7 +27,8 @@ export function logDestination(fd: number, showError = writeToStderr): Destinati
       showError(`evidence-registry: the log cannot be written: ${error.message}. Free space on its disk\n`)
     isFailing = true
   })
-  // A line that finds no room lets the others be tried again. `flushSync` would try for ever, and block the process.
+  // A line is dropped if too many bytes wait. The empty one makes pino try to write those again. `flushSync` would try
+  // for ever, and block the process.
   destination.on('drop', () => void destination.write(''))
   return destination
 }
