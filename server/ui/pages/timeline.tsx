@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { EvidenceEvent } from '../../client/index.ts'
 import { Failure } from '../components/notice.tsx'
 import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
@@ -12,52 +12,76 @@ const PAGE_EVENTS = 50
 /** The pause between two reads while an event is not confirmed. */
 const REFRESH_MS = 2_000
 
-/**
- * The history of an evidence. While an event is not confirmed, it is read again, so that P, S and C change in front of
- * the user. Reads again at once if `reads` grows.
- */
+/** The history of an evidence. Reads it again at once if `reads` grows. */
 export function Timeline({ externalId, reads }: { readonly externalId: string; readonly reads: number }) {
   const t = texts.evidence
-  const { client } = useSession()
-  const [events, setEvents] = useState<readonly EvidenceEvent[]>([])
-  const [pages, setPages] = useState(1)
-  const [isMore, setMore] = useState(false)
-  const [error, setError] = useState<unknown>()
-  useEffect(() => {
-    const abort = new AbortController()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const read = async (): Promise<void> => {
-      try {
-        const page = await client.getEvidence({ externalId, len: pages * PAGE_EVENTS, disclose: true }, abort)
-        if (abort.signal.aborted) return
-        setEvents(page.events)
-        setMore(page.isMore)
-        setError(undefined)
-        if (page.events.some(({ merkleSendStatus }) => merkleSendStatus !== 'C'))
-          timer = setTimeout(() => void read(), REFRESH_MS)
-      } catch (failure) {
-        if (!abort.signal.aborted) setError(failure)
-      }
-    }
-    void read()
-    return () => {
-      abort.abort()
-      clearTimeout(timer)
-    }
-  }, [client, externalId, pages, reads])
+  const { events, isMore, error, loadMore, retry } = useHistory(externalId, reads)
   const changes = changesOf(events)
   return (
     <section class="card">
       <h2>{t.history}</h2>
-      {error !== undefined && <Failure error={error} />}
+      {error !== undefined && <Failure error={error} retry={retry} />}
       <ol class="timeline">
         {events.map((event, i) => (
           <TimelineEvent key={event.version} event={event} changes={changes[i] ?? NO_CHANGES} />
         ))}
       </ol>
-      {isMore && <button onClick={() => setPages(pages + 1)}>{texts.more}</button>}
+      {isMore && <button onClick={loadMore}>{texts.more}</button>}
     </section>
   )
+}
+
+/**
+ * The events that are loaded, oldest first. Those from the first that is not confirmed are read again and again, so
+ * that P, S and C change in front of the user.
+ */
+function useHistory(externalId: string, reads: number) {
+  const { client } = useSession()
+  const [events, setEvents] = useState<readonly EvidenceEvent[]>([])
+  const [isMore, setMore] = useState(false)
+  const [error, setError] = useState<unknown>()
+  /** How many events the user wants to see. */
+  const wanted = useRef(PAGE_EVENTS)
+  const running = useRef<AbortController>(undefined)
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const stop = (): void => {
+    running.current?.abort()
+    clearTimeout(timer.current)
+  }
+  /** Reads the events after those that are known. Ends a read that is running, whose result would be older. */
+  const load = async (known: readonly EvidenceEvent[]): Promise<void> => {
+    stop()
+    const abort = new AbortController()
+    running.current = abort
+    try {
+      const loaded = [...known]
+      let page
+      // The service cuts a long page.
+      do {
+        const range = { last: loaded.at(-1)?.version ?? 0, len: wanted.current - loaded.length }
+        page = await client.getEvidence({ externalId, ...range, disclose: true }, abort)
+        if (abort.signal.aborted) return
+        loaded.push(...page.events)
+      } while (page.isMore && loaded.length < wanted.current)
+      setEvents(loaded)
+      setMore(page.isMore)
+      setError(undefined)
+      const unconfirmed = loaded.findIndex(({ merkleSendStatus }) => merkleSendStatus !== 'C')
+      if (unconfirmed !== -1) timer.current = setTimeout(() => void load(loaded.slice(0, unconfirmed)), REFRESH_MS)
+    } catch (failure) {
+      if (!abort.signal.aborted) setError(failure)
+    }
+  }
+  useEffect(() => {
+    // From the beginning: the deletion of a file also changes the event that attached it.
+    void load([])
+    return stop
+  }, [client, externalId, reads])
+  const loadMore = (): void => {
+    wanted.current = events.length + PAGE_EVENTS
+    void load(events)
+  }
+  return { events, isMore, error, loadMore, retry: () => void load([]) }
 }
 
 const NO_CHANGES: EventChanges = { values: [], files: [] }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Locator } from 'playwright-core'
-import type { EvidenceListItem } from '../../../../server/client/index.ts'
+import type { EvidenceEvent, EvidenceListItem, EvidencePage } from '../../../../server/client/index.ts'
 import {
   assertAccessible,
   button,
@@ -15,6 +15,9 @@ import {
 } from '../../../support/dashboard.ts'
 
 const MANY_EVIDENCES = 1_500
+const MANY_EVENTS = 520
+/** The service cuts longer pages. */
+const MAX_PAGE_EVENTS = 500
 /** For any number of rows: those that are visible, and some around them. */
 const MAX_ROWS = 80
 /** `--row-height` in tokens.css. */
@@ -88,6 +91,45 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
       assert.equal(await field(page, 'New owner').getAttribute('aria-invalid'), 'true')
     }
     await assertAccessible(page)
+  }
+
+  it('show every event of a long history', async () => {
+    const { page } = dashboard
+    await dashboard.createEvidence('long-1')
+    // A stand-in for the service: 520 real events take half a minute to make. The last is confirmed at the second read.
+    let readsOfLast = 0
+    await page.route('**/evidence/long-1?*', async (route) => {
+      const { origin, pathname, searchParams } = new URL(route.request().url())
+      const real = await route.fetch({ url: `${origin}${pathname}` })
+      const body = (await real.json()) as EvidencePage
+      const last = Number(searchParams.get('last') ?? 0)
+      const count = Math.min(Number(searchParams.get('len') ?? 50), MAX_PAGE_EVENTS, MANY_EVENTS - last)
+      const events = Array.from({ length: count }, (_, i) => longEvent(body.events[0], last + 1 + i))
+      const isMore = last + count < MANY_EVENTS
+      if (!isMore) readsOfLast += 1
+      const shown = events.map((event) =>
+        event.version === MANY_EVENTS && readsOfLast === 1 ? { ...event, merkleSendStatus: 'P' } : event,
+      )
+      await route.fulfill({ json: { ...body, events: shown, isMore } })
+    })
+    await dashboard.signIn(dashboard.company.keys.R, '#/evidences/long-1')
+    const events = page.locator('.timeline > li')
+    for (let shown = 50; shown < MANY_EVENTS; shown += 50) {
+      await events.nth(shown - 1).waitFor()
+      await button(page, 'Load more').click()
+    }
+    await text(events.nth(MANY_EVENTS - 1).locator('ins'), `owner ${MANY_EVENTS}`).waitFor()
+    await text(events.last(), 'C · Confirmed').waitFor()
+    assert.deepEqual([await events.count(), readsOfLast], [MANY_EVENTS, 2])
+    assert.equal(await button(page, 'Load more').count(), 0)
+    // Each event is compared with the one before, also across pages.
+    await text(events.nth(50).locator('del'), 'owner 50').waitFor()
+  })
+
+  /** An event that sets another owner, made of a real one. */
+  function longEvent(real: EvidenceEvent | undefined, version: number) {
+    const owner = { text: JSON.stringify(['owner', `owner ${version}`]) }
+    return { ...real, type: 'transfer', version, merkleSendStatus: 'C', disclosure: { fields: { owner }, files: {} } }
   }
 
   it('keep the list small while it is scrolled', async () => {
