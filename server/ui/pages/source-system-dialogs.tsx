@@ -79,12 +79,14 @@ function CreateDialog({ onClose }: { readonly onClose: (hasChanged: boolean) => 
   const [expiresAt, setExpiresAt] = useState('')
   const [apiKey, setApiKey] = useState<string>()
   const create = async (): Promise<void> => {
-    const created = await client.createSourceSystem({
+    const key = randomKey()
+    await client.createSourceSystem({
       name,
+      apiKey: key,
       permissions,
       ...withoutEmpty({ expiresAt: toRfc3339(expiresAt) }),
     })
-    setApiKey(created.apiKey ?? '')
+    setApiKey(key)
   }
   if (apiKey !== undefined) return <NewKey apiKey={apiKey} onClose={() => onClose(true)} />
   return (
@@ -131,7 +133,10 @@ function EditDialog({ action: { system }, onClose }: OfSystem) {
 
 const KEY_BYTES = 32
 
-/** A key as the service generates keys: 256 random bits, base64url. The API generates keys only on creation. */
+/**
+ * A key as the service generates keys: 256 random bits, base64url. It is made here, because the API generates keys only
+ * on creation, and does not return them again if the response is lost and the request is repeated.
+ */
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(KEY_BYTES))
   return btoa(String.fromCharCode(...bytes))

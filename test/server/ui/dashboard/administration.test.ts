@@ -72,6 +72,24 @@ describeDashboard('the pages of source systems and categories in Chromium', (das
     await trail.getByRole('cell', { name: 'key rotated', exact: true }).first().waitFor()
   })
 
+  it('show a key that works if the first response to its creation is lost', async () => {
+    const { page, service } = dashboard
+    await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
+    await page.route(
+      '**/sourceSystem/acme',
+      async (route) => {
+        await route.fetch()
+        await route.abort()
+      },
+      { times: 1 },
+    )
+    const creation = await open('Create a source system', 'Create a source system')
+    await field(creation, 'Name').fill('lossy')
+    await button(creation, 'Create a source system').click()
+    const key = await readNewKey()
+    await service.ok('checkSourceSystem', { key, params: { COMPANY_ID: 'acme' } })
+  })
+
   it('show the message of the API at the field', async () => {
     const { page } = dashboard
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
