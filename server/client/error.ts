@@ -2,7 +2,7 @@
 export type LocalErrorCode =
   /** There was no response, or it broke off. A write may have been applied. */
   | 'NETWORK_ERROR'
-  /** The response is not what the service returns: the address may be that of another server. */
+  /** The response is not what the service returns, or was redirected: the address may be that of another server. */
   | 'INVALID_RESPONSE'
 
 export interface ErrorDetails {

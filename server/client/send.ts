@@ -101,15 +101,15 @@ async function sendOnce(settings: Settings, prepared: Prepared, options: Request
 }
 
 async function exchange(settings: Settings, prepared: Prepared, options: RequestOptions): Promise<Response> {
-  const { url, route, headers, body } = prepared
+  const { call, url, route, headers, body } = prepared
   const { signal, onProgress } = options
+  // A redirect could send the API key to another server, so `fetch` follows none. Only `fetchWithProgress` cannot.
   const init = { method: route.method, headers, redirect: 'error', ...(signal && { signal }) } as const
-  // A redirect could send the API key to another server, so none is followed.
   if (typeof body !== 'object') return settings.fetch(url, { ...init, ...(body !== undefined && { body }) })
   if (isNode()) return streamForm(settings, prepared, body, options)
   const form = await formData(body)
   if (onProgress === undefined || !hasXhr()) return settings.fetch(url, { ...init, body: form })
-  return fetchWithProgress({ url, method: route.method, headers, body: form, signal, onProgress })
+  return fetchWithProgress({ call, url, method: route.method, headers, body: form, signal, onProgress })
 }
 
 /** The types of browsers do not contain `process`. */

@@ -1,9 +1,12 @@
+import { EvidenceRegistryError } from './error.ts'
 import type { UploadProgress } from './options.ts'
 
 /** The parts of `XMLHttpRequest` that this module uses, because the types of Node do not contain it. */
 interface Xhr {
   responseType: string
   readonly status: number
+  /** The address after redirects; empty if it is not known. */
+  readonly responseURL: string
   readonly response: ArrayBuffer
   readonly upload: { addEventListener(type: 'progress', listener: (event: ProgressEvent) => void): void }
   addEventListener(type: 'load' | 'error', listener: () => void): void
@@ -26,6 +29,8 @@ const constructorOfXhr = (): (new () => Xhr) | undefined =>
 export const hasXhr = (): boolean => constructorOfXhr() !== undefined
 
 interface XhrRequest {
+  /** For messages. */
+  readonly call: string
   readonly url: string
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
@@ -34,8 +39,19 @@ interface XhrRequest {
   readonly onProgress: (progress: UploadProgress) => void
 }
 
-/** Sends a form as `fetch` does. `fetch` itself does not show the progress of an upload. */
-export function fetchWithProgress({ url, method, headers, body, signal, onProgress }: XhrRequest): Promise<Response> {
+/**
+ * Sends a form as `fetch` does. `fetch` itself does not show the progress of an upload. An `XMLHttpRequest` follows
+ * redirects, and cannot be told not to: it rejects afterwards, when the other address has received the request.
+ */
+export function fetchWithProgress({
+  call,
+  url,
+  method,
+  headers,
+  body,
+  signal,
+  onProgress,
+}: XhrRequest): Promise<Response> {
   const Constructor = constructorOfXhr()
   if (Constructor === undefined) throw new TypeError('There is no XMLHttpRequest')
   const xhr = new Constructor()
@@ -53,7 +69,12 @@ export function fetchWithProgress({ url, method, headers, body, signal, onProgre
     xhr.upload.addEventListener('progress', ({ loaded, total }) => onProgress({ sentBytes: loaded, totalBytes: total }))
     xhr.addEventListener('load', () => {
       end()
-      resolve(new Response(xhr.response, { status: xhr.status, headers: headersOf(xhr) }))
+      const { status, responseURL } = xhr
+      if (isRedirected(url, responseURL)) {
+        const message = `${call}: the request was redirected to ${responseURL}`
+        // Not `NETWORK_ERROR`, which would send it to the other address again.
+        reject(new EvidenceRegistryError(message, { code: 'INVALID_RESPONSE', status }))
+      } else resolve(new Response(xhr.response, { status, headers: headersOf(xhr) }))
     })
     xhr.addEventListener('error', () => {
       end()
@@ -62,6 +83,14 @@ export function fetchWithProgress({ url, method, headers, body, signal, onProgre
     xhr.send(body)
   })
 }
+
+/**
+ * Whether another address responded. A browser may itself replace http by https, so that difference does not count. A
+ * redirect that leads back to `url` is not found.
+ */
+const isRedirected = (url: string, responseUrl: string): boolean =>
+  responseUrl !== '' && withTls(responseUrl) !== withTls(url)
+const withTls = (url: string): string => new URL(url).href.replace(/^http:/, 'https:')
 
 function headersOf(xhr: Xhr): Headers {
   const headers = new Headers()

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -11,8 +13,8 @@ import { startService, type Service } from '../../support/service.ts'
 const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../../' : '../../../../', import.meta.url))
 const UPLOAD_BYTES = 900_000
 
-/** A page of the service's own origin that has the client as `window.client`. */
-async function openClient(browser: Browser, service: Service): Promise<Page> {
+/** A page of a server's own origin that has the client as `window.client`. */
+async function openClient(browser: Browser, serverUrl: string): Promise<Page> {
   const { outputFiles } = await build({
     entryPoints: [join(root, 'server/client/index.ts')],
     bundle: true,
@@ -25,7 +27,7 @@ async function openClient(browser: Browser, service: Service): Promise<Page> {
   await page.route('**/page', (route) =>
     route.fulfill({ contentType: 'text/html', body: `<script>${outputFiles[0]?.text}</script>` }),
   )
-  await page.goto(`${service.url}/page`)
+  await page.goto(`${serverUrl}/page`)
   return page
 }
 
@@ -43,7 +45,7 @@ describe('the client in Chromium', { skip: chromiumIsMissing }, () => {
 
   it('uploads with progress, repeats, aborts and reads', async () => {
     const { keys } = await service.company('acme')
-    const page = await openClient(browser, service)
+    const page = await openClient(browser, service.url)
     const options = { baseUrl: `${service.url}${BASE_PATH}`, companyId: 'acme', apiKey: keys.U }
     // Runs in the page. As a text, because a compiled function could refer to what is not there.
     const script = `async ({ options, bytes }) => {
@@ -82,5 +84,37 @@ describe('the client in Chromium', { skip: chromiumIsMissing }, () => {
     assert.equal(result['aborted'], 'enough')
     assert.equal(result['size'], UPLOAD_BYTES)
     assert.deepEqual(result['refused'], ['EvidenceRegistryError', 'EXTERNAL_ID_EXISTS', 409])
+  })
+
+  it('does not follow a redirect, or finds it afterwards if the progress is observed', async (t) => {
+    let arrived = 0
+    const redirecting = createServer((request, response) => {
+      request.resume().on('end', () => {
+        const isMoved = request.url === '/moved'
+        if (isMoved) arrived += 1
+        response.writeHead(
+          isMoved ? 200 : 308,
+          isMoved ? { 'Content-Type': 'application/json' } : { Location: '/moved' },
+        )
+        response.end(isMoved ? '{}' : '')
+      })
+    })
+    await new Promise<void>((resolve) => redirecting.listen(0, '127.0.0.1', resolve))
+    t.after(() => redirecting.close())
+    const url = `http://127.0.0.1:${(redirecting.address() as AddressInfo).port}`
+    const page = await openClient(browser, url)
+    const options = { baseUrl: `${url}${BASE_PATH}`, companyId: 'acme', apiKey: 'a-key', retry: { firstPauseMs: 1 } }
+    for (const [onProgress, expected] of [
+      ['undefined', { code: 'NETWORK_ERROR', status: 0, arrived: 0 }],
+      ['() => {}', { code: 'INVALID_RESPONSE', status: 200, arrived: 1 }],
+    ] as const) {
+      const evidence =
+        "{ categoryName: 'C', subcategoryName: 'S', externalId: 'e', name: 'E', images: [new Blob(['x'])] }"
+      const script = `client.createClient(${JSON.stringify(options)})
+        .createEvidence(${evidence}, { onProgress: ${onProgress} })
+        .catch(({ code, status }) => ({ code, status }))`
+      const result = (await page.evaluate(script)) as { readonly code: string; readonly status: number }
+      assert.deepEqual({ ...result, arrived }, expected)
+    }
   })
 })
