@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { EvidenceRegistryError } from '../client/index.ts'
+import { Failure } from './components/notice.tsx'
 import { CategoriesPage } from './pages/categories.tsx'
 import { CertificatePage } from './pages/certificate.tsx'
 import { ChangeEvidencePage } from './pages/change-evidence.tsx'
@@ -19,21 +21,40 @@ export function App() {
   const location = useLocation()
   const [session, setSession] = useState<Session>()
   const [isRestoring, setRestoring] = useState(() => remembered() !== undefined)
-  useEffect(() => {
+  const [error, setError] = useState<unknown>()
+  /** Signs in with the remembered key. Only a key that the service rejects is forgotten. */
+  const restore = async (): Promise<void> => {
     const credentials = remembered()
     if (credentials === undefined) return
-    signIn(credentials)
-      .then(setSession, forget)
-      .finally(() => setRestoring(false))
-  }, [])
+    setRestoring(true)
+    setError(undefined)
+    try {
+      setSession(await signIn(credentials))
+    } catch (failure) {
+      if (failure instanceof EvidenceRegistryError && failure.status === 401) forget()
+      else setError(failure)
+    } finally {
+      setRestoring(false)
+    }
+  }
+  useEffect(() => void restore(), [])
+  const changeSession = (next: Session | undefined): void => {
+    setError(undefined)
+    setSession(next)
+  }
   const signOut = (): void => {
     forget()
-    setSession(undefined)
+    changeSession(undefined)
   }
   return (
     <SessionContext.Provider value={session}>
       <Frame location={location} session={session} onSignOut={signOut}>
-        {isRestoring ? <p role="status">{texts.loading}</p> : <Page {...{ location, session, setSession }} />}
+        {error !== undefined && <Failure error={error} retry={() => void restore()} />}
+        {isRestoring ? (
+          <p role="status">{texts.loading}</p>
+        ) : (
+          <Page location={location} session={session} setSession={changeSession} />
+        )}
       </Frame>
     </SessionContext.Provider>
   )

@@ -29,6 +29,30 @@ describeDashboard('the sign-in page in Chromium', (dashboard) => {
     assert.equal(await page.evaluate('sessionStorage.length'), 0)
   })
 
+  it('keeps the remembered key if the server cannot be reached, and forgets a wrong one', async () => {
+    const { page } = dashboard
+    const own = '**/sourceSystem/acme/self'
+    const rememberKey = (apiKey: string): Promise<unknown> =>
+      page.evaluate(
+        `sessionStorage.setItem('evidence-registry.session', '${JSON.stringify({ companyId: 'acme', apiKey })}')`,
+      )
+    await page.goto(dashboard.urlOf(''))
+    await rememberKey(dashboard.company.keys.R)
+    await page.route(own, (route) => route.abort())
+    await page.reload()
+    await page.getByRole('alert').getByText('The server cannot be reached').waitFor()
+    await assertAccessible(page)
+    await page.unroute(own)
+    await button(page, 'Try again').click()
+    await heading(page, 'Evidences').waitFor()
+    assert.equal(await page.getByText('The server cannot be reached').count(), 0)
+
+    await rememberKey('not-a-key-of-this-company')
+    await page.reload()
+    await field(page, 'API key').waitFor()
+    assert.equal(await page.evaluate('sessionStorage.length'), 0)
+  })
+
   it('fills in the company of a link, also if the page is open already', async () => {
     const { page } = dashboard
     await page.goto(dashboard.urlOf(''))
