@@ -15,12 +15,13 @@ interface FilePart {
 
 /**
  * Returns the parts of a body with files, `undefined` if it has none. `fileFields` are the names of the fields that can
- * be files.
+ * be files. Leaves out fields that are `null`: in JSON they mean "not given", and a form has no `null`.
  */
 export function partsOf(body: Fields, fileFields: readonly string[] = []): readonly Part[] | undefined {
   const hasFile = fileFields.some((name) => isUpload(body[name]) || isUploads(body[name]))
   if (!hasFile) return undefined
   return Object.entries(body).flatMap(([name, value]) => {
+    if (value === null) return []
     if (fileFields.includes(name) && isUpload(value)) return [{ name, value: filePart(value) }]
     return fileFields.includes(name) && isUploads(value) ? fileParts(name, value) : [{ name, value: textOf(value) }]
   })

@@ -175,6 +175,17 @@ describe('the client', () => {
     assert.deepEqual([part.status, (await part.arrayBuffer()).byteLength], [206, 2])
   })
 
+  it('sends no field that is null, with and without files', async () => {
+    // As a serializer writes it. The types do not allow it.
+    const nulls = JSON.parse('{ "owner": null, "meta": null }') as object
+    await client.createEvidence({ ...golf, externalId: 'null-json', ...nulls })
+    await client.createEvidence({ ...golf, externalId: 'null-form', ...nulls, images: [new Blob(['x'])] })
+    for (const externalId of ['null-json', 'null-form']) {
+      const { object } = await client.getEvidence({ externalId })
+      assert.deepEqual([object.owner, object.meta], [undefined, undefined], externalId)
+    }
+  })
+
   it('knows the total size of files whose size is known', async () => {
     const progress: UploadProgress[] = []
     const content = new Uint8Array(200_000)
