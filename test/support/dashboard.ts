@@ -122,6 +122,17 @@ export class Dashboard {
     await field(this.page, 'API key').fill(key)
   }
 
+  /** Holds requests of the page back until the function that it returns is called. */
+  async hold(url: string): Promise<() => void> {
+    let release = (): void => {}
+    const released = new Promise<void>((resolve) => (release = resolve))
+    await this.page.route(url, async (route) => {
+      await released
+      await route.continue()
+    })
+    return release
+  }
+
   /** Creates an evidence with one file, and returns its id. */
   async createEvidence(externalId: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
     const form = new FormData()

@@ -19,12 +19,13 @@ interface AuditTrailProps {
 export function AuditTrail({ changes, systems }: AuditTrailProps) {
   const t = texts.systems
   const { client } = useSession()
-  const [entries, setEntries] = useState<readonly AuditEntry[]>([])
+  /** `undefined` until the first response. */
+  const [entries, setEntries] = useState<readonly AuditEntry[]>()
   const [isMore, setMore] = useState(false)
   const [error, setError] = useState<unknown>()
   const running = useRef<AbortController>(undefined)
   /** Reads the entries after those that are known. Ends a read that is running, whose result would be older. */
-  const load = async (known: readonly AuditEntry[]): Promise<void> => {
+  const load = async (known: readonly AuditEntry[] = []): Promise<void> => {
     running.current?.abort()
     const abort = new AbortController()
     running.current = abort
@@ -40,7 +41,7 @@ export function AuditTrail({ changes, systems }: AuditTrailProps) {
     }
   }
   useEffect(() => {
-    void load([])
+    void load()
     return () => running.current?.abort()
   }, [client, changes])
   const nameOf: NameOf = (systemId) => systems.find(({ id }) => id === systemId)?.name ?? systemId
@@ -54,9 +55,9 @@ export function AuditTrail({ changes, systems }: AuditTrailProps) {
     <section>
       <h2>{t.audit}</h2>
       {error !== undefined && <Failure error={error} retry={() => void load(entries)} />}
-      {entries.length === 0 ? (
-        <p class="muted">{t.auditEmpty}</p>
-      ) : (
+      {entries === undefined && error === undefined && <p role="status">{texts.loading}</p>}
+      {entries?.length === 0 && <p class="muted">{t.auditEmpty}</p>}
+      {entries && entries.length > 0 && (
         <Table label={t.audit} columns={columns} items={entries} keyOf={({ id }) => id} />
       )}
       {isMore && <button onClick={() => void load(entries)}>{texts.more}</button>}

@@ -17,20 +17,21 @@ const REFRESH_MS = 3_000
 export function LogBatches() {
   const t = texts.log
   const { batches, isMore, error, loadMore } = useBatches()
+  const loadedCount = batches?.length ?? 0
   const [rowCount, setRowCount] = useState(FIRST_ROWS)
   const showMore = (): void => {
     setRowCount(rowCount + PAGE_BATCHES)
-    if (isMore && rowCount + PAGE_BATCHES > batches.length) loadMore()
+    if (isMore && rowCount + PAGE_BATCHES > loadedCount) loadMore()
   }
   return (
     <>
       {error !== undefined && <Failure error={error} />}
-      {batches.length > 0 && <Plots batches={batches} />}
+      {batches && batches.length > 0 && <Plots batches={batches} />}
       <section>
         <h2>{t.batches}</h2>
-        {batches.length === 0 && error === undefined ? (
-          <Notice tone="warn">{t.empty}</Notice>
-        ) : (
+        {batches === undefined && error === undefined && <p role="status">{texts.loading}</p>}
+        {batches?.length === 0 && <Notice tone="warn">{t.empty}</Notice>}
+        {batches && batches.length > 0 && (
           <Table
             label={t.batches}
             columns={COLUMNS}
@@ -38,7 +39,7 @@ export function LogBatches() {
             keyOf={({ batchId }) => batchId}
           />
         )}
-        {(isMore || rowCount < batches.length) && <button onClick={showMore}>{texts.more}</button>}
+        {(isMore || rowCount < loadedCount) && <button onClick={showMore}>{texts.more}</button>}
       </section>
     </>
   )
@@ -66,14 +67,17 @@ function Covered({ by, at }: { readonly by: string; readonly at: string }) {
   )
 }
 
-/** The batches that are loaded, newest first. Reads the newest page again and again, so that states change. */
+/**
+ * The batches that are loaded, newest first; `undefined` until the first response. Reads the newest page again and
+ * again, so that states change.
+ */
 function useBatches() {
-  const [batches, setBatches] = useState<readonly LogBatch[]>([])
+  const [batches, setBatches] = useState<readonly LogBatch[]>()
   const [isMore, setMore] = useState(false)
   const [error, setError] = useState<unknown>()
   const hasOlder = useRef(false)
   const add = (page: readonly LogBatch[]): void =>
-    setBatches((known) => {
+    setBatches((known = []) => {
       const byId = new Map([...known, ...page].map((batch) => [batch.batchId, batch]))
       return [...byId.values()].toSorted((a, b) => b.treeSize - a.treeSize)
     })
@@ -103,7 +107,7 @@ function useBatches() {
       clearTimeout(timer)
     }
   }, [])
-  return { batches, isMore, error, loadMore: () => void read(batches.at(-1)?.batchId) }
+  return { batches, isMore, error, loadMore: () => void read(batches?.at(-1)?.batchId) }
 }
 
 function Plots({ batches }: { readonly batches: readonly LogBatch[] }) {

@@ -90,6 +90,17 @@ describeDashboard('the pages of source systems and categories in Chromium', (das
     await service.ok('checkSourceSystem', { key, params: { COMPANY_ID: 'acme' } })
   })
 
+  it('say that the audit trail loads until the first response', async () => {
+    const { page } = dashboard
+    const release = await dashboard.hold('**/audit?*')
+    await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
+    const trail = page.locator('section', { has: heading(page, 'Audit trail') })
+    await text(trail, 'Loading …').waitFor()
+    assert.equal(await text(trail, 'Nothing is recorded yet.').count(), 0)
+    release()
+    await trail.getByRole('table').waitFor()
+  })
+
   it('show the message of the API at the field', async () => {
     const { page } = dashboard
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')

@@ -24,6 +24,18 @@ describeDashboard('the page of the log in Chromium', (dashboard) => {
     await assertAccessible(page)
   })
 
+  it('says that it loads until the first response', async () => {
+    const { page } = dashboard
+    const release = await dashboard.hold('**/log/batches?*')
+    await page.goto(dashboard.urlOf('#/log'))
+    const batches = page.locator('section', { has: heading(page, 'Batches') })
+    await text(batches, 'Loading …').waitFor()
+    assert.equal(await batches.getByText('Nothing is sealed yet').count(), 0)
+    release()
+    await text(batches, 'Loading …').waitFor({ state: 'detached' })
+    await batches.getByRole('table').waitFor()
+  })
+
   it('shows the path of the event whose txId was clicked in the history', async () => {
     const { page } = dashboard
     const id = await dashboard.createEvidence('log-2')
