@@ -162,7 +162,8 @@ export const texts = {
     download: 'Download',
     preview: 'Preview',
     deleteTitle: (name: string) => `Delete ${name}?`,
-    deleteIntro: 'The bytes are destroyed and cannot be restored. The history keeps the hash and a delete event.',
+    deleteIntro:
+      'The bytes are destroyed and cannot be restored. Its name and hash are erased, too. The history keeps only a commitment, from which they cannot be derived, and a delete event.',
     eventNames: { create: 'Created', update: 'Updated', transfer: 'Transferred' },
     updateNames: {
       stolen: 'Marked as stolen',
