@@ -9,7 +9,7 @@ export const DEFAULT_RETRY: RetryOptions = {
   maxRetryAfterMs: 60_000,
 }
 
-/** Responses of a proxy or of a service that cannot answer now. 0: there was no response. */
+/** Responses of a proxy or of a service that cannot respond now. 0: there was no response. */
 const PASSING: ReadonlySet<number> = new Set([0, 502, 503, 504])
 const RATE_LIMITED = 429
 

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks'
 
 /**
- * Routing by the fragment of the address, such as `#/evidences/VIN-1?tab=files`. The server serves one page, so the
+ * Routing by the fragment of the address, such as `#/evidences?owner=Ada`. The server serves one page, so the
  * dashboard also works below any path prefix. A fragment is never sent to a server.
  */
 export interface Location {

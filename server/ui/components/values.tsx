@@ -81,7 +81,10 @@ export function Facts({ of }: { readonly of: readonly (readonly [ComponentChildr
   )
 }
 
-/** Copies a text to the clipboard, or selects nothing if the browser does not allow it: the text is shown beside it. */
+/**
+ * Copies a text, which is shown beside it, to the clipboard. Does nothing if the browser does not allow it: the text can
+ * be selected by hand.
+ */
 export function CopyButton({ text }: { readonly text: string }) {
   const [isCopied, setCopied] = useState(false)
   const copy = (): void => {

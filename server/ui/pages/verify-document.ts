@@ -59,7 +59,7 @@ export async function hashFile(file: File): Promise<HashedFile> {
 export interface VerifyRequest {
   /** A bundle or a proof document. Untrusted. */
   readonly text: string
-  /** `undefined`: the document's own word. */
+  /** `undefined`: nothing is pinned, so a bundle is only checked for consistency with its own policy. */
   readonly policyText: string | undefined
   /** Whether the policy is the user's own, not that of the server. */
   readonly isPinned: boolean
