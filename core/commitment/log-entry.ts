@@ -29,6 +29,11 @@ export type EntryKind = 'event' | 'key' | 'token'
  * have about 7,000.
  */
 export const MAX_OPENING_BYTES = 16_384
+/**
+ * The most keys that a log may have. A bundle proves every key up to the newest signer, and a policy pins all of them,
+ * so without a limit here an honest bundle could exceed what a verifier accepts.
+ */
+export const MAX_LOG_KEYS = 1_024
 const HASH_BYTES = 32
 
 /** The log entry of an opening, 32 bytes. */

@@ -1,5 +1,5 @@
 import { encodeUtf8, equalBytes, fromHex, toHex } from '../bytes.ts'
-import { assertLogName, keyHandover, keyOpening, originOf } from '../commitment/log-entry.ts'
+import { assertLogName, keyHandover, keyOpening, MAX_LOG_KEYS, originOf } from '../commitment/log-entry.ts'
 import { RegistryError, isRegistryError } from '../errors.ts'
 import type { CheckpointSigner, Clock, Commit, LogSigner, RecordStore } from '../ports/index.ts'
 import { putRecord } from '../store/record-codec.ts'
@@ -26,8 +26,8 @@ export interface LogIdentity extends LogSigner {
    * Adds the first pending key to the log, signed by the current one, and returns it. It signs the checkpoints whose
    * tree contains its entry. Processes that add the same key at the same time add it once.
    *
-   * @throws RegistryError `CONFIG_ERROR` if there is no pending key, `LOG_KEY_MISMATCH` if the signer does not have the
-   *   current key, `UNAVAILABLE` if nothing was stored
+   * @throws RegistryError `CONFIG_ERROR` if there is no pending key or the log has `MAX_LOG_KEYS` keys,
+   *   `LOG_KEY_MISMATCH` if the signer does not have the current key, `UNAVAILABLE` if nothing was stored
    */
   rotateCheckpointKey(): Promise<LogKey>
 }
@@ -219,6 +219,11 @@ class StoredLogIdentity implements LogIdentity {
       throw new RegistryError(
         'CONFIG_ERROR',
         'There is no new checkpoint key: run evidence-registry keys generate first',
+      )
+    if (record.keys.length >= MAX_LOG_KEYS)
+      throw new RegistryError(
+        'CONFIG_ERROR',
+        `The log has ${MAX_LOG_KEYS} checkpoint keys, which is the limit: continue with a new registry`,
       )
     const handover = { log: this.origin, prev: this.#ring.current.entry, vkey }
     const sig = toHex(await this.#sign(this.#ring.current, keyHandover(handover)))

@@ -1,5 +1,6 @@
 import type { BundleSubject, BundleValidationData } from '../api/bundle.ts'
 import { fromBase64 } from '../bytes.ts'
+import { MAX_LOG_KEYS } from '../commitment/log-entry.ts'
 import { parseStrictJson } from '../commitment/strict-json.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verificationError } from '../errors.ts'
@@ -78,7 +79,6 @@ export interface ShownBundle {
 
 /** The longest bundle, in UTF-16 code units. */
 export const MAX_BUNDLE_LENGTH = 256 * 1024 * 1024
-const MAX_KEYS = 64
 const MAX_CHECKPOINTS = 20_000
 const MAX_RENEWALS = 160_000
 const MAX_VALIDATION_DATA = 20_000
@@ -102,7 +102,7 @@ export function parseBundle(text: string): ShownBundle {
     origin: asString(bundle['origin'], 'origin'),
     subject: subjectOf(bundle['subject']),
     events: asObjects(bundle['events'], 'events', MAX_BUNDLE_EVENTS).map(eventOf),
-    keys: asObjects(bundle['keys'], 'keys', MAX_KEYS).map((key) => logEntryOf(key, 'A key', MAX_CHECKPOINTS)),
+    keys: asObjects(bundle['keys'], 'keys', MAX_LOG_KEYS).map((key) => logEntryOf(key, 'A key', MAX_CHECKPOINTS)),
     checkpoints: asObjects(bundle['checkpoints'], 'checkpoints', MAX_CHECKPOINTS).map(checkpointOf),
     validationData: asObjects(bundle['validationData'], 'validationData', MAX_VALIDATION_DATA).map(validationDataOf),
     renewals: asObjects(bundle['renewals'] ?? [], 'renewals', MAX_RENEWALS).map((one) =>

@@ -1,3 +1,4 @@
+import { MAX_LOG_KEYS } from '../commitment/log-entry.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import { certificatesFromPem } from './pem.ts'
 import { parseVerifierKey } from '../log/note.ts'
@@ -58,7 +59,6 @@ export interface Policy {
 }
 
 const MAX_POLICY_LENGTH = 1_048_576
-const MAX_KEYS = 1_024
 const MAX_LIST = 256
 
 /**
@@ -101,7 +101,7 @@ const MEMBERS = [
 function policyOfJson(text: string): Policy {
   const policy = asObject(parseUntrustedJson(text, 'The policy'), 'The policy')
   assertOnlyMembers(policy, MEMBERS, 'The policy')
-  const keys = asObjects(policy['keys'], 'keys', MAX_KEYS).map(pinnedKey)
+  const keys = asObjects(policy['keys'], 'keys', MAX_LOG_KEYS).map(pinnedKey)
   assertKeys(keys, policy['origin'])
   const witnesses = resolveQuorum(policyLines(policy))
   const { timestampQuorum = 1 } = policy

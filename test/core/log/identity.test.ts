@@ -4,7 +4,9 @@ import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { fromHex, toHex } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { verifyCheckpoint } from '../../../core/log/checkpoint.ts'
-import { entryOf, verifyKeyChain } from '../../../core/commitment/log-entry.ts'
+import { entryOf, MAX_LOG_KEYS, verifyKeyChain } from '../../../core/commitment/log-entry.ts'
+import type { LogIdentityRecord } from '../../../core/log/records.ts'
+import { decodeRecord, putRecord } from '../../../core/store/record-codec.ts'
 import { LogReader } from '../../../core/log/reader.ts'
 import { openLogIdentity, type LogIdentity } from '../../../core/log/identity.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
@@ -109,6 +111,24 @@ describe('the log identity', () => {
     await b.refresh()
     assert.equal(b.verifierKey, a.verifierKey)
     assert.equal(b.keys.length, 3)
+  })
+
+  it('adds no key beyond those that verifiers accept', async () => {
+    const records = new MemoryRecords()
+    await open(records)
+    const [stored] = await records.get([logKeys.identity()])
+    const record = decodeRecord<LogIdentityRecord>(stored)
+    assert.ok(record)
+    const withKeys = async (count: number): Promise<LogIdentity> => {
+      const keys = Array.from({ length: count }, () => record.keys[0] as (typeof record.keys)[number])
+      await records.commit({ writes: [putRecord(logKeys.identity(), { ...record, keys })] })
+      return open(records)
+    }
+    const last = await withKeys(MAX_LOG_KEYS - 1)
+    await last.rotateCheckpointKey()
+    assert.equal(last.keys.length, MAX_LOG_KEYS)
+    await assert.rejects(last.rotateCheckpointKey(), { code: 'CONFIG_ERROR', message: /has 1024 checkpoint keys/ })
+    assert.equal(await records.logSize(), 2)
   })
 
   it('rotates once if the outcome was unknown, and not if nothing was applied', async () => {
