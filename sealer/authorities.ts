@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { sha256, toHex } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import type { Sealer, TimestampAuthority } from '../core/ports/index.ts'
+import { MAX_CHECKPOINT_TOKENS } from '../core/verify/bundle-format.ts'
 import type { SealerOptions } from './settings.ts'
 
 /** One of the authorities. */
@@ -22,14 +23,19 @@ export interface AuthorityRules {
 type AuthorityOptions = Pick<SealerOptions, 'timestampAuthority' | 'timestampAuthorities' | 'quorum'>
 
 /**
- * Checks the authorities of `SealerOptions`. Throws `CONFIG_ERROR` if two are not distinct, or if they cannot reach the
- * quorum.
+ * Checks the authorities of `SealerOptions`. Throws `CONFIG_ERROR` if they are more than a proof can hold tokens of, if
+ * two are not distinct, or if they cannot reach the quorum.
  */
 export function authorityRules(options: AuthorityOptions): AuthorityRules {
   const { timestampAuthority, timestampAuthorities } = options
   if (timestampAuthority !== undefined && timestampAuthorities !== undefined)
     throw configError('Set timestampAuthority or timestampAuthorities, not both')
   const authorities = timestampAuthorities ?? (timestampAuthority === undefined ? [] : [timestampAuthority])
+  if (authorities.length > MAX_CHECKPOINT_TOKENS)
+    throw configError(
+      `There may be at most ${MAX_CHECKPOINT_TOKENS} timestamp authorities, because a proof holds at most as many ` +
+        `tokens of a stamp: expected 0 to ${MAX_CHECKPOINT_TOKENS}, got ${authorities.length}`,
+    )
   const withCertificates = authorities.map((authority) => ({ authority, certificates: trustAnchorsOf(authority) }))
   for (const [i, a] of withCertificates.entries()) for (const b of withCertificates.slice(i + 1)) assertDistinct(a, b)
   const quorum = options.quorum ?? Math.floor(authorities.length / 2) + 1

@@ -6,5 +6,6 @@ export const BUNDLE_FORMAT = 'evidence-registry.bundle'
 export const MAX_BUNDLE_EVENTS = 10_000
 /** Of each checkpoint in a bundle. */
 export const MAX_COSIGNATURES = 32
+/** Also how many authorities a sealer may have: with more, no bundle and no proof could hold a whole stamp. */
 export const MAX_CHECKPOINT_TOKENS = 8
 export const MAX_ANCHORS = 4

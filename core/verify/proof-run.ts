@@ -1,5 +1,5 @@
 import type { ProofStep, ProofStepName, Unchecked } from './proof-result.ts'
-import { SignatureBudget } from './signature-budget.ts'
+import { MAX_SIGNATURE_CHECKS, SignatureBudget } from './signature-budget.ts'
 
 /** A step that cannot run, and why. */
 export class Skip {
@@ -16,7 +16,8 @@ const ALWAYS_REQUIRED: ReadonlySet<ProofStepName> = new Set(['document', 'openin
 
 /** Runs the steps of one document and collects their results. */
 export class ProofRun {
-  readonly budget = new SignatureBudget()
+  /** For the stamp of the event and that of its deletion. */
+  readonly budget = new SignatureBudget(2 * MAX_SIGNATURE_CHECKS)
   readonly #steps: ProofStep[] = []
   readonly #unchecked: Unchecked[] = []
   readonly #required: ReadonlySet<ProofStepName>
@@ -64,7 +65,7 @@ export class ProofRun {
     this.#unchecked.push({ what, why })
   }
 
-  /** Steps that never ran, because no document asked for them, fail if they are required. */
+  /** Steps that never ran, because the document holds nothing for them, fail if they are required. */
   finish(): void {
     for (const name of this.#required)
       if (!this.#steps.some((step) => step.name === name))

@@ -1,5 +1,6 @@
 import { equalBytes, fromBase64, sha256, toHex } from '../bytes.ts'
 import type { ValidationData } from '../ports/index.ts'
+import { MAX_CHECKPOINT_TOKENS } from './bundle-format.ts'
 import type { PinnedAuthority, Policy } from './policy.ts'
 import type { AuthorityClaim, TimestampClaim, Unchecked } from './proof-result.ts'
 import type { SignatureBudget } from './signature-budget.ts'
@@ -10,8 +11,8 @@ import { asArray, asObject, asString, asTime, type UntrustedObject } from './unt
 
 /** The timestamp tokens of a proof document. */
 
-/** Distinct tokens that one document may hold. Each costs a few signature checks. */
-export const MAX_TOKENS = 8
+/** Distinct tokens that one event of a document may have. Each costs a few signature checks. */
+export const MAX_TOKENS = MAX_CHECKPOINT_TOKENS
 /** Certificates, CRLs and OCSP responses that one document may hold. */
 const MAX_VALIDATION_DATA = 64
 /** Why tokens are not checked. */
@@ -42,15 +43,20 @@ function tokenBytes(token: UntrustedObject): Uint8Array {
 /**
  * Collects what serves every token. Throws `VERIFICATION_FAILED` if the document holds too much.
  *
- * @param tokens All tokens of the document, those of renewals included.
+ * @param events All tokens of each event, those of renewals included.
  */
 export function tokenContext(
-  tokens: readonly UntrustedObject[],
+  events: readonly (readonly UntrustedObject[])[],
   { authorities = [], timestampQuorum = 1 }: Policy,
   { own, budget, verifier }: Pick<TokenContext, 'budget' | 'verifier'> & { readonly own: readonly ValidationData[] },
 ): TokenContext {
-  const distinct = distinctTokens(tokens)
-  const pieces = new Map(tokens.flatMap(validationDataOf).map((piece) => [toHex(sha256(piece.der)), piece]))
+  const distinct = events.flatMap(distinctTokens)
+  const pieces = new Map(
+    events
+      .flat()
+      .flatMap(validationDataOf)
+      .map((piece) => [toHex(sha256(piece.der)), piece]),
+  )
   if (pieces.size > MAX_VALIDATION_DATA)
     throw verificationError(`The document has more than ${MAX_VALIDATION_DATA} certificates, CRLs and OCSP responses`)
   return {
@@ -63,10 +69,10 @@ export function tokenContext(
   }
 }
 
-/** The different tokens of a document. Throws `VERIFICATION_FAILED` if there are more than `MAX_TOKENS`. */
+/** The different tokens of an event. Throws `VERIFICATION_FAILED` if there are more than `MAX_TOKENS`. */
 export function distinctTokens(tokens: readonly UntrustedObject[]): readonly Uint8Array[] {
   const distinct = new Map(tokens.map(tokenBytes).map((der) => [toHex(sha256(der)), der]))
-  if (distinct.size > MAX_TOKENS) throw verificationError(`The document has more than ${MAX_TOKENS} tokens`)
+  if (distinct.size > MAX_TOKENS) throw verificationError(`An event has more than ${MAX_TOKENS} tokens`)
   return [...distinct.values()]
 }
 

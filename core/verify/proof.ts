@@ -1,3 +1,4 @@
+import { toHex } from '../bytes.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { checkExpected, type Expectation } from './expectation.ts'
 import type { Policy } from './policy.ts'
@@ -48,7 +49,7 @@ export const MAX_PROOF_LENGTH = 8_388_608
  * const policy = parsePolicy(await readFile('policy.json', 'utf8'))
  * const { ok, claims, steps } = verifyProof(text, { policy, tokens, expect: { txId }, require: ['timestamp'] })
  * if (!ok) console.error(steps.filter(({ state }) => state === 'failed'))
- * else console.log(new Date(claims.notLaterThan))
+ * else if (claims.notLaterThan !== undefined) console.log(new Date(claims.notLaterThan))
  */
 export function verifyProof(text: string, options: VerifyProofOptions): ProofResult {
   const run = new ProofRun(options.require ?? [])
@@ -73,18 +74,19 @@ function parseDocument(text: string): ShownProof {
 const eventsOf = ({ event, deletion }: ShownProof): readonly ShownEvent[] =>
   deletion === undefined ? [event] : [event, deletion]
 
-const tokensOf = (shown: ShownProof): readonly UntrustedObject[] =>
-  eventsOf(shown).flatMap(({ tsa, tsas, renewals }) => [
-    ...(tsa === undefined ? [] : [tsa]),
-    ...tsas,
-    ...renewals.flatMap((renewal) =>
-      asArray(renewal['tokens'], 'tokens').map((token) => asObject(token, 'A token of a renewal')),
-    ),
-  ])
+const tokensOf = ({ tsa, tsas, renewals }: ShownEvent): readonly UntrustedObject[] => [
+  ...(tsa === undefined ? [] : [tsa]),
+  ...tsas,
+  ...renewals.flatMap((renewal) =>
+    asArray(renewal['tokens'], 'tokens').map((token) => asObject(token, 'A token of a renewal')),
+  ),
+]
 
+/** One stamp may cover both events, so its tokens may be shown twice. */
 function countTokens(shown: ShownProof): number {
   try {
-    return distinctTokens(tokensOf(shown)).length
+    const tokens = eventsOf(shown).flatMap((event) => distinctTokens(tokensOf(event)))
+    return new Set(tokens.map(toHex)).size
   } catch {
     return 0
   }
@@ -94,7 +96,8 @@ const contextOf = (
   shown: ShownProof,
   { policy, validationData = [], tokens }: VerifyProofOptions,
   run: ProofRun,
-): TokenContext => tokenContext(tokensOf(shown), policy, { own: validationData, budget: run.budget, verifier: tokens })
+): TokenContext =>
+  tokenContext(eventsOf(shown).map(tokensOf), policy, { own: validationData, budget: run.budget, verifier: tokens })
 
 function checkEvents(
   shown: ShownProof,

@@ -1,6 +1,9 @@
 import { verificationError } from '../errors.ts'
 
-/** Signature checks that one document may cost. An honest one with three authorities and their CRLs needs about 25. */
+/**
+ * Signature checks that one stamp may cost. An honest one with three authorities and their CRLs needs about 25. A proof
+ * document may cost twice as many, because it may hold the stamps of two events.
+ */
 export const MAX_SIGNATURE_CHECKS = 40
 
 /**

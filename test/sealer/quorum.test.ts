@@ -10,6 +10,7 @@ import { decodeRecord } from '../../core/store/record-codec.ts'
 import type { StampRecord } from '../../core/log/records.ts'
 import { claimOf } from '../../core/log/stamp-claim.ts'
 import { verifyTimestamp } from '../../core/verify/tokens.ts'
+import { authorityRules } from '../../sealer/authorities.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { certificate, derOf, keyPair } from '../support/test-authority.ts'
 import { FaultyRecords } from '../support/faulty-records.ts'
@@ -281,6 +282,14 @@ describe('a quorum of timestamp authorities', () => {
       { name: 'b', assurance: 'independent' } as const,
     ]
     assert.equal(await assuranceOf(...independent), 'independent')
+  })
+
+  it('accepts at most as many authorities as a proof holds tokens of', async () => {
+    const { a } = await openFixture()
+    const named = (count: number) => Array.from({ length: count }, (_, i) => withInfo(a, { name: `a${i}` }))
+    const rules = (count: number) => () => authorityRules({ timestampAuthorities: named(count) })
+    assert.throws(rules(9), { code: 'CONFIG_ERROR', message: /at most 8 timestamp authorities/ })
+    assert.throws(rules(8), { code: 'CONFIG_ERROR', message: /share a trust anchor/ })
   })
 
   it('accepts only distinct authorities and a quorum that can be reached', async () => {

@@ -69,6 +69,7 @@ describe('the timestamp authorities of the settings', () => {
       [{ ...url, EVIDENCE_TSA_URL: 'hunter2' }, /EVIDENCE_TSA_URL/],
       [{ EVIDENCE_TSA: 'freetsa' }, /EVIDENCE_TSA /],
       [{ EVIDENCE_TSA_QUORUM: '0' }, /EVIDENCE_TSA_QUORUM/],
+      [{ EVIDENCE_TSA_QUORUM: '9' }, /EVIDENCE_TSA_QUORUM/],
     ] as const)
       await assert.rejects(openFor(t, env), (error: Error & { code?: string }) => {
         assert.equal(error.code, 'CONFIG_ERROR')
