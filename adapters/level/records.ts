@@ -84,17 +84,22 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   /**
    * Opens the database, checks what it holds, and initializes an empty one.
    *
-   * @param db a database that is not open yet; the store closes it
+   * @param db a database that is not open yet; the store closes it, also if this throws
    * @param options see `LevelRecordsOptions`
-   * @throws RegistryError `CORRUPT` if the last group of commits is not complete; errors of `db.open()` are thrown
-   *   unchanged
+   * @throws RegistryError `CORRUPT` if the last group of commits is not complete, `CONFIG_ERROR` if the database has
+   *   another format; errors of `db.open()` are thrown unchanged
    */
   static async open(db: LevelDatabase, options: LevelRecordsOptions = {}): Promise<LevelRecords> {
     await db.open()
-    const state = await checkDatabase(db)
-    if (state === undefined && options.mustExist === true)
-      throw new RegistryError('CORRUPT', 'The record store is empty, but held data before')
-    return new LevelRecords(db, state ?? (await initialize(db)), options)
+    try {
+      const state = await checkDatabase(db)
+      if (state === undefined && options.mustExist === true)
+        throw new RegistryError('CORRUPT', 'The record store is empty, but held data before')
+      return new LevelRecords(db, state ?? (await initialize(db)), options)
+    } catch (error) {
+      await db.close()
+      throw error
+    }
   }
 
   /** The head as of the last durable group: number of the last version, size of the log, id of the group. */

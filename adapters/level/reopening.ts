@@ -43,6 +43,11 @@ const RESERVE_AFTER_MS = 10_000
  * Opens the record store in a directory as `openLevelRecords` does. After a failed write it opens the store again by
  * itself, as soon as the disk can be written and has room. The open checks what the store holds. Until then commits
  * throw `STORE_POISONED`, and reads work.
+ *
+ * @param directory path of the store; it is created if it does not exist (0700)
+ * @param options see `ReopeningOptions`
+ * @returns the opened store; close it with `close()`
+ * @throws RegistryError as `openLevelRecords`
  */
 export async function openReopeningRecords(
   directory: string,

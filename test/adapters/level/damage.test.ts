@@ -31,6 +31,8 @@ describe('damage to a stored value', () => {
           // A head whose format byte was changed can look like that of a newer version.
           const isHead = Buffer.from(key).toString('latin1') === HEAD_KEY
           assert.ok(reader.code === 'CORRUPT' || (isHead && reader.code === 'CONFIG_ERROR'), name)
+          // The failed open closed it.
+          await db.open()
           continue
         }
         const results = await resultsOf(reader)
@@ -54,5 +56,17 @@ describe('damage to a stored value', () => {
     await db.put('a/2', value)
     await assert.rejects(store.get(['a/2']), { code: 'CORRUPT' })
     await store.close()
+  })
+})
+
+describe('a store that cannot be opened', () => {
+  it('leaves its database closed', async () => {
+    const empty = memoryLevel()
+    await assert.rejects(LevelRecords.open(empty, { mustExist: true }), { code: 'CORRUPT' })
+    assert.equal(empty.status, 'closed')
+    const other = memoryLevel()
+    await other.put('a/1', new Uint8Array(1))
+    await assert.rejects(LevelRecords.open(other), { code: 'CORRUPT' })
+    assert.equal(other.status, 'closed')
   })
 })
