@@ -20,11 +20,15 @@ import {
 } from './layout.ts'
 import { readPayloads, readRows } from './log-rows.ts'
 
+/** The newest full blocks that every open checks: 65,536 entries, 2 MiB. */
+const MIN_CHECKED_BLOCKS = 256
+
 /**
- * The newest rows that an open checks. LevelDB's write-ahead log holds at most 4 MiB, which is less than this many
- * rows, so everything that an open can lose is among them.
+ * The fewest bytes that an entry takes in a write-ahead log: 32 in a row of entries, 3 in a row of payloads (a length
+ * and one byte), 63 for its position (tag, two lengths, 48 bytes of key, 12 of value). Only an entry that is appended
+ * twice has no position of its own, and the registry appends none twice.
  */
-const MAX_CHECKED_ROWS = 256
+const MIN_WAL_BYTES = 98
 
 const UPGRADE =
   'stop all servers, back the data directory up, and run `evidence-registry migrate --upgrade --data-dir DIR`'
@@ -36,17 +40,19 @@ export interface DatabaseState {
 }
 
 /**
- * Checks that the last group of commits is complete: the head record exists, the newest 65,536 log entries end exactly
- * at the head's size and have no hole, and the entries of the last block have their positions.
+ * Checks that the last group of commits is complete: the head record exists, the newest log entries end exactly at the
+ * head's size and have no hole, and the entries of the last block have their positions. What LevelDB loses while it
+ * opens was in its write-ahead logs, so all entries that fit into these are checked, and at least 65,536.
  *
  * It does not detect a record that is missing: LevelDB skips damaged parts of its log without an error. The registry's
  * own hash chain and tree detect that. A record that was altered is detected when it is read.
  *
+ * @param walBytes bytes of the write-ahead logs before the open
  * @returns the state of the database, or `undefined` if it has no key at all
  * @throws RegistryError `CORRUPT` for a database that holds data but fails the check, `CONFIG_ERROR` for one with
  *   another format
  */
-export async function checkDatabase(db: LevelDatabase): Promise<DatabaseState | undefined> {
+export async function checkDatabase(db: LevelDatabase, walBytes = 0): Promise<DatabaseState | undefined> {
   const [bytes] = await db.getMany<string, Uint8Array>([HEAD_KEY], BY_TEXT)
   if (bytes === undefined) {
     if ((await db.keys<string>({ limit: 1, keyEncoding: 'utf8' }).all()).length === 0) return undefined
@@ -55,12 +61,13 @@ export async function checkDatabase(db: LevelDatabase): Promise<DatabaseState | 
   const format = formatOfHead(bytes)
   if (format !== undefined) assertFormat(format, 'The record store', UPGRADE)
   const head = decodeHead(bytes)
-  return { head, tail: await checkLog(db, head.logSize) }
+  return { head, tail: await checkLog(db, head.logSize, walBytes) }
 }
 
-async function checkLog(db: LevelDatabase, size: number): Promise<LogTail> {
+async function checkLog(db: LevelDatabase, size: number, walBytes: number): Promise<LogTail> {
   const lastBlock = size - (size % ROW_ENTRIES || Math.min(size, ROW_ENTRIES))
-  const rows = await readRows(db, { from: Math.max(0, lastBlock - MAX_CHECKED_ROWS * ROW_ENTRIES), end: Infinity })
+  const blocks = Math.max(MIN_CHECKED_BLOCKS, Math.ceil(walBytes / MIN_WAL_BYTES / ROW_ENTRIES))
+  const rows = await readRows(db, { from: Math.max(0, lastBlock - blocks * ROW_ENTRIES), end: Infinity })
   const last = rows.at(-1)
   const end = last === undefined ? 0 : last.start + last.entries.length / LOG_ENTRY_BYTES
   if (end !== size)

@@ -26,15 +26,15 @@ export interface OpenLevelOptions extends ClaimOptions {
  *
  * LevelDB can lose data while it opens, without an error, so the open is guarded. It detects an open that fails, and a
  * database that comes up without its head, behind the high-water mark (which is exact after a crash of the process and
- * a lower bound after a power loss), or with holes in the newest 65,536 log entries. It then restores the files as they
- * were and throws, so that the open can be tried again. It does not detect older records that are missing or altered:
- * the registry's own hash chain and tree do.
+ * a lower bound after a power loss), or with holes in the newest log entries: those that fit into its write-ahead logs,
+ * and at least 65,536. It then restores the files as they were and throws, so that the open can be tried again. It does
+ * not detect older records that are missing or altered: the registry's own hash chain and tree do.
  *
  * @param directory path of the store; it is created if it does not exist (0700)
  * @param options see `OpenLevelOptions`
  * @returns the opened store; close it with `close()`
  * @throws RegistryError `STORE_LOCKED` if another store has the directory open, `UNAVAILABLE` if opening failed,
- *   `CORRUPT` if the database opened with less than it held before
+ *   `CORRUPT` if the database opened with less than it held before, `CONFIG_ERROR` if it has another format
  * @example
  * ```ts
  * import { openLevelRecords } from 'evidence-registry/adapters/level'
@@ -71,7 +71,8 @@ async function openClaimed(
   // This file name is part of the format on disk.
   const markPath = join(paths.directory, 'witness')
   const minimum = readHighWaterMark(markPath)
-  const mustExist = minimum !== undefined || (await hasData(paths.database))
+  const { hasData, walBytes } = await dataSizes(paths.database)
+  const mustExist = minimum !== undefined || hasData
   await linkFiles(paths)
   const db = options.database?.(paths.database) ?? classicLevel(paths.database, options.writeBufferBytes)
   // Set before the store is returned, so before the first group is written.
@@ -84,7 +85,7 @@ async function openClaimed(
   let store: LevelRecords
   try {
     const { logger } = options
-    store = await LevelRecords.open(db, { mustExist, afterGroup, afterClose, ...(logger && { logger }) })
+    store = await LevelRecords.open(db, { mustExist, walBytes, afterGroup, afterClose, ...(logger && { logger }) })
     assertNotBehind(store.head, minimum, markPath)
   } catch (error) {
     await db.close()
@@ -140,12 +141,19 @@ async function rollBackOpen(paths: StorePaths, error: unknown): Promise<Registry
   )
 }
 
-/** Whether the folder holds data. The first open of a store that was killed leaves an empty log at most. */
-async function hasData(database: string): Promise<boolean> {
+/**
+ * Whether the folder holds data, and the bytes of its write-ahead logs: one, or two if a full one was not a table yet.
+ * The first open of a store that was killed leaves an empty log at most.
+ */
+async function dataSizes(database: string): Promise<{ readonly hasData: boolean; readonly walBytes: number }> {
+  const sizes = { hasData: false, walBytes: 0 }
   for (const name of await dataFiles(database)) {
-    if (/\.(?:log|ldb|sst)$/.test(name) && (await stat(join(database, name))).size > 0) return true
+    if (!/\.(?:log|ldb|sst)$/.test(name)) continue
+    const { size } = await stat(join(database, name))
+    sizes.hasData ||= size > 0
+    if (name.endsWith('.log')) sizes.walBytes += size
   }
-  return false
+  return sizes
 }
 
 const causeCode = (error: unknown): unknown =>

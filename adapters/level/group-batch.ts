@@ -102,7 +102,7 @@ function putRecords(batch: Batch, puts: readonly Entry[], putOptions: ReturnType
   }
 }
 
-/** Writes the first head. Without a head, an empty store could not be told from one that lost all its data. */
+/** Writes the first head. Without a head, an empty store could not be distinguished from one that lost all its data. */
 export async function initialize(db: LevelDatabase): Promise<DatabaseState> {
   const head = nextHead({ lastVersion: 0, logSize: 0 })
   await db.batch().put(layout.HEAD_KEY, layout.encodeHead(head), layout.putOptions(db)).write({ sync: true })

@@ -8,6 +8,11 @@ export interface LevelRecordsOptions {
    * is initialized.
    */
   readonly mustExist?: boolean
+  /**
+   * Bytes that LevelDB's write-ahead logs had before the open, which is what an open can lose. All log entries that fit
+   * into them are checked for holes. Default 0: only the newest 65,536 entries are.
+   */
+  readonly walBytes?: number
   /** Gets an error line for each read that finds damaged data. Default: none. */
   readonly logger?: Pick<Logger, 'error'>
   /** Called with the new head after each group is durable, before its commits resolve. Must not throw. */

@@ -92,7 +92,7 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   static async open(db: LevelDatabase, options: LevelRecordsOptions = {}): Promise<LevelRecords> {
     await db.open()
     try {
-      const state = await checkDatabase(db)
+      const state = await checkDatabase(db, options.walBytes)
       if (state === undefined && options.mustExist === true)
         throw new RegistryError('CORRUPT', 'The record store is empty, but held data before')
       return new LevelRecords(db, state ?? (await initialize(db)), options)

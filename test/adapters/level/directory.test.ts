@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -291,6 +292,22 @@ describe('an open that loses data', () => {
       message: /version 1 .* reached version 3/s,
     })
     await assertComplete()
+  })
+
+  it('restores the files if a part of a long log was lost, however many entries follow it', async () => {
+    const store = await openLevelRecords(directory)
+    // 71,680 entries: more than every open checks, and they fit into one write-ahead log.
+    const appends = () => Array.from({ length: 1024 }, () => ({ entry: randomBytes(32), payload: Uint8Array.of(1) }))
+    for (let i = 0; i < 70; i += 1) await store.commit({ append: appends() })
+    await store.close()
+    const logs = readdirSync(join(directory, 'db')).filter((name) => name.endsWith('.log'))
+    assert.equal(logs.length, 1)
+    const path = join(directory, 'db', logs[0] ?? '')
+    const log = readFileSync(path)
+    log[150_000] = (log[150_000] ?? 0) ^ 1
+    writeFileSync(path, log)
+    await assert.rejects(openLevelRecords(directory), { code: 'CORRUPT', message: /a hole .* at position 1024/ })
+    assert.deepEqual(readFileSync(path), log)
   })
 
   it('restores the files if LevelDB opens empty', async () => {
