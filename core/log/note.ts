@@ -112,8 +112,11 @@ export function parseVerifierKey(text: string, type = ED25519): VerifierKey {
   const bytes = fromBase64(data)
   if (!isKeyName(name) || bytes === undefined || bytes.length === 0)
     throw verificationError('Not a verifier key: expected NAME+HASH+BASE64')
-  if (bytes.length !== 1 + PUBLIC_KEY_BYTES || bytes[0] !== type)
-    throw verificationError(`The verifier key has the algorithm ${bytes[0]}: this version knows only ${type}, Ed25519`)
+  if (bytes[0] !== type) throw verificationError(`The verifier key has the type ${bytes[0]}: expected ${type}`)
+  if (bytes.length !== 1 + PUBLIC_KEY_BYTES)
+    throw verificationError(
+      `The public key in the verifier key must have ${PUBLIC_KEY_BYTES} bytes, got ${bytes.length - 1}`,
+    )
   const keyId = keyIdOf(name, bytes)
   if (toHex(keyId) !== hash)
     throw verificationError('The hash in the verifier key does not match its name and public key')

@@ -30,6 +30,16 @@ describe('signed notes', () => {
     assert.equal(toHex(key.keyId), '033de0ae')
   })
 
+  it('have a key whose length is checked', () => {
+    const withLength = (length: number): string =>
+      `n+00000000+${Buffer.from([1, ...new Uint8Array(length)]).toString('base64')}`
+    for (const length of [0, 31, 33])
+      assert.throws(() => parseVerifierKey(withLength(length)), {
+        ...verificationFailed,
+        message: new RegExp(`must have 32 bytes, got ${length}$`),
+      })
+  })
+
   it('are signed as in RFC 8032 § 7.1, test 1', () => {
     const secret = fromHex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60') as Uint8Array
     const signer = createNoteSigner('n', secret)
