@@ -50,8 +50,9 @@ export class FileSignedHead implements SignedHeadKeeper {
     if (head !== undefined) return head
     throw new RegistryError(
       'CORRUPT',
-      `${this.#path} does not hold the last signed log size and root. Restore it from a backup. It is needed to detect a record ` +
-        'store that was set back: remove it only if you know that the store has lost nothing',
+      `${this.#path} does not hold the last signed log size and root. It detects a record store that was set back. ` +
+        'Restore it from a backup. If there is none, remove it and adopt the head of another copy (adoptHead, ' +
+        '--adopt-head FILE)',
     )
   }
 
