@@ -48,7 +48,9 @@ async function probe(bucket: BlobBucket, name: string): Promise<{ isConditional:
   try {
     if (!isConditional) await putUnversioned(false)
     const now = (await bucket.head(key))?.lastModified
-    if (now === undefined)
+    const opened = await bucket.open(key, undefined)
+    opened?.body.destroy()
+    if (now === undefined || opened === undefined)
       throw new RegistryError('CONFIG_ERROR', `The S3 bucket ${name} does not return what was just written to it`)
     return { isConditional, now }
   } finally {

@@ -70,6 +70,20 @@ describe('opening S3 blobs', () => {
     await openErrorWith(respondWith(400, 'AuthorizationHeaderMalformed'), 'CONFIG_ERROR')
   })
 
+  test('throws CONFIG_ERROR if what was written cannot be read', async () => {
+    let puts = 0
+    const listener: RequestListener = (req, res) => {
+      if (req.method === 'HEAD') {
+        res.writeHead(200, { 'last-modified': new Date(0).toUTCString(), 'content-length': 0 }).end()
+        return
+      }
+      if (req.method === 'PUT') puts += 1
+      const status = req.method === 'GET' ? 404 : puts > 1 && req.method === 'PUT' ? 412 : 200
+      respondWith(status, status === 404 ? 'NoSuchKey' : '')(req, res)
+    }
+    assert.match(await openErrorWith(listener, 'CONFIG_ERROR'), /does not return what was just written/)
+  })
+
   test('throws UNAVAILABLE for an error that may pass', async () => {
     await openErrorWith(respondWith(503, 'SlowDown'), 'UNAVAILABLE')
     await openErrorWith(respondWith(500), 'UNAVAILABLE')
