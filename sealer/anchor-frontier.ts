@@ -37,7 +37,7 @@ export async function largestFrontierSize(records: RecordStore, excludedSizes: r
 }
 
 /**
- * Returns the writes that correct the frontier after a chain reorganisation.
+ * Returns the writes that correct the frontier after a chain reorganization.
  *
  * `sizes` are the anchors whose blocks were checked, and `confirmed` those of them that are still confirmed, with their
  * present blocks. All other anchors are in lower blocks.

@@ -160,7 +160,7 @@ export class Anchorer {
       if (isStuck && this.#isOld(transactions.at(-1))) return this.#replace(head, anchor, statuses, signal)
       return this.#schedule.pollIntervalMs
     }
-    // Dropped or removed by a reorganisation: the newest transaction that can still be included is sent again.
+    // Dropped or removed by a reorganization: the newest transaction that can still be included is sent again.
     const unknown = transactions.findLast((_, i) => statuses[i]?.state === 'unknown')
     if (unknown === undefined) return this.#replace(head, anchor, statuses, signal)
     this.#host.logger.warn(
@@ -259,7 +259,7 @@ export class Anchorer {
     if (review.reorged.length > 0)
       logger.warn(
         { sizes: review.reorged, outstanding: review.head.outstanding },
-        'a chain reorganisation removed confirmed anchors: they are sent again, or a later anchor covers them',
+        'a chain reorganization removed confirmed anchors: they are sent again, or a later anchor covers them',
       )
     return true
   }

@@ -29,7 +29,7 @@ interface ReviewSources {
 }
 
 /**
- * Polls the chain for the confirmed anchors that a reorganisation can still affect.
+ * Polls the chain for the confirmed anchors that a reorganization can still affect.
  *
  * An anchor that moved to another block gets the new block. Of the anchors that are in no block any more, the largest
  * is sent again, unless a larger anchor is confirmed or outstanding and so covers it. The others are lost. Returns

@@ -181,7 +181,7 @@ export class EvmAnchor implements Anchor {
     const receipt = await view.receipt(ref)
     if (receipt !== undefined) {
       const block = await view.block(receipt.blockNumber)
-      // The chain was reorganised between the two requests: the next poll shows the result.
+      // The chain was reorganized between the two requests: the next poll shows the result.
       if (block?.hash !== receipt.blockHash) return { state: 'pending', stuck: false }
       const inclusion: BlockInclusion = {
         blockNumber: receipt.blockNumber,

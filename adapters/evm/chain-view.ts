@@ -101,7 +101,7 @@ export class ChainView {
   async body(number: number, blockHash: string): Promise<JsonObject> {
     const block = object(await this.#once('eth_getBlockByNumber', [tagOf(number), true]), 'block')
     if (headOf(block).hash !== blockHash)
-      throw new RegistryError('ANCHOR_FAILED', 'The chain was reorganised between two requests: they are repeated')
+      throw new RegistryError('ANCHOR_FAILED', 'The chain was reorganized between two requests: they are repeated')
     return block
   }
 

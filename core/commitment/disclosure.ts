@@ -6,7 +6,7 @@ export interface DisclosedText {
 
 /**
  * Everything it takes to recompute an event's txId (core/README.md, the event format). Verifiers hash the texts as they
- * are; they never canonicalise. What was erased is absent here, and present only as a hash in `header` or `filesText`.
+ * are; they never canonicalize. What was erased is absent here, and present only as a hash in `header` or `filesText`.
  */
 export interface Disclosure {
   /** The 120 bytes whose SHA-256 is the txId, hex. */

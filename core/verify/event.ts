@@ -58,7 +58,7 @@ export interface VerifyEventOptions {
 
 /**
  * Verifies the disclosure of one event: hashes its exact texts to fields, files, header and opening, up to the txId
- * (`core/commitment/event-format.ts`). Texts are hashed as received and then parsed, never canonicalised.
+ * (`core/commitment/event-format.ts`). Texts are hashed as received and then parsed, never canonicalized.
  *
  * @param disclosure The `disclosure` member of an event, as parsed JSON. Untrusted.
  * @throws `VERIFICATION_FAILED` with the first check that failed.

@@ -217,13 +217,13 @@ describe('anchoring', () => {
     assert.equal(chain.prepared.length, 1)
   })
 
-  it('sends the same bytes again after a reorganisation, and records the block of the new branch', async () => {
+  it('sends the same bytes again after a reorganization, and records the block of the new branch', async () => {
     const fixture = await openAnchorFixture()
     const { sealing, chain } = fixture
     await fixture.seal()
     chain.mine(2)
     await sealing.clock.advance(1_000)
-    chain.reorganise(2)
+    chain.reorganize(2)
     chain.height += 10
     await confirm(fixture)
     const { confirmation } = (await sealing.reader.anchor(2)) ?? {}
@@ -354,13 +354,13 @@ describe('anchoring', () => {
     assert.equal(chain.mined, 1)
   })
 
-  it('sends a confirmed anchor again after a reorganisation removed it', async () => {
+  it('sends a confirmed anchor again after a reorganization removed it', async () => {
     const fixture = await openAnchorFixture()
     const { sealing, chain, sealer } = fixture
     await fixture.seal()
     await confirm(fixture)
     const ref = (await sealing.reader.anchor(2))?.confirmation?.ref
-    chain.reorganise(8)
+    chain.reorganize(8)
     await sealing.clock.advance(20_000)
     assert.deepEqual(await sealing.reader.anchorHead(), {
       confirmedSize: 0,
@@ -388,7 +388,7 @@ describe('anchoring', () => {
     const [first, second] = chain.broadcasts as [string, string]
     assert.notEqual(first, second)
     // Only the second one is in the new branch.
-    chain.reorganise(chain.height)
+    chain.reorganize(chain.height)
     chain.height = 5
     await chain.broadcast(present(await rawOf(sealing, 3)))
     chain.mine(4)
@@ -417,7 +417,7 @@ describe('anchoring', () => {
     await sealing.clock.advance(20_000)
     assert.deepEqual((await sealing.reader.anchorHead()).unsettled, [])
     // The next poll would notice this, but there is none.
-    chain.reorganise(chain.height)
+    chain.reorganize(chain.height)
     await sealing.clock.advance(60_000)
     assert.equal((await sealing.reader.anchorHead()).confirmedSize, 4)
   })
@@ -499,7 +499,7 @@ describe('the anchor frontier', () => {
     )
   })
 
-  it('is the same after a reorganisation as a frontier that is built from the start', async () => {
+  it('is the same after a reorganization as a frontier that is built from the start', async () => {
     const block = fc.integer({ min: 10, max: 30 })
     const anchor = fc.record({
       size: fc.integer({ min: 20, max: 60 }),

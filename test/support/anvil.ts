@@ -83,7 +83,7 @@ export class Anvil {
   }
 
   /** Replaces the last blocks with empty ones; their transactions are dropped. */
-  async reorganise(blocks: number): Promise<void> {
+  async reorganize(blocks: number): Promise<void> {
     await this.rpc('anvil_reorg', blocks, [])
   }
 

@@ -14,11 +14,11 @@ interface Transaction {
 const CONFIRMATIONS = 3
 const SETTLED_CONFIRMATIONS = 20
 
-/** A chain that a test controls: it mines, drops, reorganises and rejects transactions, and loses results. */
+/** A chain that a test controls: it mines, drops, reorganizes and rejects transactions, and loses results. */
 export class ScriptedChain implements Anchor {
   readonly info: AnchorInfo
   readonly #known = new Map<string, Transaction>()
-  /** The first block that each reorganisation replaced. */
+  /** The first block that each reorganization replaced. */
   readonly #branches: number[] = []
   readonly #faults = new Map<Step, ('before' | 'after')[]>()
   readonly prepared: { readonly checkpoint: string; readonly replaces: readonly string[] }[] = []
@@ -91,7 +91,7 @@ export class ScriptedChain implements Anchor {
   }
 
   /** Removes the last blocks, and forgets their transactions. */
-  reorganise(blocks: number): void {
+  reorganize(blocks: number): void {
     this.height -= blocks
     this.#branches.push(this.height + 1)
     for (const [ref, transaction] of this.#known)
@@ -109,7 +109,7 @@ export class ScriptedChain implements Anchor {
     if (transaction !== undefined) Object.assign(transaction, { state: 'failed', reason: 'nonce too low' })
   }
 
-  /** How many reorganisations replaced this block or one before it. Part of its hash. */
+  /** How many reorganizations replaced this block or one before it. Part of its hash. */
   #branchAt(block: number): number {
     return this.#branches.filter((first) => first <= block).length
   }

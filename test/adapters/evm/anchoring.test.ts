@@ -102,19 +102,19 @@ describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
     await fixture.assertSound()
   })
 
-  test('survives reorganisations of 1 to 64 blocks, before and after the confirmation', async (t) => {
+  test('survives reorganizations of 1 to 64 blocks, before and after the confirmation', async (t) => {
     const fixture = await EvmFixture.open(t)
     await fixture.anvil.mine(100)
     for (let depth = 1; depth <= 64; depth++) {
       await fixture.seal()
       await fixture.confirm()
       if (depth % 3 === 0) {
-        // Reorganise while the next anchor is outstanding.
+        // Reorganize while the next anchor is outstanding.
         await fixture.seal()
         await fixture.send()
         if (depth % 2 === 0) await fixture.anvil.mine()
       }
-      await fixture.anvil.reorganise(depth)
+      await fixture.anvil.reorganize(depth)
       // The next step reviews confirmed anchors. If a nonce is missing now, it is filled after a while.
       await fixture.bench.clock.advance(REPLACE_AFTER_MS)
       await fixture.step()
@@ -288,7 +288,7 @@ describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
     await fixture.anvil.rpc('eth_sendRawTransaction', foreign(fixture, 0, 20n * GWEI).raw)
     await fixture.anvil.mine()
     await fixture.step()
-    assert.equal((await fixture.latest()).transactions.length, 1, 'the foreign one may be reorganised away')
+    assert.equal((await fixture.latest()).transactions.length, 1, 'the foreign one may be reorganized away')
     await fixture.confirm()
     const anchor = await fixture.latest()
     assert.equal(anchor.transactions[0]?.ref, sent?.ref)

@@ -11,8 +11,8 @@ export const WORLD_STEPS = {
     chain.mine(1 + Math.floor(random() * 25))
     return stores.clock.advance(ANCHOR_POLL_MS)
   },
-  'reorganise the chain': ({ chain, stores }: World, random: Random) => {
-    chain.reorganise(Math.min(chain.height, 1 + Math.floor(random() * 6)))
+  'reorganize the chain': ({ chain, stores }: World, random: Random) => {
+    chain.reorganize(Math.min(chain.height, 1 + Math.floor(random() * 6)))
     chain.mine(1)
     return stores.clock.advance(ANCHOR_POLL_MS)
   },
