@@ -53,7 +53,7 @@ const BLOCKS_PER_TURN = 64
  *
  * @throws `BATCH_NOT_FOUND`, `CORRUPT` if a tile or an entry is missing, and the signal's reason.
  * @example
- * await writeBatchProofs({ log: registry.log, batchId, format: 'ndjson', write: ({ bytes }) => file.write(bytes) })
+ * await writeBatchProofs({ log: registry.log, batchId, format: 'ndjson', write: (p) => file.appendFile(p.bytes) })
  */
 export async function writeBatchProofs({ write, ...request }: WriteBatchProofsRequest): Promise<void> {
   for await (const pieces of borrowedProofs(request))

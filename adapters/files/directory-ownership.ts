@@ -179,7 +179,7 @@ async function readOwner(directory: string, number: number): Promise<Owner | und
 
 /**
  * Returns false if a file with that number exists. The bytes are synced before the file gets its name, because an empty
- * owner file after a power loss could not be told from a damaged one.
+ * owner file after a power loss could not be distinguished from a damaged one.
  */
 async function createOwnerFile(directory: string, number: number, owner: Owner): Promise<boolean> {
   const draft = join(directory, `owner-${randomUUID()}.draft`)

@@ -105,8 +105,10 @@ export interface LedgerSummary {
  * @returns number of blocks and transactions, height and hash of the last block
  * @throws `VERIFICATION_FAILED` with the number of the line, also for a last line that is cut short
  * @example
- * const publicKey = createPublicKey(await readFile('data/ledger/ledger.pub')) const { blocks, hash } = await
- * verifyLedger('data/ledger/blocks.jsonl', publicKey)
+ * ```ts
+ * const publicKey = createPublicKey(await readFile('data/ledger/ledger.pub'))
+ * const { blocks, hash } = await verifyLedger('data/ledger/blocks.jsonl', publicKey)
+ * ```
  */
 export async function verifyLedger(path: string, publicKey: KeyObject): Promise<LedgerSummary> {
   const file = await LineFile.open(nodeFiles, path, 'read')

@@ -76,10 +76,10 @@ interface PendingBlock {
 }
 
 /**
- * An append-only, hash-linked, signed file of blocks (its format is in `block.ts`). Blocks follow from time alone: the
- * ledger's height is floor((now − genesis) / block time), and never decreases, whatever the clock does. Only blocks
- * with transactions are written. A block that would have the height of the last written block gets the next height.
- * Confirmations are height − block's height + 1.
+ * An append-only, hash-linked, signed file of blocks (its format is in `core/verify/chain/ledger-block.ts`). Blocks
+ * follow from time alone: the ledger's height is floor((now − genesis) / block time), and never decreases, whatever the
+ * clock does. Only blocks with transactions are written. A block that would have the height of the last written block
+ * gets the next height. Confirmations are height − block's height + 1.
  */
 export class LocalLedger implements Anchor {
   readonly info: AnchorInfo

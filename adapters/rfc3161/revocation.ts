@@ -8,7 +8,8 @@ import { ocspQuery } from './queries.ts'
 
 /**
  * From which addresses CRLs and OCSP responses are fetched: none, public ones only, or any. A CA chooses the addresses,
- * which are in its certificates. `public` prevents that it makes this machine send requests to its own network.
+ * which are in its certificates. `public` prevents a CA from making this machine send requests into the operator's own
+ * network.
  */
 export type RevocationReach = 'none' | 'public' | 'any'
 

@@ -25,6 +25,7 @@ export const isNotImplemented = (error: unknown): boolean => statusOf(error) ===
 
 /**
  * Whether the request may have been applied although it failed: there was no response, or the service was in trouble.
+ * 409 and 412 count too: the SDK repeats a request whose response was lost, and then meets its own first attempt.
  */
 export function mayBeApplied(error: unknown): boolean {
   const status = statusOf(error)

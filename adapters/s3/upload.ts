@@ -16,7 +16,7 @@ const MAX_TRIES = 3
 
 /**
  * One put: a body of one part is one request, a larger one a multipart upload. Everything it writes has the id of this
- * put in its metadata, so that a write whose response was lost can be told from the write of another put.
+ * put in its metadata, so that a write whose response was lost can be distinguished from the write of another put.
  *
  * Conditions work on single puts only: services ignore them on CompleteMultipartUpload (Ceph 16 overwrites the object).
  * So a large body first claims its key with an empty object, which readers treat as missing, and then completes the
@@ -113,7 +113,7 @@ export class Upload {
     }
   }
 
-  /** Returns what is stored under the key. Errors are ignored, because the caller must see the error before. */
+  /** What is stored under the key, `undefined` if it cannot be read: the caller then throws the error of the put. */
   #currentObject(): Promise<ObjectInfo | undefined> {
     return this.#bucket.head(this.#key).catch(() => undefined)
   }

@@ -10,7 +10,7 @@ const EXACT_POWERS = 45
 const POWERS_OF_TEN = Array.from({ length: EXACT_POWERS }, (_, power) => Number(`1e${power}`))
 /** What the doubles in `POWERS_OF_TEN` lack. 0 up to 10^22. */
 const POWER_RESTS = POWERS_OF_TEN.map((double, power) => Number(10n ** BigInt(power) - BigInt(double)))
-/** Where the last digit is between 10^-290 and 10^290, no double is too small or too large to be precise. */
+/** If the unit of the last digit is between 10^-290 and 10^290, no double is too small or too large to be precise. */
 const MAX_POWER = 290
 
 /** How far a double may be from its decimal, in units of the last digit. Nearer to one half, rounding could decide. */

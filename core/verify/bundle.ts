@@ -53,8 +53,8 @@ export interface BundleEventClaims {
 export interface BundleFileClaim {
   readonly fileId: string
   /**
-   * `listed`: the event attached or deleted the file, which of both is not disclosed. `deleted`: another event deleted
-   * it, and says that this one attached it.
+   * `listed`: the event attached or deleted the file; it is not disclosed which of the two. `deleted`: another event
+   * deleted it, and says that this one attached it.
    */
   readonly state: 'listed' | 'attached' | 'deleted'
   /** txIds, hex. */

@@ -155,8 +155,8 @@ export function keyUsage(certificate: Certificate): number | undefined {
 }
 
 /**
- * The purposes (OIDs) of ExtendedKeyUsage (RFC 5280 § 4.2.1.12), or `undefined` if the extension is absent. Empty if it
- * is malformed.
+ * The purposes (OIDs) of ExtendedKeyUsage (RFC 5280 § 4.2.1.12), or `undefined` if the extension is absent. Throws
+ * `VERIFICATION_FAILED` if it is malformed.
  */
 export function extendedKeyUsage(certificate: Certificate): readonly string[] | undefined {
   const extension = certificate.extensions.get(OID_EXTENDED_KEY_USAGE)

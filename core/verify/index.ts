@@ -1,7 +1,7 @@
 /**
- * The offline verifier: pure, synchronous functions for everything that the registry returns. Input is untrusted, and a
- * check that fails throws `VERIFICATION_FAILED`. It also runs in browsers. Timestamp tokens are checked by a value of
- * `evidence-registry/verify/tokens`, which the caller passes.
+ * The offline verifier: pure, synchronous functions for everything that the registry returns. Input is untrusted.
+ * `verifyProof` and `verifyBundle` return what failed. Every other check throws `VERIFICATION_FAILED`. It also runs in
+ * browsers. Timestamp tokens are checked by a value of `evidence-registry/verify/tokens`, which the caller passes.
  */
 export {
   verifyBundle,

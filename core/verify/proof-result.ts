@@ -103,8 +103,8 @@ export interface EventClaims {
 export interface FileClaim {
   readonly fileId: string
   /**
-   * `listed`: the event attached or deleted the file, which of both is not disclosed. `attached`: the event attached
-   * it. `deleted`: the event of `deletion` deleted it, and says that this event attached it.
+   * `listed`: the event attached or deleted the file; it is not disclosed which of the two. `attached`: the event
+   * attached it. `deleted`: the event of `deletion` deleted it, and says that this event attached it.
    */
   readonly state: 'listed' | 'attached' | 'deleted'
   /** Name, type, size and SHA-256, if they are disclosed. */

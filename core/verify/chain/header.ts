@@ -34,7 +34,7 @@ const FIELDS = [
   ['requestsHash', 'data'],
 ] as const
 
-/** Positions in `FIELDS`, which the verifier does not load. */
+/** Positions in `FIELDS`. Written out, so that a bundle of the verifier alone can leave the names of the fields out. */
 const TRANSACTIONS_ROOT = 4
 const NUMBER = 8
 const TIMESTAMP = 11
