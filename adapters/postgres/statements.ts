@@ -42,13 +42,24 @@ const readsOf = (schema: string) => {
     logEntries: named('log_entries', logRows('entries')),
     logPayloads: named('log_payloads', logRows('payloads')),
     logRows: named('log_rows', logRows('entries, payloads')),
-    /** A transaction that began before now may still see dead rows. Short ones are over before the vacuum starts. */
-    hasOldTransaction: {
+    /** Every transaction that has committed a change so far has an id below this one. */
+    nextTransactionId: { text: 'select txid_snapshot_xmax(txid_current_snapshot()) % 4294967296 as id' },
+    /**
+     * Whether something keeps rows that a transaction below `$1` deleted: a snapshot, or a transaction with a lower id,
+     * which is in the snapshots of others. Every role may read these columns, of all sessions. Standbys that send
+     * feedback have a session without a database, or a replication slot.
+     */
+    hasOlderReader: {
       text: `select exists(
-          select from pg_stat_activity
-          where datname = current_database() and pid <> pg_backend_pid()
-            and backend_xmin is not null and xact_start < clock_timestamp() - interval '5 seconds'
-        ) as old`,
+          select from (
+            select backend_xid from pg_stat_activity
+            union all select backend_xmin from pg_stat_activity
+              where pid <> pg_backend_pid() and (datname is null or datname = current_database())
+            union all select transaction from pg_prepared_xacts
+            union all select xmin from pg_replication_slots
+          ) as held(id)
+          where age(id) > age($1::text::xid)
+        ) as older`,
     },
     /** Without TRUNCATE, which would lock the table, and without a time limit: a large table takes many minutes. */
     vacuum: { text: `vacuum (truncate off) ${schema}.record`, query_timeout: MAX_TIMEOUT_MS },
