@@ -24,7 +24,8 @@ export interface CheckpointKeys {
    * running until its record has not changed for 20 seconds, so the call may take that long.
    *
    * @throws RegistryError `CONFIG_ERROR` if there is no pending key, or if a running server does not have it (the
-   *   message names the server), `LOG_KEY_MISMATCH` if the current private key is not here, `UNAVAILABLE`
+   *   message names the server), `LOG_KEY_MISMATCH` if the current private key is not here, `UNAVAILABLE` if the
+   *   log is unchanged, `UNKNOWN_OUTCOME` if the key may be in the log: look with `list`
    */
   rotate(signal?: AbortSignal): Promise<CheckpointKeyInfo>
 }

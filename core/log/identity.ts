@@ -27,7 +27,8 @@ export interface LogIdentity extends LogSigner {
    * tree contains its entry. Processes that add the same key at the same time add it once.
    *
    * @throws RegistryError `CONFIG_ERROR` if there is no pending key or the log has `MAX_LOG_KEYS` keys,
-   *   `LOG_KEY_MISMATCH` if the signer does not have the current key, `UNAVAILABLE` if nothing was stored
+   *   `LOG_KEY_MISMATCH` if the signer does not have the current key, `UNAVAILABLE` if nothing was stored,
+   *   `UNKNOWN_OUTCOME` if it could not be read whether it was stored
    */
   rotateCheckpointKey(): Promise<LogKey>
 }
@@ -235,11 +236,24 @@ class StoredLogIdentity implements LogIdentity {
       ],
       append: [append],
     })
-    await this.refresh()
+    await this.#refreshAfterCommit()
     const added = this.keys.find(({ verifierKey }) => verifierKey === vkey)
     if (added === undefined)
       throw new RegistryError('UNAVAILABLE', 'The new checkpoint key could not be stored: rotate again')
     return added
+  }
+
+  /** Throws only `UNKNOWN_OUTCOME`, because the commit before may have added the key. */
+  async #refreshAfterCommit(): Promise<void> {
+    try {
+      await this.refresh()
+    } catch (cause) {
+      throw new RegistryError(
+        'UNKNOWN_OUTCOME',
+        'It could not be read whether the new checkpoint key is in the log: look with list() before you rotate again',
+        { cause },
+      )
+    }
   }
 
   /** Verifies the signature, because a signer outside this process may use another key. */

@@ -1,6 +1,7 @@
 import type { CheckpointKeyInfo, CheckpointKeys } from '../api/checkpoint-keys.ts'
 import { RegistryError } from '../errors.ts'
 import type { LogIdentity, LogKey } from '../log/identity.ts'
+import type { Logger } from '../ports/index.ts'
 import type { ServerPresence } from './server-presence.ts'
 import type { WriteAccess } from './write-access.ts'
 
@@ -9,12 +10,13 @@ interface KeyParts {
   /** `undefined`: no other process uses the records. */
   readonly presence: ServerPresence | undefined
   readonly access: WriteAccess
+  readonly logger: Logger
   /** Tells the sealer that the log has a new entry. */
   readonly notify: () => void
 }
 
 /** The operations of the checkpoint keys. */
-export const checkpointKeyOperations = ({ identity, presence, access, notify }: KeyParts): CheckpointKeys => ({
+export const checkpointKeyOperations = ({ identity, presence, access, logger, notify }: KeyParts): CheckpointKeys => ({
   async list() {
     await identity.refresh()
     return listKeys(identity)
@@ -27,13 +29,15 @@ export const checkpointKeyOperations = ({ identity, presence, access, notify }: 
       await presence.announce()
       assertNoneMissing(next, await presence.runningWithout(next, signal))
     }
-    const { verifierKey } = await identity.rotateCheckpointKey()
+    const added = await identity.rotateCheckpointKey()
+    // The log has the key now, so nothing below may throw.
     notify()
-    await presence?.announce()
-    const added = (await listKeys(identity)).find(({ vkey }) => vkey === verifierKey)
-    if (added === undefined)
-      throw new RegistryError('INTERNAL', 'The new checkpoint key is not among the keys of the log')
-    return added
+    await presence?.announce().catch((err: unknown) => {
+      logger.warn({ err }, 'this server could not publish its new checkpoint key yet; it tries again')
+    })
+    const following = identity.keys[identity.keys.findIndex(({ entry }) => entry === added.entry) + 1]
+    // It was a pending key, so the signer has it.
+    return keyInLog(added, following, true)
   },
 })
 
@@ -41,21 +45,23 @@ async function listKeys(identity: LogIdentity): Promise<readonly CheckpointKeyIn
   const { keys } = identity
   const pending = await identity.pendingKeys()
   return [
-    ...(await Promise.all(keys.map((key, i) => keyInLog(identity, key, keys[i + 1])))),
+    ...(await Promise.all(
+      keys.map(async (key, i) => keyInLog(key, keys[i + 1], await identity.holds(key.verifierKey))),
+    )),
     ...pending.map((vkey) => ({ vkey, state: 'pending', from: null, until: null, isHeld: true }) as const),
   ]
 }
 
-const keyInLog = async (
-  identity: LogIdentity,
+const keyInLog = (
   { verifierKey: vkey, position }: LogKey,
   next: LogKey | undefined,
-): Promise<CheckpointKeyInfo> => ({
+  isHeld: boolean,
+): CheckpointKeyInfo => ({
   vkey,
   state: next === undefined ? 'current' : 'retired',
   from: position + 1,
   until: next?.position ?? null,
-  isHeld: await identity.holds(vkey),
+  isHeld,
 })
 
 function assertNoneMissing(vkey: string, servers: readonly string[]): void {

@@ -130,7 +130,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
   return {
     ...operationsOf(context, { apiKeys, identity, trust: sealer.trust, secret }),
     log: publishedLog(context, { identity, trust: sealer.trust }, status),
-    checkpointKeys: checkpointKeyOperations({ identity, presence, access, notify: () => context.notify() }),
+    checkpointKeys: checkpointKeyOperations({ identity, presence, access, logger, notify: () => context.notify() }),
     status: () => registryStatus(status(), { access, clockGuard, context }),
     sealNow: async (signal) => {
       access.assertWritable()

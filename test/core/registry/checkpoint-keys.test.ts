@@ -243,6 +243,36 @@ describe('checkpoint keys', () => {
       }
   })
 
+  it('are rotated although the signer fails afterwards', async () => {
+    const own = new MemoryCheckpointKeys([seed(1), seed(2)])
+    const stores = new Stores()
+    let isDown = false
+    const service: CheckpointSigner = {
+      publicKeys: async () => (isDown ? assert.fail('the signer is down') : own.publicKeys()),
+      sign: async (publicKey, bytes) => {
+        // The signature of the key's entry is the last one before the commit.
+        isDown = true
+        return own.sign(publicKey, bytes)
+      },
+    }
+    const fixture = await openFixture({ stores, registry: { checkpointSigner: service } })
+    const rotated = await fixture.registry.checkpointKeys.rotate()
+    isDown = false
+    assert.deepEqual((await fixture.registry.checkpointKeys.list())[1], rotated)
+    await fixture.close()
+  })
+
+  it('are in the log, or their rotation says that its outcome is not known', async () => {
+    const stores = new Stores()
+    const signer = new MemoryCheckpointKeys([seed(1), seed(2)])
+    const fixture = await openFixture({ stores, registry: { checkpointSigner: signer } })
+    fixture.process.fail(1, 'after', true)
+    await assert.rejects(fixture.registry.checkpointKeys.rotate(), withCode('UNKNOWN_OUTCOME'))
+    const again = await openFixture({ stores, registry: { checkpointSigner: signer } })
+    assert.equal((await again.registry.checkpointKeys.list())[1]?.state, 'current')
+    await Promise.all([fixture.close().catch(() => undefined), again.close()])
+  })
+
   it('of a signer outside: a signature by another key is not used', async () => {
     const own = new MemoryCheckpointKeys([seed(1)])
     const stranger = new MemoryCheckpointKeys([seed(2)])
@@ -316,6 +346,16 @@ describe('checkpoint keys', () => {
       assert.equal((await policyOf(here.registry)).keys.length, 2)
       await here.close()
       await killed.close().catch(() => undefined)
+    })
+
+    it('are rotated although the server cannot publish the new key at once', async () => {
+      const stores = new Stores()
+      const here = await openServer(stores, 'here', new MemoryCheckpointKeys([seed(1), seed(2)]))
+      // The first step publishes the keys, the second one rotates.
+      here.process.fail(3, 'before')
+      const { vkey } = await whileTimePasses(stores, here.registry.checkpointKeys.rotate())
+      assert.equal((await policyOf(here.registry)).keys[1]?.vkey, vkey)
+      await here.close()
     })
 
     it('that rotate at the same time add one key', async () => {
