@@ -47,13 +47,21 @@ export async function beginUpload({ records, clock, opening }: BlobStores, id: s
   return result.version
 }
 
-/** The part of a commit that starts to use blobs: it requires their upload-intent records, and removes them. */
-export const consume = (
-  blobs: readonly UnusedBlob[],
-): { readonly checks: readonly Check[]; readonly writes: readonly Write[] } => ({
-  checks: blobs.map(({ id, intent }) => ({ key: keys.blobIntent(id), version: intent })),
-  writes: blobs.map(({ id }) => ({ key: keys.blobIntent(id), value: null })),
-})
+/**
+ * The part of a commit that starts to use blobs: it requires their upload-intent records, and removes them. Throws
+ * `VALIDATION_ERROR` if a blob is given twice: the caller of the operation chooses the files.
+ */
+export function consume(blobs: readonly UnusedBlob[]): {
+  readonly checks: readonly Check[]
+  readonly writes: readonly Write[]
+} {
+  if (new Set(blobs.map(({ id }) => id)).size < blobs.length)
+    throw new RegistryError('VALIDATION_ERROR', 'files must not contain a staged file twice', { field: 'files' })
+  return {
+    checks: blobs.map(({ id, intent }) => ({ key: keys.blobIntent(id), version: intent })),
+    writes: blobs.map(({ id }) => ({ key: keys.blobIntent(id), value: null })),
+  }
+}
 
 /** The write of a commit that stops using a blob at `now` (ms since 1970). */
 export const pendingDeletion = (id: string, now: number): Write =>

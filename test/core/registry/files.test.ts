@@ -108,6 +108,23 @@ describe('staging a file', () => {
       assert.equal((await registry.evidences.get(scope, 'e-1')).lastVersion, 1)
     }))
 
+  it('is once in a write: the same file twice changes nothing', () =>
+    withRegistry(async ({ registry, scope, stage, stores, evidence }) => {
+      const { categories, evidences } = registry
+      await evidence()
+      const { id } = await categories.create(scope, { name: 'Saws' })
+      const file = await stage()
+      const logSize = await stores.records.logSize()
+      for (const files of [{ files: [file, file] }, { image: file, files: [file] }]) {
+        const rejected = { ...withCode('VALIDATION_ERROR'), field: 'files' }
+        await assert.rejects(evidence({ externalId: 'e-2', ...files }), rejected)
+        await assert.rejects(categories.update(scope, id, files), rejected)
+      }
+      await assert.rejects(evidences.update(scope, 'e-1', { files: [file, file] }), withCode('VALIDATION_ERROR'))
+      assert.equal(await stores.records.logSize(), logSize)
+      await evidences.update(scope, 'e-1', { files: [file] })
+    }))
+
   it('shortens the name to its last segment without control characters', () => {
     const names: readonly [string, string][] = [
       ['../../etc/passwd', 'passwd'],
