@@ -1,6 +1,6 @@
 import type { Clock } from './ports/index.ts'
 
-/** setTimeout accepts at most 2^31 - 1 ms, and fires at once for more. */
+/** setTimeout accepts at most 2^31 - 1 ms, and fires at once for more. A longer sleep sets several timers in turn. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
 /** The machine's clock. A pending sleep keeps the process alive: abort it when its owner closes. */
@@ -13,13 +13,18 @@ export const systemClock: Clock = {
         clearTimeout(timer)
         reject(signal?.reason)
       }
-      const timer = setTimeout(
-        () => {
-          signal?.removeEventListener('abort', onAbort)
-          resolve()
-        },
-        Math.min(Math.max(ms, 0), MAX_TIMEOUT_MS),
-      )
+      let timer: NodeJS.Timeout | undefined
+      const wait = (leftMs: number): void => {
+        timer = setTimeout(
+          () => {
+            if (leftMs > MAX_TIMEOUT_MS) return wait(leftMs - MAX_TIMEOUT_MS)
+            signal?.removeEventListener('abort', onAbort)
+            resolve()
+          },
+          Math.min(Math.max(leftMs, 0), MAX_TIMEOUT_MS),
+        )
+      }
+      wait(ms)
       signal?.addEventListener('abort', onAbort, { once: true })
     }),
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { backoffMs, systemClock, untilAborted } from '../../core/clock.ts'
 
 describe('backoffMs', () => {
@@ -41,6 +42,23 @@ describe('systemClock.sleep', () => {
   it('resolves for no time and negative times', async () => {
     await systemClock.sleep(0)
     await systemClock.sleep(-5)
+  })
+
+  it('sleeps longer than a timer can, also if it is aborted then', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const timerMs = 2 ** 31 - 1
+    const controller = new AbortController()
+    let hasEnded = false
+    const sleeping = systemClock.sleep(timerMs + 1_000).then(() => (hasEnded = true))
+    const aborted = systemClock.sleep(2 * timerMs, controller.signal)
+    t.mock.timers.tick(timerMs)
+    t.mock.timers.tick(999)
+    await setImmediate()
+    assert.equal(hasEnded, false)
+    t.mock.timers.tick(1)
+    await sleeping
+    controller.abort(new Error('closing'))
+    await assert.rejects(aborted, /closing/)
   })
 
   it('rejects with the reason of the signal, before and during the sleep', async () => {
