@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { isRegistryError } from '../errors.ts'
 import type { LogIdentity } from '../log/identity.ts'
 import { logKeys } from '../log/keys.ts'
 import type { ServerRecord } from '../log/records.ts'
@@ -122,5 +123,17 @@ export class ServerPresence {
   }
 }
 
-/** A record that cannot be read belongs to another version, which has no key. */
-const recordOf = (entry: Entry): ServerRecord => decodeRecord<ServerRecord>(entry) ?? { name: entry.key, keys: [] }
+/** A record that cannot be read may be of another version: its server counts as one without keys. */
+function recordOf(entry: Entry): ServerRecord {
+  const { name, keys } = decodedOf(entry)
+  return { name: typeof name === 'string' ? name : entry.key, keys: Array.isArray(keys) ? keys : [] }
+}
+
+function decodedOf(entry: Entry): Partial<ServerRecord> {
+  try {
+    return decodeRecord<Partial<ServerRecord>>(entry)
+  } catch (error) {
+    if (isRegistryError(error, 'CORRUPT')) return {}
+    throw error
+  }
+}

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryCheckpointKeys } from '../../../adapters/memory/index.ts'
 import { encodeUtf8 } from '../../../core/bytes.ts'
-import type { CheckpointSigner, Registry } from '../../../core/index.ts'
+import type { CheckpointSigner, Registry, RegistryError } from '../../../core/index.ts'
 import { checkpointText, parseCheckpoint } from '../../../core/log/checkpoint.ts'
 import { openLogIdentity } from '../../../core/log/identity.ts'
 import { logKeys } from '../../../core/log/keys.ts'
@@ -355,6 +355,31 @@ describe('checkpoint keys', () => {
       here.process.fail(3, 'before')
       const { vkey } = await whileTimePasses(stores, here.registry.checkpointKeys.rotate())
       assert.equal((await policyOf(here.registry)).keys[1]?.vkey, vkey)
+      await here.close()
+    })
+
+    it('are not rotated while a server runs whose record cannot be read, until it has ended', async () => {
+      const stores = new Stores()
+      const here = await openServer(stores, 'here', new MemoryCheckpointKeys([seed(1), seed(2)]))
+      const records = ['{"name":"other"}', '{"keys":7}', 'null', 'not JSON']
+      const publish = (space: string) =>
+        stores.records.commit({
+          writes: records.map((text, i) => ({ key: logKeys.server(`${i}`), value: encodeUtf8(text + space) })),
+        })
+      await publish('')
+      const rotating = here.registry.checkpointKeys.rotate()
+      rotating.catch(() => undefined)
+      await settle()
+      await publish(' ')
+      const named = ['other', ...[1, 2, 3].map((i) => logKeys.server(`${i}`))].join(', ')
+      await assert.rejects(whileTimePasses(stores, rotating), (error: RegistryError) => {
+        assert.equal(error.code, 'CONFIG_ERROR')
+        assert.ok(error.message.includes(`: ${named}.`), error.message)
+        return true
+      })
+      await whileTimePasses(stores, stores.clock.sleep(21_000))
+      await whileTimePasses(stores, here.registry.checkpointKeys.rotate())
+      assert.equal((await stores.keysOf('sv')).length, 1)
       await here.close()
     })
 
