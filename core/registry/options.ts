@@ -76,7 +76,7 @@ export interface RegistryOptions {
 
 /** The methods that each part must have. */
 const PARTS = {
-  records: ['get', 'list', 'commit', 'readLog', 'logSize', 'positionsOf', 'close'],
+  records: ['get', 'list', 'commit', 'readLog', 'readPayloads', 'logSize', 'positionsOf', 'close'],
   blobs: ['put', 'get', 'delete', 'close'],
   sealer: ['start', 'notify', 'sealNow', 'status', 'close'],
   signedHead: ['read', 'write'],

@@ -118,6 +118,7 @@ describe('a registry', () => {
         { ...good(), [name]: undefined },
       ]),
       ['records', { ...good(), records: { get() {} } }],
+      ['records', { ...good(), records: Object.assign(new MemoryRecords(), { readPayloads: undefined }) }],
       ['sealer', { ...good(), sealer: {} }],
       ['secret', { ...good(), secret: 'a text that is longer than 32 characters' }],
       ['operatorKey', { ...good(), operatorKey: 1 }],
