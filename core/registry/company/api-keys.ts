@@ -44,7 +44,7 @@ export class ApiKeys {
     this.#hmac = hmacSha256(hmacKey)
   }
 
-  /** Reads the HMAC of the operator key. Call it once, before anything else. */
+  /** Reads the HMAC of the operator key. Call it before anything else. */
   async load(): Promise<void> {
     const [operator] = await this.#records.get([keys.operator()])
     this.#noteOperator(operator)
@@ -63,6 +63,8 @@ export class ApiKeys {
         { field: 'operatorKey' },
       )
     const mac = this.#macOfOperatorKey(apiKey)
+    // Another process may have replaced the operator key.
+    await this.load()
     if (this.#operatorMac !== undefined && timingSafeEqual(mac, this.#operatorMac)) return true
     const { ok } = await this.#records.commit({
       checks: onlyIfNone ? [{ key: keys.operator(), version: null }] : [],

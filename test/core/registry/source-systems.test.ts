@@ -252,6 +252,11 @@ describe('the operator key', () => {
     await other.setOperatorKey(`${KEY}-3`)
     assert.equal(await own.authenticate({ companyId: COMPANY, apiKey: KEY }), undefined)
     assert.deepEqual(await own.authenticate({ companyId: COMPANY, apiKey: `${KEY}-3` }), OPERATOR)
+    // Back to the key that the first process knows of.
+    await other.setOperatorKey(`${KEY}-4`)
+    assert.equal(await own.setOperatorKey(`${KEY}-3`), true)
+    assert.deepEqual(await other.authenticate({ companyId: COMPANY, apiKey: `${KEY}-3` }), OPERATOR)
+    assert.equal(await other.authenticate({ companyId: COMPANY, apiKey: `${KEY}-4` }), undefined)
     await Promise.all([here.close(), there.close()])
   })
 
