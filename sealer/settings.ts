@@ -81,7 +81,8 @@ export function sealerSettings(options: SealerOptions): SealerSettings {
   }
 }
 
-function integer(name: string, value: number, min: number): number {
+/** Returns the value of an option. Throws `CONFIG_ERROR` unless it is an integer from `min`. */
+export function integer(name: string, value: number, min: number): number {
   if (!Number.isSafeInteger(value) || value < min)
     throw new RegistryError('CONFIG_ERROR', `${name} must be an integer >= ${min}, got ${value}`)
   return value

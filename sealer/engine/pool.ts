@@ -5,6 +5,7 @@ import type { TreeEngine } from '../../core/ports/index.ts'
 import { splitTiles, TILE_WIDTH } from '../../core/log/tree/tile.ts'
 import { compileKernel } from '../kernel/kernel.ts'
 import { hashCount, TILE_ROW_BYTES, type RowKind } from '../kernel/tiles.ts'
+import { integer } from '../settings.ts'
 import { InlineEngine } from './inline.ts'
 import { BufferPool } from './buffer-pool.ts'
 import { WorkerPool, workerModule, type RunTask } from './worker-pool.ts'
@@ -57,10 +58,12 @@ export class PoolEngine implements TreeEngine {
   #rows = 0
   #closed = false
 
+  /** Throws `CONFIG_ERROR` if `maxThreads` or `maxRows` is not an integer from 1. */
   constructor(options: PoolOptions = {}) {
-    this.#maxThreads = options.maxThreads ?? Math.min(4, Math.max(1, availableParallelism() - 1))
+    const defaultThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
+    this.#maxThreads = integer('maxThreads', options.maxThreads ?? defaultThreads, 1)
     this.#inlineHashes = options.inlineHashes ?? 16 * TILE_WIDTH
-    this.#maxRows = options.maxRows ?? 64
+    this.#maxRows = integer('maxRows', options.maxRows ?? 64, 1)
     this.#buffers = new BufferPool(BUFFERS_PER_WORKER * this.#maxThreads, MAX_SECTION_TILES * TILE_ROW_BYTES)
     this.#pool = new WorkerPool({
       task: 'tiles',

@@ -181,6 +181,12 @@ describe('the pool', () => {
     }
   })
 
+  it('rejects a number of threads or rows that is not an integer from 1', () => {
+    for (const value of [0, -1, 1.5, Number.NaN])
+      for (const option of ['maxThreads', 'maxRows'])
+        assert.throws(() => new PoolEngine({ [option]: value }), { code: 'CONFIG_ERROR' })
+  })
+
   it('throws UNAVAILABLE for more rows than maxRows', async () => {
     const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 0, maxRows: 2 })
     try {
