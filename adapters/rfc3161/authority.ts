@@ -27,7 +27,7 @@ import {
 } from '../../core/verify/timestamp.ts'
 import { reasonOf } from '../files/errors.ts'
 import { authorityError, exchange } from './exchange.ts'
-import { timestampQuery, type ImprintHash } from './queries.ts'
+import { IMPRINT_HASHES, timestampQuery, type ImprintHash } from './queries.ts'
 import { RevocationSource, type RevocationReach } from './revocation.ts'
 
 /** Settings of a timestamp authority. */
@@ -47,7 +47,7 @@ export interface Rfc3161Options {
   readonly hash?: ImprintHash
   /** Time limit from the request to the last byte of the response, in ms, from 1 to 600,000. Default: 10,000. */
   readonly timeoutMs?: number
-  /** Largest accepted difference between genTime and this machine's clock, in ms. Default: 300,000 (five minutes). */
+  /** Largest accepted difference between genTime and this machine's clock, in ms, from 0. Default: 300,000. */
   readonly maxSkewMs?: number
   /** From which addresses CRLs and OCSP responses are fetched. Default: `public`. */
   readonly revocation?: RevocationReach
@@ -102,11 +102,13 @@ export class Rfc3161Authority implements TimestampAuthority {
     this.#url = url
     this.#headers = authorization === undefined ? {} : { Authorization: authorization }
     this.#policy = parsePolicy(name, options.policy)
-    this.#hash = options.hash ?? 'sha256'
+    this.#hash = parseHash(name, options.hash)
     this.#timeoutMs = options.timeoutMs ?? 10_000
     if (!Number.isSafeInteger(this.#timeoutMs) || this.#timeoutMs < 1 || this.#timeoutMs > MAX_TIMEOUT_MS)
       throw configError(`${name}: timeoutMs must be an integer from 1 to ${MAX_TIMEOUT_MS}, got ${this.#timeoutMs}`)
     this.#maxSkewMs = options.maxSkewMs ?? MAX_CLOCK_SKEW_MS
+    if (!Number.isSafeInteger(this.#maxSkewMs) || this.#maxSkewMs < 0)
+      throw configError(`${name}: maxSkewMs must be an integer from 0, got ${this.#maxSkewMs}`)
     this.#tlsCa = options.tlsCa
     this.#clock = options.clock ?? systemClock
     this.#revocation = new RevocationSource(
@@ -238,6 +240,11 @@ function parseTrustAnchors(name: string, anchors: readonly Uint8Array[]): readon
   } catch (cause) {
     throw configError(`A trust anchor of ${name} cannot be used: ${messageOf(cause)}`, cause)
   }
+}
+
+function parseHash(name: string, hash: ImprintHash = 'sha256'): ImprintHash {
+  if (IMPRINT_HASHES.includes(hash)) return hash
+  throw configError(`${name}: hash must be one of ${IMPRINT_HASHES.join(', ')}`)
 }
 
 function parsePolicy(name: string, policy: string | undefined): string | undefined {

@@ -3,6 +3,7 @@ import type { RevocationAddresses } from '../../core/verify/revocation.ts'
 
 /** Hash algorithm of a request's imprint. */
 export type ImprintHash = 'sha256' | 'sha384' | 'sha512'
+export const IMPRINT_HASHES: readonly ImprintHash[] = ['sha256', 'sha384', 'sha512']
 
 const HASH_OIDS: Readonly<Record<ImprintHash | 'sha1', string>> = {
   sha1: '1.3.14.3.2.26',

@@ -104,6 +104,9 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
       { trustAnchors: [new Uint8Array(7)] },
       { policy: 'x' },
       { timeoutMs: 0 },
+      { maxSkewMs: Number.NaN },
+      { maxSkewMs: -1 },
+      { hash: 'sha1' as 'sha256' },
     ])
       assert.throws(
         () => clientOf(openssl, options),
