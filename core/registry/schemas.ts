@@ -23,6 +23,11 @@ export const Id = Type.String({
   pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
   description: 'a UUID in lowercase',
 })
+/** An id that is accepted in either case, as `uuidInput` is applied to it. */
+export const IdInput = Type.String({
+  pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
+  description: 'a UUID',
+})
 export const Hash = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'a SHA-256 hash of 64 lowercase hex digits' })
 export const DateTime = Type.String({
   format: 'date-time',

@@ -73,6 +73,7 @@ function problemOf(error: ErrorObject | undefined): string {
   if (error.keyword === 'enum') return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`
   const { description } = (error.parentSchema ?? {}) as { readonly description?: string }
   const expected = description === undefined ? (error.message ?? 'is not valid') : `must be ${description}`
+  if (error.keyword === 'type' && error.data === undefined) return `is required and ${expected}`
   return error.keyword === 'type' ? `${expected}, not ${kindOf(error.data)}` : expected
 }
 
@@ -85,7 +86,6 @@ function expectedMember({ params, parentSchema }: ErrorObject): string {
 
 function kindOf(value: unknown): string {
   if (value === null) return 'null'
-  if (value === undefined) return 'undefined'
   if (Array.isArray(value)) return 'an array'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }

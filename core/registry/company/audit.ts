@@ -1,4 +1,5 @@
 import type { AuditEntry, AuditedChange, AuditPage, AuditQuery } from '../../api/audit.ts'
+import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
 import { listEntries } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
@@ -6,7 +7,7 @@ import type { AuditedValues, AuditRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { uuidInput } from '../input-forms.ts'
 import type { AuthorizedScope } from '../permissions.ts'
-import { validate } from '../validation.ts'
+import { invalidInput, validate } from '../validation.ts'
 import { auditQuerySchema } from './input.ts'
 
 const DEFAULT_LIMIT = 100
@@ -18,9 +19,12 @@ export async function listAudit(
   query: AuditQuery = {},
 ): Promise<AuditPage> {
   const { limit = DEFAULT_LIMIT, after } = validate(auditQuerySchema, query)
+  // The entry itself may be gone: old ones are deleted. A text that is no id would return the first page for ever.
+  const last = after === undefined ? undefined : uuidInput(after)
+  if (last !== undefined && !isId(last)) throw invalidInput('after', 'must be the id of an entry of the audit trail')
   const newest = async (kind: 'change' | 'access'): Promise<readonly AuditRecord[]> => {
     const { gte, lt } = keys.auditOf(kind, companyId)
-    const end = after === undefined ? lt : keys.audit(kind, companyId, uuidInput(after))
+    const end = last === undefined ? lt : keys.audit(kind, companyId, last)
     const entries = await listEntries(records, { gte, lt: end, reverse: true, limit: limit + 1 })
     return entries.map((entry) => decodeRecord<AuditRecord>(entry))
   }

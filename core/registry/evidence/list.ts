@@ -31,7 +31,7 @@ export async function listEvidences<Item>(
   assertQuery(query)
   if (isSearch(query)) return listSearched(context, companyId, { query, items })
   if (query.cursor !== undefined)
-    throw invalidInput('cursor', 'is only for lists that are filtered or sorted: use after')
+    throw invalidInput('cursor', 'is only for lists that are filtered or sorted: use `after`')
   return listInOrder(context, companyId, { query, items })
 }
 
@@ -82,7 +82,7 @@ async function listSearched<Item>(
   if (query.after !== undefined)
     throw invalidInput(
       'after',
-      'is only for lists that are neither filtered nor sorted: use what the page before returned',
+      'is only for lists that are neither filtered nor sorted: use the `cursor` that the page before returned',
     )
   const scope = await narrowestScope(context, companyId, query)
   if (scope === undefined) {

@@ -49,5 +49,31 @@ function assertChange(change: EvidenceChange): void {
   assertClearOrGiven(change)
   if (change.meta !== undefined) metaText(change.meta)
   if (change.stolen !== undefined && change.updateType !== 'stolen')
-    throw invalidInput('stolen', 'requires the update type stolen')
+    throw invalidInput('stolen', 'requires `updateType` to be stolen')
+  if (!givesAnything(change)) {
+    const fields = RECORDED_FIELDS.map((name) => `\`${name}\``).join(', ')
+    throw new RegistryError('VALIDATION_ERROR', `This update gives nothing: at least one of ${fields} is required`)
+  }
 }
+
+/** The fields of a change that can record an event. The others only say how. */
+const RECORDED_FIELDS = [
+  'name',
+  'owner',
+  'description',
+  'summary',
+  'meta',
+  'clear',
+  'files',
+  'updateType',
+  'updateDescription',
+  'persona',
+  'eventDescription',
+] as const
+
+/** Whether a change has a value that it could record. Empty texts and lists are not given. */
+const givesAnything = (change: EvidenceChange): boolean =>
+  RECORDED_FIELDS.some((name) => {
+    const value: unknown = change[name]
+    return value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0)
+  })

@@ -4,7 +4,8 @@ import { assertTexts } from '../company/api-keys.ts'
 import { assertCompany, enterCompany } from '../company/company.ts'
 import type { Context } from '../context.ts'
 import { authorizeFile } from '../permissions.ts'
-import { Id } from '../schemas.ts'
+import { uuidInput } from '../input-forms.ts'
+import { IdInput } from '../schemas.ts'
 import { validate } from '../validation.ts'
 import { deleteFile } from './delete.ts'
 import { findFile } from './find.ts'
@@ -29,8 +30,8 @@ export const fileOperations = (context: Context, tokens: FileTokens): Files => (
   delete: async (scope, selector) => deleteFile(context, await enterCompany(context, scope, 'U'), selector),
   createToken: async (scope, fileId) => {
     const authorized = await enterCompany(context, scope, 'R')
-    validate(Id, fileId, 'fileId')
-    const { id } = await findFile(context, authorized, { fileId })
+    const selected = uuidInput(validate(IdInput, fileId, 'fileId'))
+    const { id } = await findFile(context, authorized, { fileId: selected })
     const { companyId, actor } = authorized
     context.auditLog.note({ companyId, type: 'fileToken', actor, fileId: id })
     return tokens.create(companyId, id)

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { evidenceRequests } from '../../support/evidence-requests.ts'
+import { startService, type CallOptions, type Company, type Service } from '../../support/service.ts'
+
+describe('texts of validation errors', () => {
+  let service: Service
+  let company: Company
+  before(async () => {
+    service = await startService()
+    company = await service.company('acme')
+  })
+  after(() => service.close())
+
+  const { of, create } = evidenceRequests(() => ({ service, company }))
+  const textOf = async (id: string, options: CallOptions): Promise<string> =>
+    (await service.fails(id, 400, 'VALIDATION_ERROR', options)).body.error
+  const at = (): CallOptions => ({ key: company.keys.A, params: { COMPANY_ID: company.id } })
+
+  it('reject a `last` of the audit trail that is no id, which would return the first page for ever', async () => {
+    assert.match(await textOf('listAudit', { ...at(), query: { len: '3', last: 'zzz' } }), /^last must be the id/)
+  })
+
+  it('name the other field as the contract does', async () => {
+    assert.match(await textOf('listEvidences', { ...at(), query: { len: '3', next: 'WyIx' } }), /^next .* `last`$/)
+    const query = { len: '3', owner: 'Ada', last: '01890a5d-ac96-774b-bcce-b302099a8057' }
+    assert.match(await textOf('listEvidences', { ...at(), query }), /^last .*`next`/)
+    await create('named')
+    assert.match(await textOf('updateEvidence', { ...of('named'), json: { stolen: false } }), /^stolen .*`actionType`/)
+  })
+
+  it('say that a member is required', async () => {
+    assert.match(await textOf('createFileToken', { ...at(), json: {} }), /^fileId is required and must be a UUID$/)
+    assert.equal(await textOf('createFileToken', { ...at(), json: { fileId: 'no' } }), 'fileId must be a UUID')
+  })
+
+  it('say that an update without any value must give one', async () => {
+    await create('unchanged', { owner: 'Ada' })
+    for (const json of [{}, { owner: '' }, { action: 'update' }])
+      assert.match(await textOf('updateEvidence', { ...of('unchanged'), json }), /at least one of .*`actionType`/)
+    assert.match(await textOf('updateEvidence', { ...of('unchanged'), json: { owner: 'Ada' } }), /equals the current/)
+  })
+})
