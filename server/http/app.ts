@@ -165,8 +165,8 @@ export function createApp({ registry, logger, instruments = createInstruments(),
   addEndpoints(operatorSections, operatorGroup, root)
   const services = { logger, health, metrics, options }
   return {
-    handle: listenerOf(services, sections, [admit({ admission, logger })]),
-    handleOperations: listenerOf(services, operatorSections, []),
+    handle: listenerOf(services, sections, { first: [admit({ admission, logger })], pathHint: API_HINT }),
+    handleOperations: listenerOf(services, operatorSections, { first: [], pathHint: '' }),
     connections,
     routes: sections.all.flatMap(({ router }) => routesOf(router)),
     stop: () => health.stop(),
@@ -204,11 +204,14 @@ function routeContextOf(registry: Registry, options: Options): Omit<RouteContext
   }
 }
 
-/** Everything around the routes. `first` comes before the log and the metrics. */
+/** A frequent mistake is a path without the base path. The operator's listener has no API, so it does not say this. */
+const API_HINT = `: the API is below ${BASE_PATH}; see /docs`
+
+/** Everything around the routes. `first` comes before the log and the metrics, `pathHint` in the text of a 404. */
 function listenerOf(
   { logger, health, metrics, options }: Services,
   sections: Sections,
-  first: readonly Koa.Middleware[],
+  { first, pathHint }: { readonly first: readonly Koa.Middleware[]; readonly pathHint: string },
 ): RequestListener {
   // Only the last forwarded address was seen by our own proxy. The addresses before it are the client's claim.
   const koa = new Koa({ proxy: options.trustProxy, maxIpsCount: 1 })
@@ -225,7 +228,7 @@ function listenerOf(
   koa.use(warnAboutProxy(logger, options.trustProxy))
   koa.use(rejectInvalidPaths)
   koa.use(dispatch)
-  koa.use(rejectUnrouted)
+  koa.use(rejectUnrouted(pathHint))
   koa.on('error', (error: unknown, ctx: Koa.Context) => logIncompleteResponse(error, ctx, logger))
   const handle = koa.callback()
   return inTurn((request, response) => void handle(request, response))

@@ -67,11 +67,16 @@ export const rejectInvalidPaths: Middleware = (ctx, next) => {
 /** A path without percent-escapes and control characters. */
 const PLAIN_PATH = /^[!-$&-~]*$/
 
-/** The response to a request without a route: 405 if the path has other methods, else 404. */
-export const rejectUnrouted: Middleware = (ctx: Context) => {
-  const layers = (ctx['matched'] ?? []) as readonly { readonly methods: readonly string[] }[]
-  const methods = [...new Set(layers.flatMap((layer) => layer.methods))].sort()
-  if (methods.length === 0) throw new HttpError('NOT_FOUND', 'There is nothing at this path')
-  ctx.set('Allow', methods.join(', '))
-  throw new HttpError('METHOD_NOT_ALLOWED', `This path only supports ${methods.join(', ')}`)
-}
+/**
+ * The response to a request without a route: 405 if the path has other methods, else 404. `hint` ends the text of the
+ * 404: where the endpoints are.
+ */
+export const rejectUnrouted =
+  (hint: string) =>
+  (ctx: Context): never => {
+    const layers = (ctx['matched'] ?? []) as readonly { readonly methods: readonly string[] }[]
+    const methods = [...new Set(layers.flatMap((layer) => layer.methods))].sort()
+    if (methods.length === 0) throw new HttpError('NOT_FOUND', `There is nothing at this path${hint}`)
+    ctx.set('Allow', methods.join(', '))
+    throw new HttpError('METHOD_NOT_ALLOWED', `This path only supports ${methods.join(', ')}`)
+  }

@@ -40,4 +40,11 @@ describe('texts of validation errors', () => {
       assert.match(await textOf('updateEvidence', { ...of('unchanged'), json }), /at least one of .*`actionType`/)
     assert.match(await textOf('updateEvidence', { ...of('unchanged'), json: { owner: 'Ada' } }), /equals the current/)
   })
+
+  it('say where the API is if there is nothing at a path', async () => {
+    const response = await service.fetch('/evidences/acme/category')
+    assert.equal(response.status, 404)
+    const { error } = (await response.json()) as { readonly error: string }
+    assert.equal(error, 'There is nothing at this path: the API is below /api/v1; see /docs')
+  })
 })
