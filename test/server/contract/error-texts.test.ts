@@ -17,7 +17,7 @@ describe('texts of validation errors', () => {
     (await service.fails(id, 400, 'VALIDATION_ERROR', options)).body.error
   const at = (): CallOptions => ({ key: company.keys.A, params: { COMPANY_ID: company.id } })
 
-  it('reject a `last` of the audit trail that is no id, which would return the first page for ever', async () => {
+  it('reject a `last` of the audit trail that is not an id, which would return the first page for ever', async () => {
     assert.match(await textOf('listAudit', { ...at(), query: { len: '3', last: 'zzz' } }), /^last must be the id/)
   })
 
