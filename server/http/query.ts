@@ -56,7 +56,11 @@ function parseQuery(ctx: Context, schema: TObject, ignoreUnknown: boolean): Stat
     const [value = '', ...others] = values
     if (others.length > 0) throw new HttpError('VALIDATION_ERROR', `The query parameter ${name} was sent twice`)
     // An empty value means that the parameter is not given.
-    if (value !== '') query[name] = coerce(idInput(name, value), property.type)
+    if (value === '') continue
+    query[name] = coerce(idInput(name, value), property.type)
+    // The core would say that it is a string, as every value of a query is.
+    if (property.type === 'boolean' && typeof query[name] !== 'boolean')
+      throw new HttpError('VALIDATION_ERROR', `${name} must be true, false, 1 or 0`)
   }
   return query
 }

@@ -19,7 +19,7 @@ export async function listAudit(
   query: AuditQuery = {},
 ): Promise<AuditPage> {
   const { limit = DEFAULT_LIMIT, after } = validate(auditQuerySchema, query)
-  // The entry itself may be gone: old ones are deleted. Any other text would return the first page for ever.
+  // The entry itself may be gone: old ones are deleted. A text that is not an id would return the first page for ever.
   const last = after === undefined ? undefined : uuidInput(after)
   if (last !== undefined && !isId(last)) throw invalidInput('after', 'must be the id of an entry of the audit trail')
   const newest = async (kind: 'change' | 'access'): Promise<readonly AuditRecord[]> => {

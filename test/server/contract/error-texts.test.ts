@@ -47,4 +47,10 @@ describe('texts of validation errors', () => {
     const { error } = (await response.json()) as { readonly error: string }
     assert.equal(error, 'There is nothing at this path: the API is below /api/v1; see /docs')
   })
+
+  it('say which texts a boolean of the query may have', async () => {
+    await create('disclosed')
+    const text = await textOf('getEvidence', { ...of('disclosed'), query: { disclose: '2' } })
+    assert.equal(text, 'disclose must be true, false, 1 or 0')
+  })
 })
