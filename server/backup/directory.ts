@@ -3,7 +3,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toRegistryError } from '../../adapters/files/index.ts'
 import { RegistryError, type RecordStore } from '../../core/index.ts'
-import { MANIFEST, type Manifest } from './manifest.ts'
+import { fileOf, MANIFEST, SECRETS, type Manifest } from './manifest.ts'
 
 /** Gives an error of the file system a code, and says what failed. Errors of writes and syncs have no path. */
 export const fileError = (error: NodeJS.ErrnoException, to: string): RegistryError =>
@@ -24,13 +24,22 @@ const isOfBackup = (name: string): boolean =>
   name === 'lost+found' ||
   FOLDER.test(name)
 
+/** What is about to be written to the directory. */
+interface NewBackup {
+  /** The log's origin. */
+  readonly origin: string
+  readonly records: RecordStore
+  readonly hasSecrets: boolean
+}
+
 /**
- * Throws `CONFIG_ERROR` for a directory that holds something else, or a backup of another or of a newer state.
+ * Throws `CONFIG_ERROR` for a directory that holds something else, a backup of another or of a newer state, or one with
+ * secrets if the new backup has none.
  */
 export async function assertUsable(
   directory: string,
   earlier: Manifest | undefined,
-  { origin, records }: { readonly origin: string; readonly records: RecordStore },
+  { origin, records, hasSecrets }: NewBackup,
 ): Promise<void> {
   if (earlier !== undefined && earlier.origin !== origin)
     throw new RegistryError(
@@ -43,6 +52,13 @@ export async function assertUsable(
       'CONFIG_ERROR',
       `${directory} holds a backup of ${earlier.logSize} log entries, but this registry has ${logSize}: it was set back. ` +
         'Keep that backup, and name another directory',
+    )
+  // The new backup replaces the earlier one, which may have the only copy of the secrets.
+  if (earlier !== undefined && !hasSecrets && fileOf(earlier, SECRETS) !== undefined)
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `The earlier backup in ${directory} has secrets, and this one would replace it without them: ` +
+        'repeat with --secrets, or name another directory',
     )
   const other = (await readdir(directory)).find((name) => !isOfBackup(name))
   if (other !== undefined)

@@ -215,6 +215,18 @@ it('a backup with secrets names each secret that is missing', async (t) => {
   assert.deepEqual((await backUp(fixture, request)).problems, missing(ofFolders))
 })
 
+it('a backup without secrets does not replace one that has them', async (t) => {
+  const { fixture, ids: _, ...paths } = await createFixture(t)
+  const passphrase = 'correct horse battery staple'
+  await backUp(fixture, { ...paths, passphrase })
+  const before = await filesBelow(paths.to)
+  const message = /has secrets.*repeat with --secrets, or name another directory/
+  await assert.rejects(backUp(fixture, paths), { code: 'CONFIG_ERROR', message })
+  const withoutOwner = (names: readonly string[]) => names.filter((name) => !name.startsWith('owner')).toSorted()
+  assert.deepEqual(withoutOwner(await filesBelow(paths.to)), withoutOwner(before))
+  await backUp(fixture, { ...paths, passphrase })
+})
+
 it('a file that an earlier backup did not have is read again, if an interrupted one has left its size only', async (t) => {
   const { fixture, ids, ...paths } = await createFixture(t)
   const [lost = ''] = ids
