@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { claimDirectory, errnoOf, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
 import { ledgerPrefix } from '../../adapters/local-ledger/index.ts'
 import {
@@ -21,7 +21,7 @@ import { exists } from '../startup/existing.ts'
 import type { MarkedFolder } from '../startup/folder-markers.ts'
 import { headsIn } from '../startup/signed-heads.ts'
 import { LEDGER_FILE, missingSecrets, openDataFile, PUBLIC_FILES, readSecretFiles } from './data-files.ts'
-import { assertUsable, fileError, newFolder, removeFoldersBut, removeOtherBlobs } from './directory.ts'
+import { assertApart, assertUsable, fileError, newFolder, removeFoldersBut, removeOtherBlobs } from './directory.ts'
 import {
   filesOfBackup,
   readManifest,
@@ -83,8 +83,8 @@ const MAX_ATTEMPTS = 20
  * snapshot, and the small files of the data directory. The manifest is written last and replaces that of an earlier
  * backup, so a backup that is interrupted leaves the earlier one complete.
  *
- * @throws RegistryError `CONFIG_ERROR` if the directory holds something else, or an earlier backup with secrets that this
- *   one would drop; `STORE_LOCKED` if another backup writes to it; what the stores and the file system throw. An earlier
+ * @throws RegistryError `CONFIG_ERROR` if the directory is in the data directory or contains it, holds something else, or an
+ *   earlier backup with secrets that this one would drop; `STORE_LOCKED` if another backup writes to it; what the stores and the file system throw. An earlier
  *   backup stays complete then
  */
 export async function createBackup(
@@ -93,9 +93,8 @@ export async function createBackup(
   run: BackupRun,
 ): Promise<BackupReport> {
   const { to, takeOver = false } = request
-  if (resolve(to) === resolve(sources.dataDir))
-    throw new RegistryError('CONFIG_ERROR', 'A backup must not be in the data directory itself: name another directory')
   try {
+    await assertApart(to, sources.dataDir)
     await mkdir(to, { recursive: true, mode: 0o700 })
     const release = await claimDirectory(to, { takeOver, advice: TAKE_OVER_ADVICE })
     try {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { toRegistryError } from '../../adapters/files/index.ts'
+import { readdir, realpath, rm } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { errnoOf, toRegistryError } from '../../adapters/files/index.ts'
 import { RegistryError, type RecordStore } from '../../core/index.ts'
 import { fileOf, MANIFEST, SECRETS, type Manifest } from './manifest.ts'
 
@@ -23,6 +23,42 @@ const isOfBackup = (name: string): boolean =>
   name.startsWith('.') ||
   name === 'lost+found' ||
   FOLDER.test(name)
+
+/**
+ * Throws `CONFIG_ERROR` if one of the directories contains the other: a server and `restore` expect only their own files
+ * in a data directory, and whoever removes the one would lose the other.
+ */
+export async function assertApart(directory: string, dataDir: string): Promise<void> {
+  const [to, data] = await Promise.all([physicalPath(directory), physicalPath(dataDir)])
+  if (isWithin(to, data))
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `A backup must not be in the data directory ${data}: name another directory`,
+    )
+  if (isWithin(data, to))
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `The data directory ${data} is in ${directory}, so a backup cannot be there: name another directory`,
+    )
+}
+
+/** Resolves symbolic links as far as the path exists. */
+async function physicalPath(path: string): Promise<string> {
+  const absolute = resolve(path)
+  try {
+    return await realpath(absolute)
+  } catch (error) {
+    const code = errnoOf(error)
+    if ((code !== 'ENOENT' && code !== 'ENOTDIR') || dirname(absolute) === absolute) throw error
+    return join(await physicalPath(dirname(absolute)), basename(absolute))
+  }
+}
+
+/** Whether `path` is `directory` or below it. */
+function isWithin(path: string, directory: string): boolean {
+  const way = relative(directory, path)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
 
 /** What is about to be written to the directory. */
 interface NewBackup {

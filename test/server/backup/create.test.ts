@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rmdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { openLocalBlobs } from '../../../adapters/files/index.ts'
@@ -187,6 +187,23 @@ it('a backup whose directory cannot be written says so, and not that the data di
   await writeFile(file, '')
   const message = /^The backup in .*\/backup\/today is not complete, .*a file has the name of a directory.*\(ENOTDIR\)$/
   await assert.rejects(backUp(fixture, { ...paths, to: join(file, 'today') }), { code: 'UNAVAILABLE', message })
+})
+
+it('a backup is neither in the data directory nor around it', async (t) => {
+  const { fixture, ids: _, dataDir, to } = await createFixture(t)
+  await mkdir(join(dataDir, 'blobs'), { recursive: true })
+  const link = join(to, '..', 'link')
+  await symlink(join(dataDir, 'blobs'), link)
+  for (const inside of [dataDir, join(dataDir, 'backup'), join(dataDir, 'blobs', 'bk'), join(link, 'a', 'b')]) {
+    const message = /^A backup must not be in the data directory /
+    await assert.rejects(backUp(fixture, { to: inside, dataDir }), { code: 'CONFIG_ERROR', message }, inside)
+  }
+  assert.deepEqual([await readdir(dataDir), await readdir(join(dataDir, 'blobs'))], [['blobs'], []])
+  // The name `blobs` is one that a backup has, so its content alone does not refuse this directory.
+  const around = { to: dataDir, dataDir: join(dataDir, 'blobs') }
+  await assert.rejects(backUp(fixture, around), { code: 'CONFIG_ERROR', message: /^The data directory .* is in / })
+  assert.deepEqual(await readdir(dataDir), ['blobs'])
+  await backUp(fixture, { to: `${dataDir}..2`, dataDir })
 })
 
 it('a backup of a registry that was set back does not replace a newer one', async (t) => {
