@@ -96,10 +96,14 @@ export async function createBackup(
   try {
     await assertApart(to, sources.dataDir)
     await mkdir(to, { recursive: true, mode: 0o700 })
+    const wanted = { ...sources, hasSecrets: request.passphrase !== undefined }
+    // Claiming writes a file, which must not stay in a directory of someone else.
+    await assertUsable(to, await readManifest(to), wanted)
     const release = await claimDirectory(to, { takeOver, advice: TAKE_OVER_ADVICE })
     try {
+      // Again: another backup may have ended in between.
       const earlier = await readManifest(to)
-      await assertUsable(to, earlier, { ...sources, hasSecrets: request.passphrase !== undefined })
+      await assertUsable(to, earlier, wanted)
       return await new Backup(sources, request, run).write(earlier)
     } finally {
       await release()
