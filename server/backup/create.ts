@@ -83,9 +83,9 @@ const MAX_ATTEMPTS = 20
  * snapshot, and the small files of the data directory. The manifest is written last and replaces that of an earlier
  * backup, so a backup that is interrupted leaves the earlier one complete.
  *
- * @throws RegistryError `CONFIG_ERROR` if the directory is in the data directory or contains it, holds something else, or an
- *   earlier backup with secrets that this one would drop; `STORE_LOCKED` if another backup writes to it; what the stores and the file system throw. An earlier
- *   backup stays complete then
+ * @throws RegistryError `CONFIG_ERROR` if the directory is in the data directory or around it, holds something else, or
+ *   an earlier backup with secrets that this one would drop; `STORE_LOCKED` if another backup writes to it; what the
+ *   stores and the file system throw. An earlier backup stays complete then
  */
 export async function createBackup(
   sources: BackupSources,

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import {
+  canonicalJson,
   isRegistryError,
   RegistryError,
   type EvidenceInput,
@@ -8,7 +10,7 @@ import {
   type SubcategoryPath,
 } from '../../core/index.ts'
 import { defined } from '../contract/values.ts'
-import { findExisting } from './import-existing.ts'
+import { findExisting, type ExistingEvidence } from './import-existing.ts'
 import { linesOf, parseLine } from './import-lines.ts'
 import type { SubcategoryFinder } from './import-subcategories.ts'
 
@@ -92,8 +94,10 @@ class EvidenceImport {
   readonly #waiting = new Map<string, Batch>()
   #waitingCount = 0
   readonly #running = new Set<Promise<void>>()
-  /** Of all lines that wait or are being created; in a dry run, of all lines. */
+  /** Of all lines that wait or are being created. */
   readonly #externalIds = new Set<string>()
+  /** In a dry run, the digest of the values of each line that would have been created so far, by its external id. */
+  readonly #creatable = new Map<string, string>()
   /**
    * Whether the next batch is looked up before it is created: so at first, and again after a batch with lines that are
    * present. To create a batch that is refused costs more than to look it up.
@@ -122,13 +126,10 @@ class EvidenceImport {
   }
 
   async #add(line: ImportLine): Promise<void> {
-    const { number, input } = line
-    const { isDryRun, subcategories } = this.#options
-    if (this.#externalIds.has(input.externalId)) {
-      if (isDryRun) return this.#refuse(number, externalIdInUse(input, 'is in an earlier line, too'))
-      await this.finish()
-    }
-    const path = subcategories.find(input)
+    const { input } = line
+    // Compared with the earlier line of this external id as if that were from an earlier import.
+    if (this.#externalIds.has(input.externalId)) await this.finish()
+    const path = this.#options.subcategories.find(input)
     if (path === undefined) return this.#createFirstOfCategory(line)
     this.#externalIds.add(input.externalId)
     const batch = this.#batchOf(path)
@@ -176,7 +177,7 @@ class EvidenceImport {
       })
       .finally(() => {
         this.#running.delete(run)
-        if (!isDryRun) for (const { input } of lines) this.#externalIds.delete(input.externalId)
+        for (const { input } of lines) this.#externalIds.delete(input.externalId)
       })
     this.#running.add(run)
   }
@@ -189,8 +190,13 @@ class EvidenceImport {
   async #create(path: SubcategoryPath, lines: readonly ImportLine[], isLookUp: boolean): Promise<void> {
     const absent = isLookUp ? await this.#withoutExisting(path, lines) : lines
     this.#isLookingUp = absent.length < lines.length
-    if (this.#options.isDryRun) this.#counts.created += absent.length
+    if (this.#options.isDryRun) this.#countCreatable(absent, path)
     else if (absent.length > 0) await this.#createAbsent(path, absent, isLookUp)
+  }
+
+  #countCreatable(lines: readonly ImportLine[], path: SubcategoryPath | undefined): void {
+    for (const { input } of lines) this.#creatable.set(input.externalId, digestOf(input, path))
+    this.#counts.created += lines.length
   }
 
   /** Creates all lines. If they are refused, finds out which of them are the reason. */
@@ -216,14 +222,21 @@ class EvidenceImport {
     path: SubcategoryPath | undefined,
     lines: readonly ImportLine[],
   ): Promise<readonly ImportLine[]> {
-    const { registry, scope } = this.#options
-    const found = await Promise.all(lines.map(({ input }) => findExisting(registry, scope, input, path)))
+    const found = await Promise.all(lines.map(({ input }) => this.#findExisting(input, path)))
     return lines.filter(({ number, input }, i) => {
       if (found[i] === 'same') this.#counts.present += 1
       else if (found[i] === 'different')
         this.#refuse(number, externalIdInUse(input, 'is in use for an evidence with other values'))
       return found[i] === 'absent'
     })
+  }
+
+  /** In a dry run, an earlier line that would have been created counts as an evidence. */
+  async #findExisting(input: NewEvidence, path: SubcategoryPath | undefined): Promise<ExistingEvidence> {
+    const { registry, scope } = this.#options
+    const earlier = this.#creatable.get(input.externalId)
+    if (earlier === undefined) return findExisting(registry, scope, input, path)
+    return earlier === digestOf(input, path) ? 'same' : 'different'
   }
 
   /** Creates the evidence of a line whose category or subcategory does not exist yet, or is not valid. */
@@ -233,9 +246,7 @@ class EvidenceImport {
     try {
       if (isDryRun) {
         subcategories.assertCreatable(input)
-        this.#externalIds.add(input.externalId)
-        const absent = await this.#withoutExisting(undefined, [line])
-        this.#counts.created += absent.length
+        this.#countCreatable(await this.#withoutExisting(undefined, [line]), undefined)
         return
       }
       await registry.evidences.create(scope, input)
@@ -247,6 +258,15 @@ class EvidenceImport {
       this.#refuse(number, error)
     }
   }
+}
+
+/**
+ * Of all that `findExisting` compares. An empty value is the same as none. A category that does not exist has no path.
+ */
+function digestOf(input: NewEvidence, path: SubcategoryPath | undefined): string {
+  const { category, subcategory, name, owner = '', description = '', summary = '', meta = '' } = input
+  const text = canonicalJson([path ?? [category, subcategory], name, owner, description, summary, meta])
+  return createHash('sha256').update(text).digest('base64')
 }
 
 /** The input without its category. Its members are named, because an object made of a rest is slow. */

@@ -208,16 +208,34 @@ describe('an import', () => {
         '{}',
       ]
       const outcome = await runImport(fixture, lines, true)
-      assert.deepEqual(outcome.lines.toSorted(), [
-        '3 EXTERNAL_ID_EXISTS',
-        '5 EXTERNAL_ID_EXISTS',
-        '6 EXTERNAL_ID_EXISTS',
-        '7 CATEGORY_NOT_FOUND',
-        '8 VALIDATION_ERROR',
-      ])
-      assert.deepEqual([outcome.created, outcome.present], [2, 1])
+      assert.deepEqual(outcome.lines.toSorted(), ['3 EXTERNAL_ID_EXISTS', '7 CATEGORY_NOT_FOUND', '8 VALIDATION_ERROR'])
+      assert.deepEqual([outcome.created, outcome.present], [2, 3])
       assert.deepEqual(await allEvidences(fixture), before)
       assert.equal((await fixture.registry.categories.list(fixture.scope)).length, 1)
+    }))
+
+  it('says in a dry run what the import says about lines with one external id', () =>
+    withRegistry(async (fixture) => {
+      await runImport(fixture, [lineOf('present'), lineOf('taken')])
+      const { categoryId } = await evidence(fixture, 'present')
+      const byId = { categoryName: undefined, categoryId }
+      const lines = [
+        ...['present', 'present'].map((id) => lineOf(id)),
+        ...['Eve', 'Eve'].map((owner) => lineOf('taken', { owner })),
+        ...['Ada', 'Ada', 'Grace'].map((owner) => lineOf('a', { owner, meta: { b: 1, a: 2 } })),
+        lineOf('a', { owner: 'Ada', meta: { a: 2, b: 1 }, ...byId }),
+        lineOf('a', { owner: 'Ada', subcategoryName: 'New' }),
+        lineOf('b', { categoryName: 'New' }),
+        lineOf('b', { categoryName: 'New', owner: '' }),
+        lineOf('b', { categoryName: 'New', subcategoryName: 'Saws' }),
+        lineOf('b'),
+        lineOf('c', { subcategoryName: 'New' }),
+        lineOf('c', { subcategoryName: 'New', ...byId }),
+      ]
+      const sorted = ({ lines: refused, ...counts }: Outcome) => ({ ...counts, lines: refused.toSorted() })
+      const dry = sorted(await runImport(fixture, lines, true))
+      assert.deepEqual(dry, sorted(await runImport(fixture, lines)))
+      assert.deepEqual([dry.created, dry.present, dry.refused], [3, 5, 7])
     }))
 
   it('stops at a failure that is not about a line', () =>
