@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { isRegistryError, RegistryError } from '../../core/index.ts'
 import { loadConfig, type Config, type Environment } from '../settings/load.ts'
 import { describeFailure } from '../startup/failure.ts'
+import { wrongFlags } from './wrong-flags.ts'
 
 /** A flag of a command. `value` names its value in the help; a flag without it is a switch. */
 export interface CommandFlag {
@@ -109,13 +110,7 @@ function parseFlags<F extends CommandFlags>(command: Command<F>, args: readonly 
   }
   const names = Object.entries(flags).map(([name, { value }]) => `--${name}${value === undefined ? '' : ` ${value}`}`)
   const expected = [...(operand === undefined ? [] : [operand]), ...names]
-  throw new RegistryError('CONFIG_ERROR', `expected ${expected.join(', ')} or --help${unknownFlag(flags, args)}`)
-}
-
-/** Names the first unknown flag, but not its value. */
-function unknownFlag(flags: CommandFlags, args: readonly string[]): string {
-  const given = args.map((arg) => /^--([a-z-]+)/.exec(arg)?.[1]).find((name) => name !== undefined && !(name in flags))
-  return given === undefined ? '' : `, got --${given}`
+  throw new RegistryError('CONFIG_ERROR', wrongFlags(expected, args))
 }
 
 function settingArguments(values: Readonly<Record<string, string | boolean | undefined>>): readonly string[] {

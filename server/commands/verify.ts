@@ -13,6 +13,7 @@ import { digestFile } from '../file-digest.ts'
 import type { CommandInput } from './command.ts'
 import { blocksOnChain } from './verify-blocks.ts'
 import { jsonReport, textReport } from './verify-report.ts'
+import { wrongFlags } from './wrong-flags.ts'
 
 /**
  * `verify` loads only the verifier, so that it starts fast. It needs no registry, and the network only with --rpc.
@@ -75,6 +76,8 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const
 
+const EXPECTED = ['FILE.evidence.json', '--file ORIGINAL', '--policy FILE', '--rpc URL', '--json']
+
 function parseArguments(args: readonly string[]): Request | 'help' {
   const { values, positionals } = parsed(args)
   if (values.help === true) return 'help'
@@ -89,8 +92,8 @@ function parseArguments(args: readonly string[]): Request | 'help' {
 function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
+  } catch {
+    throw new UsageError(wrongFlags(EXPECTED, args))
   }
 }
 

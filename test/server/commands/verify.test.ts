@@ -101,6 +101,9 @@ describe('evidence-registry verify', () => {
       assert.equal(code, 2, args.join(' '))
       assert.match(stderr, /^evidence-registry verify: /)
     }
+    const { stderr } = await verify('b.json', '--polcy', 'p')
+    const flags = 'FILE.evidence.json, --file ORIGINAL, --policy FILE, --rpc URL, --json or --help'
+    assert.equal(stderr, `evidence-registry verify: expected ${flags}, got --polcy\n`)
     assert.equal((await verify('--help')).code, 0)
   })
 
@@ -126,7 +129,7 @@ describe('evidence-registry verify', () => {
     await save('without.evidence.json', without)
     const few = await loadedBy('without.evidence.json')
     const ownOrBuiltIn = /^node:|\/core\/(?:verify|commitment|log|platform)\/|\/core\/(?:bytes|errors)\.[jt]s$/
-    const command = /\/server\/(?:cli|file-digest|commands\/(?:printable|verify[\w-]*))\.[jt]s$/
+    const command = /\/server\/(?:cli|file-digest|commands\/(?:printable|wrong-flags|verify[\w-]*))\.[jt]s$/
     assert.deepEqual(
       few.filter((url) => !ownOrBuiltIn.test(url) && !command.test(url)),
       [],
