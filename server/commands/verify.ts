@@ -11,6 +11,7 @@ import {
 } from '../../core/verify/index.ts'
 import { digestFile } from '../file-digest.ts'
 import type { CommandInput } from './command.ts'
+import { printable } from './printable.ts'
 import { blocksOnChain } from './verify-blocks.ts'
 import { jsonReport, textReport } from './verify-report.ts'
 import { wrongFlags } from './wrong-flags.ts'
@@ -104,10 +105,24 @@ async function optionsOf({ originals, policy }: Request): Promise<VerifyBundleOp
 
 /** Another file was named by mistake, such as a proof that is not a bundle. That says nothing about any evidence. */
 function assertNamesBundle(path: string, text: string): void {
-  if (!text.includes(BUNDLE_FORMAT))
-    throw new UsageError(
-      `${path} is not a proof bundle (it does not have the format ${BUNDLE_FORMAT}): download one with ?format=bundle`,
-    )
+  if (text.includes(BUNDLE_FORMAT)) return
+  const error = errorIn(text)
+  if (error !== undefined)
+    throw new UsageError(`${path} is not a proof bundle, but an error of the server: ${printable(error)}`)
+  throw new UsageError(
+    `${path} is not a proof bundle (it does not have the format ${BUNDLE_FORMAT}): download one with ?format=bundle`,
+  )
+}
+
+/** A saved response may be the error that the server returned instead of a bundle. The text is a stranger's. */
+function errorIn(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== 'object' || value === null || !('error' in value) || typeof value.error !== 'string') return
+    return 'code' in value && typeof value.code === 'string' ? `${value.error} (${value.code})` : value.error
+  } catch {
+    return undefined
+  }
 }
 
 async function readText(path: string): Promise<string> {

@@ -80,6 +80,11 @@ describe('evidence-registry verify', () => {
       assert.match(stderr, /^evidence-registry verify: .* is not a proof bundle \(it does not have the format /)
       assert.ok(stderr.includes(path(name)))
     }
+    await save('error.json', { error: 'There is no evid\u202eence', code: 'EVIDENCE_NOT_FOUND' })
+    const { code, stderr } = await verify(path('error.json'))
+    assert.equal(code, 2)
+    const said = 'an error of the server: There is no evid\\u{202e}ence (EVIDENCE_NOT_FOUND)'
+    assert.equal(stderr, `evidence-registry verify: ${path('error.json')} is not a proof bundle, but ${said}\n`)
     const cut = JSON.stringify(bundle).slice(0, -1)
     await save('cut.evidence.json', cut)
     const damaged = await verify(path('cut.evidence.json'), '--policy', path('policy.json'))
