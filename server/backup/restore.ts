@@ -98,8 +98,8 @@ function assertNotOlder(head: SignedHead | undefined, inBackup: SignedHead | und
   if (head === undefined || inBackup === undefined || head.size >= inBackup.size) return
   throw new RegistryError(
     'CONFIG_ERROR',
-    `--head is older than the backup: a tree of ${head.size} entries, but ${inBackup.size} were signed before the backup. ` +
-      'Name the newest signed-head.json, or leave --head out to open the registry read-only',
+    `--head is older than the backup, or of another registry: a tree of ${head.size} entries, but ${inBackup.size} ` +
+      'were signed before the backup. Name the newest signed-head.json, or leave --head out to open the registry read-only',
   )
 }
 

@@ -78,7 +78,7 @@ const NEXT: Readonly<Record<RestoreReport['state'], (treeSize: number, signed: n
   complete: () => 'It holds everything that was signed up to --head. Start the server',
   behind: (treeSize, signed) =>
     `A tree of ${signed} entries was signed, the backup holds ${treeSize}: start the server with EVIDENCE_READ_ONLY=true, ` +
-    'and continue with a new registry',
+    'and continue with a new registry. Or --head is of another registry: then restore again with the right one',
   unknown: () =>
     'Whether more was signed after the backup is not known (no --head): start the server with EVIDENCE_READ_ONLY=true',
 }

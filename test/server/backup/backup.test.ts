@@ -68,6 +68,7 @@ it('a backup under load is restored with every write that was acknowledged befor
   )
   assert.equal(code, 0, stdout + stderr)
   assert.match(stdout, /A tree of \d+ entries was signed, the backup holds \d+: start .* EVIDENCE_READ_ONLY=true/)
+  assert.match(stdout, /Or --head is of another registry/)
   const refused = new ServerProcess(restored, ENV)
   t.after(() => refused.stop('SIGKILL'))
   assert.equal(await refused.ended(), 1)
