@@ -63,6 +63,8 @@ export interface Output {
   result(report: FsckReport): void
   repair(action: 'write' | 'delete', key: string): void
   note(text: string): void
+  /** What to do, after the result. For people only. */
+  advice(text: string): void
 }
 
 class TextOutput implements Output {
@@ -78,7 +80,8 @@ class TextOutput implements Output {
 
   result({ differences, done }: FsckReport): void {
     const { log, evidences, indexes, blobs } = done
-    const verdict = differences === 0 ? 'nothing differs' : `${differences} differences`
+    const verdict =
+      differences === 0 ? 'nothing differs' : differences === 1 ? '1 difference' : `${differences} differences`
     this.#line.print(
       `${log} log entries, ${evidences} events, ${indexes} index records and ${blobs} files checked: ${verdict}`,
     )
@@ -89,6 +92,10 @@ class TextOutput implements Output {
   }
 
   note(text: string): void {
+    this.#line.print(text)
+  }
+
+  advice(text: string): void {
     this.#line.print(text)
   }
 }
@@ -112,6 +119,10 @@ class JsonOutput implements Output {
 
   note(text: string): void {
     process.stdout.write(`${JSON.stringify({ note: text })}\n`)
+  }
+
+  advice(): void {
+    // A program reads the kind of each difference.
   }
 }
 
@@ -147,8 +158,9 @@ export async function checkRegistry(
     const keys = { ...(secret && { secret }), ...(checkpointSigner && { checkpointSigner }) }
     const checked = { ...stores, ...keys }
     let report = await run(checked, before, output)
-    for (let round = 0; repair && round < MAX_REPAIRS && (await repairStore(records, report.found, output)); round += 1)
+    for (let round = 0; repair && round < MAX_REPAIRS && (await repairStore(records, report, output)); round += 1)
       report = await run(checked, before, output)
+    if (report.found.some(({ kind }) => kind === 'blob')) output.advice(FILE_ADVICE)
     return report
   } finally {
     await parts.close()
@@ -165,6 +177,9 @@ async function foreignFolders(markers: FolderMarkers, records: RecordStore): Pro
     return [{ kind: 'identity', key: 'registry.json', message: error.message }]
   }
 }
+
+const FILE_ADVICE =
+  'Restore the files named above from a backup: see "A lost volume" in server/OPERATIONS.md. --repair cannot repair files'
 
 /** Counters are repaired after the indexes that they count. */
 const MAX_REPAIRS = 3
@@ -221,7 +236,11 @@ async function run(stores: FsckStores, before: readonly Difference[], output: Ou
 }
 
 /** Returns false if nothing was written. */
-async function repairStore(records: RecordStore, found: readonly Difference[], output: Output): Promise<boolean> {
+async function repairStore(
+  records: RecordStore,
+  { found, differences }: CheckedStore,
+  output: Output,
+): Promise<boolean> {
   const plan = planRepair(found)
   if (plan.blocking.length > 0) {
     output.note(
@@ -229,6 +248,8 @@ async function repairStore(records: RecordStore, found: readonly Difference[], o
     )
     return false
   }
+  if (plan.writes.length === 0 && differences > 0)
+    output.note('None of these differences can be repaired: nothing is written')
   for (const { key, value } of plan.writes) output.repair(value === null ? 'delete' : 'write', key)
   await repairRecords(records, plan)
   return plan.writes.length > 0

@@ -79,6 +79,7 @@ async function reportOf(directory: string): Promise<readonly string[]> {
     result() {},
     repair() {},
     note() {},
+    advice() {},
   }
   try {
     await checkRegistry(configOf(directory), { skipFiles: false, repair: false }, output)

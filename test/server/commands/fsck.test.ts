@@ -9,7 +9,7 @@ import { openRegistry, OPERATOR } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { RunningRegistry } from '../../support/running-registry.ts'
-import { temporaryFor } from '../../support/temporary.ts'
+import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 import { runCli } from '../../support/server-process.ts'
 
 /** Creates a data directory like the server's, with one evidence that has a file. */
@@ -77,6 +77,23 @@ it('ends with 1 and names each difference', async (t) => {
   assert.equal(code, 1)
   assert.match(stdout, new RegExp(`^event: ${key}: Its values and salts result in another txId$`, 'm'))
   assert.match(stdout, /\d+ differences\n$/)
+})
+
+it('says what to do about files that are damaged, which it cannot repair', async (t) => {
+  const { path } = await dataDirectory(t)
+  const content = join(path, 'blobs', 'content')
+  const [name = ''] = await filesBelow(content)
+  await writeFile(join(content, name), new Uint8Array([1, 2, 4]))
+  const { code, stdout } = await runCli(['fsck', '--data-dir', path])
+  assert.equal(code, 1)
+  assert.match(stdout, /^blob: blob\/.*\n.* checked: 1 difference\nRestore the files named above from a backup: .*\n$/)
+  const repair = await runCli(['fsck', '--data-dir', path, '--repair'])
+  assert.match(
+    repair.stdout,
+    /: 1 difference\nNone of these .*: nothing is written\nRestore the files .* --repair cannot repair files\n$/,
+  )
+  const json = await runCli(['fsck', '--data-dir', path, '--json'])
+  assert.match(json.stdout, /\{"result":.*\n$/)
 })
 
 it('reports a wrong secret, and works without one', async (t) => {
@@ -182,7 +199,7 @@ it('repairs an index after it has named it, and nothing if an event is damaged',
   assert.equal(code, 0, stdout)
   const lines = stdout.trim().split('\n')
   assert.equal(lines[0], `index: ${key}: It does not refer to the evidence ${evidence}`)
-  assert.match(lines[1] ?? '', /: 1 differences$/)
+  assert.match(lines[1] ?? '', /: 1 difference$/)
   assert.equal(lines[2], `repair: write ${key}`)
   assert.match(lines[3] ?? '', /: nothing differs$/)
 
