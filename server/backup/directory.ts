@@ -25,8 +25,8 @@ const isOfBackup = (name: string): boolean =>
   FOLDER.test(name)
 
 /**
- * Throws `CONFIG_ERROR` if one of the directories contains the other: a server and `restore` expect only their own files
- * in a data directory, and whoever removes the one would lose the other.
+ * Throws `CONFIG_ERROR` if one of the directories contains the other. A data directory has only what its server wrote,
+ * and a backup in it would be lost together with it.
  */
 export async function assertApart(directory: string, dataDir: string): Promise<void> {
   const [to, data] = await Promise.all([physicalPath(directory), physicalPath(dataDir)])

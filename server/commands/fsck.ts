@@ -161,6 +161,8 @@ export async function checkRegistry(
     for (let round = 0; repair && round < MAX_REPAIRS && (await repairStore(records, report, output)); round += 1)
       report = await run(checked, before, output)
     if (report.found.some(({ kind }) => kind === 'blob')) output.advice(FILE_ADVICE)
+    for (const missing of await missingKeys(config, records, secret))
+      output.advice(`The server will not start: ${missing} is missing. Restore it from a backup`)
     return report
   } finally {
     await parts.close()
@@ -212,6 +214,20 @@ async function readKeyring(
   const isDerived = secret !== undefined && (await derivedKeySeeds(records, secret).catch(() => [])).length > 0
   if (!isDerived) process.stderr.write(`${path} does not exist: it is not checked that the newest key can sign\n`)
   return undefined
+}
+
+/** The file without which a server with these settings does not start on this registry, as a list of at most one. */
+async function missingKeys(
+  config: Config,
+  records: RecordStore,
+  secret: Uint8Array | undefined,
+): Promise<readonly string[]> {
+  if ((await storedOrigin(records).catch(() => undefined)) === undefined) return []
+  if (secret === undefined) return [join(resolve(config.dataDir), 'secret')]
+  const path = keyringPath(config)
+  if (await exists(path)) return []
+  const isDerived = (await derivedKeySeeds(records, secret).catch(() => [])).length > 0
+  return isDerived ? [] : [path]
 }
 
 interface CheckedStore extends FsckReport {

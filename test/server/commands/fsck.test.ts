@@ -79,6 +79,19 @@ it('ends with 1 and names each difference', async (t) => {
   assert.match(stdout, /\d+ differences\n$/)
 })
 
+it('says that no server starts without the secret or the keyring', async (t) => {
+  const registry = await RunningRegistry.start(t)
+  await registry.create('e-0')
+  await registry.server.stop()
+  const { directory } = registry
+  for (const name of ['checkpoint-keys.json', 'secret']) {
+    await rm(join(directory, name))
+    const { code, stdout } = await runCli(['fsck', '--data-dir', directory])
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, new RegExp(`: nothing differs\\nThe server will not start: .*/${name} is missing\\. .*\\n$`))
+  }
+})
+
 it('says what to do about files that are damaged, which it cannot repair', async (t) => {
   const { path } = await dataDirectory(t)
   const content = join(path, 'blobs', 'content')
