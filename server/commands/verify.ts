@@ -118,7 +118,8 @@ function assertNamesBundle(path: string, text: string): void {
 function errorIn(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null || !('error' in value) || typeof value.error !== 'string') return
+    if (typeof value !== 'object' || value === null || !('error' in value) || typeof value.error !== 'string')
+      return undefined
     return 'code' in value && typeof value.code === 'string' ? `${value.error} (${value.code})` : value.error
   } catch {
     return undefined
