@@ -1,7 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { wrongFlags } from '../commands/wrong-flags.ts'
 import { TAMPER_KINDS, type TamperKind } from './tamper.ts'
 
 export const HELP = `Usage: npm run demo [-- DIR] [--keep] [--tamper KINDS]
@@ -28,7 +27,15 @@ export interface DemoOptions {
 
 /** Returns `undefined` for `--help`. Throws for arguments that are not accepted. */
 export function parseOptions(args: readonly string[]): DemoOptions | undefined {
-  const { values, positionals } = parsed(args)
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      keep: { type: 'boolean', default: false },
+      tamper: { type: 'string', default: '' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  })
   if (values.help) return undefined
   if (positionals.length > 1) throw new Error(`Expected one directory, got ${positionals.length}`)
   const [directory] = positionals
@@ -37,22 +44,6 @@ export function parseOptions(args: readonly string[]): DemoOptions | undefined {
     excluded: directory === undefined ? EXCLUDED : new Set(),
     keep: values.keep,
     tamper: parseTamperKinds(values.tamper),
-  }
-}
-
-function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        keep: { type: 'boolean', default: false },
-        tamper: { type: 'string', default: '' },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    })
-  } catch {
-    throw new Error(wrongFlags(['DIR', '--keep', '--tamper KINDS'], args))
   }
 }
 

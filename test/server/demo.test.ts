@@ -88,7 +88,6 @@ describe('the demo', { concurrency: true }, () => {
   })
 
   it('rejects wrong arguments', async (t) => {
-    assert.match((await demo(t, ['--tampr', 'x'])).output, /^demo: expected DIR, .* or --help, got --tampr$/m)
     assert.match((await demo(t, ['--help'])).output, /Usage: npm run demo/)
     for (const args of [['--tamper', 'nonsense'], ['--nonsense'], ['/nowhere/at/all'], ['a', 'b']])
       assert.equal((await demo(t, args)).code, 1, args.join(' '))
