@@ -149,7 +149,7 @@ export async function checkRegistry(
   const parts = new OpenParts()
   try {
     const { records } = await parts.add(openRecords(config), (opened) => opened.records)
-    const checkpointSigner = await readKeyring(config, records, secret)
+    const { checkpointSigner, missing } = await readKeyring(config, records, secret)
     const blobs = skipFiles ? undefined : await parts.add(openBlobs(config, directory))
     const isHeadMissing = signedHead === undefined && (await records.logSize()) > 0
     const stores = { records, knownHeads, attestations, ...(blobs && { blobs }), ...(signedHead && { signedHead }) }
@@ -161,8 +161,10 @@ export async function checkRegistry(
     for (let round = 0; repair && round < MAX_REPAIRS && (await repairStore(records, report, output)); round += 1)
       report = await run(checked, before, output)
     if (report.found.some(({ kind }) => kind === 'blob')) output.advice(FILE_ADVICE)
-    for (const missing of await missingKeys(config, records, secret))
-      output.advice(`The server will not start: ${missing} is missing. Restore it from a backup`)
+    // A store without an identity is new: its first start makes these files.
+    const needed = secret === undefined ? join(directory, 'secret') : missing
+    if (needed !== undefined && (await storedOrigin(records).catch(() => undefined)) !== undefined)
+      output.advice(`The server will not start: ${needed} is missing. Restore it from a backup`)
     return report
   } finally {
     await parts.close()
@@ -203,31 +205,20 @@ async function readSecretOf({ secretFile }: Config, directory: string): Promise<
   return undefined
 }
 
-/** As the secret. Keys that are derived from the secret (version 0.1.0) get their keyring when a server starts. */
-async function readKeyring(
-  config: Config,
-  records: RecordStore,
-  secret: Uint8Array | undefined,
-): Promise<CheckpointSigner | undefined> {
-  const path = keyringPath(config)
-  if (config.checkpointKeys !== undefined || (await exists(path))) return openCheckpointKeys(path)
-  const isDerived = secret !== undefined && (await derivedKeySeeds(records, secret).catch(() => [])).length > 0
-  if (!isDerived) process.stderr.write(`${path} does not exist: it is not checked that the newest key can sign\n`)
-  return undefined
+interface Keyring {
+  readonly checkpointSigner?: CheckpointSigner
+  /** The file that a server needs and that does not exist. */
+  readonly missing?: string
 }
 
-/** The file without which a server with these settings does not start on this registry, as a list of at most one. */
-async function missingKeys(
-  config: Config,
-  records: RecordStore,
-  secret: Uint8Array | undefined,
-): Promise<readonly string[]> {
-  if ((await storedOrigin(records).catch(() => undefined)) === undefined) return []
-  if (secret === undefined) return [join(resolve(config.dataDir), 'secret')]
+/** As the secret. Keys that are derived from the secret (version 0.1.0) get their keyring when a server starts. */
+async function readKeyring(config: Config, records: RecordStore, secret: Uint8Array | undefined): Promise<Keyring> {
   const path = keyringPath(config)
-  if (await exists(path)) return []
-  const isDerived = (await derivedKeySeeds(records, secret).catch(() => [])).length > 0
-  return isDerived ? [] : [path]
+  if (config.checkpointKeys !== undefined || (await exists(path)))
+    return { checkpointSigner: await openCheckpointKeys(path) }
+  if (secret !== undefined && (await derivedKeySeeds(records, secret).catch(() => [])).length > 0) return {}
+  process.stderr.write(`${path} does not exist: it is not checked that the newest key can sign\n`)
+  return { missing: path }
 }
 
 interface CheckedStore extends FsckReport {
