@@ -47,8 +47,8 @@ async function olderReadersEnd(client: ClientBase, sql: Statements, signal?: Abo
     return found.rows[0]?.older !== false
   }
   const end = performance.now() + OLDER_READERS_MS
-  // Asked twice, because the server does not look at all sessions at the same moment. One that it has looked at may
-  // still take a snapshot with an older transaction in it; after the first no, there is no such transaction any more.
+  // Asked twice, because the server does not look at all sessions at the same moment: one that it has looked at may
+  // still take a snapshot with an older transaction in it. When the first question finds none, they have all ended.
   while ((await isOlderOpen()) || (await isOlderOpen())) {
     if (performance.now() >= end) return false
     await systemClock.sleep(POLL_MS, signal)
