@@ -14,6 +14,7 @@ import { loadConfig } from '../../../server/settings/load.ts'
 import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
 import { eventually } from '../../support/eventually.ts'
 import { temporaryFor } from '../../support/temporary.ts'
+import { warningLogger } from '../../support/warning-logger.ts'
 
 type AnyOperation = ControlOperation<unknown, unknown>
 
@@ -31,13 +32,7 @@ const untilAborted = (signal: AbortSignal): Promise<never> =>
 async function openFixture(t: TestContext, operations: readonly AnyOperation[], dataDir?: string) {
   const directory = dataDir ?? (await temporaryFor(t))
   const config = loadConfig({ args: ['--data-dir', directory, '--tsa', 'none', '--anchor', 'none'], env: {} })
-  const warnings: string[] = []
-  const logger = {
-    debug() {},
-    info() {},
-    warn: (_: object, message: string) => void warnings.push(message),
-    error() {},
-  }
+  const { logger, warnings } = warningLogger()
   const opened = await openConfiguredRegistry(config, logger)
   const control = await openControlSocket({ context: { ...opened, config, logger }, operations })
   let isClosed = false

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import type { Logger, RecordStore } from '../../../core/index.ts'
+import type { RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { Admission, WORK_LIMITS, type WorkLimits } from '../../../server/http/admission.ts'
 import { HttpError } from '../../../server/http/errors.ts'
 import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
+import { warningLogger } from '../../support/warning-logger.ts'
 
 const limitsOf = (limits: Partial<WorkLimits>): WorkLimits => ({ ...WORK_LIMITS, ...limits })
 
@@ -142,13 +143,7 @@ class HeldStore {
 
 describe('a service under load', () => {
   const store = new HeldStore()
-  const warnings: string[] = []
-  const logger: Logger = {
-    debug() {},
-    info() {},
-    warn: (_, message) => void warnings.push(message),
-    error() {},
-  }
+  const { logger, warnings } = warningLogger()
   let service: Service
   let company: Company
   before(async () => {
@@ -283,8 +278,7 @@ describe('a service under load', () => {
 
 describe('requests without a key', () => {
   it('have a limit of their own, from which the tiles of the log are exempt, and which never counts for a key', async () => {
-    const warnings: string[] = []
-    const logger: Logger = { debug() {}, info() {}, warn: (_, text) => void warnings.push(text), error() {} }
+    const { logger, warnings } = warningLogger()
     const service = await startService({ addressLimitPerMinute: 3, logger, sealMaxWaitMs: 3_600_000 })
     try {
       const company = await service.company('acme')

@@ -3,16 +3,11 @@ import { Server } from 'node:net'
 import { describe, it } from 'node:test'
 import { Connections } from '../../../server/http/connections.ts'
 import { listen } from '../../../server/http/listen.ts'
+import { warningLogger } from '../../support/warning-logger.ts'
 
 describe('listening', () => {
   it('goes on after a connection that could not be accepted', async (t) => {
-    const warnings: string[] = []
-    const logger = {
-      debug() {},
-      info() {},
-      warn: (_: object, message: string) => void warnings.push(message),
-      error() {},
-    }
+    const { logger, warnings } = warningLogger()
     const listening = t.mock.method(Server.prototype, 'listen')
     const running = await listen(
       { handle: (_, response) => response.end('here'), stop: () => undefined, connections: new Connections() },
