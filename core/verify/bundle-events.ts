@@ -38,7 +38,7 @@ function withHeader(
 ): Pick<CommittedEvent, 'header' | 'files' | 'hiddenFiles'> {
   const { opening, header, filesText, filesSalt, fields = {}, files = {} } = members
   const event = verifyEvent({ opening, header, filesText, filesSalt, fields, files }, { txId, origin })
-  return { header: event, files: event.files, hiddenFiles: event.erasedFiles }
+  return { header: event, files: event.files, hiddenFiles: event.hiddenFiles }
 }
 
 function filesOf(
@@ -50,8 +50,7 @@ function filesOf(
     if (disclosed !== undefined) throw verificationError('An event discloses files without its map of files')
     return { files: undefined, hiddenFiles: [] }
   }
-  const { files, erasedFiles } = verifyFiles({ filesText, filesSalt, files: disclosed ?? {} }, opening)
-  return { files, hiddenFiles: erasedFiles }
+  return verifyFiles({ filesText, filesSalt, files: disclosed ?? {} }, opening)
 }
 
 /**

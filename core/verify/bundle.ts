@@ -256,7 +256,7 @@ function eventClaims(
     witnesses: trees.flatMap(({ witnesses }) => witnesses),
     version: event.header?.version,
     fields: event.header?.fields ?? new Map(),
-    hiddenFields: event.header?.erasedFields ?? [],
+    hiddenFields: event.header?.hiddenFields ?? [],
     files: event.files ?? new Map(),
     hiddenFiles: event.hiddenFiles,
   }

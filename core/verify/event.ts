@@ -40,12 +40,12 @@ export interface VerifiedEvent {
   readonly prev: string | null
   /** The disclosed fields, by name. */
   readonly fields: ReadonlyMap<string, Json>
-  /** Names of fields that the event sets but the disclosure lacks: erased or withheld. */
-  readonly erasedFields: readonly string[]
+  /** Fields that the event sets and that are not disclosed: withheld or erased, a disclosure does not say which. */
+  readonly hiddenFields: readonly string[]
   /** The disclosed files, by file id. */
   readonly files: ReadonlyMap<string, AttachedFile | DeletedFile>
-  /** Ids of files that the event holds but the disclosure lacks: erased or withheld. */
-  readonly erasedFiles: readonly string[]
+  /** Files that the event holds and that are not disclosed, by id: withheld or erased. */
+  readonly hiddenFiles: readonly string[]
 }
 
 /** What an event is verified against. */
@@ -63,7 +63,7 @@ export interface VerifyEventOptions {
  * @param disclosure The `disclosure` member of an event, as parsed JSON. Untrusted.
  * @throws `VERIFICATION_FAILED` with the first check that failed.
  * @example
- * const { fields, erasedFields } = verifyEvent(event.disclosure, { txId: receipt.txId })
+ * const { fields, hiddenFields } = verifyEvent(event.disclosure, { txId: receipt.txId })
  */
 export function verifyEvent(disclosure: unknown, { txId, origin }: VerifyEventOptions): VerifiedEvent {
   const disclosed = asObject(disclosure, 'The disclosure')
@@ -79,7 +79,7 @@ export function verifyEvent(disclosure: unknown, { txId, origin }: VerifyEventOp
     first: header.first,
     prev: header.prev,
     fields,
-    erasedFields: [...header.fields.keys()].filter((name) => !fields.has(name)),
+    hiddenFields: [...header.fields.keys()].filter((name) => !fields.has(name)),
     ...verifyFiles(disclosed, opening),
   }
   const slotKey = fields.get('slotKey')
@@ -147,10 +147,10 @@ const hashMap = (value: unknown, what: string): ReadonlyMap<string, Uint8Array> 
 export function verifyFiles(
   { filesText, filesSalt, files: disclosed }: UntrustedObject,
   opening: Opening,
-): Pick<VerifiedEvent, 'files' | 'erasedFiles'> {
+): Pick<VerifiedEvent, 'files' | 'hiddenFiles'> {
   const hashes = verifyFilesMap(filesText, filesSalt, opening)
   const files = verifyDisclosed(disclosed, hashes, FILE)
-  return { files, erasedFiles: [...hashes.keys()].filter((id) => !files.has(id)) }
+  return { files, hiddenFiles: [...hashes.keys()].filter((id) => !files.has(id)) }
 }
 
 interface DisclosedKind<T> {

@@ -52,7 +52,7 @@ export class HistoryCheck {
    * An event that deletes a file must name the event that attached it, and no file is deleted twice. A deletion holds
    * the file's id too, so only the first event with the id attached it.
    */
-  #addFiles({ txId, version, files, erasedFiles }: VerifiedEvent): void {
+  #addFiles({ txId, version, files, hiddenFiles }: VerifiedEvent): void {
     for (const [id, file] of files) {
       if (!('deleted' in file)) continue
       if (this.#attached.get(id) !== file.deleted)
@@ -62,6 +62,6 @@ export class HistoryCheck {
       if (this.#deleted.has(id)) throw verificationError(`Version ${version} deletes the file ${id} a second time`)
       this.#deleted.add(id)
     }
-    for (const id of [...files.keys(), ...erasedFiles]) if (!this.#attached.has(id)) this.#attached.set(id, txId)
+    for (const id of [...files.keys(), ...hiddenFiles]) if (!this.#attached.has(id)) this.#attached.set(id, txId)
   }
 }

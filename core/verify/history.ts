@@ -71,7 +71,7 @@ export function verifyHistory(events: readonly unknown[], options: VerifyHistory
 /** A change of owner that is not disclosed makes the owner unknown, until a later change is disclosed. */
 function ownerAfter(event: VerifiedEvent, before: string | undefined): string | undefined {
   const owner = disclosedText(event, 'owner')
-  return owner === undefined && !event.erasedFields.includes('owner') ? before : owner
+  return owner === undefined && !event.hiddenFields.includes('owner') ? before : owner
 }
 
 const slotKeyOf = (first: VerifiedEvent): Uint8Array => asHash(first.fields.get('slotKey'), 'The slot key of version 1')

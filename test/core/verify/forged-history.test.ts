@@ -276,7 +276,7 @@ describe('forged histories', () => {
     delete transfer.disclosure.fields['action']
     rejects(() => verifyHistory([wireOf(first, SHOWN_FIRST), wireOf(transfer, SHOWN_SECOND)]), /another type/)
     const history = verifyHistory([wireOf(first, SHOWN_FIRST), wireOf(transfer, {})])
-    assert.deepEqual(history.events[1]?.erasedFields, ['action', 'owner'])
+    assert.deepEqual(history.events[1]?.hiddenFields, ['action', 'owner'])
     // A later change of owner is known again.
     const back = nextEvent([first, transfer], { fields: { action: { type: 'transfer' }, owner: 'Ada' } })
     const shown = { type: 'transfer', ownerName: 'Ada' }

@@ -49,8 +49,8 @@ describe('verifyEvent', () => {
     assert.equal(event.fields.get('externalId'), filled.drill)
     assert.deepEqual(event.fields.get('meta'), { a: [1] })
     assert.deepEqual(event.fields.get('action'), { type: 'create' })
-    assert.deepEqual(event.erasedFields, [])
-    assert.deepEqual(event.erasedFiles, [filled.deletedFile])
+    assert.deepEqual(event.hiddenFields, [])
+    assert.deepEqual(event.hiddenFiles, [filled.deletedFile])
     assert.deepEqual([...event.files.keys()].toSorted(), [filled.imageFile, filled.keptFile].toSorted())
   })
 
@@ -59,12 +59,12 @@ describe('verifyEvent', () => {
     for (const name of Object.keys(first.disclosure.fields)) {
       const { [name]: _, ...fields } = first.disclosure.fields
       const event = verifyEvent({ ...first.disclosure, fields }, { txId: first.txId })
-      assert.deepEqual(event.erasedFields, [name])
+      assert.deepEqual(event.hiddenFields, [name])
       assert.equal(event.fields.has(name), false)
     }
     const bare = verifyEvent({ ...first.disclosure, fields: {}, files: {} }, { txId: first.txId })
-    assert.equal(bare.erasedFields.length, Object.keys(first.disclosure.fields).length)
-    assert.equal(bare.erasedFiles.length, 3)
+    assert.equal(bare.hiddenFields.length, Object.keys(first.disclosure.fields).length)
+    assert.equal(bare.hiddenFiles.length, 3)
   })
 
   it('rejects every changed text, salt, opening and txId', () => {

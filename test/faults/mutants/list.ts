@@ -117,7 +117,7 @@ export const MUTANTS: readonly Mutant[] = [
   uncheckedHistoryRule('a second deletion', 'this.#deleted.has(id)'),
   {
     ...uncheckedRule('a hidden transfer', 'history', ''),
-    find: "owner === undefined && !event.erasedFields.includes('owner') ? before : owner",
+    find: "owner === undefined && !event.hiddenFields.includes('owner') ? before : owner",
     replace: 'owner === undefined ? before : owner',
   },
   uncheckedRule(
