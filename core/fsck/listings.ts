@@ -3,19 +3,19 @@ import type { Entry, Key, Range } from '../ports/index.ts'
 import { countOf, encodeCounter } from '../store/counter.ts'
 import { indexEntriesOf, type IndexEntry } from '../store/evidence-index.ts'
 import { lastPartOfKey, partsOfKey } from '../store/key.ts'
-import { keys, type EvidenceScope } from '../store/keys.ts'
+import { keys, type ListKind } from '../store/keys.ts'
 import type { EvidenceRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 
 /**
- * Checks that every listed evidence is in the scope that lists it, and that each scope's counter has the right value.
- * Holds a number for each category.
+ * Checks that every listed evidence belongs to the list that it is in, and that each list's counter has the right
+ * value. Holds a number for each category.
  */
 export async function checkEvidenceListings(check: Check): Promise<void> {
   const counts = new ListingCounts(check)
   for await (const page of check.pages(keys.allEvidenceListings())) {
     const evidences = await checkIndexPage(check, page)
-    for (const [i, { key }] of page.entries()) await counts.add(scopeOfKey(key), evidences[i])
+    for (const [i, { key }] of page.entries()) await counts.add(listOfKey(key), evidences[i])
   }
   await counts.finish()
 }
@@ -48,20 +48,20 @@ async function checkIndexPage(check: Check, page: readonly Entry[]): Promise<rea
 const expectedEntry = (check: Check, key: Key, evidence: EvidenceRecord | undefined): IndexEntry | undefined =>
   evidence && check.guard('index', key, () => indexEntriesOf(evidence).find((entry) => entry.key === key))
 
-/** What lists evidences: a company, a category, a subcategory, or the stolen ones of a company. */
-interface Scope {
-  readonly kind: EvidenceScope
+/** The list of a company, a category, a subcategory, or of the stolen evidences of a company. */
+interface ListId {
+  readonly kind: ListKind
   readonly id: string
 }
 
-/** The scope in the key of a listing or of its counter. No other kind of scope is ever written. */
-function scopeOfKey(key: Key): Scope {
+/** The list in the key of an entry or of its counter. No other kind of list is ever written. */
+function listOfKey(key: Key): ListId {
   const [, kind = '', id = ''] = partsOfKey(key)
-  return { kind: kind as EvidenceScope, id }
+  return { kind: kind as ListKind, id }
 }
 
 /**
- * Counts listings whose keys come in order, scope after scope, and compares each count with its counter. The evidences
+ * Counts listings whose keys come in order, list after list, and compares each count with its counter. The evidences
  * of a category are those of its subcategories.
  */
 class ListingCounts {
@@ -74,7 +74,7 @@ class ListingCounts {
     this.#check = check
   }
 
-  async add({ kind, id }: Scope, evidence: EvidenceRecord | undefined): Promise<void> {
+  async add({ kind, id }: ListId, evidence: EvidenceRecord | undefined): Promise<void> {
     const counter = keys.evidenceCount(kind, id)
     if (counter !== this.#counter) {
       await this.#compare()
@@ -97,7 +97,7 @@ class ListingCounts {
     }
     for await (const page of this.#check.pages(keys.evidenceCounts()))
       for (const entry of page) {
-        const { kind, id } = scopeOfKey(entry.key)
+        const { kind, id } = listOfKey(entry.key)
         const isEmpty =
           kind === 'category' ? !this.#inCategories.has(id) : await this.#isEmpty(keys.evidencesIn(kind, id))
         if (isEmpty) expectCount(this.#check, entry.key, entry, 0)

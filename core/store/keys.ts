@@ -2,12 +2,12 @@ import type { Key, Range } from '../ports/index.ts'
 import { keysBeginningWith, keysUnder, onlyKey, recordKey, searchableKey } from './key.ts'
 
 /**
- * What lists evidences. The list of a category is merged from those of its subcategories. `stolen` lists the evidences
- * of a company that have this status.
+ * The kinds of lists of evidences that are stored. The list of a category is merged from those of its subcategories.
+ * `stolen` lists the evidences of a company that have this status.
  */
-export type ListingScope = 'company' | 'subcategory' | 'stolen'
-/** What counts its evidences. */
-export type EvidenceScope = ListingScope | 'category'
+export type ListingKind = 'company' | 'subcategory' | 'stolen'
+/** The kinds of lists that have a counter. */
+export type ListKind = ListingKind | 'category'
 
 /** What an audit trail consists of: changes of source systems, and uses of keys. Each has its own limit. */
 export type AuditKind = 'change' | 'access'
@@ -65,16 +65,16 @@ export const keys = {
   externalIds: (externalId: string): Range => keysUnder(recordKey('ex', externalId)),
   allExternalIds: (): Range => keysUnder('ex'),
   /**
-   * Lists by id, within a company or subcategory. Of `stolen`, the scope is a company. The value of an entry in the
+   * Lists by id. `of` is the company or subcategory; of the kind `stolen`, the company. The value of an entry in the
    * list of a company is a `ListedEvidence`.
    */
-  evidenceIn: (kind: ListingScope, scope: string, id: string): Key => recordKey('el', kind, scope, id),
-  evidencesIn: (kind: ListingScope, scope: string): Range => keysUnder(recordKey('el', kind, scope)),
+  evidenceIn: (kind: ListingKind, of: string, id: string): Key => recordKey('el', kind, of, id),
+  evidencesIn: (kind: ListingKind, of: string): Range => keysUnder(recordKey('el', kind, of)),
   allCompanyListings: (): Range => keysUnder(recordKey('el', 'company')),
   allStolenListings: (): Range => keysUnder(recordKey('el', 'stolen')),
   allEvidenceListings: (): Range => keysUnder('el'),
   /** Counter. */
-  evidenceCount: (kind: EvidenceScope, scope: string): Key => recordKey('ec', kind, scope),
+  evidenceCount: (kind: ListKind, of: string): Key => recordKey('ec', kind, of),
   stolenCounts: (): Range => keysUnder(recordKey('ec', 'stolen')),
   evidenceCounts: (): Range => keysUnder('ec'),
   /** The record that holds an event. Version 1 is in the record of its evidence. */

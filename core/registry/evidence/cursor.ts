@@ -5,7 +5,7 @@ import { foldCase } from '../../store/evidence-index.ts'
 import { invalidInput } from '../validation.ts'
 
 /** The indexes that a filtered or sorted list can be read from. */
-const INDEX_NAMES = ['externalId', 'owner', 'stolen', 'scope', 'updated'] as const
+const INDEX_NAMES = ['externalId', 'owner', 'stolen', 'listing', 'updated'] as const
 export type IndexName = (typeof INDEX_NAMES)[number]
 
 /** Where a page of a filtered or sorted list ended. */

@@ -9,9 +9,9 @@ import { uuidInput } from '../input-forms.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { evidenceQuerySchema } from './input.ts'
+import { narrowestList, type CountedList } from './counted-list.ts'
 import { newestEntries, type NewestBounds } from './index-rows.ts'
 import { newestListed } from './merged-rows.ts'
-import { narrowestScope, type Scope } from './scope.ts'
 import { assertCursor, isSearch, searchEvidences } from './search.ts'
 import { readListed, type ListItems } from './summaries.ts'
 
@@ -45,11 +45,11 @@ async function listInOrder<Item>(
   const { limit = DEFAULT_LIMIT } = query
   const after = query.after === undefined ? undefined : uuidInput(query.after)
   if (after !== undefined) await assertOwnEvidence(context, companyId, after)
-  const scope = await narrowestScope(context, companyId, query)
-  if (scope === undefined) return NO_EVIDENCES
-  const entries = await readNewest(context, companyId, scope, { before: after, limit: limit + 1 })
+  const list = await narrowestList(context, companyId, query)
+  if (list === undefined) return NO_EVIDENCES
+  const entries = await readNewest(context, companyId, list, { before: after, limit: limit + 1 })
   const [[count], listed] = await Promise.all([
-    records.get([keys.evidenceCount(...scope.counter)]),
+    records.get([keys.evidenceCount(...list.counter)]),
     items.ofEntries(context, entries.slice(0, limit)),
   ])
   return {
@@ -60,11 +60,11 @@ async function listInOrder<Item>(
   }
 }
 
-/** The newest evidences of a scope, as the entries that they have in the list of their company. */
+/** The newest evidences of such a list, as the entries that they have in the list of their company. */
 async function readNewest(
   context: Context,
   companyId: CompanyId,
-  { counter, listings }: Scope,
+  { counter, listings }: CountedList,
   bounds: NewestBounds,
 ): Promise<readonly Entry[]> {
   const { records } = context
@@ -84,14 +84,14 @@ async function listSearched<Item>(
       'after',
       'is only for lists that are neither filtered nor sorted: use the `cursor` that the page before returned',
     )
-  const scope = await narrowestScope(context, companyId, query)
-  if (scope === undefined) {
+  const list = await narrowestList(context, companyId, query)
+  if (list === undefined) {
     assertCursor(companyId, query)
     return NO_EVIDENCES
   }
   const { evidences, next, ...count } = await searchEvidences(
     context,
-    { companyId, query, scope },
+    { companyId, query, list },
     query.limit ?? DEFAULT_LIMIT,
   )
   return {

@@ -8,16 +8,17 @@ import { keys } from '../../store/keys.ts'
 import { decodeListed, listedKey, type ListedEvidence } from '../../store/listed-evidence.ts'
 import { danglingReference, listEntries } from '../../store/read.ts'
 import type { Context } from '../context.ts'
+import type { CountedList } from './counted-list.ts'
 import type { IndexName } from './cursor.ts'
 import { firstRows, rowOf, rowsOf, rowsWithin, type IndexRows, type RowBounds } from './index-rows.ts'
 import { listingRows } from './merged-rows.ts'
-import type { Scope } from './scope.ts'
 
 /** A filtered or sorted list of a company. */
 export interface Search {
   readonly companyId: CompanyId
   readonly query: EvidenceQuery
-  readonly scope: Scope
+  /** Contains every match. */
+  readonly list: CountedList
 }
 
 /** An index that contains every match of a search. */
@@ -55,9 +56,9 @@ export async function chooseIndex(
   if (only !== undefined && others.length === 0 && search.query.externalIdPrefix === undefined) return only.index
   const sizes = await Promise.all(candidates.map((candidate) => candidate.size()))
   const size = Math.min(...sizes)
-  const isWholeCompany = only?.index.name === 'scope' && search.scope.counter[0] === 'company'
+  const isWholeCompany = only?.index.name === 'listing' && search.list.counter[0] === 'company'
   const byPrefix = await externalIdIndex(context, search, isWholeCompany ? MAX_ROWS : Math.min(size, MAX_ROWS))
-  return byPrefix ?? (candidates[sizes.indexOf(size)] ?? scopeIndex(context, search)).index
+  return byPrefix ?? (candidates[sizes.indexOf(size)] ?? listingIndex(context, search)).index
 }
 
 interface Candidate {
@@ -74,8 +75,8 @@ function orderedIndexes(context: Context, search: Search): readonly Candidate[] 
     ...(status === 'stolen' ? [stolenIndex(context, search)] : []),
   ]
   // The list of the whole company contains all entries of the others.
-  const isContained = byFilter.length > 0 && search.scope.counter[0] === 'company'
-  return isContained ? byFilter : [...byFilter, scopeIndex(context, search)]
+  const isContained = byFilter.length > 0 && search.list.counter[0] === 'company'
+  return isContained ? byFilter : [...byFilter, listingIndex(context, search)]
 }
 
 function ownerIndex(context: Context, { companyId, query }: Search, owner: string): Candidate {
@@ -104,12 +105,12 @@ function stolenIndex(context: Context, { companyId, query }: Search): Candidate 
   }
 }
 
-function scopeIndex(context: Context, { query, scope }: Search): Candidate {
-  const { counter, listings } = scope
+function listingIndex(context: Context, { query, list }: Search): Candidate {
+  const { counter, listings } = list
   const ranges = listings.map((listing) => keys.evidencesIn(...listing))
   return {
     index: {
-      name: 'scope',
+      name: 'listing',
       rows: (after, limit) => listingRows(context.records, ranges, { ...createdBounds(query, after), limit }),
       keyOf: ({ company, subcategoryId, id }) =>
         counter[0] === 'company'
@@ -183,8 +184,8 @@ async function smallIndex(
 ): Promise<SearchIndex | undefined> {
   const byPrefix = await externalIdIndex(context, search, MAX_COMPARED)
   if (byPrefix !== undefined) return byPrefix
-  const isCompany = search.scope.counter[0] === 'company'
-  const narrow = candidates.filter(({ index }) => !(isCompany && index.name === 'scope'))
+  const isCompany = search.list.counter[0] === 'company'
+  const narrow = candidates.filter(({ index }) => !(isCompany && index.name === 'listing'))
   const sizes = await Promise.all(narrow.map((candidate) => candidate.size()))
   // A size of `MAX_COMPARED` may mean more.
   return narrow[sizes.findIndex((size) => size < MAX_COMPARED)]?.index

@@ -75,7 +75,7 @@ export async function walkIndex(
 type Condition = (evidence: ListedEvidence) => boolean
 
 /** The conditions that the entries of an index do not fulfil by themselves; `undefined` if there are none. */
-function conditionsBeside({ name }: SearchIndex, { query, scope }: Search): Condition | undefined {
+function conditionsBeside({ name }: SearchIndex, { query, list }: Search): Condition | undefined {
   const { externalIdPrefix, owner, status, categoryId, subcategoryId, createdFrom, createdTo } = query
   const conditions: Condition[] = []
   if (externalIdPrefix !== undefined && name !== 'externalId')
@@ -85,7 +85,7 @@ function conditionsBeside({ name }: SearchIndex, { query, scope }: Search): Cond
     conditions.push((evidence) => foldCase(evidence.owner ?? '') === folded)
   }
   if (status !== undefined && name !== 'stolen') conditions.push(({ stolen }) => stolen === (status === 'stolen'))
-  if (scope.counter[0] !== 'company' && name !== 'scope')
+  if (list.counter[0] !== 'company' && name !== 'listing')
     conditions.push(
       (evidence) =>
         (categoryId ?? evidence.categoryId) === evidence.categoryId &&

@@ -49,19 +49,19 @@ export function assertCursor(companyId: CompanyId, query: EvidenceQuery): void {
 /** The number of matches, if it is known without counting them. */
 async function knownCount(
   { records }: Context,
-  { companyId, query, scope }: Search,
+  { companyId, query, list }: Search,
   index: IndexName,
 ): Promise<Count | undefined> {
   const { externalIdPrefix, owner, status, createdFrom, createdTo } = query
   if (owner !== undefined || createdFrom !== undefined || createdTo !== undefined) return undefined
-  const isCompany = scope.counter[0] === 'company'
+  const isCompany = list.counter[0] === 'company'
   if (externalIdPrefix !== undefined) {
     // Otherwise the index of external ids would have been chosen.
-    const isBroad = index === 'scope' && isCompany && status === undefined
+    const isBroad = index === 'listing' && isCompany && status === undefined
     return isBroad ? { count: MAX_ROWS, countIsMore: true } : undefined
   }
   if (status !== undefined && !isCompany) return undefined
-  const counters = [keys.evidenceCount(...scope.counter), keys.evidenceCount('stolen', companyId)]
+  const counters = [keys.evidenceCount(...list.counter), keys.evidenceCount('stolen', companyId)]
   const [all = 0, stolen = 0] = (await records.get(counters)).map(countOf)
   const count = status === undefined ? all : status === 'stolen' ? stolen : all - stolen
   return { count: Math.min(count, MAX_ROWS), countIsMore: count > MAX_ROWS }

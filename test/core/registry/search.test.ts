@@ -73,7 +73,7 @@ describe('filtered and sorted lists', () => {
       ])
         await assert.rejects(evidences.list(scope, { owner: 'Ada', cursor }), withCode('VALIDATION_ERROR'))
       // Another index that fits the query has the same order.
-      const same = forge(hash, 'scope', position, count, isMore)
+      const same = forge(hash, 'listing', position, count, isMore)
       assert.deepEqual(idsOf(await evidences.list(scope, { owner: 'Ada', cursor: same })), ['a2', 'a1'])
       assert.deepEqual(idsOf(await evidences.list(other, { owner: 'Ada' })), [])
       await assert.rejects(evidences.list(other, { owner: 'Ada', cursor: next }), withCode('VALIDATION_ERROR'))
