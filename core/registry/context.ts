@@ -2,7 +2,7 @@ import type { EvidenceId } from '../api/ids.ts'
 import type { IdSource } from '../ids.ts'
 import type { LogReader } from '../log/reader.ts'
 import type { Key } from '../ports/index.ts'
-import type { BlobStores } from '../store/blob-lifecycle.ts'
+import type { BlobContext } from '../store/blob-lifecycle.ts'
 import type { BoundedMap } from '../store/bounded-map.ts'
 import type { KeyedLock } from '../store/keyed-lock.ts'
 import type { Erasures } from './erasures.ts'
@@ -13,7 +13,7 @@ import type { BatchMaker } from './evidence/batch-maker.ts'
 import type { BatchAttestations } from './proof/batch-attestations.ts'
 
 /** What every operation works with. */
-export interface Context extends BlobStores {
+export interface Context extends BlobContext {
   readonly ids: IdSource
   readonly log: LogReader
   readonly attestations: BatchAttestations

@@ -18,8 +18,8 @@ import type {
  * lists the blob store. A blob's key is the id of its file.
  */
 
-/** What the life cycle works with. */
-export interface BlobStores {
+/** What the operations on blobs work with. */
+export interface BlobContext {
   readonly records: RecordStore
   readonly blobs: BlobStore
   readonly clock: Clock
@@ -37,7 +37,7 @@ export interface UnusedBlob {
 /**
  * Writes the upload-intent record of a new blob. Returns its version, which the commit that uses the blob must check.
  */
-export async function beginUpload({ records, clock, opening }: BlobStores, id: string): Promise<Version> {
+export async function beginUpload({ records, clock, opening }: BlobContext, id: string): Promise<Version> {
   const key = keys.blobIntent(id)
   const result = await records.commit({
     checks: [{ key, version: null }],
@@ -68,19 +68,19 @@ export const pendingDeletion = (id: string, now: number): Write =>
   putRecord(keys.pendingDeletion(id), { at: now } satisfies PendingDeletionRecord)
 
 /** Deletes a blob that no record uses. A blob that was used in the meantime stays. */
-export async function cancelUpload(stores: BlobStores, { id, intent }: UnusedBlob): Promise<void> {
-  const result = await stores.records.commit({
+export async function cancelUpload(context: BlobContext, { id, intent }: UnusedBlob): Promise<void> {
+  const result = await context.records.commit({
     checks: [{ key: keys.blobIntent(id), version: intent }],
-    writes: [{ key: keys.blobIntent(id), value: null }, pendingDeletion(id, stores.clock.now())],
+    writes: [{ key: keys.blobIntent(id), value: null }, pendingDeletion(id, context.clock.now())],
   })
-  if (result.ok) await destroy(stores, id)
+  if (result.ok) await destroy(context, id)
 }
 
 /**
  * Deletes the bytes of a blob with a pending-deletion record. If that fails, the record stays and the next sweep tries
  * again.
  */
-export async function destroy({ records, blobs, logger }: BlobStores, id: string): Promise<void> {
+export async function destroy({ records, blobs, logger }: BlobContext, id: string): Promise<void> {
   try {
     await blobs.delete(id)
     await records.commit({ writes: [{ key: keys.pendingDeletion(id), value: null }] })
@@ -101,35 +101,35 @@ export interface SweepOptions {
  * Cancels uploads, deletes the blobs that are pending deletion, and removes expired idempotency keys. If one of these
  * fails, for example at a damaged record, the others are done all the same. Throws the first error then.
  */
-export async function sweep(stores: BlobStores, options: SweepOptions): Promise<void> {
+export async function sweep(context: BlobContext, options: SweepOptions): Promise<void> {
   const outcomes: PromiseSettledResult<void>[] = []
   for (const part of [cancelAbandoned, destroyPending, forgetExpired])
-    outcomes.push(...(await Promise.allSettled([part(stores, options)])))
+    outcomes.push(...(await Promise.allSettled([part(context, options)])))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
-async function cancelAbandoned(stores: BlobStores, { before, isAlone, signal }: SweepOptions): Promise<void> {
-  for await (const entry of entriesOf(stores.records, keys.blobIntents(), signal)) {
+async function cancelAbandoned(context: BlobContext, { before, isAlone, signal }: SweepOptions): Promise<void> {
+  for await (const entry of entriesOf(context.records, keys.blobIntents(), signal)) {
     const { at, opening } = decodeRecord<UploadIntentRecord>(entry)
     // The time alone does not tell which uploads were interrupted: the clock may have been set back since.
-    const isAbandoned = at < before || (isAlone && opening !== stores.opening)
-    if (isAbandoned) await cancelUpload(stores, { id: lastPartOfKey(entry.key), intent: entry.version })
+    const isAbandoned = at < before || (isAlone && opening !== context.opening)
+    if (isAbandoned) await cancelUpload(context, { id: lastPartOfKey(entry.key), intent: entry.version })
   }
 }
 
-async function destroyPending(stores: BlobStores, { signal }: SweepOptions): Promise<void> {
-  for await (const { key } of entriesOf(stores.records, keys.pendingDeletions(), signal))
-    await destroy(stores, lastPartOfKey(key))
+async function destroyPending(context: BlobContext, { signal }: SweepOptions): Promise<void> {
+  for await (const { key } of entriesOf(context.records, keys.pendingDeletions(), signal))
+    await destroy(context, lastPartOfKey(key))
 }
 
-async function forgetExpired(stores: BlobStores, { signal }: SweepOptions): Promise<void> {
-  const { records, clock } = stores
+async function forgetExpired(context: BlobContext, { signal }: SweepOptions): Promise<void> {
+  const { records, clock } = context
   for await (const entry of entriesOf(records, keys.idempotencyExpired(clock.now()), signal))
-    await forgetIdempotencyKey(stores, entry)
+    await forgetIdempotencyKey(context, entry)
 }
 
 /** Removes an expiry entry, and its idempotency record unless that was written again with a later expiry. */
-async function forgetIdempotencyKey({ records, clock }: BlobStores, expiry: Entry): Promise<void> {
+async function forgetIdempotencyKey({ records, clock }: BlobContext, expiry: Entry): Promise<void> {
   const { key } = decodeRecord<IdempotencyExpiryRecord>(expiry)
   const read = await readRecord<IdempotencyRecord>(records, key)
   const expired = read !== undefined && read.record.expires <= clock.now() ? [read.check] : []

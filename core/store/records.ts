@@ -241,6 +241,6 @@ export interface PendingDeletionRecord {
 export interface UploadIntentRecord {
   /** When it was written. */
   readonly at: number
-  /** The `BlobStores.opening` of the registry that wrote it. Earlier versions did not store it. */
+  /** The `BlobContext.opening` of the registry that wrote it. Earlier versions did not store it. */
   readonly opening?: string
 }
