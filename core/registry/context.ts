@@ -9,7 +9,7 @@ import type { Erasures } from './erasures.ts'
 import type { CategoryCache } from './category/category-cache.ts'
 import type { AuditLog } from './company/audit-log.ts'
 import type { LastUses } from './company/last-uses.ts'
-import type { BatchMaker } from './evidence/batch-maker.ts'
+import type { BulkCreates } from './evidence/bulk-creates.ts'
 import type { BatchAttestations } from './proof/batch-attestations.ts'
 
 /** What every operation works with. */
@@ -23,7 +23,7 @@ export interface Context extends BlobContext {
   readonly evidenceIds: BoundedMap<Key, EvidenceId>
   readonly lastUses: LastUses
   readonly auditLog: AuditLog
-  readonly batches: BatchMaker
+  readonly bulkCreates: BulkCreates
   /** The log's name, which every event commits to. */
   readonly origin: string
   /** Removes what deleted files had in the records from the disk. */

@@ -20,7 +20,7 @@ import { LastUses } from './company/last-uses.ts'
 import { sourceSystemOperations } from './company/source-systems.ts'
 import type { Context } from './context.ts'
 import { Erasures, isRecordEraser } from './erasures.ts'
-import { BatchMaker } from './evidence/batch-maker.ts'
+import { BulkCreates } from './evidence/bulk-creates.ts'
 import { evidenceOperations } from './evidence/evidences.ts'
 import { fileOperations } from './file/files.ts'
 import { FileTokens } from './file/token.ts'
@@ -137,10 +137,10 @@ async function open(options: RegistryOptions): Promise<Registry> {
       await sealer.sealNow(signal)
     },
     close: async () => {
-      const { batches, erasures, lastUses, auditLog } = context
+      const { bulkCreates, erasures, lastUses, auditLog } = context
       // First, because it may still start the others.
       await waiting?.stop()
-      await stopAll([batches, sweeping, erasures, lastUses, auditLog, presence])
+      await stopAll([bulkCreates, sweeping, erasures, lastUses, auditLog, presence])
       await closeAll(options)
     },
   }
@@ -195,7 +195,7 @@ function createContext(options: RegistryOptions, { canWrite, ...opened }: Opened
     evidenceIds: new BoundedMap(MAX_CACHED_IDS),
     lastUses: new LastUses(activityStores),
     auditLog: new AuditLog(activityStores, ids),
-    batches: new BatchMaker(options.eventEngine, opened.logger),
+    bulkCreates: new BulkCreates(options.eventEngine, opened.logger),
     erasures: new Erasures({ ...activityStores, eraser }),
     fingerprintKey: deriveSecret(secret, 'idempotency'),
     damage: { reads: 0 },

@@ -36,8 +36,9 @@ export interface RegistryOptions {
    */
   readonly eraser?: RecordEraser
   /**
-   * Makes half of the evidences of large batches in another thread: `EventPool` of `evidence-registry/sealer`. Belongs
-   * to the registry as the sealer does. Default: they are made in the calling thread.
+   * Makes half of the evidences of large bulk creates (`createMany`) in another thread: `EventPool` of
+   * `evidence-registry/sealer`. Belongs to the registry as the sealer does. Default: they are made in the calling
+   * thread.
    */
   readonly eventEngine?: EventEngine
   /** Sets the operator key (at least 16 characters). Default: the key of an earlier start stays valid. */

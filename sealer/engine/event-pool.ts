@@ -4,7 +4,7 @@ import { WorkerPool, workerModule } from './worker-pool.ts'
 
 /** Options of `EventPool`. */
 export interface EventPoolOptions {
-  /** The most worker threads. Default 1: making events takes less time than the rest of a batch (bench/README.md). */
+  /** The most worker threads. Default 1: to make events takes less time than to commit them (bench/README.md). */
   readonly maxThreads?: number
   /** How long an idle worker is kept, ms. Default 10,000. */
   readonly idleTimeoutMs?: number
@@ -12,11 +12,11 @@ export interface EventPoolOptions {
   readonly worker?: URL
 }
 
-/** One batch is made while the next one already waits in the worker. */
-const BATCHES_PER_WORKER = 2
+/** The evidences of one call are made while those of the next one already wait in the worker. */
+const CALLS_PER_WORKER = 2
 
 /**
- * An `EventEngine` with worker threads. They start with the first batch, and end when they are idle. If a worker fails,
+ * An `EventEngine` with worker threads. They start with the first call, and end when they are idle. If a worker fails,
  * all calls under way throw `ENGINE_FAILED`, and the next call starts new workers.
  *
  * @example
@@ -30,7 +30,7 @@ export class EventPool implements EventEngine {
   constructor({ maxThreads = 1, idleTimeoutMs, worker = workerModule('event-worker') }: EventPoolOptions = {}) {
     this.#pool = new WorkerPool({
       task: 'evidences',
-      tasksPerWorker: BATCHES_PER_WORKER,
+      tasksPerWorker: CALLS_PER_WORKER,
       maxThreads,
       idleTimeoutMs,
       worker,
@@ -44,9 +44,13 @@ export class EventPool implements EventEngine {
     try {
       return await call
     } catch (cause) {
-      throw new RegistryError('ENGINE_FAILED', 'A worker of the event engine did not finish its batch: do it again', {
-        cause,
-      })
+      throw new RegistryError(
+        'ENGINE_FAILED',
+        'A worker of the event engine did not finish its evidences: do it again',
+        {
+          cause,
+        },
+      )
     } finally {
       this.#calls.delete(call)
     }

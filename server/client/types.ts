@@ -690,6 +690,11 @@ export interface BatchPage {
   readonly isMore: boolean
 }
 
+export interface BulkEvidences {
+  /** 1 to 1000 evidences, all or none */
+  readonly evidences: readonly EvidenceInput[]
+}
+
 export interface Bundle {
   readonly format: 'evidence-registry.bundle'
   readonly version: 1
@@ -996,11 +1001,6 @@ export interface Evidence {
   readonly meta?: { readonly [name: string]: unknown }
 }
 
-export interface EvidenceBatch {
-  /** 1 to 1000 evidences, all or none */
-  readonly evidences: readonly EvidenceInput[]
-}
-
 export interface EvidenceCandidate {
   /** a UUID in lowercase */
   readonly id: string
@@ -1100,7 +1100,7 @@ export interface EvidenceListItem {
   readonly lastUpdateBlockNumber?: number
 }
 
-export type EvidenceOrBatch = EvidenceInput | EvidenceBatch
+export type EvidenceOrBulk = EvidenceInput | BulkEvidences
 
 export interface EvidencePage {
   readonly object: Evidence

@@ -14,11 +14,11 @@ import { findExisting, type ExistingEvidence } from './import-existing.ts'
 import { linesOf, parseLine } from './import-lines.ts'
 import type { SubcategoryFinder } from './import-subcategories.ts'
 
-/** Evidences in one batch: what the core accepts at most. */
-const BATCH_LINES = 1_000
-/** Batches that are created at the same time: while one is synced to the disk, the next one is made. */
+/** Evidences in one bulk create: what the core accepts at most. */
+const BULK_LINES = 1_000
+/** Bulk creates that run at the same time: while one is synced to the disk, the next one is made. */
 const MAX_RUNNING = 3
-/** Lines that wait for their batch to fill, over all categories. It bounds the memory. */
+/** Lines that wait for their bulk create to fill, over all categories. It bounds the memory. */
 const MAX_WAITING = 20_000
 
 /** Codes that say that the import cannot continue. Every other code is about the line. */
@@ -60,7 +60,7 @@ export interface ImportOptions {
 }
 
 /**
- * Creates evidences from lines of JSON, in batches by category. A line whose evidence exists already, created from the
+ * Creates evidences from lines of JSON, in bulk by category. A line whose evidence exists already, created from the
  * same values, is counted as present, so a file can be imported again after an interruption. Of several lines with one
  * external id, the first one is created.
  *
@@ -83,15 +83,16 @@ export async function importLines(chunks: AsyncIterable<Uint8Array>, options: Im
   return evidences.counts
 }
 
-interface Batch {
+/** Lines of one bulk create. */
+interface Bulk {
   readonly path: SubcategoryPath
   readonly lines: ImportLine[]
 }
 
-/** The lines that wait for their batches, and the batches that are being created. */
+/** The lines that wait for their bulk creates, and the bulk creates that run. */
 class EvidenceImport {
   readonly #options: ImportOptions
-  readonly #waiting = new Map<string, Batch>()
+  readonly #waiting = new Map<string, Bulk>()
   #waitingCount = 0
   readonly #running = new Set<Promise<void>>()
   /** Of all lines that wait or are being created. */
@@ -99,8 +100,8 @@ class EvidenceImport {
   /** In a dry run, the digest of the values of each line that would have been created so far, by its external id. */
   readonly #creatable = new Map<string, string>()
   /**
-   * Whether the next batch is looked up before it is created: so at first, and again after a batch with lines that are
-   * present. To create a batch that is refused costs more than to look it up.
+   * Whether the next lines are looked up before they are created: so at first, and again after lines of which some are
+   * present. A bulk create that is refused costs more than to look its lines up.
    */
   #isLookingUp = true
   #failure: { readonly error: unknown } | undefined
@@ -132,10 +133,10 @@ class EvidenceImport {
     const path = this.#options.subcategories.find(input)
     if (path === undefined) return this.#createFirstOfCategory(line)
     this.#externalIds.add(input.externalId)
-    const batch = this.#batchOf(path)
-    batch.lines.push(line)
+    const bulk = this.#bulkOf(path)
+    bulk.lines.push(line)
     this.#waitingCount += 1
-    if (batch.lines.length === BATCH_LINES) await this.#start(batch)
+    if (bulk.lines.length === BULK_LINES) await this.#start(bulk)
     else if (this.#waitingCount === MAX_WAITING) await this.#start(this.#largest())
   }
 
@@ -148,24 +149,24 @@ class EvidenceImport {
 
   /** Creates what waits. */
   async finish(): Promise<void> {
-    for (const batch of this.#waiting.values()) await this.#start(batch)
+    for (const bulk of this.#waiting.values()) await this.#start(bulk)
     await Promise.all(this.#running)
     this.#assertNotFailed()
   }
 
-  #batchOf(path: SubcategoryPath): Batch {
+  #bulkOf(path: SubcategoryPath): Bulk {
     const key = `${path.categoryId} ${path.subcategoryId}`
-    let batch = this.#waiting.get(key)
-    if (batch === undefined) this.#waiting.set(key, (batch = { path, lines: [] }))
-    return batch
+    let bulk = this.#waiting.get(key)
+    if (bulk === undefined) this.#waiting.set(key, (bulk = { path, lines: [] }))
+    return bulk
   }
 
-  #largest(): Batch {
+  #largest(): Bulk {
     return [...this.#waiting.values()].reduce((a, b) => (b.lines.length > a.lines.length ? b : a))
   }
 
-  /** Starts to create a batch, as soon as not too many are running. */
-  async #start({ path, lines: waiting }: Batch): Promise<void> {
+  /** Starts a bulk create, as soon as not too many are running. */
+  async #start({ path, lines: waiting }: Bulk): Promise<void> {
     const { isDryRun } = this.#options
     const lines = waiting.splice(0)
     this.#waitingCount -= lines.length
@@ -186,7 +187,7 @@ class EvidenceImport {
     if (this.#failure !== undefined) throw this.#failure.error
   }
 
-  /** Creates the lines of a batch that are not present. Looks up which ones these are if `isLookUp`. */
+  /** Creates the lines that are not present. Looks up which ones these are if `isLookUp`. */
   async #create(path: SubcategoryPath, lines: readonly ImportLine[], isLookUp: boolean): Promise<void> {
     const absent = isLookUp ? await this.#withoutExisting(path, lines) : lines
     this.#isLookingUp = absent.length < lines.length

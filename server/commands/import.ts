@@ -24,7 +24,7 @@ export const importCommand = defineCommand({
   name: 'import',
   usage: ['--company ID [--dry-run] [--data-dir DIR] [--secret-file FILE] FILE.ndjson'],
   description: `
-Creates evidences from a file with one JSON object per line, in batches. FILE.ndjson may be - for stdin. Stop the server
+Creates evidences from a file with one JSON object per line, in bulk. FILE.ndjson may be - for stdin. Stop the server
 first. The records, files and other parts are those of the server's settings.
 
 A line is what POST /evidences/COMPANY_ID/evidence accepts as JSON: externalId, name, categoryName or categoryId,

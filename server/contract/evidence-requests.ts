@@ -24,7 +24,7 @@ import {
   Text,
 } from './values.ts'
 
-const MAX_BATCH_EVIDENCES = 1_000
+const MAX_BULK_EVIDENCES = 1_000
 const MAX_HISTORY_LENGTH = 500
 
 const evidenceInput = {
@@ -47,15 +47,15 @@ export const NewEvidence = closed({
 })
 export type NewEvidence = Static<typeof NewEvidence>
 
-export const EvidenceBatch = closed({
+export const BulkEvidences = closed({
   evidences: Type.Array(EvidenceInput, {
     minItems: 1,
-    maxItems: MAX_BATCH_EVIDENCES,
-    description: `1 to ${MAX_BATCH_EVIDENCES} evidences, all or none`,
+    maxItems: MAX_BULK_EVIDENCES,
+    description: `1 to ${MAX_BULK_EVIDENCES} evidences, all or none`,
   }),
 })
-export const EvidenceOrBatch = Type.Union([EvidenceInput, EvidenceBatch])
-export type EvidenceOrBatch = Static<typeof EvidenceOrBatch>
+export const EvidenceOrBulk = Type.Union([EvidenceInput, BulkEvidences])
+export type EvidenceOrBulk = Static<typeof EvidenceOrBulk>
 
 const UpdateAction = Type.Enum(['update', 'transfer'])
 const UpdateActionType = Type.Enum(['stolen', 'repair', 'custom', 'change'])
@@ -136,7 +136,7 @@ export function newEvidence(request: NewEvidence, { image, files }: EvidenceFile
 
 /** Endpoint 9: one evidence with its files, or many without. */
 export function newEvidences(
-  request: EvidenceOrBatch,
+  request: EvidenceOrBulk,
   path: { readonly categoryId: string; readonly subcategoryId: string },
   { image, files }: EvidenceFiles,
 ): NewEvidences {

@@ -241,7 +241,7 @@ export const createdEvidence = ({ id, ...event }: CoreCreatedEvidence): CreatedE
 })
 
 /** Endpoint 9 shows a single evidence and its event also at the top. */
-export function createdEvidences(created: readonly CoreCreatedEvidence[], isBatch: boolean): CreatedEvidences {
+export function createdEvidences(created: readonly CoreCreatedEvidence[], isBulk: boolean): CreatedEvidences {
   const [first] = created
   const isSingle = created.length === 1 && first !== undefined
   return {
@@ -249,7 +249,7 @@ export function createdEvidences(created: readonly CoreCreatedEvidence[], isBatc
     count: created.length,
     ...(isSingle && { id: first.id }),
     events: created.map(({ id, txId, version }) => ({ id, txId, version })),
-    ...(isSingle && !isBatch && recordedEvent(first)),
+    ...(isSingle && !isBulk && recordedEvent(first)),
   }
 }
 

@@ -1,9 +1,9 @@
 import {
-  EvidenceBatch,
+  BulkEvidences,
   evidenceChange,
   EvidenceInput,
   EvidenceListQuery,
-  EvidenceOrBatch,
+  EvidenceOrBulk,
   EvidencePageQuery,
   evidenceQuery,
   EvidenceUpdate,
@@ -96,14 +96,14 @@ export const evidences: EndpointGroup = {
       summary: 'Create one evidence or many',
       description: 'One evidence as above, or `evidences`: up to 1,000 of them without files, all or none.',
       body: {
-        schema: EvidenceOrBatch,
+        schema: EvidenceOrBulk,
         maxTextBytes: 4 * 1024 * 1024,
         form: {
           slots: createSlots,
           kinds: { meta: 'json', evidences: 'json' },
           example: { ...example, externalId: 'WVWZZZ1JZXW000003', name: 'Up' },
         },
-        choose: (fields) => (Object.hasOwn(fields, 'evidences') ? EvidenceBatch : EvidenceInput),
+        choose: (fields) => (Object.hasOwn(fields, 'evidences') ? BulkEvidences : EvidenceInput),
         example: { evidences: [{ ...example, externalId: 'WVWZZZ1JZXW000002', name: 'Polo' }] },
       },
       idempotent: true,
@@ -222,7 +222,7 @@ const USUAL_HISTORY_LENGTH = 50
 function locationOfMany({ input, path }: Creation): string {
   const [, company = '', subcategoryId = ''] =
     /^(.*)\/category\/[^/]+\/subcategory\/([^/]+)\/evidences$/.exec(path) ?? []
-  const request = input as EvidenceOrBatch
+  const request = input as EvidenceOrBulk
   if ('evidences' in request) return `${company}/evidences?subcategoryId=${subcategoryId}`
   return `${company}/evidence/${encodeURIComponent(request.externalId)}`
 }

@@ -4,7 +4,7 @@ import { newEvidenceSchema } from './input.ts'
 
 /**
  * Throws the `VALIDATION_ERROR` that `evidences.create` throws for this input, whatever the registry contains. For
- * programs that check inputs before they send them, or before they put them into a batch, which is refused as a whole.
+ * programs that check inputs before they send them, or before `createMany`, which refuses all of them for one.
  *
  * @example
  * assertNewEvidence({ externalId: 'VIN-1', name: 'Golf', category: { name: 'Vehicles' }, subcategory: { name: '' } })

@@ -13,7 +13,7 @@ import { write, type Attempt } from '../write.ts'
 import { assertNewEvidence } from './check.ts'
 import { createdEvidence, decideCreate } from './decide-create.ts'
 import { newEvidencesSchema } from './input.ts'
-import { makeEvidences, type BatchRequest, type EvidenceFiles } from './make.ts'
+import { makeEvidences, type MakeRequest, type EvidenceFiles } from './make.ts'
 
 export async function createEvidence(
   context: Context,
@@ -27,7 +27,7 @@ export async function createEvidence(
   return write(context, call, async (attempt) => {
     const ref = await resolveCategory(context, scope.companyId, { category, subcategory }, attempt)
     await prepare(context, scope, [evidence], attempt)
-    const request = batchOf(context, scope, { ref, files: { image, files }, evidences: [evidence] })
+    const request = requestOf(context, scope, { ref, files: { image, files }, evidences: [evidence] })
     const made = makeEvidences(request)
     return { commit: decideCreate(ref, request, made), result: createdEvidence(request.drafts[0], made.append[0]) }
   })
@@ -41,35 +41,35 @@ export async function createEvidences(
 ): Promise<readonly CreatedEvidence[]> {
   validate(newEvidencesSchema, input)
   const { categoryId, subcategoryId, image, files = [], evidences } = input
-  assertBatch(evidences, { image, files })
+  assertBulk(evidences, { image, files })
   const ids = [categoryId, subcategoryId]
   const call = idempotentCall(context, scope, options, { operation: 'createEvidences', ids, input })
   return write(context, call, async (attempt) => {
     const ref = await categoryById(context, scope.companyId, { categoryId, subcategoryId }, attempt)
     await prepare(context, scope, evidences, attempt)
-    const request = batchOf(context, scope, { ref, files: { image, files }, evidences })
-    const made = await context.batches.make(request)
+    const request = requestOf(context, scope, { ref, files: { image, files }, evidences })
+    const made = await context.bulkCreates.make(request)
     const result = request.drafts.map((draft, i) => createdEvidence(draft, made.append[i]))
     return { commit: decideCreate(ref, request, made), result }
   })
 }
 
-interface BatchParts {
+interface RequestParts {
   readonly ref: CategoryRef
   readonly files: EvidenceFiles
   readonly evidences: readonly EvidenceInput[]
 }
 
-const batchOf = (
+const requestOf = (
   { origin, ids }: Context,
   { companyId, actor }: AuthorizedScope,
-  { ref, files, evidences }: BatchParts,
-): BatchRequest => ({
+  { ref, files, evidences }: RequestParts,
+): MakeRequest => ({
   target: { origin, actor, companyId, categoryId: ref.category.id, subcategoryId: ref.subcategory.id, files },
   drafts: evidences.map((input) => ({ id: ids.next<EvidenceId>(), input })),
 })
 
-function assertBatch(evidences: readonly EvidenceInput[], { image, files }: EvidenceFiles): void {
+function assertBulk(evidences: readonly EvidenceInput[], { image, files }: EvidenceFiles): void {
   if (evidences.length > 1 && (image !== undefined || files.length > 0))
     throw invalidInput('evidences', 'must be a single evidence if files are given')
   const externalIds = new Set<string>()

@@ -6,7 +6,7 @@ import { consume } from '../../store/blob-lifecycle.ts'
 import { keys } from '../../store/keys.ts'
 import type { CategoryRef } from '../category/category-cache.ts'
 import { attachFiles } from '../file/stored-file.ts'
-import { stagedFiles, type BatchRequest, type EvidenceDraft, type MadeEvidences } from './make.ts'
+import { stagedFiles, type MakeRequest, type EvidenceDraft, type MadeEvidences } from './make.ts'
 
 /**
  * One commit for all evidences. It holds while the external ids are free, and the categories and staged files as they
@@ -14,7 +14,7 @@ import { stagedFiles, type BatchRequest, type EvidenceDraft, type MadeEvidences 
  */
 export function decideCreate(
   ref: CategoryRef,
-  { target, drafts }: BatchRequest,
+  { target, drafts }: MakeRequest,
   { names, writes, append }: MadeEvidences,
 ): Commit {
   const { companyId, categoryId, subcategoryId } = target

@@ -20,7 +20,9 @@ export const evidenceOperations = (context: Context): Evidences => ({
   create: async (scope, input, options) =>
     createEvidence(context, await enterCompany(context, scope, 'I'), input, options),
   createMany: (scope, input, options) =>
-    context.batches.run(async () => createEvidences(context, await enterCompany(context, scope, 'I'), input, options)),
+    context.bulkCreates.run(async () =>
+      createEvidences(context, await enterCompany(context, scope, 'I'), input, options),
+    ),
   list: async (scope, query = {}) =>
     listEvidences(context, await enterCompany(context, scope, 'R'), { query, items: summaries }),
   texts: (render, options = {}) => {

@@ -18,7 +18,7 @@ import {
 
 /** The same as the input types in core/api/evidences.ts. */
 
-export const MAX_BATCH_EVIDENCES = 1_000
+export const MAX_BULK_EVIDENCES = 1_000
 const MAX_LIST_LENGTH = 1_000
 const MAX_HISTORY_LENGTH = 500
 
@@ -48,8 +48,8 @@ export const newEvidencesSchema = closed({
   subcategoryId: IdToFind,
   evidences: Type.Array(closed(evidence), {
     minItems: 1,
-    maxItems: MAX_BATCH_EVIDENCES,
-    description: `an array of 1 to ${MAX_BATCH_EVIDENCES} evidences`,
+    maxItems: MAX_BULK_EVIDENCES,
+    description: `an array of 1 to ${MAX_BULK_EVIDENCES} evidences`,
   }),
   image: opt(stagedFileSchema),
   files,

@@ -44,8 +44,8 @@ export interface EvidenceDraft {
   readonly input: EvidenceInput
 }
 
-/** The new evidences of one commit. */
-export interface BatchRequest {
+/** The evidences to make for one commit. */
+export interface MakeRequest {
   readonly target: CreateTarget
   readonly drafts: readonly EvidenceDraft[]
 }
@@ -73,7 +73,7 @@ const newSecrets = (): EvidenceSecrets => ({ slotKey: toHex(randomBytes(SLOT_KEY
 
 /** Makes the evidences of one commit, each with its `create` event. Call it again for another attempt. */
 export function makeEvidences(
-  { target, drafts }: BatchRequest,
+  { target, drafts }: MakeRequest,
   secretsOf: (index: number) => EvidenceSecrets = newSecrets,
 ): MadeEvidences {
   const names: Write[] = []

@@ -1,11 +1,11 @@
 import { decodeUtf8, readU64, u64 } from '../../bytes.ts'
 import type { LogAppend, Write } from '../../ports/index.ts'
 import { encodeRecord } from '../../store/record-codec.ts'
-import { makeEvidences, type BatchRequest, type MadeEvidences } from './make.ts'
+import { makeEvidences, type MakeRequest, type MadeEvidences } from './make.ts'
 
 /**
- * How a batch goes to another thread and back: the request as one text, the result as one piece of bytes that is
- * transferred without a copy. Cloning the objects of a batch would take longer than making them.
+ * How evidences are made in another thread: the request as one text, the result as one piece of bytes that is
+ * transferred without a copy. Cloning the objects would take longer than making them.
  *
  *     result = u64(bytes of the header) ‖ header ‖ values of names, values of writes, entries and payloads
  */
@@ -22,11 +22,11 @@ interface PackedWrites {
   readonly sizes: readonly (number | null)[]
 }
 
-export const packRequest = (request: BatchRequest): string => JSON.stringify(request)
+export const packRequest = (request: MakeRequest): string => JSON.stringify(request)
 
 /** Makes the evidences of a packed request. What an `EventEngine` runs in another thread. */
 export const makePackedEvidences = (request: string): Uint8Array<ArrayBuffer> =>
-  packEvidences(makeEvidences(JSON.parse(request) as BatchRequest))
+  packEvidences(makeEvidences(JSON.parse(request) as MakeRequest))
 
 function packEvidences({ names, writes, append }: MadeEvidences): Uint8Array<ArrayBuffer> {
   const header = encodeRecord({

@@ -107,7 +107,7 @@ const operations: readonly Operation[] = [
   },
   { name: 'creating an evidence with files in a new category', run: evidence },
   {
-    name: 'creating a batch of evidences',
+    name: 'creating evidences in bulk',
     prepare: async (fixture) => {
       await category(fixture)
       await subcategory(fixture)

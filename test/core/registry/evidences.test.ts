@@ -242,7 +242,7 @@ describe('the category of a new evidence', () => {
       )
     }))
 
-  it('is checked in the same way for a batch', () =>
+  it('is checked in the same way in bulk', () =>
     withRegistry(async (fixture) => {
       const {
         registry: { evidences },
@@ -264,7 +264,7 @@ describe('the category of a new evidence', () => {
     }))
 })
 
-describe('creating evidences in batches', () => {
+describe('creating evidences in bulk', () => {
   async function createCategory({ registry: { categories }, scope }: Fixture) {
     const { id } = await categories.create(scope, { name: 'C' })
     return [id, (await categories.createSubcategory(scope, id, { name: 'S' })).id] as const
@@ -305,12 +305,12 @@ describe('creating evidences in batches', () => {
       const [c, s] = await createCategory(fixture)
       await evidence({ externalId: 'taken' })
       const before = await stores.records.logSize()
-      const batches = [
+      const bulks = [
         [named('a'), named('taken'), named('b')],
         [named('a'), named('b'), named('a')],
         [named('a'), { ...named('b'), meta: { x: -0 } }],
       ]
-      for (const inputs of batches)
+      for (const inputs of bulks)
         await assert.rejects(evidences.createMany(scope, { categoryId: c, subcategoryId: s, evidences: inputs }))
       assert.equal(await stores.records.logSize(), before)
       assert.equal((await evidences.list(scope)).count, 1)

@@ -25,7 +25,7 @@ import { moduleUrl } from '../../support/program.ts'
 import { withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 const crashingWorker = moduleUrl(import.meta.url, '../../support/crashing-worker.ts')
-const BATCH = 150
+const BULK = 150
 
 const ids = createIdSource(new ManualClock())
 
@@ -90,7 +90,7 @@ describe('EventPool', () => {
     )
   })
 
-  it('throws ENGINE_FAILED for the batches of a worker that exits', async () => {
+  it('throws ENGINE_FAILED for the calls of a worker that exits', async () => {
     const crashing = new EventPool({ worker: crashingWorker })
     try {
       const calls = [crashing.makeEvidences(''), crashing.makeEvidences(''), crashing.makeEvidences('')]
@@ -114,7 +114,7 @@ describe('EventPool', () => {
     await Promise.all([assert.rejects(call, { code: 'ENGINE_FAILED' }), withoutWorkers.close()])
   })
 
-  it('finishes the batches under way when it is closed, and rejects later ones', async () => {
+  it('finishes the calls under way when it is closed, and rejects later ones', async () => {
     const closing = new EventPool()
     const call = closing.makeEvidences(emptyRequest)
     await closing.close()
@@ -125,12 +125,12 @@ describe('EventPool', () => {
 })
 
 describe('a registry with an event engine', () => {
-  it('creates large batches that read and prove as others do', () =>
+  it('creates evidences in bulk that read and prove as others do', () =>
     withRegistry(
       async (fixture) => {
         const { registry, scope } = fixture
         const path = await createPath(fixture)
-        const inputs = numbered(BATCH)
+        const inputs = numbered(BULK)
         const created = await registry.evidences.createMany(scope, { ...path, evidences: inputs })
         await registry.sealNow()
         for (const [i, input] of inputs.entries()) {
@@ -138,9 +138,9 @@ describe('a registry with an event engine', () => {
           assert.deepEqual(inputOf(evidence), input)
           assert.deepEqual(created[i], { id: evidence.id, txId: evidence.txId, version: 1 })
         }
-        const proof = await registry.proofs.evidence({ evidenceId: inputs[BATCH - 1]?.externalId ?? '' })
+        const proof = await registry.proofs.evidence({ evidenceId: inputs[BULK - 1]?.externalId ?? '' })
         assert.equal(proof.status, 'ok')
-        assert.equal((await registry.evidences.list(scope, { owner: 'ada' })).count, BATCH / 2)
+        assert.equal((await registry.evidences.list(scope, { owner: 'ada' })).count, BULK / 2)
       },
       { registry: { eventEngine: new EventPool() } },
     ))
@@ -154,7 +154,7 @@ describe('a registry with an event engine', () => {
       { externalId: 'x', name: 'x', meta: { a: '\ud800' } },
       { externalId: 'x', name: 'x', meta: { a: new Date() } },
       { externalId: 'x', name: 'x', meta: { a: 'x'.repeat(65 * 1024) } },
-      { externalId: 'e 3/ü', name: 'twice in the batch' },
+      { externalId: 'e 3/ü', name: 'twice in the call' },
       { externalId: 'taken', name: 'x' },
     ]
     const errorsOf = async (eventEngine?: EventEngine): Promise<unknown[]> => {
@@ -166,7 +166,7 @@ describe('a registry with an event engine', () => {
           await evidence({ externalId: 'taken' })
           const size = await stores.records.logSize()
           for (const each of wrong) {
-            const evidences = numbered(BATCH).with(77, each as EvidenceInput)
+            const evidences = numbered(BULK).with(77, each as EvidenceInput)
             const error = await registry.evidences.createMany(scope, { ...path, evidences }).catch((e: unknown) => e)
             assert.ok(isRegistryError(error))
             errors.push([error.code, error.field, error.message])
@@ -180,7 +180,7 @@ describe('a registry with an event engine', () => {
     assert.deepEqual(await errorsOf(new EventPool()), await errorsOf())
   })
 
-  it('need not work: a batch is made without an engine that fails', async () => {
+  it('need not work: evidences are made without an engine that fails', async () => {
     const lines: string[] = []
     const logger: Logger = { debug() {}, info() {}, error() {}, warn: (_, message) => void lines.push(message) }
     const eventEngine = new EventPool({ worker: crashingWorker })
@@ -189,16 +189,16 @@ describe('a registry with an event engine', () => {
         const { registry, scope, stores } = fixture
         const path = await createPath(fixture)
         const size = await stores.records.logSize()
-        const created = await registry.evidences.createMany(scope, { ...path, evidences: numbered(BATCH) })
-        assert.equal(created.length, BATCH)
-        assert.equal(await stores.records.logSize(), size + BATCH)
-        assert.deepEqual(lines, ['the event engine failed: this batch is made without it'])
+        const created = await registry.evidences.createMany(scope, { ...path, evidences: numbered(BULK) })
+        assert.equal(created.length, BULK)
+        assert.equal(await stores.records.logSize(), size + BULK)
+        assert.deepEqual(lines, ['the event engine failed: these evidences are made without it'])
       },
       { registry: { eventEngine, logger } },
     )
   })
 
-  it('commits a batch that is under way when it is closed', async () => {
+  it('commits a bulk create that is under way when it is closed', async () => {
     const pool = new EventPool()
     let release = (): void => {}
     const released = new Promise<void>((resolve) => (release = resolve))
@@ -214,19 +214,19 @@ describe('a registry with an event engine', () => {
         const { registry, scope, stores } = fixture
         const path = await createPath(fixture)
         const size = await stores.records.logSize()
-        const batch = registry.evidences.createMany(scope, { ...path, evidences: numbered(BATCH) })
+        const created = registry.evidences.createMany(scope, { ...path, evidences: numbered(BULK) })
         await settle()
         const closing = registry.close()
         release()
-        assert.equal((await batch).length, BATCH)
+        assert.equal((await created).length, BULK)
         await closing
-        assert.equal(await stores.records.logSize(), size + BATCH)
+        assert.equal(await stores.records.logSize(), size + BULK)
       },
       { registry: { eventEngine } },
     )
   })
 
-  it('makes small batches in the calling thread', () =>
+  it('makes few evidences in the calling thread', () =>
     withRegistry(
       async (fixture) => {
         const path = await createPath(fixture)

@@ -66,7 +66,7 @@ describe('an import', () => {
       assert.equal((await evidence(fixture, 'b')).owner, undefined)
     }))
 
-  it('creates batches for each category, and the categories that do not exist', () =>
+  it('creates evidences in bulk for each category, and the categories that do not exist', () =>
     withRegistry(async (fixture) => {
       await fixture.registry.evidences.create(fixture.scope, {
         ...inCategory('Tools', 'Saws'),

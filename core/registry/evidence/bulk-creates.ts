@@ -1,29 +1,29 @@
 import { isRegistryError } from '../../errors.ts'
 import type { EventEngine, Logger } from '../../ports/index.ts'
-import { makeEvidences, type BatchRequest, type MadeEvidences } from './make.ts'
+import { makeEvidences, type MakeRequest, type MadeEvidences } from './make.ts'
 import { packRequest, unpackEvidences } from './packed.ts'
 
-/** Smaller batches are made in the calling thread, so that they do not wait for a worker. */
+/** Fewer evidences are made in the calling thread, so that they do not wait for a worker. */
 const MIN_ENGINE_EVIDENCES = 100
 
-/** The part of a large batch that the calling thread makes. */
+/** The part of a large bulk create that the calling thread makes. */
 const OWN_SHARE = 1 / 2
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Makes the evidences of batches: large ones in the engine, if there is one. */
-export class BatchMaker {
+/** The bulk creates (`createMany`) under way. An engine, if given, makes half of the evidences of a large one. */
+export class BulkCreates {
   readonly #engine: EventEngine | undefined
   readonly #logger: Pick<Logger, 'warn'>
-  readonly #batches = new Set<Promise<unknown>>()
+  readonly #running = new Set<Promise<unknown>>()
 
   constructor(engine: EventEngine | undefined, logger: Pick<Logger, 'warn'>) {
     this.#engine = engine
     this.#logger = logger
   }
 
-  /** The calling thread makes a part of a large batch itself, while the engine makes the rest. */
-  async make(request: BatchRequest): Promise<MadeEvidences> {
+  /** Makes the evidences of one call: the calling thread a part of many, while the engine makes the rest. */
+  async make(request: MakeRequest): Promise<MadeEvidences> {
     const engine = this.#engine
     const { target, drafts } = request
     if (engine === undefined || drafts.length < MIN_ENGINE_EVIDENCES) return makeEvidences(request)
@@ -36,31 +36,31 @@ export class BatchMaker {
     return joinEvidences(own, others)
   }
 
-  /** If the engine fails, makes them in the calling thread. So batches work on a machine that cannot run workers. */
-  async #makeInEngine(engine: EventEngine, request: BatchRequest): Promise<MadeEvidences> {
+  /** If the engine fails, makes them in the calling thread. So it works on a machine that cannot run workers, too. */
+  async #makeInEngine(engine: EventEngine, request: MakeRequest): Promise<MadeEvidences> {
     try {
       return unpackEvidences(await engine.makeEvidences(packRequest(request)))
     } catch (err) {
       if (!isRegistryError(err, 'ENGINE_FAILED')) throw err
-      this.#logger.warn({ err }, 'the event engine failed: this batch is made without it')
+      this.#logger.warn({ err }, 'the event engine failed: these evidences are made without it')
       return makeEvidences(request)
     }
   }
 
-  /** Runs the creation of a batch, for which `stop` waits. */
+  /** Runs a bulk create, for which `stop` waits. */
   async run<T>(create: () => Promise<T>): Promise<T> {
-    const batch = create()
-    this.#batches.add(batch)
+    const running = create()
+    this.#running.add(running)
     try {
-      return await batch
+      return await running
     } finally {
-      this.#batches.delete(batch)
+      this.#running.delete(running)
     }
   }
 
-  /** Waits for the batches under way. They commit after the engine has made them. */
+  /** Waits for the bulk creates under way. They commit after the engine has made their evidences. */
   async stop(): Promise<void> {
-    await Promise.allSettled(this.#batches)
+    await Promise.allSettled(this.#running)
   }
 }
 
