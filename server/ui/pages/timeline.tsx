@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { EvidenceEvent } from '../../client/index.ts'
 import { Failure } from '../components/notice.tsx'
 import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
@@ -7,10 +7,7 @@ import { eventName, fieldName } from '../event-names.ts'
 import { hrefOf } from '../router.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
-
-const PAGE_EVENTS = 50
-/** The pause between two reads while an event is not confirmed. */
-const REFRESH_MS = 2_000
+import { HistoryReader, type HistoryReaderOptions, type LoadedHistory } from './history-reader.ts'
 
 /** The history of an evidence. Reads it again at once if `reads` grows. */
 export function Timeline({ externalId, reads }: { readonly externalId: string; readonly reads: number }) {
@@ -31,57 +28,25 @@ export function Timeline({ externalId, reads }: { readonly externalId: string; r
   )
 }
 
-/**
- * The events that are loaded, oldest first. Those from the first that is not confirmed are read again and again, so
- * that P, S and C change in front of the user.
- */
+/** The events that are loaded. They are read again while one of them is not confirmed. */
 function useHistory(externalId: string, reads: number) {
   const { client } = useSession()
-  const [events, setEvents] = useState<readonly EvidenceEvent[]>([])
-  const [isMore, setMore] = useState(false)
+  const [history, setHistory] = useState<LoadedHistory>({ events: [], isMore: false })
   const [error, setError] = useState<unknown>()
-  /** How many events the user wants to see. */
-  const wanted = useRef(PAGE_EVENTS)
-  const running = useRef<AbortController>(undefined)
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  const stop = (): void => {
-    running.current?.abort()
-    clearTimeout(timer.current)
-  }
-  /** Reads the events after those that are known. Ends a read that is running, whose result would be older. */
-  const load = async (known: readonly EvidenceEvent[]): Promise<void> => {
-    stop()
-    const abort = new AbortController()
-    running.current = abort
-    try {
-      const loaded = [...known]
-      let page
-      // The service cuts a long page.
-      do {
-        const range = { last: loaded.at(-1)?.version ?? 0, len: wanted.current - loaded.length }
-        page = await client.getEvidence({ externalId, ...range, disclose: true }, abort)
-        if (abort.signal.aborted) return
-        loaded.push(...page.events)
-      } while (page.isMore && loaded.length < wanted.current)
-      setEvents(loaded)
-      setMore(page.isMore)
+  const reader = useMemo(() => {
+    const readPage: HistoryReaderOptions['readPage'] = (range, signal) =>
+      client.getEvidence({ externalId, ...range, disclose: true }, { signal })
+    const onRead = (read: LoadedHistory): void => {
+      setHistory(read)
       setError(undefined)
-      const unconfirmed = loaded.findIndex(({ merkleSendStatus }) => merkleSendStatus !== 'C')
-      if (unconfirmed !== -1) timer.current = setTimeout(() => void load(loaded.slice(0, unconfirmed)), REFRESH_MS)
-    } catch (failure) {
-      if (!abort.signal.aborted) setError(failure)
     }
-  }
+    return new HistoryReader({ readPage, onRead, onError: setError })
+  }, [client, externalId])
   useEffect(() => {
-    // From the beginning: the deletion of a file also changes the event that attached it.
-    void load([])
-    return stop
-  }, [client, externalId, reads])
-  const loadMore = (): void => {
-    wanted.current = events.length + PAGE_EVENTS
-    void load(events)
-  }
-  return { events, isMore, error, loadMore, retry: () => void load([]) }
+    reader.read()
+    return () => reader.stop()
+  }, [reader, reads])
+  return { ...history, error, loadMore: () => reader.readMore(), retry: () => reader.read() }
 }
 
 const NO_CHANGES: EventChanges = { values: [], files: [] }

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { before, describe, it, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../../' : '../../../../', import.meta.url))
+const STEP_MS = 500
+const MINUTE_MS = 60_000
+const MAX_PAGE_EVENTS = 500
+
+type Status = 'P' | 'S' | 'C' | null
+
+interface History {
+  readonly events: readonly { readonly version: number; readonly merkleSendStatus: Status }[]
+  readonly isMore: boolean
+}
+
+interface Range {
+  readonly last: number
+  readonly len: number
+}
+
+interface Reader {
+  read(): void
+  readMore(): void
+  stop(): void
+}
+
+type NewReader = new (options: {
+  readonly readPage: (range: Range, signal: AbortSignal) => Promise<History>
+  readonly onRead: (history: History) => void
+  readonly onError: (error: unknown) => void
+}) => Reader
+
+/** A page that shows a history of a service, whose time only `pass` changes. */
+class ShownHistory {
+  readonly reader: Reader
+  readonly ranges: Range[] = []
+  readonly errors: unknown[] = []
+  shown: History = { events: [], isMore: false }
+  nowMs = 0
+  failure: Error | undefined
+  readonly #t: TestContext
+
+  constructor(
+    t: TestContext,
+    HistoryReader: NewReader,
+    versions: number,
+    statusAt: (version: number, ms: number) => Status,
+  ) {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    this.#t = t
+    this.reader = new HistoryReader({
+      readPage: async (range) => {
+        this.ranges.push(range)
+        if (this.failure !== undefined) throw this.failure
+        const count = Math.min(range.len, MAX_PAGE_EVENTS, versions - range.last)
+        const events = Array.from({ length: count }, (_, i) => {
+          const version = range.last + 1 + i
+          return { version, merkleSendStatus: statusAt(version, this.nowMs) }
+        })
+        return { events, isMore: range.last + count < versions }
+      },
+      onRead: (history) => (this.shown = history),
+      onError: (error) => this.errors.push(error),
+    })
+  }
+
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= STEP_MS) {
+      await nextTurn()
+      this.nowMs += STEP_MS
+      this.#t.mock.timers.tick(STEP_MS)
+    }
+    await nextTurn()
+  }
+
+  /** Loads more until all are shown. */
+  async showAll(): Promise<void> {
+    this.reader.read()
+    await nextTurn()
+    while (this.shown.isMore) {
+      this.reader.readMore()
+      await nextTurn()
+    }
+  }
+
+  /** The number of requests in the time that passes. */
+  async requestsIn(ms: number): Promise<number> {
+    const earlier = this.ranges.length
+    await this.pass(ms)
+    return this.ranges.length - earlier
+  }
+}
+
+// The pages are bundled for browsers and not compiled for Node, and their other tests need Chromium.
+describe('the history on the page of an evidence', () => {
+  let HistoryReader: NewReader
+  before(async () => {
+    const entry = join(root, 'server/ui/pages/history-reader.ts')
+    const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'esm', write: false })
+    const code = Buffer.from(outputFiles[0]?.contents ?? []).toString('base64')
+    ;({ HistoryReader } = (await import(`data:text/javascript;base64,${code}`)) as { HistoryReader: NewReader })
+  })
+
+  it('is read twice a minute while none of its events changes for long', async (t) => {
+    const page = new ShownHistory(t, HistoryReader, 520, () => 'P')
+    await page.showAll()
+    assert.equal(page.shown.events.length, 520)
+    await page.pass(5 * MINUTE_MS)
+    // The service cuts 520 events into two pages.
+    assert.equal(await page.requestsIn(10 * MINUTE_MS), 10 * 2 * 2)
+    page.reader.stop()
+    assert.equal(await page.requestsIn(MINUTE_MS), 0)
+  })
+
+  it('shows each change soon, however late it comes, and then reads no more', async (t) => {
+    const sealedMs = 5_000
+    const confirmedMs = 9_000
+    for (const startMs of [0, 30 * MINUTE_MS]) {
+      t.mock.timers.reset()
+      const statusAt = (ms: number): Status => (ms < sealedMs ? null : ms < confirmedMs ? 'P' : 'C')
+      const page = new ShownHistory(t, HistoryReader, 1, (_, ms) => statusAt(ms - startMs))
+      page.reader.read()
+      await page.pass(startMs + confirmedMs)
+      await page.pass(startMs === 0 ? 3_000 : 30_000)
+      assert.equal(page.shown.events[0]?.merkleSendStatus, 'C')
+      assert.equal(await page.requestsIn(10 * MINUTE_MS), 0)
+    }
+  })
+
+  it('is read 2 s after a change, from the first event that is not confirmed', async (t) => {
+    const confirmedAt = (ms: number): number => (ms < 10 * MINUTE_MS ? 3 : 6)
+    const page = new ShownHistory(t, HistoryReader, 9, (version, ms) => (version <= confirmedAt(ms) ? 'C' : 'P'))
+    const statuses = (): string => page.shown.events.map(({ merkleSendStatus }) => merkleSendStatus).join('')
+    page.reader.read()
+    await page.pass(9 * MINUTE_MS)
+    assert.deepEqual([statuses(), page.ranges.at(-1)?.last], ['CCCPPPPPP', 3])
+    while (statuses() === 'CCCPPPPPP') await page.pass(STEP_MS)
+    assert.equal(statuses(), 'CCCCCCPPP')
+    assert.deepEqual([await page.requestsIn(2_000), page.ranges.at(-1)?.last], [1, 6])
+  })
+
+  it('is not read again after a failure, until the user tries again', async (t) => {
+    const page = new ShownHistory(t, HistoryReader, 1, () => 'P')
+    page.reader.read()
+    await page.pass(1_000)
+    page.failure = new Error('no network')
+    assert.equal(await page.requestsIn(MINUTE_MS), 1)
+    assert.deepEqual(page.errors, [page.failure])
+    page.failure = undefined
+    page.reader.read()
+    assert.equal(await page.requestsIn(2_000), 1)
+  })
+})
