@@ -10,7 +10,7 @@ import {
 } from '../workload/registry.ts'
 
 const IN_FLIGHT = 256
-const BATCH = 1_000
+const BULK_SIZE = 1_000
 /** Creates timed at each size, in this many parts. The median part counts. */
 const TIMED_CREATES = 5_000
 const PARTS = 5
@@ -81,8 +81,8 @@ interface GrowingRegistry {
 
 async function fillTo(size: number, { creator, categories, progress }: GrowingRegistry): Promise<void> {
   while (creator.count < size) {
-    const category = itemAt(categories, Math.floor(creator.count / BATCH))
-    await creator.createBatch(category, Math.min(BATCH, size - creator.count))
+    const category = itemAt(categories, Math.floor(creator.count / BULK_SIZE))
+    await creator.createMany(category, Math.min(BULK_SIZE, size - creator.count))
     if (creator.count % 10_000 === 0) progress(`${creator.count} evidences`)
   }
 }

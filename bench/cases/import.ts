@@ -19,16 +19,16 @@ import {
 } from '../workload/registry.ts'
 
 const COMPANY = 'bench'
-const BATCH = 1_000
-/** As many batches as an import has in flight. */
+const BULK_SIZE = 1_000
+/** As many bulk creates as an import has in flight. */
 const WIDTH = 3
 const ROUNDS = 3
 
 const [IMPORT, AGAIN, EMBEDDED, IN_WORKER] = [
   'import',
   'the same import again',
-  'embedded, batches of 1,000',
-  'embedded, batches of 1,000 made in a worker',
+  'embedded, bulk creates of 1,000',
+  'embedded, bulk creates of 1,000 made in a worker',
 ]
 
 /** The time of one run, for one evidence. */
@@ -41,15 +41,15 @@ interface Cost {
  * `evidence-registry import` of a file with ten categories, as a program of its own, and the same import again, which
  * looks all evidences up and creates none.
  *
- * Compared with the batches that an embedding program creates without parsing any lines, made in the main thread, and
- * in a worker, which the import has on machines with two cores or more. Fair because all write to LevelDB, each batch
- * synced, with three batches in flight and the sealer running. The import's time also includes the start and the end of
- * the program, and LevelDB has a larger write buffer there. The CPU time is that of all threads; other programs disturb
- * it less than the rate.
+ * Compared with the bulk creates of an embedding program that parses no lines, made in the main thread and in a worker,
+ * which the import has on machines with two cores or more. Fair because all write to LevelDB, each bulk create synced,
+ * with three in flight and the sealer running. The import's time also includes the start and the end of the program,
+ * and LevelDB has a larger write buffer there. The CPU time is that of all threads; other programs disturb it less than
+ * the rate.
  */
 export const importFile: BenchCase = {
   name: 'import',
-  measures: 'the import command, against creating the same batches embedded',
+  measures: 'the import command, against the same bulk creates embedded',
   columns: { work: 'work', perSecond: 'evidences/s', cpuMicroseconds: 'CPU time for each, µs' },
   async run({ quick, progress }) {
     const count = quick ? 3_000 : 100_000
@@ -71,12 +71,18 @@ export const importFile: BenchCase = {
       })
     const rows = Object.entries(costs).map(([work, each]) => rowOf(work, each))
     const rate = (work: string): number => Number(rows.find((row) => row['work'] === work)?.['perSecond'])
-    const settings = { evidences: count, rounds, batch: BATCH, inFlight: WIDTH, store: 'LevelDB, each batch synced' }
+    const settings = {
+      evidences: count,
+      rounds,
+      bulkSize: BULK_SIZE,
+      inFlight: WIDTH,
+      store: 'LevelDB, each bulk create synced',
+    }
     return { settings, rows, findings: { ofEmbedded: roundFigure(rate(IMPORT) / rate(EMBEDDED)) } }
   },
   conclude: (result) =>
     `An import creates ${formatCell(result, { where: { work: IMPORT }, get: 'perSecond' })} evidences per second, ` +
-    `${formatFinding(result, 'ofEmbedded')} of the rate of embedded batches.`,
+    `${formatFinding(result, 'ofEmbedded')} of the rate of embedded bulk creates.`,
 }
 
 const rowOf = (work: string, costs: readonly Cost[]): Row => ({
@@ -111,7 +117,7 @@ async function embeddedCost(count: number, options: BenchRegistryOptions = {}): 
     const creator = new EvidenceCreator(bench)
     const categories = await createCategories(bench)
     return await costOf(count, () =>
-      secondsInFlight(count / BATCH, WIDTH, (batch) => creator.createBatch(itemAt(categories, batch), BATCH)),
+      secondsInFlight(count / BULK_SIZE, WIDTH, (i) => creator.createMany(itemAt(categories, i), BULK_SIZE)),
     )
   } finally {
     await bench.close()

@@ -22,8 +22,8 @@ const WIDTHS = [
   { width: 256, count: 8_000 },
 ] as const
 const WIDEST = WIDTHS[2]
-const BATCH = 1_000
-const BATCHES = 8
+const BULK_SIZE = 1_000
+const BULK_CREATES = 8
 const ROUNDS = 5
 const RECORDED_CREATES = 64
 /** Before the measurement, so that all code is compiled and the first compactions of the store are over. */
@@ -43,15 +43,15 @@ const BARE_LOOPS: readonly BareLoop[] = [
 ]
 
 /**
- * Creating evidences with the embedded library: one, 16 and 256 in flight, and in batches of 1,000.
+ * Creating evidences with the embedded library: one, 16 and 256 in flight, and in bulk creates of 1,000.
  *
  * Compared with bare loops over LevelDB that do the same reads, hashes, writes and syncs, recorded from real creates.
- * Fair because the loops use the same optimizations, run in turns with the creates, and write one synced batch for as
+ * Fair because the loops use the same optimizations, run in turns with the creates, and write one synced group for as
  * many creates as are in flight.
  */
 export const ingest: BenchCase = {
   name: 'ingest',
-  measures: 'creating evidences, single and in batches, against a bare loop of the same reads, hashes and writes',
+  measures: 'creating evidences, single and in bulk, against a bare loop of the same reads, hashes and writes',
   columns: {
     inFlight: 'in flight',
     createsPerSecond: 'creates/s',
@@ -115,9 +115,9 @@ async function measure(measurement: Measurement) {
     rows.push(measured.row)
     Object.assign(findings, measured.findings)
   }
-  const batches = await measureBatches(measurement)
+  const bulk = await measureBulk(measurement)
   const settings = { store: 'LevelDB, each group one synced write', rounds, sealing: 'as by default, every 5 s' }
-  return { settings, rows: [...rows, ...batches.rows], findings: { ...findings, ...batches.findings } }
+  return { settings, rows: [...rows, ...bulk.rows], findings: { ...findings, ...bulk.findings } }
 }
 
 /** Seconds for each create, of single creates and of the bare loops, in turns. */
@@ -140,26 +140,27 @@ async function measureWidth({ creator, bare, rounds, progress }: Measurement, wi
   return { row, findings: Object.fromEntries(ratios) }
 }
 
-async function measureBatches({ creator, category, rounds, scale, progress }: Measurement) {
+async function measureBulk({ creator, category, rounds, scale, progress }: Measurement) {
   const single: number[] = []
   const one: number[] = []
   const two: number[] = []
   const count = WIDEST.count * scale
-  const createBatches = async (width: number): Promise<number> =>
-    (await secondsInFlight(BATCHES, width, () => creator.createBatch(category, BATCH))) / (BATCHES * BATCH)
+  const createInBulk = async (width: number): Promise<number> =>
+    (await secondsInFlight(BULK_CREATES, width, () => creator.createMany(category, BULK_SIZE))) /
+    (BULK_CREATES * BULK_SIZE)
   for (let round = 0; round < rounds; round++) {
     single.push((await secondsInFlight(count, WIDEST.width, () => creator.createOne())) / count)
-    one.push(await createBatches(1))
-    two.push(await createBatches(2))
-    progress(`batches of ${BATCH}, round ${round + 1} of ${rounds}`)
+    one.push(await createInBulk(1))
+    two.push(await createInBulk(2))
+    progress(`bulk creates of ${BULK_SIZE}, round ${round + 1} of ${rounds}`)
   }
   const rows: Row[] = [
-    { inFlight: `batches of ${BATCH}, one at a time`, createsPerSecond: roundFigure(1 / median(one)) },
-    { inFlight: `batches of ${BATCH}, two at a time`, createsPerSecond: roundFigure(1 / median(two)) },
+    { inFlight: `bulk creates of ${BULK_SIZE}, one at a time`, createsPerSecond: roundFigure(1 / median(one)) },
+    { inFlight: `bulk creates of ${BULK_SIZE}, two at a time`, createsPerSecond: roundFigure(1 / median(two)) },
   ]
   const findings = {
-    pairsOfBatchesOverSingles: roundFigure(median(single) / median(two)),
-    batchesOverSingles: roundFigure(median(single) / median(one)),
+    pairsOfBulkOverSingles: roundFigure(median(single) / median(two)),
+    bulkOverSingles: roundFigure(median(single) / median(one)),
   }
   return { rows, findings }
 }

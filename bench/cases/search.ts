@@ -4,7 +4,7 @@ import { evidenceOf } from '../workload/evidence.ts'
 import { createCategories, openBenchRegistry, type BenchRegistry, type CategoryIds } from '../workload/registry.ts'
 import type { EvidenceQuery } from '../../core/index.ts'
 
-const BATCH = 1_000
+const BULK_SIZE = 1_000
 const PAGE = 100
 /** Evidences with the same owner, the same beginning of the external id, and the status stolen. */
 const MATCHES = 100
@@ -28,8 +28,8 @@ export const search: BenchCase = {
       const rows: Row[] = []
       let count = 0
       for (const size of sizes) {
-        for (; count < size; count += BATCH) {
-          await createBatch(bench, itemAt(categories, count / BATCH), { from: count, size })
+        for (; count < size; count += BULK_SIZE) {
+          await createMany(bench, itemAt(categories, count / BULK_SIZE), { from: count, size })
           if (count % 10_000 === 0) progress(`${count} evidences`)
         }
         if (count === sizes[0]) await stealSome(bench, count)
@@ -55,12 +55,12 @@ const externalIdOf = (index: number): string => `item ${String(index).padStart(8
 /** In a registry of `size`, this many owners have `MATCHES` evidences each. */
 const ownersIn = (size: number): number => size / MATCHES
 
-function createBatch(
+function createMany(
   { registry, scope }: BenchRegistry,
   [categoryId, subcategoryId]: CategoryIds,
   { from, size }: { readonly from: number; readonly size: number },
 ) {
-  const evidences = Array.from({ length: BATCH }, (_, i) => ({
+  const evidences = Array.from({ length: BULK_SIZE }, (_, i) => ({
     ...evidenceOf(from + i),
     externalId: externalIdOf(from + i),
     owner: `Owner ${(from + i) % ownersIn(size)} of ${size}`,

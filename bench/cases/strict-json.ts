@@ -6,7 +6,7 @@ const ROUNDS = 9
 /** What clients send, and texts that cost a strict parser most. `count` scales the size. */
 const documents = (count: number): Readonly<Record<string, string>> => ({
   'one evidence': JSON.stringify(evidence(1)),
-  'a batch of evidences': JSON.stringify(Array.from({ length: count / 20 }, (_, i) => evidence(i))),
+  'a bulk create': JSON.stringify(Array.from({ length: count / 20 }, (_, i) => evidence(i))),
   'small objects': JSON.stringify(Array.from({ length: count }, (_, i) => ({ a: i, b: i + 1, c: null }))),
   'small integers': JSON.stringify(Array.from({ length: count * 10 }, () => 1)),
   'texts with escapes': JSON.stringify(Array.from({ length: count }, () => 'one "quoted"\nline\t\u0001')),

@@ -11,7 +11,7 @@ import { CATEGORY_COUNT, categoryFieldsOf, categoryName, categoryOf, evidenceOf 
 export interface EmbeddedCreator {
   createOne(index: number): Promise<unknown>
   /** Creates `count` evidences from number `from` in one commit. */
-  createBatch(from: number, count: number): Promise<unknown>
+  createMany(from: number, count: number): Promise<unknown>
   close(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ interface LibraryModules {
   }
   readonly sealer: {
     createSealer(options: object): unknown
-    /** In builds that can make batches in workers. */
+    /** In builds that can make bulk creates in workers. */
     readonly EventPool?: new () => unknown
   }
 }
@@ -57,7 +57,7 @@ async function loadModules(dist: string): Promise<LibraryModules> {
 /**
  * Opens a registry with the library in `dist`, in an empty folder, with ten categories.
  *
- * It makes batches in a worker, as the server does, if the build can do that.
+ * It makes bulk creates in a worker, as the server does, if the build can do that.
  */
 export async function openEmbeddedCreator(dist: string, directory: string): Promise<EmbeddedCreator> {
   const { core, level, files, sealer } = await loadModules(dist)
@@ -87,7 +87,7 @@ export async function openEmbeddedCreator(dist: string, directory: string): Prom
       const category = isBeforeCreateMany ? categoryFieldsOf(index) : categoryOf(index)
       return evidences.create(scope, { ...category, ...evidenceOf(index) })
     },
-    createBatch: async (from, count) => {
+    createMany: async (from, count) => {
       const inputs = Array.from({ length: count }, (_, i) => evidenceOf(from + i))
       return isBeforeCreateMany
         ? evidences.createIn?.(scope, first.id, sub.id, inputs)

@@ -115,7 +115,7 @@ async function measureRate(pid: number, run: () => Promise<HttpLoadResult>): Pro
 
 /** What `embedded-creates` measures next. */
 export interface CreatesRequest {
-  /** Evidences in each call. More than one are a batch. */
+  /** Evidences in each call. More than one are a bulk create. */
   readonly size: number
   /** Calls in flight. */
   readonly width: number
@@ -128,8 +128,8 @@ const CREATES: Readonly<Record<string, Omit<CreatesRequest, 'seconds'>>> = {
   '256 in flight': { size: 1, width: 256 },
   '16 in flight': { size: 1, width: 16 },
   '1 in flight': { size: 1, width: 1 },
-  'batches of 1,000': { size: 1_000, width: 1 },
-  'batches of 1,000, 3 in flight': { size: 1_000, width: 3 },
+  'bulk creates of 1,000': { size: 1_000, width: 1 },
+  'bulk creates of 1,000, 3 in flight': { size: 1_000, width: 3 },
 }
 
 /** Creates with the build's embedded library, in a process of its own that keeps its registry for the whole round. */

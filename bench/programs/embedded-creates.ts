@@ -14,7 +14,7 @@ let created = 0
 function create(size: number): Promise<unknown> {
   const from = created
   created += size
-  return size === 1 ? creator.createOne(from) : creator.createBatch(from, size)
+  return size === 1 ? creator.createOne(from) : creator.createMany(from, size)
 }
 
 async function measure({ size, width, seconds }: CreatesRequest): Promise<Rate> {

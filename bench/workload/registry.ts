@@ -80,7 +80,7 @@ export async function createCategories({ registry, scope }: BenchRegistry): Prom
   return categories
 }
 
-/** Creates evidences with rising numbers, one by one or as batches. */
+/** Creates evidences with rising numbers, one by one or in bulk. */
 export class EvidenceCreator {
   readonly #bench: BenchRegistry
   /** How many were created. The next one has this number. */
@@ -96,7 +96,7 @@ export class EvidenceCreator {
     return registry.evidences.create(scope, { ...categoryOf(index), ...evidenceOf(index) })
   }
 
-  createBatch([categoryId, subcategoryId]: CategoryIds, size: number) {
+  createMany([categoryId, subcategoryId]: CategoryIds, size: number) {
     const { registry, scope } = this.#bench
     const evidences = Array.from({ length: size }, () => evidenceOf(this.count++))
     return registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences })

@@ -6,7 +6,7 @@ import { categoryFieldsOf, evidenceOf } from './evidence.ts'
 
 const COMPANY = 'bench'
 const OPERATOR_KEY = 'operator-key-of-the-benchmark'
-const BATCH = 1_000
+const BULK_SIZE = 1_000
 /** Evidences that are read again and again. */
 const FEW = 1_000
 const POLL_MS = 200
@@ -74,8 +74,8 @@ export class Service {
     const { object } = await this.requestJson<{ object: CategoryOfObject }>(this.getFirst().path)
     const path = `/evidences/${COMPANY}/category/${object.categoryId}/subcategory/${object.subcategoryId}/evidences`
     const ids: string[] = []
-    for (let from = 10; from < size; from += BATCH) {
-      const evidences = Array.from({ length: Math.min(BATCH, size - from) }, (_, i) => evidenceOf(from + i))
+    for (let from = 10; from < size; from += BULK_SIZE) {
+      const evidences = Array.from({ length: Math.min(BULK_SIZE, size - from) }, (_, i) => evidenceOf(from + i))
       const created = await this.requestJson<{ ids: string[] }>(path, { method: 'POST', body: { evidences } })
       ids.push(...created.ids)
       if (from % 10_000 === 10) progress(`${from} evidences`)
