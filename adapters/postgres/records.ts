@@ -14,7 +14,7 @@ import { byteaArray } from './bytea-array.ts'
 import { Database } from './database.ts'
 import { GroupWriter } from './group-writer.ts'
 import type { OpenPostgresOptions, PostgresRecords } from './options.ts'
-import { ReadBatcher, type Lookup, type LookupResult } from './read-batcher.ts'
+import { JoinedLookups, type Lookup, type LookupResult } from './joined-lookups.ts'
 import { PostgresReader } from './reader.ts'
 import { keyBytes, keyText, positionOf, recordOf, type LookupRow, type RecordRow } from './rows.ts'
 import { vacuumRecords } from './vacuum.ts'
@@ -33,7 +33,7 @@ export const connectRecords = async (options: OpenPostgresOptions): Promise<Post
 class PostgresRecordStore implements PostgresRecords {
   readonly #database: Database
   readonly #reader: PostgresReader
-  readonly #reads: ReadBatcher
+  readonly #reads: JoinedLookups
   readonly #queue: CommitQueue
   #closing: Promise<void> | undefined
 
@@ -42,7 +42,7 @@ class PostgresRecordStore implements PostgresRecords {
     this.#reader = new PostgresReader((statement, values) => database.query(statement, values), database)
     const groups = new GroupWriter(database)
     this.#queue = new CommitQueue((commits) => groups.commitGroup(commits))
-    this.#reads = new ReadBatcher((lookup) => this.#runLookup(lookup))
+    this.#reads = new JoinedLookups((lookup) => this.#runLookup(lookup))
   }
 
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {

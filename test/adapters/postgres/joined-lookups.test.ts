@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { ReadBatcher, type LookupResult, type Lookup } from '../../../adapters/postgres/read-batcher.ts'
+import { JoinedLookups, type LookupResult, type Lookup } from '../../../adapters/postgres/joined-lookups.ts'
 import { RegistryError } from '../../../core/errors.ts'
 
 interface Call {
@@ -11,10 +11,10 @@ interface Call {
   readonly fail: (error: Error) => void
 }
 
-/** A batcher, and the look-ups that it has started, which the test settles. */
-function start(): { readonly reads: ReadBatcher; readonly calls: Call[] } {
+/** Joined look-ups, and the statements that they have started, which the test settles. */
+function start(): { readonly reads: JoinedLookups; readonly calls: Call[] } {
   const calls: Call[] = []
-  const reads = new ReadBatcher(
+  const reads = new JoinedLookups(
     (lookup) =>
       new Promise<LookupResult>((resolve, reject) =>
         calls.push({ lookup, succeed: () => resolve(resultFor(lookup)), fail: reject }),

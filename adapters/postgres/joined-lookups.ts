@@ -34,7 +34,7 @@ interface PendingLookup extends Lookup {
  * database more than the data. Each look-up is part of one statement, so of one snapshot, which begins after the
  * look-up was called.
  */
-export class ReadBatcher {
+export class JoinedLookups {
   readonly #runLookup: (lookup: Lookup) => Promise<LookupResult>
   #pending: PendingLookup[] = []
   readonly #running = new Set<Promise<void>>()
