@@ -27,12 +27,39 @@ export async function syncDirectory(files: FileOperations, path: string): Promis
 
 /** Creates a folder (0700) and the missing ones above it, durably. An existing folder is not changed. */
 export async function makeDirectory(files: FileOperations, path: string): Promise<void> {
-  const last = resolve(path)
-  const first = await files.mkdir(last, { recursive: true, mode: 0o700 })
-  if (first === undefined) return
-  for (let created = last; ; created = dirname(created)) {
-    await syncDirectory(files, dirname(created))
-    if (created === resolve(first) || created === dirname(created)) return
+  for (const created of await makeMissing(files, resolve(path))) await syncDirectory(files, dirname(created))
+}
+
+/** As `makeDirectory` with the file system of this machine. */
+export const makeDirectoryDurably = (path: string): Promise<void> => makeDirectory(nodeFiles, path)
+
+/**
+ * Returns the folders that it created, the deepest first. Node's own recursive `mkdir` never ends in a file system such
+ * as /proc, which reports ENOENT although the folder above exists.
+ */
+async function makeMissing(files: FileOperations, path: string): Promise<readonly string[]> {
+  try {
+    return await makeFolder(files, path)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+  }
+  const above = await makeMissing(files, dirname(path))
+  return [...(await makeFolder(files, path)), ...above]
+}
+
+/** What `mkdir` reports for a folder that exists: usually EEXIST, EISDIR for the root of some systems. */
+const MAY_EXIST: ReadonlySet<string | undefined> = new Set(['EEXIST', 'EISDIR'])
+
+/** Returns the path if this call created the folder, and nothing if it exists. The folder above must exist. */
+async function makeFolder(files: FileOperations, path: string): Promise<readonly string[]> {
+  try {
+    await files.mkdir(path, { mode: 0o700 })
+    return [path]
+  } catch (error) {
+    if (!MAY_EXIST.has(errnoOf(error))) throw error
+    // A symbolic link whose target is missing throws ENOENT here, which says more than EEXIST.
+    if (!(await files.stat(path)).isDirectory()) throw error
+    return []
   }
 }
 

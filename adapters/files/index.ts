@@ -2,7 +2,7 @@
 export { LocalBlobs, openLocalBlobs } from './blobs.ts'
 export { addCheckpointKeys, generateCheckpointKey, openCheckpointKeys } from './checkpoint-keys.ts'
 export { claimDirectory, type ClaimOptions, type ReleaseDirectory } from './directory-ownership.ts'
-export { removeDurably, writeDurably, type FileDigest, type FileOperations } from './durable.ts'
+export { makeDirectoryDurably, removeDurably, writeDurably, type FileDigest, type FileOperations } from './durable.ts'
 export { errnoOf, ifExists, reasonOf, toRegistryError } from './errors.ts'
 export { discardUnfinishedFiles, readOrCreateSecret, readSecret, writePrivateFile } from './private-files.ts'
 export { FileSignedHead } from './signed-head.ts'

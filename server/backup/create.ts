@@ -1,6 +1,11 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { claimDirectory, errnoOf, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
+import {
+  claimDirectory,
+  errnoOf,
+  makeDirectoryDurably,
+  openLocalBlobs,
+  writeDurably,
+} from '../../adapters/files/index.ts'
 import { ledgerPrefix } from '../../adapters/local-ledger/index.ts'
 import {
   copyMissingBlobs,
@@ -95,7 +100,7 @@ export async function createBackup(
   const { to, takeOver = false } = request
   try {
     await assertApart(to, sources.dataDir)
-    await mkdir(to, { recursive: true, mode: 0o700 })
+    await makeDirectoryDurably(to)
     const wanted = { ...sources, hasSecrets: request.passphrase !== undefined }
     // Claiming writes a file, which must not stay in a directory of someone else.
     await assertUsable(to, await readManifest(to), wanted)

@@ -1,6 +1,5 @@
-import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { claimDirectory } from '../../adapters/files/index.ts'
+import { claimDirectory, makeDirectoryDurably } from '../../adapters/files/index.ts'
 import {
   isUnfinishedCopy,
   RegistryError,
@@ -80,7 +79,7 @@ async function openSharedRecords(
       'CONFIG_ERROR',
       'EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE',
     )
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await makeDirectoryDurably(directory)
   // The claim ends with the process.
   await claimDirectory(directory, { takeOver })
   const records = await openPostgres(postgresUrl, { ...(logger && { logger }) })

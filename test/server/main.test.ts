@@ -206,6 +206,13 @@ describe('the bundled server', () => {
     assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
   })
 
+  it('ends with one line if no folder can be created where the data directory should be', async (t) => {
+    const failed = new ServerProcess('/proc/none/data')
+    t.after(() => failed.stop('SIGKILL'))
+    assert.equal(await failed.ended(), 1)
+    assert.match(failed.stderr, /^evidence-registry: \/proc\/none: [^\n]*--data-dir[^\n]*\n$/)
+  })
+
   it('ends if it cannot write the operator key of the first start', async (t) => {
     const other = await temporaryFor(t)
     await mkdir(join(other, 'operator.key'))

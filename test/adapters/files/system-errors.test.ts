@@ -33,6 +33,14 @@ const CASES: Readonly<Record<string, Case>> = {
       return () => openLocalBlobs(directory, { files })
     },
   },
+  'opening blobs whose new folder is lost': {
+    fails: 'open',
+    startsWith: /^The blob directory .* cannot be used: /,
+    prepare: async (t, { files }) => {
+      const directory = join(await temporaryFor(t), 'blobs')
+      return () => openLocalBlobs(directory, { files })
+    },
+  },
   'writing a blob': {
     fails: 'write',
     startsWith: /^Blob k could not be written: /,
@@ -67,13 +75,21 @@ const CASES: Readonly<Record<string, Case>> = {
       return () => openLocalTsa(directory, { clock: new ManualClock(), files })
     },
   },
+  'opening the timestamp authority whose new folder is lost': {
+    fails: 'open',
+    startsWith: /^The timestamp directory .* cannot be used: /,
+    prepare: async (t, { files }) => {
+      const directory = join(await temporaryFor(t), 'tsa')
+      return () => openLocalTsa(directory, { clock: new ManualClock(), files })
+    },
+  },
 }
 
 describe('errors of the file system name the cause and what to do', () => {
   for (const [name, { fails, startsWith, prepare }] of Object.entries(CASES))
     for (const [code, remedy] of REMEDIES)
-      // A missing ledger.key is not a failure: a new ledger creates it.
-      if (name !== 'opening the ledger' || code !== 'ENOENT')
+      // A missing ledger.key is not a failure: a new ledger creates it. Neither is a missing folder above a new one.
+      if (code !== 'ENOENT' || (name !== 'opening the ledger' && fails !== 'mkdir'))
         it(`${name}: ${code}`, async (t) => {
           const faulty = new FaultyFiles()
           const act = await prepare(t, faulty)
