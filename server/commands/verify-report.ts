@@ -10,15 +10,17 @@ const VERDICTS: Readonly<Record<BundleResult['state'], string>> = {
   refuted: 'REFUTED',
 }
 
-export const jsonReport = (result: BundleResult): string =>
-  `${JSON.stringify(result, (_, value: unknown) => (value instanceof Map ? Object.fromEntries(value) : value), 2)}\n`
+/** @param advice what to do about a refuted bundle */
+export const jsonReport = (result: BundleResult, advice?: string): string =>
+  `${JSON.stringify({ ...result, advice }, (_, value: unknown) => (value instanceof Map ? Object.fromEntries(value) : value), 2)}\n`
 
-export function textReport(name: string, result: BundleResult): string {
+/** @param advice what to do about a refuted bundle */
+export function textReport(name: string, result: BundleResult, advice?: string): string {
   const verdict = `${printable(name)}: ${VERDICTS[result.state]}`
   const lines =
     result.state === 'refuted' ? [`${verdict}: ${printable(result.reason)}`] : [verdict, ...claimLines(result.claims)]
   const unchecked = result.unchecked.map(({ what, why }) => `not checked: ${printable(what)}: ${printable(why)}`)
-  return [...lines, ...unchecked, ''].join('\n')
+  return [...lines, ...(advice === undefined ? [] : [printable(advice)]), ...unchecked, ''].join('\n')
 }
 
 function claimLines({ origin, events, file, contents }: BundleClaims): readonly string[] {

@@ -12,6 +12,7 @@ import {
 import { digestFile } from '../file-digest.ts'
 import type { CommandInput } from './command.ts'
 import { printable } from './printable.ts'
+import { originalAdvice } from './verify-advice.ts'
 import { blocksOnChain } from './verify-blocks.ts'
 import { jsonReport, textReport } from './verify-report.ts'
 import { wrongFlags } from './wrong-flags.ts'
@@ -26,7 +27,8 @@ Verifies a proof bundle, offline. Prints what is proven, by whom and when, what 
 
   --policy FILE    what you pin: the JSON of GET /log/policy, or C2SP tlog-policy text, from a source that you trust.
                    Without it, only whether the bundle is consistent in itself is checked
-  --file ORIGINAL  must have the content of a disclosed file; may be given more than once
+  --file ORIGINAL  must have the content of a disclosed file; may be given more than once. Needs a bundle with the hashes
+                   of files: .../bundle?fields=all&files=all
   --rpc URL        a node of the EVM chain, which is asked whether the anchors' blocks are part of the chain
   --json           print the result as JSON
 
@@ -50,9 +52,11 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     const { path, rpc, json } = request
     const text = await readText(path)
     const tokens = holdsTokens(text) ? (await import('../../core/verify/tokens.ts')).tokens : undefined
-    const result = await verifyWithNode(text, { ...(await optionsOf(request)), tokens }, rpc)
+    const options = { ...(await optionsOf(request)), tokens }
+    const result = await verifyWithNode(text, options, rpc)
     if (result.state === 'refuted') assertNamesBundle(path, text)
-    process.stdout.write(json ? jsonReport(result) : textReport(basename(path), result))
+    const advice = adviceOn(result, text, options)
+    process.stdout.write(json ? jsonReport(result, advice) : textReport(basename(path), result, advice))
     return EXIT_CODES[result.state]
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
@@ -153,6 +157,13 @@ async function digestOf(path: string): Promise<NonNullable<VerifyBundleOptions['
 
 const unreadable = (path: string, error: unknown): UsageError =>
   new UsageError(`cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`)
+
+/** An original that is not a file of the bundle refutes it. Says so if nothing else is wrong, and what to do. */
+function adviceOn(result: BundleResult, text: string, options: VerifyBundleOptions): string | undefined {
+  if (result.state !== 'refuted' || result.check !== 'expected') return undefined
+  const alone = verifyBundle(text, { ...options, contents: [] })
+  return alone.state === 'refuted' ? undefined : originalAdvice(alone.state, alone.claims)
+}
 
 /** With a node, the blocks that only a node can confirm are looked up between two verifications. */
 async function verifyWithNode(

@@ -72,6 +72,32 @@ describe('evidence-registry verify', () => {
     assert.equal(other.code, 1)
   })
 
+  it('says what to do if an original is not a file of a bundle that is right otherwise', async () => {
+    await registry.evidence({ externalId: 'e-2' })
+    await registry.settle()
+    const cases: readonly (readonly [Bundle, RegExp])[] = [
+      [
+        await registry.anyone('e-1'),
+        /the bundle is proven\. It discloses no hashes of files\. Download .*bundle\?fields=all&files=all/,
+      ],
+      [await registry.history('all', 'none'), /It discloses no hashes of files\. Download /],
+      [await registry.history('all', 'all', 'e-2'), /the bundle is proven\. Its events have no files$/],
+      [bundle, /Name an unchanged copy of one of its files \(.*\): a\.txt, 11 bytes, [0-9a-f]{64}$/],
+    ]
+    for (const [one, advice] of cases) {
+      await save('one.evidence.json', one)
+      const args = [path('one.evidence.json'), '--policy', path('policy.json'), '--file', path('another')]
+      const text = await verify(...args)
+      assert.deepEqual([text.code, text.stdout.split('\n')[0]?.includes('REFUTED: No ')], [1, true], text.stdout)
+      assert.match(text.stdout.split('\n')[1] ?? '', advice)
+      const json = JSON.parse((await verify(...args, '--json')).stdout) as { state: string; advice?: string }
+      assert.equal(json.state, 'refuted')
+      assert.match(json.advice ?? '', advice)
+    }
+    const { stdout } = await verify(path('tampered.evidence.json'), '--file', path('another'), '--json')
+    assert.deepEqual([stdout.includes('"refuted"'), stdout.includes('"advice"')], [true, false])
+  })
+
   it('ends with 2 for a file that is not a bundle', async () => {
     await save('proof.json', { status: 'ok', txId: bundle.subject.txId })
     for (const name of ['proof.json', 'policy.json', 'policy.txt', 'original']) {
