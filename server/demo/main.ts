@@ -6,7 +6,7 @@ import { certificatesFromPem } from '../../core/verify/index.ts'
 import { checkBundle } from './bundle.ts'
 import { CheckSummary, table } from './check-summary.ts'
 import { connect, type Connection } from './client.ts'
-import { HELP, parseOptions, type DemoOptions } from './options.ts'
+import { HELP, parseOptions, UsageError, type DemoOptions } from './options.ts'
 import { Progress } from './progress.ts'
 import { recheckFiles, recheckHistories, recheckLog, recheckProofs } from './recheck.ts'
 import { register, type Registered } from './register.ts'
@@ -21,6 +21,8 @@ import { Tamper } from './tamper.ts'
  */
 const CONFIRM_TIMEOUT_MS = 120_000
 const POLL_MS = 200
+/** A failure, or wrong arguments. */
+const [EXIT_FAILURE, EXIT_USAGE] = [1, 2]
 
 /** Measures how long each stage takes. */
 class Stages {
@@ -114,9 +116,10 @@ async function main(args: readonly string[]): Promise<number> {
     return 0
   }
   const { directory, keep } = options
-  if (!(await stat(directory)).isDirectory()) throw new Error(`${directory} is not a directory`)
+  const found = await stat(directory).catch(() => undefined)
+  if (found?.isDirectory() !== true) throw new UsageError(`${directory} is not a directory: name one with files`)
   const { files, skipped } = await findFiles(directory, options.excluded)
-  if (files.length === 0) throw new Error(`There is no file below ${directory}`)
+  if (files.length === 0) throw new UsageError(`there is no file below ${directory}: name a directory with files`)
   const bytes = files.reduce((sum, { size }) => sum + size, 0)
   console.log(`${directory}: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB`)
   for (const path of skipped) console.log(`skipped: ${path}`)
@@ -151,5 +154,5 @@ try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
   console.error(`demo: ${error instanceof Error ? error.message : String(error)}`)
-  process.exitCode = 1
+  process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILURE
 }

@@ -12,7 +12,7 @@ the server alone.
   --keep          keep the data directory, and print its path
   --tamper KINDS  change one byte in one response of each kind, to see checks fail: ${TAMPER_KINDS.join(', ')}
 
-Exit codes: 0 every check passed; 1 a check failed.
+Exit codes: 0 every check passed; 1 a check failed, or the demo could not run; 2 wrong use.
 `
 
 /** Folders that are excluded from the own source tree. In a given directory, nothing is excluded. */
@@ -25,19 +25,14 @@ export interface DemoOptions {
   readonly tamper: readonly TamperKind[]
 }
 
-/** Returns `undefined` for `--help`. Throws for arguments that are not accepted. */
+/** An error in the arguments. */
+export class UsageError extends Error {}
+
+/** Returns `undefined` for `--help`. Throws `UsageError` for arguments that are not accepted. */
 export function parseOptions(args: readonly string[]): DemoOptions | undefined {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      keep: { type: 'boolean', default: false },
-      tamper: { type: 'string', default: '' },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  })
+  const { values, positionals } = parsed(args)
   if (values.help) return undefined
-  if (positionals.length > 1) throw new Error(`Expected one directory, got ${positionals.length}`)
+  if (positionals.length > 1) throw new UsageError(`expected one directory, got ${positionals.length}`)
   const [directory] = positionals
   return {
     directory: resolve(directory ?? ownSourceTree()),
@@ -47,11 +42,29 @@ export function parseOptions(args: readonly string[]): DemoOptions | undefined {
   }
 }
 
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        keep: { type: 'boolean', default: false },
+        tamper: { type: 'string', default: '' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+  } catch {
+    const unknown = args.find((arg) => arg.startsWith('-') && !/^(?:--(?:keep|tamper|help)(?:=.*)?|-h)$/s.test(arg))
+    const got = unknown === undefined ? '' : `, got ${unknown}`
+    throw new UsageError(`expected DIR, --keep, --tamper KINDS or --help${got}`)
+  }
+}
+
 function parseTamperKinds(text: string): readonly TamperKind[] {
   const names = text.split(',').filter((name) => name !== '')
   return names.map((name) => {
     const kind = TAMPER_KINDS.find((candidate) => candidate === name)
-    if (kind === undefined) throw new Error(`--tamper must be some of ${TAMPER_KINDS.join(', ')}, got ${name}`)
+    if (kind === undefined) throw new UsageError(`--tamper must be some of ${TAMPER_KINDS.join(', ')}, got ${name}`)
     return kind
   })
 }

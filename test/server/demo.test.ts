@@ -89,7 +89,19 @@ describe('the demo', { concurrency: true }, () => {
 
   it('rejects wrong arguments', async (t) => {
     assert.match((await demo(t, ['--help'])).output, /Usage: npm run demo/)
-    for (const args of [['--tamper', 'nonsense'], ['--nonsense'], ['/nowhere/at/all'], ['a', 'b']])
-      assert.equal((await demo(t, args)).code, 1, args.join(' '))
+    const wrong: readonly (readonly [args: readonly string[], line: RegExp])[] = [
+      [['--tamper', 'nonsense'], /--tamper must be some of event, .* got nonsense/],
+      [['--tamper'], /expected DIR, --keep, --tamper KINDS or --help$/],
+      [['--keep', '--nonsense=1'], /expected DIR, --keep, --tamper KINDS or --help, got --nonsense=1$/],
+      [['-x'], /expected DIR, --keep, --tamper KINDS or --help, got -x$/],
+      [['/nowhere/at/all'], /\/nowhere\/at\/all is not a directory: name one with files$/],
+      [['a', 'b'], /expected one directory, got 2$/],
+    ]
+    for (const [args, line] of wrong) {
+      const { code, output } = await demo(t, args)
+      const [first = '', ...others] = output.trimEnd().split('\n')
+      assert.deepEqual([code, others], [2, []], args.join(' '))
+      assert.match(first, line)
+    }
   })
 })
