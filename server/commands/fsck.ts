@@ -161,14 +161,25 @@ export async function checkRegistry(
     for (let round = 0; repair && round < MAX_REPAIRS && (await repairStore(records, report, output)); round += 1)
       report = await run(checked, before, output)
     if (report.found.some(({ kind }) => kind === 'blob')) output.advice(FILE_ADVICE)
-    // A store without an identity is new: its first start makes these files.
-    const needed = secret === undefined ? join(directory, 'secret') : missing
-    if (needed !== undefined && (await storedOrigin(records).catch(() => undefined)) !== undefined)
-      output.advice(`The server will not start: ${needed} is missing. Restore it from a backup`)
+    const needed = [
+      ...(secret === undefined ? [join(directory, 'secret')] : []),
+      ...(missing === undefined ? [] : [missing]),
+    ]
+    if (await isExisting(records)) adviseOnMissing(needed, output)
     return report
   } finally {
     await parts.close()
   }
+}
+
+/** A store without an identity is new: its first start makes the secret and the keyring. */
+const isExisting = async (records: RecordStore): Promise<boolean> =>
+  (await storedOrigin(records).catch(() => undefined)) !== undefined
+
+function adviseOnMissing(paths: readonly string[], output: Output): void {
+  if (paths.length === 0) return
+  const [are, them] = paths.length === 1 ? ['is', 'it'] : ['are', 'them']
+  output.advice(`The server will not start: ${paths.join(' and ')} ${are} missing. Restore ${them} from a backup`)
 }
 
 /** The first folder that is not of the registry in the records, as a list of at most one. A start refuses it. */

@@ -79,17 +79,25 @@ it('ends with 1 and names each difference', async (t) => {
   assert.match(stdout, /\d+ differences\n$/)
 })
 
-it('says that no server starts without the secret or the keyring', async (t) => {
+it('names each of the secret and the keyring that is missing, without which no server starts', async (t) => {
   const registry = await RunningRegistry.start(t)
   await registry.create('e-0')
   await registry.server.stop()
   const { directory } = registry
-  for (const name of ['checkpoint-keys.json', 'secret']) {
-    await rm(join(directory, name))
+  const keyring = join(directory, 'checkpoint-keys.json')
+  const secret = join(directory, 'secret')
+  const saved = await readFile(keyring)
+  const adviceWithout = async (path: string): Promise<string | undefined> => {
+    await rm(path)
     const { code, stdout } = await runCli(['fsck', '--data-dir', directory])
     assert.equal(code, 0, stdout)
-    assert.match(stdout, new RegExp(`: nothing differs\\nThe server will not start: .*/${name} is missing\\. .*\\n$`))
+    return /: nothing differs\nThe server will not start: (.*)\n$/.exec(stdout)?.[1]
   }
+  assert.equal(await adviceWithout(keyring), `${keyring} is missing. Restore it from a backup`)
+  assert.equal(await adviceWithout(secret), `${secret} and ${keyring} are missing. Restore them from a backup`)
+  await writeFile(keyring, saved)
+  await writeFile(secret, '')
+  assert.equal(await adviceWithout(secret), `${secret} is missing. Restore it from a backup`)
 })
 
 it('says what to do about files that are damaged, which it cannot repair', async (t) => {
