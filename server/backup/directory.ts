@@ -24,21 +24,30 @@ const isOfBackup = (name: string): boolean =>
   name === 'lost+found' ||
   FOLDER.test(name)
 
+/** Folders of a data directory that may be symbolic links to other volumes. */
+const LINKABLE = ['records', 'blobs', 'blobs/content', 'tsa', 'ledger']
+
 /**
- * Throws `CONFIG_ERROR` if one of the directories contains the other. A data directory has only what its server wrote,
- * and a backup in it would be lost together with it.
+ * Throws `CONFIG_ERROR` if one of the directories contains the other, or the physical folder of a symbolic link in the
+ * data directory. A data directory has only what its server wrote, and a backup in it would be lost together with it. A
+ * backup around its `blobs` would use the files themselves as their copies.
  */
 export async function assertApart(directory: string, dataDir: string): Promise<void> {
   const [to, data] = await Promise.all([physicalPath(directory), physicalPath(dataDir)])
-  if (isWithin(to, data))
+  assertDisjoint(to, data, `data directory ${data}`)
+  for (const name of LINKABLE) {
+    const folder = await physicalPath(join(data, name))
+    assertDisjoint(to, folder, `data directory's folder ${name} (${folder})`)
+  }
+}
+
+function assertDisjoint(to: string, folder: string, name: string): void {
+  if (isWithin(to, folder))
+    throw new RegistryError('CONFIG_ERROR', `A backup must not be in the ${name}: name another directory`)
+  if (isWithin(folder, to))
     throw new RegistryError(
       'CONFIG_ERROR',
-      `A backup must not be in the data directory ${data}: name another directory`,
-    )
-  if (isWithin(data, to))
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `The data directory ${data} is in ${directory}, so a backup cannot be there: name another directory`,
+      `The ${name} is in ${to}, so a backup cannot be there: name another directory`,
     )
 }
 

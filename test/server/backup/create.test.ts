@@ -215,6 +215,23 @@ it('a backup is neither in the data directory nor around it', async (t) => {
   await backUp(fixture, { to: `${dataDir}..2`, dataDir })
 })
 
+it('a backup is neither in nor around a folder to which a symbolic link of the data directory leads', async (t) => {
+  const { fixture, ids: _, dataDir, to } = await createFixture(t)
+  const volume = join(to, '..', 'volume')
+  await mkdir(join(volume, 'blobs', 'content'), { recursive: true })
+  await mkdir(dataDir)
+  await symlink(join(volume, 'blobs'), join(dataDir, 'blobs'))
+  const inside = { to: join(volume, 'blobs', 'backup'), dataDir }
+  await assert.rejects(backUp(fixture, inside), {
+    code: 'CONFIG_ERROR',
+    message: /^A backup must not be in .* blobs \(/,
+  })
+  // Its folder `blobs` would be that of the registry, whose files would be their own copies.
+  const around = { to: volume, dataDir }
+  await assert.rejects(backUp(fixture, around), { code: 'CONFIG_ERROR', message: /^The .* blobs \(.* is in .*volume,/ })
+  assert.deepEqual(await filesBelow(volume), [])
+})
+
 it('a backup of a registry that was set back does not replace a newer one', async (t) => {
   const { fixture, ids: _, ...paths } = await createFixture(t)
   await backUp(fixture, paths)
