@@ -28,6 +28,8 @@ const SYSTEM_ADVICE: readonly (readonly [code: string, text: string, advice: str
   ['EPERM', 'Operation not permitted', 'this user has no access; correct the owner or the mode of the directory'],
   ['ENOENT', 'No such file or directory', 'the directory is missing; mount its volume, or restore it'],
   ['ENOTDIR', 'Not a directory', 'a file has the name of a directory; move it away'],
+  ['EEXIST', 'File exists', 'a file with this name exists; move it away, or choose another name'],
+  ['EISDIR', 'Is a directory', 'a directory has the name of a file; name a file, or move the directory away'],
   ['EMFILE', 'Too many open files', 'the process has too many open files; raise its limit (ulimit -n)'],
   ['EIO', 'Input/output error', 'the disk fails; replace it, and restore a backup if the data does not verify'],
 ]

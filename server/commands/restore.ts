@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { FileSignedHead } from '../../adapters/files/index.ts'
-import { RegistryError, type SignedHead } from '../../core/index.ts'
+import { isRegistryError, RegistryError, type SignedHead } from '../../core/index.ts'
 import { restoreBackup, type RestoreReport } from '../backup/restore.ts'
 import type { Config } from '../settings/load.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
@@ -54,7 +54,11 @@ async function readHead(path: string | undefined, { records }: Config): Promise<
         'one in the backup, and start servers only with EVIDENCE_READ_ONLY=true',
     )
   if (path === undefined) return undefined
-  const head = await new FileSignedHead(path).read()
+  const head = await new FileSignedHead(path).read().catch((error: unknown) => {
+    if (!isRegistryError(error, 'CORRUPT')) throw error
+    const message = `--head: ${path} is not a signed-head.json, or is damaged: name the newest one that exists`
+    throw new RegistryError('CONFIG_ERROR', message, { cause: error })
+  })
   if (head !== undefined) return head
   throw new RegistryError('CONFIG_ERROR', `--head: ${path} does not exist`)
 }

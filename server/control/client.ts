@@ -12,8 +12,8 @@ import {
   type ResponseLine,
 } from './protocol.ts'
 
-/** A socket file without a server: none was started, or it was killed. */
-const NO_SERVER: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUSED'])
+/** A socket file without a server: none was started, or it was killed. ENOTDIR: the data directory is a file. */
+const NO_SERVER: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ECONNREFUSED'])
 
 /**
  * Sends a request to the server that listens on a control socket, and waits for its result.

@@ -296,6 +296,16 @@ it('says what is wrong with a directory or a flag', async (t) => {
   assert.match(full.stderr, /holds something that is not part of a backup \(cat\.png\)/)
   const inside = await registry.backup(registry.directory)
   assert.match(inside.stderr, /must not be in the data directory .+: name another directory/)
+  const cat = join(root, 'pictures', 'cat.png')
+  const asFile = await registry.backup(cat)
+  assert.match(asFile.stderr, /cat\.png cannot be used: a file with this name exists; .*choose another name \(EEXIST\)/)
+  const noHead = await runCli(['restore', '--from', backup, '--data-dir', join(root, 'new'), '--head', cat])
+  assert.deepEqual(
+    [noHead.code, noHead.stderr.includes('is not a signed-head.json, or is damaged: name the')],
+    [2, true],
+  )
+  const noData = await runCli(['backup', '--to', join(root, 'other'), '--data-dir', cat])
+  assert.deepEqual([noData.code, noData.stderr.includes('There is no registry in ')], [2, true], noData.stderr)
   for (const { code } of [foreign, full, inside]) assert.equal(code, 2)
   for (const args of [
     ['backup'],
