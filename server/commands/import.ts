@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { reasonOf } from '../../adapters/files/index.ts'
 import { isRegistryError, OPERATOR, RegistryError } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from '../startup/logger.ts'
@@ -12,6 +11,7 @@ import { importLines, type ImportCounts } from './import-run.ts'
 import { SubcategoryFinder } from './import-subcategories.ts'
 import { printable } from './printable.ts'
 import { ProgressLine } from './progress-line.ts'
+import { whyUnreadable } from './unreadable.ts'
 
 const flags = {
   company: { value: 'ID', doc: 'the company that gets the evidences; it must exist' },
@@ -64,8 +64,7 @@ async function openFile(path: string): Promise<Pick<ImportRequest, 'chunks' | 'b
     return { chunks: stream as AsyncIterable<Uint8Array>, ...(info.isFile() && { bytes: info.size }) }
   } catch (cause) {
     if (isRegistryError(cause)) throw cause
-    const reason = reasonOf(cause)
-    throw new RegistryError('CONFIG_ERROR', `The file ${path} cannot be read (${reason})`)
+    throw new RegistryError('CONFIG_ERROR', `The file ${path} cannot be read: ${whyUnreadable(cause)}`)
   }
 }
 

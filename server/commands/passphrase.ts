@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { reasonOf } from '../../adapters/files/index.ts'
 import { RegistryError } from '../../core/index.ts'
+import { whyUnreadable } from './unreadable.ts'
 
 const MIN_LENGTH = 8
 
@@ -28,8 +28,8 @@ async function readFrom(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).replace(/\r?\n$/, '')
   } catch (cause) {
-    const reason = reasonOf(cause)
-    throw new RegistryError('CONFIG_ERROR', `--passphrase-file: the file ${path} cannot be read (${reason})`, { cause })
+    const reason = whyUnreadable(cause)
+    throw new RegistryError('CONFIG_ERROR', `--passphrase-file: the file ${path} cannot be read: ${reason}`, { cause })
   }
 }
 

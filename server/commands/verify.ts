@@ -12,6 +12,7 @@ import {
 import { digestFile } from '../file-digest.ts'
 import type { CommandInput } from './command.ts'
 import { printable } from './printable.ts'
+import { whyUnreadable } from './unreadable.ts'
 import { originalAdvice } from './verify-advice.ts'
 import { blocksOnChain } from './verify-blocks.ts'
 import { jsonReport, textReport } from './verify-report.ts'
@@ -87,7 +88,8 @@ function parseArguments(args: readonly string[]): Request | 'help' {
   const { values, positionals } = parsed(args)
   if (values.help === true) return 'help'
   const [path, ...others] = positionals
-  if (path === undefined || others.length > 0) throw new UsageError('expected one bundle; --help shows the usage')
+  if (path === undefined || others.length > 0)
+    throw new UsageError('expected one FILE.evidence.json; --help shows the usage')
   const { file: originals = [], policy, rpc, json = false } = values
   if (rpc !== undefined && !/^https?:$/.test(URL.parse(rpc)?.protocol ?? ''))
     throw new UsageError('--rpc must be an http or https URL')
@@ -143,7 +145,10 @@ async function readPolicy(path: string): Promise<NonNullable<VerifyBundleOptions
   try {
     return parsePolicy(text)
   } catch (error) {
-    throw new UsageError(`${path} is not a policy: ${error instanceof Error ? error.message : String(error)}`)
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new UsageError(
+      `${path} is not a policy (${reason}): save that of GET /log/policy, from a source that you trust`,
+    )
   }
 }
 
@@ -156,13 +161,19 @@ async function digestOf(path: string): Promise<NonNullable<VerifyBundleOptions['
 }
 
 const unreadable = (path: string, error: unknown): UsageError =>
-  new UsageError(`cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`)
+  new UsageError(`cannot read ${path}: ${whyUnreadable(error)}`)
 
 /** An original that is not a file of the bundle refutes it. Says so if nothing else is wrong, and what to do. */
 function adviceOn(result: BundleResult, text: string, options: VerifyBundleOptions): string | undefined {
   if (result.state !== 'refuted' || result.check !== 'expected') return undefined
   const alone = verifyBundle(text, { ...options, contents: [] })
   return alone.state === 'refuted' ? undefined : originalAdvice(alone.state, alone.claims)
+}
+
+/** The message of an error and of its cause. `fetch` names the reason only there. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : `${error.message}: ${reasonOf(error.cause)}`
 }
 
 /** With a node, the blocks that only a node can confirm are looked up between two verifications. */
@@ -176,7 +187,7 @@ async function verifyWithNode(
   const anchors = result.claims.events.flatMap((event) => event.anchors).filter(({ isBlockFinal }) => !isBlockFinal)
   if (anchors.length === 0) return result
   const onChain = await blocksOnChain(rpc, anchors).catch((error: unknown) => {
-    throw new UsageError(`the node could not be asked: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`the node could not be asked: ${reasonOf(error)}. Correct --rpc, or verify without it`)
   })
   return verifyBundle(text, { ...options, isBlockOnChain: ({ blockHash }) => onChain.has(blockHash) })
 }

@@ -125,7 +125,10 @@ describe('evidence-registry import', () => {
     assert.match(binary.stderr, /^evidence-registry import: Line 1 has more than 1 MiB: [^\n]*\n$/)
     const missing = await run(`${file}.missing`)
     assert.equal(missing.code, 2)
-    assert.match(missing.stderr, /^evidence-registry import: The file \S+\.missing cannot be read \(ENOENT\)\n$/)
+    assert.match(
+      missing.stderr,
+      /^evidence-registry import: The file \S+\.missing cannot be read: it does not exist: correct the path \(ENOENT\)\n$/,
+    )
     const folder = await run(join(file, '..'))
     assert.equal(folder.code, 2)
     assert.match(folder.stderr, /is a folder/)

@@ -160,13 +160,36 @@ describe('evidence-registry verify', () => {
     await save('without.evidence.json', without)
     const few = await loadedBy('without.evidence.json')
     const ownOrBuiltIn = /^node:|\/core\/(?:verify|commitment|log|platform)\/|\/core\/(?:bytes|errors)\.[jt]s$/
-    const command = /\/server\/(?:cli|file-digest|commands\/(?:printable|wrong-flags|verify[\w-]*))\.[jt]s$/
+    const command = /\/server\/(?:cli|file-digest|commands\/(?:printable|unreadable|wrong-flags|verify[\w-]*))\.[jt]s$/
     assert.deepEqual(
       few.filter((url) => !ownOrBuiltIn.test(url) && !command.test(url)),
       [],
     )
     const isParser = (url: string): boolean => url.includes('/pkijs/')
     assert.deepEqual([few.some(isParser), (await loadedBy('e-1.evidence.json')).some(isParser)], [false, true])
+  })
+
+  it('says what to do about a file or a node that it cannot read', async () => {
+    await save('binary', '')
+    await writeFile(path('binary'), new Uint8Array([0xff, 0xfe]))
+    const file = path('e-1.evidence.json')
+    const cases: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+      [[path('none')], /cannot read \S+none: it does not exist: correct the path \(ENOENT\)\n$/],
+      [[directory], /it is a directory: name a file in it \(EISDIR\)\n$/],
+      [[path('binary')], /it is not text in UTF-8: name another file \(/],
+      [[file, '--file', directory], /it is a directory: name a file in it \(EISDIR\)\n$/],
+      [
+        [file, '--policy', file],
+        /is not a policy \(.+\): save that of GET \/log\/policy, from a source that you trust\n$/,
+      ],
+      // No program listens on port 1.
+      [[file, '--rpc', 'http://127.0.0.1:1'], /could not be asked: .+ Correct --rpc, or verify without it\n$/],
+    ]
+    for (const [args, message] of cases) {
+      const { code, stdout, stderr } = await verify(...args)
+      assert.deepEqual([code, stdout], [2, ''], stderr)
+      assert.match(stderr, message)
+    }
   })
 
   it('asks a node about the blocks of anchors', async () => {
