@@ -50,8 +50,8 @@ export function headersOf(endpoint: Endpoint, status: number): JsonObject {
 }
 
 function headersWith(endpoint: Endpoint, status: number): readonly HeaderName[] {
-  // Node itself sends this response, before there is a request.
-  if (status === 431) return []
+  // This response is sent before there is a request.
+  if (status === 431) return ['X-Request-Id']
   const { access, isUnmetered, response, headers: own = [] } = endpoint
   const isSuccess = status < 400
   const isRouted = status !== 405

@@ -23,7 +23,7 @@ export function responses(endpoint: Endpoint, { errorShape }: EndpointGroup, sch
   }
   const shape = errorShape === 'verification' ? VerificationError : OperationError
   for (const [status, codes] of failures(endpoint)) result[status] ??= failure(status, codes, shape, schemas)
-  result[431] = { description: 'The headers of the request are longer than 16 KiB. Without a body' }
+  result[431] = failure(431, codesWith(431), OperationError, schemas)
   return Object.fromEntries(
     Object.entries(result).map(([status, { description: text, ...rest }]) => [
       status,

@@ -17,6 +17,7 @@ import { admit, rejectExcess } from './admit.ts'
 import { taggedText } from './conditional.ts'
 import { Connections } from './connections.ts'
 import { addDocs } from './docs.ts'
+import type { ErrorShape } from './errors.ts'
 import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-middleware.ts'
 import { addEndpoints, type RouteContext } from './handle.ts'
 import { allowAnyOrigin, allowOrigins, setSecurityHeaders } from './headers.ts'
@@ -102,6 +103,8 @@ export interface App {
   readonly handleOperations: RequestListener
   /** Counts the connections of the servers that listen for this app. */
   readonly connections: Connections
+  /** The body that errors have at the target of a request. */
+  readonly errorShapeOf: (target: string) => ErrorShape
   /** Every route, in the order in which they are matched. */
   readonly routes: readonly Route[]
   /** Begins the shutdown: `/readyz` returns 503, and clients are asked to close their connections. */
@@ -168,6 +171,7 @@ export function createApp({ registry, logger, instruments = createInstruments(),
     handle: listenerOf(services, sections, { first: [admit({ admission, logger })], pathHint: API_HINT }),
     handleOperations: listenerOf(services, operatorSections, { first: [], pathHint: '' }),
     connections,
+    errorShapeOf: (target) => sections.of(target).errorShape,
     routes: sections.all.flatMap(({ router }) => routesOf(router)),
     stop: () => health.stop(),
     document,

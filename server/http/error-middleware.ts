@@ -53,6 +53,8 @@ const CHALLENGE = 'ApiKey realm="evidence-registry", header="X-API-Key"'
 export const rejectInvalidPaths: Middleware = (ctx, next) => {
   if (ctx.state.hasInvalidTarget === true)
     throw new HttpError('VALIDATION_ERROR', 'The target of the request is not a valid URL')
+  if (ctx.req.headers.host === undefined && ctx.req.httpVersion === '1.1')
+    throw new HttpError('VALIDATION_ERROR', 'The request needs a Host header')
   if (PLAIN_PATH.test(ctx.path)) return next()
   let decoded: string
   try {

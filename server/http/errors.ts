@@ -14,6 +14,10 @@ type HttpOnlyCode =
   | 'NOT_FOUND'
   /** The path exists, but not with this method. */
   | 'METHOD_NOT_ALLOWED'
+  /** The headers of the request did not arrive in time. */
+  | 'REQUEST_TIMEOUT'
+  /** The headers of the request are too long. */
+  | 'HEADERS_TOO_LARGE'
   /** Too many requests of one client. `Retry-After` says how long to wait. */
   | 'RATE_LIMITED'
   /** The server has too many requests in progress. It is sent as `UNAVAILABLE`, with `Retry-After`. */
@@ -73,11 +77,13 @@ const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   CATEGORY_MISMATCH: { status: 409 },
   TOO_MANY_FILES: { status: 409 },
   IDEMPOTENCY_KEY_REUSED: { status: 409 },
+  REQUEST_TIMEOUT: { status: 408 },
   VERSION_CONFLICT: { status: 412 },
   PAYLOAD_TOO_LARGE: { status: 413 },
   UNSUPPORTED_MEDIA_TYPE: { status: 415 },
   RANGE_NOT_SATISFIABLE: { status: 416 },
   RATE_LIMITED: { status: 429 },
+  HEADERS_TOO_LARGE: { status: 431 },
   INTERNAL: internal,
   CORRUPT: internal,
   CONFIG_ERROR: internal,

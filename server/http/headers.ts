@@ -5,7 +5,7 @@ import { sectionOf } from './sections.ts'
  * Every response is data: a browser must not run it, frame it, or guess its type. Strict-Transport-Security is left to
  * the proxy that ends TLS.
  */
-const SECURITY_HEADERS = {
+export const SECURITY_HEADERS = {
   'Content-Security-Policy': "default-src 'none';frame-ancestors 'none'",
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',

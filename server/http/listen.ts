@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from '../../core/index.ts'
 import type { App } from './app.ts'
+import { rejectBrokenRequests } from './broken-requests.ts'
 import { connectionLimit } from './connections.ts'
 
 /**
@@ -38,7 +39,7 @@ export interface RunningServer {
 
 /** Listens with an app. Throws the system's error if the address cannot be used. */
 export async function listen(
-  app: Pick<App, 'handle' | 'stop' | 'connections'>,
+  app: Pick<App, 'handle' | 'stop' | 'connections' | 'errorShapeOf'>,
   options: ListenOptions,
 ): Promise<RunningServer> {
   const { host, port, headersTimeoutMs, uploadIdleMs, shutdownMs, maxConnections = 1_000_000, logger } = options
@@ -47,6 +48,8 @@ export async function listen(
       headersTimeout: headersTimeoutMs,
       // A body may take any time as long as bytes keep coming, which body.ts checks.
       requestTimeout: 0,
+      // The app rejects it. Node's response would have no body.
+      requireHostHeader: false,
       keepAliveTimeout: KEEP_ALIVE_MS,
       // How often Node checks the timeout of the headers.
       connectionsCheckingInterval: 1_000,
@@ -54,6 +57,7 @@ export async function listen(
     app.handle,
   )
   app.connections.limit(server, { max: connectionLimit(maxConnections), hasProxy: options.trustProxy === true })
+  rejectBrokenRequests(server, app.errorShapeOf)
   server.setTimeout(Math.max(60_000, 2 * uploadIdleMs))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

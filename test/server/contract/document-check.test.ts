@@ -49,7 +49,7 @@ describe('the check against the OpenAPI document', () => {
       'checkSourceSystem',
       { ...response(200, { status: 'ok' }), headers: new Headers({ 'content-type': 'application/json' }) },
     ],
-    ['a body that the document does not have', 'checkSourceSystem', response(431, { error: 'x' })],
+    ['a body that the document does not have', 'getCategory', response(304, {}, undefined, { etag: '"x"' })],
     ['the shape of another status', 'checkSourceSystem', response(401, { error: 'x', code: 'UNAUTHORIZED' })],
   ]
   for (const [why, operationId, each] of wrong)

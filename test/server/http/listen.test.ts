@@ -10,7 +10,12 @@ describe('listening', () => {
     const { logger, warnings } = warningLogger()
     const listening = t.mock.method(Server.prototype, 'listen')
     const running = await listen(
-      { handle: (_, response) => response.end('here'), stop: () => undefined, connections: new Connections() },
+      {
+        handle: (_, response) => response.end('here'),
+        stop: () => undefined,
+        connections: new Connections(),
+        errorShapeOf: () => 'operation',
+      },
       { host: '127.0.0.1', port: 0, headersTimeoutMs: 60_000, uploadIdleMs: 60_000, shutdownMs: 1_000, logger },
     )
     t.after(() => running.close())
