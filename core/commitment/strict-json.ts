@@ -88,7 +88,7 @@ function scan(text: string, { maxDepth = MAX_DEPTH, maxValues = Infinity }: Stri
     } else if (kind === NAME_END) names++
     else if (kind === OPEN) {
       namesAndValues++
-      if (++depth > maxDepth) throw validationError(`JSON must not be nested deeper than ${maxDepth}`)
+      if (++depth > maxDepth) throw validationError(`JSON must not be nested deeper than ${maxDepth} levels`)
     } else if (kind === CLOSE) depth--
     else namesAndValues++
   }

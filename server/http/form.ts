@@ -1,6 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
-import { isRegistryError, parseStrictJson, type FileToStage, type Json, type StagedFile } from '../../core/index.ts'
+import {
+  isRegistryError,
+  jsonErrorPlace,
+  parseStrictJson,
+  type FileToStage,
+  type Json,
+  type StagedFile,
+} from '../../core/index.ts'
 import type { FieldKind, FileSlot, FormShape } from '../contract/endpoint.ts'
 import { bodyText, type BodyPace } from './body.ts'
 import { HttpError } from './errors.ts'
@@ -202,7 +209,9 @@ function jsonField(name: string, text: string): Json {
   try {
     return parseStrictJson(text, JSON_LIMITS)
   } catch (cause) {
-    throw isRegistryError(cause, 'VALIDATION_ERROR') ? invalid(`${name}: ${cause.message}`, cause) : cause
+    if (!isRegistryError(cause, 'VALIDATION_ERROR')) throw cause
+    const place = cause.cause instanceof SyntaxError ? ` (${jsonErrorPlace(text)})` : ''
+    throw invalid(`${name}: ${cause.message}${place}`, cause)
   }
 }
 

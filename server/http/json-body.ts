@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { isRegistryError, parseStrictJson, type Json } from '../../core/index.ts'
+import { isRegistryError, jsonErrorPlace, parseStrictJson, type Json } from '../../core/index.ts'
 import { turnOf } from './admit.ts'
 import { bodyText, collectBody, type BodyPace } from './body.ts'
 import { HttpError } from './errors.ts'
@@ -28,7 +28,7 @@ function parseJson(text: string): Json {
     return parseStrictJson(text, JSON_LIMITS)
   } catch (cause) {
     if (isRegistryError(cause) && cause.cause instanceof SyntaxError)
-      throw new HttpError('MALFORMED_BODY', 'The body is not JSON', { cause })
+      throw new HttpError('MALFORMED_BODY', `The body is not JSON (${jsonErrorPlace(text)})`, { cause })
     throw cause
   }
 }

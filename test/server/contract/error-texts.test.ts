@@ -53,4 +53,15 @@ describe('texts of validation errors', () => {
     const text = await textOf('getEvidence', { ...of('disclosed'), query: { disclose: '2' } })
     assert.equal(text, 'disclose must be true, false, 1 or 0')
   })
+
+  it('say where a body is not JSON', async () => {
+    await create('broken')
+    const { body } = await service.fails('updateEvidence', 400, 'MALFORMED_BODY', {
+      ...of('broken'),
+      json: '{\n  "owner": "Ada",\n  secret\n}',
+    })
+    assert.equal(body.error, 'The body is not JSON (line 3, column 3)')
+    const form = formOf({ meta: '{"a":secret}' })
+    assert.equal(await textOf('updateEvidence', { ...of('broken'), form }), 'meta: The text is not JSON (column 6)')
+  })
 })
