@@ -27,9 +27,10 @@ const validationError = (why: string): RegistryError => new RegistryError('VALID
  * canonicalJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */
 export const canonicalJson = (value: unknown, { maxDepth = MAX_DEPTH }: JsonLimits = {}): string =>
-  textOf(value, maxDepth)
+  textOf(value, maxDepth, maxDepth)
 
-function textOf(value: unknown, maxDepth: number): string {
+/** `depthLeft`: how deep the value itself may be nested. */
+function textOf(value: unknown, depthLeft: number, maxDepth: number): string {
   switch (typeof value) {
     case 'string':
       return quoted(value)
@@ -40,8 +41,10 @@ function textOf(value: unknown, maxDepth: number): string {
       return value ? 'true' : 'false'
     case 'object':
       if (value === null) return 'null'
-      if (maxDepth === 0) throw validationError('A value is nested too deeply')
-      return Array.isArray(value) ? arrayText(value, maxDepth - 1) : objectText(value, maxDepth - 1)
+      if (depthLeft === 0) throw validationError(`JSON must not be nested deeper than ${maxDepth} levels`)
+      return Array.isArray(value)
+        ? arrayText(value, depthLeft - 1, maxDepth)
+        : objectText(value, depthLeft - 1, maxDepth)
     default:
       throw validationError(`A value of type ${typeof value} cannot be written as JSON`)
   }
@@ -57,20 +60,20 @@ function quoted(text: string): string {
   return JSON.stringify(text)
 }
 
-function arrayText(array: readonly unknown[], maxDepth: number): string {
+function arrayText(array: readonly unknown[], depthLeft: number, maxDepth: number): string {
   let out = '['
-  for (let i = 0; i < array.length; i++) out += (i === 0 ? '' : ',') + textOf(array[i], maxDepth)
+  for (let i = 0; i < array.length; i++) out += (i === 0 ? '' : ',') + textOf(array[i], depthLeft, maxDepth)
   return out + ']'
 }
 
-function objectText(object: object, maxDepth: number): string {
+function objectText(object: object, depthLeft: number, maxDepth: number): string {
   const prototype: unknown = Object.getPrototypeOf(object)
   if (prototype !== Object.prototype && prototype !== null)
     throw validationError('Only plain objects can be written as JSON')
   let out = '{'
   for (const name of sortedNames(object)) {
     if (name === '__proto__') throw validationError('The key __proto__ is not allowed')
-    const text = textOf((object as Record<string, unknown>)[name], maxDepth)
+    const text = textOf((object as Record<string, unknown>)[name], depthLeft, maxDepth)
     out += `${out === '{' ? '' : ','}${quoted(name)}:${text}`
   }
   return out + '}'

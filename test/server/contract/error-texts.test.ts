@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { evidenceRequests } from '../../support/evidence-requests.ts'
+import { formOf } from '../../support/form.ts'
 import { startService, type CallOptions, type Company, type Service } from '../../support/service.ts'
 
 describe('texts of validation errors', () => {
@@ -52,6 +53,14 @@ describe('texts of validation errors', () => {
     await create('disclosed')
     const text = await textOf('getEvidence', { ...of('disclosed'), query: { disclose: '2' } })
     assert.equal(text, 'disclose must be true, false, 1 or 0')
+  })
+
+  it('name the limit of a meta that is nested too deep', async () => {
+    const meta = JSON.parse('{"a":'.repeat(33) + '1' + '}'.repeat(33))
+    await create('deep')
+    const text = 'meta: JSON must not be nested deeper than 32 levels'
+    assert.equal(await textOf('updateEvidence', { ...of('deep'), json: { meta } }), text)
+    assert.equal(await textOf('updateEvidence', { ...of('deep'), form: formOf({ meta: JSON.stringify(meta) }) }), text)
   })
 
   it('say where a body is not JSON', async () => {
