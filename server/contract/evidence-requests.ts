@@ -177,4 +177,10 @@ export const evidenceQuery = (query: EvidenceListQuery): EvidenceQuery => {
 }
 
 export const historyQuery = ({ len, last, disclose }: EvidencePageQuery): HistoryQuery =>
-  defined({ after: last, limit: pageLength(len, MAX_HISTORY_LENGTH), disclose })
+  defined({ after: lastVersion(last), limit: pageLength(len, MAX_HISTORY_LENGTH), disclose })
+
+/** Checks `last`. The core would say that it is a string, as every value of a query is. */
+function lastVersion(last: number | undefined): number | undefined {
+  if (last === undefined || Number.isInteger(last)) return last
+  throw new HttpError('VALIDATION_ERROR', 'last must be an integer of at least 0')
+}

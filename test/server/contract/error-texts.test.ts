@@ -4,6 +4,8 @@ import { evidenceRequests } from '../../support/evidence-requests.ts'
 import { formOf } from '../../support/form.ts'
 import { startService, type CallOptions, type Company, type Service } from '../../support/service.ts'
 
+const LAST_TEXT = 'last must be an integer of at least 0'
+
 describe('texts of validation errors', () => {
   let service: Service
   let company: Company
@@ -53,6 +55,14 @@ describe('texts of validation errors', () => {
     await create('disclosed')
     const text = await textOf('getEvidence', { ...of('disclosed'), query: { disclose: '2' } })
     assert.equal(text, 'disclose must be true, false, 1 or 0')
+  })
+
+  it('say which integers a parameter of the query may have', async () => {
+    await create('counted')
+    for (const last of ['abc', '-1', '1.5'])
+      assert.equal(await textOf('getEvidence', { ...of('counted'), query: { last } }), LAST_TEXT)
+    const text = await textOf('getEvidence', { ...of('counted'), query: { len: 'abc' } })
+    assert.equal(text, 'len must be an integer of at least 1; values above 500 count as 500')
   })
 
   it('name the limit of a meta that is nested too deep', async () => {
