@@ -16,7 +16,7 @@ import { readFileOf } from './file.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import { uuidInput } from '../input-forms.ts'
 import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'
-import { bundleSelectionSchema } from './input.ts'
+import { bundleSelectionSchema, EVENT_FIELDS } from './input.ts'
 
 /** The log's identity and what vouches for it. */
 export interface BundleSources {
@@ -33,8 +33,7 @@ export async function bundleHistory(
 ): Promise<Bundle> {
   const { files, ...texts } = validate(bundleSelectionSchema, selection)
   const selected = { ...texts, files: Array.isArray(files) ? files.map(uuidInput) : files }
-  if (selected.history !== true && selected.fields.includes('slotKey'))
-    throw invalidInput('fields', 'must not contain slotKey: set history to disclose it')
+  if (Array.isArray(selected.fields)) assertFields(selected.fields, selected.history === true)
   const { record } = await readEvidence(context, scope, externalId)
   if (record.lastVersion > MAX_BUNDLE_EVENTS)
     throw new RegistryError(
@@ -44,6 +43,16 @@ export async function bundleHistory(
   if (Array.isArray(selected.files)) await assertFiles(context, record, selected.files)
   const events = await discloseHistory(context, record, selected)
   return assemble(context, sources, { type: 'evidence', txId: record.txId }, events)
+}
+
+/** A name that no event can have is a typo. One that only this evidence lacks is not. */
+function assertFields(names: readonly string[], history: boolean): void {
+  if (!history && names.includes('slotKey'))
+    throw invalidInput('fields', 'must not contain slotKey: set history to disclose it')
+  const unknown = names.find((name) => !EVENT_FIELDS.includes(name))
+  if (unknown === undefined) return
+  const known = EVENT_FIELDS.filter((name) => name !== 'slotKey').join(', ')
+  throw invalidInput('fields', `must not contain ${JSON.stringify(unknown.slice(0, 64))}: the names are ${known}`)
 }
 
 async function assertFiles(context: Context, evidence: EvidenceRecord, fileIds: readonly string[]): Promise<void> {

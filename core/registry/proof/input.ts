@@ -4,6 +4,28 @@ import { closed, opt } from '../schemas.ts'
 const MAX_PROOF_ITEMS = 64
 const MAX_SELECTED = 1_000
 
+/** The fields that events can have (core/README.md). */
+export const EVENT_FIELDS: readonly string[] = [
+  'action',
+  'actor',
+  'company',
+  'evidence',
+  'externalId',
+  'name',
+  'categoryId',
+  'subcategoryId',
+  'slotKey',
+  'owner',
+  'description',
+  'summary',
+  'meta',
+  'imageId',
+  'status',
+  'updateDescription',
+  'personaName',
+  'eventDescription',
+]
+
 const Selected = Type.Union(
   [
     Type.Enum(['all', 'none']),

@@ -7,6 +7,7 @@ import { toHex } from '../../../core/bytes.ts'
 import { parseCheckpoint } from '../../../core/log/checkpoint.ts'
 import { leafHash } from '../../../core/log/tree/hasher.ts'
 import { verifyInclusion } from '../../../core/log/tree/proof.ts'
+import { EVENT_FIELDS } from '../../../core/registry/proof/input.ts'
 import { validate } from '../../../core/registry/validation.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
@@ -104,12 +105,35 @@ describe('the proof bundle', () => {
         return [Object.keys(event?.fields ?? {}), Object.keys(event?.files ?? {})]
       }
       assert.deepEqual(await disclosed({}), [[], []])
-      assert.deepEqual(await disclosed({ fields: ['owner', 'unknown'] }), [['owner'], []])
+      assert.deepEqual(await disclosed({ fields: ['owner', 'summary'] }), [['owner'], []])
       assert.deepEqual(await disclosed({ files: [file?.id] }), [[], [file?.id]])
       const [fields, files] = await disclosed({ fields: 'all', files: 'all' })
       assert.deepEqual([fields?.includes('owner'), fields?.includes('slotKey'), files?.length], [true, false, 2])
       assert.deepEqual((await disclosed({ history: true }))[0], ['slotKey'])
       assert.deepEqual((await disclosed({ fields: ['slotKey'], history: true }))[0], ['slotKey'])
+    }))
+
+  it('accepts the names of all fields that events have, and no others', () =>
+    withRegistry(async ({ registry, scope, evidence, stage }) => {
+      const texts = { description: 'd', summary: 's', meta: { a: 1 } }
+      await evidence({ owner: 'Ada', ...texts, image: await stage() })
+      await registry.evidences.update(scope, 'e-1', {
+        name: 'another',
+        owner: 'Grace',
+        updateType: 'stolen',
+        updateDescription: 'u',
+        persona: 'p',
+        eventDescription: 'e',
+      })
+      const all = { externalId: 'e-1', fields: 'all', files: 'none', history: true } as const
+      const { events } = await registry.proofs.bundle(scope, all)
+      const names = new Set(events.flatMap(({ fields }) => Object.keys(fields ?? {})))
+      assert.deepEqual([...names].sort(), [...EVENT_FIELDS].sort())
+      const named = await registry.proofs.bundle(scope, { ...all, fields: [...names] })
+      assert.deepEqual(
+        named.events.map(({ fields }) => fields),
+        events.map(({ fields }) => fields),
+      )
     }))
 
   it('rejects a selection that is malformed', () =>
@@ -124,6 +148,8 @@ describe('the proof bundle', () => {
       await refuse({ fields: [] }, 'VALIDATION_ERROR')
       await refuse({ files: 'some' }, 'VALIDATION_ERROR')
       await refuse({ fields: ['slotKey'] }, 'VALIDATION_ERROR')
+      await refuse({ fields: ['name', 'colour'] }, 'VALIDATION_ERROR')
+      await refuse({ fields: ['toString'], history: true }, 'VALIDATION_ERROR')
       await refuse({ files: ['x'] }, 'FILE_NOT_FOUND')
       await refuse({ externalId: 'e-2' }, 'EVIDENCE_NOT_FOUND')
       const { scope: other } = await system('R', 'another')

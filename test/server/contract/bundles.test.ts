@@ -48,6 +48,13 @@ describe('proof bundles', () => {
     assert.deepEqual(Object.keys(withHistory.events[0]?.fields ?? {}), ['slotKey'])
   })
 
+  it('names the fields that exist if one is unknown', async () => {
+    const response = await get({ fields: 'name,colour', files: 'none' })
+    const { error, code } = (await response.json()) as Record<string, string>
+    assert.deepEqual([response.status, code], [400, 'VALIDATION_ERROR'])
+    assert.match(error ?? '', /^fields must not contain "colour": the names are action, .*, name, .*eventDescription$/)
+  })
+
   it('requires the selection and a key', async () => {
     for (const query of [{}, { fields: 'all' }, { fields: '', files: 'none' }, { fields: 'slotKey', files: 'none' }])
       assert.equal((await get(query as Record<string, string>)).status, 400)
