@@ -107,7 +107,7 @@ export interface Creation {
   /** The body of the response. */
   readonly created: unknown
   readonly input: unknown
-  /** Of the request. */
+  /** Of the request, as the client sees it: a proxy may serve the API below a path of its own. */
   readonly path: string
 }
 

@@ -196,6 +196,7 @@ function routeContextOf(registry: Registry, options: Options): Omit<RouteContext
       idleMs: options.uploadIdleMs,
       minBytesPerSecond: options.uploadMinBytesPerSecond ?? 0,
     },
+    publicPath: once(() => new URL(options.publicUrl()).pathname.replace(/\/$/, '')),
     listEvidences: registry.evidences.texts(evidenceListItem),
     getEvidence: registry.evidences.pages((page) => taggedText(evidencePage(page), `${page.evidence.version}-`)),
     heavyWork: new HeavyWork(),

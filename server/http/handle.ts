@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import type { GetEvidencePage, ListEvidenceTexts } from '../../core/index.ts'
-import { documentPath, type Creation, type Endpoint, type EndpointGroup } from '../contract/endpoint.ts'
+import { documentPath, type Endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import type { Turn } from './admission.ts'
 import { turnOf } from './admit.ts'
@@ -21,6 +21,8 @@ import type { UnreadResponses } from './unread-responses.ts'
 /** What every endpoint is run with. */
 export interface RouteContext extends AuthorizationServices {
   readonly limits: UploadLimits
+  /** The path of the service at its public address: empty, or such as `/registry`. */
+  readonly publicPath: () => string
   readonly streams: Streams
   readonly unreadResponses: UnreadResponses
   readonly heavyWork: HeavyWork
@@ -52,7 +54,17 @@ export function addEndpoints(
 async function handle(
   endpoint: Endpoint,
   ctx: Context,
-  { registry, limits, rateLimit, streams, unreadResponses, heavyWork, listEvidences, getEvidence }: RouteContext,
+  {
+    registry,
+    limits,
+    publicPath,
+    rateLimit,
+    streams,
+    unreadResponses,
+    heavyWork,
+    listEvidences,
+    getEvidence,
+  }: RouteContext,
 ): Promise<void> {
   const params = ctx['params'] as Readonly<Record<string, string>>
   if (endpoint.access !== 'public') ctx.set('Cache-Control', 'private, no-cache')
@@ -91,7 +103,8 @@ async function handle(
     const body = await (turn?.workClass === 'lists' ? heavyWork.run(sender, runHeavy) : endpoint.handle(request))
     if (body !== undefined) sendJson(ctx, typeof body === 'string' ? body : JSON.stringify(body))
     unreadResponses.hold(ctx, scope.principal)
-    if (ctx.status === 201) setLocation(ctx, endpoint, { created: body, input: fields })
+    if (ctx.status === 201)
+      setLocation(ctx, endpoint.location?.({ created: body, input: fields, path: publicPath() + ctx.path }))
     // A repeated request may have returned the first one's result, without using its own files.
     mayHaveUnusedFiles = options.idempotencyKey !== undefined
   } catch (error) {
@@ -115,9 +128,8 @@ function assertConnected({ res }: Context): void {
 const koaPath = (path: string): string =>
   path.replaceAll(/\{([A-Za-z_]+)(\*?)\}/g, (_, name: string, rest: string) => (rest ? '*' : ':') + name)
 
-/** The address of what was created. It begins with the path of the request, which already contains the base path. */
-function setLocation(ctx: Context, endpoint: Endpoint, result: Omit<Creation, 'path'>): void {
-  const location = endpoint.location?.({ ...result, path: ctx.path })
+/** Names what was created, by its path at the public address. */
+function setLocation(ctx: Context, location: string | undefined): void {
   if (location !== undefined) ctx.set('Location', location)
 }
 

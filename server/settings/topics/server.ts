@@ -8,7 +8,7 @@ export const server = {
   }),
   publicUrl: optional(baseUrl, {
     shownFallback: 'the address it listens on',
-    doc: 'Address of the service for clients, without /api/v1. The OpenAPI document and the text of the first start contain it',
+    doc: 'Address of the service for clients, without /api/v1. The OpenAPI document and the text of the first start contain it, and Location its path',
   }),
   dataDir: setting(path, {
     fallback: './data',

@@ -51,6 +51,15 @@ describe('headers of keyed responses', () => {
     })
   })
 
+  it('Location contains the path of the public address', async (t) => {
+    const behindProxy = await startService({ publicUrl: () => 'https://host.example/registry' })
+    t.after(() => behindProxy.close())
+    const { keys, id } = await behindProxy.company('acme')
+    const request = { key: keys.A, params: { COMPANY_ID: id }, json: { name: 'C' } }
+    const { headers, body } = await behindProxy.call('createCategory', request)
+    assert.equal(headers.get('location'), `/registry/api/v1/evidences/acme/category/${body.id}`)
+  })
+
   it('3 and 11 have an ETag, which gives 304 until something changes, and which If-Match accepts', async () => {
     const { body } = await service.call('createEvidence', {
       ...at,
