@@ -23,6 +23,7 @@ export const ROUTES: { readonly [K in keyof Operations]: Route } = {
   createFileToken: { method: 'POST', path: '/evidences/{companyId}/file/token', keyed: true, repeat: 'never', result: 'json' },
   listSourceSystems: { method: 'GET', path: '/sourceSystem/{companyId}', keyed: true, repeat: 'safe', result: 'json' },
   createSourceSystem: { method: 'POST', path: '/sourceSystem/{companyId}', keyed: true, repeat: 'idempotent', result: 'json' },
+  getSourceSystem: { method: 'GET', path: '/sourceSystem/{companyId}/{systemId}', keyed: true, repeat: 'safe', result: 'json' },
   updateSourceSystem: { method: 'PATCH', path: '/sourceSystem/{companyId}/{systemId}', keyed: true, repeat: 'never', result: 'json' },
   checkSourceSystem: { method: 'GET', path: '/sourceSystem/{companyId}/healthz', keyed: true, repeat: 'safe', result: 'json' },
   getOwnSourceSystem: { method: 'GET', path: '/sourceSystem/{companyId}/self', keyed: true, repeat: 'safe', result: 'json' },

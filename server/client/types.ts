@@ -385,6 +385,16 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<CreatedSourceSystem>
+  /** Get a source system, without its key */
+  getSourceSystem(
+    request: {
+      /** Default: the company of the client */
+      readonly companyId?: string
+      /** A source system's id */
+      readonly systemId: string
+    },
+    options?: RequestOptions,
+  ): Promise<SourceSystem>
   /**
    * Rotate the key, rename, change permissions or expiry, (de)activate. The previous key stops working at once,
    * or after `graceSeconds`. A rotation without `graceSeconds` also ends every earlier grace period. `expiresAt`

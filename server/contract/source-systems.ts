@@ -92,7 +92,7 @@ export const sourceSystemList = (list: readonly CoreSourceSystem[]): SourceSyste
   count: list.length,
 })
 
-const sourceSystem = ({
+export const sourceSystem = ({
   createdAt,
   expiresAt,
   replacedKeyEndsAt,

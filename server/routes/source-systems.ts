@@ -8,6 +8,8 @@ import {
   newSourceSystem,
   OwnSourceSystem,
   ownSourceSystem,
+  SourceSystem,
+  sourceSystem,
   SourceSystemChange,
   sourceSystemChange,
   SourceSystemList,
@@ -96,6 +98,18 @@ export const sourceSystems: EndpointGroup = {
       fieldNames: PAGE_FIELDS,
       handle: async ({ registry, scope, query }) =>
         auditPage(await registry.sourceSystems.audit(scope, pageQuery(query))),
+    }),
+    // After the paths with a fixed end, which it would match, too.
+    endpoint({
+      id: 'getSourceSystem',
+      method: 'GET',
+      path: `${COMPANY}/{SYSTEM_ID}`,
+      access: 'A',
+      summary: 'Get a source system, without its key',
+      response: { schema: SourceSystem },
+      errors: ['SOURCE_SYSTEM_NOT_FOUND'],
+      handle: async ({ registry, scope, param }) =>
+        sourceSystem(await registry.sourceSystems.get(scope, param('SYSTEM_ID'))),
     }),
     endpoint({
       id: 'listCompanies',

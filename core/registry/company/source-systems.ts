@@ -1,7 +1,7 @@
 import type { OwnSourceSystem, SourceSystem, SourceSystems } from '../../api/source-systems.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'
-import { listEntries } from '../../store/read.ts'
+import { listEntries, readRecord } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { LastUseRecord, SourceSystemRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -25,6 +25,7 @@ export const sourceSystemOperations = (context: Context, apiKeys: ApiKeys): Sour
   create: async (scope, input, options) => createSourceSystem(context, apiKeys, authorize(scope, 'A'), input, options),
   update: async (scope, systemId, change) =>
     updateSourceSystem(context, apiKeys, await enterCompany(context, scope, 'A'), systemId, change),
+  get: async (scope, systemId) => readSourceSystem(context, await enterCompany(context, scope, 'A'), systemId),
   self: async (scope) => readSelf(context, await enterCompany(context, scope, 'R')),
   audit: async (scope, query) => {
     const authorized = await enterCompany(context, scope, 'A')
@@ -46,6 +47,17 @@ async function listSourceSystems(context: Context, { companyId }: AuthorizedScop
     const lastUsedAt = Math.max(usedAt.get(record.id) ?? 0, lastUses.noted(record.id) ?? 0)
     return describe(record, { now: clock.now(), lastUsedAt })
   })
+}
+
+async function readSourceSystem(
+  { records, clock, lastUses }: Context,
+  { companyId }: AuthorizedScope,
+  systemId: string,
+): Promise<SourceSystem> {
+  const { record } = await readSystem(records, companyId, systemId)
+  const lastUse = await readRecord<LastUseRecord>(records, keys.lastUse(companyId, record.id))
+  const lastUsedAt = Math.max(lastUse?.record.at ?? 0, lastUses.noted(record.id) ?? 0)
+  return describe(record, { now: clock.now(), lastUsedAt })
 }
 
 /** `lastUsedAt` is 0 if it was never used. */

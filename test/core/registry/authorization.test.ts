@@ -14,6 +14,7 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
   'sourceSystems.create': ['A', ({ sourceSystems }, scope) => sourceSystems.create(scope, { name: 'x' })],
   'sourceSystems.update': ['A', ({ sourceSystems }, scope) => sourceSystems.update(scope, NO_ID, { active: true })],
   'sourceSystems.list': ['A', ({ sourceSystems }, scope) => sourceSystems.list(scope)],
+  'sourceSystems.get': ['A', ({ sourceSystems }, scope) => sourceSystems.get(scope, NO_ID)],
   'sourceSystems.self': ['R', ({ sourceSystems }, scope) => sourceSystems.self(scope)],
   'sourceSystems.audit': ['A', ({ sourceSystems }, scope) => sourceSystems.audit(scope)],
   'categories.create': ['I', ({ categories }, scope) => categories.create(scope, { name: 'x' })],

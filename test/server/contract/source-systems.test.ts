@@ -110,6 +110,18 @@ describe('source systems', () => {
     assert.ok(Date.parse(lastUsedAt) > startedAt - 60_000 && Date.parse(lastUsedAt) <= Date.now())
   })
 
+  it('get: is what the list has', async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+    const { id, apiKey } = await service.ok('createSourceSystem', { ...asAdmin, json: { name: 'got', expiresAt } })
+    assert.ok(await works(apiKey))
+    const one = { ...asAdmin, params: { ...asAdmin.params, SYSTEM_ID: id } }
+    assert.deepEqual(await service.ok('getSourceSystem', one), await readListed(id))
+    await service.fails('getSourceSystem', 404, 'SOURCE_SYSTEM_NOT_FOUND', {
+      ...one,
+      params: { ...one.params, SYSTEM_ID: 'unknown' },
+    })
+  })
+
   it('self: describes the key in the request', async () => {
     for (const level of ['R', 'I', 'U', 'A'] as const)
       assert.deepEqual(await service.ok('getOwnSourceSystem', { key: company.keys[level], params: asAdmin.params }), {

@@ -42,6 +42,7 @@ const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem' | 'operat
   updateSourceSystem: 'A',
   checkSourceSystem: 'sourceSystem',
   getOwnSourceSystem: 'R',
+  getSourceSystem: 'A',
   listAudit: 'A',
   listCompanies: 'operator',
 }
