@@ -14,7 +14,6 @@ export { isRecordEraser } from './registry/erasures.ts'
 export { decorateRecords } from './store/decorate-records.ts'
 export { systemClock } from './clock.ts'
 export { canonicalJson, type Json } from './commitment/canonical-json.ts'
-export { jsonErrorPlace } from './commitment/json-error-place.ts'
 export { parseStrictJson } from './commitment/strict-json.ts'
 export type { Disclosure, DisclosedText } from './commitment/disclosure.ts'
 export {

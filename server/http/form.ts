@@ -1,19 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
-import {
-  isRegistryError,
-  jsonErrorPlace,
-  parseStrictJson,
-  type FileToStage,
-  type Json,
-  type StagedFile,
-} from '../../core/index.ts'
+import { isRegistryError, parseStrictJson, type FileToStage, type Json, type StagedFile } from '../../core/index.ts'
 import type { FieldKind, FileSlot, FormShape } from '../contract/endpoint.ts'
 import { bodyText, type BodyPace } from './body.ts'
 import { HttpError } from './errors.ts'
 import { isGiven } from './given-fields.ts'
 import { MAX_INLINE_BYTES, readInlineImage } from './inline-image.ts'
 import { JSON_LIMITS, readJsonObject } from './json-body.ts'
+import { jsonErrorPlace } from './json-error-place.ts'
 import { partsOf, type Part } from './multipart.ts'
 
 export interface UploadLimits extends BodyPace {

@@ -1,8 +1,9 @@
 import type { Context } from 'koa'
-import { isRegistryError, jsonErrorPlace, parseStrictJson, type Json } from '../../core/index.ts'
+import { isRegistryError, parseStrictJson, type Json } from '../../core/index.ts'
 import { turnOf } from './admit.ts'
 import { bodyText, collectBody, type BodyPace } from './body.ts'
 import { HttpError } from './errors.ts'
+import { jsonErrorPlace } from './json-error-place.ts'
 
 /** Of the JSON of a request: each value takes memory, however short it is. */
 export const JSON_LIMITS = { maxValues: 200_000 } as const

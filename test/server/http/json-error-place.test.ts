@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { jsonErrorPlace } from '../../../core/commitment/json-error-place.ts'
+import { jsonErrorPlace } from '../../../server/http/json-error-place.ts'
 
 const errorOf = (text: string): SyntaxError | undefined => {
   try {
