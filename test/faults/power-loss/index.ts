@@ -125,14 +125,17 @@ interface PowerLoss {
 
 /** The disk after so many records of a trace, and the writes that it must hold. */
 function diskAt(trace: Trace, cut: number): { disk: SimulatedDisk; traces: ReturnType<typeof tracesOf> } {
-  const disk = new SimulatedDisk(trace.root, trace.variant === 'small-buffer' ? () => true : isTable)
+  const disk = new SimulatedDisk(trace.root, trace.variant === 'small-buffer' ? () => true : isTableOrLog)
   const records = trace.records.slice(0, cut)
   for (const each of records) disk.apply(each)
   return { disk, traces: tracesOf(marksIn(trace, records)) }
 }
 
-/** LevelDB may name a new table in its manifest before it has synced the folder: see README.md. */
-const isTable = (path: string): boolean => path.endsWith('.ldb')
+/**
+ * LevelDB may name a new table in its manifest, or sync writes in a new log, before it has synced the folder: see
+ * README.md.
+ */
+const isTableOrLog = (path: string): boolean => /\.(?:ldb|log)$/.test(path)
 
 async function checkImage(trace: Trace, { cut, damage, random }: PowerLoss): Promise<ImageResult> {
   const folder = await makeTemporary()
