@@ -30,7 +30,14 @@ export async function makeDirectory(files: FileOperations, path: string): Promis
   for (const created of await makeMissing(files, resolve(path))) await syncDirectory(files, dirname(created))
 }
 
-/** As `makeDirectory` with the file system of this machine. */
+/**
+ * Creates a folder and the missing ones above it, so that they survive a power loss.
+ *
+ * @param path path of the folder; an existing one is not changed, each new one is private (0700)
+ * @throws errors of the file system, such as `EEXIST` if a file has this name
+ * @example
+ * await makeDirectoryDurably('/var/lib/evidence/backup')
+ */
 export const makeDirectoryDurably = (path: string): Promise<void> => makeDirectory(nodeFiles, path)
 
 /**

@@ -124,7 +124,11 @@ export interface SourceSystems {
   update(scope: Scope, systemId: string, change: SourceSystemChange): Promise<void>
   /** All source systems of the company, without their keys. Requires level `A`. */
   list(scope: Scope): Promise<readonly SourceSystem[]>
-  /** One source system, without its key. Requires level `A`. @throws `SOURCE_SYSTEM_NOT_FOUND` */
+  /**
+   * One source system, without its key. Requires level `A`.
+   *
+   * @throws `SOURCE_SYSTEM_NOT_FOUND` if the company has none with this id
+   */
   get(scope: Scope, systemId: string): Promise<SourceSystem>
   /** The source system of the scope's principal. Requires level `R`. */
   self(scope: Scope): Promise<OwnSourceSystem>
