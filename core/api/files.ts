@@ -24,7 +24,10 @@ export interface FileToStage {
   readonly body: AsyncIterable<Uint8Array>
 }
 
-/** A file whose bytes are stored, but which no record uses yet. Pass it to one write, or discard it. */
+/**
+ * A file that no record uses yet. Pass it to one write, or discard it. The bytes of a small file (see
+ * `smallFileBytes` of `openRegistry`) are part of it, and that write stores them. Those of others are stored already.
+ */
 export interface StagedFile {
   readonly id: FileId
   readonly name: string
@@ -34,8 +37,10 @@ export interface StagedFile {
   readonly size: number
   /** SHA-256 of the content, lowercase hex. */
   readonly sha256: string
+  /** The bytes of a small file, in base64. Either this or `intent` is given. */
+  readonly content?: string
   /** Version of the upload-intent record that the write consumes. */
-  readonly intent: Version
+  readonly intent?: Version
 }
 
 export interface FileInfo {
@@ -64,7 +69,8 @@ export interface FileToken {
 
 export interface Files {
   /**
-   * Stores the bytes of a file, so that a write can use it. A failed upload leaves nothing behind. Requires level `I`.
+   * Reads the bytes of a file, so that a write can use it. Stores them unless the file is small. A failed upload leaves
+   * nothing behind. Requires level `I`.
    *
    * @param options - `maxBytes`: the limit; `signal` aborts the upload
    * @throws `PAYLOAD_TOO_LARGE` beyond `maxBytes`, `VALIDATION_ERROR`

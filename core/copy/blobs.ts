@@ -39,7 +39,7 @@ export interface CopyBlobsReport {
 const CONCURRENCY = 4
 
 /**
- * Copies the bytes of every file that is not deleted to another store, then reads each of them from the target and
+ * Copies the blob of every file that is not deleted to another store, then reads each of them from the target and
  * verifies its SHA-256. What the target already has is not copied again, so the copy can be interrupted and run again.
  *
  * The source is only read. No other program may write to either store. A file that fails is reported as a problem and
@@ -79,7 +79,7 @@ export async function copyMissingBlobs(
   return copy.report
 }
 
-/** The ids of the files in `source` that are not deleted. */
+/** The ids of the files in `source` that have a blob. */
 export async function fileIdsIn(source: RecordSource): Promise<Set<string>> {
   const ids = new Set<string>()
   for await (const { id } of filesIn(source.records())) ids.add(id)
@@ -165,14 +165,14 @@ export async function deletedFiles(records: RecordStore, fileIds: readonly strin
   })
 }
 
-/** The file in a record, `undefined` if the file was deleted or the record is another one. */
+/** The file in a record that has a blob. `undefined` for a deleted or small file, and for any other record. */
 export function fileIn(record: CopiedRecord): FileRecord | undefined {
   if (!isInRange(record.key, keys.files())) return undefined
   const file = decodeRecord<FileRecord | DeletedFileRecord>(record)
-  return 'deletion' in file ? undefined : file
+  return 'deletion' in file || 'content' in file ? undefined : file
 }
 
-/** The first file on record that was not deleted. */
+/** The first file on record that has a blob. */
 export async function firstFile(records: RecordStore): Promise<FileRecord | undefined> {
   for await (const entry of records.list(keys.files())) {
     const file = fileIn(entry)

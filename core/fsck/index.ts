@@ -17,7 +17,7 @@ export type { DifferenceKind } from './kinds.ts'
 
 export interface FsckStores {
   readonly records: RecordStore
-  /** If given, the bytes of every file are read and hashed again. */
+  /** If given, the bytes of every file are read and hashed again, otherwise only those of small files. */
   readonly blobs?: BlobStore
   /** The root secret. If given, it must be the one of the log. */
   readonly secret?: Uint8Array
@@ -47,7 +47,7 @@ export interface FsckReport {
  * - batches, checkpoint signatures, stamps and anchors against the roots,
  * - each evidence's record against its history,
  * - every index, listing and counter,
- * - with `blobs`, the bytes of every file.
+ * - the bytes of every file; without `blobs`, only those of small files, which are in the records.
  *
  * It only reads, in bounded memory, except that it holds the ids of all categories and source systems. The store must
  * not be written to at the same time, or correct records may be reported. It verifies the tokens of stamps and the
@@ -68,7 +68,7 @@ export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Pro
   await check.runPart('evidences', () => checkEvidences(check, identity?.origin ?? ''))
   await check.runPart('companies', () => checkCompanies(check))
   await check.runPart('indexes', () => checkIndexes(check))
-  if (blobs !== undefined) await check.runPart('blobs', () => checkBlobs(check, blobs))
+  await check.runPart('blobs', () => checkBlobs(check, blobs))
   return { differences: check.differences, done: check.done }
 }
 

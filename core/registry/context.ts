@@ -30,6 +30,8 @@ export interface Context extends BlobContext {
   readonly erasures: Erasures
   /** Keys the HMAC of request fingerprints: a request can contain a secret that is easy to guess. */
   readonly fingerprintKey: Uint8Array
+  /** The largest file whose bytes are stored in its record. */
+  readonly smallFileBytes: number
   /** Counts reads of files whose stored bytes were missing or damaged. */
   readonly damage: { reads: number }
   /** Tells the sealer that the log has new entries. */

@@ -18,6 +18,7 @@ import { ClockGuard } from './clock-guard.ts'
 import { companyOperations } from './company/companies.ts'
 import { LastUses } from './company/last-uses.ts'
 import { sourceSystemOperations } from './company/source-systems.ts'
+import { SMALL_FILE_BYTES } from '../store/small-files.ts'
 import type { Context } from './context.ts'
 import { Erasures, isRecordEraser } from './erasures.ts'
 import { BulkCreates } from './evidence/bulk-creates.ts'
@@ -197,6 +198,7 @@ function createContext(options: RegistryOptions, { canWrite, ...opened }: Opened
     auditLog: new AuditLog(activityStores, ids),
     bulkCreates: new BulkCreates(options.eventEngine, opened.logger),
     erasures: new Erasures({ ...activityStores, eraser }),
+    smallFileBytes: options.smallFileBytes ?? SMALL_FILE_BYTES,
     fingerprintKey: deriveSecret(secret, 'idempotency'),
     damage: { reads: 0 },
     opening: randomUUID(),

@@ -11,6 +11,7 @@ import type {
   SignedHead,
   SignedHeadKeeper,
 } from '../ports/index.ts'
+import { MAX_SMALL_FILE_BYTES } from '../store/small-files.ts'
 
 /** What `openRegistry` needs. The stores and the sealer belong to the registry from then on: it closes them. */
 export interface RegistryOptions {
@@ -49,6 +50,11 @@ export interface RegistryOptions {
   readonly clock?: Clock
   /** Default: nothing is logged. A pino logger fits. */
   readonly logger?: Logger
+  /**
+   * Files with at most this many bytes are stored in the records, and not as blobs. 0 to 65,536, where 0 leaves only
+   * empty files. Can change at any start. Default 4,096.
+   */
+  readonly smallFileBytes?: number
   /**
    * Confirms that the clock is right although it is behind the last batch. Default false: writes throw `UNAVAILABLE`
    * then.
@@ -92,6 +98,7 @@ const OPTIONAL_PARTS = {
 const OPTIONAL_VALUES = {
   operatorKey: 'string',
   logName: 'string',
+  smallFileBytes: 'number',
   acceptClock: 'boolean',
   sharedRecords: 'boolean',
   serverName: 'string',
@@ -117,6 +124,9 @@ export function assertOptions(options: RegistryOptions): void {
     const value = values.get(name)
     if (value !== undefined && typeof value !== type) throw wrong(name, `must be a ${type}`, value)
   }
+  const { smallFileBytes = 0 } = options
+  if (!Number.isInteger(smallFileBytes) || smallFileBytes < 0 || smallFileBytes > MAX_SMALL_FILE_BYTES)
+    throw wrong('smallFileBytes', `must be an integer from 0 to ${MAX_SMALL_FILE_BYTES}`)
   for (const name of values.keys()) if (!KNOWN.has(name)) throw wrong(name, 'is not an option of openRegistry')
 }
 

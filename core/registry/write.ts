@@ -1,6 +1,6 @@
 import type { Json } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
-import type { Commit, Key } from '../ports/index.ts'
+import type { Check, Commit, Key } from '../ports/index.ts'
 import { isInRange } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
 import type { Context } from './context.ts'
@@ -41,14 +41,14 @@ export async function write<T extends Json>(
   call: IdempotentCall | undefined,
   decide: Decide<T>,
 ): Promise<T> {
-  let conflicts: readonly Key[] = []
+  let failed: FailedAttempt | undefined
   let release: (() => void) | undefined
   try {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const outcome = await tryWrite(context, call, decide, conflicts)
+      const outcome = await tryWrite(context, call, decide, failed)
       if ('result' in outcome) return outcome.result
-      conflicts = outcome.conflicts
-      release ??= await context.lock.acquire(conflicts[0] ?? '')
+      failed = outcome
+      release ??= await context.lock.acquire(failed.conflicts[0] ?? '')
     }
     throw new RegistryError('UNAVAILABLE', 'Too many other writes change the same records; try again')
   } finally {
@@ -56,26 +56,33 @@ export async function write<T extends Json>(
   }
 }
 
-/** One attempt. `conflicts`: the keys on which the attempt before failed. */
+/** An attempt whose commit failed on its checks. */
+interface FailedAttempt {
+  readonly conflicts: readonly Key[]
+  /** Another write has used, or discarded, a staged file of this one. */
+  readonly isFileGone: boolean
+}
+
+/** One attempt. `failed`: the attempt before. */
 async function tryWrite<T extends Json>(
   context: Context,
   call: IdempotentCall | undefined,
   decide: Decide<T>,
-  conflicts: readonly Key[],
-): Promise<{ readonly result: T } | { readonly conflicts: readonly Key[] }> {
+  failed: FailedAttempt | undefined,
+): Promise<{ readonly result: T } | FailedAttempt> {
   const use = call && (await findUse(context, call))
   if (isReplay(use)) return { result: use.replay as T }
   // A staged file that is gone does not come back, so there is no point in another attempt.
-  if (conflicts.some(isUploadIntent))
+  if (failed?.isFileGone === true)
     throw new RegistryError('FILE_NOT_FOUND', 'A staged file was used or discarded before: stage it again')
   const now = context.clock.now()
-  const decision = await decideOrReplay(context, call, () => decide({ now, isFirst: conflicts.length === 0 }))
+  const decision = await decideOrReplay(context, call, () => decide({ now, isFirst: failed === undefined }))
   if (isReplay(decision)) return { result: decision.replay as T }
   const { commit, result, replayed = result } = decision
   const outcome = await context.records.commit(
     use === undefined ? commit : withIdempotency(context, commit, use, { answer: replayed, now }),
   )
-  if (!outcome.ok) return { conflicts: outcome.conflicts }
+  if (!outcome.ok) return failedAttempt(commit, outcome.conflicts)
   if (commit.append !== undefined) context.notify()
   return { result }
 }
@@ -101,4 +108,11 @@ async function decideOrReplay<T extends Json>(
 
 const isReplay = (use: object | undefined): use is Replay => use !== undefined && 'replay' in use
 
-const isUploadIntent = (key: Key): boolean => isInRange(key, keys.blobIntents())
+function failedAttempt({ checks = [] }: Commit, conflicts: readonly Key[]): FailedAttempt {
+  const failed = checks.filter(({ key }) => conflicts.includes(key))
+  return { conflicts, isFileGone: failed.some(isOfStagedFile) }
+}
+
+/** A commit that uses a staged file requires its upload intent, or that a small file has no record yet. */
+const isOfStagedFile = ({ key, version }: Check): boolean =>
+  isInRange(key, keys.blobIntents()) || (version === null && isInRange(key, keys.files()))

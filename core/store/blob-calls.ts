@@ -26,6 +26,10 @@ export function assertBlobRange({ start, end }: BlobRange, size: number): void {
 export const blobExists = (key: string): RegistryError =>
   new RegistryError('UNAVAILABLE', `Blob ${key} is already written; blobs are write-once: put under a new key`)
 
+/** Returns the error for a body with more than `maxBytes`. */
+export const fileTooLarge = (maxBytes: number): RegistryError =>
+  new RegistryError('PAYLOAD_TOO_LARGE', `The file is larger than the maximum of ${maxBytes} bytes`)
+
 /** Tracks the calls of a blob store. `close` waits for those in progress; later ones throw `CLOSED`. */
 export class BlobCalls {
   readonly #running = new Set<Promise<unknown>>()
@@ -122,8 +126,7 @@ export class HashingBody implements AsyncIterable<Uint8Array> {
     if (!(chunk instanceof Uint8Array)) throw new TypeError('A blob body must yield Uint8Array chunks')
     this.#size += chunk.length
     const { maxBytes } = this.#options
-    if (this.#size > maxBytes)
-      throw new RegistryError('PAYLOAD_TOO_LARGE', `The file is larger than the maximum of ${maxBytes} bytes`)
+    if (this.#size > maxBytes) throw fileTooLarge(maxBytes)
     this.#hash.update(chunk)
   }
 }

@@ -47,16 +47,11 @@ export async function beginUpload({ records, clock, opening }: BlobContext, id: 
   return result.version
 }
 
-/**
- * The part of a commit that starts to use blobs: it requires their upload-intent records, and removes them. Throws
- * `VALIDATION_ERROR` if a blob is given twice: the caller of the operation chooses the files.
- */
+/** The part of a commit that starts to use blobs: it requires their upload-intent records, and removes them. */
 export function consume(blobs: readonly UnusedBlob[]): {
   readonly checks: readonly Check[]
   readonly writes: readonly Write[]
 } {
-  if (new Set(blobs.map(({ id }) => id)).size < blobs.length)
-    throw new RegistryError('VALIDATION_ERROR', 'files must not contain a staged file twice', { field: 'files' })
   return {
     checks: blobs.map(({ id, intent }) => ({ key: keys.blobIntent(id), version: intent })),
     writes: blobs.map(({ id }) => ({ key: keys.blobIntent(id), value: null })),

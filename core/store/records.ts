@@ -200,6 +200,8 @@ export interface FileRecord extends AttachedFile {
   /** Version of the event that attached the file, 0 for files of categories. */
   readonly version: number
   readonly title: string
+  /** The bytes of a small file, in base64. The blob store has those of the others. */
+  readonly content?: string
 }
 
 /** What is left of a deleted file of an evidence: which events attached and deleted it. */

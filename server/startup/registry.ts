@@ -114,6 +114,7 @@ async function openParts(
     checkpointSigner,
     serverName: `${hostname()}:${directory}`,
     logName: config.logName,
+    smallFileBytes: config.smallFileBytes,
     acceptClock: config.acceptClock,
     logger,
     sharedRecords: isShared,

@@ -60,13 +60,14 @@ export class Stores {
   }
 
   /**
-   * The numbers of upload intents and pending deletions, the ids of files that records use, and the keys of stored
+   * The numbers of upload intents and pending deletions, the ids of the blobs that records use, and the keys of stored
    * blobs. If nothing was left behind, both numbers are 0 and both lists are equal.
    */
   async blobState(): Promise<BlobState> {
     const entries = await listEntries(this.records, keys.files())
     const files = entries.map((entry) => decodeRecord<FileRecord | DeletedFileRecord>(entry))
-    const attached = files.filter((file) => !('deletion' in file))
+    // A small file is in its record.
+    const attached = files.filter((file) => !('deletion' in file || 'content' in file))
     return {
       intents: (await this.keysOf('bi')).length,
       pendingDeletions: (await this.keysOf('bd')).length,
@@ -123,6 +124,8 @@ export async function openFixture({
     signedHead,
     secret,
     clock,
+    // Most tests are about blobs. `small-files.test.ts` uses the default.
+    smallFileBytes: 0,
     sealer: createSealer({ engine: new InlineEngine(), maxWaitMs: YEAR_MS, pollIntervalMs: YEAR_MS, ...sealer }),
     ...more,
   })

@@ -45,6 +45,8 @@ export async function openSealedRegistry(
     signedHead,
     secret,
     clock,
+    // Tests damage the files in the blob store.
+    smallFileBytes: 0,
     // With intervals some stamps and anchors are later than their batch.
     sealer: createSealer({
       engine: new InlineEngine(),

@@ -43,7 +43,13 @@ export class ServerProcess {
     args: readonly string[] = [],
     nodeFlags: readonly string[] = [],
   ) {
-    const settings = { EVIDENCE_PORT: '0', EVIDENCE_DATA_DIR: directory, EVIDENCE_SEAL_MAX_WAIT_MS: '50' }
+    const settings = {
+      EVIDENCE_PORT: '0',
+      EVIDENCE_DATA_DIR: directory,
+      EVIDENCE_SEAL_MAX_WAIT_MS: '50',
+      // Tests with files look for their bytes in the blob store.
+      EVIDENCE_SMALL_FILE_BYTES: '0',
+    }
     this.child = spawn(process.execPath, [...nodeFlags, ...MAIN, ...args], {
       env: { ...BASE, ...settings, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -46,6 +46,8 @@ export const OPERATOR_KEY = 'operator-key-of-the-tests'
 export interface ServiceOptions extends Partial<Omit<AppOptions, 'registry' | 'logger'>> {
   /** Default 20 ms. With an hour, the sealer does nothing during a test. */
   readonly sealMaxWaitMs?: number
+  /** Default 0: all files are blobs. */
+  readonly smallFileBytes?: number
   readonly wrapRecords?: (records: RecordStore) => RecordStore
   readonly wrapBlobs?: (blobs: BlobStore) => BlobStore
   readonly logger?: Logger
@@ -214,6 +216,7 @@ const HANG_MS = 300_000
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const {
     sealMaxWaitMs = 20,
+    smallFileBytes = 0,
     wrapRecords = (it) => it,
     wrapBlobs = (it) => it,
     logger = silent,
@@ -240,6 +243,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     signedHead: new MemorySignedHead(),
     secret: new Uint8Array(randomBytes(32)),
     operatorKey: OPERATOR_KEY,
+    smallFileBytes,
     logger,
   })
   const made = createApp({

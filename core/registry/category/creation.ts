@@ -2,7 +2,6 @@ import type { StagedFile } from '../../api/files.ts'
 import type { CategoryId, CompanyId, SubcategoryId } from '../../api/ids.ts'
 import type { IdSource } from '../../ids.ts'
 import type { Check, Key } from '../../ports/index.ts'
-import { consume } from '../../store/blob-lifecycle.ts'
 import { keys } from '../../store/keys.ts'
 import { putRecord } from '../../store/record-codec.ts'
 import type { CategoryRecord, NameRecord, SubcategoryRecord } from '../../store/records.ts'
@@ -78,16 +77,10 @@ function creation(
   image: StagedFile | undefined,
   { key, nameKey, fileOwner }: CreationKeys,
 ): CommitPart {
-  const files = image === undefined ? [] : [image]
-  const used = consume(files)
+  const attached = attachFiles(image === undefined ? [] : [image], fileOwner)
   return {
-    checks: [{ key: nameKey, version: null }, ...used.checks],
-    writes: [
-      putRecord(nameKey, { id: record.id } satisfies NameRecord),
-      putRecord(key, record),
-      ...used.writes,
-      ...attachFiles(files, fileOwner),
-    ],
+    checks: [{ key: nameKey, version: null }, ...attached.checks],
+    writes: [putRecord(nameKey, { id: record.id } satisfies NameRecord), putRecord(key, record), ...attached.writes],
     adds: [],
   }
 }

@@ -3,7 +3,6 @@ import type { StagedFile } from '../../api/files.ts'
 import type { FileId } from '../../api/ids.ts'
 import type { WriteOptions } from '../../api/writes.ts'
 import { RegistryError } from '../../errors.ts'
-import { consume } from '../../store/blob-lifecycle.ts'
 import { keys } from '../../store/keys.ts'
 import { listEntries } from '../../store/read.ts'
 import { putRecord } from '../../store/record-codec.ts'
@@ -102,7 +101,7 @@ function decideUpdate(category: StoredCategory, change: CategoryChange): Decisio
   const { record: before, check, key, nameKey, fileOwner } = category
   const after = changedRecord(before, change)
   const files = addedFiles(change)
-  const used = consume(files)
+  const attached = attachFiles(files, fileOwner)
   const name = newName(category, change)
   const renaming =
     name === undefined
@@ -110,8 +109,8 @@ function decideUpdate(category: StoredCategory, change: CategoryChange): Decisio
       : [{ key: nameKey(before.name), value: null }, putRecord(nameKey(name), { id: before.id } satisfies NameRecord)]
   return {
     commit: {
-      checks: [check, ...used.checks, ...(name === undefined ? [] : [{ key: nameKey(name), version: null }])],
-      writes: [putRecord(key, after), ...used.writes, ...attachFiles(files, fileOwner), ...renaming],
+      checks: [check, ...attached.checks, ...(name === undefined ? [] : [{ key: nameKey(name), version: null }])],
+      writes: [putRecord(key, after), ...attached.writes, ...renaming],
     },
     result: after.imageId === undefined ? {} : { imageId: after.imageId },
   }

@@ -1,8 +1,7 @@
-import type { EvidenceId, TxId } from '../../api/ids.ts'
+import type { TxId } from '../../api/ids.ts'
 import { toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Commit, LogAppend, Write } from '../../ports/index.ts'
-import { consume } from '../../store/blob-lifecycle.ts'
+import type { Commit, LogAppend } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
 import type { CategoryRef } from '../category/category-cache.ts'
 import { attachFiles } from '../file/stored-file.ts'
@@ -19,23 +18,25 @@ export function decideCreate(
 ): Commit {
   const { companyId, categoryId, subcategoryId } = target
   const staged = stagedFiles(target.files)
-  const used = consume(staged)
   const counters = [
     ['company', companyId],
     ['category', categoryId],
     ['subcategory', subcategoryId],
   ] as const
-  const attached = (id: EvidenceId): readonly Write[] =>
-    attachFiles(staged, { company: companyId, ownerKind: 'evidence', ownerId: id, version: 1 })
+  // Only a single evidence can have files.
+  const attached =
+    staged.length === 0
+      ? []
+      : drafts.map(({ id }) =>
+          attachFiles(staged, { company: companyId, ownerKind: 'evidence', ownerId: id, version: 1 }),
+        )
   return {
-    checks: [...names.map(({ key }) => ({ key, version: null })), ...ref.checks, ...used.checks],
-    writes: [
-      ...ref.writes,
-      ...names,
-      ...writes,
-      ...(staged.length === 0 ? [] : drafts.flatMap(({ id }) => attached(id))),
-      ...used.writes,
+    checks: [
+      ...names.map(({ key }) => ({ key, version: null })),
+      ...ref.checks,
+      ...attached.flatMap(({ checks }) => checks),
     ],
+    writes: [...ref.writes, ...names, ...writes, ...attached.flatMap((part) => part.writes)],
     adds: [
       ...ref.adds,
       ...counters.map(([kind, scopeId]) => ({ key: keys.evidenceCount(kind, scopeId), delta: drafts.length })),

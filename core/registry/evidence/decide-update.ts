@@ -2,7 +2,6 @@ import type { EvidenceChange, RecordedEvent } from '../../api/evidences.ts'
 import type { StagedFile } from '../../api/files.ts'
 import { canonicalJson } from '../../commitment/canonical-json.ts'
 import { RegistryError } from '../../errors.ts'
-import { consume } from '../../store/blob-lifecycle.ts'
 import type { Read } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import { appendEvents, attachedFiles, type EventAuthor, type EventStep, type EvidenceState } from '../event/append.ts'
@@ -25,16 +24,13 @@ export function decideUpdate(
   const { files = [] } = change
   const { evidence, events, writes, adds, append } = appendEvents(author, before, stepsOf(before, change))
   const { company, id } = before
-  const used = consume(files)
+  // The event of the files is the last one.
+  const owner = { company, ownerKind: 'evidence', ownerId: id, version: evidence.lastVersion } as const
+  const attached = attachFiles(files, owner)
   return {
     commit: {
-      checks: [check, ...used.checks],
-      writes: [
-        ...writes,
-        // The event of the files is the last one.
-        ...attachFiles(files, { company, ownerKind: 'evidence', ownerId: id, version: evidence.lastVersion }),
-        ...used.writes,
-      ],
+      checks: [check, ...attached.checks],
+      writes: [...writes, ...attached.writes],
       adds,
       append,
     },

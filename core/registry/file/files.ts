@@ -19,7 +19,7 @@ export const fileOperations = (context: Context, tokens: FileTokens): Files => (
     return stageFile(context, file, options)
   },
   discard: async (files) => {
-    for (const file of files) await discardUpload(context, file)
+    for (const { id, intent } of files) if (intent !== undefined) await discardUpload(context, { id, intent })
   },
   find: async (scope, selector) => {
     const authorized = authorizeFile(scope, selector.fileId)

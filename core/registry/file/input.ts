@@ -23,7 +23,8 @@ export const stagedFileSchema = closed(
     title: Line,
     size: Type.Integer({ minimum: 0 }),
     sha256: Hash,
-    intent: Type.String(),
+    content: opt(Type.String()),
+    intent: opt(Type.String()),
   },
   { description: 'a file that files.stage returned' },
 )

@@ -5,6 +5,7 @@ import { assertBlobRange } from '../../store/blob-calls.ts'
 import { keys } from '../../store/keys.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { DeletedFileRecord, FileRecord } from '../../store/records.ts'
+import { contentOf, MAX_SMALL_FILE_BYTES } from '../../store/small-files.ts'
 import type { Context } from '../context.ts'
 import { fileNotFound } from './stored-file.ts'
 import { VerifiedBody } from './verified-body.ts'
@@ -24,7 +25,7 @@ export async function readFile(
   { range, signal }: ReadOptions = {},
 ): Promise<AsyncIterable<Uint8Array>> {
   if (range !== undefined) assertBlobRange(range, file.size)
-  const blob = await openBlob(context, file, { range, signal })
+  const blob = await openBytes(context, file, { range, signal })
   if (blob === undefined) {
     if (!(await isRecorded(context, file.id))) throw fileNotFound()
     throw damaged(context, file.id, 'are missing')
@@ -38,12 +39,36 @@ export async function readFile(
   return VerifiedBody.open(blob.body, file, () => damaged(context, file.id, 'do not have the recorded hash'))
 }
 
+interface OpenOptions {
+  readonly range: BlobRange | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+async function openBytes(context: Context, file: FileInfo, options: OpenOptions): Promise<BlobBody | undefined> {
+  const content = await smallContent(context, file)
+  if (content === undefined) return openBlob(context, file, options)
+  const { start, end } = options.range ?? { start: 0, end: content.length }
+  return { size: content.length, body: chunkOf(content.subarray(start, end)) }
+}
+
+/** The bytes of a small file. `undefined` for any other file: its bytes are in the blob store. */
+async function smallContent({ records }: Context, { id, size }: FileInfo): Promise<Uint8Array | undefined> {
+  if (size > MAX_SMALL_FILE_BYTES) return undefined
+  const [entry] = await records.get([keys.file(id)])
+  const record = decodeRecord<FileRecord | DeletedFileRecord>(entry)
+  return record !== undefined && 'size' in record ? contentOf(record) : undefined
+}
+
+async function* chunkOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
 const WRONG_SIZE = 'do not have the recorded size'
 
 async function openBlob(
   context: Context,
   file: FileInfo,
-  { range, signal }: { readonly range: BlobRange | undefined; readonly signal: AbortSignal | undefined },
+  { range, signal }: OpenOptions,
 ): Promise<BlobBody | undefined> {
   try {
     return await context.blobs.get(file.id, range, signal)

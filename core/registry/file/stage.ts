@@ -1,10 +1,11 @@
 import type { FileToStage, StagedFile } from '../../api/files.ts'
 import type { FileId } from '../../api/ids.ts'
-import { toHex } from '../../bytes.ts'
+import { sha256, toBase64, toHex } from '../../bytes.ts'
 import { beginUpload, cancelUpload, type UnusedBlob } from '../../store/blob-lifecycle.ts'
 import type { Context } from '../context.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { fileToStageSchema } from './input.ts'
+import { readSmallFile } from './small-file.ts'
 
 interface StageOptions {
   readonly maxBytes: number
@@ -21,13 +22,31 @@ export async function stageFile(
     throw invalidInput('maxBytes', 'must be an integer of at least 0')
   if (typeof body?.[Symbol.asyncIterator] !== 'function')
     throw invalidInput('body', 'must be an async iterable of Uint8Array')
-  const id = context.ids.next<FileId>()
-  const intent = await beginUpload(context, id)
+  const name = displayName(texts.name)
+  const { mimeType, title = titleOf(name) } = texts
+  const file = { id: context.ids.next<FileId>(), name, mimeType, title }
+  const limits = { maxBytes, ...(signal && { signal }) }
+  const read = await readSmallFile(body, { ...limits, smallFileBytes: context.smallFileBytes })
+  return 'content' in read
+    ? { ...file, ...digestOf(read.content), content: toBase64(read.content) }
+    : { ...file, ...(await storeBlob(context, file.id, read.body, limits)) }
+}
+
+const digestOf = (content: Uint8Array) => ({ size: content.length, sha256: toHex(sha256(content)) })
+
+async function storeBlob(
+  context: Context,
+  id: string,
+  body: AsyncIterableIterator<Uint8Array>,
+  limits: StageOptions,
+): Promise<Pick<StagedFile, 'size' | 'sha256' | 'intent'>> {
+  const intent = await beginUpload(context, id).catch((error: unknown) => {
+    body.return?.().catch(() => undefined)
+    throw error
+  })
   try {
-    const { size, sha256 } = await context.blobs.put(id, body, { maxBytes, ...(signal && { signal }) })
-    const name = displayName(texts.name)
-    const { mimeType, title = titleOf(name) } = texts
-    return { id, name, mimeType, title, size, sha256: toHex(sha256), intent }
+    const digest = await context.blobs.put(id, body, limits)
+    return { size: digest.size, sha256: toHex(digest.sha256), intent }
   } catch (error) {
     await discardUpload(context, { id, intent })
     throw error

@@ -1,13 +1,16 @@
 import type { FileEntry, StagedFile } from '../../api/files.ts'
+import { fromBase64, sha256, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Write } from '../../ports/index.ts'
-import { pendingDeletion } from '../../store/blob-lifecycle.ts'
+import type { Check, Write } from '../../ports/index.ts'
+import { consume, pendingDeletion } from '../../store/blob-lifecycle.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'
 import { listEntries, listedRecords } from '../../store/read.ts'
 import { decodeRecord, putRecord } from '../../store/record-codec.ts'
 import type { DeletedFileRecord, FileRecord } from '../../store/records.ts'
+import { MAX_SMALL_FILE_BYTES } from '../../store/small-files.ts'
 import type { Context } from '../context.ts'
+import { invalidInput } from '../validation.ts'
 
 export const fileNotFound = (): RegistryError =>
   new RegistryError('FILE_NOT_FOUND', 'There is no such file, or another entity owns it')
@@ -15,14 +18,44 @@ export const fileNotFound = (): RegistryError =>
 /** The entity that files belong to. `version`: of the event that attached them, 0 for categories. */
 export type FileOwnerRef = Pick<FileRecord, 'company' | 'ownerKind' | 'ownerId' | 'version'>
 
-/** The writes that give staged files to an owner. */
-export const attachFiles = (files: readonly StagedFile[], owner: FileOwnerRef): readonly Write[] =>
-  files.flatMap(({ intent: _, ...file }) => [
-    putRecord(keys.file(file.id), { ...file, ...owner } satisfies FileRecord),
-    { key: keys.fileOf(owner.ownerId, file.id), value: new Uint8Array() },
-  ])
+/**
+ * The part of a commit that gives staged files to an owner. It holds while no other write has used them.
+ *
+ * Throws `VALIDATION_ERROR` for a file that is given twice, and for one that `stage` cannot have returned.
+ */
+export function attachFiles(
+  files: readonly StagedFile[],
+  owner: FileOwnerRef,
+): { readonly checks: readonly Check[]; readonly writes: readonly Write[] } {
+  if (new Set(files.map(({ id }) => id)).size < files.length)
+    throw invalidInput('files', 'must not contain a staged file twice')
+  const uploads = files.flatMap(({ id, intent }) => (intent === undefined ? [] : [{ id, intent }]))
+  const small = files.filter(({ intent }) => intent === undefined)
+  for (const file of small) assertContent(file)
+  const used = consume(uploads)
+  return {
+    checks: [...used.checks, ...small.map(({ id }) => ({ key: keys.file(id), version: null }))],
+    writes: [
+      ...used.writes,
+      ...files.flatMap(({ intent: _, ...file }) => [
+        putRecord(keys.file(file.id), { ...file, ...owner } satisfies FileRecord),
+        { key: keys.fileOf(owner.ownerId, file.id), value: new Uint8Array() },
+      ]),
+    ],
+  }
+}
 
-/** The writes that remove a category's file from every list, and have its bytes deleted. */
+/** The caller may have stored or sent the staged file, so its content is compared with its hash again. */
+function assertContent({ content = '', size, ...file }: StagedFile): void {
+  const bytes = fromBase64(content)
+  if (bytes?.length !== size || size > MAX_SMALL_FILE_BYTES || toHex(sha256(bytes)) !== file.sha256)
+    throw invalidInput('files', 'must be files that files.stage returned, unchanged')
+}
+
+/**
+ * The writes that remove a category's file from every list, and have its bytes deleted. A small file has no blob;
+ * deleting one that does not exist changes nothing.
+ */
 export const removeFile = (ownerId: string, fileId: string, now: number): readonly Write[] => [
   { key: keys.file(fileId), value: null },
   { key: keys.fileOf(ownerId, fileId), value: null },

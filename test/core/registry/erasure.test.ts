@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { Level } from 'level'
 import { openReopeningRecords } from '../../../adapters/level/index.ts'
 import { MemoryBlobs, MemorySignedHead } from '../../../adapters/memory/index.ts'
-import { sha256, toHex } from '../../../core/bytes.ts'
+import { sha256, toBase64, toHex } from '../../../core/bytes.ts'
 import type { RecordEraser, RecordStore } from '../../../core/index.ts'
 import { openRegistry, OPERATOR } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
@@ -43,7 +43,7 @@ async function seedOf(records: RecordStore, key: string): Promise<string> {
 }
 
 describe('the erasure of a deleted file', () => {
-  it('removes its name, hash and seed from the disk, of an evidence and of a category', async (t) => {
+  it('removes its name, hash, seed and small content from the disk, of an evidence and of a category', async (t) => {
     const directory = await temporaryFor(t)
     const { registry, records, clock } = await openOverLevel(t, directory)
     await registry.sourceSystems.create(scope, { name: 'first' })
@@ -66,7 +66,8 @@ describe('the erasure of a deleted file', () => {
     const toRemove = await registry.categories.create(scope, { name: 'To remove', image: present(removed) })
     const seeds = [await seedOf(records, keys.event(id, 1)), await seedOf(records, keys.event(id, 2))]
     const hashes = names.map((name) => toHex(sha256(Buffer.from(`content of ${name}`))))
-    const erased = [...names.slice(0, 4), ...hashes.slice(0, 4), ...seeds]
+    const contents = names.map((name) => toBase64(Buffer.from(`content of ${name}`)))
+    const erased = [...names, ...hashes, ...contents].filter((_, i) => i % 5 < 4).concat(seeds)
     for (const text of erased) assert.ok(await isOnDisk(directory, text), `${text} is there before`)
 
     const evidence = { externalId: 'e-1' }
@@ -81,6 +82,7 @@ describe('the erasure of a deleted file', () => {
     for (const text of erased) assert.ok(!(await isOnDisk(directory, text)), `${text} is erased`)
     assert.ok(await isOnDisk(directory, present(names[4])))
     assert.ok(await isOnDisk(directory, present(hashes[4])))
+    assert.ok(await isOnDisk(directory, present(contents[4])))
   })
 
   /** Notes its calls, and does as it is told. */

@@ -33,6 +33,7 @@ export class Target {
       // A slow machine must not be the reason for a 503.
       EVIDENCE_MAX_BUSY_MS: '600000',
       EVIDENCE_DISK_RESERVE_BYTES: '0',
+      EVIDENCE_SMALL_FILE_BYTES: '100',
       EVIDENCE_LOG_LEVEL: 'info',
       FUZZ_MEMORY_FILE: join(directory, 'memory'),
       ...settings,

@@ -17,6 +17,8 @@ export interface PublishedTree {
 /** Long enough that an operation which does not end is a defect, and not slow. */
 const MAX_ROUNDS = 5_000
 const ROUND_MS = 250
+/** The client's files have 16 to 400 bytes, so some are small and the others are blobs. */
+const SMALL_FILE_BYTES = 150
 const TURNS_PER_ROUND = 8
 const MAX_STARTS = 40
 
@@ -126,6 +128,7 @@ export class World {
       clock,
       sealer,
       checkpointSigner: this.keys,
+      smallFileBytes: SMALL_FILE_BYTES,
     })
   }
 }

@@ -9,7 +9,12 @@ export class FaultServer {
   readonly #closed: Promise<unknown>
 
   constructor(directory: string, env: Environment = {}, nodeFlags: readonly string[] = []) {
-    const settings = { EVIDENCE_OPERATOR_KEY: OPERATOR_KEY, EVIDENCE_DISK_RESERVE_BYTES: '0' }
+    const settings = {
+      EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
+      EVIDENCE_DISK_RESERVE_BYTES: '0',
+      // The load sends small files and others.
+      EVIDENCE_SMALL_FILE_BYTES: '4096',
+    }
     this.server = new ServerProcess(directory, { ...settings, ...env }, [], nodeFlags)
     this.#closed = once(this.server.child, 'close')
   }

@@ -21,6 +21,7 @@ async function dataDirectory(t: TestContext): Promise<{ readonly path: string; r
     signedHead: new FileSignedHead(join(path, 'signed-head.json')),
     secret: await readOrCreateSecret(join(path, 'secret')),
     sealer: createSealer({ engine: new InlineEngine() }),
+    smallFileBytes: 0,
   })
   const scope = { companyId: 'acme', principal: OPERATOR }
   await registry.sourceSystems.create(scope, { name: 'warehouse' })

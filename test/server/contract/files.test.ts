@@ -320,6 +320,32 @@ describe('files', () => {
   })
 })
 
+it('14, 15: a small file, which is not a blob, is sent and deleted as any other one', async () => {
+  const service = await startService({ smallFileBytes: 1_024 })
+  try {
+    const company = await service.company('acme')
+    const at = { key: company.keys.U, params: { COMPANY_ID: company.id } }
+    const content = CONTENT.subarray(0, 1_024)
+    const form = formOf({ ...PLACE, externalId: 'small', name: 'x' }, [['images', 'a.bin', content]])
+    await service.ok('createEvidence', { ...at, form })
+    const params = { ...at.params, EVIDENCE_EXTERNAL_ID: 'small' }
+    const { dt } = await service.ok('listEvidenceFiles', { ...at, params })
+    const query = { fileId: dt[0].overlayId as string }
+    assert.equal(service.blobs.kept.size, 0)
+    const whole = await service.call('downloadFile', { ...at, query })
+    assert.ok(Buffer.from(whole.text, 'latin1').equals(content))
+    assert.equal(whole.headers.get('content-length'), '1024')
+    const part = await service.call('downloadFile', { ...at, query, headers: { range: 'bytes=1000-' } })
+    assert.equal(part.status, 206)
+    assert.ok(Buffer.from(part.text, 'latin1').equals(content.subarray(1_000)))
+    await service.ok('deleteFile', { ...at, query })
+    await service.fails('downloadFile', 404, 'FILE_NOT_FOUND', { ...at, query })
+    assert.deepEqual(await service.unfinished(), [])
+  } finally {
+    await service.close()
+  }
+})
+
 async function* flipLast(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of body) {
     const copy = new Uint8Array(chunk)

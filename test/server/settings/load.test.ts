@@ -52,6 +52,7 @@ describe('configuration', () => {
       secretFile: undefined,
       checkpointKeys: undefined,
       blobs: 'files',
+      smallFileBytes: 4_096,
       s3Bucket: undefined,
       s3Prefix: 'evidence/',
       adoptBucket: false,
