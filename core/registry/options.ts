@@ -51,8 +51,8 @@ export interface RegistryOptions {
   /** Default: nothing is logged. A pino logger fits. */
   readonly logger?: Logger
   /**
-   * Files with at most this many bytes are stored in the records, and not as blobs. 0 to 65,536, where 0 leaves only
-   * empty files. Can change at any start. Default 4,096.
+   * Files with at most this many bytes are stored in the records, and not as blobs. 0 to 65,536, where 0 means that all
+   * files are blobs. Can change at any start. Default 4,096.
    */
   readonly smallFileBytes?: number
   /**

@@ -2,7 +2,7 @@ import { untilAborted } from '../../clock.ts'
 import { fileTooLarge } from '../../store/blob-calls.ts'
 
 interface BodyLimits {
-  /** The largest small file. */
+  /** The largest small file; 0 if no file is small. */
   readonly smallFileBytes: number
   readonly maxBytes: number
   readonly signal?: AbortSignal
@@ -22,6 +22,7 @@ export async function readSmallFile(
   { smallFileBytes, maxBytes, signal }: BodyLimits,
 ): Promise<FileBody> {
   const chunks = body[Symbol.asyncIterator]()
+  if (smallFileBytes === 0) return { body: new ResumedBody([], chunks) }
   const start = new Uint8Array(smallFileBytes)
   let size = 0
   try {

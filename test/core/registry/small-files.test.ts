@@ -77,6 +77,7 @@ describe('a small file', () => {
     await before.close()
     const after = await openFixture({ stores })
     assert.equal(await read(after, staged), 'y'.repeat(LIMIT))
+    assert.ok((await stageIn(after, '')).intent, 'with the limit 0, an empty file is a blob, too')
     await after.close()
   })
 
