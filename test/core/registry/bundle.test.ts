@@ -161,11 +161,12 @@ describe('the proof bundle', () => {
 
   it('shows anyone only hashes', () =>
     withRegistry(async ({ registry, scope, evidence, stage }) => {
-      await evidence({ owner: 'Ada', files: [await stage()] })
-      const [file] = (await registry.evidences.files(scope, 'e-1')).evidence
+      // A short id can be a part of a random UUID.
+      await evidence({ externalId: 'drill 4711', owner: 'Ada', files: [await stage()] })
+      const [file] = (await registry.evidences.files(scope, 'drill 4711')).evidence
       const fileId = file?.id ?? ''
       const publicBundle = async (id?: string) => {
-        const result = await registry.proofs.publicBundle({ evidenceId: 'e-1', ...(id && { fileId: id }) })
+        const result = await registry.proofs.publicBundle({ evidenceId: 'drill 4711', ...(id && { fileId: id }) })
         assert.ok(result.status === 'ok')
         return validate(Bundle, result.bundle)
       }
@@ -179,9 +180,9 @@ describe('the proof bundle', () => {
       const text = deleted.events[1]?.files?.[fileId]?.text
       assert.deepEqual(JSON.parse(text ?? ''), { deleted: creation.subject.txId, id: fileId })
       assert.deepEqual(deleted.subject, { type: 'file', txId: creation.subject.txId, fileId })
-      for (const secret of ['Ada', 'acme', 'note.txt', 'text/plain', 'e-1'])
+      for (const secret of ['Ada', 'acme', 'note.txt', 'text/plain', 'drill 4711'])
         for (const bundle of [creation, attached, deleted]) assert.ok(!JSON.stringify(bundle).includes(secret), secret)
       assert.equal((await registry.proofs.publicBundle({ evidenceId: 'none' })).status, 'not_found')
-      assert.equal((await registry.proofs.publicBundle({ evidenceId: 'e-1', fileId: 'x' })).status, 'invalid')
+      assert.equal((await registry.proofs.publicBundle({ evidenceId: 'drill 4711', fileId: 'x' })).status, 'invalid')
     }))
 })
