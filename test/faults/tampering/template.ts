@@ -90,8 +90,8 @@ const stage = (registry: Registry, scope: Scope, name: string): Promise<StagedFi
   registry.files.stage(scope, { name, mimeType: 'text/plain', body: contentOf(name) }, { maxBytes: 10_000 })
 
 async function* contentOf(name: string): AsyncGenerator<Uint8Array> {
-  // The pictures are blobs, the other files are small and in the records.
-  yield Buffer.from(`content of ${name}\n`.repeat(name.endsWith('.png') ? 400 : 20))
+  // Pictures and the files that are deleted are blobs. The others are small, so their bytes are in the records.
+  yield Buffer.from(`content of ${name}\n`.repeat(/\.png$|-1\.txt$/.test(name) ? 400 : 20))
 }
 
 const inputOf = (externalId: string) => ({
