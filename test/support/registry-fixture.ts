@@ -124,7 +124,7 @@ export async function openFixture({
     signedHead,
     secret,
     clock,
-    // Most tests are about blobs. `small-files.test.ts` uses the default.
+    // Most tests are about blobs. `small-files.test.ts` is about the others.
     smallFileBytes: 0,
     sealer: createSealer({ engine: new InlineEngine(), maxWaitMs: YEAR_MS, pollIntervalMs: YEAR_MS, ...sealer }),
     ...more,

@@ -5,7 +5,7 @@ import { beginUpload, cancelUpload, type UnusedBlob } from '../../store/blob-lif
 import type { Context } from '../context.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { fileToStageSchema } from './input.ts'
-import { readSmallFile } from './small-file.ts'
+import { readSmallBody } from './small-body.ts'
 
 interface StageOptions {
   readonly maxBytes: number
@@ -26,7 +26,7 @@ export async function stageFile(
   const { mimeType, title = titleOf(name) } = texts
   const file = { id: context.ids.next<FileId>(), name, mimeType, title }
   const limits = { maxBytes, ...(signal && { signal }) }
-  const read = await readSmallFile(body, { ...limits, smallFileBytes: context.smallFileBytes })
+  const read = await readSmallBody(body, { ...limits, smallFileBytes: context.smallFileBytes })
   return 'content' in read
     ? { ...file, ...digestOf(read.content), content: toBase64(read.content) }
     : { ...file, ...(await storeBlob(context, file.id, read.body, limits)) }

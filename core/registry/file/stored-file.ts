@@ -29,10 +29,9 @@ export function attachFiles(
 ): { readonly checks: readonly Check[]; readonly writes: readonly Write[] } {
   if (new Set(files.map(({ id }) => id)).size < files.length)
     throw invalidInput('files', 'must not contain a staged file twice')
-  const uploads = files.flatMap(({ id, intent }) => (intent === undefined ? [] : [{ id, intent }]))
-  const small = files.filter(({ intent }) => intent === undefined)
-  for (const file of small) assertContent(file)
-  const used = consume(uploads)
+  for (const file of files) assertStaged(file)
+  const used = consume(files.flatMap(({ id, intent }) => (intent === undefined ? [] : [{ id, intent }])))
+  const small = files.filter(({ content }) => content !== undefined)
   return {
     checks: [...used.checks, ...small.map(({ id }) => ({ key: keys.file(id), version: null }))],
     writes: [
@@ -45,11 +44,16 @@ export function attachFiles(
   }
 }
 
-/** The caller may have stored or sent the staged file, so its content is compared with its hash again. */
-function assertContent({ content = '', size, ...file }: StagedFile): void {
+/** A file has either an upload intent or its content. The caller may have stored it, so its hash is computed again. */
+function assertStaged(file: StagedFile): void {
+  const isStaged =
+    file.content === undefined ? file.intent !== undefined : file.intent === undefined && hasContent(file)
+  if (!isStaged) throw invalidInput('files', 'must be files that files.stage returned, unchanged')
+}
+
+function hasContent({ content = '', size, ...file }: StagedFile): boolean {
   const bytes = fromBase64(content)
-  if (bytes?.length !== size || size > MAX_SMALL_FILE_BYTES || toHex(sha256(bytes)) !== file.sha256)
-    throw invalidInput('files', 'must be files that files.stage returned, unchanged')
+  return bytes?.length === size && size <= MAX_SMALL_FILE_BYTES && toHex(sha256(bytes)) === file.sha256
 }
 
 /**

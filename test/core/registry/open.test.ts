@@ -124,6 +124,10 @@ describe('a registry', () => {
       ['operatorKey', { ...good(), operatorKey: 1 }],
       ['operatorKey', { ...good(), operatorKey: 'short' }],
       ['clock', { ...good(), clock: {} }],
+      ...['4096', -1, 0.5, Number.NaN, 65_537].map((value): [string, unknown] => [
+        'smallFileBytes',
+        { ...good(), smallFileBytes: value },
+      ]),
       ['logger', { ...good(), logger: { info() {} } }],
       ['sharedRecords', { ...good(), sharedRecords: 'yes' }],
       ['acceptclock', { ...good(), acceptclock: true }],

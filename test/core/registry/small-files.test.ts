@@ -97,6 +97,9 @@ describe('a small file', () => {
     withRegistry(async (fixture) => {
       const staged = await stageIn(fixture, 'hello')
       const { content: _, ...bare } = staged
+      const { content: none, ...empty } = await stageIn(fixture)
+      assert.equal(none, '')
+      const { intent } = await stageIn(fixture, 'x'.repeat(LIMIT + 1))
       const large = toBase64(Buffer.alloc(70_000))
       for (const wrong of [
         { ...staged, content: toBase64(Buffer.from('hellO')) },
@@ -104,6 +107,8 @@ describe('a small file', () => {
         { ...staged, size: 4 },
         { ...staged, content: large, size: 70_000 },
         bare,
+        empty,
+        { ...staged, intent: present(intent) },
       ])
         await assert.rejects(fixture.evidence({ files: [wrong] }), { ...withCode('VALIDATION_ERROR'), field: 'files' })
       await fixture.evidence({ files: [staged] })

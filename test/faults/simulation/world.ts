@@ -17,7 +17,7 @@ export interface PublishedTree {
 /** Long enough that an operation which does not end is a defect, and not slow. */
 const MAX_ROUNDS = 5_000
 const ROUND_MS = 250
-/** The client's files have 16 to 400 bytes, so some are small and the others are blobs. */
+/** The client's files have about 20 to 400 bytes, so some are small and the others are blobs. */
 const SMALL_FILE_BYTES = 150
 const TURNS_PER_ROUND = 8
 const MAX_STARTS = 40

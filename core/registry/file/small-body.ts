@@ -12,12 +12,12 @@ interface BodyLimits {
 type FileBody = { readonly content: Uint8Array } | { readonly body: AsyncIterableIterator<Uint8Array> }
 
 /**
- * Reads a body to its end if it has at most `smallFileBytes`. Otherwise returns a body that yields what was read
- * again, and then the rest: iterate it, or call its `return`.
+ * Reads a body to its end if it has at most `smallFileBytes`. Otherwise returns a body that yields what was read again,
+ * and then the rest: iterate it, or call its `return`.
  *
  * Throws `PAYLOAD_TOO_LARGE`, the error of the body, or the reason of the abort.
  */
-export async function readSmallFile(
+export async function readSmallBody(
   body: AsyncIterable<Uint8Array>,
   { smallFileBytes, maxBytes, signal }: BodyLimits,
 ): Promise<FileBody> {
