@@ -30,7 +30,7 @@ export const files = {
   }),
   smallFileBytes: setting(integer(0, 65_536), {
     fallback: 4_096,
-    doc: 'Files with at most this many bytes are stored in the records, which is faster and takes less space. 0: none',
+    doc: 'Files with at most this many bytes are stored in the records, and not as blobs, which is faster. 0: none',
   }),
   s3Bucket: optional(text('the name of a bucket', /^[A-Za-z0-9][A-Za-z0-9._:/-]{1,254}$/), {
     doc: 'Bucket for files, without versioning. Region and credentials are found as the AWS SDK does it',
