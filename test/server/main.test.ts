@@ -25,6 +25,8 @@ describe('the bundled server', () => {
   })
 
   const start = async (env: Readonly<Record<string, string>> = {}): Promise<string> => {
+    // One of a failed test would keep the directory, and this process, open.
+    await server?.stop('SIGKILL')
     server = new ServerProcess(directory, env)
     return `${await server.ready()}/api/v1`
   }

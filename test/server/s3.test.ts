@@ -52,6 +52,8 @@ withService('the server with files in a bucket', (service) => {
     AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
   })
   const start = async (env: Environment): Promise<string> => {
+    // One of a failed test would keep the directory, and this process, open.
+    await server?.stop('SIGKILL')
     server = new ServerProcess(directory, { ...environment(), ...env })
     return `${await server.ready()}/api/v1`
   }
