@@ -1,5 +1,4 @@
 import type { RequestListener } from 'node:http'
-import type Router from '@koa/router'
 import Koa from 'koa'
 import type { Logger, Registry, ScrubStatus } from '../../core/index.ts'
 import type { EndpointGroup } from '../contract/endpoint.ts'
@@ -30,7 +29,8 @@ import { inTurn } from './pipelining.ts'
 import { ADDRESS_LIMIT_PER_MINUTE, createRateLimiter, warnAboutProxy } from './rate-limit.ts'
 import type { RequestCounter } from './request-counter.ts'
 import { requestLog } from './request-log.ts'
-import { dispatch, findSection, Sections } from './sections.ts'
+import type { Route } from './route.ts'
+import { findRoute, runRoute, Sections } from './sections.ts'
 import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts'
 import { Streams } from './streams.ts'
 import { addUi } from './ui.ts'
@@ -90,8 +90,8 @@ export interface AppOptions {
   readonly streamLimits?: StreamLimits
 }
 
-/** One route, with its path parameters as `{NAME}`. */
-export interface Route {
+/** A method and a path that have a route. Parameters of the path are written as `{NAME}`. */
+export interface MethodAndPath {
   readonly method: string
   readonly path: string
 }
@@ -106,7 +106,7 @@ export interface App {
   /** The body that errors have at the target of a request. */
   readonly errorShapeOf: (target: string) => ErrorShape
   /** Every route, in the order in which they are matched. */
-  readonly routes: readonly Route[]
+  readonly routes: readonly MethodAndPath[]
   /** Begins the shutdown: `/readyz` returns 503, and clients are asked to close their connections. */
   stop(): void
   /** The OpenAPI 3.1 document. */
@@ -172,7 +172,7 @@ export function createApp({ registry, logger, instruments = createInstruments(),
     handleOperations: listenerOf(services, operatorSections, { first: [], pathHint: '' }),
     connections,
     errorShapeOf: (target) => sections.of(target).errorShape,
-    routes: sections.all.flatMap(({ router }) => routesOf(router)),
+    routes: sections.all.flatMap(({ routes }) => routes.flatMap(methodsAndPathOf)),
     stop: () => health.stop(),
     document,
   }
@@ -220,7 +220,7 @@ function listenerOf(
 ): RequestListener {
   // Only the last forwarded address was seen by our own proxy. The addresses before it are the client's claim.
   const koa = new Koa({ proxy: options.trustProxy, maxIpsCount: 1 })
-  koa.use(findSection(sections))
+  koa.use(findRoute(sections))
   for (const middleware of first) koa.use(middleware)
   koa.use(requestLog(logger))
   koa.use(metrics.middleware)
@@ -232,7 +232,7 @@ function listenerOf(
   koa.use(rejectExcess)
   koa.use(warnAboutProxy(logger, options.trustProxy))
   koa.use(rejectInvalidPaths)
-  koa.use(dispatch)
+  koa.use(runRoute)
   koa.use(rejectUnrouted(pathHint))
   koa.on('error', (error: unknown, ctx: Koa.Context) => logIncompleteResponse(error, ctx, logger))
   const handle = koa.callback()
@@ -246,10 +246,8 @@ const withoutMetrics = (group: EndpointGroup): EndpointGroup => ({
 
 const noRateLimit = async (): Promise<void> => undefined
 
-const routesOf = ({ stack }: Router): readonly Route[] =>
-  stack.flatMap(({ methods, path }) =>
-    methods.map((method) => ({ method, path: String(path).replaceAll(/[:*]([A-Za-z_]+)/g, '{$1}') })),
-  )
+const methodsAndPathOf = ({ methods, path }: Route): readonly MethodAndPath[] =>
+  methods.map((method) => ({ method, path }))
 
 function once<T>(create: () => T): () => T {
   let result: { readonly value: T } | undefined

@@ -26,7 +26,7 @@ export function taggedText(body: object, prefix = ''): TaggedText {
 
 /** Sends a JSON text with its ETag, or 304 if the client has it already. */
 export function sendIfChanged(ctx: Context, { text, etag }: TaggedText): void {
-  ctx.set('ETag', etag)
+  ctx.res.setHeader('ETag', etag)
   if (matchesEtag(ctx.get('If-None-Match'), etag)) {
     ctx.status = 304
     return

@@ -39,27 +39,35 @@ const POLICY =
  * `specPath` is the path of the OpenAPI document, without a leading slash.
  */
 export function addDocs(sections: Sections, specPath: string): void {
-  sections.for('/').router.get('/', (ctx) => {
-    ctx.state.route = '/'
-    // Relative, like all links of the page. 302: a later version may show something else here.
-    ctx.status = 302
-    // Browsers name HTML in `Accept`. Tools such as curl accept anything.
-    ctx.vary('Accept')
-    ctx.set('Location', ctx.get('Accept').includes('text/html') ? 'ui/' : 'docs')
+  sections.add({
+    method: 'GET',
+    path: '/',
+    run: (ctx) => {
+      // Relative, like all links of the page. 302: a later version may show something else here.
+      ctx.status = 302
+      // Browsers name HTML in `Accept`. Tools such as curl accept anything.
+      ctx.vary('Accept')
+      ctx.set('Location', ctx.get('Accept').includes('text/html') ? 'ui/' : 'docs')
+    },
   })
-  const { router } = sections.for('/docs')
-  router.get('/docs', (ctx) => {
-    ctx.state.route = '/docs'
-    ctx.set('Content-Security-Policy', POLICY)
-    ctx.type = 'html'
-    ctx.body = page(specPath)
+  sections.add({
+    method: 'GET',
+    path: '/docs',
+    run: (ctx) => {
+      ctx.set('Content-Security-Policy', POLICY)
+      ctx.type = 'html'
+      ctx.body = page(specPath)
+    },
   })
   // Kept in memory: a stream would hold a descriptor for each client that does not read.
   const readViewer = keptResult(() => readFile(VIEWER))
-  router.get('/docs/rapidoc.js', async (ctx) => {
-    ctx.state.route = '/docs/rapidoc.js'
-    ctx.set('Content-Type', 'text/javascript; charset=utf-8')
-    ctx.set('Cache-Control', 'public, max-age=3600')
-    ctx.body = await readViewer()
+  sections.add({
+    method: 'GET',
+    path: '/docs/rapidoc.js',
+    run: async (ctx) => {
+      ctx.set('Content-Type', 'text/javascript; charset=utf-8')
+      ctx.set('Cache-Control', 'public, max-age=3600')
+      ctx.body = await readViewer()
+    },
   })
 }

@@ -76,8 +76,7 @@ const PLAIN_PATH = /^[!-$&-~]*$/
 export const rejectUnrouted =
   (hint: string) =>
   (ctx: Context): never => {
-    const layers = (ctx['matched'] ?? []) as readonly { readonly methods: readonly string[] }[]
-    const methods = [...new Set(layers.flatMap((layer) => layer.methods))].sort()
+    const methods = sectionOf(ctx).methodsOf(ctx.path)
     if (methods.length === 0) throw new HttpError('NOT_FOUND', `There is nothing at this path${hint}`)
     ctx.set('Allow', methods.join(', '))
     throw new HttpError('METHOD_NOT_ALLOWED', `This path only supports ${methods.join(', ')}`)

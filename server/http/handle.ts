@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import type { GetEvidencePage, ListEvidenceTexts } from '../../core/index.ts'
-import { documentPath, type Endpoint, type EndpointGroup } from '../contract/endpoint.ts'
+import type { Endpoint, EndpointGroup } from '../contract/endpoint.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import type { Turn } from './admission.ts'
 import { turnOf } from './admit.ts'
@@ -14,6 +14,7 @@ import { sendJson } from './json-response.ts'
 import { readQuery } from './query.ts'
 import { senderOf } from './rate-limit.ts'
 import { readBody } from './request-body.ts'
+import type { PathParameters } from './route.ts'
 import type { Sections } from './sections.ts'
 import type { Streams } from './streams.ts'
 import type { UnreadResponses } from './unread-responses.ts'
@@ -37,14 +38,21 @@ export function addEndpoints(
   { base, routeContext }: { readonly base: string; readonly routeContext: RouteContext },
 ): void {
   for (const endpoint of endpoints) {
-    const route = `${base}${documentPath(endpoint.path)}`
-    const section = sections.for(route)
-    section.describe(endpoint, base + endpoint.path, errorShape)
-    section.router.register(base + koaPath(endpoint.path), [endpoint.method], (ctx: Context) => {
-      ctx.state.route = route
-      return handle(endpoint, ctx, routeContext)
+    const path = base + endpoint.path
+    const section = sections.for(path)
+    section.describe(endpoint, errorShape)
+    section.add({
+      method: endpoint.method,
+      path,
+      reads: endpoint,
+      run: (ctx, parameters) => handle(endpoint, { ctx, parameters }, routeContext),
     })
   }
+}
+
+interface RoutedRequest {
+  readonly ctx: Context
+  readonly parameters: PathParameters
 }
 
 /**
@@ -53,7 +61,7 @@ export function addEndpoints(
  */
 async function handle(
   endpoint: Endpoint,
-  ctx: Context,
+  { ctx, parameters }: RoutedRequest,
   {
     registry,
     limits,
@@ -66,10 +74,9 @@ async function handle(
     getEvidence,
   }: RouteContext,
 ): Promise<void> {
-  const params = ctx['params'] as Readonly<Record<string, string>>
-  if (endpoint.access !== 'public') ctx.set('Cache-Control', 'private, no-cache')
+  if (endpoint.access !== 'public') ctx.res.setHeader('Cache-Control', 'private, no-cache')
   const turn = turnOf(ctx)
-  const scope = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', { registry, rateLimit })
+  const scope = await authorize(endpoint, ctx, parameters['COMPANY_ID'] ?? '', { registry, rateLimit })
   const sender = senderOf(ctx, scope.principal)
   turn?.assignTo(sender)
   const query = readQuery(ctx, endpoint)
@@ -85,7 +92,7 @@ async function handle(
     const request = {
       registry,
       ctx,
-      param: (name: string) => idInput(name, params[name] ?? ''),
+      param: (name: string) => idInput(name, parameters[name] ?? ''),
       query,
       scope,
       input: fields,
@@ -123,10 +130,6 @@ async function startTurn(ctx: Context, turn: Turn | undefined): Promise<void> {
 function assertConnected({ res }: Context): void {
   if (res.destroyed) throw new HttpError('MALFORMED_BODY', 'The client disconnected before its turn')
 }
-
-/** `{NAME}` as @koa/router writes it: `:NAME`, and `*NAME` if it may contain slashes. */
-const koaPath = (path: string): string =>
-  path.replaceAll(/\{([A-Za-z_]+)(\*?)\}/g, (_, name: string, rest: string) => (rest ? '*' : ':') + name)
 
 /** Names what was created, by its path at the public address. */
 function setLocation(ctx: Context, location: string | undefined): void {

@@ -13,8 +13,11 @@ export const SECURITY_HEADERS = {
   'X-Frame-Options': 'SAMEORIGIN',
 }
 
+/** For `setHeaders`, which takes half the time of Koa's `set`. */
+const SECURITY = new Map(Object.entries(SECURITY_HEADERS))
+
 export const setSecurityHeaders: Middleware = (ctx, next) => {
-  ctx.set(SECURITY_HEADERS)
+  ctx.res.setHeaders(SECURITY)
   return next()
 }
 

@@ -5,6 +5,6 @@ import type { Context } from 'koa'
  * `ctx.type`, which looks the media type up each time.)
  */
 export function sendJson(ctx: Context, json: string): void {
-  ctx.set('Content-Type', 'application/json; charset=utf-8')
+  ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8')
   ctx.body = Buffer.from(json)
 }

@@ -12,7 +12,7 @@ export function requestLog(logger: Logger): Middleware {
   return (ctx, next) => {
     const requestId = requestIdOf(ctx)
     ctx.state.requestId = requestId
-    ctx.set('X-Request-Id', requestId)
+    ctx.res.setHeader('X-Request-Id', requestId)
     if (isExcess(ctx)) return next()
     const started = performance.now()
     afterResponse(ctx, () => {
@@ -38,5 +38,5 @@ function requestIdOf(ctx: Context): string {
   return /^[A-Za-z0-9._:-]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-/** The template of the route. There are few of them, but any number of paths. */
-export const routeOf = (ctx: Context): string => ctx.state.route ?? 'none'
+/** The path of the route, with names of parameters. There are few of them, but any number of paths. */
+export const routeOf = (ctx: Context): string => ctx.state.route?.path ?? 'none'

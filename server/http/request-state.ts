@@ -1,4 +1,5 @@
 import type { Turn } from './admission.ts'
+import type { Route } from './route.ts'
 import type { Section } from './sections.ts'
 
 declare module 'koa' {
@@ -6,6 +7,8 @@ declare module 'koa' {
   interface DefaultState {
     /** Set by the first middleware. */
     section: Section
+    /** Set by the first middleware. `undefined` if the request has no route. */
+    route?: Route | undefined
     /** The target of the request has no path. */
     hasInvalidTarget?: boolean
     /** The class of the request is full, so it is rejected. */
@@ -13,8 +16,6 @@ declare module 'koa' {
     /** Absent if the request has no limit. */
     turn?: Turn
     requestId?: string
-    /** The template of the route. */
-    route?: string
     /** The code of the error with which it ended. */
     code?: string
     /** What `afterResponse` was given. */

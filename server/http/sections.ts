@@ -1,31 +1,26 @@
-import Router, { type RouterMiddleware } from '@koa/router'
 import type { Context, Middleware } from 'koa'
 import type { Endpoint } from '../contract/endpoint.ts'
 import type { WorkClass } from './admission.ts'
 import { essence } from './body.ts'
 import type { ErrorShape } from './errors.ts'
-
-/** A pattern of paths whose GET reads more than a few records, with its class. */
-interface ReadClass {
-  readonly pattern: RegExp
-  readonly workClass: WorkClass
-  readonly isHeavy: (query: URLSearchParams) => boolean
-}
+import { Route, type RouteOptions } from './route.ts'
 
 /**
  * The paths with one first segment: their routes, and what holds for all of them, also for a path that no endpoint has.
  */
 export class Section {
-  readonly router = new Router({ strict: true, sensitive: true })
-  readonly dispatch: RouterMiddleware = this.router.routes()
+  readonly #routes: Route[] = []
   readonly #isBelowBase: boolean
-  readonly #readClasses: ReadClass[] = []
   #isPublic = false
   #errorShape: ErrorShape = 'operation'
 
   /** `isBelowBase`: whether it is of the API, whose requests have limits. Others are for operators and browsers. */
   constructor(isBelowBase: boolean) {
     this.#isBelowBase = isBelowBase
+  }
+
+  get routes(): readonly Route[] {
+    return this.#routes
   }
 
   /** Whether its endpoints are public ones of the API, which scripts of any origin may read. */
@@ -38,13 +33,26 @@ export class Section {
     return this.#errorShape
   }
 
-  /** Notes what an endpoint at `fullPath` means for the section. */
-  describe(endpoint: Endpoint, fullPath: string, errorShape: ErrorShape): void {
-    const { access, method, workClass, isHeavy = () => true } = endpoint
+  /** Adds a route. Of several that a request fits, the first one runs. */
+  add(route: RouteOptions): void {
+    this.#routes.push(new Route(route))
+  }
+
+  /** Notes what an endpoint means for the section. */
+  describe({ access }: Endpoint, errorShape: ErrorShape): void {
     if (access === 'public') this.#isPublic = this.#isBelowBase
     if (errorShape === 'verification') this.#errorShape = errorShape
-    if (method === 'GET' && workClass !== undefined)
-      this.#readClasses.push({ pattern: patternOf(fullPath), workClass, isHeavy })
+  }
+
+  /** The route of a request, `undefined` if it has none. */
+  routeOf(method: string, path: string): Route | undefined {
+    return this.#routes.find((route) => route.methods.includes(method) && route.hasPath(path))
+  }
+
+  /** The methods with which a path has a route, sorted. */
+  methodsOf(path: string): readonly string[] {
+    const routes = this.#routes.filter((route) => route.hasPath(path))
+    return [...new Set(routes.flatMap(({ methods }) => methods))].sort()
   }
 
   /** The class of a request. `undefined`: no limit. */
@@ -53,21 +61,19 @@ export class Section {
     const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
     const keyless = isRead || ctx.method === 'OPTIONS' ? 'public' : 'validations'
     if (this.#isPublic) return keyless
-    const special = isRead ? this.#readClassOf(ctx) : undefined
+    const special = isRead ? heavyClassOf(ctx) : undefined
     // A download can have a token instead of a key.
     if (ctx.get('X-API-Key') === '') return special === 'downloads' ? special : keyless
     if (isRead) return special ?? 'reads'
     return essence(ctx.get('Content-Type')) === 'multipart/form-data' ? 'uploads' : 'writes'
   }
-
-  #readClassOf({ path, querystring }: Context): WorkClass | undefined {
-    const found = this.#readClasses.find(({ pattern }) => pattern.test(path))
-    return found?.isHeavy(new URLSearchParams(querystring)) === true ? found.workClass : undefined
-  }
 }
 
-const patternOf = (path: string): RegExp =>
-  new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{[^}]+\}/g, '[^/]+')}$`)
+/** The class of a request that reads more than a few records, `undefined` for others. */
+function heavyClassOf({ state, querystring }: Context): WorkClass | undefined {
+  const { workClass, isHeavy } = state.route?.reads ?? {}
+  return isHeavy === undefined || isHeavy(new URLSearchParams(querystring)) ? workClass : undefined
+}
 
 /**
  * Finds the section of a path. So a request is compared with the routes of its section only, and each of its rules is
@@ -104,21 +110,29 @@ export class Sections {
     return section
   }
 
+  /** Adds a route to the section of its path. */
+  add(route: RouteOptions): void {
+    this.for(route.path).add(route)
+  }
+
   #keyOf(path: string, isBelowBase: boolean): string {
     const end = path.indexOf('/', isBelowBase ? this.#base.length : 1)
     return end === -1 ? path : path.slice(0, end)
   }
 }
 
-/** Notes the section of each request. Comes before all middleware that uses `sectionOf`. */
-export const findSection =
+/** Notes the section of each request, and its route. Comes before all middleware that uses them. */
+export const findRoute =
   (sections: Sections): Middleware =>
   (ctx, next) => {
     if (!hasPath(ctx)) {
       ctx.state.hasInvalidTarget = true
       ctx.url = '/'
     }
-    ctx.state.section = sections.of(ctx.path)
+    const { method, path } = ctx
+    const section = sections.of(path)
+    ctx.state.section = section
+    ctx.state.route = section.routeOf(method, path)
     return next()
   }
 
@@ -133,5 +147,8 @@ function hasPath(ctx: Context): boolean {
 
 export const sectionOf = (ctx: Context): Section => ctx.state.section
 
-/** Runs the route of a request. */
-export const dispatch: RouterMiddleware = (ctx, next) => sectionOf(ctx).dispatch(ctx, next)
+/** Runs the route of a request. Comes after `rejectInvalidPaths`. */
+export const runRoute: Middleware = (ctx, next) => {
+  const { route } = ctx.state
+  return route === undefined ? next() : route.run(ctx, route.parametersOf(ctx.path))
+}

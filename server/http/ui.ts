@@ -4,6 +4,7 @@ import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip, type ZlibOptions } from 'node:zlib'
+import type { Context } from 'koa'
 import { ifExists } from '../../adapters/files/index.ts'
 import { matchesEtag } from './conditional.ts'
 import { HttpError } from './errors.ts'
@@ -50,16 +51,17 @@ interface StaticFile {
  * compressed. Only files of the folder have a route: a path is looked up by its name and never joined to the folder.
  */
 export function addUi(sections: Sections): void {
-  const { router } = sections.for('/ui')
   const allFiles = keptResult(readFiles)
-  router.get('/ui', (ctx) => {
-    ctx.state.route = '/ui'
-    // Relative, so that it also works below a path prefix of a reverse proxy.
-    ctx.status = 302
-    ctx.set('Location', 'ui/')
+  sections.add({
+    method: 'GET',
+    path: '/ui',
+    run: (ctx) => {
+      // Relative, so that it also works below a path prefix of a reverse proxy.
+      ctx.status = 302
+      ctx.set('Location', 'ui/')
+    },
   })
-  router.get(['/ui/', '/ui/*path'], async (ctx) => {
-    ctx.state.route = '/ui/*'
+  const sendFile = async (ctx: Context): Promise<void> => {
     const path = ctx.path.slice('/ui/'.length)
     const file = (await allFiles()).get(path === '' ? INDEX : path)
     if (file === undefined) throw new HttpError('NOT_FOUND', missingText(path))
@@ -76,7 +78,8 @@ export function addUi(sections: Sections): void {
     const isCompressed = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
     if (isCompressed) ctx.set('Content-Encoding', 'gzip')
     ctx.body = isCompressed ? file.compressed : file.content
-  })
+  }
+  for (const path of ['/ui/', '/ui/{path*}']) sections.add({ method: 'GET', path, run: sendFile })
 }
 
 const missingText = (path: string): string =>
