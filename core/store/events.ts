@@ -128,7 +128,10 @@ function differingFields(evidence: RecordedValues, fields: EventRecord['fields']
 
 function restoredFields(evidence: EvidenceRecord, differing: FirstEventRecord['fields']): Record<string, Json> {
   const fields: Record<string, Json> = {}
-  for (const [name, value] of Object.entries({ ...recordedFields(evidence), ...differing }))
+  const values: FieldValues = Object.assign(recordedFields(evidence), differing)
+  for (const name in values) {
+    const value = values[name]
     if (value !== undefined && value !== null) fields[name] = value
+  }
   return fields
 }

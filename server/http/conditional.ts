@@ -15,14 +15,14 @@ export interface TaggedText {
 }
 
 /**
- * A body as JSON, with an ETag of its text.
+ * A JSON text with an ETag of it.
  *
  * @param prefix - what the ETag begins with
  */
-export function taggedText(body: object, prefix = ''): TaggedText {
-  const text = JSON.stringify(body)
-  return { text, etag: `"${prefix}${hash('sha256', text, 'hex').slice(0, 16)}"` }
-}
+export const taggedText = (text: string, prefix = ''): TaggedText => ({
+  text,
+  etag: `"${prefix}${hash('sha256', text, 'hex').slice(0, 16)}"`,
+})
 
 /** Sends a JSON text with its ETag, or 304 if the client has it already. */
 export function sendIfChanged(ctx: Context, { text, etag }: TaggedText): void {

@@ -14,7 +14,7 @@ import {
 import { belowRequest, endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'
 import { Created } from '../contract/values.ts'
-import { sendIfChanged, taggedText } from '../http/conditional.ts'
+import { sendIfChanged, taggedText, type TaggedText } from '../http/conditional.ts'
 
 const newCategoryBody = {
   schema: NewCategory,
@@ -78,7 +78,7 @@ export const categories: EndpointGroup = {
       response: { schema: CategoryDetails, others: NOT_MODIFIED },
       errors: ['CATEGORY_NOT_FOUND'],
       handle: async ({ registry, ctx, scope, param }) =>
-        sendIfChanged(ctx, taggedText(categoryDetails(await registry.categories.get(scope, param('CATEGORY_ID'))))),
+        sendIfChanged(ctx, taggedDetails(categoryDetails(await registry.categories.get(scope, param('CATEGORY_ID'))))),
     }),
     endpoint({
       id: 'updateCategory',
@@ -130,7 +130,7 @@ export const categories: EndpointGroup = {
       handle: async ({ registry, ctx, scope, param }) =>
         sendIfChanged(
           ctx,
-          taggedText(subcategoryDetails(await registry.categories.getSubcategory(scope, pathOf(param)))),
+          taggedDetails(subcategoryDetails(await registry.categories.getSubcategory(scope, pathOf(param)))),
         ),
     }),
     endpoint({
@@ -163,3 +163,5 @@ export const categories: EndpointGroup = {
     }),
   ],
 }
+
+const taggedDetails = (details: CategoryDetails): TaggedText => taggedText(JSON.stringify(details))

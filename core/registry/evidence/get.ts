@@ -74,14 +74,14 @@ function describeEvent(event: EventRecord): Omit<HistoryEvent, 'batch' | 'disclo
   return {
     version,
     type,
-    ...(updateType !== undefined && { updateType }),
     recordedAt: new Date(time),
     owner: ownerName,
+    txId,
+    ...(updateType !== undefined && { updateType }),
     ...textMember('persona', fields['personaName']),
     ...textMember('eventDescription', fields['eventDescription']),
     ...textMember('updateDescription', fields['updateDescription']),
     ...(isMeta(meta) && { meta }),
-    txId,
   }
 }
 

@@ -61,11 +61,11 @@ export const evidenceCore = (record: ListedEvidence) => ({
   subcategoryId: record.subcategoryId,
   name: record.name,
   status: record.stolen ? ('stolen' as const) : ('active' as const),
+  createdAt: new Date(record.createdAt),
+  txId: record.txId,
   ...(record.owner !== undefined && { owner: record.owner }),
   ...(record.summary !== undefined && { summary: record.summary }),
   ...(record.image !== undefined && { image: record.image }),
-  createdAt: new Date(record.createdAt),
-  txId: record.txId,
 })
 
 export const evidenceOf = (record: EvidenceRecord): Evidence =>
