@@ -1,6 +1,6 @@
 import { BoundedMap } from './bounded-map.ts'
 
-/** How many keys are remembered at most whose value was set once. */
+/** Default of `slots`. */
 const SLOTS = 16_384
 
 /**
@@ -11,11 +11,17 @@ const SLOTS = 16_384
 export class SecondUseMap<K extends string, V extends object | number | string> {
   readonly #kept: BoundedMap<K, V>
   /** Hashes of keys that were set, each in its slot. Not the keys: garbage collection would copy them, too. */
-  readonly #setOnce = new Uint32Array(SLOTS)
+  readonly #setOnce: Uint32Array
 
-  /** The parameters are those of `BoundedMap`. */
-  constructor(maxSize: number, sizeOf?: (value: V) => number) {
+  /**
+   * The first parameters are those of `BoundedMap`.
+   *
+   * @param slots How many keys are remembered at most whose value was set once, 4 bytes each. With many more than there
+   * is room for values, values are kept that are dropped before they are needed again.
+   */
+  constructor(maxSize: number, sizeOf?: (value: V) => number, slots = SLOTS) {
     this.#kept = new BoundedMap(maxSize, sizeOf)
+    this.#setOnce = new Uint32Array(slots)
   }
 
   get(key: K): V | undefined {
@@ -25,7 +31,7 @@ export class SecondUseMap<K extends string, V extends object | number | string> 
   /** Keeps what `make` returns if the key was set before. Otherwise remembers the key only. */
   set(key: K, make: () => V): void {
     const hash = hashOf(key)
-    const slot = hash % SLOTS
+    const slot = hash % this.#setOnce.length
     // The slot may have been taken by another key since an older value was kept.
     if (this.#setOnce[slot] === hash || this.#kept.get(key) !== undefined) this.#kept.set(key, make())
     this.#setOnce[slot] = hash

@@ -11,6 +11,8 @@ import { readEvidenceEntry } from './stored-evidence.ts'
 
 /** Default of `EvidenceTextOptions`. */
 const MAX_KEPT_CHARS = 32 * 1024 * 1024
+/** Of about a thousand characters each, half as many pages fit. */
+const REMEMBERED_PAGES = 65_536
 
 interface KeptPage<T> {
   /** The version of the evidence's record. */
@@ -31,7 +33,7 @@ export class EvidencePages<T extends { readonly text: string }> {
 
   constructor(render: (page: HistoryPage) => T, { maxKeptChars = MAX_KEPT_CHARS }: EvidenceTextOptions = {}) {
     this.#render = render
-    this.#kept = new SecondUseMap(maxKeptChars, ({ rendered }) => rendered.text.length)
+    this.#kept = new SecondUseMap(maxKeptChars, ({ rendered }) => rendered.text.length, REMEMBERED_PAGES)
   }
 
   async get(context: Context, scope: AuthorizedScope, externalId: string, query: HistoryQuery = {}): Promise<T> {

@@ -28,6 +28,14 @@ describe('SecondUseMap', () => {
     assert.ok(kept < 2_000, `${kept} of 100,000`)
   })
 
+  it('keeps most of the values that are set again after fewer others than it has slots', () => {
+    const map = new SecondUseMap<string, number>(1_000_000, undefined, 65_536)
+    for (let round = 0; round < 2; round++) for (let key = 0; key < 20_000; key++) map.set(`key/${key}`, () => round)
+    let kept = 0
+    for (let key = 0; key < 20_000; key++) if (map.get(`key/${key}`) !== undefined) kept++
+    assert.ok(kept > 10_000, `${kept} of 20,000`)
+  })
+
   it('never returns an older value, also if another key was remembered in its place', () => {
     const map = new SecondUseMap<string, number>(10)
     map.set('a', () => 0)
