@@ -75,11 +75,11 @@ async function drawAll(): Promise<void> {
   }
 }
 
-async function compare({ names, against, rounds, quick }: Extract<Command, { kind: 'compare' }>): Promise<void> {
-  const problem = findBuildProblem(against)
+async function compare({ kind: _, ...options }: Extract<Command, { kind: 'compare' }>): Promise<void> {
+  const problem = findBuildProblem(options.against)
   if (problem !== undefined) return failUsage(problem)
-  if (quick) print(QUICK_NOTE)
-  const report = await compareBuilds({ names, against, rounds, quick, progress: (text) => progress.show(text) })
+  if (options.quick) print(QUICK_NOTE)
+  const report = await compareBuilds({ ...options, progress: (text) => progress.show(text) })
   print(`\n${formatTable(report.columns, report.rows)}`)
   printConclusion(report.conclusion, describeMachine())
 }

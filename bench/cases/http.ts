@@ -10,6 +10,7 @@ const EVIDENCES = 20_000
 const SECONDS = 5
 const ROUNDS = 3
 const BARE_KOA = 'bare Koa route'
+const GET = 'get, of 1,000 evidences'
 const LIVEZ = '/livez, which reads no record'
 
 /**
@@ -17,8 +18,8 @@ const LIVEZ = '/livez, which reads no record'
  * timestamp authority.
  *
  * Compared with a bare Koa route that returns the same JSON, and with `/livez`, which has all that surrounds a route
- * but reads nothing. Fair because all are measured in turns with the same client (autocannon). The server keeps pages
- * of lists, so pages are measured that are always the same, and that are rarely the same.
+ * but reads nothing. Fair because all are measured in turns with the same client (autocannon). The server keeps
+ * pages of histories, lists and proofs, so requests are measured that are often the same, and that rarely are.
  */
 export const http: BenchCase = {
   name: 'http',
@@ -45,7 +46,7 @@ export const http: BenchCase = {
       }
     }),
   conclude: (result) =>
-    `The server handles ${formatCell(result, { where: { request: 'get' }, get: 'requestsPerSecond' })} gets and ` +
+    `The server handles ${formatCell(result, { where: { request: GET }, get: 'requestsPerSecond' })} gets and ` +
     `${formatCell(result, { where: { request: 'create' }, get: 'requestsPerSecond' })} creates per second, a get at ` +
     `${formatFinding(result, 'getOfBareKoa')} of the rate of a bare Koa route.`,
 }
@@ -65,7 +66,7 @@ async function measureWithBareKoa(directory: string, service: Service, context: 
       bodyBytesOfGet: json.length,
       store: 'LevelDB, each group one synced write',
       server:
-        'compiled, with its log, metrics, local ledger and authority; pages of lists and attestations of proofs are cached',
+        'compiled, with its log, metrics, local ledger and authority; pages of lists and histories, and attestations of proofs are cached',
     }
     return { settings, rows, findings }
   } finally {
@@ -90,10 +91,12 @@ interface MeasuredLoad {
 const loadsOf = (service: Service, bareUrl: string): readonly Load[] => [
   { name: BARE_KOA, base: bareUrl, request: service.getOne },
   { name: LIVEZ, base: new URL(service.base).origin, request: () => ({ method: 'GET', path: '/livez' }) },
-  { name: 'get', base: service.base, request: service.getOne },
+  { name: 'get, each of another evidence', base: service.base, request: service.getOne },
+  { name: GET, base: service.base, request: service.getOneOfFew },
   { name: 'list, the same page of 100', base: service.base, request: service.listPage },
   { name: 'list, random pages of 100', base: service.base, request: service.listRandomPage },
-  { name: 'verify (proof of an evidence)', base: service.base, request: service.verify },
+  { name: 'verify, each of another evidence', base: service.base, request: service.verify },
+  { name: 'verify, of 1,000 evidences', base: service.base, request: service.verifyOneOfFew },
   { name: 'create', base: service.base, request: service.create },
   { name: 'create with a file of 1024 bytes', base: service.base, request: service.createWithFile },
 ]
@@ -118,7 +121,7 @@ async function measure(loads: readonly Load[], { quick, progress }: BenchContext
   }))
   const rateOf = (name: string): number => rows.find(({ request }) => request === name)?.requestsPerSecond ?? Number.NaN
   const findings = {
-    getOfBareKoa: roundFigure(rateOf('get') / rateOf(BARE_KOA)),
+    getOfBareKoa: roundFigure(rateOf(GET) / rateOf(BARE_KOA)),
     livezOfBareKoa: roundFigure(rateOf(LIVEZ) / rateOf(BARE_KOA)),
   }
   return { rows, findings, seconds, rounds }

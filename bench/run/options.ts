@@ -9,6 +9,7 @@ export type Command =
       readonly names: readonly string[]
       readonly against: string
       readonly rounds: number
+      readonly evidences: number
       readonly quick: boolean
     }
   | { readonly kind: 'error'; readonly message: string }
@@ -20,6 +21,7 @@ const OPTIONS = {
   'no-save': { type: 'boolean', default: false },
   against: { type: 'string' },
   rounds: { type: 'string', default: '5' },
+  evidences: { type: 'string', default: '20000' },
   list: { type: 'boolean', default: false },
   draw: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
@@ -54,11 +56,21 @@ export function parseCommand(args: readonly string[], known: KnownNames): Comman
   if (unknown.length > 0) return { kind: 'error', message: unknownNames(unknown, available) }
   if (values.against === undefined)
     return { kind: 'run', names, quick: values.quick, save: !values.quick && !values['no-save'] }
-  const rounds = Number(values.rounds)
-  if (!Number.isSafeInteger(rounds) || rounds < 1)
-    return { kind: 'error', message: `--rounds must be a whole number from 1, got ${values.rounds}.` }
-  return { kind: 'compare', names, against: values.against, rounds, quick: values.quick }
+  const { against, quick } = values
+  const [rounds, evidences] = [Number(values.rounds), Number(values.evidences)]
+  if (!isWholeFrom(1, rounds)) return { kind: 'error', message: wrongNumber('rounds', 1, values.rounds) }
+  if (!isWholeFrom(LEAST_EVIDENCES, evidences))
+    return { kind: 'error', message: wrongNumber('evidences', LEAST_EVIDENCES, values.evidences) }
+  return { kind: 'compare', names, against, rounds, evidences, quick }
 }
+
+/** Some requests choose among a thousand evidences. */
+const LEAST_EVIDENCES = 1_000
+
+const isWholeFrom = (least: number, value: number): boolean => Number.isSafeInteger(value) && value >= least
+
+const wrongNumber = (option: string, least: number, given: string): string =>
+  `--${option} must be a whole number from ${least}, got ${given}.`
 
 function parseValues(args: readonly string[]) {
   try {
@@ -89,6 +101,8 @@ Compare two builds
   --against PATH       measure this checkout and another built one in turns (A B B A …), and print
                        the ratios of rates and of CPU time; saves nothing
   --rounds N           how often each build is measured with --against; default 5
+  --evidences N        how many evidences the gets, lists and proofs read; default 20000. Caches
+                       keep few of 100000
 
 Other
   --draw               draw the pictures in bench/results again from the recorded figures

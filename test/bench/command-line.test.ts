@@ -28,7 +28,7 @@ describe('npm run bench', () => {
   it('explains its options', () => {
     const { status, stdout } = runBench('--help')
     assert.equal(status, 0)
-    for (const option of ['--all', '--only', '--list', '--quick', '--no-save', '--against', '--rounds'])
+    for (const option of ['--all', '--only', '--list', '--quick', '--no-save', '--against', '--rounds', '--evidences'])
       assert.match(stdout, new RegExp(`^ +${option}\\b`, 'm'))
     assert.deepEqual(tooWide(stdout), [])
   })
@@ -55,6 +55,7 @@ describe('npm run bench', () => {
     [['--only'], /--only.*--help/],
     [['--all', '--only', 'http'], /not both/],
     [['--against', '/', '--rounds', '0'], /--rounds must be a whole number from 1, got 0/],
+    [['--against', '/', '--evidences', '10'], /--evidences must be a whole number from 1000, got 10/],
     [['--against', '/', '--only', 'engine'], /Unknown benchmark: engine\. Known benchmarks: http, ingest\./],
     [['--against', '/nowhere'], /\/nowhere has no build: run/],
   ]
