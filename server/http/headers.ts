@@ -13,7 +13,7 @@ export const SECURITY_HEADERS = {
   'X-Frame-Options': 'SAMEORIGIN',
 }
 
-/** For `setHeaders`, which takes half the time of Koa's `set`. */
+/** For `setHeaders`, which takes 1.0 µs for them, Koa's `set` 1.5 to 1.8. */
 const SECURITY = new Map(Object.entries(SECURITY_HEADERS))
 
 export const setSecurityHeaders: Middleware = (ctx, next) => {
