@@ -4,7 +4,7 @@ import { documentPath, parametersOf, type Endpoint } from '../contract/endpoint.
 /** The values of a path's parameters, decoded. */
 export type PathParameters = Readonly<Record<string, string>>
 
-/** What a route needs to know. */
+/** A route as it is added to a section. */
 export interface RouteOptions {
   readonly method: Endpoint['method']
   /** With parameters as in `Endpoint.path`. */
