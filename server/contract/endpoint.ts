@@ -15,7 +15,7 @@ import type { ErrorShape, ResponseCode } from '../http/errors.ts'
 import type { Streams } from '../http/streams.ts'
 
 /**
- * What an endpoint is. The router (http/handle.ts) and the OpenAPI document (openapi.ts) are made of the same
+ * What an endpoint is. The routes (http/handle.ts) and the OpenAPI document (openapi.ts) are made of the same
  * descriptions, so they cannot differ.
  */
 

@@ -67,7 +67,6 @@ export const EvidencePage = closed({
   lastVersion: Count,
   isMore: Type.Boolean(),
 })
-export type EvidencePage = Static<typeof EvidencePage>
 
 export const EvidenceListItem = closed({
   id: Id,
