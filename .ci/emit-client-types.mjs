@@ -23,10 +23,10 @@ const parameterName = (name) =>
 
 /** The document does not depend on what a registry holds, so an empty one in memory serves. */
 async function openApiDocument() {
-  const { createApp } = await import('../dist/server/index.js')
-  const { openRegistry } = await import('../dist/core/index.js')
-  const { MemoryBlobs, MemoryRecords, MemorySignedHead } = await import('../dist/adapters/memory/index.js')
-  const { createSealer, InlineEngine } = await import('../dist/sealer/index.js')
+  const { createApp } = await import('../server/index.ts')
+  const { openRegistry } = await import('../core/index.ts')
+  const { MemoryBlobs, MemoryRecords, MemorySignedHead } = await import('../adapters/memory/index.ts')
+  const { createSealer, InlineEngine } = await import('../sealer/index.ts')
   const limits = { maxFileBytes: 1, maxFilesPerRequest: 1, uploadIdleMs: 1, rateLimitPerMinute: 0 }
   const publicUrl = () => 'http://localhost'
   const registry = await openRegistry({

@@ -1,70 +1,86 @@
-// Runs every test of dist/test, or those whose path contains one of the arguments, with node:test in separate
-// processes. `--without PART` leaves out those whose path contains the part. If the variable CI is set, a skipped test
-// is a failure: there everything must have run.
-import { readdirSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+// Runs the tests with node:test. The folder of a test says when it runs:
+//
+//   test/services/   needs a service, a browser, another program, or processes of the server: `npm run test:services`
+//   elsewhere        needs only Node and this repository: `npm test`
+//
+// A process runs all tests of a folder, because loading the product takes longer than most tests. A file that changes
+// what its process shares, or measures it, says why in its first line ("// Own process: ...") and gets one of its own.
+//
+//   node .ci/test.mjs [--services] [--built] [PART...]
+//
+// PART: runs only the files whose path contains one of these texts. --built: runs dist/ instead of the sources.
+// If the variable CI is set, a skipped test is a failure.
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { dirname, join, relative, sep } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const {
-  values: { without },
-  positionals: parts,
-} = parseArgs({
-  options: { without: { type: 'string', multiple: true, default: [] } },
+const { values: flags, positionals: parts } = parseArgs({
+  options: { services: { type: 'boolean', default: false }, built: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
-/** The files that take longest run first, so that none of them runs alone at the end. Longest first. */
-const LONG = [
-  'server/backup/backup',
-  'server/ui/dashboard',
-  'core/verify/bundle-mutations',
-  'adapters/s3/faults',
-  'server/s3',
-  'server/main',
-  'adapters/evm/anchoring',
-  'server/commands/import',
-  'docs/operations',
-  'bench/command-line',
-  'core/copy/records',
-  'server/commands/upgrade',
-  'server/http/streams',
-  'server/backup/shared-stores',
-  'server/cluster',
-  'adapters/s3/service',
-  'server/commands/migrate',
-  'server/commands/running',
-  'server/startup/folder-markers',
-  'server/startup/signed-head',
-  'server/commands/fsck',
-  'independent/verify',
-  'adapters/rfc3161/authority',
-]
-const rankOf = (path) => {
-  const rank = LONG.findIndex((text) => relative(join(root, 'dist/test'), path).startsWith(text))
-  return rank === -1 ? LONG.length : rank
+const folder = join(root, flags.built ? 'dist/test' : 'test')
+const ending = flags.built ? '.test.js' : '.test.ts'
+/** Folders with fewer files run in the process of the folder above them. */
+const MIN_FILES = 6
+/** Only ends a process that hangs: a slow machine must not fail a test. */
+const TIMEOUT_MS = 1_800_000
+/** One more than cores, because many tests wait: for a server, a disk, a retry. */
+const concurrency = availableParallelism() + 1
+const LEFT_OUT = flags.services
+  ? []
+  : [
+      'PostgreSQL, S3, EVM chains, openssl, Chromium, server processes: npm run test:services',
+      'crashes, lost power, failing system calls, damage, hostile requests: npm run test:faults',
+      'the packed package: npm run check:package',
+    ]
+
+const isService = (path) => path.startsWith(`services${sep}`)
+const all = readdirSync(folder, { recursive: true }).filter((path) => path.endsWith(ending))
+const isNamed = (path) => parts.length === 0 || parts.some((part) => `test/${path}`.includes(part))
+const paths = all.filter((path) => isService(path) === flags.services && isNamed(path)).sort()
+
+/** Returns lists of files that run in one process each, the largest first, so that none of them runs alone at the end. */
+function groupsOf(files) {
+  const own = files.filter((path) => readFileSync(join(folder, path), 'utf8').startsWith('// Own process:'))
+  const shared = files.filter((path) => !own.includes(path))
+  const topOf = (path) =>
+    path
+      .split(sep)
+      .slice(0, flags.services ? 2 : 1)
+      .join(sep)
+  const countOf = (path) => shared.filter((each) => dirname(each) === dirname(path)).length
+  const nameOf = (path) => (countOf(path) < MIN_FILES ? topOf(path) : dirname(path))
+  const groups =
+    Map.groupBy?.(shared, nameOf) ??
+    shared.reduce((map, path) => {
+      const name = nameOf(path)
+      return map.set(name, [...(map.get(name) ?? []), path])
+    }, new Map())
+  const sizeOf = (group) => group.reduce((sum, path) => sum + statSync(join(folder, path)).size, 0)
+  return [...groups.values(), ...own.map((path) => [path])].toSorted((a, b) => sizeOf(b) - sizeOf(a))
 }
-const contains = (path, texts) => texts.some((text) => relative(root, path).includes(text))
-// A list of files, because Node 20 does not expand patterns and later versions do not accept folders.
-const files = readdirSync(join(root, 'dist/test'), { withFileTypes: true, recursive: true })
-  .filter((entry) => entry.isFile() && entry.name.endsWith('.test.js'))
-  .map((entry) => join(entry.parentPath, entry.name))
-  .filter((path) => parts.length === 0 || contains(path, parts))
-  .filter((path) => !contains(path, without))
-  .sort((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1))
 
-/** Only ends a file that hangs: a slow machine must not fail a test. */
-const FILE_TIMEOUT_MS = 900_000
+const entries = mkdtempSync(join(tmpdir(), 'evidence-tests-'))
+const files = groupsOf(paths).map((group, i) => {
+  const entry = join(entries, `${i}.mjs`)
+  writeFileSync(
+    entry,
+    group.map((path) => `import ${JSON.stringify(pathToFileURL(join(folder, path)).href)}\n`).join(''),
+  )
+  return entry
+})
 
+// The processes of the tests get the flags of this one.
+if (!flags.built) process.execArgv.push('--conditions=source', '--import', import.meta.resolve('tsx'))
 const skipped = []
 let failed = 0
 const startedAt = performance.now()
-/** One more than cores, because many tests wait: for a server, a disk, a retry. */
-const concurrency = availableParallelism() + 1
-const events = run({ files, concurrency, timeout: FILE_TIMEOUT_MS })
+const events = run({ files, concurrency, timeout: TIMEOUT_MS })
   .on('test:fail', () => (failed += 1))
   .on('test:pass', ({ name, skip }) => {
     if (skip !== undefined && skip !== false) skipped.push(`${name}: ${skip}`)
@@ -72,11 +88,14 @@ const events = run({ files, concurrency, timeout: FILE_TIMEOUT_MS })
 const report = events.compose(new spec())
 report.pipe(process.stdout)
 report.once('end', () => {
+  rmSync(entries, { recursive: true })
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
   for (const line of skipped) process.stdout.write(`skipped: ${line}\n`)
+  for (const line of LEFT_OUT) process.stdout.write(`not part of this run: ${line}\n`)
   const isFailed = failed > 0 || files.length === 0 || (Boolean(process.env['CI']) && skipped.length > 0)
   process.stdout.write(
-    `${files.length} test files in ${seconds} s on Node ${process.version}: ${isFailed ? 'FAILED' : 'passed'}\n`,
+    `${paths.length} test files in ${files.length} processes in ${seconds} s on Node ${process.version}: ` +
+      `${isFailed ? 'FAILED' : 'passed'}\n`,
   )
   process.exitCode = isFailed ? 1 : 0
 })

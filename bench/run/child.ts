@@ -19,7 +19,8 @@ interface ChildOptions {
 
 /** Starts Node with a module, given by its path from `bench/` or by an absolute path. */
 export function startChild(module: string, args: readonly string[], options: ChildOptions = {}): ChildProcess {
-  const loader = isSource && module.endsWith('.ts') ? ['--import', 'tsx'] : []
+  const loader =
+    isSource && module.endsWith('.ts') ? ['--conditions=source', '--import', import.meta.resolve('tsx')] : []
   const path = module.startsWith('/') ? module : modulePath(module)
   const spawnOptions: SpawnOptions = {
     stdio: ['ignore', options.stdout ?? 'pipe', 'inherit', ...(options.hasMessages === true ? ['ipc' as const] : [])],

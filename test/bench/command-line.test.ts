@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { programArgs, root } from '../support/repository.ts'
 
-/** The top of the repository. The tests run from `dist/test/`, and the program from `dist/bench/`. */
-const root = join(dirname(fileURLToPath(import.meta.url)), '../../..')
 const MAX_COLUMNS = 100
 
 function runBench(...args: readonly string[]) {
-  const program = join(root, 'dist/bench/main.js')
   // From another folder, so that no path depends on the working directory.
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8', cwd: '/' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...programArgs('bench/main.ts'), ...args], {
+    encoding: 'utf8',
+    cwd: '/',
+  })
   return { status, stdout, errorLines: stderr.split('\n').filter((line) => line !== '') }
 }
 

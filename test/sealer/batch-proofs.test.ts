@@ -14,24 +14,6 @@ const formats: readonly ProofFormat[] = ['packed', 'ndjson']
 let fixture: SealerFixture
 let batches: readonly BatchRecord[]
 
-before(async () => {
-  fixture = await SealerFixture.open()
-  const sealer = await fixture.start()
-  const sealed: (BatchRecord | undefined)[] = []
-  // One event beside the key's entry, up to and across the edges of tiles, more than one engine call, and a single
-  // event.
-  for (const count of [1, 254, 1, 700, 12_345, 1]) {
-    await fixture.append(count)
-    await sealer.sealNow()
-    sealed.push(await fixture.reader.batchById((await fixture.reader.treeHead()).batchId ?? ''))
-  }
-  batches = sealed.filter((batch) => batch !== undefined)
-})
-
-after(async () => {
-  await fixture.close()
-})
-
 /** Makes the proofs in both ways, which must return the same pieces. */
 async function all(batch: BatchRecord, format: ProofFormat): Promise<readonly BatchProofs[]> {
   const request = { log: fixture.reader, batchId: batch.id, format }
@@ -50,6 +32,24 @@ async function all(batch: BatchRecord, format: ProofFormat): Promise<readonly Ba
 }
 
 describe('the proofs of a batch', () => {
+  before(async () => {
+    fixture = await SealerFixture.open()
+    const sealer = await fixture.start()
+    const sealed: (BatchRecord | undefined)[] = []
+    // One event beside the key's entry, up to and across the edges of tiles, more than one engine call, and a single
+    // event.
+    for (const count of [1, 254, 1, 700, 12_345, 1]) {
+      await fixture.append(count)
+      await sealer.sealNow()
+      sealed.push(await fixture.reader.batchById((await fixture.reader.treeHead()).batchId ?? ''))
+    }
+    batches = sealed.filter((batch) => batch !== undefined)
+  })
+
+  after(async () => {
+    await fixture.close()
+  })
+
   it('are equal to those made one at a time, in the packed format', async () => {
     const { reader } = fixture
     for (const batch of batches)

@@ -18,9 +18,8 @@ const LEASE_MS = 5_000
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 // Compiled once in a process, in real time, which the manual clock does not wait for.
-before(compileKernel)
-
 describe('the lease', () => {
+  before(compileKernel)
   it('is held and renewed by one sealer, and taken over when it has not changed for the lease time', async () => {
     const records = new MemoryRecords()
     const clock = new ManualClock()
@@ -74,6 +73,7 @@ describe('the lease', () => {
 })
 
 describe('several sealers', () => {
+  before(compileKernel)
   async function start(
     t: TestContext,
     records: RecordStore,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { eventually } from './eventually.ts'
-import { programArgs } from './program.ts'
+import { programArgs } from './repository.ts'
 
-const MAIN = programArgs(import.meta.url, '../../server/main.ts')
-const CLI = programArgs(import.meta.url, '../../server/cli.ts')
+const MAIN = programArgs('server/main.ts')
+const CLI = programArgs('server/cli.ts')
 
 export type Environment = Readonly<Record<string, string>>
 

@@ -1,7 +1,5 @@
-import { fileURLToPath } from 'node:url'
 import { build, type BuildResult } from 'esbuild'
-
-const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../' : '../../../', import.meta.url))
+import { conditions, root } from './repository.ts'
 
 /** How a page uses the verifier: it loads the token checks only if it needs them. */
 const PAGE = `
@@ -15,7 +13,7 @@ globalThis.verify = async (text, policy) => {
 
 export type WebFiles = BuildResult<{ write: false; metafile: true }>
 
-/** The verifier as ES modules for a browser, minified. The entry is `page.js`. Needs `dist/`. */
+/** The verifier as ES modules for a browser, minified. The entry is `page.js`. */
 export const buildWebVerifier = (): Promise<WebFiles> =>
   build({
     stdin: { contents: PAGE, resolveDir: root, sourcefile: 'page.js' },
@@ -27,6 +25,7 @@ export const buildWebVerifier = (): Promise<WebFiles> =>
     outdir: '/',
     entryNames: 'page',
     absWorkingDir: root,
+    conditions,
     metafile: true,
     write: false,
   })

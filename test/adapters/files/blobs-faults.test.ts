@@ -16,7 +16,7 @@ import {
 } from '../../../adapters/kit/contract/index.ts'
 import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
-import { programArgs } from '../../support/program.ts'
+import { programArgs } from '../../support/repository.ts'
 
 const AMPLE = { maxBytes: 1_000_000 }
 const BYTES = randomBytes(100_000)
@@ -200,7 +200,7 @@ describe('local blobs: the disk and the directory', () => {
 describe('local blobs: files of dead processes', () => {
   test('a process killed during a put leaves a part of the blob, which is deleted by its key', async (t) => {
     const directory = await temporaryFor(t)
-    const program = programArgs(import.meta.url, '../../support/put-and-hang.ts')
+    const program = programArgs('test/support/put-and-hang.ts')
     const child = spawn(process.execPath, [...program, directory], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })

@@ -16,26 +16,29 @@ import {
   type LevelRecords,
 } from '../../../adapters/level/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
-import { programArgs } from '../../support/program.ts'
+import { programArgs } from '../../support/repository.ts'
 import { appendsOf } from '../../../adapters/kit/contract/index.ts'
 
 let root: string
 let directory: string
 const children: ChildProcess[] = []
 
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'er-level-'))
-  directory = join(root, 'records')
-})
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue
-    await kill(child)
-  }
-  await rm(root, { recursive: true })
-})
+/** Gives each test of a suite a directory, and ends the processes that it started. */
+function inDirectory(): void {
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'er-level-'))
+    directory = join(root, 'records')
+  })
+  afterEach(async () => {
+    for (const child of children.splice(0)) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
+      await kill(child)
+    }
+    await rm(root, { recursive: true })
+  })
+}
 
-const program = programArgs(import.meta.url, '../../support/level-process.ts')
+const program = programArgs('test/support/level-process.ts')
 
 function run(mode: string, before: readonly string[] = []): { child: ChildProcess; lines: AsyncIterator<string> } {
   const [command, ...args] = [...before, process.execPath, ...program, mode, directory]
@@ -110,6 +113,7 @@ function removeFiles(folder: string, pattern: RegExp): void {
 const ALL_FILES = /^(CURRENT|MANIFEST.*|.*\.(log|ldb))$/
 
 describe('the owner of a store directory', () => {
+  inDirectory()
   it('is one store of this process at a time', async () => {
     const store = await openLevelRecords(directory)
     await put(store, 'a')
@@ -234,6 +238,7 @@ describe('the owner of a store directory', () => {
 })
 
 describe('a killed process', () => {
+  inDirectory()
   it('loses no acknowledged commit and leaves no partial group', async () => {
     const acknowledged: number[][] = []
     const { child, lines } = run('write')
@@ -269,6 +274,7 @@ describe('a killed process', () => {
 })
 
 describe('an open that loses data', () => {
+  inDirectory()
   it('restores the files if LevelDB opens without its log', async () => {
     await writeStore()
     const database = tamperedLevel((folder) => removeFiles(folder, /\.log$/))
@@ -368,6 +374,7 @@ describe('an open that loses data', () => {
 })
 
 describe('the high-water mark', () => {
+  inDirectory()
   it('rejects a database that is behind it, until it is removed', async () => {
     await writeStore()
     const copy = join(root, 'older')
@@ -393,6 +400,7 @@ describe('the high-water mark', () => {
 })
 
 describe('a backup', () => {
+  inDirectory()
   it('is one snapshot, although commits continue meanwhile', async () => {
     const store = await openLevelRecords(directory)
     const key = (n: number) => String(n).padStart(6, '0')

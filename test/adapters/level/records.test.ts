@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
+import { after, describe } from 'node:test'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
 import {
@@ -42,35 +42,37 @@ async function openMemoryLevel(db = memoryLevel()): Promise<OpenedRecordStore> {
 
 recordStoreContract('level over memory-level', () => openMemoryLevel())
 
-const directories: string[] = []
-after(async () => {
-  for (const directory of directories) await rm(directory, { recursive: true })
-})
+describe('the record store on LevelDB', () => {
+  const directories: string[] = []
+  after(async () => {
+    for (const directory of directories) await rm(directory, { recursive: true })
+  })
 
-async function openOnDisk(
-  directory: string,
-  open: (path: string) => Promise<RecordStore> = openLevelRecords,
-): Promise<OpenedRecordStore> {
-  return {
-    store: await open(directory),
-    reopen: () => openOnDisk(directory),
-    damage: (key) => damageIn(new Level<string, Uint8Array>(join(directory, 'db'), ENCODING), key),
+  async function openOnDisk(
+    directory: string,
+    open: (path: string) => Promise<RecordStore> = openLevelRecords,
+  ): Promise<OpenedRecordStore> {
+    return {
+      store: await open(directory),
+      reopen: () => openOnDisk(directory),
+      damage: (key) => damageIn(new Level<string, Uint8Array>(join(directory, 'db'), ENCODING), key),
+    }
   }
-}
 
-async function openReopening(directory: string): Promise<OpenedRecordStore> {
-  return { ...(await openOnDisk(directory, openReopeningRecords)), reopen: () => openReopening(directory) }
-}
+  async function openReopening(directory: string): Promise<OpenedRecordStore> {
+    return { ...(await openOnDisk(directory, openReopeningRecords)), reopen: () => openReopening(directory) }
+  }
 
-async function newDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'er-level-'))
-  directories.push(directory)
-  return directory
-}
+  async function newDirectory(): Promise<string> {
+    const directory = await mkdtemp(join(tmpdir(), 'er-level-'))
+    directories.push(directory)
+    return directory
+  }
 
-recordStoreContract('level over classic-level', async () => openOnDisk(await newDirectory()))
+  recordStoreContract('level over classic-level', async () => openOnDisk(await newDirectory()))
 
-recordSnapshotContract('level over memory-level', () => LevelRecords.open(memoryLevel()))
-recordSnapshotContract('level over classic-level', async () => openLevelRecords(await newDirectory()))
-recordStoreContract('level that reopens', async () => openReopening(await newDirectory()))
-recordSnapshotContract('level that reopens', async () => openReopeningRecords(await newDirectory()))
+  recordSnapshotContract('level over memory-level', () => LevelRecords.open(memoryLevel()))
+  recordSnapshotContract('level over classic-level', async () => openLevelRecords(await newDirectory()))
+  recordStoreContract('level that reopens', async () => openReopening(await newDirectory()))
+  recordSnapshotContract('level that reopens', async () => openReopeningRecords(await newDirectory()))
+})

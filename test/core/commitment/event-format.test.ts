@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { root } from '../../support/repository.ts'
 import fc from 'fast-check'
 import { fromHex, toHex } from '../../../core/bytes.ts'
 import type { Json } from '../../../core/commitment/canonical-json.ts'
@@ -50,12 +51,10 @@ interface ExampleEvent {
   readonly txId: string
 }
 
-// Read from the sources, also if this test runs compiled: it is data, which is not compiled.
-const path = new URL(
-  import.meta.url.endsWith('.ts') ? './worked-example.json' : '../../../../test/core/commitment/worked-example.json',
-  import.meta.url,
-)
-const example = JSON.parse(readFileSync(path, 'utf8')) as { slotKey: string; events: readonly ExampleEvent[] }
+const example = JSON.parse(readFileSync(`${root}test/core/commitment/worked-example.json`, 'utf8')) as {
+  slotKey: string
+  events: readonly ExampleEvent[]
+}
 
 const bytes = (hex: string): Uint8Array => fromHex(hex) as Uint8Array
 const hashes = (of: ExampleEvent['fields']): Record<string, string> =>

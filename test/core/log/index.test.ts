@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { moduleUrl, root } from '../../support/repository.ts'
 
 /** The sources are read, also if this test runs compiled. */
-const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../..' : '../../../..', import.meta.url))
 const sourceOf = (path: string): string => readFileSync(join(root, path), 'utf8')
 
 /** The specifiers of all imports and re-exports, types included. */
@@ -36,7 +35,11 @@ describe('evidence-registry/log', () => {
 
   it('is exported by the package', () => {
     const { exports } = JSON.parse(sourceOf('package.json')) as { exports: Record<string, unknown> }
-    assert.deepEqual(exports['./log'], { types: './dist/core/log/index.d.ts', default: './dist/core/log/index.js' })
+    assert.deepEqual(exports['./log'], {
+      source: './core/log/index.ts',
+      types: './dist/core/log/index.d.ts',
+      default: './dist/core/log/index.js',
+    })
   })
 
   it('runs the example of its documentation', async () => {
@@ -44,8 +47,7 @@ describe('evidence-registry/log', () => {
     const program = comment.replaceAll(/^ \* ?/gm, '')
     assert.match(program, /verifyInclusion\(/)
     const run = (text: string): Promise<unknown> => {
-      const entry = new URL(`../../../core/log/index${import.meta.url.slice(-3)}`, import.meta.url).href
-      const code = text.replace("'evidence-registry/log'", `'${entry}'`)
+      const code = text.replace("'evidence-registry/log'", `'${moduleUrl('core/log/index.ts').href}'`)
       return import(`data:text/javascript,${encodeURIComponent(code)}`)
     }
     await run(program)

@@ -1,22 +1,14 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { moduleUrl, root } from '../../support/repository.ts'
 
-/** The sources, also if this file runs compiled. */
-const isCompiled = !import.meta.url.endsWith('.ts')
-const source = (path: string): string =>
-  fileURLToPath(new URL(`${isCompiled ? '../../../../' : '../../../'}${path}`, import.meta.url))
+/** The module that a package entry leads to. */
+const moduleOf = (entry: string): string => moduleUrl(entry === '' ? 'core/index.ts' : `${entry}/index.ts`).href
 
-/** The module of this build that a package entry leads to. */
-const moduleOf = (entry: string): string => {
-  const path = entry === '' ? 'core/index' : `${entry}/index`
-  return new URL(`../../../${path}.${isCompiled ? 'js' : 'ts'}`, import.meta.url).href
-}
-
-/** The code of the docstring's example, as a module that imports from this build. */
+/** The code of the docstring's example, as a module that imports what the tests run. */
 function exampleOf(path: string): string {
-  const [, example = ''] = /\* @example\n([\s\S]*?)\n \*\//.exec(readFileSync(source(path), 'utf8')) ?? []
+  const [, example = ''] = /\* @example\n([\s\S]*?)\n \*\//.exec(readFileSync(root + path, 'utf8')) ?? []
   return example
     .replaceAll(/^ \* ?/gm, '')
     .replaceAll(/'evidence-registry\/?([^']*)'/g, (_, entry: string) => `'${moduleOf(entry)}'`)

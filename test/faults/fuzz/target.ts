@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from '../../support/eventually.ts'
-import { moduleUrl } from '../../support/program.ts'
+import { moduleUrl } from '../../support/repository.ts'
 import { ServerProcess, type Environment } from '../../support/server-process.ts'
 
 export const OPERATOR_KEY = 'the-key-of-the-fuzz-operator'
@@ -38,7 +38,7 @@ export class Target {
       FUZZ_MEMORY_FILE: join(directory, 'memory'),
       ...settings,
     }
-    const probe = moduleUrl(import.meta.url, './memory-probe.ts').href
+    const probe = moduleUrl('test/faults/fuzz/memory-probe.ts').href
     const server = new ServerProcess(directory, env, [], ['--expose-gc', '--import', probe])
     const url = await server.ready()
     return new Target(server, directory, Number(new URL(url).port))

@@ -1,4 +1,4 @@
-import { moduleUrl } from '../../support/program.ts'
+import { moduleUrl } from '../../support/repository.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { randomFrom, type Random } from '../../support/bundle-mutations.ts'
 import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
@@ -100,7 +100,7 @@ function describe({ phase, point, stopAt }: KillPlan): string {
   return `${stopAt.when} call ${stopAt.nth} of ${point.name}`
 }
 
-const preload = (): readonly string[] => ['--import', moduleUrl(import.meta.url, './stop-at.ts').href]
+const preload = (): readonly string[] => ['--import', moduleUrl('test/faults/kill/stop-at.ts').href]
 
 function startServer(directory: string, stopAt: KillPlan['stopAt']): FaultServer {
   if (stopAt === undefined) return new FaultServer(directory)

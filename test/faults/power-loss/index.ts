@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { pick, randomFrom, type Random } from '../../support/bundle-mutations.ts'
-import { programArgs } from '../../support/program.ts'
+import { programArgs } from '../../support/repository.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { Interposer } from '../interposer/index.ts'
 import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
@@ -93,7 +93,7 @@ async function record(interposer: Interposer, seed: number, variant: Variant): P
   const tracePath = join(folder, 'trace')
   try {
     await mkdir(root)
-    const args = [...programArgs(import.meta.url, './writer.ts'), root, String(seed), String(WRITES), variant]
+    const args = [...programArgs('test/faults/power-loss/writer.ts'), root, String(seed), String(WRITES), variant]
     const env = { PATH: '', ...interposer.environment({ root, tracePath }) }
     await promisify(execFile)(process.execPath, args, { env })
     return { variant, root, records: parseTrace(await readFile(tracePath)) }

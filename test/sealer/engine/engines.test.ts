@@ -8,7 +8,7 @@ import { nodeAt, TILE_WIDTH, widthOf } from '../../../core/log/tree/tile.ts'
 import { InlineEngine } from '../../../sealer/engine/inline.ts'
 import { PoolEngine } from '../../../sealer/engine/pool.ts'
 import { nodeTable, sampleEntries } from '../../support/node-table.ts'
-import { moduleUrl } from '../../support/program.ts'
+import { moduleUrl } from '../../support/repository.ts'
 import { plainTiles } from '../../support/plain-tiles.ts'
 import { present } from '../../support/present.ts'
 
@@ -16,7 +16,7 @@ const all = sampleEntries(10_000)
 const packed = concatBytes(...all)
 const row = (count: number): Uint8Array => packed.subarray(0, count * 32)
 const closed = { code: 'CLOSED' }
-const crashingWorker = moduleUrl(import.meta.url, '../../support/crashing-worker.ts')
+const crashingWorker = moduleUrl('test/support/crashing-worker.ts')
 
 /** Compares each node of each tile with a table that is made node by node. */
 function assertTiles(tiles: readonly Uint8Array[], count: number): void {

@@ -21,10 +21,10 @@ import type { EvidenceRecord } from '../../../core/store/records.ts'
 import { metaText } from '../../../core/registry/validation.ts'
 import { EventPool } from '../../../sealer/index.ts'
 import { ManualClock, settle } from '../../support/manual-clock.ts'
-import { moduleUrl } from '../../support/program.ts'
+import { moduleUrl } from '../../support/repository.ts'
 import { withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
-const crashingWorker = moduleUrl(import.meta.url, '../../support/crashing-worker.ts')
+const crashingWorker = moduleUrl('test/support/crashing-worker.ts')
 const BULK = 150
 
 const ids = createIdSource(new ManualClock())

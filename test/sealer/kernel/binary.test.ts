@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { kernelBinary } from '../../../sealer/kernel/binary.ts'
+import { moduleUrl } from '../../support/repository.ts'
 import { assembleKernel, binarySource } from '../../../sealer/kernel/wat/assemble.ts'
 
 describe('the built kernel', () => {
@@ -15,21 +16,21 @@ describe('the built kernel', () => {
   })
 
   it('loads without Node and without the assembler: the loader imports only relative modules', async () => {
-    const isSource = import.meta.url.endsWith('.ts')
+    const kernel = moduleUrl('sealer/kernel/kernel.ts')
     const visited = new Set<string>()
     const visit = async (url: URL): Promise<void> => {
       if (visited.has(url.href)) return
       visited.add(url.href)
       const text = await readFile(url, 'utf8')
       // A run from source assembles the binary. That is the only dynamic import, and a build replaces it.
-      if (!isSource) assert.doesNotMatch(text, /\bimport\(/)
+      if (kernel.href.endsWith('.js')) assert.doesNotMatch(text, /\bimport\(/)
       for (const [, from, bare] of text.matchAll(/^(?:import|export) .*?from '(.*?)'|^import '(.*?)'/gm)) {
         const specifier = from ?? bare ?? ''
         assert.match(specifier, /^\.\.?\//, `${url.pathname} imports ${specifier}`)
         await visit(new URL(specifier, url))
       }
     }
-    await visit(new URL(`../../../sealer/kernel/kernel.${isSource ? 'ts' : 'js'}`, import.meta.url))
+    await visit(kernel)
     assert.ok(visited.size >= 6, `only ${visited.size} modules were checked`)
   })
 })

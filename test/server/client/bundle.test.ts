@@ -3,12 +3,11 @@ import { execFile } from 'node:child_process'
 import { builtinModules } from 'node:module'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { nodeFlags, root } from '../../support/repository.ts'
 
-const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../../' : '../../../../', import.meta.url))
 const MAX_GZIP_BYTES = 10 * 1024
 
 describe('the bundle of the client', () => {
@@ -34,6 +33,6 @@ describe('the bundle of the client', () => {
 
   it('has types that fit the OpenAPI document', async () => {
     const program = join(root, '.ci/emit-client-types.mjs')
-    await assert.doesNotReject(promisify(execFile)(process.execPath, [program, '--check']))
+    await assert.doesNotReject(promisify(execFile)(process.execPath, [...nodeFlags, program, '--check']))
   })
 })

@@ -4,16 +4,13 @@ import { createReadStream, openAsBlob, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createClient, EvidenceRegistryError, type Client, type UploadProgress } from '../../../server/client/index.ts'
 import { ROUTES } from '../../../server/client/routes.ts'
 import { BASE_PATH } from '../../../server/index.ts'
-import { moduleUrl } from '../../support/program.ts'
+import { moduleUrl, nodeFlags, root } from '../../support/repository.ts'
 import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
 import { temporaryFor } from '../../support/temporary.ts'
-
-const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../../' : '../../../../', import.meta.url))
 
 async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   const list: T[] = []
@@ -246,11 +243,10 @@ describe('the client', () => {
       /It prints\n\n```\n([^]*?)```/.exec(readFileSync(join(root, 'server/client/README.md'), 'utf8')) ?? []
     const folder = await temporaryFor(t)
     await writeFile(join(folder, 'golf.jpg'), 'not really a picture')
-    const own = moduleUrl(import.meta.url, '../../../server/client/index.ts').href
+    const own = moduleUrl('server/client/index.ts').href
     const code = program.replace("'evidence-registry/client'", `'${own}'`).replace('http://127.0.0.1:8080', service.url)
     await writeFile(join(folder, 'program.mjs'), code)
-    const flags = own.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : []
-    const { stdout } = await promisify(execFile)(process.execPath, [...flags, 'program.mjs'], {
+    const { stdout } = await promisify(execFile)(process.execPath, [...nodeFlags, 'program.mjs'], {
       cwd: folder,
       env: { ...process.env, EVIDENCE_API_KEY: company.keys.U },
     })

@@ -4,7 +4,7 @@ import type { Evidence } from '../../../core/index.ts'
 import { importLines, type ImportCounts } from '../../../server/commands/import-run.ts'
 import { SubcategoryFinder } from '../../../server/commands/import-subcategories.ts'
 import { EventPool } from '../../../sealer/index.ts'
-import { moduleUrl } from '../../support/program.ts'
+import { moduleUrl } from '../../support/repository.ts'
 import { inCategory, withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 interface Outcome extends ImportCounts {
@@ -248,7 +248,7 @@ describe('an import', () => {
 
   it('goes on without a worker that fails', async () => {
     const eventEngine = new EventPool({
-      worker: moduleUrl(import.meta.url, '../../support/crashing-worker.ts'),
+      worker: moduleUrl('test/support/crashing-worker.ts'),
     })
     await withRegistry(
       async (fixture) => {

@@ -4,13 +4,12 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { RegistryError, type RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { startService, type Service } from '../../support/service.ts'
 import { temporaryFor } from '../../support/temporary.ts'
+import { root } from '../../support/repository.ts'
 
-const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../../' : '../../../../', import.meta.url))
 const monitoring = (name: string): string => join(root, 'server/monitoring', name)
 
 const promtool = (args: readonly string[], input?: string) =>

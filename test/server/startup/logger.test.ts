@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { pino } from 'pino'
 import { logDestination, oncePerTurn, readableLine } from '../../../server/startup/logger.ts'
-import { moduleUrl } from '../../support/program.ts'
+import { moduleUrl, nodeFlags } from '../../support/repository.ts'
 
 const time = '2026-01-02T03:04:05.678Z'
 const clock = new Date(time).toTimeString().slice(0, 8)
@@ -49,12 +49,12 @@ describe('lines of one turn of the event loop', () => {
   })
 
   it('are written before the process ends', () => {
-    const module = moduleUrl(import.meta.url, '../../../server/startup/logger.ts').href
+    const module = moduleUrl('server/startup/logger.ts').href
     const program = `
       import { createLogger } from ${JSON.stringify(module)}
       createLogger('info').info('the last line')
       process.exit(3)`
-    const args = [...process.execArgv, '--input-type=module', '--eval', program]
+    const args = [...nodeFlags, '--input-type=module', '--eval', program]
     const { status, stdout } = spawnSync(process.execPath, args)
     assert.deepEqual([status, JSON.parse(stdout.toString()).msg], [3, 'the last line'])
   })

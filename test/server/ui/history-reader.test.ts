@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { before, describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { root } from '../../support/repository.ts'
 
-const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../../' : '../../../../', import.meta.url))
 const STEP_MS = 500
 const MINUTE_MS = 60_000
 const MAX_PAGE_EVENTS = 500

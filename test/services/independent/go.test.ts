@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { before, describe, it } from 'node:test'
-import { encodeUtf8, toBase64 } from '../../core/bytes.ts'
-import { checkpointText, createNoteSigner, MerkleTree, openNote } from '../../core/log/index.ts'
-import { makeTemporary, removeTemporary } from '../support/temporary.ts'
+import { encodeUtf8, toBase64 } from '../../../core/bytes.ts'
+import { checkpointText, createNoteSigner, MerkleTree, openNote } from '../../../core/log/index.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 /** Debian's package golang-golang-x-mod-dev has the sources here. They need no download. */
 const SOURCES = '/usr/share/gocode'
@@ -66,7 +66,7 @@ describe("Go's note and tlog", { skip }, () => {
   before(async () => {
     const directory = await makeTemporary()
     input = makeInput()
-    const { status, stdout, stderr } = spawnSync('go', ['run', resolve('test/independent/peer.go')], {
+    const { status, stdout, stderr } = spawnSync('go', ['run', resolve('test/services/independent/peer.go')], {
       input: JSON.stringify(input),
       encoding: 'utf8',
       maxBuffer: 64 * 1024 * 1024,

@@ -5,7 +5,7 @@ import { copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'nod
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { eventually } from '../../support/eventually.ts'
-import { programArgs } from '../../support/program.ts'
+import { programArgs } from '../../support/repository.ts'
 import { OPERATOR_ENV as ENV, OPERATOR_HEADERS as HEADERS, RunningRegistry } from '../../support/running-registry.ts'
 import { runCli, ServerProcess, type Outcome } from '../../support/server-process.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
@@ -244,7 +244,7 @@ it('a backup that is killed leaves the earlier one, and none looks complete befo
   await registry.server.stop()
   const root = await temporaryFor(t)
   const backup = join(root, 'backup')
-  const cli = programArgs(import.meta.url, '../../../server/cli.ts')
+  const cli = programArgs('server/cli.ts')
   let killedBefore = 0
   for (let delay = 0; delay < 12; delay += 1) {
     const child = spawn(process.execPath, [...cli, 'backup', '--to', backup, '--data-dir', registry.directory], {

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { temporaryFor } from '../support/temporary.ts'
-import { programArgs } from '../support/program.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+import { programArgs } from '../../support/repository.ts'
 
 /** A directory with files as in real ones: nested, empty, binary, with long and unusual names. */
 async function sourceTree(t: TestContext): Promise<string> {
@@ -35,7 +35,7 @@ async function demo(
   onOutput?: (kill: () => void, text: string) => void,
 ): Promise<Outcome> {
   const temporary = await temporaryFor(t)
-  const child = spawn(process.execPath, [...programArgs(import.meta.url, '../../server/demo/main.ts'), ...args], {
+  const child = spawn(process.execPath, [...programArgs('server/demo/main.ts'), ...args], {
     env: { ...process.env, TMPDIR: temporary, EVIDENCE_PORT: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

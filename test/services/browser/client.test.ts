@@ -3,14 +3,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { Browser, Page } from 'playwright-core'
 import { BASE_PATH } from '../../../server/index.ts'
 import { chromiumIsMissing, launchChromium, openPage } from '../../support/chromium.ts'
 import { startService, type Service } from '../../support/service.ts'
+import { root } from '../../support/repository.ts'
 
-const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../../' : '../../../../', import.meta.url))
 const UPLOAD_BYTES = 900_000
 
 /** A page of a server's own origin that has the client as `window.client`. */

@@ -5,11 +5,11 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { welcome } from '../../server/startup/first-start.ts'
-import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../support/raw-http.ts'
-import { eventually } from '../support/eventually.ts'
-import { ServerProcess } from '../support/server-process.ts'
-import { filesBelow, temporaryFor } from '../support/temporary.ts'
+import { welcome } from '../../../server/startup/first-start.ts'
+import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
+import { eventually } from '../../support/eventually.ts'
+import { ServerProcess } from '../../support/server-process.ts'
+import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 
 const CATEGORY = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
 

@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { freePort } from '../support/ports.ts'
-import { PostgresServer } from '../support/postgres-server.ts'
-import { programArgs } from '../support/program.ts'
-import { makeTemporary, removeTemporary } from '../support/temporary.ts'
+import { freePort } from '../../support/ports.ts'
+import { PostgresServer } from '../../support/postgres-server.ts'
+import { programArgs } from '../../support/repository.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 /** The shell commands of the page, in order. */
 async function commands(): Promise<readonly string[]> {
@@ -70,7 +70,7 @@ describe('the page for operators', () => {
       'EVIDENCE_SEAL_MAX_WAIT_MS=100',
     ]
     await writeFile(join(root, 'etc/evidence-registry.env'), `${settings.join('\n')}\n`)
-    const run = (path: string): string => [process.execPath, ...programArgs(import.meta.url, path)].join(' ')
+    const run = (path: string): string => [process.execPath, ...programArgs(path)].join(' ')
     const api = `http://127.0.0.1:${port}/api/v1`
     const blocks = (await commands()).map((block) =>
       block
@@ -93,7 +93,7 @@ curl -sSf ${api}/merkle/verify/drill
 systemctl stop evidence-registry
 evidence-registry fsck`
     const script = [
-      machine(root, run('../../server/main.ts'), run('../../server/cli.ts')),
+      machine(root, run('server/main.ts'), run('server/cli.ts')),
       `trap 'stop_server' EXIT`,
       first,
       ...shown,

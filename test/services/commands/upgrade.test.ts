@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { cp, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { root } from '../../support/repository.ts'
 import { it, type TestContext } from 'node:test'
 import { FileSignedHead, openLocalBlobs, readSecret } from '../../../adapters/files/index.ts'
 import { openFormat1Records, openLevelRecords } from '../../../adapters/level/index.ts'
@@ -14,7 +14,7 @@ import { temporaryFor } from '../../support/temporary.ts'
 /**
  * Made by version 0.1.0: four evidences of two companies, updates, files, a deleted file. The last event is not sealed.
  */
-const FIXTURE = fileURLToPath(new URL('../../../../test/fixtures/data-0.1.0', import.meta.url))
+const FIXTURE = `${root}test/fixtures/data-0.1.0`
 
 async function copyOfFixture(t: TestContext): Promise<string> {
   const directory = await temporaryFor(t)

@@ -3,14 +3,14 @@ import { execFile, spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import type { Bundle } from '../../core/index.ts'
-import { verifyBundle } from '../../core/verify/index.ts'
-import { tokens } from '../../core/verify/tokens.ts'
-import { openBundleRegistry, type BundleRegistry } from '../support/bundle-fixture.ts'
-import { makeTemporary, removeTemporary } from '../support/temporary.ts'
+import type { Bundle } from '../../../core/index.ts'
+import { verifyBundle } from '../../../core/verify/index.ts'
+import { tokens } from '../../../core/verify/tokens.ts'
+import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 /** A second implementation, made from the format page alone, must agree with the verifier. */
-const SCRIPT = resolve('test/independent/verify.py')
+const SCRIPT = resolve('test/services/independent/verify.py')
 const hasTools = spawnSync('python3', ['--version']).status === 0 && spawnSync('openssl', ['version']).status === 0
 const skip = hasTools ? false : 'python3 and openssl are needed'
 

@@ -9,7 +9,7 @@ import { OPERATOR, type Logger } from '../../../core/index.ts'
 import { loadConfig } from '../../../server/settings/load.ts'
 import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
 import { eventually } from '../../support/eventually.ts'
-import { programArgs } from '../../support/program.ts'
+import { programArgs } from '../../support/repository.ts'
 import { runCli, ServerProcess } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
@@ -77,7 +77,7 @@ describe('evidence-registry import', () => {
 
   it('continues after it was killed, without creating an evidence twice', async (t) => {
     const { directory, file, run } = await fixtureFor(t)
-    const args = programArgs(import.meta.url, '../../../server/cli.ts')
+    const args = programArgs('server/cli.ts')
     for (const reached of [1, 1_500]) {
       const options = ['--company', 'acme', '--data-dir', directory, '-']
       const child = spawn(process.execPath, [...args, 'import', ...options], { stdio: ['pipe', 'ignore', 'inherit'] })

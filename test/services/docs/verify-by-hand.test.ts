@@ -4,9 +4,9 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { skipWithoutOpenssl } from '../support/openssl.ts'
-import { ServerProcess } from '../support/server-process.ts'
-import { makeTemporary, removeTemporary } from '../support/temporary.ts'
+import { skipWithoutOpenssl } from '../../support/openssl.ts'
+import { ServerProcess } from '../../support/server-process.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 /** Runs the commands of core/verify/README.md, as they are written there, on the proof of a running server. */
 const README = readFileSync('core/verify/README.md', 'utf8')

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import fc from 'fast-check'
+import { Client, DatabaseError } from 'pg'
+import { byteaArray } from '../../../adapters/postgres/bytea-array.ts'
+import { openPostgresRecords, type PostgresRecords } from '../../../adapters/postgres/index.ts'
+import { isRegistryError } from '../../../core/errors.ts'
+import { PostgresServer } from '../../support/postgres-server.ts'
+import { stepOf } from '../../support/postgres-steps.ts'
+
+describe('the statements of a store', () => {
+  let server: PostgresServer
+  let schemas = 0
+  before(async () => {
+    server = await PostgresServer.start()
+  })
+  after(() => server.stop())
+
+  /** Opens a store in a schema of its own, whose connections the test can inspect. */
+  async function open(t: TestContext, ConnectionClass: typeof Client = Client) {
+    const schema = `statements_${(schemas += 1)}`
+    const connections: Client[] = []
+    class Connection extends ConnectionClass {
+      constructor(...args: ConstructorParameters<typeof Client>) {
+        super(...args)
+        connections.push(this)
+      }
+    }
+    // `Client` is an option of `pg.Pool` that the types of this adapter do not name.
+    const pool = { host: '127.0.0.1', Client: Connection }
+    const store = await openPostgresRecords({ url: server.url(), schema, pool })
+    t.after(() => store.close())
+    return { store, schema, connections }
+  }
+
+  /** A client of a server that speaks the protocol but does not know the planner settings. */
+  class WithoutSettings extends Client {
+    constructor(...args: ConstructorParameters<typeof Client>) {
+      super(...args)
+      // eslint-disable-next-line typescript/unbound-method -- the proxy passes `this`
+      this.query = new Proxy(this.query, {
+        apply: (query, _, parameters) =>
+          String(parameters[0]).startsWith('set plan_cache_mode')
+            ? Promise.reject(Object.assign(new DatabaseError('unrecognized', 1, 'error'), { code: '42704' }))
+            : Reflect.apply(query, this, parameters),
+      })
+    }
+  }
+
+  async function commitAndRead(store: PostgresRecords): Promise<void> {
+    for (let i = 0; i < 20; i += 1) {
+      const step = stepOf(`step ${i}`)
+      assert.ok((await store.commit(step)).ok)
+      const [entries, positions] = await Promise.all([
+        store.get([`step/step ${i}`, 'nowhere']),
+        store.positionsOf([step.entry, new Uint8Array(randomBytes(32))]),
+      ])
+      assert.deepEqual(
+        entries.map((entry) => entry && Buffer.from(entry.value).toString()),
+        [`step ${i}`, undefined],
+      )
+      assert.deepEqual(positions, [i, undefined])
+    }
+  }
+
+  describe('statements', () => {
+    it('are planned once per connection, whatever their parameters are', async (t) => {
+      const { store, connections } = await open(t)
+      await commitAndRead(store)
+      for await (const _ of store.list({ gte: 'step/', lt: 'step0' }));
+      const plans = await Promise.all(
+        connections.map(async (connection) => {
+          const { rows } = await connection.query<{ name: string; custom: number; generic: number }>(
+            `select name, custom_plans::int as custom, generic_plans::int as generic from pg_prepared_statements where name like 'er_%'`,
+          )
+          return rows
+        }),
+      )
+      const names = new Set(plans.flat().map(({ name }) => name))
+      for (const name of ['er_get', 'er_get_and_positions', 'er_list', 'er_apply', 'er_append'])
+        assert.ok(names.has(name), name)
+      for (const { name, custom, generic } of plans.flat()) {
+        assert.equal(custom, 0, name)
+        assert.ok(generic > 0, name)
+      }
+    })
+
+    it('return the same on a server without the planner settings', async (t) => {
+      const { store } = await open(t, WithoutSettings)
+      await commitAndRead(store)
+    })
+
+    it('that find damage fail only the reads of the damaged record', async (t) => {
+      const { store, schema } = await open(t)
+      const keys = ['a', 'damaged', 'z']
+      await store.commit({ writes: keys.map((key) => ({ key, value: Buffer.from(key) })) })
+      const one = stepOf('one')
+      await store.commit(one)
+      // Fails like a damaged page, for one record.
+      await server.query(`
+      alter table ${schema}.record rename to whole;
+      create function ${schema}.damage() returns bytea language plpgsql as
+        $$ begin raise exception 'invalid page' using errcode = 'XX001'; end $$;
+      create view ${schema}.record as
+        select key, case when key = 'damaged' then ${schema}.damage() else value end as value from ${schema}.whole`)
+      const [whole, damaged, other, positions] = await Promise.allSettled([
+        store.get(['a']),
+        store.get(['damaged']),
+        store.get(['z']),
+        store.positionsOf([one.entry]),
+      ])
+      assert.ok(damaged.status === 'rejected' && isRegistryError(damaged.reason, 'CORRUPT'))
+      for (const read of [whole, other, positions]) assert.equal(read.status, 'fulfilled')
+    })
+  })
+
+  it('an array of bytes arrives unchanged', async (t) => {
+    const client = new Client({ connectionString: server.url() })
+    await client.connect()
+    t.after(() => client.end())
+    const element = fc.uint8Array({ maxLength: 300 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(element, { maxLength: 40 }), async (elements) => {
+        const { rows } = await client.query<{ element: Buffer }>(
+          'select element from unnest($1::bytea[]) with ordinality as sent(element, n) order by n',
+          [byteaArray(elements)],
+        )
+        assert.deepEqual(
+          rows.map((row) => new Uint8Array(row.element)),
+          elements,
+        )
+      }),
+      { numRuns: 100, examples: [[[]], [[new Uint8Array(0)]], [[new Uint8Array(100_000).fill(0x5c)]]] },
+    )
+  })
+})
