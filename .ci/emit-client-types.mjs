@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const BANNER = '// Made by `npm run client:types` from the OpenAPI document. Do not edit.\n'
+const BANNER = '// Made by `npm run generate` from the OpenAPI document. Do not edit.\n'
 /** At the top of the types, which are longer than any other source file. */
 const REASON = `// It is as long as the document: it has the types of every request and response, in one file, so that its diff shows
 // what a change of the service means for its clients. A build removes all of it.
@@ -254,9 +254,7 @@ for (const [path, content] of Object.entries(outputs)) {
   const file = join(root, path)
   if (!process.argv.includes('--check')) writeFileSync(file, content)
   else if (readFileSync(file, 'utf8') !== content) {
-    process.stderr.write(
-      `${path} does not fit the OpenAPI document: run \`npm run client:types\` and commit the result\n`,
-    )
+    process.stderr.write(`${path} does not fit the OpenAPI document: run \`npm run generate\` and commit the result\n`)
     process.exitCode = 1
   }
 }

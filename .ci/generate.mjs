@@ -38,7 +38,7 @@ export function isStale(output, inputs) {
 }
 
 /** They are in the repository, so that a reader sees what a change of the API means for the client. */
-function writeClientTypes() {
+async function writeClientTypes() {
   const flags = ['--conditions=source', '--import', import.meta.resolve('tsx')]
   const { status } = spawnSync(process.execPath, [...flags, join(root, '.ci/emit-client-types.mjs')], {
     stdio: 'inherit',
@@ -51,7 +51,7 @@ function writeClientTypes() {
  * npm package is a development dependency: the file contains everything it needs. Its dependency openapi-parser brings
  * 100 packages and is not used here, so `overrides` in package.json replaces it.
  */
-function copyViewer({ output }) {
+async function copyViewer({ output }) {
   const target = join(root, output)
   mkdirSync(dirname(target), { recursive: true })
   const source = createRequire(import.meta.url).resolve('rapidoc/dist/rapidoc-min.js')

@@ -12,7 +12,7 @@
 // If the variable CI is set, a skipped test is a failure.
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { dirname, join, relative, sep } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -42,9 +42,9 @@ const LEFT_OUT = flags.services
 const isService = (path) => path.startsWith(`services${sep}`)
 const all = readdirSync(folder, { recursive: true }).filter((path) => path.endsWith(ending))
 const isNamed = (path) => parts.length === 0 || parts.some((part) => `test/${path}`.includes(part))
-const paths = all.filter((path) => isService(path) === flags.services && isNamed(path)).sort()
+const paths = all.filter((path) => isService(path) === flags.services && isNamed(path)).sort((a, b) => (a < b ? -1 : 1))
 
-/** Returns lists of files that run in one process each, the largest first, so that none of them runs alone at the end. */
+/** Returns lists of files that run in one process each, the largest first: none of them runs alone at the end. */
 function groupsOf(files) {
   const own = files.filter((path) => readFileSync(join(folder, path), 'utf8').startsWith('// Own process:'))
   const shared = files.filter((path) => !own.includes(path))

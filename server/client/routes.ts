@@ -1,4 +1,4 @@
-// Made by `npm run client:types` from the OpenAPI document. Do not edit.
+// Made by `npm run generate` from the OpenAPI document. Do not edit.
 import type { Route } from './route.ts'
 import type { Operations } from './types.ts'
 

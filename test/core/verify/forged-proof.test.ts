@@ -945,7 +945,7 @@ describe('the verifier of single proofs', () => {
       const most = check(withTokens(first, ...tokens.slice(0, MAX_TOKENS)))
       assert.equal(most.ok, true)
       assert.equal(most.work.tokens, MAX_TOKENS)
-      // Three checkpoints, of which two are the same, one signature of each token, and that of the signer's certificate.
+      // Three checkpoints, of which two are the same, one signature of each token, and one of the certificate.
       const necessary = 2 + MAX_TOKENS + 1
       assert.equal(most.work.signatureChecks, necessary)
       assertFails(check(withTokens(first, ...tokens)), 'document', /more than 8 tokens/)
