@@ -13,7 +13,7 @@ export interface FaultPart {
   readonly name: 'simulation' | 'kill' | 'power-loss' | 'system-calls' | 'tampering' | 'fuzz' | 'mutants'
   /** What must hold, in one sentence; printed in the table. */
   readonly passesWhen: string
-  /** How many cases CI runs, and `--long`. */
+  /** How many cases each landing runs, and `--long`. */
   readonly count: { readonly short: number; readonly long: number }
   /** Runs `count` cases from `seed` on. A failure names the seed that repeats it. */
   run(options: FaultRun): Promise<FaultResult>

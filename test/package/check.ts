@@ -16,13 +16,15 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * `npm run check:package`: packs the package, installs it into an empty folder, measures that, and embeds the package
- * there in JavaScript and in TypeScript. Needs the npm registry for the package's dependencies.
+ * `npm run check:package [-- NODE_VERSION...]`: packs the package, installs it into an empty folder, measures that, and embeds the package
+ * there in JavaScript and in TypeScript, and in JavaScript on other versions of Node. Needs the npm registry for the package's dependencies.
  */
 const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 const programs = join(root, 'test/package/programs')
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
+  readonly exports: Readonly<
+    Record<string, string | { readonly source: string; readonly types: string; readonly default: string }>
+  >
   readonly bin: Readonly<Record<string, string>>
 }
 const installed = (name: string): string =>
@@ -102,9 +104,23 @@ try {
     const migrate = ['migrate', '--from', 'level:data', '--to', 'postgres://127.0.0.1:1/x']
     assert.throws(() => run(app, command, migrate), /ended with 2:[^]*npm install pg/)
   })
+  for (const version of process.argv.slice(2))
+    step(`embed, seal, verify, a contract suite and the server on Node ${version}`, () => smoke(app, version))
   process.stdout.write('packed package: all of it works\n')
 } finally {
   rmSync(directory, { recursive: true, force: true })
+}
+
+/** Runs the programs with another version of Node, which is an npm package. */
+function smoke(app: string, version: string): void {
+  const program = 'process.stdout.write(process.execPath)'
+  const node = run(root, 'npm', ['exec', '--yes', `--package=node@${version}`, '--', 'node', '-e', program])
+  assert.match(run(app, node, ['--version']), new RegExp(`^v${version}\\.`))
+  rmSync(join(app, 'data'), { recursive: true })
+  writeFileSync(join(app, 'proofs.json'), run(app, node, ['embed.js']))
+  run(app, node, ['verify.js'])
+  assert.match(run(app, node, ['--test', '--test-reporter=tap', 'contract.test.js']), /^# fail 0$/m)
+  run(app, node, ['server.js'])
 }
 
 /** The first program in the README. */
@@ -139,17 +155,16 @@ function isDashboard(path: string): boolean {
 
 /** Packs, and checks the content: every entry point is in it, and no source or test. */
 function pack(): string {
-  // Without scripts, because the build has just been made.
-  const [packed] = JSON.parse(
-    run(root, 'npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', directory]),
-  ) as [{ readonly filename: string; readonly size: number; readonly files: readonly { readonly path: string }[] }]
+  const [packed] = JSON.parse(run(root, 'npm', ['pack', '--json', '--pack-destination', directory])) as [
+    { readonly filename: string; readonly size: number; readonly files: readonly { readonly path: string }[] },
+  ]
   const paths = new Set(packed.files.map(({ path }) => path))
   for (const path of ['LICENSE', 'README.md', 'CHANGELOG.md', 'package.json'])
     assert.ok(paths.has(path), `${path} is missing`)
   const targets = [
     ...Object.values(manifest.bin),
     ...Object.values(manifest.exports).flatMap((target) =>
-      typeof target === 'string' ? [target] : Object.values(target),
+      typeof target === 'string' ? [target] : [target.types, target.default],
     ),
   ]
   for (const page of ['index.html', 'verify.html'])
@@ -161,6 +176,7 @@ function pack(): string {
       `${target} is missing`,
     )
   }
+  assert.ok(!packedManifest(join(directory, packed.filename)).includes('"source"'), 'the condition `source` is packed')
   const unexpected = [...paths].filter(
     (path) =>
       path.startsWith('dist/') &&
@@ -172,6 +188,11 @@ function pack(): string {
   assert.deepEqual(unexpected, [], 'files that must not be in the package')
   process.stdout.write(`${paths.size} files, ${(packed.size / 1024).toFixed(0)} KiB packed\n`)
   return join(directory, packed.filename)
+}
+
+/** The package.json inside the package. */
+function packedManifest(tarball: string): string {
+  return run(root, 'tar', ['-xzOf', tarball, 'package/package.json'])
 }
 
 function install(app: string, tarball: string): void {

@@ -20,7 +20,7 @@ const MAX_START_MS = 1_000
 export const part: FaultPart = {
   name: 'kill',
   passesWhen: 'After SIGKILL every acknowledged write is there and proven, and no evidence is half-written',
-  count: { short: Math.ceil(1.5 * KILL_POINTS.length), long: 1_000 },
+  count: { short: 12, long: Math.ceil(1.5 * KILL_POINTS.length) },
   run,
 }
 

@@ -8,7 +8,7 @@ import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
 import { runCases } from '../run-cases.ts'
 import { MUTANTS, type Mutant } from './list.ts'
 
-const SHORT = 8
+const SHORT = 4
 /** Only ends a test that hangs. */
 const TIMEOUT_MS = 600_000
 const OUTPUT_LENGTH = 2_000

@@ -25,7 +25,7 @@ const CONTROL_IS_LOST = 'the control, LevelDB without sync, lost nothing in any 
 export const part: FaultPart = {
   name: 'power-loss',
   passesWhen: 'After a power loss at any point, no acknowledged write is lost, and the registry opens',
-  count: { short: 100, long: 5_000 },
+  count: { short: 25, long: 100 },
   run,
 }
 

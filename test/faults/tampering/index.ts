@@ -48,7 +48,7 @@ const BULK_EVERY = 8
 /** In one case of so many, everything is read although fsck reports something, for the control. */
 const COMPARED_EVERY = 10
 /** How many unchanged stores a run examines: each alarm is a false one. */
-const CLEAN_STORES = { short: 20, long: 200 }
+const CLEAN_STORES = { short: 4, long: 20 }
 
 /** What was found so far. */
 class Tally {
@@ -141,6 +141,6 @@ async function run(options: FaultRun): Promise<FaultResult> {
 export const part: FaultPart = {
   name: 'tampering',
   passesWhen: 'each change of a stopped data directory is refused, reported, disproved, or harmless',
-  count: { short: 500, long: 100_000 },
+  count: { short: 60, long: 500 },
   run,
 }
