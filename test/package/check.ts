@@ -16,8 +16,9 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * `npm run check:package [-- NODE_VERSION...]`: packs the package, installs it into an empty folder, measures that, and embeds the package
- * there in JavaScript and in TypeScript, and in JavaScript on other versions of Node. Needs the npm registry for the package's dependencies.
+ * `npm run check:package [-- NODE_VERSION...]`: packs the package, installs it into an empty folder, measures that, and
+ * embeds the package there in JavaScript and in TypeScript, and in JavaScript on other versions of Node. Needs the npm
+ * registry for the package's dependencies.
  */
 const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 const programs = join(root, 'test/package/programs')

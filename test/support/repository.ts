@@ -9,10 +9,11 @@ export const root = fileURLToPath(new URL(isSource ? '../../' : '../../../', imp
 /** The conditions under which package.json names the sources instead of the build. */
 export const conditions = isSource ? ['source'] : []
 
-/** Flags of node for a separate process that imports modules of this repository. */
-export const nodeFlags: readonly string[] = isSource
-  ? ['--conditions=source', '--import', import.meta.resolve('tsx')]
-  : []
+/** Flags with which node runs sources. */
+export const sourceFlags: readonly string[] = ['--conditions=source', '--import', import.meta.resolve('tsx')]
+
+/** Flags of node for a separate process that imports what the tests run. */
+export const nodeFlags: readonly string[] = isSource ? sourceFlags : []
 
 /**
  * Returns the URL of a module for a separate process or worker: the source, or the compiled file if the tests run from

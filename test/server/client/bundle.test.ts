@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { nodeFlags, root } from '../../support/repository.ts'
+import { sourceFlags, root } from '../../support/repository.ts'
 
 const MAX_GZIP_BYTES = 10 * 1024
 
@@ -33,6 +33,6 @@ describe('the bundle of the client', () => {
 
   it('has types that fit the OpenAPI document', async () => {
     const program = join(root, '.ci/emit-client-types.mjs')
-    await assert.doesNotReject(promisify(execFile)(process.execPath, [...nodeFlags, program, '--check']))
+    await assert.doesNotReject(promisify(execFile)(process.execPath, [...sourceFlags, program, '--check']))
   })
 })
