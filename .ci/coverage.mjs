@@ -19,7 +19,7 @@ const excluded = ['adapters/kit/contract', 'server/demo', 'sealer/kernel/wat', '
 
 /** Modules of types alone: nothing of them can run. */
 const typesOnly = readdirSync('dist', { recursive: true })
-  .filter((path) => path.endsWith('.js') && /^export \{\};\n\/\/#/.test(readFileSync(join('dist', path), 'utf8')))
+  .filter((path) => path.endsWith('.js') && readFileSync(join('dist', path), 'utf8').startsWith('export {};\n//#'))
   .map((path) => join('dist', path))
 
 function run(args, env = {}) {
