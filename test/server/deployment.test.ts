@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
 import { loadConfig } from '../../server/index.ts'
@@ -51,13 +50,6 @@ it('the compose file has settings that exist', () => {
   const config = loadConfig({ args: [], env: settingsIn(read('server/compose.yaml')), readFile })
   assert.deepEqual([config.records, config.anchor, config.tsa], ['postgres', 'none', 'none'])
   assert.equal(config.postgresUrl, secrets['postgres-url'])
-})
-
-const onWindows = process.platform === 'win32' && 'Windows has no permission to execute'
-it('the build makes a command that can be executed', { skip: onWindows }, () => {
-  const { stdout, stderr, status } = spawnSync(`./${bin}`, ['--version'], { encoding: 'utf8' })
-  assert.equal(status, 0, stderr)
-  assert.match(stdout, /^\d+\.\d+\.\d+/)
 })
 
 it('the systemd unit starts the command of an installed package', () => {

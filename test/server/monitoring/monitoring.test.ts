@@ -1,30 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { RegistryError, type RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { startService, type Service } from '../../support/service.ts'
-import { temporaryFor } from '../../support/temporary.ts'
-import { root } from '../../support/repository.ts'
-
-const monitoring = (name: string): string => join(root, 'server/monitoring', name)
-
-const promtool = (args: readonly string[], input?: string) =>
-  spawnSync('promtool', args, { encoding: 'utf8', ...(input !== undefined && { input }) })
-const skip = promtool(['--version']).error === undefined ? false : 'promtool is missing (Debian package prometheus)'
-
-interface Dashboard {
-  readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[]
-}
-
-/** Every expression of the dashboard, with a value for Grafana's own variable. */
-function dashboardExpressions(): readonly string[] {
-  const { panels } = JSON.parse(readFileSync(monitoring('dashboard.json'), 'utf8')) as Dashboard
-  return panels.flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '5m')))
-}
+import { dashboardExpressions, monitoring } from '../../support/monitoring.ts'
 
 const METRIC = /\b(?:evidence|process|nodejs)_[a-z_]+\b/g
 
@@ -103,19 +83,5 @@ describe('monitoring', () => {
       (name) => !declared.has(name) && !declared.has(name.replace(/_(?:bucket|sum|count)$/, '')),
     )
     assert.deepEqual(unknown, [])
-  })
-
-  it('has alert rules and dashboard expressions that promtool accepts', { skip }, async (t) => {
-    const rules = promtool(['check', 'rules', monitoring('alerts.yaml')])
-    assert.equal(rules.status, 0, rules.stderr + rules.stdout)
-    const recording = dashboardExpressions().map((expr, i) => ({ record: `panel:${i}`, expr }))
-    const file = join(await temporaryFor(t), 'dashboard.yaml')
-    // JSON is YAML.
-    await writeFile(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: recording }] }))
-    const dashboard = promtool(['check', 'rules', file])
-    assert.equal(dashboard.status, 0, dashboard.stderr + dashboard.stdout)
-    const metrics = await (await service.fetch('/metrics')).text()
-    const parsed = promtool(['check', 'metrics'], metrics)
-    assert.ok(!parsed.stderr.includes('error while linting'), parsed.stderr)
   })
 })

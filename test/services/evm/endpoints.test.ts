@@ -212,16 +212,3 @@ describe('several nodes of one chain', { skip: withoutAnvil }, () => {
     assert.match(await failureOf(anchor.prepare({ checkpoint })), /does not support EIP-1559/)
   })
 })
-
-test('invalid settings throw CONFIG_ERROR', async () => {
-  const url = 'http://127.0.0.1:1'
-  for (const [urls, options] of [
-    [[], {}],
-    [['nothing'], {}],
-    [[url], { chainId: 0 }],
-    [[url], { chainId: 1.5 }],
-    [[url], { confirmations: 0 }],
-    [[url], { maxFeePerGas: 0n }],
-  ] as const)
-    await assert.rejects(open(urls, options), { code: 'CONFIG_ERROR' })
-})

@@ -7,45 +7,13 @@ import { openEvmAnchor, verifyEvmAnchor, type ExpectedEvmAnchor } from '../../..
 import { headerOf } from '../../../core/verify/chain/header.ts'
 import type { JsonObject } from '../../../adapters/evm/quantity.ts'
 import { encodeShownTransaction } from '../../../adapters/evm/raw-transactions.ts'
-import { buildTransactionTrie, transactionByProof } from '../../../core/verify/chain/trie.ts'
+import { buildTransactionTrie } from '../../../core/verify/chain/trie.ts'
 import { decodeUtf8, encodeUtf8 } from '../../../core/bytes.ts'
 import { Anvil, CHAIN_ID, GWEI, newAccount, newPrivateKey, withoutAnvil } from '../../support/anvil.ts'
 import { Proxy } from '../../support/rpc-proxy.ts'
 
 const rawsOf = (block: JsonObject): readonly string[] =>
   (block.transactions as readonly JsonObject[]).map((transaction) => encodeShownTransaction(transaction) as string)
-
-describe('the trie of transactions', () => {
-  test('has the root of an empty block', () => {
-    // The transactionsRoot of every block without transactions.
-    assert.equal(buildTransactionTrie([]).root, '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421')
-  })
-
-  test('proves each of its transactions at its own index only', () => {
-    const raw = fc.uint8Array({ minLength: 1, maxLength: 80 }).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`)
-    fc.assert(
-      fc.property(fc.array(raw, { minLength: 1, maxLength: 300 }), fc.nat(), (raws, seed) => {
-        const trie = buildTransactionTrie(raws)
-        const index = seed % raws.length
-        const proof = trie.proof(index)
-        assert.equal(transactionByProof(trie.root, index, proof), raws[index])
-        const other = (index + 1) % (raws.length + 1)
-        // Nodes below 32 bytes are embedded in their parents, so a proof may also show a tiny neighbour.
-        assert.ok([undefined, raws[other]].includes(transactionByProof(trie.root, other, proof)))
-        assert.equal(transactionByProof(trie.root, index, [...proof, proof.at(-1) as string]), undefined)
-        assert.equal(transactionByProof(trie.root, index, proof.slice(0, -1)), undefined)
-        assert.equal(transactionByProof(keccak256('0x'), index, proof), undefined)
-      }),
-      { numRuns: 60 },
-    )
-  })
-
-  test('has another root for another transaction', () => {
-    const raws = Array.from({ length: 20 }, (_, i) => `0x${(i + 1).toString(16).padStart(80, '0')}`)
-    const changed = raws.with(7, `0x${'ff'.repeat(40)}`)
-    assert.notEqual(buildTransactionTrie(changed).root, buildTransactionTrie(raws).root)
-  })
-})
 
 describe('the inclusion proof of an anchor', { skip: withoutAnvil }, () => {
   let anvil: Anvil
@@ -193,69 +161,5 @@ describe('the inclusion proof of an anchor', { skip: withoutAnvil }, () => {
     })
     const without = await anchored(proxy.url)
     assert.equal((JSON.parse(decodeUtf8(without.proof)) as { inclusion: unknown }).inclusion, null)
-  })
-})
-
-describe('raw transactions of types that anvil does not mine', () => {
-  const account = new SigningKey(`0x${newPrivateKey()}`)
-  const hex = (value: bigint | number): string => `0x${value.toString(16)}`
-
-  test('blobs (type 3) and delegations (type 4) are encoded as ethers encodes them', () => {
-    const authorization = {
-      address: `0x${'aa'.repeat(20)}`,
-      nonce: 7n,
-      chainId: 1n,
-      signature: account.sign(keccak256('0x01')),
-    }
-    const fields = {
-      chainId: 1,
-      nonce: 300,
-      to: `0x${'cd'.repeat(20)}`,
-      value: 0,
-      data: '0x01',
-      gasLimit: 50_000,
-      maxFeePerGas: 5n,
-      maxPriorityFeePerGas: 0n,
-    }
-    for (const extra of [
-      { type: 3, maxFeePerBlobGas: 9n, blobVersionedHashes: [`0x01${'ee'.repeat(31)}`] },
-      { type: 4, authorizationList: [authorization] },
-    ]) {
-      const transaction = Transaction.from({ ...fields, ...extra })
-      transaction.signature = account.sign(transaction.unsignedHash)
-      const { r, s, yParity } = transaction.signature
-      const { signature: its } = authorization
-      const shown: JsonObject = {
-        type: hex(extra.type),
-        chainId: '0x1',
-        nonce: hex(300),
-        to: fields.to,
-        value: '0x0',
-        input: '0x01',
-        gas: hex(50_000),
-        maxFeePerGas: '0x5',
-        maxPriorityFeePerGas: '0x0',
-        accessList: [],
-        maxFeePerBlobGas: '0x9',
-        blobVersionedHashes: [`0x01${'ee'.repeat(31)}`],
-        authorizationList: [
-          {
-            chainId: '0x1',
-            address: authorization.address,
-            nonce: '0x7',
-            yParity: hex(its.yParity),
-            r: hex(BigInt(its.r)),
-            s: hex(BigInt(its.s)),
-          },
-        ],
-        r: hex(BigInt(r)),
-        s: hex(BigInt(s)),
-        yParity: hex(yParity),
-        hash: transaction.hash,
-      }
-      assert.equal(encodeShownTransaction(shown), transaction.serialized)
-      assert.equal(encodeShownTransaction({ ...shown, nonce: '0x1' }), undefined)
-      assert.equal(encodeShownTransaction({ ...shown, nonce: 1 }), undefined)
-    }
   })
 })

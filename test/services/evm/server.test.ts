@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
 import { after, before, describe, it } from 'node:test'
-import { encryptKeystoreJson } from 'ethers/wallet'
 import { accountOfPrivateKey } from '../../../adapters/evm/index.ts'
-import { systemClock } from '../../../core/index.ts'
-import { anchorOptions, type AnchorSettings } from '../../../server/startup/anchor.ts'
 import { Anvil, CHAIN_ID, freePort, newPrivateKey, temporaryDirectory, withoutAnvil } from '../../support/anvil.ts'
 import { Proxy } from '../../support/rpc-proxy.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -68,50 +64,17 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
     for (const secret of [key, 'rpc-secret']) assert.ok(!server.output.includes(secret))
   })
 
-  const settings = (change: Partial<AnchorSettings>): AnchorSettings => ({
-    anchor: 'evm',
-    anchorIntervalMs: undefined,
-    evmRpcUrl: [anvil.url],
-    evmChainId: CHAIN_ID,
-    evmPrivateKey: undefined,
-    evmKeystore: undefined,
-    evmKeystorePassword: undefined,
-    evmConfirmations: 12,
-    evmMaxFeeGwei: 100,
-    ...change,
-  })
-  const options = (change: Partial<AnchorSettings>) =>
-    anchorOptions(settings(change), `${directory.path}/ledger`, systemClock)
-
-  it('reads the account from a keystore file', async () => {
-    const key = newPrivateKey()
-    const account = { address: (await accountOfPrivateKey(key)).address, privateKey: `0x${key}` }
-    const path = `${directory.path}/keystore.json`
-    await writeFile(path, await encryptKeystoreJson(account, 'password', { scrypt: { N: 1024 } }))
-    const { anchor, anchorIntervalMs } = await options({ evmKeystore: path, evmKeystorePassword: 'password' })
-    assert.equal(anchor?.info.type, 'evm')
-    assert.equal(anchorIntervalMs, 600_000)
-    await anchor?.close()
-  })
-
-  it('names each setting that is missing, wrong or superfluous', async () => {
-    const evmPrivateKey = newPrivateKey()
-    for (const [change, message] of [
-      [{}, /needs either EVIDENCE_EVM_PRIVATE_KEY \(or its _FILE\) or EVIDENCE_EVM_KEYSTORE/],
-      [{ evmPrivateKey, evmKeystore: 'k' }, /needs either/],
-      [{ evmPrivateKey, evmRpcUrl: undefined }, /needs EVIDENCE_EVM_RPC_URL/],
-      [{ evmPrivateKey, evmChainId: undefined }, /needs EVIDENCE_EVM_CHAIN_ID/],
-      [{ evmPrivateKey, evmChainId: 1 }, /belongs to chain 31337, but the configured chain id is 1/],
-      [{ evmKeystore: `${directory.path}/none` }, /EVIDENCE_EVM_KEYSTORE: the file .*none cannot be read \(ENOENT\)/],
-    ] as const)
-      await assert.rejects(options(change), { code: 'CONFIG_ERROR', message })
-  })
-
-  it('anchors on the local ledger or nowhere without settings of a chain', async () => {
-    const local = await options({ anchor: 'local', evmRpcUrl: undefined, evmChainId: undefined })
-    assert.deepEqual([local.anchor?.info.type, local.anchorIntervalMs], ['local', 0])
-    await local.anchor?.close()
-    assert.deepEqual(await options({ anchor: 'none' }), {})
+  it('does not start on another chain than the configured one', async (t) => {
+    const server = new ServerProcess(`${directory.path}/other`, {
+      EVIDENCE_ANCHOR: 'evm',
+      EVIDENCE_EVM_RPC_URL: anvil.url,
+      EVIDENCE_EVM_CHAIN_ID: '1',
+      EVIDENCE_EVM_PRIVATE_KEY: newPrivateKey(),
+      EVIDENCE_EVM_MAX_FEE_GWEI: '100',
+    })
+    t.after(() => server.stop('SIGKILL'))
+    assert.equal(await server.ended(), 2)
+    assert.match(server.stderr, /belongs to chain 31337, but the configured chain id is 1/)
   })
 })
 

@@ -5,7 +5,6 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { welcome } from '../../../server/startup/first-start.ts'
 import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ServerProcess } from '../../support/server-process.ts'
@@ -222,20 +221,5 @@ describe('the bundled server', () => {
     t.after(() => failed.stop('SIGKILL'))
     assert.equal(await failed.ended(), 2)
     assert.match(failed.stderr, /^evidence-registry: [^\n]*operator\.key[^\n]*\n$/)
-  })
-
-  it('shows a person the addresses, the key once, and four commands', () => {
-    const text = welcome({ url: 'http://127.0.0.1:8080', operatorKey: 'the-operator-key' })
-    assert.match(text, / http:\/\/127\.0\.0\.1:8080\/docs$/m)
-    assert.match(text, / http:\/\/127\.0\.0\.1:8080\/ui\/#\/sign-in\?company=demo$/m)
-    const lines = text.split('\n').filter((line) => line.includes('curl '))
-    assert.equal(lines.length, 4)
-    assert.ok(lines.every((line) => line.includes(String.raw`-w '\n'`)))
-    assert.match(lines[3] ?? '', /^until .*merkle\/verify\/car-1 \| grep .*; do sleep 1; done$/)
-    assert.equal(text.split('\n').filter((line) => line.trim() === 'the-operator-key').length, 1)
-    const system = /"apiKey":"([^"]+)"/.exec(lines[0] ?? '')?.[1] ?? ''
-    assert.ok(
-      system.length >= 16 && lines[1]?.includes(system) && lines[2]?.includes(system) && !lines[3]?.includes(system),
-    )
   })
 })

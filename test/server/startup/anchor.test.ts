@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { after, before, describe, it } from 'node:test'
+import { encryptKeystoreJson } from 'ethers/wallet'
+import { accountOfPrivateKey } from '../../../adapters/evm/index.ts'
+import { systemClock } from '../../../core/index.ts'
+import { anchorOptions, type AnchorSettings } from '../../../server/startup/anchor.ts'
+import { CHAIN_ID, newPrivateKey, temporaryDirectory } from '../../support/anvil.ts'
+
+describe('the settings of the anchor', () => {
+  let directory: Awaited<ReturnType<typeof temporaryDirectory>>
+  before(async () => {
+    directory = await temporaryDirectory()
+  })
+  after(() => directory.remove())
+
+  const settings = (change: Partial<AnchorSettings>): AnchorSettings => ({
+    anchor: 'evm',
+    anchorIntervalMs: undefined,
+    evmRpcUrl: ['http://127.0.0.1:1'],
+    evmChainId: CHAIN_ID,
+    evmPrivateKey: undefined,
+    evmKeystore: undefined,
+    evmKeystorePassword: undefined,
+    evmConfirmations: 12,
+    evmMaxFeeGwei: 100,
+    ...change,
+  })
+  const options = (change: Partial<AnchorSettings>) =>
+    anchorOptions(settings(change), `${directory.path}/ledger`, systemClock)
+
+  it('reads the account from a keystore file', async () => {
+    const key = newPrivateKey()
+    const account = { address: (await accountOfPrivateKey(key)).address, privateKey: `0x${key}` }
+    const path = `${directory.path}/keystore.json`
+    await writeFile(path, await encryptKeystoreJson(account, 'password', { scrypt: { N: 1024 } }))
+    const { anchor, anchorIntervalMs } = await options({ evmKeystore: path, evmKeystorePassword: 'password' })
+    assert.equal(anchor?.info.type, 'evm')
+    assert.equal(anchorIntervalMs, 600_000)
+    await anchor?.close()
+  })
+
+  it('names each setting that is missing, wrong or superfluous', async () => {
+    const evmPrivateKey = newPrivateKey()
+    for (const [change, message] of [
+      [{}, /needs either EVIDENCE_EVM_PRIVATE_KEY \(or its _FILE\) or EVIDENCE_EVM_KEYSTORE/],
+      [{ evmPrivateKey, evmKeystore: 'k' }, /needs either/],
+      [{ evmPrivateKey, evmRpcUrl: undefined }, /needs EVIDENCE_EVM_RPC_URL/],
+      [{ evmPrivateKey, evmChainId: undefined }, /needs EVIDENCE_EVM_CHAIN_ID/],
+      [{ evmKeystore: `${directory.path}/none` }, /EVIDENCE_EVM_KEYSTORE: the file .*none cannot be read \(ENOENT\)/],
+    ] as const)
+      await assert.rejects(options(change), { code: 'CONFIG_ERROR', message })
+  })
+
+  it('anchors on the local ledger or nowhere without settings of a chain', async () => {
+    const local = await options({ anchor: 'local', evmRpcUrl: undefined, evmChainId: undefined })
+    assert.deepEqual([local.anchor?.info.type, local.anchorIntervalMs], ['local', 0])
+    await local.anchor?.close()
+    assert.deepEqual(await options({ anchor: 'none' }), {})
+  })
+})
