@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, rmSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -49,6 +50,8 @@ export const CREDENTIALS: Credentials = { accessKeyId: 'testkey', secretAccessKe
 /** A key of the gateway's built-in key service, for SSE-KMS. */
 export const KMS_KEY = 'kms-test-key'
 
+let sharedCeph: Promise<Ceph> | undefined
+
 const MAX_STARTS = 3
 
 const run = promisify(execFile)
@@ -79,6 +82,22 @@ export class Ceph {
         if (attempt === MAX_STARTS) throw new Error(`Ceph did not start: ${logs}`, { cause: error })
       }
     }
+  }
+
+  /** Returns the cluster of all files that run in this process, which take a prefix each. It ends with the process. */
+  static shared(bucket: string): Promise<Ceph> {
+    return (sharedCeph ??= Ceph.start().then(async (ceph) => {
+      await ceph.makeBucket(bucket)
+      process.once('exit', () => rmSync(ceph.directory, { recursive: true, force: true }))
+      ceph.#detach()
+      return ceph
+    }))
+  }
+
+  /** Lets the process end while the daemons run: setpriv then kills them. */
+  #detach(): void {
+    for (const child of this.#daemons.values())
+      for (const each of [child, child.stdout as Socket | null, child.stderr as Socket | null]) each?.unref()
   }
 
   get endpoint(): string {
@@ -119,6 +138,7 @@ export class Ceph {
         ),
       'the gateway',
     )
+    if (sharedCeph !== undefined) this.#detach()
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,7 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { chmod, chown, cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -33,6 +34,8 @@ export interface PostgresServerOptions {
   readonly directory?: string
 }
 
+let sharedServer: Promise<PostgresServer> | undefined
+
 /** The id of an unprivileged user, which exists on every Unix: PostgreSQL does not run as root. */
 const UNPRIVILEGED_ID = 65_534
 const isRoot = process.getuid?.() === 0
@@ -60,6 +63,25 @@ export class PostgresServer {
     const server = new PostgresServer(programs, directory, await freePort(), [...sync, ...(options.settings ?? [])])
     await server.restart()
     return server
+  }
+
+  /**
+   * Returns the server of all files that run in this process, which take a schema each. It ends with the process, sorts
+   * in a locale that puts `a` before `B`, and does not vacuum by itself, because that is a transaction, too.
+   */
+  static shared(): Promise<PostgresServer> {
+    return (sharedServer ??= PostgresServer.start({
+      initdb: ['--locale=C', '--locale-provider=icu', '--icu-locale=en'],
+      settings: ['autovacuum=off'],
+    }).then((server) => {
+      process.once('exit', () => {
+        server.#process?.kill('SIGKILL')
+        rmSync(server.#directory, { recursive: true, force: true })
+      })
+      server.#process?.unref()
+      ;(server.#process?.stderr as Socket | null)?.unref()
+      return server
+    }))
   }
 
   get directory(): string {

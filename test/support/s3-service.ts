@@ -28,16 +28,13 @@ export class Service {
   }
 
   static async start(): Promise<Service> {
-    const ceph = await Ceph.start()
-    const service = new Service(ceph, await FaultyS3Proxy.start(ceph.port))
-    await ceph.makeBucket(BUCKET)
-    return service
+    const ceph = await Ceph.shared(BUCKET)
+    return new Service(ceph, await FaultyS3Proxy.start(ceph.port))
   }
 
   async stop(): Promise<void> {
     this.client.destroy()
     await this.proxy.stop()
-    await this.ceph.stop()
   }
 
   /** Settings that do not use the proxy. Each call returns another prefix. */

@@ -1,3 +1,4 @@
+// Own process: it loads the machine for minutes, and needs nothing that the other files start.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

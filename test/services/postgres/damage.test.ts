@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/ports/index.ts'
@@ -9,9 +9,8 @@ import { flipsOf, resultsOf, SMALL_STORE } from '../../support/store-contents.ts
 describe('damage in PostgreSQL', () => {
   let server: PostgresServer
   before(async () => {
-    server = await PostgresServer.start()
+    server = await PostgresServer.shared()
   })
-  after(() => server.stop())
 
   /** The columns that hold values, and what their rows are selected by. */
   const COLUMNS = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
@@ -13,10 +13,8 @@ const QUERY_TIMEOUT_MS = 8_000
 describe('eraseHistory of PostgreSQL', () => {
   let server: PostgresServer
   before(async () => {
-    // An autovacuum is a transaction, too.
-    server = await PostgresServer.start({ settings: ['autovacuum=off'] })
+    server = await PostgresServer.shared()
   })
-  after(() => server.stop())
 
   it('vacuums the table of records, and reports that an open snapshot keeps them', async () => {
     const schema = 'erase'

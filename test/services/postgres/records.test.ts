@@ -1,4 +1,4 @@
-import { after, before, describe } from 'node:test'
+import { before, describe } from 'node:test'
 import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
 import {
   recordSnapshotContract,
@@ -10,11 +10,10 @@ import { PostgresServer } from '../../support/postgres-server.ts'
 describe('records in PostgreSQL', () => {
   let server: PostgresServer
   let schemas = 0
-  // A locale that sorts `a` before `B` and ignores punctuation at first. Keys must sort bytewise nevertheless.
+  // Its locale sorts `a` before `B` and ignores punctuation at first. Keys must sort bytewise nevertheless.
   before(async () => {
-    server = await PostgresServer.start({ initdb: ['--locale=C', '--locale-provider=icu', '--icu-locale=en'] })
+    server = await PostgresServer.shared()
   })
-  after(() => server.stop())
 
   async function open(schema = `contract_${(schemas += 1)}`): Promise<OpenedRecordStore> {
     const openOne = () => openPostgresRecords({ url: server.url(), schema })

@@ -1,4 +1,4 @@
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
 import { checkScenario, scenario } from '../../support/evidence-model.ts'
@@ -8,9 +8,8 @@ describe('filtered and sorted lists in PostgreSQL', () => {
   let server: PostgresServer
   let schemas = 0
   before(async () => {
-    server = await PostgresServer.start()
+    server = await PostgresServer.shared()
   })
-  after(() => server.stop())
 
   it('return the same as a slow reference', () =>
     fc.assert(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, describe, it, type TestContext } from 'node:test'
+import { before, describe, it, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import { Client, DatabaseError } from 'pg'
 import { byteaArray } from '../../../adapters/postgres/bytea-array.ts'
@@ -13,9 +13,8 @@ describe('the statements of a store', () => {
   let server: PostgresServer
   let schemas = 0
   before(async () => {
-    server = await PostgresServer.start()
+    server = await PostgresServer.shared()
   })
-  after(() => server.stop())
 
   /** Opens a store in a schema of its own, whose connections the test can inspect. */
   async function open(t: TestContext, ConnectionClass: typeof Client = Client) {

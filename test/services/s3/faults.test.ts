@@ -1,3 +1,4 @@
+// Own process: it stops the gateway, which the other files share, and waits for real time limits.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
