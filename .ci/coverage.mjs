@@ -13,7 +13,7 @@ const records = 'coverage/tmp'
 const adapters = ['level', 'files', 'memory', 'local-ledger', 'local-tsa', 'kit'].map((name) => `adapters/${name}`)
 const server = ['http', 'contract', 'routes', 'settings', 'client'].map((name) => `server/${name}`)
 const folders = isWhole ? ['core', 'sealer', 'adapters', 'server'] : ['core', 'sealer', ...adapters, ...server]
-const least = isWhole ? { lines: 97, branches: 95 } : { lines: 97, branches: 95 }
+const least = isWhole ? { lines: 90, branches: 90 } : { lines: 97, branches: 95 }
 // Suites for the authors of adapters, a program of a README, and what runs when the project is built.
 const excluded = ['adapters/kit/contract', 'server/demo', 'sealer/kernel/wat', 'server/ui']
 
