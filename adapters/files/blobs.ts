@@ -17,7 +17,6 @@ import { discard, makeDirectory, nodeFiles, writeAndClose, type FileOperations }
 import { causeAndRemedy, errnoOf, ifExists, toRegistryError } from './errors.ts'
 import { FileBody } from './file-body.ts'
 import { FolderSyncs } from './folder-syncs.ts'
-import { sweepStaging } from './staging.ts'
 import { writeBlob } from './write-blob.ts'
 
 export interface OpenLocalBlobsOptions {
@@ -49,7 +48,7 @@ export async function openLocalBlobs(
   if (readOnly) return new LocalBlobs(content, { files, readOnly })
   try {
     await makeDirectory(files, content)
-    await sweepStaging(files, join(root, 'staging'), await tryWriting(files, join(root, 'probe')))
+    await tryWriting(files, join(root, 'probe'))
     return new LocalBlobs(content, { files })
   } catch (error) {
     throw new RegistryError(
@@ -60,11 +59,10 @@ export async function openLocalBlobs(
   }
 }
 
-/** Tries what a put does, so that it fails at the start. Returns the clock of the file system, in ms since 1970. */
-async function tryWriting(files: FileOperations, probe: string): Promise<number> {
+/** Tries what a put does, so that it fails at the start. */
+async function tryWriting(files: FileOperations, probe: string): Promise<void> {
   try {
     await writeAndClose(await files.open(probe, 'w', 0o600), [new Uint8Array(1)])
-    return (await files.stat(probe)).mtimeMs
   } finally {
     await discard(files, probe)
   }
@@ -176,10 +174,8 @@ export class LocalBlobs implements BlobStore {
   /** Opens the file of a blob. `undefined` if the blob does not exist. */
   async #open(key: string, failed: string): Promise<FileHandle | undefined> {
     try {
-      for (const path of this.#pathsOf(key)) {
-        const file = await ifExists(this.#files.open(path, 'r'))
-        if (file !== undefined) return file
-      }
+      const file = await ifExists(this.#files.open(this.#pathOf(key), 'r'))
+      if (file !== undefined) return file
     } catch (error) {
       throw toRegistryError(error, failed)
     }
@@ -188,11 +184,7 @@ export class LocalBlobs implements BlobStore {
   }
 
   async #delete(key: string): Promise<void> {
-    const failed = `Blob ${key} could not be deleted`
-    for (const path of this.#pathsOf(key)) await this.#deleteFile(path, failed)
-  }
-
-  async #deleteFile(path: string, failed: string): Promise<void> {
+    const [path, failed] = [this.#pathOf(key), `Blob ${key} could not be deleted`]
     try {
       await this.#files.unlink(path)
     } catch (error) {
@@ -227,15 +219,6 @@ export class LocalBlobs implements BlobStore {
    * at the same time share the sync of their folder.
    */
   #pathOf(key: string): string {
-    return this.#pathIn(key.slice(0, 8), key)
-  }
-
-  /** Where the file of a blob can be: version 0.1.0 used the hash of the whole key. */
-  #pathsOf(key: string): ReadonlySet<string> {
-    return new Set([this.#pathOf(key), this.#pathIn(key, key)])
-  }
-
-  #pathIn(hashed: string, key: string): string {
-    return join(this.#content, createHash('sha256').update(hashed).digest('hex').slice(0, 2), key)
+    return join(this.#content, createHash('sha256').update(key.slice(0, 8)).digest('hex').slice(0, 2), key)
   }
 }

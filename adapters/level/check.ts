@@ -30,9 +30,6 @@ const MIN_CHECKED_BLOCKS = 256
  */
 const MIN_WAL_BYTES = 98
 
-const UPGRADE =
-  'stop all servers, back the data directory up, and run `evidence-registry migrate --upgrade --data-dir DIR`'
-
 /** The head and the unfinished last block of an opened database. */
 export interface DatabaseState {
   readonly head: Head
@@ -59,7 +56,7 @@ export async function checkDatabase(db: LevelDatabase, walBytes = 0): Promise<Da
     throw new RegistryError('CORRUPT', 'The record store holds data but has no head record: restore it from a backup')
   }
   const format = formatOfHead(bytes)
-  if (format !== undefined) assertFormat(format, 'The record store', UPGRADE)
+  if (format !== undefined) assertFormat(format, 'The record store')
   const head = decodeHead(bytes)
   return { head, tail: await checkLog(db, head.logSize, walBytes) }
 }

@@ -108,8 +108,6 @@ export interface Head {
   readonly group: string
 }
 
-/** The head of format 1 is one byte, two numbers and the group, without a CRC. */
-const FORMAT_1_HEAD_BYTES = 33
 const HEAD_BYTES = 37
 
 export const encodeHead = ({ lastVersion, logSize, group }: Head): Uint8Array =>
@@ -121,8 +119,7 @@ export const encodeHead = ({ lastVersion, logSize, group }: Head): Uint8Array =>
 /** The format of a store with this head, `undefined` if the bytes are damaged. */
 export function formatOfHead(bytes: Uint8Array): number | undefined {
   const [format = 0] = bytes
-  if (format === 1) return bytes.length === FORMAT_1_HEAD_BYTES ? format : undefined
-  return format < STORE_FORMAT || (format === STORE_FORMAT && bytes.length !== HEAD_BYTES) ? undefined : format
+  return format === 0 || (format === STORE_FORMAT && bytes.length !== HEAD_BYTES) ? undefined : format
 }
 
 /** The number of log entries in a head. Throws `CORRUPT` if the head is missing or damaged. */

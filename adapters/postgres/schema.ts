@@ -47,10 +47,6 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
 const FIRST = 3
 const NEWEST = FIRST + MIGRATIONS.length - 1
 
-const UPGRADE =
-  'stop all servers, copy the store to a data directory with `evidence-registry migrate` of version 0.1.0, upgrade that ' +
-  'with `evidence-registry migrate --upgrade --data-dir DIR`, and copy it to an empty database with `migrate`'
-
 /** Accepts only names that need no quoting, because the statements do not quote them. */
 export function assertSchemaName(schema: string): void {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
@@ -65,7 +61,7 @@ export function assertSchemaName(schema: string): void {
  * the same time wait for each other. A schema that is up to date is only read, so the role then needs no permission to
  * create.
  *
- * Throws `CONFIG_ERROR` if a newer version of this software wrote the schema, or version 0.1.0 did.
+ * Throws `CONFIG_ERROR` if a newer version of this software or one with an older store format wrote the schema.
  */
 export async function migrate(client: PoolClient, schema: string): Promise<void> {
   if ((await versionOfSchema(client, schema)) === NEWEST) return
@@ -73,7 +69,7 @@ export async function migrate(client: PoolClient, schema: string): Promise<void>
   // The lock is released when the transaction ends, committed or not.
   await client.query('select pg_advisory_xact_lock(hashtext($1))', [`evidence-registry ${schema}`])
   const before = await versionOfSchema(client, schema)
-  if (before > 0 && before < FIRST) assertFormat(1, `The schema ${schema} of the database`, UPGRADE)
+  if (before > 0 && before < FIRST) assertFormat(1, `The schema ${schema} of the database`)
   if (before === 0) {
     await client.query(`create schema if not exists ${schema}`)
     await client.query(

@@ -15,12 +15,10 @@ export {
   copyRecords,
   fillStore,
   type CopyRecordsHandlers,
-  type CopyRecordsOptions,
   type CopyRecordsReport,
   type CopyStage,
   type RecordStores,
 } from './records.ts'
 export { encodeRecords, sourceOfStream, type RecordStreamHandlers } from './record-stream.ts'
 export { sourceOf, treeSizeIn, type CopiedRecord, type RecordSource } from './source.ts'
-export { upgradedRecords } from './format-1.ts'
 export { isUnfinishedCopy } from './target.ts'

@@ -1,7 +1,6 @@
 import { RegistryError } from '../errors.ts'
 import type { RecordStore, Write } from '../ports/index.ts'
 import { compareStores, firstDifferenceIn, recordDifferences, type Comparison, type CopyEnds } from './compare.ts'
-import { deriveIndexes, withoutDerived } from './derive-indexes.ts'
 import { sourceOf } from './source.ts'
 import { CopyTarget, isEmpty, isUnfinishedCopy } from './target.ts'
 
@@ -17,11 +16,6 @@ export interface CopyRecordsHandlers {
   onDifference(subject: string, message: string): void
   /** `done`: log entries and records processed in this stage. */
   onProgress(stage: CopyStage, done: number): void
-}
-
-export interface CopyRecordsOptions {
-  /** The source has store format 1. Default false. */
-  readonly derivesIndexes?: boolean
 }
 
 export interface CopyRecordsReport extends Comparison {
@@ -43,29 +37,18 @@ const COMMIT_WRITES = 2_048
  * what is there, and copies what is missing or has changed in the source. The marker is removed when everything is
  * equal.
  *
- * With `derivesIndexes`, the source does not have the indexes for searching: the copy derives them.
- *
  * The source is only read. No other program may write to either store. Throws `CONFIG_ERROR` for a source that is empty
  * or an unfinished copy itself, and for a target that holds something else, which is not changed. Otherwise throws what
  * the stores throw.
  */
-export async function copyRecords(
-  stores: RecordStores,
-  handlers: CopyRecordsHandlers,
-  options?: CopyRecordsOptions,
-): Promise<CopyRecordsReport> {
+export async function copyRecords(stores: RecordStores, handlers: CopyRecordsHandlers): Promise<CopyRecordsReport> {
   await assertComplete(stores.from)
-  return fillStore({ from: sourceOf(stores.from), to: stores.to }, handlers, options)
+  return fillStore({ from: sourceOf(stores.from), to: stores.to }, handlers)
 }
 
 /** Fills a store from any source, as `copyRecords` does. The source must be complete. */
-export async function fillStore(
-  { from, to }: CopyEnds,
-  handlers: CopyRecordsHandlers,
-  { derivesIndexes = false }: CopyRecordsOptions = {},
-): Promise<CopyRecordsReport> {
-  const target = await CopyTarget.open(to)
-  const ends = { from, to: derivesIndexes ? withoutDerived(to) : to }
+export async function fillStore(ends: CopyEnds, handlers: CopyRecordsHandlers): Promise<CopyRecordsReport> {
+  const target = await CopyTarget.open(ends.to)
   // Without a marker it is either a finished copy or another registry.
   if (target === undefined) return assertEqual(ends, handlers)
   const entries = await copyLog(ends, target, handlers)
@@ -74,7 +57,6 @@ export async function fillStore(
     onDifference: (subject, message) => handlers.onDifference(subject, message),
     onProgress: (done) => handlers.onProgress('compare', done),
   })
-  if (derivesIndexes) await deriveIndexes(to, target)
   if (comparison.differences === 0) await target.finish()
   return { entries, records, ...comparison }
 }

@@ -5,7 +5,7 @@ import type { EvidenceRecord } from './records.ts'
 
 /**
  * The indexes in which an evidence is found. They follow from its record alone, so every write that changes the record
- * writes them in the same commit, and fsck and an upgrade derive them again.
+ * writes them in the same commit, and fsck derives them again.
  */
 
 /** The entry of an evidence in an index. Its key ends with the evidence's id. */

@@ -1,5 +1,4 @@
-import { createHash, createPublicKey, X509Certificate } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { createHash, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { readTrustAnchors } from '../../adapters/rfc3161/index.ts'
 import {
@@ -14,8 +13,6 @@ import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import type { Config } from '../settings/load.ts'
 import { exists } from '../startup/existing.ts'
 import { headsIn } from '../startup/signed-heads.ts'
-
-const ED25519_KEY_BYTES = 32
 
 interface AttestationOptions {
   /** The newest tree in the local ledger, as a list of at most one. */
@@ -37,7 +34,6 @@ export async function createAttestationVerifier(
 ): Promise<AttestationVerifier> {
   const certificates = await trustAnchorsOf(config, directory)
   const unknown = new Set<string>()
-  const ledgerAccount = await readLedgerAccount(directory)
   const hasLedger = await exists(join(directory, 'ledger', 'blocks.jsonl'))
   const [lastStamped] = stampedHeads
   return {
@@ -53,7 +49,7 @@ export async function createAttestationVerifier(
       unknown.add(token.authority)
       onUnknown(token.authority)
     },
-    verifyAnchor: (anchor) => verifyAnchor(anchor, ledgerAccount),
+    verifyAnchor,
     ...(hasLedger && { localLedgerSize: ledgerHeads[0]?.size ?? 0 }),
   }
 }
@@ -95,23 +91,8 @@ function verifyToken(token: TokenToVerify, trustAnchors: readonly Uint8Array[]):
   expect(verified.policy === token.policy, 'the token has another policy')
 }
 
-/** The public key of the local ledger, hex. `undefined` if it cannot be read, which `checkLedger` reports. */
-async function readLedgerAccount(directory: string): Promise<string | undefined> {
-  try {
-    const key = createPublicKey(await readFile(join(directory, 'ledger', 'ledger.pub')))
-    return key.export({ type: 'spki', format: 'der' }).subarray(-ED25519_KEY_BYTES).toString('hex')
-  } catch {
-    return undefined
-  }
-}
-
-/** `ledgerAccount`: for anchors of version 0.1.0, which do not name the key. Without it, they are not verified. */
-function verifyAnchor(
-  { info, ref: txHash, proof, checkpoint, ...block }: AnchorToVerify,
-  ledgerAccount: string | undefined,
-): void {
-  const { account = info.type === 'local' ? ledgerAccount : '' } = info
-  if (account === undefined) return
+function verifyAnchor({ info, ref: txHash, proof, checkpoint, ...block }: AnchorToVerify): void {
+  const { account = '' } = info
   const shown = { ...info, ...block, txHash, proof: Buffer.from(proof).toString('utf8') }
   const proven = verifyAnchorProof(shown, { ...info, account }, checkpoint)
   // A kind of chain that is not known here, or the node had no proof to give.

@@ -1,13 +1,6 @@
 import { join } from 'node:path'
 import { FileSignedHead } from '../../adapters/files/index.ts'
-import {
-  copyRecords,
-  fsck,
-  type CopyRecordsOptions,
-  type RecordStore,
-  type RecordStores,
-  type SignedHead,
-} from '../../core/index.ts'
+import { copyRecords, fsck, type RecordStore, type RecordStores, type SignedHead } from '../../core/index.ts'
 import { ProgressLine } from './progress-line.ts'
 
 /**
@@ -16,13 +9,9 @@ import { ProgressLine } from './progress-line.ts'
  *
  * @returns the number of differences
  */
-export async function copyAndCheck(
-  stores: RecordStores,
-  directories: readonly string[],
-  options: CopyRecordsOptions = {},
-): Promise<number> {
+export async function copyAndCheck(stores: RecordStores, directories: readonly string[]): Promise<number> {
   const signedHead = await signedHeadOf(directories)
-  return (await copy(stores, options)) || (await checkCopy(stores.to, signedHead))
+  return (await copy(stores)) || (await checkCopy(stores.to, signedHead))
 }
 
 async function signedHeadOf(directories: readonly string[]): Promise<SignedHead | undefined> {
@@ -34,16 +23,12 @@ async function signedHeadOf(directories: readonly string[]): Promise<SignedHead 
 }
 
 /** Returns the number of differences. */
-async function copy(stores: RecordStores, options: CopyRecordsOptions): Promise<number> {
+async function copy(stores: RecordStores): Promise<number> {
   const progress = new ProgressLine()
-  const { entries, records, compared, differences } = await copyRecords(
-    stores,
-    {
-      onDifference: (subject, message) => progress.print(`${subject}: ${message}`),
-      onProgress: (stage, done) => progress.show(`${stage}: ${done}`),
-    },
-    options,
-  )
+  const { entries, records, compared, differences } = await copyRecords(stores, {
+    onDifference: (subject, message) => progress.print(`${subject}: ${message}`),
+    onProgress: (stage, done) => progress.show(`${stage}: ${done}`),
+  })
   const verdict = differences === 0 ? 'everything is equal' : `${differences} differences; was a server running?`
   progress.print(`${entries} log entries and ${records} records copied, ${compared} compared: ${verdict}`)
   return differences

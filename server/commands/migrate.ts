@@ -8,14 +8,12 @@ import { openLevel, openPostgres } from '../startup/records.ts'
 import { DATA_DIR, defineCommand, type FlagValues } from './command.ts'
 import { copyAndCheck } from './copy-and-check.ts'
 import { assertHasRecords } from '../startup/existing.ts'
-import { upgradeRecords } from './upgrade.ts'
 
 const flags = {
   from: { value: 'STORE', doc: 'where the records are' },
   to: { value: 'STORE', doc: 'where to copy them' },
   'from-file': { value: 'FILE', doc: 'instead of --from: a file with the URL of a database' },
   'to-file': { value: 'FILE', doc: 'instead of --to: a file with the URL of a database' },
-  upgrade: { doc: 'convert the records of an older version in the data directory' },
   'data-dir': DATA_DIR,
 } as const
 
@@ -23,7 +21,7 @@ type Flags = FlagValues<typeof flags>
 
 export const migrateCommand = defineCommand({
   name: 'migrate',
-  usage: ['--from STORE --to STORE [--data-dir DIR]', '--upgrade [--data-dir DIR]'],
+  usage: ['--from STORE --to STORE [--data-dir DIR]'],
   description: `
 Copies the log and all records to an empty store, compares all of them, and checks the copy as fsck does. The copy can be
 interrupted and run again. Stop all servers of both stores first. No server starts on a target that is not complete. Files
@@ -35,24 +33,11 @@ A STORE is one of
   postgres      the database of EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE
   postgres:URL  this database; every user of the machine can read a command line, so do not put a password here
 
---upgrade converts the records in a data directory from the store format of version 0.1.0 to the present one. It copies
-them to DIR/records.upgrade, computes every txId, leaf and root again, and then puts the copy in place of DIR/records.
-The old records stay in DIR/records.format-1. It can be interrupted and run again. Stop the server and make a backup
-first.
-
 The source is not changed. Remove it when servers run on the target: a server on the source would fork the log. The
 secret, the signed head and local files stay in the data directory: keep using it, or move them.`,
   flags,
   success: 'the copy is complete and sound',
   async run(values, config) {
-    if (values.upgrade === true) {
-      if (values.from ?? values.to ?? values['from-file'] ?? values['to-file'])
-        throw new RegistryError(
-          'CONFIG_ERROR',
-          '--upgrade converts a data directory in place: leave --from and --to out',
-        )
-      return upgradeRecords(resolve(config.dataDir))
-    }
     const from = await locationOf('from', values, config)
     const to = await locationOf('to', values, config)
     if (nameOf(from) === nameOf(to))

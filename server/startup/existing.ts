@@ -8,16 +8,6 @@ export const exists = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** Throws `CONFIG_ERROR` if `migrate --upgrade` was stopped before its last step: a start would make an empty store. */
-export async function assertUpgradeComplete(directory: string): Promise<void> {
-  const has = (name: string): Promise<boolean> => exists(join(directory, name))
-  if (!(await has('records')) && (await has('records.upgrade')))
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `An upgrade of the records in ${directory} was interrupted: run evidence-registry migrate --upgrade again`,
-    )
-}
-
 /** Throws `CONFIG_ERROR` if a data directory has no records: opening it would create an empty store. */
 export async function assertHasRecords(directory: string): Promise<void> {
   if (!(await exists(join(directory, 'records'))))

@@ -9,7 +9,6 @@ import {
 } from '../../core/index.ts'
 import type { RequestCounter } from '../http/request-counter.ts'
 import type { Config } from '../settings/load.ts'
-import { assertUpgradeComplete } from './existing.ts'
 import { stderrLogger } from './logger.ts'
 
 /** Records that can be read in one state while they change. */
@@ -61,7 +60,6 @@ async function openStore(settings: RecordSettings, options: OpenRecordsOptions):
   const directory = resolve(settings.dataDir)
   const { takeOver } = settings
   if (settings.records !== 'level') return openSharedRecords(settings, directory, options.logger)
-  await assertUpgradeComplete(directory)
   if (options.reserveBytes === undefined)
     return { records: await openLevel(directory, { takeOver, ...options }), isShared: false }
   const { openReopeningRecords } = await import('../../adapters/level/index.ts')

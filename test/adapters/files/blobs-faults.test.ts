@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { openLocalBlobs, type LocalBlobs } from '../../../adapters/files/index.ts'
@@ -221,21 +221,5 @@ describe('local blobs: files of dead processes', () => {
     assert.equal(await store.get('half'), undefined)
     assert.equal((await store.put('half', body(), AMPLE)).size, BYTES.length)
     await store.close()
-  })
-
-  test('sweeps files of an earlier process with the same pid, of dead processes, stale and unknown files, but not of live ones', async (t) => {
-    const directory = await temporaryFor(t)
-    const staging = join(directory, 'staging')
-    await mkdir(staging)
-    const stale = `${process.ppid}.other.stale`
-    const living = `${process.ppid}.other.living`
-    // The first process belongs to another user, unless we are root.
-    const foreign = '1.other.living'
-    for (const name of [`${process.pid}.other.a`, '4194399.other.b', 'odd', '0.x', '-1.x', stale, living, foreign])
-      await writeFile(join(staging, name), 'leftover')
-    const twoHoursAgo = Date.now() / 1000 - 7200
-    await utimes(join(staging, stale), twoHoursAgo, twoHoursAgo)
-    await (await openLocalBlobs(directory)).close()
-    assert.deepEqual(await filesBelow(staging), [...new Set([foreign, living])].toSorted())
   })
 })

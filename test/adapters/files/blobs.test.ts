@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { getEventListeners } from 'node:events'
-import { mkdir, stat, truncate, writeFile } from 'node:fs/promises'
+import { stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openLocalBlobs } from '../../../adapters/files/index.ts'
@@ -81,21 +81,6 @@ describe('local blobs on disk', () => {
       ids.map((id) => `content/2a/${id}`),
     )
     for (const id of ids) assertSame(await collect((await mustGet(store, id)).body), BYTES)
-    await store.close()
-  })
-
-  test('reads and deletes the blobs of version 0.1.0, which are in folders by the hash of the whole key', async (t) => {
-    const directory = await temporaryFor(t)
-    const store = await openLocalBlobs(directory)
-    const id = '0193a1b2-0000-7000-8000-000000000000'
-    // The first two digits of: printf $id | sha256sum
-    const earlier = join(directory, 'content', 'e1')
-    await mkdir(earlier, { mode: 0o700 })
-    await writeFile(join(earlier, id), BYTES)
-    assertSame(await collect((await mustGet(store, id)).body), BYTES)
-    await store.delete(id)
-    assert.equal(await store.get(id), undefined)
-    assert.deepEqual(await filesBelow(directory), [])
     await store.close()
   })
 
