@@ -4,15 +4,13 @@ import type { ProofBlock } from '../core/log/proof-blocks.ts'
 import type { PublishedLog } from '../core/api/log.ts'
 import { HASH_BYTES } from '../core/log/tree/hasher.ts'
 import { compileKernel } from './kernel/kernel.ts'
-import { ProofWriter, type ProofFormat } from './kernel/proofs.ts'
+import { ProofWriter } from './kernel/proofs.ts'
 
 /** Which proofs to make. */
 export interface BatchProofsRequest {
   /** The registry's `log`. */
   readonly log: Pick<PublishedLog, 'batchById' | 'proofBlocks'>
   readonly batchId: string
-  /** How the proofs are encoded. */
-  readonly format: ProofFormat
   readonly signal?: AbortSignal
 }
 
@@ -24,7 +22,8 @@ export interface BatchProofs {
   /** The number of hashes in each of these proofs. */
   readonly items: number
   /**
-   * `packed`: (end - first) × items × 32 bytes, 160 KiB in a log of 2^20 leaves. `ndjson`: end - first lines, 360 KiB.
+   * For each leaf its hashes from the sibling up to the root, without separators: (end - first) × items × 32 bytes,
+   * 160 KiB in a log of 2^20 leaves.
    */
   readonly bytes: Uint8Array
 }
@@ -53,7 +52,7 @@ const BLOCKS_PER_TURN = 64
  *
  * @throws `BATCH_NOT_FOUND`, `CORRUPT` if a tile or an entry is missing, and the signal's reason.
  * @example
- * await writeBatchProofs({ log: registry.log, batchId, format: 'ndjson', write: (p) => file.appendFile(p.bytes) })
+ * await writeBatchProofs({ log: registry.log, batchId, write: ({ bytes }) => file.appendFile(bytes) })
  */
 export async function writeBatchProofs({ write, ...request }: WriteBatchProofsRequest): Promise<void> {
   for await (const pieces of borrowedProofs(request))
@@ -81,7 +80,6 @@ let cachedWriter: ProofWriter | undefined
 async function* borrowedProofs({
   log,
   batchId,
-  format,
   signal,
 }: BatchProofsRequest): AsyncGenerator<Iterable<BatchProofs>, void, undefined> {
   signal?.throwIfAborted()
@@ -93,14 +91,14 @@ async function* borrowedProofs({
   cachedWriter = undefined
   try {
     let blocksThisTurn = 0
-    for await (const blocks of log.proofBlocks({ from, to, treeSize: to, withEntries: format === 'ndjson' })) {
+    for await (const blocks of log.proofBlocks({ from, to, treeSize: to })) {
       blocksThisTurn += blocks.length
       // A store that returns from its cache never yields to the event loop.
       if (blocksThisTurn > BLOCKS_PER_TURN) {
         await nextTurn()
         blocksThisTurn = blocks.length
       }
-      yield piecesOf(blocks, writer, format, signal)
+      yield piecesOf(blocks, writer, signal)
     }
   } finally {
     cachedWriter = writer
@@ -110,12 +108,11 @@ async function* borrowedProofs({
 function* piecesOf(
   blocks: readonly ProofBlock[],
   writer: ProofWriter,
-  format: ProofFormat,
   signal: AbortSignal | undefined,
 ): Generator<BatchProofs, void, undefined> {
   for (const block of blocks) {
     signal?.throwIfAborted()
     const items = block.levels + block.above.length / HASH_BYTES
-    yield { first: block.first, end: block.end, items, bytes: writer.write(block, format) }
+    yield { first: block.first, end: block.end, items, bytes: writer.write(block) }
   }
 }

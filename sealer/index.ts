@@ -13,4 +13,3 @@ export {
   type BatchProofsRequest,
   type WriteBatchProofsRequest,
 } from './batch-proofs.ts'
-export type { ProofFormat } from './kernel/proofs.ts'

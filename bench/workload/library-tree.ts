@@ -40,7 +40,7 @@ async function build(engine: TreeEngine, entries: Uint8Array): Promise<BuiltTree
     },
     async makeProofs(reader) {
       if (log === undefined) throw new Error('prepareProofs must be called first')
-      await writeBatchProofs({ log, batchId: BATCH, format: 'packed', write: ({ bytes }) => reader.readPacked(bytes) })
+      await writeBatchProofs({ log, batchId: BATCH, write: ({ bytes }) => reader.readPacked(bytes) })
     },
   }
 }

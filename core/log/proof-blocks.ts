@@ -1,5 +1,3 @@
-import { RegistryError } from '../errors.ts'
-import type { RecordStore } from '../ports/index.ts'
 import type { StoredTiles } from './stored-tiles.ts'
 import { HASH_BYTES } from './tree/hasher.ts'
 import { proofSpans, type ProofSpan } from './tree/proof-span.ts'
@@ -11,8 +9,6 @@ export interface ProofBlock {
   /** Their positions in the log: `first` to `end` (exclusive). */
   readonly first: number
   readonly end: number
-  /** Their entries, packed (32 bytes each), if they were requested. */
-  readonly entries?: Uint8Array
   /**
    * The stored tile (core/log/tree/tile.ts) with the lower part of each proof: the siblings in its rows 0 to `levels` -
    * 1.
@@ -28,8 +24,6 @@ export interface ProofRange {
   readonly from: number
   readonly to: number
   readonly treeSize: number
-  /** Whether the blocks contain the entries. */
-  readonly withEntries: boolean
 }
 
 /** Tiles that are read together: 256 KiB. */
@@ -37,15 +31,13 @@ const TILES_PER_READ = 16
 
 /**
  * Yields everything that the inclusion proofs of a range consist of, several blocks at a time, and reads the next
- * blocks meanwhile. After the generator has ended, nothing is read any more. Throws `CORRUPT` if a tile or an entry is
- * missing.
+ * blocks meanwhile. After the generator has ended, nothing is read any more. Throws `CORRUPT` if a tile is missing.
  */
 export async function* readProofBlocks(
-  records: RecordStore,
   stored: StoredTiles,
   range: ProofRange,
 ): AsyncGenerator<readonly ProofBlock[], void, undefined> {
-  const reader = new BlockReader(records, stored, range)
+  const reader = new BlockReader(stored, range)
   let next = reader.read(range.from)
   try {
     for (;;) {
@@ -63,13 +55,11 @@ export async function* readProofBlocks(
 }
 
 class BlockReader {
-  readonly #records: RecordStore
   readonly #stored: StoredTiles
   readonly #range: ProofRange
   readonly #upper: UpperHashes
 
-  constructor(records: RecordStore, stored: StoredTiles, range: ProofRange) {
-    this.#records = records
+  constructor(stored: StoredTiles, range: ProofRange) {
     this.#stored = stored
     this.#range = range
     this.#upper = new UpperHashes(stored)
@@ -80,31 +70,20 @@ class BlockReader {
    * be called again before it has finished.
    */
   async read(first: number): Promise<readonly ProofBlock[]> {
-    const { to, treeSize, withEntries } = this.#range
+    const { to, treeSize } = this.#range
     if (first >= to) return []
     const firstTile = Math.floor(first / TILE_WIDTH)
     const end = Math.min(to, (firstTile + TILES_PER_READ) * TILE_WIDTH)
-    const [tiles, entries] = await Promise.all([
-      this.#stored.range(0, firstTile, Math.ceil(end / TILE_WIDTH) - firstTile),
-      withEntries ? this.#readEntries(first, end) : undefined,
-    ])
+    const tiles = await this.#stored.range(0, firstTile, Math.ceil(end / TILE_WIDTH) - firstTile)
     const spans = [...proofSpans(first, end, treeSize)]
     const above = await this.#upper.of(spans)
     return spans.map((span, i) => ({
       first: span.first,
       end: span.end,
-      ...(entries && { entries: entries.subarray((span.first - first) * HASH_BYTES, (span.end - first) * HASH_BYTES) }),
       tile: tiles[Math.floor(span.first / TILE_WIDTH) - firstTile] as Uint8Array,
       levels: span.levels,
       above: above[i] as Uint8Array,
     }))
-  }
-
-  async #readEntries(first: number, end: number): Promise<Uint8Array> {
-    const entries = await this.#records.readLog(first, end - first)
-    if (entries.length !== (end - first) * HASH_BYTES)
-      throw new RegistryError('CORRUPT', `The log ends before entry ${end}: restore the store from a backup`)
-    return entries
   }
 }
 

@@ -226,7 +226,7 @@ export class LogReader {
    * tile. Reads a bounded number of tiles ahead. Requires from <= to <= treeSize.
    */
   proofBlocks(range: ProofRange): AsyncGenerator<readonly ProofBlock[], void, undefined> {
-    return readProofBlocks(this.#records, this.#tiles, range)
+    return readProofBlocks(this.#tiles, range)
   }
 
   /** RFC 9162 § 2.1.4; empty if the sizes are equal. Requires from <= to. */

@@ -31,33 +31,6 @@ export interface Kernel {
     end: number,
     outAt: number,
   ): void
-  /** Writes `count` hashes as JSON items of 67 bytes: a quote, 64 lowercase hex digits, a quote and a comma. */
-  writeItems(hashesAt: number, count: number, outAt: number): void
-  /**
-   * As `copyProofs`, but writes lines of text. The tile is given as items. Each line is the head, the leaf's item from
-   * `entriesAt`, the middle, the siblings' items, and the tail, which overwrites the last `overlap` bytes of the
-   * siblings' items.
-   *
-   * The head holds a decimal number whose last digit is at `digitAt`. It is incremented from line to line, and must not
-   * become longer. Returns the offset where the lines end. Up to 31 more bytes are overwritten.
-   */
-  writeLines(
-    tileItemsAt: number,
-    width: number,
-    levels: number,
-    headAt: number,
-    headBytes: number,
-    digitAt: number,
-    entriesAt: number,
-    middleAt: number,
-    middleBytes: number,
-    tailAt: number,
-    tailBytes: number,
-    overlap: number,
-    first: number,
-    end: number,
-    outAt: number,
-  ): number
 }
 
 let compiled: Promise<Module> | undefined

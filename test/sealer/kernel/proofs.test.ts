@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { concatBytes, toHex } from '../../../core/bytes.ts'
+import { concatBytes } from '../../../core/bytes.ts'
 import type { ProofBlock } from '../../../core/log/proof-blocks.ts'
 import { inclusionProof } from '../../../core/log/tree/proof.ts'
 import { proofSpans } from '../../../core/log/tree/proof-span.ts'
@@ -11,8 +10,6 @@ import { splitTiles } from '../../../core/log/tree/tile.ts'
 import { compileKernel } from '../../../sealer/kernel/kernel.ts'
 import { ProofWriter } from '../../../sealer/kernel/proofs.ts'
 import { nodeTable, sampleEntries } from '../../support/node-table.ts'
-import { PAGE_BYTES, WORKSPACE_AT } from '../../../sealer/kernel/layout.ts'
-import { TestMemory } from '../../support/kernel-memory.ts'
 import { plainTiles } from '../../support/plain-tiles.ts'
 import { present } from '../../support/present.ts'
 
@@ -28,7 +25,6 @@ function* blocksOf(from: number, to: number, size: number, stored: number): Gene
     yield {
       first,
       end,
-      entries: packed.subarray(first * 32, end * 32),
       tile: present(tiles[Math.floor(first / 256)]),
       levels,
       above: concatBytes(...above.map((range) => rangeHash(range, source))),
@@ -38,20 +34,12 @@ function* blocksOf(from: number, to: number, size: number, stored: number): Gene
 describe('ProofWriter', async () => {
   const writer = new ProofWriter(await compileKernel())
 
-  /** Compares the proofs of each leaf with one made alone, in both formats. */
+  /** Compares the proofs of each leaf with one made alone. */
   function check(block: ProofBlock, size: number): void {
     const proofs = []
     for (let leaf = block.first; leaf < block.end; leaf++) proofs.push(inclusionProof(leaf, size, source))
     const what = `leaves ${block.first}..${block.end} of ${size}`
-    assert.equal(Buffer.compare(writer.write(block, 'packed'), concatBytes(...proofs.flat())), 0, what)
-    const lines = proofs.map((proof, i) =>
-      JSON.stringify({
-        leafIndex: block.first + i,
-        entry: toHex(present(entries[block.first + i])),
-        proof: proof.map(toHex),
-      }),
-    )
-    assert.equal(Buffer.from(writer.write(block, 'ndjson')).toString('latin1'), `${lines.join('\n')}\n`, what)
+    assert.equal(Buffer.compare(writer.write(block), concatBytes(...proofs.flat())), 0, what)
   }
 
   function checkRange(from: number, to: number, size: number, stored: number): void {
@@ -75,35 +63,18 @@ describe('ProofWriter', async () => {
     )
   })
 
-  it('writes leaf indexes of any length, also of more than 32 bits and if they become longer', () => {
-    const [block] = blocksOf(0, 256, 256, 256)
-    assert.ok(block)
-    const limits = [10 ** 6, 10 ** 9, 2 ** 32, 10 ** 10, 10 ** 15, Number.MAX_SAFE_INTEGER]
-    for (const near of limits) {
-      const moved = near - (near % 256)
-      const written = writer.write({ ...block, first: moved, end: moved + 256 }, 'ndjson')
-      const lines = Buffer.from(written).toString('latin1').trimEnd().split('\n')
-      const leaves = lines.map((line) => (JSON.parse(line) as { leafIndex: number }).leafIndex)
-      assert.deepEqual(
-        leaves,
-        Array.from({ length: 256 }, (_, i) => moved + i),
-      )
-    }
-  })
-
   it('writes the longest proofs', () => {
     const [block] = blocksOf(0, 256, 256, 256)
     assert.ok(block)
     const above = concatBytes(...entries.slice(0, 64))
     const longest = { ...block, above }
-    assert.equal(writer.write(longest, 'packed').length, 256 * 72 * 32)
-    const lines = Buffer.from(writer.write(longest, 'ndjson')).toString('latin1').trimEnd().split('\n')
-    assert.equal(lines.length, 256)
-    for (const line of lines)
-      assert.deepEqual((JSON.parse(line) as { proof: string[] }).proof.slice(8), entries.slice(0, 64).map(toHex))
+    const written = writer.write(longest)
+    assert.equal(written.length, 256 * 72 * 32)
+    for (let leaf = 0; leaf < 256; leaf++)
+      assert.deepEqual(written.slice((leaf * 72 + 8) * 32, (leaf + 1) * 72 * 32), above)
   })
 
-  it('rejects a tile that does not hold the proofs, parts of wrong lengths, and ndjson without entries', () => {
+  it('rejects a tile that does not hold the proofs, and parts of wrong lengths', () => {
     const [block] = blocksOf(0, 200, 300, 300)
     const [narrow] = blocksOf(0, 100, 100, 100)
     assert.ok(block && narrow)
@@ -114,38 +85,14 @@ describe('ProofWriter', async () => {
       { levels: -1 },
       { above: new Uint8Array(31) },
       { above: new Uint8Array(65 * 32) },
-      { entries: packed.subarray(0, 32) },
       { end: block.first },
       { end: 257 },
       { first: -1 },
     ]
-    for (const part of wrong)
-      for (const format of ['packed', 'ndjson'] as const)
-        assert.throws(() => writer.write({ ...block, ...part }, format), RangeError, JSON.stringify(part))
+    for (const part of wrong) assert.throws(() => writer.write({ ...block, ...part }), RangeError, JSON.stringify(part))
     // A partial tile of 44 leaves holds no complete subtree of 64.
     const [last] = blocksOf(256, 257, 300, 300)
     assert.ok(last)
-    assert.throws(() => writer.write({ ...last, levels: 6 }, 'packed'), RangeError)
-    const { entries: _, ...without } = block
-    assert.throws(() => writer.write(without, 'ndjson'), RangeError)
-    assert.equal(writer.write(without, 'packed').length, 200 * 9 * 32)
-  })
-})
-
-describe('writeItems', () => {
-  it('writes hashes as JSON items in hex, and nothing else', async () => {
-    const memory = await TestMemory.create(4)
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 600 }), fc.nat({ max: 70 }), (count, shift) => {
-        const [from, to] = [WORKSPACE_AT + shift, WORKSPACE_AT + 2 * PAGE_BYTES - 33 * shift]
-        memory.bytes.set(randomBytes(count * 32), from)
-        const hashes = Buffer.from(memory.bytes.slice(from, from + count * 32))
-        const written = memory.writtenBy(() => memory.kernel.writeItems(from, count, to), to, count * 67)
-        let expected = ''
-        for (let i = 0; i < count; i++) expected += `"${hashes.toString('hex', i * 32, i * 32 + 32)}",`
-        assert.equal(Buffer.from(written).toString('latin1'), expected)
-      }),
-      { numRuns: 30 },
-    )
+    assert.throws(() => writer.write({ ...last, levels: 6 }), RangeError)
   })
 })
