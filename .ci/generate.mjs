@@ -37,7 +37,7 @@ export function isStale(output, inputs) {
   return inputs.flatMap(filesBelow).some((path) => statSync(join(root, path)).mtimeMs > madeAt)
 }
 
-/** They are in the repository, so that a reader sees what a change of the API means for the client. */
+/** Runs from the sources, because the build needs its result. */
 async function writeClientTypes() {
   const flags = ['--conditions=source', '--import', import.meta.resolve('tsx')]
   const { status } = spawnSync(process.execPath, [...flags, join(root, '.ci/emit-client-types.mjs')], {

@@ -1,6 +1,5 @@
 // Made by `npm run generate` from the OpenAPI document. Do not edit.
-// It is as long as the document: it has the types of every request and response, in one file, so that its diff shows
-// what a change of the service means for its clients. A build removes all of it.
+// It has the types of every request and response. A build removes all of it.
 import type { RequestOptions, Upload } from './options.ts'
 
 /** Every endpoint of the service, by the id of its operation. */

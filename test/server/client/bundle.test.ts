@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { builtinModules } from 'node:module'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { sourceFlags, root } from '../../support/repository.ts'
+import { root } from '../../support/repository.ts'
 
 const MAX_GZIP_BYTES = 10 * 1024
 
@@ -29,10 +27,5 @@ describe('the bundle of the client', () => {
     const bytes = gzipSync(outputFiles?.[0]?.contents ?? new Uint8Array()).length
     t.diagnostic(`${bytes} bytes gzip`)
     assert.ok(bytes < MAX_GZIP_BYTES, `${bytes} bytes`)
-  })
-
-  it('has types that fit the OpenAPI document', async () => {
-    const program = join(root, '.ci/emit-client-types.mjs')
-    await assert.doesNotReject(promisify(execFile)(process.execPath, [...sourceFlags, program, '--check']))
   })
 })
