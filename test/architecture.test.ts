@@ -68,7 +68,7 @@ const CORE_PACKAGES = new Set(['ajv'])
 const TYPEBOX = '#typebox'
 /** All adapters are built with the entries of the kit, so that the kit stays sufficient for an adapter of others. */
 const KIT = 'adapters/kit/index.ts'
-const SUITES = 'adapters/kit/contract/index.ts'
+const SUITES = 'test/contract/index.ts'
 /** Generates code at build time. It is not in the package. */
 const BUILD_ONLY = 'sealer/kernel/wat/'
 
@@ -121,14 +121,15 @@ function wrongUiReach(target: string): string | undefined {
 }
 
 function wrongKitUse(path: string, target: string): string | undefined {
-  const suites = dirname(SUITES)
-  const isAdapter = path.startsWith('adapters/') && path !== KIT
-  if (isAdapter && target.startsWith('core/') && !target.startsWith('core/verify/'))
-    return 'an adapter imports from core only by the kit, and core/verify'
-  if (!target.startsWith(dirname(KIT)) || path.startsWith(suites)) return undefined
-  if (target.startsWith(suites) && !path.startsWith('test/')) return 'the contract suites are test code'
-  return path.startsWith('test/adapters/') && target !== KIT && target !== SUITES
-    ? 'tests of adapters use the entries of the kit'
+  const [isAdapter, isSuite] = [path.startsWith('adapters/') && path !== KIT, path.startsWith(dirname(SUITES))]
+  if ((isAdapter || isSuite) && target.startsWith('core/') && !target.startsWith('core/verify/'))
+    return 'an adapter and the contract suites import from core only by the kit, and core/verify'
+  if (isSuite)
+    return target.startsWith('test/') && !target.startsWith(dirname(SUITES))
+      ? 'the package contains no other file of test'
+      : undefined
+  return path.startsWith('test/adapters/') && target.startsWith(dirname(SUITES)) && target !== SUITES
+    ? 'tests of adapters use the published entry of the suites'
     : undefined
 }
 
@@ -275,11 +276,12 @@ describe('the check of the architecture', () => {
     ['adapters/level/a.ts', "import x from '../../sealer/x.ts'"],
     ['adapters/level/a.ts', "import x from '../../test/support/x.ts'"],
     ['adapters/level/a.ts', "import type { Key } from '../../core/ports/index.ts'"],
-    ['adapters/kit/contract/a.ts', "import { sha256 } from '../../../core/bytes.ts'"],
-    ['adapters/level/a.ts', "import { recordStoreContract } from '../kit/contract/index.ts'"],
+    ['test/contract/a.ts', "import { sha256 } from '../../core/bytes.ts'"],
+    ['test/contract/a.ts', "import { x } from '../support/x.ts'"],
+    ['adapters/level/a.ts', "import { recordStoreContract } from '../../test/contract/index.ts'"],
     ['adapters/level/a.ts', "import fc from 'fast-check'"],
-    ['adapters/kit/index.ts', "import { recordStoreContract } from './contract/index.ts'"],
-    ['test/adapters/level/a.test.ts', "import { bytes } from '../../../adapters/kit/contract/record-store-pair.ts'"],
+    ['adapters/kit/index.ts', "import { recordStoreContract } from '../../test/contract/index.ts'"],
+    ['test/adapters/level/a.test.ts', "import { bytes } from '../../contract/record-store-pair.ts'"],
     ['server/a.ts', "import x from '../test/x.ts'"],
     ['server/a.ts', "import x from './ui/session.ts'"],
     ['server/ui/a.tsx', "import x from 'koa'"],
@@ -328,12 +330,12 @@ describe('the check of the architecture', () => {
     ['core/verify/certificate-crypto/node.ts', "import { x } from 'node:crypto'"],
     ['adapters/postgres/a.ts', "import { Pool } from 'pg'"],
     ['adapters/kit/index.ts', "export { planGroup } from '../../core/store/commit-plan.ts'"],
-    ['adapters/kit/contract/a.ts', "import fc from 'fast-check'\nimport { sha256 } from '../index.ts'"],
+    ['test/contract/a.ts', "import fc from 'fast-check'\nimport { sha256 } from '../../adapters/kit/index.ts'"],
     [
       'adapters/evm/a.ts',
       "import { hexOf } from '../../core/verify/chain/rlp.ts'\nimport { u64 } from '../kit/index.ts'",
     ],
-    ['test/adapters/level/a.test.ts', "import { collect } from '../../../adapters/kit/contract/index.ts'"],
+    ['test/adapters/level/a.test.ts', "import { collect } from '../../contract/index.ts'"],
     [
       'adapters/local-tsa/a.ts',
       "import { Certificate } from 'pkijs'\nimport { x } from '../files/x.ts'\nimport fs from 'node:fs'",

@@ -1,6 +1,6 @@
 /**
  * The ports: what the registry needs from outside, split by guarantee. The docstrings are the contracts, and
- * `adapters/kit/contract` has a suite for each port that an adapter must pass. No method is optional.
+ * `test/contract` has a suite for each port that an adapter must pass. No method is optional.
  */
 export type * from './anchor.ts'
 export type * from './assurance.ts'

@@ -184,7 +184,7 @@ function pack(): string {
       (path.startsWith('dist/sealer/kernel/wat/') ||
         !(isDashboard(path) || /\.(?:js|d\.ts)$/.test(path)) ||
         /\.test\./.test(path) ||
-        /^dist\/(?:test\/|bench\/)/.test(path)),
+        /^dist\/(?:test\/(?!contract\/)|bench\/)/.test(path)),
   )
   assert.deepEqual(unexpected, [], 'files that must not be in the package')
   process.stdout.write(`${paths.size} files, ${(packed.size / 1024).toFixed(0)} KiB packed\n`)

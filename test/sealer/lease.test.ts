@@ -12,7 +12,7 @@ import { SealerLease } from '../../sealer/lease.ts'
 import { FaultyRecords } from '../support/faulty-records.ts'
 import { ManualClock, settle, until } from '../support/manual-clock.ts'
 import { FIXTURE_SECRET } from '../support/sealer-fixture.ts'
-import { appendsOf } from '../../adapters/kit/contract/record-store-pair.ts'
+import { appendsOf } from '../contract/record-store-pair.ts'
 
 const LEASE_MS = 5_000
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }

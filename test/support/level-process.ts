@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { once } from 'node:events'
 import { openLevelRecords } from '../../adapters/level/index.ts'
 import { isRegistryError } from '../../core/errors.ts'
-import { appendsOf } from '../../adapters/kit/contract/record-store-pair.ts'
+import { appendsOf } from '../contract/record-store-pair.ts'
 
 /**
  * A separate process with a store, for crash tests: `level-process.ts MODE DIRECTORY`. It reports on stdout, a line

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { countOf } from '../../core/store/counter.ts'
 import type { Commit, RecordStore } from '../../core/ports/index.ts'
-import { appendsOf } from '../../adapters/kit/contract/record-store-pair.ts'
+import { appendsOf } from '../contract/record-store-pair.ts'
 
 /** A commit that can be applied once. */
 export type Step = Commit & { readonly entry: Uint8Array }

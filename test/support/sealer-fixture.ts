@@ -6,7 +6,7 @@ import type { CheckpointSigner, Logger, RecordStore, Sealer, SignedHeadKeeper } 
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { compileKernel } from '../../sealer/kernel/kernel.ts'
 import { ManualClock } from './manual-clock.ts'
-import { appendsOf } from '../../adapters/kit/contract/record-store-pair.ts'
+import { appendsOf } from '../contract/record-store-pair.ts'
 
 export const FIXTURE_SECRET = new Uint8Array(32).fill(3)
 

@@ -1,6 +1,6 @@
 import { isRegistryError } from '../../core/errors.ts'
 import type { Commit, RecordStore } from '../../core/ports/index.ts'
-import { appendsOf, logEntries } from '../../adapters/kit/contract/record-store-pair.ts'
+import { appendsOf, logEntries } from '../contract/record-store-pair.ts'
 
 /** Entries of the log of a store with `SMALL_STORE`. */
 export const SMALL_LOG = 5

@@ -9,7 +9,7 @@ import type { Key, Write } from '../../core/ports/index.ts'
 import { encodeRecord } from '../../core/store/record-codec.ts'
 import { nodeTable, sampleEntries } from './node-table.ts'
 import { plainTiles } from './plain-tiles.ts'
-import { appendsOf } from '../../adapters/kit/contract/record-store-pair.ts'
+import { appendsOf } from '../contract/record-store-pair.ts'
 
 /** A log in memory with all its tiles and its head, made without the sealer. */
 export interface StoredTree {

@@ -6,14 +6,7 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { openLocalBlobs, type LocalBlobs } from '../../../adapters/files/index.ts'
-import {
-  assertCode,
-  assertSame,
-  collect,
-  inChunks,
-  mustGet,
-  rejectsWith,
-} from '../../../adapters/kit/contract/index.ts'
+import { assertCode, assertSame, collect, inChunks, mustGet, rejectsWith } from '../../contract/index.ts'
 import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 import { programArgs } from '../../support/repository.ts'

@@ -14,7 +14,7 @@ import {
   inChunks,
   mustGet,
   rejectsWith,
-} from '../../../adapters/kit/contract/index.ts'
+} from '../../contract/index.ts'
 import { FaultyFiles } from '../../support/faulty-files.ts'
 import { until } from '../../support/manual-clock.ts'
 import { filesBelow, makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'

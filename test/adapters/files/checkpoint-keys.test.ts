@@ -9,7 +9,7 @@ import {
   type FileOperations,
 } from '../../../adapters/files/index.ts'
 import { nodeFiles } from '../../../adapters/files/durable.ts'
-import { assertSame, rejectsWith } from '../../../adapters/kit/contract/index.ts'
+import { assertSame, rejectsWith } from '../../contract/index.ts'
 import { verifySignature } from '../../../core/log/note.ts'
 import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'

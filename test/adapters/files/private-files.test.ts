@@ -4,7 +4,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { readOrCreateSecret, readSecret, writePrivateFile } from '../../../adapters/files/index.ts'
-import { assertSame, rejectsWith } from '../../../adapters/kit/contract/index.ts'
+import { assertSame, rejectsWith } from '../../contract/index.ts'
 import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 

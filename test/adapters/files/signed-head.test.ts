@@ -4,7 +4,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { FileSignedHead } from '../../../adapters/files/index.ts'
-import { rejectsWith, signedHeadKeeperContract } from '../../../adapters/kit/contract/index.ts'
+import { rejectsWith, signedHeadKeeperContract } from '../../contract/index.ts'
 import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
 import { filesBelow, makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'
 

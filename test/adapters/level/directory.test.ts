@@ -17,7 +17,7 @@ import {
 } from '../../../adapters/level/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import { programArgs } from '../../support/repository.ts'
-import { appendsOf } from '../../../adapters/kit/contract/index.ts'
+import { appendsOf } from '../../contract/index.ts'
 
 let root: string
 let directory: string

@@ -5,7 +5,7 @@ import { LevelRecords, type LevelDatabase } from '../../../adapters/level/index.
 import { BY_TEXT, HEAD_KEY, positionKey, rowKey, ENTRY_ROWS, PAYLOAD_ROWS } from '../../../adapters/level/layout.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { sealValue } from '../../../core/store/envelope.ts'
-import { appendsOf } from '../../../adapters/kit/contract/index.ts'
+import { appendsOf } from '../../contract/index.ts'
 
 type Fault = 'not applied' | 'applied'
 

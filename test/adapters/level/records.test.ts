@@ -12,11 +12,7 @@ import {
   type LevelDatabase,
 } from '../../../adapters/level/index.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
-import {
-  recordSnapshotContract,
-  recordStoreContract,
-  type OpenedRecordStore,
-} from '../../../adapters/kit/contract/index.ts'
+import { recordSnapshotContract, recordStoreContract, type OpenedRecordStore } from '../../contract/index.ts'
 
 const ENCODING = { keyEncoding: 'utf8', valueEncoding: 'view' } as const
 const memoryLevel = () => new MemoryLevel<string, Uint8Array>(ENCODING)

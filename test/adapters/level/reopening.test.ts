@@ -7,7 +7,7 @@ import { openReopeningRecords, type LevelDatabase, type ReopeningRecords } from 
 import { classicLevel } from '../../../adapters/level/directory.ts'
 import { DiskRoom } from '../../../adapters/level/disk-room.ts'
 import { isRegistryError } from '../../../core/index.ts'
-import { appendsOf } from '../../../adapters/kit/contract/index.ts'
+import { appendsOf } from '../../contract/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'
 

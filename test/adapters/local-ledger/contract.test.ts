@@ -1,5 +1,5 @@
 import { openLocalLedger } from '../../../adapters/local-ledger/index.ts'
-import { anchorContract } from '../../../adapters/kit/contract/index.ts'
+import { anchorContract } from '../../contract/index.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 

@@ -1,5 +1,5 @@
 import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
-import { timestampAuthorityContract } from '../../../adapters/kit/contract/index.ts'
+import { timestampAuthorityContract } from '../../contract/index.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 

@@ -1,4 +1,4 @@
 import { MemoryBlobs } from '../../../adapters/memory/blobs.ts'
-import { blobStoreContract } from '../../../adapters/kit/contract/index.ts'
+import { blobStoreContract } from '../../contract/index.ts'
 
 blobStoreContract('memory', async () => ({ store: new MemoryBlobs() }))

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { ObjectBody } from '../../../adapters/s3/object-body.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import type { BlobRange } from '../../../core/ports/index.ts'
-import { assertSame, collect, rejectsWith } from '../../../adapters/kit/contract/index.ts'
+import { assertSame, collect, rejectsWith } from '../../contract/index.ts'
 
 const BYTES = Buffer.from('0123456789abcdefghij')
 

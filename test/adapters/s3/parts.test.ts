@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { partBytesFor, partsOf } from '../../../adapters/s3/parts.ts'
 import { concatBytes } from '../../../core/bytes.ts'
-import { assertSame, throughOneBuffer } from '../../../adapters/kit/contract/index.ts'
+import { assertSame, throughOneBuffer } from '../../contract/index.ts'
 
 const MIB = 1024 * 1024
 

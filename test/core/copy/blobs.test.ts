@@ -16,7 +16,7 @@ import {
   sourceOf,
   type CopyBlobsReport,
 } from '../../../core/copy/index.ts'
-import { assertSame, collect, inChunks, mustGet } from '../../../adapters/kit/contract/blob-bodies.ts'
+import { assertSame, collect, inChunks, mustGet } from '../../contract/blob-bodies.ts'
 
 const COUNT = 20
 const LIMITS = { maxBytes: 1_000_000 }

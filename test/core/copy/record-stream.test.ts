@@ -6,7 +6,7 @@ import { encodeRecords, fillStore, isUnfinishedCopy, sourceOf, sourceOfStream } 
 import { logKeys } from '../../../core/log/keys.ts'
 import { sealValue } from '../../../core/store/envelope.ts'
 import { keys } from '../../../core/store/keys.ts'
-import { appendsOf, payloadOf } from '../../../adapters/kit/contract/record-store-pair.ts'
+import { appendsOf, payloadOf } from '../../contract/record-store-pair.ts'
 import { flipsOf } from '../../support/store-contents.ts'
 
 const HANDLERS = { onDifference: assert.fail, onProgress: () => undefined }

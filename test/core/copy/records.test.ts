@@ -10,7 +10,7 @@ import { logKeys } from '../../../core/log/keys.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { copyRecords, type CopyRecordsReport } from '../../../core/copy/index.ts'
 import { FaultyRecords, type CommitFault } from '../../support/faulty-records.ts'
-import { appendsOf } from '../../../adapters/kit/contract/record-store-pair.ts'
+import { appendsOf } from '../../contract/record-store-pair.ts'
 
 const ENTRIES = 40_000
 const COUNTER = keys.evidenceCount('company', 'acme')

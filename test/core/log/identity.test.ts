@@ -12,7 +12,7 @@ import { openLogIdentity, type LogIdentity } from '../../../core/log/identity.ts
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { FaultyRecords } from '../../support/faulty-records.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
-import { appendsOf } from '../../../adapters/kit/contract/record-store-pair.ts'
+import { appendsOf } from '../../contract/record-store-pair.ts'
 
 const clock = new ManualClock()
 const secret = new Uint8Array(32).fill(1)

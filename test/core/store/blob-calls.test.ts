@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events'
 import { describe, test } from 'node:test'
 import { assertBlobKey, assertBlobRange, HashingBody } from '../../../core/store/blob-calls.ts'
 import { sha256 } from '../../../core/bytes.ts'
-import { assertCode, collect, inChunks } from '../../../adapters/kit/contract/blob-bodies.ts'
+import { assertCode, collect, inChunks } from '../../contract/blob-bodies.ts'
 
 describe('blob keys and ranges', () => {
   test('a key is a plain path segment', () => {

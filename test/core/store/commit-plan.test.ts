@@ -12,7 +12,7 @@ import {
 import { countOf, decodeCounter, encodeCounter } from '../../../core/store/counter.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import type { Commit, Entry, Key, LogAppend } from '../../../core/ports/index.ts'
-import { appendsOf } from '../../../adapters/kit/contract/record-store-pair.ts'
+import { appendsOf } from '../../contract/record-store-pair.ts'
 
 const EMPTY: GroupSnapshot = { entries: new Map(), logSize: 0, lastVersion: 0 }
 const value = Uint8Array.of(1)

@@ -10,7 +10,7 @@ import {
   type LogRow,
   type LogTail,
 } from '../../../core/store/log-rows.ts'
-import { appendsOf } from '../../../adapters/kit/contract/record-store-pair.ts'
+import { appendsOf } from '../../contract/record-store-pair.ts'
 
 const packed = (from: number, count: number): Uint8Array => {
   const out = Buffer.alloc(count * 32)

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rmdir, symlink, writeFile } from 'node:fs/pro
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { openLocalBlobs } from '../../../adapters/files/index.ts'
-import { assertSame, collect, inChunks, mustGet } from '../../../adapters/kit/contract/blob-bodies.ts'
+import { assertSame, collect, inChunks, mustGet } from '../../contract/blob-bodies.ts'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { RegistryError, type BlobStore } from '../../../core/index.ts'
 import {

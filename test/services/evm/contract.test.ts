@@ -1,6 +1,6 @@
 import { describe } from 'node:test'
 import { openEvmAnchor, type EvmAnchor } from '../../../adapters/evm/index.ts'
-import { anchorContract } from '../../../adapters/kit/contract/index.ts'
+import { anchorContract } from '../../contract/index.ts'
 import { Anvil, CHAIN_ID, GWEI, newAccount, withoutAnvil } from '../../support/anvil.ts'
 
 describe('the EVM anchor', { skip: withoutAnvil }, () => {

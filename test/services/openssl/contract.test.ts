@@ -1,6 +1,6 @@
 import { after, before, describe } from 'node:test'
 import { createRfc3161Authority } from '../../../adapters/rfc3161/index.ts'
-import { timestampAuthorityContract } from '../../../adapters/kit/contract/index.ts'
+import { timestampAuthorityContract } from '../../contract/index.ts'
 import { OpensslAuthority, skipWithoutOpenssl } from '../../support/openssl.ts'
 
 /** Only ends a test that hangs: several openssl processes at once are slow on a busy machine. */

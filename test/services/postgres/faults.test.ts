@@ -6,7 +6,7 @@ import { openPostgresRecords, type OpenPostgresOptions } from '../../../adapters
 import { countOf } from '../../../core/store/counter.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
-import { appendsOf } from '../../../adapters/kit/contract/index.ts'
+import { appendsOf } from '../../contract/index.ts'
 import { until } from '../../support/manual-clock.ts'
 import { PostgresProxy } from '../../support/postgres-proxy.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'

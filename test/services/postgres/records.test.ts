@@ -1,10 +1,6 @@
 import { before, describe } from 'node:test'
 import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
-import {
-  recordSnapshotContract,
-  recordStoreContract,
-  type OpenedRecordStore,
-} from '../../../adapters/kit/contract/index.ts'
+import { recordSnapshotContract, recordStoreContract, type OpenedRecordStore } from '../../contract/index.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 
 describe('records in PostgreSQL', () => {

@@ -1,5 +1,5 @@
 import { openS3Blobs } from '../../../adapters/s3/index.ts'
-import { blobStoreContract, durableBlobStoreContract } from '../../../adapters/kit/contract/index.ts'
+import { blobStoreContract, durableBlobStoreContract } from '../../contract/index.ts'
 import { withService } from '../../support/s3-service.ts'
 
 withService('S3 blobs on Ceph', (service) => {

@@ -4,14 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import type { BlobDigest, BlobStore } from '../../../core/ports/index.ts'
 import { sha256, toHex } from '../../../core/bytes.ts'
-import {
-  afterChunks,
-  assertSame,
-  collect,
-  inChunks,
-  mustGet,
-  rejectsWith,
-} from '../../../adapters/kit/contract/index.ts'
+import { afterChunks, assertSame, collect, inChunks, mustGet, rejectsWith } from '../../contract/index.ts'
 import { REQUESTS, type Fault, type RequestKind } from '../../support/s3-proxy.ts'
 import { withService } from '../../support/s3-service.ts'
 

@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { openS3Blobs, type S3Settings } from '../../../adapters/s3/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
-import { assertSame, collect, inChunks, mustGet, rejectsWith } from '../../../adapters/kit/contract/index.ts'
+import { assertSame, collect, inChunks, mustGet, rejectsWith } from '../../contract/index.ts'
 import { CREDENTIALS, KMS_KEY } from '../../support/ceph.ts'
 import { REQUESTS } from '../../support/s3-proxy.ts'
 import { BUCKET, withService } from '../../support/s3-service.ts'

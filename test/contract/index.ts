@@ -9,8 +9,8 @@ export {
   type BlobStoreUnderTest,
   type DurableBlobStoreUnderTest,
 } from './blob-store.ts'
-export { recordSnapshotContract } from './record-snapshot.ts'
-export { recordStoreContract, type OpenedRecordStore, type RecordStoreContractOptions } from './record-store.ts'
+export { recordSnapshotContract } from './record-store-reads.ts'
+export { recordStoreContract, type RecordStoreContractOptions } from './record-store.ts'
 export { signedHeadKeeperContract, type SignedHeadKeeperUnderTest } from './signed-head-keeper.ts'
 export { timestampAuthorityContract, type TimestampAuthorityUnderTest } from './timestamp-authority.ts'
 export {
@@ -23,4 +23,4 @@ export {
   rejectsWith,
   throughOneBuffer,
 } from './blob-bodies.ts'
-export { appendsOf, listAll, logAppends, logEntries } from './record-store-pair.ts'
+export { appendsOf, listAll, logAppends, logEntries, payloadOf, type OpenedRecordStore } from './record-store-pair.ts'

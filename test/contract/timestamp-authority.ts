@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes, X509Certificate } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { isRegistryError, type TimestampAuthority } from '../index.ts'
-import { MAX_VALIDATION_DATA_BYTES } from '../../../core/verify/revocation-status.ts'
-import type { TimestampInfo } from '../../../core/verify/timestamp-info.ts'
-import { parseTimestampResponse, verifyTimestamp } from '../../../core/verify/timestamp.ts'
+import { isRegistryError, type TimestampAuthority } from '../../adapters/kit/index.ts'
+import { MAX_VALIDATION_DATA_BYTES } from '../../core/verify/revocation-status.ts'
+import type { TimestampInfo } from '../../core/verify/timestamp-info.ts'
+import { parseTimestampResponse, verifyTimestamp } from '../../core/verify/timestamp.ts'
 
 /** An authority under test and what the suite needs to know about it. */
 export interface TimestampAuthorityUnderTest {
@@ -73,8 +73,7 @@ function testInfo(withAuthority: WithAuthority): void {
 
   test('returns validation data that is DER and does not void the token', () =>
     withAuthority(async ({ authority, trustAnchors }) => {
-      const data = new Uint8Array(randomBytes(300))
-      const token = await authority.stamp(data)
+      const { data, token } = await stamped(authority)
       const validationData = await authority.validationDataOf(token)
       for (const { type, der } of validationData) {
         assert.ok(['certificate', 'crl', 'ocsp'].includes(type))
@@ -104,8 +103,7 @@ function testTokenContents(withAuthority: WithAuthority): void {
 
   test('returns a token that does not verify for other bytes or other trust anchors', () =>
     withAuthority(async ({ authority, trustAnchors }) => {
-      const data = new Uint8Array(randomBytes(300))
-      const token = await authority.stamp(data)
+      const { data, token } = await stamped(authority)
       const other = data.with(0, (data[0] ?? 0) ^ 1)
       assert.throws(() => verifyTimestamp(token, { data: other, trustAnchors }), { code: 'VERIFICATION_FAILED' })
       assert.throws(() => verifyTimestamp(token, { data, trustAnchors: [] }), { code: 'VERIFICATION_FAILED' })
@@ -135,16 +133,14 @@ function testTokenContents(withAuthority: WithAuthority): void {
 function testKeptTokens(withAuthority: WithAuthority): void {
   test('returns tokens that can be verified after it is closed', () =>
     withAuthority(async ({ authority, trustAnchors }) => {
-      const data = new Uint8Array(randomBytes(300))
-      const token = await authority.stamp(data)
+      const { data, token } = await stamped(authority)
       await authority.close()
       assert.deepEqual(verifyTimestamp(token, { data, trustAnchors }), parseTimestampResponse(token))
     }))
 
   test('returns tokens of which a flipped bit is rejected or does not change the claim', () =>
     withAuthority(async ({ authority, trustAnchors }) => {
-      const data = new Uint8Array(randomBytes(300))
-      const token = await authority.stamp(data)
+      const { data, token } = await stamped(authority)
       const claim = verifyTimestamp(token, { data, trustAnchors })
       let rejected = 0
       for (const position of samples(token.length)) {
@@ -175,6 +171,12 @@ function testAbortAndClose(withAuthority: WithAuthority): void {
       await assert.rejects(authority.stamp(new Uint8Array(1)), { code: 'CLOSED' })
       await assert.rejects(authority.validationDataOf(token), { code: 'CLOSED' })
     }))
+}
+
+/** Returns random bytes and a token for them. */
+async function stamped(authority: TimestampAuthority) {
+  const data = new Uint8Array(randomBytes(300))
+  return { data, token: await authority.stamp(data) }
 }
 
 /** At most 512 positions, spread evenly. */

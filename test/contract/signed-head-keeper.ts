@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import type { SignedHead, SignedHeadKeeper } from '../index.ts'
+import type { SignedHead, SignedHeadKeeper } from '../../adapters/kit/index.ts'
 
 /** The keeper under test. */
 export interface SignedHeadKeeperUnderTest {

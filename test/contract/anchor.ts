@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { isRegistryError, type Anchor, type BlockInclusion, type PreparedAnchor } from '../index.ts'
-import { blockOf, checkpoint, send, untilConfirmed, MAX_BLOCKS } from './anchor-transactions.ts'
+import {
+  isRegistryError,
+  type Anchor,
+  type AnchorStatus,
+  type BlockInclusion,
+  type PreparedAnchor,
+} from '../../adapters/kit/index.ts'
 
 /** An anchor under test and what the suite needs to control. */
 export interface AnchorUnderTest {
@@ -13,6 +19,11 @@ export interface AnchorUnderTest {
   /** Closes the anchor that is open, and removes what `open` created. */
   readonly dispose: () => Promise<void>
 }
+
+/** An anchor under test must confirm within this many blocks. */
+const MAX_BLOCKS = 100
+
+type Confirmed = Extract<AnchorStatus, { state: 'confirmed' }>
 
 /** Runs one test with an anchor of its own. */
 type WithAnchor = (run: (subject: AnchorUnderTest) => Promise<void>) => Promise<void>
@@ -51,7 +62,6 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
   }
 
   describe(`Anchor contract: ${name}`, () => {
-    testInfo(withAnchor)
     testStatuses(withAnchor)
     testTransactions(withAnchor)
     testRestarts(withAnchor)
@@ -60,8 +70,8 @@ export function anchorContract(name: string, open: () => Promise<AnchorUnderTest
   })
 }
 
-/** Tests of the description of the anchor. */
-function testInfo(withAnchor: WithAnchor): void {
+/** Tests of the description, and of the statuses of a transaction: unknown before its broadcast, later confirmed. */
+function testStatuses(withAnchor: WithAnchor): void {
   test('describes itself', () =>
     withAnchor(async ({ anchor }) => {
       assert.match(anchor.info.type, /^[a-z0-9-]+$/)
@@ -69,20 +79,17 @@ function testInfo(withAnchor: WithAnchor): void {
       assert.ok(Number.isSafeInteger(anchor.info.chainId) && anchor.info.chainId >= 0)
       assert.ok(['operator', 'independent'].includes(anchor.info.assurance))
     }))
-}
 
-/** Tests of the statuses of a transaction: unknown before its broadcast, later confirmed. */
-function testStatuses(withAnchor: WithAnchor): void {
   test('reports a prepared transaction that was not broadcast as unknown', () =>
     withAnchor(async ({ anchor, mine }) => {
-      const unsent = await anchor.prepare({ checkpoint: checkpoint() })
+      const unsent = await prepare(anchor)
       for (let block = 0; block < 5; block += 1) await mine()
       assert.deepEqual(await anchor.status([unsent]), [{ state: 'unknown' }])
     }))
 
   test('reports a ref that does not exist as unknown', () =>
     withAnchor(async ({ anchor }) => {
-      const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
+      const { ref, raw } = await prepare(anchor)
       const other = ref.slice(0, -1) + (ref.endsWith('0') ? '1' : '0')
       assert.deepEqual(await anchor.status([{ ref: other, raw }]), [{ state: 'unknown' }])
     }))
@@ -90,21 +97,16 @@ function testStatuses(withAnchor: WithAnchor): void {
   test('includes a broadcast transaction in a block and confirms it, with confirmations that never decrease', () =>
     withAnchor(async ({ anchor, mine }) => {
       const sent = await send(anchor)
-      const statuses = await untilConfirmed(anchor, mine, sent)
-      const last = statuses.at(-1)
-      assert.ok(last?.state === 'confirmed')
+      const last = await untilConfirmed(anchor, mine, sent)
       assert.ok(last.proof.length > 0)
       await mine()
-      const [later] = await anchor.status([sent])
-      assert.ok(later?.state === 'confirmed')
-      assert.ok(later.confirmations > last.confirmations)
-      assert.deepEqual(blockOf(later), blockOf(last))
+      assert.ok((await confirmedAgain(anchor, sent, last)).confirmations > last.confirmations)
     }))
 
   test('returns one status per ref, in order, also for duplicates', () =>
     withAnchor(async ({ anchor, mine }) => {
       const sent = await send(anchor)
-      const unsent = await anchor.prepare({ checkpoint: checkpoint() })
+      const unsent = await prepare(anchor)
       await untilConfirmed(anchor, mine, sent)
       const states = (await anchor.status([unsent, sent, unsent, sent])).map(({ state }) => state)
       assert.deepEqual(states, ['unknown', 'confirmed', 'unknown', 'confirmed'])
@@ -116,15 +118,13 @@ function testStatuses(withAnchor: WithAnchor): void {
 function testTransactions(withAnchor: WithAnchor): void {
   test('accepts the same bytes any number of times, and includes them in one block', () =>
     withAnchor(async ({ anchor, mine }) => {
-      const prepared = await anchor.prepare({ checkpoint: checkpoint() })
+      const prepared = await prepare(anchor)
       const { raw } = prepared
       await Promise.all([anchor.broadcast(raw), anchor.broadcast(raw.slice()), anchor.broadcast(raw)])
-      const last = (await untilConfirmed(anchor, mine, prepared)).at(-1)
+      const last = await untilConfirmed(anchor, mine, prepared)
       await anchor.broadcast(raw)
       await mine()
-      const [again] = await anchor.status([prepared])
-      assert.ok(last?.state === 'confirmed' && again?.state === 'confirmed')
-      assert.deepEqual(blockOf(again), blockOf(last))
+      await confirmedAgain(anchor, prepared, last)
     }))
 
   test('prepares a different transaction each time, also for the same checkpoint', () =>
@@ -141,8 +141,7 @@ function testTransactions(withAnchor: WithAnchor): void {
     withAnchor(async ({ anchor, mine }) => {
       let earlier: BlockInclusion | undefined
       for (let round = 0; round < 3; round += 1) {
-        const inclusion = (await untilConfirmed(anchor, mine, await send(anchor))).at(-1)
-        assert.ok(inclusion?.state === 'confirmed')
+        const inclusion = await untilConfirmed(anchor, mine, await send(anchor))
         assert.ok(earlier === undefined || inclusion.blockNumber > earlier.blockNumber)
         assert.ok(earlier === undefined || inclusion.blockTime >= earlier.blockTime)
         earlier = inclusion
@@ -168,8 +167,7 @@ function testTransactions(withAnchor: WithAnchor): void {
 function testRestarts(withAnchor: WithAnchor): void {
   test('broadcasts stored bytes after a crash between prepare and broadcast', () =>
     withAnchor(async ({ anchor, mine, reopen }) => {
-      const { ref, raw } = await anchor.prepare({ checkpoint: checkpoint() })
-      const stored = { ref, raw: raw.slice() }
+      const stored = await prepare(anchor)
       const reopened = await reopen()
       assert.deepEqual(await reopened.status([stored]), [{ state: 'unknown' }])
       await reopened.broadcast(stored.raw)
@@ -179,12 +177,10 @@ function testRestarts(withAnchor: WithAnchor): void {
   test('reports earlier confirmations after a restart, and accepts their bytes again', () =>
     withAnchor(async ({ anchor, mine, reopen }) => {
       const sent = await send(anchor)
-      const last = (await untilConfirmed(anchor, mine, sent)).at(-1)
+      const last = await untilConfirmed(anchor, mine, sent)
       const reopened = await reopen()
       await reopened.broadcast(sent.raw)
-      const [again] = await reopened.status([sent])
-      assert.ok(last?.state === 'confirmed' && again?.state === 'confirmed')
-      assert.deepEqual(blockOf(again), blockOf(last))
+      const again = await confirmedAgain(reopened, sent, last)
       assert.ok(again.confirmations >= last.confirmations)
       assert.deepEqual(again.proof, last.proof)
     }))
@@ -202,7 +198,7 @@ function testAccount(withAnchor: WithAnchor): void {
 
   test('continues after transactions that were prepared and never broadcast', () =>
     withAnchor(async ({ anchor, mine }) => {
-      for (let i = 0; i < 3; i += 1) await anchor.prepare({ checkpoint: checkpoint() })
+      for (let i = 0; i < 3; i += 1) await prepare(anchor)
       await untilConfirmed(anchor, mine, await send(anchor))
     }))
 
@@ -210,7 +206,7 @@ function testAccount(withAnchor: WithAnchor): void {
     withAnchor(async ({ anchor, mine, reopen }) => {
       const sent = [await send(anchor), await send(anchor)]
       for (const each of sent) await untilConfirmed(anchor, mine, each)
-      const unsent = await anchor.prepare({ checkpoint: checkpoint() })
+      const unsent = await prepare(anchor)
       const reopened = await reopen()
       assert.equal(await reopened.findForeignUse(listOf([...sent, unsent])), undefined)
       assert.equal(await reopened.findForeignUse(listOf([])), undefined)
@@ -221,7 +217,7 @@ function testAccount(withAnchor: WithAnchor): void {
 function testAbortAndClose(withAnchor: WithAnchor): void {
   test('rejects with the reason of an aborted signal, without any effect', () =>
     withAnchor(async ({ anchor, mine }) => {
-      const prepared = await anchor.prepare({ checkpoint: checkpoint() })
+      const prepared = await prepare(anchor)
       const reason = new Error('stop')
       const signal = AbortSignal.abort(reason)
       const isReason = (error: unknown): boolean => error === reason
@@ -234,10 +230,10 @@ function testAbortAndClose(withAnchor: WithAnchor): void {
 
   test('throws CLOSED after close, and may be closed twice', () =>
     withAnchor(async ({ anchor }) => {
-      const prepared = await anchor.prepare({ checkpoint: checkpoint() })
+      const prepared = await prepare(anchor)
       await anchor.close()
       await anchor.close()
-      await assert.rejects(anchor.prepare({ checkpoint: checkpoint() }), { code: 'CLOSED' })
+      await assert.rejects(prepare(anchor), { code: 'CLOSED' })
       await assert.rejects(anchor.broadcast(prepared.raw), { code: 'CLOSED' })
       await assert.rejects(anchor.status([prepared]), { code: 'CLOSED' })
     }))
@@ -245,4 +241,57 @@ function testAbortAndClose(withAnchor: WithAnchor): void {
 
 async function* listOf<T>(values: readonly T[]): AsyncGenerator<T, void, undefined> {
   yield* values
+}
+
+/** Random bytes of the length of a signed note. */
+const checkpoint = (): Uint8Array => new Uint8Array(randomBytes(300))
+
+const prepare = (anchor: Anchor): Promise<PreparedAnchor> => anchor.prepare({ checkpoint: checkpoint() })
+
+/** Prepares and broadcasts a transaction. */
+async function send(anchor: Anchor, bytes = checkpoint()): Promise<PreparedAnchor> {
+  const prepared = await anchor.prepare({ checkpoint: bytes })
+  await anchor.broadcast(prepared.raw)
+  return prepared
+}
+
+/** Returns the block of a status, without its confirmations. */
+const blockOf = ({ blockNumber, blockHash, blockTime }: BlockInclusion) => ({ blockNumber, blockHash, blockTime })
+
+/** Mines until the transaction is confirmed. Checks each status against the one before it, and returns the last one. */
+async function untilConfirmed(anchor: Anchor, mine: () => Promise<void>, sent: PreparedAnchor): Promise<Confirmed> {
+  let before: AnchorStatus | undefined
+  for (let block = 0; block < MAX_BLOCKS; block += 1) {
+    const [status] = await anchor.status([sent])
+    assert.ok(status)
+    assertFollows(before, status)
+    if (status.state === 'confirmed') return status
+    before = status
+    await mine()
+  }
+  return assert.fail(`Not confirmed after ${MAX_BLOCKS} blocks: the state is ${before?.state}`)
+}
+
+/** Returns the status of a transaction that is confirmed in the same block as before. */
+async function confirmedAgain(anchor: Anchor, sent: PreparedAnchor, before: Confirmed): Promise<Confirmed> {
+  const [status] = await anchor.status([sent])
+  assert.ok(status?.state === 'confirmed')
+  assert.deepEqual(blockOf(status), blockOf(before))
+  return status
+}
+
+/** Asserts that the status of a broadcast transaction may follow the one before it. */
+function assertFollows(before: AnchorStatus | undefined, status: AnchorStatus): void {
+  if (status.state !== 'included' && status.state !== 'confirmed') {
+    assert.equal(status.state, 'pending', 'a broadcast transaction is pending or in a block')
+    assert.ok(before === undefined || before.state === 'pending', 'a transaction in a block stays there')
+    return
+  }
+  assert.ok(Number.isSafeInteger(status.blockNumber) && status.blockNumber >= 0)
+  assert.match(status.blockHash, /^(0x)?[0-9a-f]{64}$/)
+  assert.ok(Number.isSafeInteger(status.blockTime) && status.blockTime > 0)
+  assert.ok(Number.isSafeInteger(status.confirmations) && status.confirmations >= 1)
+  if (before?.state !== 'included') return
+  assert.deepEqual(blockOf(status), blockOf(before))
+  assert.ok(status.confirmations >= before.confirmations)
 }

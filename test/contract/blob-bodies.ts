@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
-import { concatBytes, isRegistryError, type BlobBody, type BlobStore, type ErrorCode } from '../index.ts'
-
-/** Bodies for the tests of blob stores, and functions that read blobs back. */
+import {
+  concatBytes,
+  isRegistryError,
+  type BlobBody,
+  type BlobStore,
+  type ErrorCode,
+} from '../../adapters/kit/index.ts'
 
 export const KIB = 1024
 export const MIB = 1024 * KIB
@@ -35,34 +39,6 @@ export async function* throughOneBuffer(chunks: readonly Uint8Array[]): AsyncGen
   }
 }
 
-/** Returns a function whose promises resolve when it was called `count` times. */
-export function createBarrier(count: number): () => Promise<void> {
-  let open: () => void
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  let arrived = 0
-  return () => {
-    arrived += 1
-    if (arrived === count) open()
-    return opened
-  }
-}
-
-/**
- * A body that ends only when the bodies of all racing puts do, or were rejected: so each put has begun before one of
- * them wins.
- */
-export async function* afterBarrier(arrive: () => Promise<void>, bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  let arrived = Promise.resolve()
-  try {
-    yield bytes
-  } finally {
-    arrived = arrive()
-  }
-  await arrived
-}
-
 /** Returns the blob; fails the test if it does not exist. */
 export async function mustGet(store: BlobStore, key: string): Promise<BlobBody> {
   const blob = await store.get(key)
@@ -94,4 +70,13 @@ export async function rejectsWith(code: ErrorCode, promise: Promise<unknown>): P
     assertCode(code, error)
     return true
   })
+}
+
+/** Puts the bytes of a blob, or of a text, in chunks of 64 KiB. */
+export const putBlob = (store: BlobStore, key: string, content: Uint8Array | string) =>
+  store.put(key, inChunks(Buffer.from(content), 64 * KIB), AMPLE)
+
+/** Asserts that the blob has these bytes, or this text. */
+export async function assertBlob(store: BlobStore, key: string, content: Uint8Array | string): Promise<void> {
+  assertSame(await collect((await mustGet(store, key)).body), Buffer.from(content))
 }

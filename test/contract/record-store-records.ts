@@ -1,35 +1,29 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Commit, Version } from '../index.ts'
-import { bytes, text, UNKNOWN_VERSION, logEntries, type RecordStorePair, logAppends } from './record-store-pair.ts'
+import type { Commit, Version } from '../../adapters/kit/index.ts'
+import {
+  bytes,
+  counter,
+  logAppends,
+  logEntries,
+  text,
+  UNKNOWN_VERSION,
+  type RecordStorePair,
+} from './record-store-pair.ts'
 
-/** Tests of records: writes, checks, deletions, values and reads. */
+/** Tests of records: writes, checks, deletions and values. */
 export function testRecords(stores: RecordStorePair): void {
   describe('records', () => {
     testVersionChecks(stores)
     testCommits(stores)
     testValues(stores)
     testInvalidCommits(stores)
-    testReads(stores)
   })
 }
 
 /** Tests of checks: each write assigns another version. */
 function testVersionChecks(stores: RecordStorePair): void {
-  it('creates a key once', async () => {
-    const create = (value: string): Commit => ({
-      checks: [{ key: 'create/a', version: null }],
-      writes: [{ key: 'create/a', value: bytes(value) }],
-    })
-    const { version } = await stores.commitOk(create('first'))
-    assert.deepEqual(await stores.store.commit(create('second')), { ok: false, conflicts: ['create/a'] })
-    const entry = await stores.getOne('create/a')
-    assert.equal(text(entry), 'first')
-    assert.equal(entry?.version, version)
-    assert.equal(entry?.key, 'create/a')
-  })
-
-  it('replaces only the checked version', async () => {
+  it('replaces only the checked version; a key that does not exist has the version null', async () => {
     const put = (value: string, version: Version | null): Commit => ({
       checks: [{ key: 'replace/a', version }],
       writes: [{ key: 'replace/a', value: bytes(value) }],
@@ -37,25 +31,22 @@ function testVersionChecks(stores: RecordStorePair): void {
     const first = await stores.commitOk(put('1', null))
     const second = await stores.commitOk(put('2', first.version))
     assert.notEqual(second.version, first.version)
-    assert.equal((await stores.store.commit(put('3', first.version))).ok, false)
-    assert.equal((await stores.store.commit(put('3', null))).ok, false)
-    assert.equal(text(await stores.getOne('replace/a')), '2')
+    for (const version of [first.version, null])
+      assert.deepEqual(await stores.store.commit(put('3', version)), { ok: false, conflicts: ['replace/a'] })
+    const entry = await stores.getOne('replace/a')
+    assert.equal(text(entry), '2')
+    assert.equal(entry?.version, second.version)
+    assert.equal(entry?.key, 'replace/a')
   })
 
   it('never uses a version twice, not even after a deletion', async () => {
     const seen = new Set<Version>()
     for (let i = 0; i < 5; i += 1) {
-      seen.add((await stores.commitOk({ writes: [{ key: 'again/a', value: bytes('same') }] })).version)
-      await stores.commitOk({ writes: [{ key: 'again/a', value: null }] })
+      seen.add(await stores.put('again/a', 'same'))
+      await stores.put('again/a', null)
     }
     assert.equal(seen.size, 5)
-    for (const version of seen) {
-      const stale = await stores.store.commit({
-        checks: [{ key: 'again/a', version }],
-        writes: [{ key: 'again/b', value: bytes('') }],
-      })
-      assert.equal(stale.ok, false)
-    }
+    for (const version of seen) assert.ok(!(await stores.store.commit({ checks: [{ key: 'again/a', version }] })).ok)
   })
 }
 
@@ -64,27 +55,21 @@ function testCommits(stores: RecordStorePair): void {
   it('assigns one version to all keys of a commit', async () => {
     const writes = ['all/a', 'all/b'].map((key) => ({ key, value: bytes(key) }))
     const { version } = await stores.commitOk({ writes, adds: [{ key: 'all/n', delta: 1 }] })
-    const entries = await stores.store.get(['all/a', 'all/b', 'all/n'])
     assert.deepEqual(
-      entries.map((entry) => entry?.version),
+      (await stores.store.get(['all/a', 'all/b', 'all/n'])).map((entry) => entry?.version),
       [version, version, version],
     )
   })
 
   it('deletes keys, whether they exist or not', async () => {
-    await stores.commitOk({ writes: [{ key: 'delete/a', value: bytes('x') }] })
-    await stores.commitOk({
-      writes: [
-        { key: 'delete/a', value: null },
-        { key: 'delete/none', value: null },
-      ],
-    })
+    await stores.put('delete/a', 'x')
+    await stores.commitOk({ writes: ['delete/a', 'delete/none'].map((key) => ({ key, value: null })) })
     assert.deepEqual(await stores.store.get(['delete/a', 'delete/none']), [undefined, undefined])
-    assert.deepEqual(await stores.listAll({ gte: 'delete/', lt: 'delete0' }), [])
+    assert.deepEqual(await stores.listBelow('delete/'), [])
   })
 
   it('applies nothing when a check fails, and names every conflict', async () => {
-    const { version } = await stores.commitOk({ writes: [{ key: 'atomic/there', value: bytes('x') }] })
+    const version = await stores.put('atomic/there', 'x')
     const size = await stores.store.logSize()
     const result = await stores.store.commit({
       checks: [
@@ -102,13 +87,13 @@ function testCommits(stores: RecordStorePair): void {
     })
     assert.ok(!result.ok)
     assert.deepEqual([...result.conflicts].sort(), ['atomic/counter', 'atomic/there', 'atomic/there2'])
-    assert.deepEqual((await stores.listAll({ gte: 'atomic/', lt: 'atomic0' })).map(text), ['x'])
+    assert.deepEqual((await stores.listBelow('atomic/')).map(text), ['x'])
     assert.equal(await stores.store.logSize(), size)
     assert.deepEqual(await stores.store.positionsOf([logEntries(9_000_000, 1)]), [undefined])
   })
 
   it('accepts a commit that changes nothing', async () => {
-    const { version } = await stores.commitOk({ writes: [{ key: 'only/check', value: bytes('x') }] })
+    const version = await stores.put('only/check', 'x')
     assert.ok((await stores.store.commit({ checks: [{ key: 'only/check', version }] })).ok)
     assert.ok(!(await stores.store.commit({ checks: [{ key: 'only/check', version: null }] })).ok)
     assert.ok((await stores.store.commit({})).ok)
@@ -119,12 +104,8 @@ function testCommits(stores: RecordStorePair): void {
 /** Tests of values: any bytes, which the store copies. */
 function testValues(stores: RecordStorePair): void {
   it('stores values of any bytes and size', async () => {
-    const values = [
-      new Uint8Array(),
-      Uint8Array.of(0),
-      new Uint8Array(256).map((_, i) => i),
-      new Uint8Array(300_000).fill(7),
-    ]
+    const everyByte = new Uint8Array(256).map((_, i) => i)
+    const values = [new Uint8Array(), Uint8Array.of(0), everyByte, new Uint8Array(300_000).fill(7)]
     await stores.commitOk({ writes: values.map((value, i) => ({ key: `size/${i}`, value })) })
     const actual = await stores.store.get(values.map((_, i) => `size/${i}`))
     assert.deepEqual(
@@ -140,7 +121,7 @@ function testValues(stores: RecordStorePair): void {
     const first = await stores.getOne('own/a')
     assert.equal(text(first), 'mine')
     first?.value.fill(0)
-    const [listed] = await stores.listAll({ gte: 'own/a', lt: 'own/b' })
+    const [listed] = await stores.listBelow('own/')
     assert.equal(text(listed), 'mine')
     listed?.value.fill(0)
     assert.equal(text(await stores.getOne('own/a')), 'mine')
@@ -159,10 +140,7 @@ function testInvalidCommits(stores: RecordStorePair): void {
       { append: [{ entry: new Uint8Array(31), payload: value }] },
       { append: [{ entry: new Uint8Array(32), payload: new Uint8Array() }] },
       { append: [{ entry: new Uint8Array(32), payload: new Uint8Array(16_385) }] },
-      { writes: [{ key: '', value }] },
-      { writes: [{ key: 'wrong/\0', value }] },
-      { writes: [{ key: 'wrong/é', value }] },
-      { writes: [{ key: `wrong/${'x'.repeat(2048)}`, value }] },
+      ...['', 'wrong/\0', 'wrong/é', `wrong/${'x'.repeat(2048)}`].map((key) => ({ writes: [{ key, value }] })),
       { checks: [{ key: '\x01', version: null }] },
     ]
     for (const commit of wrong) {
@@ -171,38 +149,63 @@ function testInvalidCommits(stores: RecordStorePair): void {
         (error) => error instanceof TypeError || error instanceof RangeError,
       )
     }
-    assert.deepEqual(await stores.listAll({ gte: 'wrong/', lt: 'wrong0' }), [])
+    assert.deepEqual(await stores.listBelow('wrong/'), [])
     const longest = 'x'.repeat(2048)
-    await stores.commitOk({ writes: [{ key: longest, value }] })
+    await stores.put(longest, 'x')
     assert.equal(text(await stores.getOne(longest)), 'x')
-    await stores.commitOk({ writes: [{ key: longest, value: null }] })
+    await stores.put(longest, null)
   })
 }
 
-/** Tests of reads of several keys. */
-function testReads(stores: RecordStorePair): void {
-  it('reads one snapshot', async () => {
-    const keys = Array.from({ length: 20 }, (_, i) => `snap/${i}`)
-    let isDone = false
-    const writer = (async () => {
-      for (let i = 0; i < 50; i += 1)
-        await stores.commitOk({ writes: keys.map((key) => ({ key, value: bytes(String(i)) })) })
-      isDone = true
-    })()
-    let reads = 0
-    while (!isDone) {
-      const values = (await stores.peer.get(keys)).map(text)
-      assert.equal(new Set(values).size, 1, `torn read: ${values.join()}`)
-      reads += 1
-      await new Promise(setImmediate)
-    }
-    await writer
-    assert.ok(reads > 0)
-  })
+/** Tests of counters. */
+export function testCounters(stores: RecordStorePair): void {
+  const add = (key: string, delta: number) => stores.commitOk({ adds: [{ key, delta }] })
 
-  it('returns a key as often as it is requested', async () => {
-    await stores.commitOk({ writes: [{ key: 'often/a', value: bytes('x') }] })
-    assert.deepEqual((await stores.store.get(['often/a', 'often/none', 'often/a'])).map(text), ['x', undefined, 'x'])
-    assert.deepEqual(await stores.store.get([]), [])
+  describe('counters', () => {
+    it('counts from 0, up and down, as 8 bytes two’s complement', async () => {
+      await add('count/a', 5)
+      assert.equal(counter(await stores.getOne('count/a')), 5n)
+      await add('count/a', -8)
+      const minusThree = Uint8Array.of(255, 255, 255, 255, 255, 255, 255, 253)
+      assert.deepEqual(new Uint8Array((await stores.getOne('count/a'))?.value ?? []), minusThree)
+      await add('count/a', Number.MAX_SAFE_INTEGER)
+      await add('count/a', Number.MAX_SAFE_INTEGER)
+      assert.equal(counter(await stores.getOne('count/a')), 2n * BigInt(Number.MAX_SAFE_INTEGER) - 3n)
+    })
+
+    it('is a record like any other: listed, checked, deleted', async () => {
+      const { version } = await add('count/b', 1)
+      assert.deepEqual((await stores.listAll({ gte: 'count/b', lt: 'count/c' })).map(counter), [1n])
+      const guarded: Commit = { checks: [{ key: 'count/b', version }], adds: [{ key: 'count/b', delta: 1 }] }
+      const second = await stores.commitOk(guarded)
+      assert.deepEqual(await stores.store.commit(guarded), { ok: false, conflicts: ['count/b'] })
+      const third = await add('count/b', 0)
+      assert.notEqual(third.version, second.version)
+      await stores.put('count/b', null)
+      await add('count/b', 7)
+      assert.equal(counter(await stores.getOne('count/b')), 7n)
+    })
+
+    it('rejects an add to a record that is not a counter, without effect on other commits', async () => {
+      await stores.put('count/text', 'text')
+      const writes = [{ key: 'count/x', value: bytes('x') }]
+      const [invalid, valid] = await Promise.allSettled([
+        stores.store.commit({ writes, adds: [{ key: 'count/text', delta: 1 }] }),
+        stores.store.commit({ adds: [{ key: 'count/fine', delta: 1 }] }),
+      ])
+      assert.equal(invalid.status, 'rejected')
+      assert.equal(valid.status, 'fulfilled')
+      assert.equal(await stores.getOne('count/x'), undefined)
+      assert.equal(text(await stores.getOne('count/text')), 'text')
+    })
+
+    it('loses none of a hundred increments at the same time', async () => {
+      const results = await stores.commitAll(
+        Array.from({ length: 100 }, (_, i) => ({ adds: [{ key: 'count/race', delta: i % 2 === 0 ? 3 : -1 }] })),
+      )
+      assert.ok(results.every((result) => result.ok))
+      assert.equal(counter(await stores.getOne('count/race')), 100n)
+      assert.equal(new Set(results.map((result) => result.ok && result.version)).size, 100)
+    })
   })
 }

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import type { Commit, CommitResult, Entry, Key, LogAppend, Range, RecordStore, Version } from '../index.ts'
+import type {
+  Commit,
+  CommitResult,
+  Entry,
+  Key,
+  LogAppend,
+  Range,
+  RecordStore,
+  Version,
+} from '../../adapters/kit/index.ts'
 
 /** The store under test. */
 export interface OpenedRecordStore {
@@ -61,9 +70,16 @@ export async function listAll(store: RecordStore, range: Range): Promise<Entry[]
   return entries
 }
 
+/** The range of all keys that begin with a prefix, which ends with a slash. */
+export const below = (prefix: string): Range => ({ gte: prefix, lt: `${prefix.slice(0, -1)}0` })
+
 /** The store under test and its peer, which is the store itself if the adapter has none. */
 export class RecordStorePair {
   #opened: OpenedRecordStore | undefined
+
+  constructor(opened?: OpenedRecordStore) {
+    this.#opened = opened
+  }
 
   /** Sets the store to test. */
   use(opened: OpenedRecordStore): void {
@@ -95,6 +111,16 @@ export class RecordStorePair {
     return result
   }
 
+  /** Writes one text, or deletes it (`null`). Returns the version. */
+  async put(key: Key, value: string | null): Promise<Version> {
+    return (await this.commitOk({ writes: [{ key, value: value === null ? null : bytes(value) }] })).version
+  }
+
+  /** Writes each key as its own value. */
+  async putAll(keys: readonly Key[]): Promise<Version> {
+    return (await this.commitOk({ writes: keys.map((key) => ({ key, value: bytes(key) })) })).version
+  }
+
   /** Commits all at the same time, alternating between the store and its peer. */
   commitAll(commits: readonly Commit[]): Promise<CommitResult[]> {
     return Promise.all(commits.map((commit, i) => (i % 2 === 0 ? this.store : this.peer).commit(commit)))
@@ -112,5 +138,14 @@ export class RecordStorePair {
 
   listAll(range: Range): Promise<Entry[]> {
     return listAll(this.store, range)
+  }
+
+  /** Returns all entries whose keys begin with a prefix, which ends with a slash. */
+  listBelow(prefix: string): Promise<Entry[]> {
+    return listAll(this.store, below(prefix))
+  }
+
+  async keysOf(range: Range): Promise<Key[]> {
+    return (await listAll(this.store, range)).map(({ key }) => key)
   }
 }

@@ -31,40 +31,31 @@ function testLogReads(stores: RecordStorePair): void {
       whole.slice((from - start) * 32, (from - start + count) * 32)
     for (const from of [start, start + 1, start + 255, start + 256, start + 257, start + 1000, at - 6, at - 1]) {
       for (const count of [0, 1, 2, 255, 256, 257, 600, at])
-        assert.deepEqual(
-          new Uint8Array(await stores.store.readLog(from, count)),
-          expected(from, count),
-          `from ${from}, count ${count}`,
-        )
+        assert.deepEqual(new Uint8Array(await stores.store.readLog(from, count)), expected(from, count), `${count}`)
       for (const count of [0, 1, 2, 257])
-        assert.deepEqual(
-          await stores.payloads(from, count),
-          payloads.slice(from - start, from - start + count),
-          `payloads from ${from}, count ${count}`,
-        )
+        assert.deepEqual(await stores.payloads(from, count), payloads.slice(from - start, from - start + count))
     }
   })
 
   it('returns fewer entries than requested only at its end', async () => {
     const size = await stores.store.logSize()
     assert.ok(size > 0)
-    assert.equal((await stores.store.readLog(size - 1, 10)).length, 32)
-    assert.equal((await stores.store.readLog(size, 10)).length, 0)
-    assert.equal((await stores.store.readLog(size + 1000, 10)).length, 0)
-    assert.equal((await stores.store.readLog(0, Number.MAX_SAFE_INTEGER)).length, size * 32)
-    assert.equal((await stores.payloads(size - 1, 10)).length, 1)
-    assert.equal((await stores.payloads(size, 10)).length, 0)
-    assert.equal((await stores.payloads(size + 1000, 10)).length, 0)
-    assert.equal((await stores.payloads(0, Number.MAX_SAFE_INTEGER)).length, size)
-    for (const [from, count] of [
-      [-1, 1],
-      [0, -1],
-      [0.5, 1],
-      [0, Infinity],
-    ] as const) {
+    const assertCount = async (from: number, count: number, expected: number): Promise<void> => {
+      assert.equal((await stores.store.readLog(from, count)).length, expected * 32)
+      assert.equal((await stores.payloads(from, count)).length, expected)
+    }
+    await assertCount(size - 1, 10, 1)
+    await assertCount(size, 10, 0)
+    await assertCount(size + 1000, 10, 0)
+    await assertCount(0, Number.MAX_SAFE_INTEGER, size)
+    const assertInvalid = async (from: number, count: number): Promise<void> => {
       await assert.rejects(stores.store.readLog(from, count), RangeError)
       await assert.rejects(stores.store.readPayloads(from, count), RangeError)
     }
+    await assertInvalid(-1, 1)
+    await assertInvalid(0, -1)
+    await assertInvalid(0.5, 1)
+    await assertInvalid(0, Infinity)
   })
 }
 
@@ -78,10 +69,7 @@ function testStoredEntries(stores: RecordStorePair): void {
     const entries = [entry(3), entry(1), entry(4), entry(2), entry(2)]
     assert.deepEqual(await stores.store.positionsOf(entries), [size + 4, size, undefined, size + 1, size + 1])
     assert.deepEqual(await stores.store.positionsOf([]), [])
-    assert.deepEqual(
-      await stores.store.positionsOf(Array.from({ length: 20 }, () => entry(3))),
-      Array.from({ length: 20 }, () => size + 4),
-    )
+    assert.deepEqual(await stores.store.positionsOf([3, 3, 3].map(entry)), [size + 4, size + 4, size + 4])
   })
 
   it('stores payloads of 1 to 16,384 bytes, also equal ones of equal entries', async () => {
@@ -124,11 +112,8 @@ function testFirstPositions(stores: RecordStorePair): void {
       const append = commits[i]?.append ?? []
       const log = await stores.store.readLog(result.firstPosition, append.length)
       assert.deepEqual(new Uint8Array(log), new Uint8Array(Buffer.concat(append.map(({ entry }) => entry))))
-      const payloads = await stores.payloads(result.firstPosition, append.length)
-      assert.deepEqual(
-        payloads,
-        append.map(({ payload }) => payload),
-      )
+      const payloads = append.map(({ payload }) => payload)
+      assert.deepEqual(await stores.payloads(result.firstPosition, append.length), payloads)
       ranges.push([result.firstPosition, result.firstPosition + append.length])
     }
     ranges.sort(([a], [b]) => a - b)
@@ -142,7 +127,6 @@ function testFirstPositions(stores: RecordStorePair): void {
 
   it('returns its size to a commit that appends nothing', async () => {
     const size = await stores.store.logSize()
-    const { firstPosition } = await stores.commitOk({ writes: [{ key: 'log/none', value: bytes('') }] })
-    assert.equal(firstPosition, size)
+    assert.equal((await stores.commitOk({ writes: [{ key: 'log/none', value: bytes('') }] })).firstPosition, size)
   })
 }

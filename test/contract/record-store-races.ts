@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import type { Commit, CommitResult, Key, RecordStore, Version } from '../index.ts'
+import type { Commit, CommitResult, Key, RecordStore, Version } from '../../adapters/kit/index.ts'
 import { bytes, text, UNKNOWN_VERSION, type RecordStorePair, logAppends } from './record-store-pair.ts'
 
 /** Tests of commits at the same time. */
