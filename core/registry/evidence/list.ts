@@ -1,18 +1,21 @@
-import type { EvidencePage, EvidenceQuery } from '../../api/evidence-lists.ts'
-import type { CompanyId } from '../../api/ids.ts'
+import type { EvidenceSummary } from '../../api/evidence.ts'
+import type { EvidenceFilter, EvidencePage, EvidenceQuery } from '../../api/evidence-lists.ts'
+import type { CategoryId, CompanyId, EvidenceId } from '../../api/ids.ts'
 import { countOf } from '../../store/counter.ts'
 import type { Entry } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
+import { lastPartOfKey } from '../../store/key.ts'
 import { listedKey } from '../../store/listed-evidence.ts'
+import { listEntries, readRecord } from '../../store/read.ts'
+import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { uuidInput } from '../input-forms.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, validate } from '../validation.ts'
 import { evidenceQuerySchema } from './input.ts'
-import { narrowestList, type CountedList } from './counted-list.ts'
-import { newestEntries, type NewestBounds } from './index-rows.ts'
-import { newestListed } from './merged-rows.ts'
-import { assertCursor, isSearch, searchEvidences } from './search.ts'
+import { mergedRows, newestEntries, nextRows } from './rows.ts'
+import { rangesOf, type CountedList } from './search-index.ts'
+import { cursorOf, isSearch, searchEvidences } from './search.ts'
 import { readListed, type ListItems } from './summaries.ts'
 
 const DEFAULT_LIMIT = 100
@@ -64,13 +67,18 @@ async function listInOrder<Item>(
 async function readNewest(
   context: Context,
   companyId: CompanyId,
-  { counter, listings }: CountedList,
-  bounds: NewestBounds,
+  list: CountedList,
+  { before, limit }: { readonly before: string | undefined; readonly limit: number },
 ): Promise<readonly Entry[]> {
   const { records } = context
-  if (counter[0] === 'company') return newestEntries(records, keys.evidencesIn('company', companyId), bounds)
-  const ranges = listings.map((listing) => keys.evidencesIn(...listing))
-  return readListed(context, companyId, await newestListed(records, ranges, bounds))
+  if (list.counter[0] === 'company')
+    return newestEntries(records, keys.evidencesIn('company', companyId), { before, limit })
+  const rows = await nextRows(mergedRows(records, rangesOf(list), { before }, limit), limit)
+  return readListed(
+    context,
+    companyId,
+    rows.map(({ id }) => id as EvidenceId),
+  )
 }
 
 /** A page of a filtered or sorted list. */
@@ -86,7 +94,8 @@ async function listSearched<Item>(
     )
   const list = await narrowestList(context, companyId, query)
   if (list === undefined) {
-    assertCursor(companyId, query)
+    // The cursor of an empty list must be checked, too.
+    cursorOf(companyId, query)
     return NO_EVIDENCES
   }
   const { evidences, next, ...count } = await searchEvidences(
@@ -117,4 +126,65 @@ export function assertQuery(query: EvidenceQuery): void {
 async function assertOwnEvidence({ records }: Context, companyId: CompanyId, id: string): Promise<void> {
   const [entry] = await records.get([listedKey(companyId, id)])
   if (entry === undefined) throw invalidInput('after', 'must be the id of an evidence of this company')
+}
+
+/**
+ * The list of the narrowest of company, category and subcategory that a filter names. A category has no list of its
+ * own, but those of its subcategories. Returns `undefined` if nothing can match: the category or subcategory does not
+ * exist, or is in another one.
+ */
+async function narrowestList(
+  context: Context,
+  companyId: CompanyId,
+  { categoryId, subcategoryId }: EvidenceFilter,
+): Promise<CountedList | undefined> {
+  if (subcategoryId !== undefined) {
+    const parent = await categoryOfSubcategory(context, companyId, subcategoryId)
+    const matches = parent !== undefined && (categoryId === undefined || categoryId === parent)
+    return matches ? listOf('subcategory', subcategoryId) : undefined
+  }
+  if (categoryId === undefined) return listOf('company', companyId)
+  const category = await readRecord<CategoryRecord>(context.records, keys.category(companyId, categoryId))
+  if (category === undefined) return undefined
+  const subcategories = await listEntries(context.records, keys.subcategoriesOf(categoryId))
+  return {
+    counter: ['category', categoryId],
+    listings: subcategories.map(({ key }) => ['subcategory', lastPartOfKey(key)]),
+  }
+}
+
+const listOf = (kind: 'company' | 'subcategory', of: string): CountedList => ({
+  counter: [kind, of],
+  listings: [[kind, of]],
+})
+
+async function categoryOfSubcategory(
+  { records }: Context,
+  companyId: CompanyId,
+  subcategoryId: string,
+): Promise<CategoryId | undefined> {
+  const read = await readRecord<SubcategoryRecord>(records, keys.subcategory(companyId, subcategoryId))
+  return read?.record.categoryId
+}
+
+const ALL_PAGE_LENGTH = 500
+
+/** Every item of a list that is read page by page. `list` reads one page. */
+export async function* allEvidences(
+  list: (query: EvidenceQuery) => Promise<EvidencePage>,
+  query: EvidenceQuery = {},
+): AsyncGenerator<EvidenceSummary, void, undefined> {
+  let position: Pick<EvidenceQuery, 'after' | 'cursor'> | undefined = {}
+  while (position !== undefined) {
+    const page: EvidencePage = await list({ limit: ALL_PAGE_LENGTH, ...query, ...position })
+    yield* page.items
+    position = positionAfter(page)
+  }
+}
+
+/** Filtered and sorted lists continue at `next`, other lists after their last evidence. */
+function positionAfter({ items, hasMore, next }: EvidencePage): Pick<EvidenceQuery, 'after' | 'cursor'> | undefined {
+  if (next !== undefined) return { cursor: next }
+  const last = items.at(-1)
+  return hasMore && last !== undefined ? { after: last.id } : undefined
 }

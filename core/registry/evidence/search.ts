@@ -1,17 +1,34 @@
 import type { EvidenceQuery } from '../../api/evidence-lists.ts'
 import type { CompanyId } from '../../api/ids.ts'
+import { encodeUtf8, sha256, toHex } from '../../bytes.ts'
+import { RegistryError } from '../../errors.ts'
 import { countOf } from '../../store/counter.ts'
+import { foldCase } from '../../store/evidence-index.ts'
 import { keys } from '../../store/keys.ts'
-import type { ListedEvidence } from '../../store/listed-evidence.ts'
+import { decodeListed, listedKey, type ListedEvidence } from '../../store/listed-evidence.ts'
+import { danglingReference } from '../../store/read.ts'
 import type { Context } from '../context.ts'
-import { decodeCursor, encodeCursor, hashQuery, type IndexName } from './cursor.ts'
-import { chooseIndex, MAX_ROWS, type Search } from './search-index.ts'
-import { walkIndex, type Count } from './search-walk.ts'
+import { invalidInput } from '../validation.ts'
+import { nextRows, type IndexRow } from './rows.ts'
+import { conditionsBeside, indexFor, MAX_ROWS, type Condition, type Search, type SearchIndex } from './search-index.ts'
 
 /**
  * Filtered and sorted lists. A page reads one index, and applies the conditions that this index does not cover to the
- * evidences that it finds. So one page costs a bounded amount of work, however large the registry is.
+ * evidences that it finds. It reads a limited number of rows, however large the registry is. A page that reaches this
+ * limit has the matches that were found so far.
  */
+
+interface Count {
+  readonly count: number
+  /** Whether there may be more. */
+  readonly countIsMore: boolean
+}
+
+/** Where a page of a filtered or sorted list ended. */
+interface Cursor extends Count {
+  /** Position in the index of the list: `TIME/ID` if it is sorted by update, else the id of an evidence. */
+  readonly position: string
+}
 
 export interface SearchPage extends Count {
   readonly evidences: readonly ListedEvidence[]
@@ -26,43 +43,169 @@ export const isSearch = ({ externalIdPrefix, owner, status, createdFrom, created
 /** Reads one page. Throws `VALIDATION_ERROR` if the cursor does not belong to the query. */
 export async function searchEvidences(context: Context, search: Search, limit: number): Promise<SearchPage> {
   const { companyId, query } = search
-  const hash = hashQuery(companyId, query)
-  const cursor = query.cursor === undefined ? undefined : decodeCursor(query.cursor, hash)
-  const index = await chooseIndex(context, search, cursor?.index)
-  const known = cursor ?? (await knownCount(context, search, index.name))
-  const walk = await walkIndex(context, search, {
-    index,
-    after: cursor?.position,
-    limit,
-    countsMatches: known === undefined,
-  })
+  const cursor = cursorOf(companyId, query)
+  // The count is the one of the first page.
+  const known = cursor ?? (await storedCount(context, search))
+  const index = await indexFor(context, search, { after: cursor?.position, needed: limit + 1 })
+  const walk = await walkIndex(context, search, { index, limit, countsMatches: known === undefined })
   const { count, countIsMore } = known ?? walk
-  const next = walk.position && encodeCursor({ index: index.name, position: walk.position, count, countIsMore }, hash)
+  const next =
+    walk.position && encodeCursor({ position: walk.position, count, countIsMore }, hashQuery(companyId, query))
   return { evidences: walk.evidences, count, countIsMore, ...(next !== undefined && { next }) }
 }
 
-/** The cursor of an empty list must be checked, too. */
-export function assertCursor(companyId: CompanyId, query: EvidenceQuery): void {
-  if (query.cursor !== undefined) decodeCursor(query.cursor, hashQuery(companyId, query))
-}
-
-/** The number of matches, if it is known without counting them. */
-async function knownCount(
-  { records }: Context,
-  { companyId, query, list }: Search,
-  index: IndexName,
-): Promise<Count | undefined> {
+/** The number of matches, if counters in the store have it. */
+async function storedCount({ records }: Context, { companyId, query, list }: Search): Promise<Count | undefined> {
   const { externalIdPrefix, owner, status, createdFrom, createdTo } = query
-  if (owner !== undefined || createdFrom !== undefined || createdTo !== undefined) return undefined
-  const isCompany = list.counter[0] === 'company'
-  if (externalIdPrefix !== undefined) {
-    // Otherwise the index of external ids would have been chosen.
-    const isBroad = index === 'listing' && isCompany && status === undefined
-    return isBroad ? { count: MAX_ROWS, countIsMore: true } : undefined
-  }
-  if (status !== undefined && !isCompany) return undefined
+  if ([externalIdPrefix, owner, createdFrom, createdTo].some((filter) => filter !== undefined)) return undefined
+  if (status !== undefined && list.counter[0] !== 'company') return undefined
   const counters = [keys.evidenceCount(...list.counter), keys.evidenceCount('stolen', companyId)]
   const [all = 0, stolen = 0] = (await records.get(counters)).map(countOf)
   const count = status === undefined ? all : status === 'stolen' ? stolen : all - stolen
   return { count: Math.min(count, MAX_ROWS), countIsMore: count > MAX_ROWS }
+}
+
+/** Rows whose evidences are read together. */
+const CHUNK_ROWS = 128
+
+interface Walk {
+  readonly index: SearchIndex
+  /** How many evidences a page has. */
+  readonly limit: number
+  /** Whether to go on when the page is full, to count the matches. */
+  readonly countsMatches: boolean
+}
+
+interface WalkResult extends Count {
+  readonly evidences: readonly ListedEvidence[]
+  /** After which the next page begins; `undefined` if there is none. */
+  readonly position: string | undefined
+}
+
+/** Reads at most `MAX_ROWS` rows of an index, and one more to see whether it ends there. */
+async function walkIndex(context: Context, search: Search, { index, limit, countsMatches }: Walk): Promise<WalkResult> {
+  const accepts = conditionsBeside(index, search.query)
+  // At least one match more than the page has, if there is one.
+  const page: Match[] = []
+  let [count, rowsLeft, hasMore] = [0, MAX_ROWS, true]
+  let position: string | undefined
+  while (hasMore && rowsLeft > 0 && (countsMatches || page.length <= limit)) {
+    const isFull = page.length > limit
+    const size = Math.min(rowsLeft, accepts || isFull ? CHUNK_ROWS : limit + 1 - page.length)
+    const rows = await nextRows(index.rows, size)
+    if (isFull && accepts === undefined) count += rows.length
+    else {
+      const matches = await readMatches(context, search.companyId, { rows, index, accepts })
+      count += matches.length
+      if (!isFull) page.push(...matches)
+    }
+    position = rows.at(-1)?.position ?? position
+    rowsLeft -= rows.length
+    hasMore = rows.length === size
+  }
+  if (hasMore && rowsLeft === 0) hasMore = (await index.rows.next()).done !== true
+  return {
+    evidences: page.slice(0, limit).map(({ evidence }) => evidence),
+    count,
+    countIsMore: hasMore,
+    position: page.length > limit ? page[limit - 1]?.position : hasMore ? position : undefined,
+  }
+}
+
+interface Match {
+  readonly position: string
+  readonly evidence: ListedEvidence
+}
+
+interface RowsToMatch {
+  readonly rows: readonly IndexRow[]
+  readonly index: SearchIndex
+  readonly accepts: Condition | undefined
+}
+
+/** The evidences of index rows that still have these rows, and fulfil the other conditions. */
+async function readMatches(
+  context: Context,
+  companyId: CompanyId,
+  { rows, index, accepts }: RowsToMatch,
+): Promise<readonly Match[]> {
+  const entries = await context.records.get(rows.map(({ id }) => listedKey(companyId, id)))
+  const matches: Match[] = []
+  for (const [i, row] of rows.entries()) {
+    const entry = entries[i]
+    if (entry === undefined) throw danglingReference(`The index entry ${row.key}`, `evidence ${row.id}`)
+    const read = decodeListed(entry)
+    const evidence = index.keyOf(read) === row.key ? read : await readChanged(context, companyId, { row, index })
+    if (evidence !== undefined && (accepts?.(evidence) ?? true)) matches.push({ position: row.position, evidence })
+  }
+  return matches
+}
+
+/**
+ * An evidence that was changed after its index row was read, so that it has another row now, or none. Reads both from
+ * one snapshot. Throws `CORRUPT` if the row is still there and does not belong to the evidence.
+ */
+async function readChanged(
+  { records }: Context,
+  companyId: CompanyId,
+  { row, index }: { readonly row: IndexRow; readonly index: SearchIndex },
+): Promise<ListedEvidence | undefined> {
+  const [stillListed, entry] = await records.get([row.key, listedKey(companyId, row.id)])
+  if (stillListed === undefined) return undefined
+  const evidence = entry && decodeListed(entry)
+  if (evidence !== undefined && index.keyOf(evidence) === row.key) return evidence
+  throw new RegistryError(
+    'CORRUPT',
+    `The index entry ${row.key} does not belong to its evidence: restore the store from a backup`,
+  )
+}
+
+const HASH_LENGTH = 16
+
+/** Identifies what a query matches and in which order, so that a cursor works only with the query it was made for. */
+function hashQuery(companyId: CompanyId, query: EvidenceQuery): string {
+  const { categoryId, subcategoryId, externalIdPrefix, owner, status, createdFrom, createdTo, sort } = query
+  const times = [createdFrom, createdTo].map((time) => time?.getTime())
+  const parts = [companyId, categoryId, subcategoryId, externalIdPrefix, owner && foldCase(owner), status, sort]
+  return toHex(sha256(encodeUtf8(JSON.stringify([parts, times])))).slice(0, HASH_LENGTH)
+}
+
+/**
+ * The opaque text of a cursor. It is not secret, and a forged one reveals nothing: it only chooses where in the
+ * caller's own list to begin.
+ */
+const encodeCursor = ({ position, count, countIsMore }: Cursor, queryHash: string): string =>
+  Buffer.from(JSON.stringify([queryHash, position, count, countIsMore]), 'utf8').toString('base64url')
+
+/**
+ * Where the page before ended; `undefined` for a first page. Throws `VALIDATION_ERROR` for a text that `encodeCursor`
+ * does not make, and for the cursor of another query.
+ */
+export function cursorOf(companyId: CompanyId, query: EvidenceQuery): Cursor | undefined {
+  const { cursor: text, sort } = query
+  if (text === undefined) return undefined
+  const cursor = decodeCursor(text, sort === 'updated' ? TIME_AND_ID : ID)
+  if (cursor === undefined || encodeCursor(cursor, hashQuery(companyId, query)) !== text)
+    throw invalidInput('cursor', 'must be what the previous page returned for the same filters and the same order')
+  return cursor
+}
+
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const TIME_AND_ID = new RegExp(`^[0-9a-f]{14}/${ID.source.slice(1)}`)
+
+function decodeCursor(text: string, positions: RegExp): Cursor | undefined {
+  const value = parseJson(Buffer.from(text, 'base64url').toString('utf8'))
+  if (!Array.isArray(value)) return undefined
+  const [, position, count, countIsMore]: readonly unknown[] = value
+  if (typeof position !== 'string' || !positions.test(position)) return undefined
+  if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) return undefined
+  return typeof countIsMore === 'boolean' ? { position, count, countIsMore } : undefined
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

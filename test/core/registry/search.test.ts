@@ -55,34 +55,28 @@ describe('filtered and sorted lists', () => {
       assert.deepEqual(idsOf(await evidences.list(scope, { owner: 'ADA', limit: 5, cursor: next })), ['a2', 'a1'])
     }))
 
-  it('reject a forged position that names another index, and never show another company', () =>
+  it('reject a forged position, and never show another company', () =>
     withRegistry(async ({ registry: { evidences, sourceSystems }, scope, evidence }) => {
       const other: Scope = { ...scope, companyId: 'other' }
       await sourceSystems.create(other, { name: 'first' })
       for (const externalId of ['a1', 'a2', 'a3']) await evidence({ externalId, owner: 'Ada' })
       const { next = '' } = await evidences.list(scope, { owner: 'Ada', limit: 1 })
-      const [hash, , position, count, isMore] = JSON.parse(Buffer.from(next, 'base64url').toString()) as unknown[]
+      const [hash, position, count, isMore] = JSON.parse(Buffer.from(next, 'base64url').toString()) as unknown[]
       const forge = (...parts: readonly unknown[]): string => Buffer.from(JSON.stringify(parts)).toString('base64url')
       for (const cursor of [
-        forge(hash, 'updated', position, count, isMore),
-        forge(hash, 'owner', '../../co', count, isMore),
-        forge(hash, 'owner', position, -1, isMore),
-        forge(hash, 'owner', position, count),
-        forge(hash, 'owner', position, count, isMore, 1),
-        forge(hash, '__proto__', position, count, isMore),
+        forge(hash, `00000000000001/${String(position)}`, count, isMore),
+        forge(hash, '../../co', count, isMore),
+        forge(hash, position, -1, isMore),
+        forge(hash, position, count),
+        forge(hash, position, count, isMore, 1),
       ])
         await assert.rejects(evidences.list(scope, { owner: 'Ada', cursor }), withCode('VALIDATION_ERROR'))
-      // Another index that fits the query has the same order.
-      const same = forge(hash, 'listing', position, count, isMore)
-      assert.deepEqual(idsOf(await evidences.list(scope, { owner: 'Ada', cursor: same })), ['a2', 'a1'])
       assert.deepEqual(idsOf(await evidences.list(other, { owner: 'Ada' })), [])
       await assert.rejects(evidences.list(other, { owner: 'Ada', cursor: next }), withCode('VALIDATION_ERROR'))
     }))
 
   it('report an index entry without its evidence, or of an evidence with another value, as damage', () =>
     withRegistry(async ({ registry: { evidences }, scope, evidence, stores: { records } }) => {
-      // Others, so that the indexes with the planted entries are the smallest ones.
-      for (const externalId of ['c1', 'c2', 'c3']) await evidence({ externalId })
       await evidence({ externalId: 'a1', owner: 'Ada' })
       const [{ id } = { id: '' }] = (await evidences.list(scope)).items
       const missing = id.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))
@@ -164,12 +158,14 @@ describe('filtered and sorted lists', () => {
       assert.deepEqual(await countOf({ status: 'stolen' }), [0, false])
       assert.deepEqual(await countOf({ owner: 'ada' }), [10_000, true])
       assert.deepEqual(await countOf({ externalIdPrefix: 'x' }), [10_000, false])
+      // An index that is not in the order of the list is read only if it has at most 10,000 matches. Then the list of
+      // the company is read instead, and its newest 10,000 are all of these but one.
       await evidence({ externalId: 'x-last' })
-      assert.deepEqual(await countOf({ externalIdPrefix: 'x' }), [10_000, true])
+      assert.deepEqual(await countOf({ externalIdPrefix: 'x' }), [9_999, true])
       const broad = await evidences.list(scope, { externalIdPrefix: 'x', limit: 3 })
       assert.deepEqual(idsOf(broad), ['x-last', 'x9999', 'x9998'])
       const nextBroad = await evidences.list(scope, { externalIdPrefix: 'x', limit: 2, cursor: broad.next ?? '' })
-      assert.deepEqual([idsOf(nextBroad), nextBroad.count], [['x9997', 'x9996'], 10_000])
+      assert.deepEqual([idsOf(nextBroad), nextBroad.count], [['x9997', 'x9996'], 9_999])
       // The oldest evidences are behind 10,000 others in the index of the update times.
       const query = { sort: 'updated', owner: 'ADA', externalIdPrefix: 'old' } as const
       const first = await evidences.list(scope, query)
@@ -179,13 +175,8 @@ describe('filtered and sorted lists', () => {
       const all: string[] = []
       for await (const { externalId } of evidences.all(scope, query)) all.push(externalId)
       assert.equal(all.length, 1_010)
-      // An index of up to 1,000 entries is sorted instead.
-      const small = await evidences.list(scope, { ...query, externalIdPrefix: 'older', limit: 4 })
-      assert.deepEqual([small.items.length, small.count, small.countIsMore], [4, 10, false])
-      const rest = await evidences.list(scope, { ...query, externalIdPrefix: 'older', cursor: small.next ?? '' })
-      assert.deepEqual([rest.items.length, rest.hasMore], [6, false])
       const bobs = await evidences.list(scope, { sort: 'updated', owner: 'bob' })
-      assert.deepEqual([idsOf(bobs), bobs.count, bobs.countIsMore], [['old-last'], 1, false])
+      assert.deepEqual([idsOf(bobs), bobs.count, bobs.countIsMore], [['old-last'], 1, true])
     }))
 })
 

@@ -134,21 +134,19 @@ describe('lists of evidences', () => {
     const namesIn = async (query: Record<string, string>) =>
       (await list(query)).dts.map((item: ServiceResponse['body']) => item.externalId)
 
-    assert.deepEqual(await namesIn({ externalId: 'INV-' }), ['INV-3', 'INV-2', 'INV-1'])
-    assert.deepEqual(await namesIn({ externalId: 'inv-' }), [])
-    assert.deepEqual(await namesIn({ externalId: 'ORDER/' }), ['ORDER/1'])
-    assert.deepEqual(await namesIn({ owner: 'ADA' }), ['INV-3', 'INV-1'])
-    assert.deepEqual(await namesIn({ owner: 'Ad' }), [])
-    assert.deepEqual(await namesIn({ owner: 'bob', len: '10' }), ['ORDER/1', 'INV-2'])
-    assert.deepEqual(await namesIn({ status: 'stolen' }), ['INV-1'])
-    assert.deepEqual(await namesIn({ status: 'active', externalId: 'INV' }), ['INV-3', 'INV-2'])
-    assert.deepEqual(await namesIn({ sort: 'updated' }), ['ORDER/1', 'INV-1', 'INV-3', 'INV-2'])
-    assert.deepEqual(await namesIn({ sort: 'updated', owner: 'ada', externalId: '', status: '' }), ['INV-1', 'INV-3'])
-    assert.deepEqual(await namesIn({ owner: 'Ada', categoryId: 'unknown' }), [])
     const [, , second] = (await list({})).dts
+    assert.deepEqual(await namesIn({ externalId: 'INV-' }), ['INV-3', 'INV-2', 'INV-1'])
+    assert.deepEqual(await namesIn({ owner: 'ADA' }), ['INV-3', 'INV-1'])
+    assert.deepEqual(await namesIn({ status: 'stolen' }), ['INV-1'])
+    assert.deepEqual(await namesIn({ sort: 'updated', externalId: '', status: '' }), [
+      'ORDER/1',
+      'INV-1',
+      'INV-3',
+      'INV-2',
+    ])
     assert.deepEqual(await namesIn({ createdTo: second.creationDate }), ['INV-1'])
     const from = { createdFrom: second.creationDate.replace('Z', '+00:00') }
-    assert.deepEqual(await namesIn({ ...from, owner: 'Bob' }), ['ORDER/1', 'INV-2'])
+    assert.deepEqual(await namesIn({ ...from, owner: 'bob', len: '10' }), ['ORDER/1', 'INV-2'])
 
     const first = await list({ externalId: 'INV-', len: '2' })
     assert.deepEqual([first.dts.length, first.count, first.isMore, typeof first.next], [2, 3, true, 'string'])
@@ -158,22 +156,12 @@ describe('lists of evidences', () => {
       [rest.dts.map((item: ServiceResponse['body']) => item.externalId), rest.count, rest.isMore, rest.next],
       [['INV-1'], 3, false, undefined],
     )
-    assert.deepEqual(await namesIn({ externalId: 'INV-', next: first.next }), ['INV-1'])
-    assert.deepEqual(Object.keys(await list({ owner: 'Ada' })).toSorted(), ['count', 'dts'])
-
     for (const [query, text] of [
       [{ status: 'lost' }, /^status must be one of active, stolen/],
-      [{ sort: 'name' }, /^sort must be one of updated/],
       [{ createdFrom: '2026-01-31' }, /^createdFrom must be a time in RFC 3339/],
-      [{ createdTo: '2026-02-31T25:00:00Z' }, /^createdTo must be a time/],
-      [{ createdTo: '1700000000000' }, /^createdTo must be a time/],
-      [{ owner: 'x'.repeat(257) }, /^owner must be a string of 1 to 256/],
       [{ externalId: 'x'.repeat(129) }, /^externalId must be a string of 1 to 128/],
-      [{ owner: 'Ada', len: '0' }, /^len must be/],
       [{ owner: 'Ada', last: second.id }, /^last is only for lists/],
-      [{ next: first.next }, /^next is only for lists/],
       [{ externalId: 'INV', next: first.next }, /^next must be what the previous page returned/],
-      [{ externalId: 'INV-', next: 'x' }, /^next must be/],
     ] as const) {
       const { body } = await service.fails('listEvidences', 400, 'VALIDATION_ERROR', { ...mine, query })
       assert.match(body.error, text)

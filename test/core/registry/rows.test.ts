@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
-import type { Range } from '../../../core/index.ts'
-import type { RowBounds } from '../../../core/registry/evidence/index-rows.ts'
-import { listingRows, newestListed } from '../../../core/registry/evidence/merged-rows.ts'
+import type { Range, RecordStore } from '../../../core/index.ts'
+import { mergedRows, nextRows, type RowBounds } from '../../../core/registry/evidence/rows.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { keys } from '../../../core/store/keys.ts'
 
@@ -43,28 +42,22 @@ describe('the rows of many indexes', () => {
     return { records: decorateRecords(stored, { list }), counts }
   }
 
-  async function idsWithin(bounds: RowBounds, count = Infinity): Promise<readonly string[]> {
-    const found: string[] = []
-    for await (const { id } of listingRows(stored, ranges, bounds)) {
-      found.push(id)
-      if (found.length === count) break
-    }
-    return found
+  async function newestIds(records: RecordStore, bounds: RowBounds, count: number): Promise<readonly string[]> {
+    return (await nextRows(mergedRows(records, ranges, bounds, count), count)).map(({ id }) => id)
   }
 
   it('are in descending order, within all bounds', async () => {
-    assert.deepEqual(await idsWithin({}), ids)
+    assert.deepEqual(await newestIds(stored, {}, ROWS + 1), ids)
     const within = ids.filter((id) => id >= idOf(500) && id < idOf(1_500))
-    assert.deepEqual(await idsWithin({ from: idOf(500), before: idOf(1_500) }), within)
-    for (const limit of [1, 7, 250, 1_001])
-      assert.deepEqual(await idsWithin({ before: idOf(1_500), limit }, limit), ids.slice(500, 500 + limit))
-    assert.deepEqual(await newestListed(stored, ranges, { before: idOf(1_500), limit: 20 }), ids.slice(500, 520))
-    assert.deepEqual(await newestListed(stored, [], { before: undefined, limit: 20 }), [])
+    assert.deepEqual(await newestIds(stored, { from: idOf(500), before: idOf(1_500) }, ROWS), within)
+    for (const count of [1, 7, 250, 1_001])
+      assert.deepEqual(await newestIds(stored, { before: idOf(1_500) }, count), ids.slice(500, 500 + count))
+    assert.deepEqual(await nextRows(mergedRows(stored, [], {}, 20), 20), [])
   })
 
   it('are read for a page without holding every index open, and hardly more than the page', async () => {
     const { records, counts } = observed()
-    assert.deepEqual(await newestListed(records, ranges, { before: undefined, limit: 100 }), ids.slice(0, 100))
+    assert.deepEqual(await newestIds(records, {}, 100), ids.slice(0, 100))
     assert.equal(counts.open, 0)
     assert.ok(counts.mostOpen <= 16, `${counts.mostOpen} indexes open`)
     assert.ok(counts.read <= INDEXES + 2 * 100 + 128, `${counts.read} rows read`)

@@ -1,0 +1,105 @@
+import type { Entry, Key, Range, RecordStore } from '../../ports/index.ts'
+import { lastPartOfKey } from '../../store/key.ts'
+
+/** An entry of an index: its key ends with the id of an evidence. */
+export interface IndexRow {
+  readonly key: Key
+  readonly id: string
+  /** The part of the key that orders it within its index: the id, or `TIME/ID`. */
+  readonly position: string
+}
+
+/** Rows in the order of a list. Between two rows no iterator of the store is open, so it may be left unfinished. */
+export type IndexRows = AsyncGenerator<IndexRow, undefined>
+
+export interface RowBounds {
+  /** Only rows whose position is not smaller. */
+  readonly from?: string | undefined
+  /** Only rows whose position is smaller. */
+  readonly before?: string | undefined
+}
+
+/** Rows of one index that are read together at most. */
+const MAX_CHUNK = 1_000
+/** Indexes that are read at the same time. Each of them holds an iterator of the store. */
+const MAX_READING = 16
+
+/** The row of a key. Its position is the id, unless it is given. */
+export function rowOf(key: Key, position?: string): IndexRow {
+  const id = lastPartOfKey(key)
+  return { key, id, position: position ?? id }
+}
+
+/** The newest entries of an index, newest first. `range` contains all its keys, as `keysUnder` returns it. */
+export async function newestEntries(
+  records: RecordStore,
+  { gte: prefix, lt: end }: Range,
+  { from = '', before, limit }: RowBounds & { readonly limit: number },
+): Promise<readonly Entry[]> {
+  const [gte, lt] = [prefix + from, before === undefined ? end : prefix + before]
+  const entries: Entry[] = []
+  if (gte < lt) for await (const entry of records.list({ gte, lt, reverse: true, limit })) entries.push(entry)
+  return entries
+}
+
+/**
+ * The rows of an index in descending order.
+ *
+ * @param needed - how many rows are read at first. Later reads are larger
+ */
+export async function* rowsOf(records: RecordStore, range: Range, bounds: RowBounds, needed: number): IndexRows {
+  let { before } = bounds
+  for (let limit = Math.min(MAX_CHUNK, needed); ; limit = Math.min(MAX_CHUNK, 4 * limit)) {
+    const entries = await newestEntries(records, range, { ...bounds, before, limit })
+    for (const { key } of entries) yield rowOf(key, (before = key.slice(range.gte.length)))
+    if (entries.length < limit) return undefined
+  }
+}
+
+/**
+ * The rows of indexes whose positions are ids, merged in descending order. A category can have thousands of
+ * subcategories, so at first each index is read only as far as its share of the needed rows goes.
+ */
+export function mergedRows(
+  records: RecordStore,
+  ranges: readonly Range[],
+  bounds: RowBounds,
+  needed: number,
+): IndexRows {
+  const [only, ...others] = ranges
+  if (only !== undefined && others.length === 0) return rowsOf(records, only, bounds, needed)
+  const share = Math.ceil((2 * needed) / ranges.length)
+  return merge(ranges.map((range) => rowsOf(records, range, bounds, share)))
+}
+
+async function* merge(indexes: readonly IndexRows[]): IndexRows {
+  const heads: (IndexRow | undefined)[] = []
+  for (let i = 0; i < indexes.length; i += MAX_READING)
+    heads.push(...(await Promise.all(indexes.slice(i, i + MAX_READING).map(nextRow))))
+  for (;;) {
+    const newest = newestOf(heads)
+    const [index, row] = [indexes[newest], heads[newest]]
+    if (index === undefined || row === undefined) return undefined
+    yield row
+    heads[newest] = await nextRow(index)
+  }
+}
+
+function newestOf(rows: readonly (IndexRow | undefined)[]): number {
+  let newest = 0
+  for (const [i, row] of rows.entries()) if (row !== undefined && row.id > (rows[newest]?.id ?? '')) newest = i
+  return newest
+}
+
+const nextRow = async (rows: IndexRows): Promise<IndexRow | undefined> => (await rows.next()).value
+
+/** Reads the next rows: fewer than `count` only at the end. */
+export async function nextRows(rows: IndexRows, count: number): Promise<readonly IndexRow[]> {
+  const read: IndexRow[] = []
+  while (read.length < count) {
+    const row = await nextRow(rows)
+    if (row === undefined) break
+    read.push(row)
+  }
+  return read
+}
