@@ -135,6 +135,24 @@ function extensionsOf(options: CertificateOptions): readonly pkijs.Extension[] {
   return [...extensions, ...(options.extensions ?? [])]
 }
 
+type IssuerOptions = Partial<CertificateOptions> & { readonly kind?: KeyKind }
+
+/** A certificate that may issue others. Each name has its own keys, which are made once. */
+export async function authorityNamed(
+  name: string,
+  { kind = 'P-256', ...options }: IssuerOptions = {},
+): Promise<Issuer> {
+  const keys = options.keys ?? (await keyPair(kind, name))
+  return { keys, certificate: await certificate({ name, keys, authority: {}, keyUsage: 0x06, ...options }) }
+}
+
+/** A certificate that may sign timestamps, and nothing else. */
+export function signerUnder(issuer: Issuer, options: IssuerOptions = {}): Promise<Issuer> {
+  const extendedKeyUsage = { critical: true, purposes: [OID.timeStamping] }
+  const own = { issuer, authority: undefined, keyUsage: 0x80, extendedKeyUsage, ...options }
+  return authorityNamed(options.name ?? 'signer', own)
+}
+
 export const derOf = (made: pkijs.Certificate): Uint8Array => new Uint8Array(made.toSchema().toBER())
 
 export interface ResponseOptions {

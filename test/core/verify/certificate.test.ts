@@ -18,11 +18,13 @@ import {
 import { buildPath } from '../../../core/verify/certificate-path.ts'
 import { SignatureBudget } from '../../../core/verify/signature-budget.ts'
 import {
+  authorityNamed,
   certificate,
   derOf,
   extension,
   keyPair,
   OID,
+  signerUnder as signerOf,
   type CertificateOptions,
   type Issuer,
 } from '../../support/test-authority.ts'
@@ -34,15 +36,10 @@ const timeStamping = { critical: true, purposes: [OID.timeStamping] }
 
 type Options = Partial<CertificateOptions>
 
-/** A CA, or with other options any certificate. Keys are made once for each name. */
-async function issuerNamed(name: string, options: Options = {}): Promise<Issuer> {
-  const keys = options.keys ?? (await keyPair('P-256', name))
-  const made = await certificate({ name, keys, notBefore, notAfter, authority: {}, keyUsage: 0x06, ...options })
-  return { keys, certificate: made }
-}
-
+const issuerNamed = (name: string, options: Options = {}): Promise<Issuer> =>
+  authorityNamed(name, { notBefore, notAfter, ...options })
 const signerUnder = (issuer: Issuer, options: Options = {}): Promise<Issuer> =>
-  issuerNamed('signer', { issuer, authority: undefined, keyUsage: 0x80, extendedKeyUsage: timeStamping, ...options })
+  signerOf(issuer, { notBefore, notAfter, ...options })
 
 const parsed = (made: Issuer): Certificate => parseCertificate(derOf(made.certificate))
 const parsedWith = async (options: Options): Promise<Certificate> => parsed(await issuerNamed('any', options))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
+import * as asn1js from 'asn1js'
 import * as pkijs from 'pkijs'
 import { concatBytes, decodeUtf8, encodeUtf8, sha256Of, toBase64, toHex } from '../../../core/bytes.ts'
 import { entryOf, keyHandover, keyOpening } from '../../../core/commitment/log-entry.ts'
@@ -7,6 +8,7 @@ import { createNoteSigner } from '../../../core/log/note.ts'
 import { blockHash, formatBlock, signedBytes, transactionOf } from '../../../core/verify/chain/ledger-block.ts'
 import {
   MAX_SIGNATURE_CHECKS,
+  parsePolicy,
   verifyBundle,
   type BundleResult,
   type PinnedChain,
@@ -16,7 +18,15 @@ import {
 import { tokens } from '../../../core/verify/tokens.ts'
 import { present } from '../../support/present.ts'
 import { SyntheticEvm } from '../../support/synthetic-evm.ts'
-import { certificate, derOf, keyPair, OID, response, type Issuer } from '../../support/test-authority.ts'
+import {
+  authorityNamed,
+  derOf,
+  extension,
+  response,
+  signerUnder,
+  type Issuer,
+  type ResponseOptions,
+} from '../../support/test-authority.ts'
 import { crl, REASON } from '../../support/test-revocation.ts'
 import { entryAt, forgeBundle, type BundleParts, type ForgedBundle, type Members } from './bundle-forger.ts'
 import { ForgedLog, forgeEvent } from './forger.ts'
@@ -73,6 +83,27 @@ describe('forged checkpoints and keys in bundles', () => {
     present(mixed.checkpoints[0])['note'] = signer.signNote(`other/log\n${text}\n`)
     assertRefuted(verify(mixed, { keys }), /belongs to another log/)
     assertRefuted(verify(bundleOf(), { keys: keys.slice(-1) }), /policy pins no key of the log/)
+  })
+
+  it('may have extension lines, and signature lines of others', () => {
+    const own = log.checkpoint()
+    const stranger = createNoteSigner('stranger', new Uint8Array(32).fill(77)).signNote('x\n').split('\n')[2] ?? ''
+    const noteOf = (note: string): BundleResult => verify(bundleOf({ attestations: () => ({ note }) }))
+    const extended = log.checkpoint(LARGE, { extension: 'extension\n' })
+    for (const note of [`${own}${stranger}\n`, `${own}${stranger.replace('stranger', log.origin)}\n`, extended])
+      assert.equal(noteOf(note).state, 'proven')
+    const [signature = ''] = own.split('\n').slice(4)
+    const signed = (text: string): string => present(log.keys[1]).signer.signNote(text)
+    const [, , root = ''] = own.split('\n')
+    const forgeries: readonly (readonly [string, RegExp])[] = [
+      [`${own}${signature}\n`, /more than one signature/],
+      [own.replace(signature, stranger), /No pinned key/],
+      [own.replace(signature, `${signature.slice(0, -8)}AAAAAAA=`), /signature does not verify/],
+      [signed(`${log.origin}\n0${LARGE}\n${root}\n`), /without leading zeros/],
+      [signed(`${log.origin}\n${LARGE}\n${root}AAAA\n`), /base64 of 32 bytes/],
+      [signed(`${log.origin}\n${LARGE}\n${root}\n\nextension\n`), /no empty line/],
+    ]
+    for (const [note, reason] of forgeries) assertRefuted(noteOf(note), reason)
   })
 
   it('are refuted: sizes that do not ascend', () => {
@@ -164,6 +195,31 @@ describe('witnesses of bundles', () => {
     const wrong = bundleOf({ attestations: () => ({ cosignatures: [cosignatureOf(log.checkpoint(1, { key: 0 }))] }) })
     assertRefuted(verify(wrong, { witnesses }), /does not verify/)
     assert.deepEqual(eventClaims(verify(wrong)).witnesses, [])
+    const withLine = (change: (note: string) => string): ForgedBundle =>
+      bundleOf({ attestations: (note) => ({ cosignatures: [change(note)] }) })
+    assertRefuted(
+      verify(
+        withLine((note) => cosignatureOf(note, 0)),
+        { witnesses },
+      ),
+      /not a time/,
+    )
+    assertRefuted(
+      verify(
+        withLine((note) => cosignatureOf(note).slice(0, -8)),
+        { witnesses },
+      ),
+      /another length/,
+    )
+  })
+
+  it('count by the groups of a policy text', () => {
+    const cosigned = bundleOf({ attestations: (note) => ({ cosignatures: [cosignatureOf(note)] }) })
+    const lines = [`log ${present(log.pinned[1]).vkey}`, `witness w ${vkey} https://w.example`, 'group all all w']
+    const stateOf = (bundle: Members, quorum: string): string =>
+      verify(bundle, parsePolicy([...lines, `quorum ${quorum}`, ''].join('\n'))).state
+    assert.deepEqual([stateOf(cosigned, 'all'), stateOf(bundleOf(), 'none')], ['proven', 'proven'])
+    assert.equal(stateOf(bundleOf(), 'all'), 'refuted')
   })
 })
 
@@ -195,6 +251,10 @@ describe('forged anchors in bundles', () => {
   it('prove the time of the block if no rule is broken', () => {
     const claims = eventClaims(verify(withAnchor(honest), { chains: [local] }, { require }))
     assert.equal(claims.notLaterThan, 5_000)
+    // The anchored bytes are the note with the log's signature alone.
+    const line = createNoteSigner('stranger', new Uint8Array(32).fill(77)).signNote('x\n').split('\n')[2] ?? ''
+    const cosigned = bundleOf({ attestations: () => ({ anchors: [honest], cosignatures: [line] }) })
+    assert.equal(eventClaims(verify(cosigned, { chains: [local] })).notLaterThan, 5_000)
     // The signature of the ledger decides, not a node.
     const asked = verify(withAnchor(honest), { chains: [local] }, { isBlockOnChain: () => false })
     assert.equal(asked.state, 'proven')
@@ -297,32 +357,16 @@ describe('forged timestamps in bundles', () => {
   let signers: readonly Issuer[]
   let policy: Partial<Policy>
   before(async () => {
-    roots = await Promise.all(
-      ['root a', 'root b'].map(async (name) => {
-        const keys = await keyPair('P-256', name)
-        return { keys, certificate: await certificate({ name, keys, authority: {}, keyUsage: 0x06 }) }
-      }),
-    )
-    signers = await Promise.all(
-      roots.map(async (issuer, i) => {
-        const keys = await keyPair('P-256', `signer ${i}`)
-        const extendedKeyUsage = { critical: true, purposes: [OID.timeStamping] }
-        return { keys, certificate: await certificate({ name: `signer ${i}`, keys, issuer, extendedKeyUsage }) }
-      }),
-    )
+    roots = await Promise.all(['root a', 'root b'].map((name) => authorityNamed(name)))
+    signers = await Promise.all(roots.map((issuer, i) => signerUnder(issuer, { name: `signer ${i}` })))
     policy = {
       authorities: roots.map((root, i) => ({ name: `tsa ${i}`, trustAnchors: [derOf(root.certificate)] })),
     }
   })
   const tokenOf = async (signer: number, note: string, seconds = 0): Promise<string> =>
-    toBase64(
-      await response({
-        signer: present(signers[signer]),
-        data: encodeUtf8(note),
-        genTime,
-        accuracy: new pkijs.Accuracy({ seconds }),
-      }),
-    )
+    tokenBy(present(signers[signer]), { data: encodeUtf8(note), accuracy: new pkijs.Accuracy({ seconds }) })
+  const tokenBy = async (signer: Issuer, options: Partial<ResponseOptions> = {}): Promise<string> =>
+    toBase64(await response({ signer, data: encodeUtf8(NOTE), genTime, ...options }))
   const withTokens = (...list: readonly string[]): ForgedBundle => bundleOf({ attestations: () => ({ tokens: list }) })
   const NOTE = log.checkpoint()
 
@@ -367,6 +411,48 @@ describe('forged timestamps in bundles', () => {
     const result = verify(withTokens(a, wrong), policy)
     assert.equal(eventClaims(result).timestamps[0]?.authorities.length, 1)
     assert.match(whyUnchecked(result, /a timestamp of the tree of 3/) ?? '', /other data/)
+    const stranger = await tokenBy(await signerUnder(await authorityNamed('stranger')))
+    assertRefuted(verify(withTokens(a, stranger), quorum), /got 1: .*trust anchor/)
+  })
+
+  it('count each authority by its earliest token, and need the latest one of a quorum', async () => {
+    const at = (signer: number, hour: number): Promise<string> =>
+      tokenBy(present(signers[signer]), { genTime: new Date(Date.UTC(2026, 5, 1, hour)) })
+    const [early, late, other] = await Promise.all([at(0, 11), at(0, 13), at(1, 12)])
+    const hourOf = (list: readonly string[], timestampQuorum = 1): number =>
+      new Date(eventClaims(verify(withTokens(...list), { ...policy, timestampQuorum })).notLaterThan ?? 0).getUTCHours()
+    for (const list of [
+      [early, late, other],
+      [other, late, early],
+    ])
+      assert.deepEqual([hourOf(list), hourOf(list, 2)], [11, 12])
+    assert.deepEqual([hourOf([late, other]), hourOf([late, other], 2)], [12, 13])
+  })
+
+  it('may take intermediate certificates from the bundle, from another token and from the caller', async () => {
+    const middle = await authorityNamed('middle', { issuer: present(roots[0]) })
+    const bare = await tokenBy(await signerUnder(middle))
+    assertRefuted(verify(withTokens(bare), policy), /trust anchor/)
+    const der = derOf(middle.certificate)
+    const stored = { ...withTokens(bare), validationData: [{ type: 'certificate', data: toBase64(der) }] }
+    assert.equal(verify(stored, policy).state, 'proven')
+    const own = { validationData: [{ type: 'certificate', der }] } as const
+    assert.equal(verify(withTokens(bare), policy, own).state, 'proven')
+    const carrier = present(signers[1])
+    const certificates = [carrier.certificate, middle.certificate]
+    const claims = eventClaims(verify(withTokens(bare, await tokenBy(carrier, { certificates })), policy))
+    assert.equal(claims.timestamps[0]?.authorities.length, 2)
+  })
+
+  it('take revocations from the bundle and from the caller', async () => {
+    const revoked = [{ certificate: present(signers[0]).certificate, at: genTime, reason: REASON.keyCompromise }]
+    const der = await crl({ issuer: present(roots[0]), revoked })
+    const bundle = withTokens(await tokenOf(0, NOTE))
+    assertRefuted(verify({ ...bundle, validationData: [{ type: 'crl', data: toBase64(der) }] }, policy), /was revoked/)
+    assertRefuted(verify(bundle, policy, { validationData: [{ type: 'crl', der }] }), /was revoked/)
+    assert.match(whyUnchecked(verify(bundle, policy), /revocation of tsa 0/) ?? '', /No CRL or OCSP response/)
+    const good = [{ type: 'crl', der: await crl({ issuer: present(roots[0]) }) }] as const
+    assert.equal(whyUnchecked(verify(bundle, policy, { validationData: good }), /revocation of tsa 0/), undefined)
   })
 
   it('are renewed by a later stamp over their entry, and by nothing else', async () => {
@@ -397,16 +483,28 @@ describe('forged timestamps in bundles', () => {
       attestations: (note) => ({ tokens: [toBase64(present(stamps.get(note)))] }),
     })
     const renewed = { ...bundle, renewals: [entryAt(renewing, position, sizes)] }
-    const verifyRevoked = async (document: Members, number: number): Promise<BundleResult> => {
-      const revoked = [{ certificate: present(signers[0]).certificate, at: day(number), reason: REASON.keyCompromise }]
-      const der = await crl({ issuer: present(roots[0]), revoked })
-      const pinned = { ...policy, keys: renewing.pinned }
-      return verify(document, pinned, { validationData: [{ type: 'crl', der }] })
-    }
+    const { certificate: signedBy } = present(signers[0])
+    const listOf = (number: number, reason: number, extensions: readonly pkijs.Extension[] = []): Promise<Uint8Array> =>
+      crl({ issuer: present(roots[0]), revoked: [{ certificate: signedBy, at: day(number), reason, extensions }] })
+    const verifyWith = (document: Members, ...lists: readonly Uint8Array[]): BundleResult =>
+      verify(
+        document,
+        { ...policy, keys: renewing.pinned },
+        { validationData: lists.map((der) => ({ type: 'crl', der })) },
+      )
+    const verifyRevoked = async (document: Members, number: number): Promise<BundleResult> =>
+      verifyWith(document, await listOf(number, REASON.keyCompromise))
     assert.equal((await verifyRevoked(renewed, 10)).state, 'proven')
     // The tree that was stamped on the fifth day does not hold the token.
     for (const number of [9, 7, 2]) assertRefuted(await verifyRevoked(renewed, number), /was revoked/)
     assertRefuted(await verifyRevoked(bundle, 10), /was revoked/)
+    // The key was compromised before the later stamp.
+    const invalidity = extension('2.5.29.24', false, new asn1js.GeneralizedTime({ valueDate: day(8) }))
+    assertRefuted(verifyWith(renewed, await listOf(10, REASON.keyCompromise, [invalidity])), /was revoked/)
+    // The certificate was superseded before the token. A compromise after the renewal does not hide that.
+    const [superseded, later] = [await listOf(1, REASON.superseded), await listOf(10, REASON.keyCompromise)]
+    assertRefuted(verifyWith(renewed, superseded, later), /was revoked/)
+    assertRefuted(verifyWith(renewed, later, superseded), /was revoked/)
   })
 
   it('cost at most so many signature checks', async () => {
@@ -418,6 +516,9 @@ describe('forged timestamps in bundles', () => {
     const validationData = lists.map((der) => ({ type: 'crl', der }) as const)
     const few = validationData.slice(0, MAX_SIGNATURE_CHECKS)
     assert.equal(verify(bundle, policy, { validationData: few }).state, 'proven')
+    // A list counts once, however many tokens need it.
+    const same = await Promise.all(Array.from({ length: 8 }, (_, i) => tokenOf(0, NOTE, i)))
+    assert.equal(verify(withTokens(...same), policy, { validationData: few }).state, 'proven')
     assertRefuted(verify(bundle, policy, { validationData }), /more than 80 signature checks/)
   })
 })

@@ -13,15 +13,14 @@ import {
 import { present } from '../../support/present.ts'
 import {
   attribute,
-  certificate,
+  authorityNamed,
   derOf,
   extension,
-  keyPair,
   octets,
   OID,
   response,
+  signerUnder,
   type Issuer,
-  type KeyKind,
   type ResponseOptions,
 } from '../../support/test-authority.ts'
 import { crl } from '../../support/test-revocation.ts'
@@ -29,20 +28,12 @@ import { crl } from '../../support/test-revocation.ts'
 /** Every signature here is correct, so that exactly one rule is left that can reject the token. */
 
 const data = new TextEncoder().encode('some data')
-const extendedKeyUsage = { critical: true, purposes: [OID.timeStamping] }
+/** A signer with an extension of this size. */
+const largeSigner = (size: number): Promise<Issuer> =>
+  signerUnder(root, { extensions: [extension('1.2.3', false, octets(new Uint8Array(size)))] })
 
-async function issuerNamed(name: string, kind: KeyKind = 'P-256'): Promise<Issuer> {
-  const keys = await keyPair(kind, name)
-  return { keys, certificate: await certificate({ name, keys, authority: {}, keyUsage: 0x06 }) }
-}
-async function signerUnder(issuer: Issuer, kind: KeyKind = 'P-256', size = 0): Promise<Issuer> {
-  const keys = await keyPair(kind, 'signer')
-  const extensions = size === 0 ? [] : [extension('1.2.3', false, octets(new Uint8Array(size)))]
-  return { keys, certificate: await certificate({ name: 'signer', keys, issuer, extendedKeyUsage, extensions }) }
-}
-
-const root = await issuerNamed('root')
-const stranger = await issuerNamed('stranger')
+const root = await authorityNamed('root')
+const stranger = await authorityNamed('stranger')
 const signer = await signerUnder(root)
 const reply = (options: Partial<ResponseOptions> = {}): Promise<Uint8Array> => response({ signer, data, ...options })
 const verify = (der: Uint8Array, options: Partial<VerifyTimestampOptions> = {}): VerifiedTimestamp =>
@@ -130,7 +121,7 @@ describe('forged tokens', () => {
   })
 
   it('are rejected: a signer whose key is weak or cannot be read', async () => {
-    const weak = await signerUnder(root, 'RSA-1024')
+    const weak = await signerUnder(root, { kind: 'RSA-1024' })
     assertRejected(await reply({ signer: weak }), /the signer's public key is an RSA key of 1024 bits/)
     const der = derOf(signer.certificate)
     const point = signer.certificate.subjectPublicKeyInfo.subjectPublicKey.valueBlock.valueHexView
@@ -188,7 +179,7 @@ describe('stored certificates', () => {
     assertRejected(der, /signer's certificate is not in it/, { validationData: [...strangers, own] })
     const lists = strangers.map((): ValidationData => ({ type: 'crl', der: Uint8Array.of(1) }))
     assert.ok(verify(der, { validationData: [...lists, own] }), 'lists count apart from certificates')
-    const large = await signerUnder(root, 'P-256', MAX_VALIDATION_DATA_BYTES)
+    const large = await largeSigner(MAX_VALIDATION_DATA_BYTES)
     const ofLarge = await reply({ signer: large, certificates: [] })
     const validationData = [pieceOf(large.certificate)]
     assertRejected(ofLarge, /signer's certificate is not in it/, { validationData })

@@ -12,6 +12,7 @@ import {
   type RevocationStatus,
 } from '../../../core/verify/tokens.ts'
 import {
+  authorityNamed,
   certificate,
   DEFAULT_GEN_TIME,
   derOf,
@@ -19,7 +20,7 @@ import {
   keyPair,
   OID,
   response,
-  type Issuer,
+  signerUnder,
 } from '../../support/test-authority.ts'
 import { crl, DEFAULT_THIS_UPDATE, ocspResponse, REASON, type OcspOptions } from '../../support/test-revocation.ts'
 
@@ -29,21 +30,10 @@ const asOf = DEFAULT_THIS_UPDATE.getTime()
 const later = new Date(asOf + 3_600_000)
 const revokedAt = new Date('2026-05-01T00:00:00Z')
 
-async function issuerNamed(name: string, keyUsage = 0x06): Promise<Issuer> {
-  const keys = await keyPair('P-256', name)
-  return { keys, certificate: await certificate({ name, keys, authority: {}, keyUsage }) }
-}
-
-async function signerUnder(issuer: Issuer, name = 'signer'): Promise<Issuer> {
-  const keys = await keyPair('P-256', name)
-  const extendedKeyUsage = { critical: true, purposes: [OID.timeStamping] }
-  return { keys, certificate: await certificate({ name, keys, issuer, keyUsage: 0x80, extendedKeyUsage }) }
-}
-
-const root = await issuerNamed('root')
+const root = await authorityNamed('root')
 const signer = await signerUnder(root)
-const other = await signerUnder(root, 'other')
-const stranger = await issuerNamed('stranger')
+const other = await signerUnder(root, { name: 'other' })
+const stranger = await authorityNamed('stranger')
 
 const asCrl = (der: Uint8Array): ValidationData => ({ type: 'crl', der })
 const asOcsp = (der: Uint8Array): ValidationData => ({ type: 'ocsp', der })
@@ -110,7 +100,7 @@ describe('revocationStatus by CRL', () => {
   })
 
   test('ignores a list of an issuer whose key may not sign lists', async () => {
-    const noCrlSign = await issuerNamed('root without cRLSign', 0x04)
+    const noCrlSign = await authorityNamed('root without cRLSign', { keyUsage: 0x04 })
     const below = await signerUnder(noCrlSign)
     const list = await crl({ issuer: noCrlSign, revoked: [{ certificate: below.certificate, at: revokedAt }] })
     assert.deepEqual(revocationStatus(derOf(below.certificate), derOf(noCrlSign.certificate), [asCrl(list)]), unknown)
