@@ -8,7 +8,7 @@ import { verifyAnchorProof } from './chain/anchor-proof.ts'
 import { verifyCheckpointUnder, type VerifiedCheckpoint } from './checkpoint.ts'
 import { verifyCosignatures, type Cosignature } from './cosignature.ts'
 import type { Policy } from './policy.ts'
-import type { TimestampClaim, Unchecked } from './proof-result.ts'
+import type { BundleAnchorClaim, TimestampClaim, Unchecked } from './claims.ts'
 import {
   authorityClaims,
   checkTokens,
@@ -16,17 +16,8 @@ import {
   timeOfQuorum,
   uncheckedRevocations,
   type TokenContext,
-} from './proof-tokens.ts'
+} from './token-quorum.ts'
 import { verificationError } from '../errors.ts'
-
-/** A block that holds a checkpoint. */
-export interface BundleAnchorClaim extends Omit<ShownAnchor, 'proof'> {
-  readonly account: string
-  /** The time that the block states, ms since 1970. */
-  readonly blockTime: number
-  /** Whether the block is known to be part of the chain. */
-  readonly isBlockFinal: boolean
-}
 
 /** A checkpoint of a bundle, with all that holds for every entry of its tree. */
 export interface ProvenCheckpoint {

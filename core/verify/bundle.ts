@@ -1,79 +1,22 @@
-import type { Json } from '../commitment/canonical-json.ts'
-import type { AttachedFile } from '../commitment/event-format.ts'
 import { verifyKeyChain } from '../commitment/log-entry.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import { parseVerifierKey } from '../log/note.ts'
 import type { ValidationData } from '../ports/index.ts'
-import type { DeletedFile } from '../store/records.ts'
 import {
   assertIncluded,
   assertKeyPositions,
   verifyTrees,
   verifyAttestations,
-  type BundleAnchorClaim,
   type ProvenCheckpoint,
 } from './bundle-checkpoints.ts'
 import { parseBundle, type ShownAnchor, type ShownBundle, type ShownBundleEvent } from './bundle-document.ts'
 import { deletionIn, holdsFile, verifyBundleEvent, verifySameSubject, type CommittedEvent } from './bundle-events.ts'
-import type { Cosignature } from './cosignature.ts'
+import type { BundleClaims, BundleEventClaims, BundleFileClaim, Unchecked } from './claims.ts'
 import { parsePolicy, type Policy } from './policy.ts'
-import type { TimestampClaim, Unchecked } from './proof-result.ts'
-import { embeddedCertificates, type TokenContext } from './proof-tokens.ts'
+import { embeddedCertificates, type TokenContext } from './token-quorum.ts'
 import { MAX_SIGNATURE_CHECKS, SignatureBudget } from './signature-budget.ts'
 import type { TokenVerifier } from './token-verifier.ts'
 import { asHash } from './untrusted.ts'
-
-/** What is proven about one event of a bundle. */
-export interface BundleEventClaims {
-  /** Hex. */
-  readonly txId: string
-  /** The time that the event commits to, ms since 1970. The registry chose it. */
-  readonly committedTime: number
-  /** The position of the event, and the size of a signed tree that holds it; `undefined` if it is not sealed. */
-  readonly log: { readonly position: number; readonly treeSize: number } | undefined
-  /** ms since 1970: the earliest time that a quorum of authorities or a block states; `undefined` if there is none. */
-  readonly notLaterThan: number | undefined
-  readonly timestamps: readonly TimestampClaim[]
-  readonly anchors: readonly BundleAnchorClaim[]
-  /** Witnesses of the policy that cosigned a checkpoint that holds the event. */
-  readonly witnesses: readonly Cosignature[]
-  /** From 1. `undefined` in a bundle without headers, as are the fields. */
-  readonly version: number | undefined
-  /** Disclosed fields by name. */
-  readonly fields: ReadonlyMap<string, Json>
-  /** Fields that the event sets and the bundle does not disclose. */
-  readonly hiddenFields: readonly string[]
-  /** Disclosed files by id. */
-  readonly files: ReadonlyMap<string, AttachedFile | DeletedFile>
-  /** Files that the event holds and the bundle does not disclose. */
-  readonly hiddenFiles: readonly string[]
-}
-
-/** What is proven about the file that a bundle is about. */
-export interface BundleFileClaim {
-  readonly fileId: string
-  /**
-   * `listed`: the event attached or deleted the file; it is not disclosed which of the two. `deleted`: another event
-   * deleted it, and says that this one attached it.
-   */
-  readonly state: 'listed' | 'attached' | 'deleted'
-  /** txIds, hex. */
-  readonly event: string
-  readonly deletedBy: string | undefined
-}
-
-/** What a bundle proves. Nothing else of it is verified. */
-export interface BundleClaims {
-  readonly origin: string
-  /** The event that the bundle is about: its txId in hex. In a history it is version 1, the creation. */
-  readonly subject: string
-  readonly events: readonly BundleEventClaims[]
-  /** Whether the events are all versions of one history from 1 to the last one shown. */
-  readonly isHistory: boolean
-  readonly file: BundleFileClaim | undefined
-  /** For each content in `contents`, the disclosed file that has it. */
-  readonly contents: readonly { readonly name: string; readonly fileId: string; readonly txId: string }[]
-}
 
 /**
  * The checks of a bundle in their order:

@@ -133,7 +133,7 @@ const linkOf = (value: unknown, what: string): string | null => (value === null 
 /**
  * The file hashes of an event by file id, from the files map that its opening commits to. Throws `VERIFICATION_FAILED`.
  */
-export function verifyFilesMap(text: unknown, salt: unknown, opening: Opening): ReadonlyMap<string, Uint8Array> {
+function verifyFilesMap(text: unknown, salt: unknown, opening: Opening): ReadonlyMap<string, Uint8Array> {
   const filesText = asString(text, 'The files text')
   if (!equalBytes(filesHash(asHash(salt, 'The files salt'), filesText), opening.files))
     throw verificationError('The files text and salt do not hash to the value in the opening')
@@ -191,7 +191,7 @@ function parseField(text: string, name: string): Json {
 }
 
 /** Parses a file's text. Throws `VERIFICATION_FAILED` if it is not the text of this file. */
-export function parseFileText(text: string, fileId: string): AttachedFile | DeletedFile {
+function parseFileText(text: string, fileId: string): AttachedFile | DeletedFile {
   const what = `The text of the file ${fileId}`
   const file = asObject(parseUntrustedJson(text, what), what)
   if (file['id'] !== fileId) throw verificationError(`${what} belongs to another file`)

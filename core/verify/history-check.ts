@@ -4,7 +4,7 @@ import { assertSlot, type VerifiedEvent } from './event.ts'
 import { asHash, asString } from './untrusted.ts'
 
 /** Fields that must have the same value in all versions. */
-export const CONSTANT_FIELDS = ['company', 'evidence', 'externalId'] as const
+const CONSTANT_FIELDS = ['company', 'evidence', 'externalId'] as const
 
 /**
  * Verifies that events are one history, one after the other, from version 1 on without a gap. What an event does not

@@ -15,7 +15,7 @@ import { verificationError } from '../errors.ts'
  *
  * @param origin The log's origin, from a trusted source.
  * @param keyOpenings The openings of the log's key entries in log order, entry 0 first. Untrusted.
- * @returns One verifier key for each key entry, for `verifySignedCheckpoint` and `verifyProof`.
+ * @returns One verifier key for each key entry, for `verifySignedCheckpoint`.
  * @throws `VERIFICATION_FAILED` if the keys do not belong to the origin.
  */
 export function verifierKeysOf(origin: string, keyOpenings: readonly Uint8Array[]): readonly string[] {

@@ -1,14 +1,11 @@
 import { verificationError } from '../errors.ts'
 
-/**
- * Signature checks that one stamp may cost. An honest one with three authorities and their CRLs needs about 25. A proof
- * document may cost twice as many, because it may hold the stamps of two events.
- */
+/** Signature checks that one stamp may cost. An honest one with three authorities and their CRLs needs about 25. */
 export const MAX_SIGNATURE_CHECKS = 40
 
 /**
- * Counts signature checks, so that a document made by an attacker costs a bounded time. Remembers what was checked: all
- * tokens of an honest document share a few certificates and CRLs, and each of these counts once.
+ * Counts signature checks, so that a bundle made by an attacker costs a bounded time. Remembers what was checked: all
+ * tokens of an honest bundle share a few certificates and CRLs, and each of these counts once.
  */
 export class SignatureBudget {
   readonly #limit: number

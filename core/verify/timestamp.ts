@@ -95,7 +95,7 @@ export function verifyTimestamp(der: Uint8Array, options: VerifyTimestampOptions
   return { ...info, revocation }
 }
 
-/** As `VerifyTimestampOptions`, with what only the proof of a document knows. */
+/** As `VerifyTimestampOptions`, with what only a bundle knows. */
 export type VerifyTokenOptions = VerifyTimestampOptions & {
   readonly validationData: readonly ValidationData[]
   readonly budget: SignatureBudget

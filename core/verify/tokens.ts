@@ -1,6 +1,6 @@
 /**
  * Checks timestamp tokens (RFC 3161) and what revokes their certificates. A separate entry, because it loads ASN.1
- * libraries: pass `tokens` to `verifyBundle` and `verifyProof`. Importing it changes nothing by itself.
+ * libraries: pass `tokens` to `verifyBundle`. Importing it changes nothing by itself.
  *
  * @example
  * import { holdsTokens, verifyBundle } from 'evidence-registry/verify'

@@ -63,14 +63,6 @@ export function asHash(value: unknown, what: string): Uint8Array {
 export const asHashes = (value: unknown, what: string): readonly Uint8Array[] =>
   asArray(value, what, MAX_PROOF_ITEMS).map((item) => asHash(item, what))
 
-/** ms since 1970, from an RFC 3339 time as the registry writes it: UTC with milliseconds and `Z`. */
-export function asTime(value: unknown, what: string): number {
-  const ms = typeof value === 'string' ? Date.parse(value) : NaN
-  if (Number.isNaN(ms) || new Date(ms).toISOString() !== value)
-    throw verificationError(`${what} must be a UTC time with milliseconds`)
-  return ms
-}
-
 /** Parses a text after its hash was checked. Strict, so that every parser reads the same value from it. */
 export function parseUntrustedJson(text: string, what: string): Json {
   try {

@@ -335,18 +335,11 @@ export const texts = {
     steps: 'Steps',
     stepNames: {
       document: 'The document is well-formed',
-      opening: 'The opening hashes to the txId, and commits to the shown time',
-      disclosure: 'What is disclosed hashes to the txId',
-      files: 'The event lists the file',
       inclusion: 'The event is in the tree',
       checkpoint: 'A pinned key of the log signed the tree',
-      'stamped checkpoint': 'The stamped tree extends this tree',
-      renewal: 'Later stamps renew the time stamp',
       timestamp: 'A timestamp authority stamped the tree',
-      'anchored checkpoint': 'The anchored tree extends this tree',
       anchor: 'The chain holds the anchored tree',
       witnesses: 'Witnesses cosigned the tree',
-      deletion: 'The deleting event deletes this file',
       expected: 'The proof is about what was expected',
       policy: 'Your policy is well-formed',
       keys: 'The policy pins a key of the log',
@@ -371,6 +364,10 @@ export const texts = {
     contentUnknown: (name: string) => `${name} is not among the files of this evidence`,
     contentHidden: (name: string) =>
       `${name} could not be compared, because this proof does not disclose the hashes of all files. Ask for a bundle that does.`,
+    shortForm:
+      'This is the short form of a proof. Fetch the proof bundle from the server (?format=bundle), and drop it here.',
+    shortFormFetched:
+      'This is the short form of a proof. The server was asked for the proof bundle of the same event, verified here.',
     needProof: 'This is not a proof. Drop the proof first, then the files that it should contain.',
   },
   certificate: {

@@ -1,4 +1,4 @@
-import { MAX_TOKENS } from '../../../core/verify/index.ts'
+import { MAX_CHECKPOINT_TOKENS } from '../../../core/verify/index.ts'
 import { DAY_MS, httpUrls, integer, listOf, oneOf, optional, path, setting } from '../setting.ts'
 
 export const timestamps = {
@@ -27,7 +27,7 @@ export const timestamps = {
       doc: 'Policy that each authority must use, in the same order',
     },
   ),
-  tsaQuorum: optional(integer(1, MAX_TOKENS), {
+  tsaQuorum: optional(integer(1, MAX_CHECKPOINT_TOKENS), {
     shownFallback: 'more than half of them',
     doc: 'Number of authorities that must have stamped a checkpoint',
   }),

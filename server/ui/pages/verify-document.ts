@@ -3,15 +3,13 @@ import {
   holdsTokens,
   parsePolicy,
   verifyBundle,
-  verifyProof,
   type BundleCheck,
   type BundleClaims,
   type BundleEventClaims,
   type Policy,
-  type ProofResult,
-  type ProofStepName,
   type TokenVerifier,
   type Unchecked,
+  type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
 import { actionName, fieldName } from '../event-names.ts'
 import { formatTime } from '../format.ts'
@@ -19,7 +17,7 @@ import { texts } from '../texts.ts'
 
 /** One check, in the order in which the page shows them. */
 export interface Step {
-  readonly name: ProofStepName | BundleCheck | 'policy' | 'history' | 'content'
+  readonly name: BundleCheck | 'policy' | 'history' | 'witnesses' | 'timestamp' | 'anchor' | 'content'
   readonly state: 'ok' | 'failed' | 'skipped'
   readonly detail?: string | undefined
 }
@@ -57,8 +55,10 @@ export async function hashFile(file: File): Promise<HashedFile> {
 }
 
 export interface VerifyRequest {
-  /** A bundle or a proof document. Untrusted. */
+  /** A bundle. Untrusted. */
   readonly text: string
+  /** What the bundle must be about. */
+  readonly expect?: VerifyBundleOptions['expect']
   /** `undefined`: nothing is pinned, so a bundle is only checked for consistency with its own policy. */
   readonly policyText: string | undefined
   /** Whether the policy is the user's own, not that of the server. */
@@ -71,13 +71,35 @@ async function tokensFor(text: string): Promise<TokenVerifier | undefined> {
   return holdsTokens(text) ? (await import('../../../core/verify/tokens.ts')).tokens : undefined
 }
 
-const isBundle = (text: string): boolean => /"format"\s*:\s*"evidence-registry\.bundle"/.test(text)
+/** Whether a dropped text is meant as a bundle. */
+export const isBundle = (text: string): boolean => /"format"\s*:\s*"evidence-registry\.bundle"/.test(text)
 
-/** Whether a dropped file can be a proof. Other files are contents to compare. */
-export const looksLikeProof = (text: string): boolean => isBundle(text) || /"(?:opening|merkle)"\s*:/.test(text)
+/** What the JSON of a proof names. It is the short form of a bundle, and is not verified here. */
+export interface ShortForm {
+  /** `undefined` in the proof of a transaction. */
+  readonly evidenceId: string | undefined
+  readonly txId: string
+  readonly fileId: string | undefined
+}
 
-/** Verifies a document in this browser. Never throws for a wrong document. */
-export async function verifyDocument({ text, policyText, isPinned, files }: VerifyRequest): Promise<Outcome> {
+/** Reads what a proof in JSON is about. `undefined` for other texts, such as a content in JSON. */
+export function shortFormOf(text: string): ShortForm | undefined {
+  let document: unknown
+  try {
+    document = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (typeof document !== 'object' || document === null) return undefined
+  const { opening, evidenceId, txId, fileId }: Readonly<Record<string, unknown>> = { ...document }
+  if (opening === undefined || typeof txId !== 'string') return undefined
+  const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+  return { evidenceId: textOf(evidenceId), txId, fileId: textOf(fileId) }
+}
+
+/** Verifies a bundle in this browser. Never throws for a wrong bundle. */
+export async function verifyDocument(request: VerifyRequest): Promise<Outcome> {
+  const { text, policyText, isPinned } = request
   let policy: Policy | undefined
   try {
     policy = policyText === undefined ? undefined : parsePolicy(policyText)
@@ -85,8 +107,7 @@ export async function verifyDocument({ text, policyText, isPinned, files }: Veri
     const reason = String(error instanceof Error ? error.message : error)
     return refuted(reason, [], [{ name: 'policy', state: 'failed', detail: reason }])
   }
-  const tokens = await tokensFor(text)
-  const outcome = isBundle(text) ? bundleOutcome(text, policy, tokens, files) : proofOutcome(text, policy, tokens)
+  const outcome = bundleOutcome(request, policy, await tokensFor(text))
   return outcome.state === 'proven' && !isPinned ? { ...outcome, state: 'unpinned' } : outcome
 }
 
@@ -110,12 +131,11 @@ function stepsUntil(failed: BundleCheck, reason: string): readonly Step[] {
 }
 
 function bundleOutcome(
-  text: string,
+  { text, files, expect }: VerifyRequest,
   policy: Policy | undefined,
   tokens: TokenVerifier | undefined,
-  files: readonly HashedFile[],
 ): Outcome {
-  const result = verifyBundle(text, { tokens, ...(policy && { policy }) })
+  const result = verifyBundle(text, { tokens, ...(policy && { policy }), ...(expect && { expect }) })
   if (result.state === 'refuted')
     return refuted(result.reason, result.unchecked, stepsUntil(result.check, result.reason))
   const contents = files.map((file) => contentStep(file, result.claims))
@@ -196,22 +216,3 @@ function eventFacts(event: BundleEventClaims, i: number): FactGroup {
 }
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
-
-function proofOutcome(text: string, policy: Policy | undefined, tokens: TokenVerifier | undefined): Outcome {
-  const result = verifyProof(text, { policy: policy ?? { keys: [] }, tokens })
-  return {
-    state: result.ok ? 'proven' : result.isPending ? 'pending' : 'refuted',
-    reason: result.steps.find(({ state }) => state === 'failed')?.reason,
-    steps: result.steps.map(({ name, state, reason }) => ({ name, state, detail: reason })),
-    groups: proofFacts(result),
-    unchecked: result.unchecked,
-  }
-}
-
-function proofFacts({ claims }: ProofResult): readonly FactGroup[] {
-  const t = texts.verify
-  if (claims === undefined) return []
-  const { txId, log, notLaterThan } = claims
-  const time = notLaterThan === undefined ? [] : [[t.notLaterThan, formatTime(notLaterThan)] as const]
-  return [{ title: t.event(1), facts: [[t.txId, txId], [t.position, `${log.leafIndex}`], ...time] }]
-}

@@ -8,17 +8,23 @@ import { texts } from '../texts.ts'
 import { DropZone } from './drop-zone.tsx'
 import {
   hashFile,
-  looksLikeProof,
+  isBundle,
+  shortFormOf,
   verifyDocument,
   type HashedFile,
   type Outcome,
+  type ShortForm,
   type Step,
+  type VerifyRequest,
 } from './verify-document.ts'
 
 interface PolicySource {
   readonly text: string
   readonly isOwn: boolean
 }
+
+/** What is verified, and what it must be about. */
+type Proof = Pick<VerifyRequest, 'text' | 'expect'>
 
 interface VerifyPageProps {
   /** For the policy of the server and for public proofs. `undefined` in a saved page, which has no server. */
@@ -29,7 +35,8 @@ interface VerifyPageProps {
 /** Verifies a proof in the browser: a dropped bundle with files, or the public proof of an evidence. Needs no key. */
 export function VerifyPage({ client, evidenceId }: VerifyPageProps) {
   const t = texts.verify
-  const [proof, setProof] = useState<string>()
+  const [proof, setProof] = useState<Proof>()
+  const [short, setShort] = useState<ShortForm>()
   const [files, setFiles] = useState<readonly HashedFile[]>([])
   const [policy, setPolicy] = usePolicy(client)
   const [outcome, setOutcome] = useState<Outcome>()
@@ -38,17 +45,16 @@ export function VerifyPage({ client, evidenceId }: VerifyPageProps) {
   useEffect(() => {
     if (client === undefined || evidenceId === undefined) return
     setError(undefined)
-    // The strict parser also accepts the text that is made from parsed JSON.
+    // A proof that was dropped meanwhile stays.
     client
       .verifyEvidence({ evidenceId, format: 'bundle' })
-      // A proof that was dropped meanwhile stays.
-      .then((bundle) => setProof((known) => known ?? JSON.stringify(bundle)), setError)
+      .then((bundle) => setProof((known) => known ?? { text: JSON.stringify(bundle) }), setError)
   }, [evidenceId])
   useEffect(() => {
     if (proof === undefined) return undefined
     let isNeeded = true
     setOutcome(undefined)
-    verifyDocument({ text: proof, policyText: policy?.text, isPinned: policy?.isOwn === true, files }).then(
+    verifyDocument({ ...proof, policyText: policy?.text, isPinned: policy?.isOwn === true, files }).then(
       (result) => isNeeded && setOutcome(result),
       setError,
     )
@@ -61,9 +67,12 @@ export function VerifyPage({ client, evidenceId }: VerifyPageProps) {
     setError(undefined)
     const contents: HashedFile[] = []
     for (const file of dropped) {
-      const text = file.name.endsWith('.json') ? await file.text() : undefined
-      if (text !== undefined && looksLikeProof(text)) setProof(text)
-      else contents.push(await hashFile(file))
+      const text = file.name.endsWith('.json') ? await file.text() : ''
+      const document = isBundle(text) ? undefined : shortFormOf(text)
+      if (isBundle(text)) setProof({ text })
+      else if (document === undefined) contents.push(await hashFile(file))
+      else setProof(await bundleOf(document, client))
+      if (isBundle(text) || document !== undefined) setShort(document)
     }
     setFiles((known) => [...known, ...contents])
   }
@@ -76,11 +85,24 @@ export function VerifyPage({ client, evidenceId }: VerifyPageProps) {
       {client && <SaveLink />}
       <PolicyField policy={policy} onChange={(text) => setPolicy({ text, isOwn: true })} />
       {error !== undefined && <VerifyFailure error={error} />}
-      {proof === undefined && files.length > 0 && <Notice tone="warn">{t.needProof}</Notice>}
+      {short && <Notice tone="warn">{proof === undefined ? t.shortForm : t.shortFormFetched}</Notice>}
+      {proof === undefined && short === undefined && files.length > 0 && <Notice tone="warn">{t.needProof}</Notice>}
       {proof !== undefined && error === undefined && outcome === undefined && <p role="status">{t.working}</p>}
       {outcome && <OutcomeView outcome={outcome} />}
     </>
   )
+}
+
+/** The bundle of a proof in JSON, from the server. `undefined` if it cannot be had: the server decides, not the proof. */
+async function bundleOf({ evidenceId, txId, fileId }: ShortForm, client?: Client): Promise<Proof | undefined> {
+  if (client === undefined || evidenceId === undefined) return undefined
+  const request = { evidenceId, format: 'bundle' } as const
+  const bundle =
+    fileId === undefined
+      ? await client.verifyEvidence({ ...request, txId })
+      : await client.verifyFile({ ...request, fileId })
+  // The strict parser also accepts the text that is made from parsed JSON.
+  return { text: JSON.stringify(bundle), expect: { txId, ...(fileId !== undefined && { fileId }) } }
 }
 
 /** The policy of the server, unless the user has chosen a file. */

@@ -16,11 +16,10 @@ import { entryOf, keyHandover, keyOpening, originOf, tokenOpening } from '../../
 import { checkpointText } from '../../../core/log/checkpoint.ts'
 import { createNoteSigner, publicKeyOfSeed, type NoteSigner } from '../../../core/log/note.ts'
 import { MerkleTree } from '../../../core/log/tree/merkle-tree.ts'
-import { sidesOf } from '../../../core/log/tree/proof.ts'
 import { present } from '../../support/present.ts'
 
 /**
- * Makes histories, logs and proofs whose hashes and signatures are all correct, also when their content breaks a rule.
+ * Makes histories and logs whose hashes and signatures are all correct, also when their content breaks a rule.
  * An attacker who holds the registry's keys can make them. Damaged data does not reach these rules, because its hash is
  * wrong first.
  */
@@ -119,15 +118,6 @@ export function forgeEvent(parts: EventParts): ForgedEvent {
   }
 }
 
-/** An event as the registry shows it. `shown`: the members beside the disclosure. */
-export const wireOf = (event: ForgedEvent, shown: Record<string, unknown>): Record<string, unknown> => ({
-  txId: event.txId,
-  version: event.version,
-  timestamp: new Date(event.time).toISOString(),
-  ...shown,
-  disclosure: event.disclosure,
-})
-
 const NAME = 'forged.example/log'
 
 interface ForgedKey {
@@ -180,39 +170,6 @@ export class ForgedLog {
       from: position + 1,
       until: this.keys[i + 1]?.position ?? null,
     }))
-  }
-
-  merkle(position: number, size = this.tree.size, note = this.checkpoint(size)) {
-    const sides = sidesOf(position, size)
-    const hashes = this.tree.inclusionProof(position, size)
-    return {
-      merkleRoot: toHex(this.tree.root(size)),
-      leafIndex: position,
-      treeSize: size,
-      proof: hashes.map((hash, i) => ({ hash: toHex(hash), position: sides[i] })),
-      checkpoint: note,
-    }
-  }
-
-  /** The members of a stamp or anchor that say which checkpoint it is over. */
-  later(from: number, size = this.tree.size, note = this.checkpoint(size)) {
-    return {
-      treeSize: size,
-      checkpoint: note,
-      consistency: this.tree.consistencyProof(from, size).map(toHex),
-    }
-  }
-
-  /** A renewal of a token that is in the log. */
-  renewal(token: Uint8Array, position: number, tokens: readonly object[], size = this.tree.size) {
-    return {
-      tokenSha256: toHex(sha256(token)),
-      leafIndex: position,
-      treeSize: size,
-      proof: this.tree.inclusionProof(position, size).map(toHex),
-      checkpoint: this.checkpoint(size),
-      tokens,
-    }
   }
 
   addToken(token: Uint8Array): number {

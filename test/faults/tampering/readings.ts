@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { isRegistryError, OPERATOR, type EvidenceSummary, type Registry, type Scope } from '../../../core/index.ts'
 import { TILE_WIDTH } from '../../../core/log/index.ts'
-import { verifyBundle, verifyLog, verifyProof, type Policy } from '../../../core/verify/index.ts'
+import { verifyBundle, verifyLog, type Policy } from '../../../core/verify/index.ts'
+import { checkProof } from '../../support/proof-by-hand.ts'
 import { cachedTokens } from './cached-tokens.ts'
 import { COMPANIES } from './template.ts'
 
@@ -155,14 +156,10 @@ class Reader {
     })
   }
 
-  async #readProof(name: string, read: () => Promise<object>): Promise<void> {
+  async #readProof(name: string, read: () => Promise<Parameters<typeof checkProof>[0]>): Promise<void> {
     const document = await this.#read('bound', name, read)
     if (document === undefined) return
-    this.#verify(name, () => {
-      const { ok, steps } = verifyProof(textOf(document), { policy: this.#policy, tokens })
-      const failed = steps.filter(({ state }) => state === 'failed')
-      if (!ok) throw new Error(failed.map((step) => `${step.name}: ${step.reason ?? ''}`).join('; '))
-    })
+    this.#verify(name, () => checkProof(document, this.#policy, tokens))
   }
 
   async #readBundle(name: string, read: () => Promise<object>): Promise<void> {

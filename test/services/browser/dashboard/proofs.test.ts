@@ -40,6 +40,22 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     await assertAccessible(page)
   })
 
+  it('say that a proof in JSON is the short form, and verify the bundle in its place', async () => {
+    const { page } = dashboard
+    const id = await dashboard.createEvidence('short-1')
+    await dashboard.untilSealed(id)
+    await page.goto(dashboard.urlOf('#/verify'))
+    const short = textFile('proof.json', await read(`/api/v1/merkle/verify/${id}`))
+    await field(page, 'or choose them').setInputFiles(short)
+    await page.getByText('The server was asked for the proof bundle').waitFor()
+    await text(page, IS_CONSISTENT).waitFor()
+    const { txId } = await dashboard.proofOf(id)
+    await page.reload()
+    const transaction = textFile('proof.json', await read(`/api/v1/merkle/proof/${txId}`))
+    await field(page, 'or choose them').setInputFiles(transaction)
+    await page.getByText('Fetch the proof bundle').waitFor()
+  })
+
   it('compare a file with a bundle in the browser, and find a changed bundle', async () => {
     const { page } = dashboard
     await dashboard.untilSealed(await dashboard.createEvidence('verify-2'))
