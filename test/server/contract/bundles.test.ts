@@ -1,35 +1,26 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { BASE_PATH } from '../../../server/index.ts'
 import { Bundle, BUNDLE_MEDIA_TYPE } from '../../../core/index.ts'
 import { validate } from '../../../core/registry/validation.ts'
+import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
 import { formOf } from '../../support/form.ts'
-import { startService, type Company, type Service } from '../../support/service.ts'
 
 describe('proof bundles', () => {
-  let service: Service
-  let company: Company
+  const acme = new CompanyRequests()
   let id: string
   let fileId: string
   before(async () => {
-    service = await startService()
-    company = await service.company('acme')
-    const params = { COMPANY_ID: company.id }
-    const form = formOf({ categoryName: 'Vehicles', subcategoryName: 'Cars', externalId: 'car/1', name: 'Ü' }, [
-      ['images', 'photo.txt', 'a photo'],
-    ])
-    ;({ id } = await service.ok('createEvidence', { key: company.keys.U, params, form }))
-    const listed = { ...params, EVIDENCE_EXTERNAL_ID: 'car/1' }
-    const { dt } = await service.ok('listEvidenceFiles', { key: company.keys.R, params: listed })
-    fileId = dt[0].overlayId
+    const fields = { ...VEHICLE_CATEGORY, externalId: 'car/1', name: 'Ü' }
+    ;({ id } = await acme.ok('createEvidence', { form: formOf(fields, [['images', 'photo.txt', 'a photo']]) }))
+    fileId = (await acme.files('car/1'))[0].overlayId
   })
-  after(() => service.close())
 
-  const get = (query: Record<string, string>, key = company.keys.R) =>
-    service.fetch(`${BASE_PATH}/evidences/acme/evidence/car%2F1/bundle?${new URLSearchParams(query).toString()}`, {
+  const get = (query: Record<string, string>, key = acme.company.keys.R) =>
+    acme.service.fetch(`${BASE_PATH}/evidences/acme/evidence/car%2F1/bundle?${new URLSearchParams(query).toString()}`, {
       headers: { 'x-api-key': key },
     })
-  const publicBundle = (path: string) => service.fetch(`${BASE_PATH}/merkle/verify/${path}`)
+  const publicBundle = (path: string) => acme.service.fetch(`${BASE_PATH}/merkle/verify/${path}`)
 
   it('sends the bundle of an evidence as a download', async () => {
     const response = await get({ fields: 'name,owner', files: 'all' })
@@ -79,14 +70,14 @@ describe('proof bundles', () => {
   })
 
   it('shows the policy as JSON and as text', async () => {
-    const policy = await service.ok('getPolicy')
-    assert.equal(policy.origin, service.registry.log.origin)
-    assert.deepEqual(policy.keys, [{ vkey: service.registry.log.verifierKey, from: 1, until: null }])
+    const policy = await acme.service.ok('getPolicy')
+    assert.equal(policy.origin, acme.service.registry.log.origin)
+    assert.deepEqual(policy.keys, [{ vkey: acme.service.registry.log.verifierKey, from: 1, until: null }])
     assert.deepEqual([policy.timestampQuorum, policy.timestampAuthorities.length], [1, 1])
     assert.match(policy.timestampAuthorities[0].trustAnchors[0], /^-----BEGIN CERTIFICATE-----\n/)
     assert.deepEqual(Object.keys(policy.chains[0]), ['type', 'network', 'chainId', 'account'])
-    const text = await service.fetch(`${BASE_PATH}/log/policy?format=text`)
-    assert.equal(await text.text(), `log ${service.registry.log.verifierKey}\nquorum none\n`)
-    assert.equal((await service.fetch(`${BASE_PATH}/log/policy?format=xml`)).status, 400)
+    const text = await acme.service.fetch(`${BASE_PATH}/log/policy?format=text`)
+    assert.equal(await text.text(), `log ${acme.service.registry.log.verifierKey}\nquorum none\n`)
+    assert.equal((await acme.service.fetch(`${BASE_PATH}/log/policy?format=xml`)).status, 400)
   })
 })

@@ -1,64 +1,59 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { evidenceRequests } from '../../support/evidence-requests.ts'
+import { describe, it } from 'node:test'
+import { CompanyRequests, of } from '../../support/company-requests.ts'
 import { formOf } from '../../support/form.ts'
-import { startService, type CallOptions, type Company, type Service } from '../../support/service.ts'
+import type { CallOptions } from '../../support/service.ts'
 
 const LAST_TEXT = 'last must be an integer of at least 0'
 
 describe('texts of validation errors', () => {
-  let service: Service
-  let company: Company
-  before(async () => {
-    service = await startService()
-    company = await service.company('acme')
-  })
-  after(() => service.close())
+  const acme = new CompanyRequests()
 
-  const { of, create } = evidenceRequests(() => ({ service, company }))
   const textOf = async (id: string, options: CallOptions): Promise<string> =>
-    (await service.fails(id, 400, 'VALIDATION_ERROR', options)).body.error
-  const at = (): CallOptions => ({ key: company.keys.A, params: { COMPANY_ID: company.id } })
+    (await acme.fails(id, 400, 'VALIDATION_ERROR', options)).body.error
 
   it('reject a `last` of the audit trail that is not an id, which would return the first page for ever', async () => {
-    assert.match(await textOf('listAudit', { ...at(), query: { len: '3', last: 'zzz' } }), /^last must be the id/)
+    assert.match(
+      await textOf('listAudit', { key: acme.company.keys.A, query: { len: '3', last: 'zzz' } }),
+      /^last must be the id/,
+    )
   })
 
   it('name the other field as the contract does', async () => {
-    assert.match(await textOf('listEvidences', { ...at(), query: { len: '3', next: 'WyIx' } }), /^next .* `last`$/)
+    assert.match(await textOf('listEvidences', { query: { len: '3', next: 'WyIx' } }), /^next .* `last`$/)
     const query = { len: '3', owner: 'Ada', last: '01890a5d-ac96-774b-bcce-b302099a8057' }
-    assert.match(await textOf('listEvidences', { ...at(), query }), /^last .*`next`/)
-    await create('named')
+    assert.match(await textOf('listEvidences', { query }), /^last .*`next`/)
+    await acme.create('named')
     assert.match(await textOf('updateEvidence', { ...of('named'), json: { stolen: false } }), /^stolen .*`actionType`/)
   })
 
   it('say that a member is required', async () => {
-    assert.match(await textOf('createFileToken', { ...at(), json: {} }), /^fileId is required and must be a UUID$/)
-    assert.equal(await textOf('createFileToken', { ...at(), json: { fileId: 'no' } }), 'fileId must be a UUID')
+    assert.match(await textOf('createFileToken', { json: {} }), /^fileId is required and must be a UUID$/)
+    assert.equal(await textOf('createFileToken', { json: { fileId: 'no' } }), 'fileId must be a UUID')
   })
 
   it('say that an update without any value must give one', async () => {
-    await create('unchanged', { owner: 'Ada' })
+    await acme.create('unchanged', { owner: 'Ada' })
     for (const json of [{}, { owner: '' }, { action: 'update' }])
       assert.match(await textOf('updateEvidence', { ...of('unchanged'), json }), /at least one of .*`actionType`/)
     assert.match(await textOf('updateEvidence', { ...of('unchanged'), json: { owner: 'Ada' } }), /equals the current/)
   })
 
   it('say where the API is if there is nothing at a path', async () => {
-    const response = await service.fetch('/evidences/acme/category')
+    const response = await acme.service.fetch('/evidences/acme/category')
     assert.equal(response.status, 404)
     const { error } = (await response.json()) as { readonly error: string }
     assert.equal(error, 'There is nothing at this path: the API is below /api/v1; see /docs')
   })
 
   it('say which texts a boolean of the query may have', async () => {
-    await create('disclosed')
+    await acme.create('disclosed')
     const text = await textOf('getEvidence', { ...of('disclosed'), query: { disclose: '2' } })
     assert.equal(text, 'disclose must be true, false, 1 or 0')
   })
 
   it('say which integers a parameter of the query may have', async () => {
-    await create('counted')
+    await acme.create('counted')
     for (const last of ['abc', '-1', '1.5'])
       assert.equal(await textOf('getEvidence', { ...of('counted'), query: { last } }), LAST_TEXT)
     const text = await textOf('getEvidence', { ...of('counted'), query: { len: 'abc' } })
@@ -67,15 +62,15 @@ describe('texts of validation errors', () => {
 
   it('name the limit of a meta that is nested too deep', async () => {
     const meta = JSON.parse('{"a":'.repeat(33) + '1' + '}'.repeat(33))
-    await create('deep')
+    await acme.create('deep')
     const text = 'meta: JSON must not be nested deeper than 32 levels'
     assert.equal(await textOf('updateEvidence', { ...of('deep'), json: { meta } }), text)
     assert.equal(await textOf('updateEvidence', { ...of('deep'), form: formOf({ meta: JSON.stringify(meta) }) }), text)
   })
 
   it('say where a body is not JSON', async () => {
-    await create('broken')
-    const { body } = await service.fails('updateEvidence', 400, 'MALFORMED_BODY', {
+    await acme.create('broken')
+    const { body } = await acme.fails('updateEvidence', 400, 'MALFORMED_BODY', {
       ...of('broken'),
       json: '{\n  "owner": "Ada",\n  secret\n}',
     })

@@ -1,100 +1,72 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { BlobStore } from '../../../core/index.ts'
+import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
 import { formOf } from '../../support/form.ts'
-import { startService, type ServiceResponse, type Company, type Service } from '../../support/service.ts'
+import type { ServiceResponse } from '../../support/service.ts'
+
+type Body = ServiceResponse['body']
+type Query = Readonly<Record<string, string>>
 
 const CONTENT = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * 7) % 251))
 const ETAG = `"${createHash('sha256').update(CONTENT).digest('hex')}"`
-const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
+/** The body of a 401. */
+const UNAUTHORIZED = { statusCode: 401, message: 'Unauthorized' }
+
+const bytes = ({ text }: ServiceResponse): Buffer => Buffer.from(text, 'latin1')
 
 describe('files', () => {
-  let service: Service
-  let company: Company
-  let at: { key: string; params: { COMPANY_ID: string } }
-  let fileId: string
-  /** Flips a byte of what is read, as a broken disk would. */
-  let isBroken = false
-  /** Finds no bytes, as if another volume was mounted. */
-  let isMissing = false
+  let damage: 'flipped' | 'missing' | undefined
   const wrapBlobs = (inner: BlobStore): BlobStore => ({
     put: (...args) => inner.put(...args),
     delete: (key) => inner.delete(key),
     close: () => inner.close(),
     async get(...args) {
-      if (isMissing) return undefined
+      if (damage === 'missing') return undefined
       const found = await inner.get(...args)
-      return found && isBroken ? { ...found, body: flipLast(found.body) } : found
+      return found && damage === 'flipped' ? { ...found, body: flipLast(found.body) } : found
     },
   })
-
+  const acme = new CompanyRequests({ wrapBlobs })
+  let fileId: string
   before(async () => {
-    service = await startService({ wrapBlobs })
-    company = await service.company('acme')
-    at = { key: company.keys.U, params: { COMPANY_ID: company.id } }
-    fileId = (await attach('owner', [['images', 'Zeugnis "ä".bin', CONTENT, 'video/mp4']]))[0] as string
+    fileId = await attach('owner', ['Zeugnis "ä".bin', CONTENT, 'video/mp4'])
   })
-  after(() => service.close())
 
-  async function attach(externalId: string, files: Parameters<typeof formOf>[1]): Promise<string[]> {
-    await service.ok('createEvidence', { ...at, form: formOf({ ...PLACE, externalId, name: 'x' }, files) })
-    const { dt } = await service.ok('listEvidenceFiles', {
-      ...at,
-      params: { ...at.params, EVIDENCE_EXTERNAL_ID: externalId },
-    })
-    return dt.map(({ overlayId }: { overlayId: string }) => overlayId)
+  /** Creates an evidence with a file, and returns the file's id. */
+  async function attach(
+    externalId: string,
+    file: readonly [name: string, content: string | Uint8Array, type?: string],
+  ): Promise<string> {
+    const fields = { ...VEHICLE_CATEGORY, externalId, name: 'x' }
+    await acme.ok('createEvidence', { form: formOf(fields, [['images', ...file]]) })
+    return (await acme.files(externalId))[0].overlayId
   }
-  const download = (
-    query: Record<string, string> = {},
-    headers: Record<string, string> = {},
-  ): Promise<ServiceResponse> => service.call('downloadFile', { ...at, query: { fileId, ...query }, headers })
-  const bytes = ({ text }: ServiceResponse): Buffer => Buffer.from(text, 'latin1')
+  const download = (query: Query = {}, headers: Query = {}): Promise<ServiceResponse> =>
+    acme.call('downloadFile', { query: { fileId, ...query }, headers })
+  const headersOf = (response: ServiceResponse, ...names: readonly string[]) =>
+    names.map((name) => response.headers.get(name))
 
   it('14: sends the content with headers that protect browsers', async () => {
-    const answer = await download()
-    assert.ok(bytes(answer).equals(CONTENT))
-    const shown = [
-      'content-type',
-      'content-length',
-      'etag',
-      'accept-ranges',
-      'x-content-type-options',
-      'content-security-policy',
-      'content-disposition',
-    ].map((name) => answer.headers.get(name))
-    assert.deepEqual(shown, [
+    const warnings: Error[] = []
+    const note = (warning: Error): void => void warnings.push(warning)
+    process.on('warning', note)
+    const response = await download()
+    process.off('warning', note)
+    assert.deepEqual(warnings, [], 'no warning about listeners')
+    assert.ok(bytes(response).equals(CONTENT))
+    assert.deepEqual(headersOf(response, 'content-type', 'content-length', 'etag', 'accept-ranges'), [
       'video/mp4',
       '200000',
       ETAG,
       'bytes',
+    ])
+    assert.deepEqual(headersOf(response, 'x-content-type-options', 'content-security-policy', 'content-disposition'), [
       'nosniff',
       "default-src 'none'; sandbox",
       `attachment; filename="Zeugnis \\"?\\".bin"; filename*=UTF-8''Zeugnis%20%22%C3%A4%22.bin`,
     ])
-  })
-
-  it('14: prints no warning about listeners', async () => {
-    const warnings: Error[] = []
-    const note = (warning: Error): void => void warnings.push(warning)
-    process.on('warning', note)
-    try {
-      assert.equal((await download()).status, 200)
-      assert.deepEqual(warnings, [])
-    } finally {
-      process.off('warning', note)
-    }
-  })
-
-  it('14: HEAD returns the same headers without the content', async () => {
-    const response = await service.fetch(`/api/v1/evidences/acme/file?fileId=${fileId}`, {
-      method: 'HEAD',
-      headers: { 'x-api-key': at.key },
-    })
-    assert.deepEqual(
-      [response.status, response.headers.get('content-length'), response.headers.get('etag'), await response.text()],
-      [200, '200000', ETAG, ''],
-    )
   })
 
   it('14: sends single ranges', async () => {
@@ -135,215 +107,135 @@ describe('files', () => {
   })
 
   it('14: sends an empty file', async () => {
-    const [empty = ''] = await attach('empty', [['images', 'empty.txt', '']])
-    const answer = await download({ fileId: empty })
-    assert.deepEqual([answer.status, answer.text, answer.headers.get('content-length')], [200, '', '0'])
-    assert.equal((await download({ fileId: empty }, { range: 'bytes=0-' })).status, 416)
+    const query = { fileId: await attach('empty', ['empty.txt', '']) }
+    const response = await download(query)
+    assert.deepEqual([response.status, response.text, ...headersOf(response, 'content-length')], [200, '', '0'])
+    assert.equal((await download(query, { range: 'bytes=0-' })).status, 416)
   })
 
   it('14: sends the stored type, or the one in the query, always as a sandboxed attachment', async () => {
-    const stored = [
-      'text/html',
-      'image/svg+xml',
-      'application/javascript',
-      'application/xhtml+xml',
-      'text/xml',
-      'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-    ]
-    for (const [i, type] of stored.entries()) {
-      const [id = ''] = await attach(`active-${i}`, [['images', 'a', '<script>', type]])
-      for (const query of [{ fileId: id }, { mimeType: type }, { fileId: id.toUpperCase(), mimeType: '' }]) {
-        const { headers } = await download(query)
-        assert.equal(headers.get('content-type'), type)
-        assert.equal(headers.get('x-content-type-options'), 'nosniff')
-        assert.match(headers.get('content-disposition') ?? '', /^attachment/)
-        assert.match(headers.get('content-security-policy') ?? '', /sandbox/)
-      }
+    const id = await attach('active', ['a', '<script>', 'text/html'])
+    for (const [query, type] of [
+      [{ fileId: id }, 'text/html'],
+      [{ fileId: id.toUpperCase(), mimeType: '' }, 'text/html'],
+      [{ mimeType: 'image/svg+xml' }, 'image/svg+xml'],
+      [{ mimeType: 'text/plain; charset=utf-8' }, 'text/plain; charset=utf-8'],
+      [{ mimeType: String.raw`text/plain; a="\"\\"; b=c` }, String.raw`text/plain; a="\"\\"; b=c`],
+      [{ fileId: await attach('untyped', ['a', 'x', 'nonsense']) }, 'application/octet-stream'],
+    ] as const) {
+      const { headers } = await download(query)
+      assert.deepEqual([headers.get('content-type'), headers.get('x-content-type-options')], [type, 'nosniff'])
+      assert.match(headers.get('content-disposition') ?? '', /^attachment/)
+      assert.match(headers.get('content-security-policy') ?? '', /sandbox/)
     }
-    const [untyped = ''] = await attach('untyped', [['images', 'a', 'x', 'nonsense']])
-    assert.equal((await download({ fileId: untyped })).headers.get('content-type'), 'application/octet-stream')
-    const charset = 'text/plain; charset=utf-8'
-    assert.equal((await download({ mimeType: charset })).headers.get('content-type'), charset)
-    for (const quoted of ['text/plain;a="b c"', String.raw`text/plain; a="\"\\"; b=c`])
-      assert.equal((await download({ mimeType: quoted })).headers.get('content-type'), quoted)
     const noHeader = ['a/b;c="\r\nd: e"', 'a/b;c="\u20ac"', 'a/b;c="\0"', 'a/b;c="\x7f"', String.raw`a/b;c="\"`]
     for (const mimeType of ['nonsense', 'text/', 'a/b;c', 'a/b\r\nc: d', 'ü/b', ...noHeader])
-      await service.fails('downloadFile', 400, 'VALIDATION_ERROR', { ...at, query: { fileId: untyped, mimeType } })
-    assert.equal((await download({ mimeType: 'application/pdf' })).headers.get('content-type'), 'application/pdf')
-    assert.equal((await download({ mimeType: 'text/plain' })).headers.get('content-type'), 'text/plain')
+      await acme.fails('downloadFile', 400, 'VALIDATION_ERROR', { query: { fileId, mimeType } })
   })
 
   it('14: every entity in the query must own the file', async () => {
-    const { object } = await service.ok('getEvidence', {
-      ...at,
-      params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'owner' },
-    })
-    const owners = { evidenceId: 'owner', categoryId: object.categoryId, subcategoryId: object.subcategoryId }
+    const { categoryId, subcategoryId } = (await acme.page('owner')).object
+    const owners = { evidenceId: 'owner', categoryId, subcategoryId }
     assert.equal((await download(owners)).status, 200)
-    for (const [name, value] of Object.entries({
-      evidenceId: 'other',
-      categoryId: object.subcategoryId,
-      subcategoryId: object.categoryId,
-    }))
-      await service.fails('downloadFile', 404, 'FILE_NOT_FOUND', {
-        ...at,
-        query: { fileId, ...owners, [name]: value },
-      })
-    await service.fails('downloadFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: object.id } })
-    await service.fails('downloadFile', 400, 'VALIDATION_ERROR', { ...at, query: { evidenceId: 'owner' } })
-    await service.fails('downloadFile', 400, 'VALIDATION_ERROR', { ...at, query: { fileId, other: '1' } })
+    for (const wrong of [{ evidenceId: 'other' }, { categoryId: subcategoryId }, { subcategoryId: categoryId }])
+      await acme.fails('downloadFile', 404, 'FILE_NOT_FOUND', { query: { fileId, ...owners, ...wrong } })
+    for (const query of [{ evidenceId: 'owner' }, { fileId, other: '1' }])
+      await acme.fails('downloadFile', 400, 'VALIDATION_ERROR', { query })
   })
 
-  it('14: never sends all bytes of a file that differs from the recorded one', async () => {
-    isBroken = true
-    try {
-      await assert.rejects(download(), /terminated|other side closed|fetch failed/)
-    } finally {
-      isBroken = false
+  it('14: never sends all bytes of a file that differs from the recorded one, and counts it', async () => {
+    const damagedReads = async (): Promise<number> => {
+      const text = await (await acme.service.fetch('/metrics')).text()
+      return Number(/^evidence_damaged_file_reads (\d+)$/m.exec(text)?.[1])
     }
+    const small = await attach('small', ['small.txt', 'small'])
+    const earlier = await damagedReads()
+    damage = 'flipped'
+    await assert.rejects(download(), /terminated|other side closed|fetch failed/)
+    await acme.fails('downloadFile', 500, 'INTERNAL', { query: { fileId: small } })
+    damage = 'missing'
+    await acme.fails('downloadFile', 500, 'INTERNAL', { query: { fileId } })
+    damage = undefined
     assert.equal((await download()).status, 200)
+    assert.equal(await damagedReads(), earlier + 3)
   })
 
-  const damagedReads = async (): Promise<number> => {
-    const text = await (await service.fetch('/metrics')).text()
-    return Number(/^evidence_damaged_file_reads (\d+)$/m.exec(text)?.[1])
-  }
-
-  it('14: is 500 for a small file that differs from the recorded one, and counts it', async () => {
-    const [small = ''] = await attach('small', [['images', 'small.txt', Buffer.from('small'), 'text/plain']])
-    const earlier = await damagedReads()
-    isBroken = true
-    try {
-      await service.fails('downloadFile', 500, 'INTERNAL', { ...at, query: { fileId: small } })
-    } finally {
-      isBroken = false
+  it('14: tokens open one file without a key for five minutes', async () => {
+    const requestedAt = Date.now()
+    const { token, expiresAt } = await acme.ok('createFileToken', { key: acme.company.keys.R, json: { fileId } })
+    const createdAt = Date.parse(expiresAt) - 5 * 60_000
+    assert.ok(createdAt >= requestedAt && createdAt <= Date.now(), expiresAt)
+    const open = (query: Query, COMPANY_ID = 'acme'): Promise<ServiceResponse> =>
+      acme.service.call('downloadFile', { params: { COMPANY_ID }, query })
+    for (const query of [{ token }, { token, fileId }]) assert.ok(bytes(await open(query)).equals(CONTENT))
+    const other = await attach('other-file', ['a.txt', 'a'])
+    const changed = `${token.slice(1)}${token[0]}`
+    for (const query of [{ token, fileId: other }, { token: changed }, { token: '' }, { fileId }]) {
+      const { status, body } = await open(query)
+      assert.deepEqual([status, body], [401, UNAUTHORIZED])
     }
-    assert.equal(await damagedReads(), earlier + 1)
-  })
-
-  it('14: is 500 if the recorded bytes are missing, and counts it', async () => {
-    const earlier = await damagedReads()
-    isMissing = true
-    try {
-      await service.fails('downloadFile', 500, 'INTERNAL', { ...at, query: { fileId } })
-    } finally {
-      isMissing = false
-    }
-    assert.equal(await damagedReads(), earlier + 1)
-  })
-
-  describe('tokens', () => {
-    const tokenFor = (id: string): Promise<{ token: string; expiresAt: string }> =>
-      service.ok('createFileToken', { key: company.keys.R, params: at.params, json: { fileId: id } })
-    const open = (query: Record<string, string>, params = at.params): Promise<ServiceResponse> =>
-      service.call('downloadFile', { params, query })
-
-    it('open one file without a key for five minutes', async () => {
-      const requestedAt = Date.now()
-      const { token, expiresAt } = await tokenFor(fileId)
-      const createdAt = Date.parse(expiresAt) - 5 * 60_000
-      assert.ok(createdAt >= requestedAt && createdAt <= Date.now(), expiresAt)
-      for (const query of [{ token }, { token, fileId }]) assert.ok(bytes(await open(query)).equals(CONTENT))
-      const [other = ''] = await attach('other-file', [['images', 'a.txt', 'a']])
-      const middle = Math.floor(token.length / 2)
-      const changed = `${token.slice(0, middle)}${token[middle] === 'A' ? 'B' : 'A'}${token.slice(middle + 1)}`
-      const refusals = [
-        open({ token, fileId: other }),
-        open({ token: changed }),
-        open({ token: '' }),
-        open({ fileId }),
-        open({ token }, { COMPANY_ID: 'another' }),
-      ]
-      for (const answer of await Promise.all(refusals))
-        assert.deepEqual([answer.status, answer.body], [401, { statusCode: 401, message: 'Unauthorized' }])
-    })
-
-    it('are only created for files that exist', async () => {
-      await service.fails('createFileToken', 404, 'FILE_NOT_FOUND', {
-        ...at,
-        json: { fileId: '01890a5d-ac96-774b-bcce-b302099a8057' },
-      })
-    })
+    assert.equal((await open({ token }, 'another')).status, 401)
+    const json = { fileId: '01890a5d-ac96-774b-bcce-b302099a8057' }
+    await acme.fails('createFileToken', 404, 'FILE_NOT_FOUND', { json })
   })
 
   it('15: records an event and destroys the bytes', async () => {
-    const [id = ''] = await attach('deleted-from', [['images', 'a.txt', 'secret content']])
-    assert.ok(service.blobs.kept.has(id))
-    const { token } = await service.ok('createFileToken', { ...at, json: { fileId: id } })
-    await service.fails('deleteFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: id, evidenceId: 'owner' } })
-    assert.deepEqual(await service.ok('deleteFile', { ...at, query: { fileId: id, evidenceId: 'deleted-from' } }), {
-      status: 'ok',
-    })
-    assert.ok(!service.blobs.kept.has(id))
-    assert.deepEqual(await service.unfinished(), [])
-    const { events } = await service.ok('getEvidence', {
-      ...at,
-      params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'deleted-from' },
-    })
+    const id = await attach('deleted-from', ['a.txt', 'secret content'])
+    assert.ok(acme.service.blobs.kept.has(id))
+    const { token } = await acme.ok('createFileToken', { json: { fileId: id } })
+    await acme.fails('deleteFile', 404, 'FILE_NOT_FOUND', { query: { fileId: id, evidenceId: 'owner' } })
+    const query = { fileId: id, evidenceId: 'deleted-from' }
+    assert.deepEqual(await acme.ok('deleteFile', { query }), { status: 'ok' })
+    assert.ok(!acme.service.blobs.kept.has(id))
+    assert.deepEqual(await acme.service.unfinished(), [])
+    const { events } = await acme.page('deleted-from')
     assert.deepEqual(
-      events.map((event: ServiceResponse['body']) => [event.type, event.updateType]),
-      [
-        ['create', undefined],
-        ['update', 'deletefile'],
-      ],
+      events.map(({ updateType }: Body) => updateType),
+      [undefined, 'deletefile'],
     )
-    await service.fails('downloadFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: id } })
-    await service.fails('downloadFile', 404, 'FILE_NOT_FOUND', { params: at.params, query: { token } })
-    await service.fails('deleteFile', 404, 'FILE_NOT_FOUND', { ...at, query: { fileId: id } })
-    await service.fails('deleteFile', 400, 'VALIDATION_ERROR', at)
-    const { dt } = await service.ok('listEvidenceFiles', {
-      ...at,
-      params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'deleted-from' },
-    })
-    assert.deepEqual(dt, [])
+    for (const operation of ['downloadFile', 'deleteFile'])
+      await acme.fails(operation, 404, 'FILE_NOT_FOUND', { query: { fileId: id } })
+    const withToken = { params: { COMPANY_ID: 'acme' }, query: { token } }
+    await acme.service.fails('downloadFile', 404, 'FILE_NOT_FOUND', withToken)
+    await acme.fails('deleteFile', 400, 'VALIDATION_ERROR')
+    assert.deepEqual(await acme.files('deleted-from'), [])
   })
 
   it("15: a category's image goes without an event", async () => {
-    const { id } = await service.ok('createCategory', {
-      ...at,
-      form: formOf({ name: 'Pictured' }, [['image', 'a.png', 'a', 'image/png']]),
-    })
-    const { imageId } = await service.ok('getCategory', { ...at, params: { ...at.params, CATEGORY_ID: id } })
-    await service.ok('deleteFile', { ...at, query: { fileId: imageId, categoryId: id } })
-    const details = await service.ok('getCategory', { ...at, params: { ...at.params, CATEGORY_ID: id } })
+    const form = formOf({ name: 'Pictured' }, [['image', 'a.png', 'a', 'image/png']])
+    const { id: CATEGORY_ID } = await acme.ok('createCategory', { form })
+    const { imageId } = await acme.ok('getCategory', { params: { CATEGORY_ID } })
+    await acme.ok('deleteFile', { query: { fileId: imageId, categoryId: CATEGORY_ID } })
+    const details = await acme.ok('getCategory', { params: { CATEGORY_ID } })
     assert.deepEqual(['imageId' in details, details.fileIds], [false, []])
   })
 
   it('14, 15: a file of another company looks like one that does not exist', async () => {
-    const other = await service.company('stranger')
-    for (const id of ['downloadFile', 'deleteFile'])
-      await service.fails(id, 404, 'FILE_NOT_FOUND', {
-        key: other.keys.A,
-        params: { COMPANY_ID: other.id },
-        query: { fileId },
-      })
+    const { id, keys } = await acme.service.company('stranger')
+    const request = { key: keys.A, params: { COMPANY_ID: id }, query: { fileId } }
+    for (const operation of ['downloadFile', 'deleteFile']) await acme.fails(operation, 404, 'FILE_NOT_FOUND', request)
   })
 })
 
-it('14, 15: a small file, which is not a blob, is sent and deleted as any other one', async () => {
-  const service = await startService({ smallFileBytes: 1_024 })
-  try {
-    const company = await service.company('acme')
-    const at = { key: company.keys.U, params: { COMPANY_ID: company.id } }
+describe('a small file, which is not a blob', () => {
+  const acme = new CompanyRequests({ smallFileBytes: 1_024 })
+
+  it('14, 15: is sent and deleted as any other one', async () => {
     const content = CONTENT.subarray(0, 1_024)
-    const form = formOf({ ...PLACE, externalId: 'small', name: 'x' }, [['images', 'a.bin', content]])
-    await service.ok('createEvidence', { ...at, form })
-    const params = { ...at.params, EVIDENCE_EXTERNAL_ID: 'small' }
-    const { dt } = await service.ok('listEvidenceFiles', { ...at, params })
-    const query = { fileId: dt[0].overlayId as string }
-    assert.equal(service.blobs.kept.size, 0)
-    const whole = await service.call('downloadFile', { ...at, query })
-    assert.ok(Buffer.from(whole.text, 'latin1').equals(content))
+    const form = formOf({ ...VEHICLE_CATEGORY, externalId: 'small', name: 'x' }, [['images', 'a.bin', content]])
+    await acme.ok('createEvidence', { form })
+    const query = { fileId: (await acme.files('small'))[0].overlayId as string }
+    assert.equal(acme.service.blobs.kept.size, 0)
+    const whole = await acme.call('downloadFile', { query })
+    assert.ok(bytes(whole).equals(content))
     assert.equal(whole.headers.get('content-length'), '1024')
-    const part = await service.call('downloadFile', { ...at, query, headers: { range: 'bytes=1000-' } })
+    const part = await acme.call('downloadFile', { query, headers: { range: 'bytes=1000-' } })
     assert.equal(part.status, 206)
-    assert.ok(Buffer.from(part.text, 'latin1').equals(content.subarray(1_000)))
-    await service.ok('deleteFile', { ...at, query })
-    await service.fails('downloadFile', 404, 'FILE_NOT_FOUND', { ...at, query })
-    assert.deepEqual(await service.unfinished(), [])
-  } finally {
-    await service.close()
-  }
+    assert.ok(bytes(part).equals(content.subarray(1_000)))
+    await acme.ok('deleteFile', { query })
+    await acme.fails('downloadFile', 404, 'FILE_NOT_FOUND', { query })
+    assert.deepEqual((await acme.page('small')).events.length, 2)
+  })
 })
 
 async function* flipLast(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

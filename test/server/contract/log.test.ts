@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Static } from 'typebox'
 import { parseTilePath, type BatchPage, type LogBatch } from '../../../server/contract/log.ts'
-import { startService, type Service } from '../../support/service.ts'
+import { CompanyRequests } from '../../support/company-requests.ts'
 
 type Batch = Static<typeof LogBatch>
 
@@ -21,27 +21,19 @@ it('parses the width of a tile only in its one form, also if the log has that ma
 })
 
 describe('the log as tiles', () => {
-  let service: Service
+  const acme = new CompanyRequests()
   before(async () => {
-    service = await startService()
-    const { keys } = await service.company('acme')
-    for (const externalId of ['a', 'b', 'c'])
-      await service.ok('createEvidence', {
-        key: keys.U,
-        params: { COMPANY_ID: 'acme' },
-        json: { categoryName: 'Vehicles', subcategoryName: 'Cars', externalId, name: externalId },
-      })
-    await service.registry.sealNow()
+    for (const externalId of ['a', 'b', 'c']) await acme.create(externalId)
+    await acme.service.registry.sealNow()
   })
-  after(() => service.close())
 
   const raw = async (path: string) => {
-    const response = await service.fetch(`/api/v1/log${path}`)
+    const response = await acme.service.fetch(`/api/v1/log${path}`)
     return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
   }
 
   const listBatches = (query: Readonly<Record<string, string>>): Promise<Static<typeof BatchPage>> =>
-    service.ok('listBatches', { query })
+    acme.service.ok('listBatches', { query })
 
   it('serves checkpoint, entries, hashes and openings that fit together', async () => {
     const checkpoint = await raw('/checkpoint')
@@ -49,7 +41,7 @@ describe('the log as tiles', () => {
     const width = Number(size)
     assert.deepEqual(
       [checkpoint.status, origin, checkpoint.headers.get('cache-control')],
-      [200, service.registry.log.origin, 'no-cache'],
+      [200, acme.service.registry.log.origin, 'no-cache'],
     )
     const [tile, entries, openings] = [
       await raw(`/tile/0/000.p/${width}`),
@@ -96,7 +88,10 @@ describe('the log as tiles', () => {
 
   it('lists the batches from the newest to the oldest, in pages, with what covers them', async () => {
     const isCovered = (batch: Batch): boolean => batch.sendStatus === 'C' && batch.tsa !== undefined
-    await service.until(async () => (await listBatches({ len: '200' })).batches.every(isCovered), 'all are covered')
+    await acme.service.until(
+      async () => (await listBatches({ len: '200' })).batches.every(isCovered),
+      'all are covered',
+    )
     const batches: Batch[] = []
     for (let isMore = true; isMore;) {
       const last = batches.at(-1)?.batchId
@@ -112,12 +107,12 @@ describe('the log as tiles', () => {
     )
     for (const [i, { batchId, treeSize, txidCount, merkleRoot }] of batches.entries()) {
       assert.equal(treeSize - txidCount, batches[i + 1]?.treeSize ?? 0)
-      const sealed = await service.registry.log.batchById(batchId)
+      const sealed = await acme.service.registry.log.batchById(batchId)
       assert.deepEqual([sealed?.start, sealed?.end], [treeSize - txidCount, treeSize])
-      const [, size, root = ''] = ((await service.registry.log.checkpoint(treeSize)) ?? '').split('\n')
+      const [, size, root = ''] = ((await acme.service.registry.log.checkpoint(treeSize)) ?? '').split('\n')
       assert.deepEqual([Number(size), Buffer.from(root, 'base64').toString('hex')], [treeSize, merkleRoot])
     }
-    const { merkle } = await service.ok('verifyEvidence', { params: { evidenceId: 'a' } })
+    const { merkle } = await acme.service.ok('verifyEvidence', { params: { evidenceId: 'a' } })
     const { network, txHash, blockNumber, blockTime } = merkle.anchor
     const batch = batches.find(({ batchId }) => batchId === merkle.batchId)
     assert.equal(batch?.merkleRoot, merkle.merkleRoot)
@@ -126,19 +121,10 @@ describe('the log as tiles', () => {
   })
 
   it('rejects an unknown batch and a wrong number of batches', async () => {
-    await service.fails('listBatches', 404, 'BATCH_NOT_FOUND', { query: { last: 'x' } })
-    await service.fails('listBatches', 400, 'VALIDATION_ERROR', { query: { len: '0' } })
-    await service.fails('listBatches', 400, 'VALIDATION_ERROR', { query: { len: 'x' } })
+    await acme.service.fails('listBatches', 404, 'BATCH_NOT_FOUND', { query: { last: 'x' } })
+    await acme.service.fails('listBatches', 400, 'VALIDATION_ERROR', { query: { len: '0' } })
+    await acme.service.fails('listBatches', 400, 'VALIDATION_ERROR', { query: { len: 'x' } })
     assert.equal((await listBatches({ len: '9999' })).isMore, false)
-  })
-
-  it('lists nothing before the first batch', async () => {
-    const quiet = await startService({ sealMaxWaitMs: 3_600_000 })
-    try {
-      assert.deepEqual(await quiet.ok('listBatches'), { batches: [], isMore: false })
-    } finally {
-      await quiet.close()
-    }
   })
 })
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { verification } from '../../../server/routes/verification.ts'
+import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
 import { formOf } from '../../support/form.ts'
-import { startService, type CallOptions, type Service } from '../../support/service.ts'
+import type { CallOptions } from '../../support/service.ts'
 
 const UNKNOWN_HASH = 'ab'.repeat(32)
 const UNKNOWN_ID = '01a2001d-d203-7054-970f-5ae201bd8dba'
@@ -11,23 +12,13 @@ const UNKNOWN_EVIDENCES = ['no-such-evidence', UNKNOWN_ID, UNKNOWN_HASH, 'a/b', 
 const UNKNOWN_TX_IDS = [UNKNOWN_HASH, UNKNOWN_HASH.toUpperCase(), `0x${UNKNOWN_HASH}`, '0'.repeat(64)]
 
 describe('404 of the verification paths', () => {
-  let service: Service
+  const acme = new CompanyRequests()
   let fileId: string
   before(async () => {
-    service = await startService()
-    const { keys } = await service.company('acme')
-    const at = { key: keys.U, params: { COMPANY_ID: 'acme' } }
-    const form = formOf({ categoryName: 'C', subcategoryName: 'S', externalId: 'known', name: 'E' }, [
-      ['images', 'a.txt', 'content'],
-    ])
-    await service.ok('createEvidence', { ...at, form })
-    const { dt } = await service.ok('listEvidenceFiles', {
-      ...at,
-      params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'known' },
-    })
-    fileId = dt[0].overlayId
+    const fields = { ...VEHICLE_CATEGORY, externalId: 'known', name: 'E' }
+    await acme.ok('createEvidence', { form: formOf(fields, [['images', 'a.txt', 'content']]) })
+    fileId = (await acme.files('known'))[0].overlayId
   })
-  after(() => service.close())
 
   const formats: readonly CallOptions[] = [{}, { query: { format: 'bundle' } }]
   const requests: Readonly<Record<string, () => readonly CallOptions[]>> = {
@@ -54,7 +45,7 @@ describe('404 of the verification paths', () => {
       assert.ok(calls.length > 0, `no request of this test gets a 404 of ${id}`)
       for (const call of calls) {
         // It also checks the response against the document.
-        const { status, body, text } = await service.call(id, call)
+        const { status, body, text } = await acme.service.call(id, call)
         assert.equal(status, 404, `${JSON.stringify(call).slice(0, 200)}: ${text.slice(0, 200)}`)
         assert.equal(body.status, 'not_found')
       }
@@ -62,7 +53,7 @@ describe('404 of the verification paths', () => {
 
   it('a path without an endpoint has a body of the same form', async () => {
     for (const path of ['/merkle', '/merkle/verify', '/merkle/verify/a/b/c', '/merkle/root/', '/merkle/nothing']) {
-      const response = await service.fetch(`/api/v1${path}`)
+      const response = await acme.service.fetch(`/api/v1${path}`)
       const body = (await response.json()) as Record<string, unknown>
       assert.deepEqual([response.status, body['code']], [404, 'NOT_FOUND'], path)
       assert.equal(typeof body['error'], 'string')
