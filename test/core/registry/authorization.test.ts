@@ -103,22 +103,37 @@ describe('authorization', () => {
       assert.deepEqual(Object.keys(operations).sort(), names.filter((name) => !withoutScope.has(name)).sort())
     }))
 
-  for (const [name, [needed, run]] of Object.entries(operations))
-    it(`of ${name} requires level ${needed} in the own company`, () =>
-      withRegistry(async (fixture) => {
-        const { registry, system, evidence } = fixture
-        await evidence()
-        for (const [i, level] of LEVELS.entries()) {
-          const { scope } = await system(level)
-          const code = await codeOf(run(registry, scope, fixture))
-          const isAllowed = i >= LEVELS.indexOf(needed)
-          assert.equal(code === 'FORBIDDEN', !isAllowed, `level ${level}: ${code}`)
-          const other = { companyId: 'other', principal: scope.principal }
-          await assert.rejects(run(registry, other, fixture), withCode('FORBIDDEN'), 'another company')
+  it('requires the level of each operation, in the own company', () =>
+    withRegistry(async (fixture) => {
+      const { registry, system, evidence } = fixture
+      await evidence()
+      const scopes: Scope[] = []
+      for (const level of LEVELS) scopes.push((await system(level)).scope)
+      const none: Scope = { companyId: 'acme', principal: { kind: 'anonymous' } }
+      const unknown = { companyId: 'acme', principal: { kind: 'admin' } } as unknown as Scope
+      for (const [name, [needed, run]] of Object.entries(operations)) {
+        for (const [i, scope] of scopes.entries()) {
+          const isForbidden = (await codeOf(run(registry, scope, fixture))) === 'FORBIDDEN'
+          assert.equal(isForbidden, i < LEVELS.indexOf(needed), `${name} with level ${LEVELS[i]}`)
+          const elsewhere = { ...scope, companyId: 'other' }
+          await assert.rejects(run(registry, elsewhere, fixture), withCode('FORBIDDEN'), `${name} in another company`)
         }
-        const anonymous: Scope = { companyId: 'acme', principal: { kind: 'anonymous' } }
-        await assert.rejects(run(registry, anonymous, fixture), withCode('FORBIDDEN'))
-      }))
+        for (const scope of [none, unknown])
+          await assert.rejects(run(registry, scope, fixture), withCode('FORBIDDEN'), name)
+      }
+    }))
+
+  it('rejects a scope without a principal or with a malformed company', () =>
+    withRegistry(async ({ registry: { categories }, scope: { principal } }) => {
+      for (const scope of [
+        undefined,
+        null,
+        {},
+        { companyId: 'acme', principal: null },
+        { companyId: 'a b', principal },
+      ])
+        await assert.rejects(async () => categories.list(scope as Scope), withCode('VALIDATION_ERROR'))
+    }))
 
   it('lets a file token find its file, and nothing else', () =>
     withRegistry(async (fixture) => {

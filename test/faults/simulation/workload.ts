@@ -60,6 +60,7 @@ export class Workload {
     'delete a file': () => this.#deleteFile(),
     'add a category': () => this.#addCategory(),
     'change a category': () => this.#changeCategory(),
+    'delete an image': () => this.#deleteImage(),
     'remove a category': () => this.#removeCategory(),
     'add a source system': () => this.#addSourceSystem(),
     seal: () => this.#seal(),
@@ -202,12 +203,27 @@ export class Workload {
     let id: string | undefined
     return this.client.perform({
       name: `change ${name}`,
-      files: this.#files(1),
-      run: async ({ categories }, files, options) => {
+      files: this.#files(2),
+      run: async ({ categories }, [image, ...files], options) => {
         id ??= (await categories.list(SCOPE)).find((each) => each.name === name)?.id
-        return categories.update(SCOPE, id ?? 'gone', { files, description: 'changed' }, options)
+        const change = { ...(image && { image }), files, description: 'changed' }
+        return categories.update(SCOPE, id ?? 'gone', change, options)
       },
       acknowledge: () => undefined,
+    })
+  }
+
+  /** Of a category, so without an event. */
+  #deleteImage(): Promise<void> {
+    let imageId: string | undefined
+    return this.client.perform({
+      name: 'delete an image',
+      run: async ({ categories, files }) => {
+        imageId ??= (await categories.list(SCOPE)).find((each) => each.imageId !== undefined)?.imageId
+        if (imageId !== undefined) await files.delete(SCOPE, { fileId: imageId })
+      },
+      acknowledge: () => undefined,
+      doneCode: 'FILE_NOT_FOUND',
     })
   }
 
