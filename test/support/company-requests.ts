@@ -7,7 +7,7 @@ type Body = ServiceResponse['body']
 /** The category of the evidences that tests create. */
 export const VEHICLE_CATEGORY = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
 
-/** Requests to a service with the company `acme`. They have its id and its update key, unless the options have others. */
+/** Requests to a service with the company `acme`, with its id and update key unless the options have others. */
 export class CompanyRequests {
   #service: Service | undefined
   #company: Company | undefined
