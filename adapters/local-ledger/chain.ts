@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { equalBytes, isRegistryError, RegistryError } from '../kit/index.ts'
-import { nodeFiles } from '../files/durable.ts'
+import { concatBytes, encodeUtf8, equalBytes, isRegistryError, RegistryError } from '../kit/index.ts'
 import {
   assertSigned,
   parseBlock,
@@ -8,49 +7,50 @@ import {
   type LedgerBlock,
   type LedgerOpening,
 } from '../../core/verify/chain/ledger-block.ts'
-import { publicKeyBytes } from './signing.ts'
-import { LineFile, type Line } from './line-file.ts'
+import { linesOfFile, type Line } from './file.ts'
 
-/** A ledger as far as it was read. */
+/** What a ledger holds, as far as it was read. */
 export interface Chain {
   readonly opening: LedgerOpening
+  readonly blocks: number
   /** The last block; the opening, with height 0, if there are no blocks. */
   readonly tip: Pick<LedgerBlock, 'height' | 'time' | 'hash'>
-  readonly blocks: number
-  readonly transactions: number
   /** The input of the last transaction: the newest checkpoint. `undefined` if there is none. */
   readonly newestInput: Uint8Array | undefined
 }
 
 interface ReadOptions {
-  readonly publicKey: KeyObject
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array
   /**
    * `last` also detects every change, because a signature covers all lines before it. A check takes as long as ten
    * lines.
    */
   readonly signatures: 'every' | 'last'
-  readonly onBlock?: (block: LedgerBlock, offset: number) => void
+  readonly onBlock?: (block: LedgerBlock, line: Uint8Array) => void
 }
 
 const verificationError = (reason: string, cause?: unknown): RegistryError =>
   new RegistryError('VERIFICATION_FAILED', reason, { cause })
 
 /** Checks every line of a ledger. Throws `VERIFICATION_FAILED` that names the first line that is wrong. */
-export async function readChain(lines: AsyncIterable<Line>, path: string, options: ReadOptions): Promise<Chain> {
-  const { signatures, onBlock } = options
-  const publicKey = publicKeyBytes(options.publicKey)
+export async function readChain(
+  lines: AsyncIterable<Line>,
+  path: string,
+  { publicKey, signatures, onBlock }: ReadOptions,
+): Promise<Chain> {
   let chain: Chain | undefined
   let last: LedgerBlock | undefined
   let lineNumber = 1
   try {
-    for await (const { bytes, offset, isComplete } of lines) {
+    for await (const { bytes, isComplete } of lines) {
       if (!isComplete) throw verificationError('The line is cut short')
       if (chain === undefined) chain = startChain(parseOpening(bytes), publicKey)
       else {
         last = parseBlock(bytes)
         chain = extendChain(chain, last)
         if (signatures === 'every') assertSigned(last, publicKey)
-        onBlock?.(last, offset)
+        onBlock?.(last, bytes)
       }
       lineNumber += 1
     }
@@ -68,32 +68,14 @@ function startChain(opening: LedgerOpening, publicKey: Uint8Array): Chain {
   assertSigned(opening, publicKey)
   if (!equalBytes(opening.publicKey, publicKey)) throw verificationError('The ledger names another public key')
   const { genesis: time, hash } = opening
-  return { opening, tip: { height: 0, time, hash }, blocks: 0, transactions: 0, newestInput: undefined }
+  return { opening, blocks: 0, tip: { height: 0, time, hash }, newestInput: undefined }
 }
 
-function extendChain({ opening, tip, blocks, transactions, newestInput }: Chain, block: LedgerBlock): Chain {
+function extendChain({ opening, blocks, tip }: Chain, block: LedgerBlock): Chain {
   const follows = { hash: block.previous === tip.hash, height: block.height > tip.height, time: block.time >= tip.time }
   for (const [name, isRight] of Object.entries(follows))
     if (!isRight) throw verificationError(`The block's ${name} does not follow that of the line before it`)
-  return {
-    opening,
-    tip: block,
-    blocks: blocks + 1,
-    transactions: transactions + block.transactions.length,
-    newestInput: block.transactions.at(-1)?.input ?? newestInput,
-  }
-}
-
-/** What `verifyLedger` counted. */
-export interface LedgerSummary {
-  readonly blocks: number
-  readonly transactions: number
-  /** Height of the last block; 0 if there are no blocks. */
-  readonly height: number
-  /** Hash of the last block, or of the opening if there are no blocks. 64 lowercase hex digits. */
-  readonly hash: string
-  /** The input of the last transaction: the newest checkpoint. `undefined` if there is none. */
-  readonly newestInput: Uint8Array | undefined
+  return { opening, blocks: blocks + 1, tip: block, newestInput: block.transactions.at(-1)?.input }
 }
 
 /**
@@ -102,38 +84,35 @@ export interface LedgerSummary {
  *
  * @param path the file `blocks.jsonl`
  * @param publicKey the operator's Ed25519 key, as in `ledger.pub`
- * @returns number of blocks and transactions, height and hash of the last block
+ * @returns its opening, the number of blocks, the last block and the newest checkpoint
  * @throws `VERIFICATION_FAILED` with the number of the line, also for a last line that is cut short
  * @example
  * ```ts
  * const publicKey = createPublicKey(await readFile('data/ledger/ledger.pub'))
- * const { blocks, hash } = await verifyLedger('data/ledger/blocks.jsonl', publicKey)
+ * const { blocks, tip } = await verifyLedger('data/ledger/blocks.jsonl', publicKey)
  * ```
  */
-export async function verifyLedger(path: string, publicKey: KeyObject): Promise<LedgerSummary> {
-  const file = await LineFile.open(nodeFiles, path, 'read')
-  try {
-    const chain = await readChain(file.lines(), path, { publicKey, signatures: 'every' })
-    const { blocks, transactions, tip, newestInput } = chain
-    return { blocks, transactions, height: tip.height, hash: tip.hash, newestInput }
-  } finally {
-    await file.close()
-  }
+export async function verifyLedger(path: string, publicKey: KeyObject): Promise<Chain> {
+  // The key is the end of its DER (RFC 8410 § 4). A key of another kind is not the one that the opening names.
+  const raw = new Uint8Array(publicKey.export({ type: 'spki', format: 'der' })).slice(-32)
+  return readChain(linesOfFile(path), path, { publicKey: raw, signatures: 'every' })
 }
 
 /**
- * Verifies one block's line alone: form, transaction hashes, block hash and signature. Use it for the `proof` of a
- * confirmed anchor. `verifyLedger` also checks that the block is linked to the others.
+ * Yields the lines of a ledger, each with its line feed, up to the first block with a transaction that is not wanted.
+ * Leaves an unfinished last line out, so the ledger may be in use.
  *
- * @param line the line's bytes without the line feed
- * @param publicKey the operator's Ed25519 key, as in `ledger.pub`
- * @returns the block
- * @throws `VERIFICATION_FAILED` with the reason
- * @example
- * const { transactions } = verifyLedgerBlock(status.proof, createPublicKey(await readFile('data/ledger/ledger.pub')))
+ * @param path the file `blocks.jsonl`
+ * @param isWanted decides by the input of a transaction, for example by the size of the checkpoint that it anchors
+ * @throws `VERIFICATION_FAILED` if a line is not a block
  */
-export function verifyLedgerBlock(line: Uint8Array, publicKey: KeyObject): LedgerBlock {
-  const block = parseBlock(line)
-  assertSigned(block, publicKeyBytes(publicKey))
-  return block
+export async function* ledgerPrefix(
+  path: string,
+  isWanted: (input: Uint8Array) => boolean,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const { bytes, offset, isComplete } of linesOfFile(path)) {
+    if (!isComplete) return
+    if (offset > 0 && !parseBlock(bytes).transactions.every(({ input }) => isWanted(input))) return
+    yield concatBytes(bytes, encodeUtf8('\n'))
+  }
 }

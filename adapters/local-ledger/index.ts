@@ -1,4 +1,2 @@
-export type { LedgerBlock, Transaction } from '../../core/verify/chain/ledger-block.ts'
-export { verifyLedger, verifyLedgerBlock, type LedgerSummary } from './chain.ts'
-export { ledgerPrefix } from './prefix.ts'
+export { ledgerPrefix, verifyLedger, type Chain } from './chain.ts'
 export { LocalLedger, openLocalLedger, type LocalLedgerOptions } from './ledger.ts'

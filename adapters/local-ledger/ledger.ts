@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import {
   isRegistryError,
@@ -14,17 +15,18 @@ import {
 import { nodeFiles, type FileOperations } from '../files/durable.ts'
 import { causeAndRemedy } from '../files/errors.ts'
 import {
+  blockHash,
   decodeTransaction,
   encodeTransaction,
   formatBlock,
-  MAX_BLOCK_TRANSACTIONS,
-  parseBlock,
+  MAX_INPUT_BYTES,
+  NONCE_BYTES,
+  signedBytes,
+  transactionOf,
   type LedgerBlock,
   type Transaction,
 } from '../../core/verify/chain/ledger-block.ts'
-import type { Chain } from './chain.ts'
-import { newTransaction, signBlock } from './signing.ts'
-import { openLedgerFiles, rethrowAsCorrupt, type LedgerFiles } from './ledger-files.ts'
+import { openFiles, type LedgerFiles } from './opening.ts'
 
 /** Settings of a local ledger. */
 export interface LocalLedgerOptions {
@@ -56,56 +58,46 @@ export async function openLocalLedger(directory: string, options: LocalLedgerOpt
     if (!Number.isSafeInteger(value) || value < 1)
       throw new RegistryError('CONFIG_ERROR', `${name} of the local ledger must be an integer from 1, got ${value}`)
   const root = resolve(directory)
-  const ledgerFiles = await openLedgerFiles(files, root, { blockTimeMs, genesis: clock.now() }).catch(
+  const opened = await openFiles(files, root, { blockTimeMs, genesis: clock.now() }).catch(
     rethrowAs('CONFIG_ERROR', `The directory ${root} of the local ledger cannot be used`),
   )
-  const { blockTimeMs: actualMs } = ledgerFiles.chain.opening
-  if (actualMs === blockTimeMs) return new LocalLedger(ledgerFiles, clock, confirmations)
-  await ledgerFiles.file.close()
+  const { blockTimeMs: actualMs } = opened.chain.opening
+  if (actualMs === blockTimeMs) return new LocalLedger(opened, clock, confirmations)
+  await opened.file.close()
   throw new RegistryError(
     'CONFIG_ERROR',
     `The ledger in ${root} has a block time of ${actualMs} ms, not ${blockTimeMs} ms: open it with ${actualMs}, or use another directory for a new ledger`,
   )
 }
 
-interface PendingBlock {
-  /** By hash. */
-  readonly transactions: Map<string, Transaction>
-  /** Settles once the block is durable. */
-  readonly written: Promise<void>
-}
-
 /**
  * An append-only, hash-linked, signed file of blocks (its format is in `core/verify/chain/ledger-block.ts`). Blocks
  * follow from time alone: the ledger's height is floor((now − genesis) / block time), and never decreases, whatever the
- * clock does. Only blocks with transactions are written. A block that would have the height of the last written block
+ * clock does. Only blocks with a transaction are written. A block that would have the height of the last written block
  * gets the next height. Confirmations are height − block's height + 1.
+ *
+ * A confirmed transaction is settled at once. So it remembers only the newest transactions.
  */
 export class LocalLedger implements Anchor {
   readonly info: AnchorInfo
-  /** Size in bytes of an unfinished last line that was removed when the ledger was opened, else 0. */
-  readonly truncatedBytes: number
   /** Input of the last transaction at the open: the newest checkpoint. `undefined` if there was none. */
   readonly newestInput: Uint8Array | undefined
   readonly #clock: Clock
   readonly #confirmations: number
   readonly #files: LedgerFiles
-  #tip: Chain['tip']
+  #tip: LedgerFiles['chain']['tip']
   #height = 0
-  /** The block that is written next. */
-  #pending: PendingBlock | undefined
   #lastWrite: Promise<void> = Promise.resolve()
   #isClosed = false
 
   constructor(files: LedgerFiles, clock: Clock, confirmations: number) {
-    const account = toHex(files.chain.opening.publicKey)
+    const account = toHex(files.signer.publicKey)
     this.info = { type: 'local', network: 'local', chainId: 0, assurance: 'operator', account }
+    this.newestInput = files.chain.newestInput
     this.#clock = clock
     this.#confirmations = confirmations
     this.#files = files
     this.#tip = files.chain.tip
-    this.truncatedBytes = files.truncatedBytes
-    this.newestInput = files.chain.newestInput
   }
 
   /**
@@ -117,34 +109,34 @@ export class LocalLedger implements Anchor {
     signal?: AbortSignal,
   ): Promise<PreparedAnchor> {
     this.#assertOpen(signal)
-    const transaction = newTransaction(checkpoint)
+    if (checkpoint.length > MAX_INPUT_BYTES)
+      throw new RegistryError(
+        'VALIDATION_ERROR',
+        `An input of the local ledger must have at most ${MAX_INPUT_BYTES} bytes, got ${checkpoint.length}`,
+      )
+    const transaction = transactionOf(new Uint8Array(randomBytes(NONCE_BYTES)), checkpoint)
     return { ref: transaction.hash, raw: encodeTransaction(transaction) }
   }
 
   /**
-   * Returns once the transaction's block is durable. Transactions that arrive while a block is written share the next
-   * one. Throws `VALIDATION_ERROR` for bytes that `prepare` did not return, `ANCHOR_FAILED` if the disk fails.
+   * Returns once the transaction's block is durable. Throws `VALIDATION_ERROR` for bytes that `prepare` did not return,
+   * `ANCHOR_FAILED` if the disk fails.
    */
   async broadcast(raw: Uint8Array, signal?: AbortSignal): Promise<void> {
     this.#assertOpen(signal)
     const transaction = decodeTransaction(raw)
-    if (this.#pending === undefined || this.#pending.transactions.size >= MAX_BLOCK_TRANSACTIONS)
-      this.#pending = this.#scheduleBlock()
-    this.#pending.transactions.set(transaction.hash, transaction)
-    await this.#pending.written
+    const written = this.#lastWrite.then(() => this.#write(transaction))
+    this.#lastWrite = written.catch(() => undefined)
+    await written.catch(rethrowAs('ANCHOR_FAILED', 'The local ledger cannot be written'))
   }
 
-  /** Throws `CORRUPT` if a block's line has changed on disk, `ANCHOR_FAILED` if it cannot be read. */
+  /** A transaction before the newest 64 is `unknown`. */
   async status(
     transactions: readonly Pick<PreparedAnchor, 'ref'>[],
     signal?: AbortSignal,
   ): Promise<readonly AnchorStatus[]> {
-    const statuses: AnchorStatus[] = []
-    for (const { ref } of transactions) {
-      this.#assertOpen(signal)
-      statuses.push(await this.#statusOf(ref))
-    }
-    return statuses
+    this.#assertOpen(signal)
+    return transactions.map(({ ref }) => this.#statusOf(ref))
   }
 
   /** Only this process writes the ledger, and `fsck` compares it with the records. */
@@ -165,33 +157,23 @@ export class LocalLedger implements Anchor {
     signal?.throwIfAborted()
   }
 
-  #scheduleBlock(): PendingBlock {
-    const transactions = new Map<string, Transaction>()
-    const written = this.#lastWrite.then(() => {
-      if (this.#pending?.transactions === transactions) this.#pending = undefined
-      return this.#writeNew(transactions)
-    })
-    this.#lastWrite = written.catch(() => undefined)
-    return { transactions, written }
-  }
-
-  /** Writes those that are not in a block yet. */
-  async #writeNew(candidates: ReadonlyMap<string, Transaction>): Promise<void> {
-    const transactions: Transaction[] = []
-    for (const transaction of candidates.values())
-      if ((await this.#findBlock(transaction.hash)) === undefined) transactions.push(transaction)
-    if (transactions.length > 0)
-      await this.#writeBlock(transactions).catch(rethrowAs('ANCHOR_FAILED', 'The local ledger cannot be written'))
-  }
-
-  async #writeBlock(transactions: readonly Transaction[]): Promise<void> {
-    const { file, index, key } = this.#files
-    const height = Math.max(this.#currentHeight(), this.#tip.height + 1)
-    const time = Math.max(this.#clock.now(), this.#tip.time)
-    const block = signBlock({ height, time, previous: this.#tip.hash, transactions }, key)
-    const offset = await file.append(formatBlock(block))
+  /** Writes the transaction in a block of its own, unless it is in one. */
+  async #write(transaction: Transaction): Promise<void> {
+    const { file, signer, known } = this.#files
+    if (known.get(transaction.hash) !== undefined) return
+    const { height, time, hash: previous } = this.#tip
+    const content = {
+      height: Math.max(this.#currentHeight(), height + 1),
+      time: Math.max(this.#clock.now(), time),
+      previous,
+      transactions: [transaction],
+    }
+    const hash = blockHash(content)
+    const block: LedgerBlock = { ...content, hash, signature: signer.sign(signedBytes(hash)) }
+    const line = formatBlock(block)
+    await file.append(line)
     this.#tip = block
-    for (const { hash } of transactions) index.add(hash, offset)
+    known.set(transaction.hash, { block, line })
   }
 
   #currentHeight(): number {
@@ -201,10 +183,10 @@ export class LocalLedger implements Anchor {
     return this.#height
   }
 
-  async #statusOf(ref: string): Promise<AnchorStatus> {
-    const stored = await this.#findBlock(ref)
-    if (stored === undefined) return { state: 'unknown' }
-    const { block, line } = stored
+  #statusOf(ref: string): AnchorStatus {
+    const written = this.#files.known.get(ref)
+    if (written === undefined) return { state: 'unknown' }
+    const { block, line } = written
     const inclusion: BlockInclusion = {
       blockNumber: block.height,
       blockHash: block.hash,
@@ -214,27 +196,6 @@ export class LocalLedger implements Anchor {
     return inclusion.confirmations >= this.#confirmations
       ? { state: 'confirmed', ...inclusion, proof: line, settled: true }
       : { state: 'included', ...inclusion }
-  }
-
-  /** The block with the transaction and its line, read from the file and checked against its hashes again. */
-  async #findBlock(ref: string): Promise<{ readonly block: LedgerBlock; readonly line: Uint8Array } | undefined> {
-    const { file, index } = this.#files
-    for (const offset of index.find(ref)) {
-      const { bytes: line } = await file
-        .lineAt(offset)
-        .catch(rethrowAs('ANCHOR_FAILED', 'The local ledger cannot be read'))
-      const block = parseStoredBlock(line)
-      if (block.transactions.some(({ hash }) => hash === ref)) return { block, line }
-    }
-    return undefined
-  }
-}
-
-function parseStoredBlock(line: Uint8Array): LedgerBlock {
-  try {
-    return parseBlock(line)
-  } catch (error) {
-    return rethrowAsCorrupt(error)
   }
 }
 

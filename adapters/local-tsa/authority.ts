@@ -13,7 +13,7 @@ import {
 import { verifyTimestamp } from '../../core/verify/timestamp.ts'
 import { nodeFiles, type FileOperations } from '../files/durable.ts'
 import { causeAndRemedy } from '../files/errors.ts'
-import { needsRenewal, openAuthority, openSigner, type Authority, type CurrentSigner } from './identity.ts'
+import { openIdentity, type Identity } from './identity.ts'
 import { readLastStamped, writeLastStamp, type LastStamp } from './last-stamp.ts'
 import { LOCAL_POLICY, timeStampResponse } from './response.ts'
 
@@ -48,30 +48,34 @@ export async function openLocalTsa(
 ): Promise<LocalTsa> {
   const root = resolve(directory)
   try {
-    const authority = await openAuthority(files, root, clock.now())
-    const signer = await openSigner(files, root, { authority, now: clock.now() })
-    const lastStamped = await readLastStamped(root, new Uint8Array(authority.certificate.raw), files)
-    return new LocalTsa({ files, directory: root, clock, authority, signer, lastStamped, keepsLastStamp })
+    const identity = await openIdentity(files, root, clock.now())
+    const lastStamped = await readLastStamped(root, identity.trustAnchor, files)
+    const keep = async (stamp: LastStamp): Promise<void> => {
+      if (!keepsLastStamp) return
+      await writeLastStamp(files, root, stamp).catch(
+        rethrowAs('AUTHORITY_FAILED', `The last stamp cannot be written to ${root}`),
+      )
+    }
+    return new LocalTsa({ identity, clock, lastStamped, keep })
   } catch (error) {
-    if (isRegistryError(error)) throw error
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `The timestamp directory ${root} cannot be used: ${causeAndRemedy(error)}`,
-      {
-        cause: error,
-      },
-    )
+    return rethrowAs('CONFIG_ERROR', `The timestamp directory ${root} cannot be used`)(error)
   }
 }
 
-interface OpenedFiles {
-  readonly files: FileOperations
-  readonly directory: string
+/** Gives an error of the file system a code and says what failed. Passes registry errors through. */
+const rethrowAs =
+  (code: 'CONFIG_ERROR' | 'AUTHORITY_FAILED', problem: string) =>
+  (cause: unknown): never => {
+    if (isRegistryError(cause)) throw cause
+    throw new RegistryError(code, `${problem}: ${causeAndRemedy(cause)}`, { cause })
+  }
+
+interface OpenedAuthority {
+  readonly identity: Identity
   readonly clock: Clock
-  readonly authority: Authority
-  readonly signer: CurrentSigner
   readonly lastStamped: Uint8Array | undefined
-  readonly keepsLastStamp: boolean
+  /** Keeps a stamp, durably. Throws `AUTHORITY_FAILED`. */
+  readonly keep: (stamp: LastStamp) => Promise<void>
 }
 
 /** Makes RFC 3161 tokens with the operator's own P-256 keys and SHA-256. Opened by `openLocalTsa`. */
@@ -81,41 +85,30 @@ export class LocalTsa implements TimestampAuthority {
   readonly trustAnchor: Uint8Array
   /** What it had stamped last when it was opened. `undefined` if that is not known: see `readLastStamped`. */
   readonly lastStamped: Uint8Array | undefined
-  readonly #files: FileOperations
-  readonly #directory: string
   readonly #clock: Clock
-  readonly #authority: Authority
-  #signer: CurrentSigner
-  #renewal: Promise<CurrentSigner> | undefined
-  readonly #keepsLastStamp: boolean
+  readonly #signer: Identity['signer']
+  readonly #keep: (stamp: LastStamp) => Promise<void>
   #lastWrite: Promise<void> = Promise.resolve()
   #closed = false
 
-  constructor({ files, directory, clock, authority, signer, lastStamped, keepsLastStamp }: OpenedFiles) {
-    this.#files = files
-    this.#directory = directory
+  constructor({ identity, clock, lastStamped, keep }: OpenedAuthority) {
     this.#clock = clock
-    this.#authority = authority
-    this.#signer = signer
+    this.#signer = identity.signer
+    this.#keep = keep
     this.lastStamped = lastStamped
-    this.#keepsLastStamp = keepsLastStamp
-    this.trustAnchor = new Uint8Array(authority.certificate.raw)
+    this.trustAnchor = identity.trustAnchor
     this.info = { name: 'local', assurance: 'operator', trustAnchors: [this.trustAnchor] }
   }
 
   /**
    * Returns the whole TimeStampResp (DER) for `bytes`, once it is kept as the last stamp. Throws `AUTHORITY_FAILED` if
-   * that cannot be written, if the clock is outside the validity of the certificates, or if a certificate has ended and
-   * a new one cannot be written.
+   * that cannot be written, or if the clock is outside the validity of the certificates.
    */
   async stamp(bytes: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
-    if (this.#closed) throw new RegistryError('CLOSED', 'The local timestamp authority is closed')
-    signal?.throwIfAborted()
+    this.#assertOpen(signal)
     const digest = sha256(bytes)
-    const signer = await this.#currentSigner()
-    signal?.throwIfAborted()
     const nonce = randomBytes(16)
-    const response = timeStampResponse(signer, {
+    const response = timeStampResponse(this.#signer, {
       digest,
       genTime: this.#clock.now(),
       // 128 random bits are unique without a counter, which a restored backup would set back.
@@ -131,55 +124,26 @@ export class LocalTsa implements TimestampAuthority {
         { cause },
       )
     }
-    if (this.#keepsLastStamp) await this.#keep({ stamped: bytes, response })
+    // One after the other, so that the last call determines what is kept.
+    const kept = this.#lastWrite.then(() => this.#keep({ stamped: bytes, response }))
+    this.#lastWrite = kept.catch(() => undefined)
+    await kept
     return response
   }
 
   /** Returns nothing: the only other certificate is the trust anchor, and none is ever revoked. */
   async validationDataOf(_response: Uint8Array, signal?: AbortSignal): Promise<readonly ValidationData[]> {
-    if (this.#closed) throw new RegistryError('CLOSED', 'The local timestamp authority is closed')
-    signal?.throwIfAborted()
+    this.#assertOpen(signal)
     return []
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    await this.#renewal?.catch(() => undefined)
     await this.#lastWrite
   }
 
-  /** Writes run one after the other, so that the last call determines the content. */
-  async #keep(stamp: LastStamp): Promise<void> {
-    const written = this.#lastWrite.then(() => writeLastStamp(this.#files, this.#directory, stamp))
-    this.#lastWrite = written.catch(() => undefined)
-    await written.catch((cause: unknown) => {
-      const message = `The last stamp cannot be written to ${this.#directory}: ${causeAndRemedy(cause)}`
-      throw new RegistryError('AUTHORITY_FAILED', message, { cause })
-    })
-  }
-
-  /** Renews the certificate in its last year. Concurrent stamps share one renewal. */
-  async #currentSigner(): Promise<CurrentSigner> {
-    if (!needsRenewal(this.#signer, this.#authority, this.#clock.now())) return this.#signer
-    this.#renewal ??= openSigner(this.#files, this.#directory, {
-      authority: this.#authority,
-      now: this.#clock.now(),
-    }).finally(() => {
-      this.#renewal = undefined
-    })
-    try {
-      this.#signer = await this.#renewal
-    } catch (cause) {
-      // The old certificate may be valid for a year: stamping continues, and the next stamp tries again.
-      if (this.#clock.now() < this.#signer.notAfter) return this.#signer
-      throw new RegistryError(
-        'AUTHORITY_FAILED',
-        `The timestamp certificate has expired and a new one could not be written: ${causeAndRemedy(cause)}`,
-        {
-          cause,
-        },
-      )
-    }
-    return this.#signer
+  #assertOpen(signal: AbortSignal | undefined): void {
+    if (this.#closed) throw new RegistryError('CLOSED', 'The local timestamp authority is closed')
+    signal?.throwIfAborted()
   }
 }

@@ -19,9 +19,6 @@ const NOTICE = 'LOCAL TEST - NOT A TRUSTED AUTHORITY'
 
 const DAY_MS = 86_400_000
 const CA_LIFE_MS = 30 * 365 * DAY_MS
-const SIGNER_LIFE_MS = 10 * 365 * DAY_MS
-/** A certificate that is valid for less than this is replaced. */
-export const RENEWAL_MS = 365 * DAY_MS
 /** Certificates are valid from a day earlier, so that a clock that is set back slightly does not invalidate them. */
 const EARLY_MS = DAY_MS
 
@@ -69,7 +66,7 @@ export function issueAuthority(authorityKey: KeyObject, now: number): Uint8Array
   })
 }
 
-/** A timestamping certificate (RFC 3161 § 2.3), valid no longer than its CA. Times in ms since 1970. DER. */
+/** A timestamping certificate (RFC 3161 § 2.3), valid as long as its CA. Times in ms since 1970. DER. */
 export function issueSigner(
   { key: authorityKey, notAfter }: { readonly key: KeyObject; readonly notAfter: number },
   publicKey: KeyObject,
@@ -79,7 +76,7 @@ export function issueSigner(
     subject: distinguishedName('TSA', publicKey),
     publicKey,
     now,
-    notAfter: Math.min(now + SIGNER_LIFE_MS, notAfter),
+    notAfter,
     extensions: [
       // digitalSignature.
       extension('2.5.29.15', true, bitString(Uint8Array.of(0x80), 7)),

@@ -1,37 +1,28 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
 import { decodeUtf8, encodeUtf8, RegistryError } from '../kit/index.ts'
-import { createFile, discardStaged, makeDirectory, replaceFile, type FileOperations } from '../files/durable.ts'
-import { errnoOf } from '../files/errors.ts'
-import { authorityName, certificateToPem, issueAuthority, issueSigner, RENEWAL_MS } from './certificates.ts'
+import { createFile, discardStaged, makeDirectory, type FileOperations } from '../files/durable.ts'
+import { ifExists } from '../files/errors.ts'
+import { authorityName, certificateToPem, issueAuthority, issueSigner } from './certificates.ts'
 import type { Signer } from './response.ts'
 
-/**
- * The authority's files: `ca.key` (0600), `ca.pem`, and `tsa.pem` (0600), which holds the signer's key and certificate
- * together, so that a renewal replaces both at once. They are created in this order, each whole and durable before the
- * next, and nothing is stamped before all three exist. If a first start is interrupted, the next start completes it.
- */
-
-export interface Authority {
-  readonly key: KeyObject
-  readonly certificate: X509Certificate
-  /** ms since 1970. */
-  readonly notBefore: number
-  /** ms since 1970. */
-  readonly notAfter: number
-}
-
-export interface CurrentSigner extends Signer {
-  /** ms since 1970. */
-  readonly notBefore: number
-  readonly notAfter: number
+/** Who stamps: the signer, and the certificate of the CA that issued it. */
+export interface Identity {
+  readonly signer: Signer
+  /** DER of the CA's certificate. */
+  readonly trustAnchor: Uint8Array
 }
 
 /**
- * Reads the CA, or creates it at the first start. `now` is in ms since 1970. Throws `CONFIG_ERROR` if the key
- * or the certificate is missing, `CORRUPT` if a file is damaged or the files do not belong together.
+ * Reads the authority's files, or creates them at the first start: `ca.key` (0600), `ca.pem`, and `tsa.pem` (0600),
+ * which holds the signer's key and certificate. They are created in this order, each whole and durable before the next,
+ * and nothing is stamped before all three exist. If a first start is interrupted, the next start completes it. Without
+ * `tsa.pem` there is a new signer of the same CA.
+ *
+ * `now` is in ms since 1970. Throws `CONFIG_ERROR` if the CA's key or certificate is missing, `CORRUPT` if a file is
+ * damaged or the files do not belong together, and errors of the file system.
  */
-export async function openAuthority(files: FileOperations, directory: string, now: number): Promise<Authority> {
+export async function openIdentity(files: FileOperations, directory: string, now: number): Promise<Identity> {
   await makeDirectory(files, directory)
   await discardStaged(files, directory)
   const keyPath = join(directory, 'ca.key')
@@ -39,92 +30,55 @@ export async function openAuthority(files: FileOperations, directory: string, no
   const signerPath = join(directory, 'tsa.pem')
   // Read first: another process may create all three files at the same time, this one last.
   const hasSigner = (await readText(files, signerPath)) !== undefined
-  const oldCertificate = await readText(files, certificatePath)
-  if (oldCertificate === undefined && hasSigner)
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `${certificatePath} is missing, but ${signerPath} exists: restore the certificate from a backup`,
-    )
-  if (oldCertificate !== undefined && (await readText(files, keyPath)) === undefined)
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `${keyPath} is missing, but ${certificatePath} exists: restore the key from a backup, or move the directory away to create a new authority`,
-    )
-  const key = readKey(keyPath, await readOrCreate(files, keyPath, () => newKeyPem()))
+  const hasCertificate = (await readText(files, certificatePath)) !== undefined
+  if (hasSigner && !hasCertificate) throw missingFile(certificatePath, signerPath)
+  if (hasCertificate && (await readText(files, keyPath)) === undefined) throw missingFile(keyPath, certificatePath)
+  const key = readKey(keyPath, await readOrCreate(files, keyPath, () => pemOf(newKey())))
   const pem = await readOrCreate(files, certificatePath, () => certificateToPem(issueAuthority(key, now)))
   const certificate = readCertificate(certificatePath, pem)
   if (!certificate.checkPrivateKey(key) || !certificate.verify(certificate.publicKey))
-    throw new RegistryError(
-      'CORRUPT',
-      `${certificatePath} is damaged, or not the certificate of ${keyPath}: restore both from one backup`,
-    )
-  return { key, certificate, ...validity(certificate) }
+    throw corrupt(`${certificatePath} is damaged, or not the certificate of ${keyPath}: restore both from one backup`)
+  const notAfter = Date.parse(certificate.validTo)
+  const signerPem = await readOrCreate(files, signerPath, () => newSignerPem({ key, notAfter }, now))
+  const signer = { ...readSigner(signerPath, signerPem, certificate), issuerName: authorityName(key) }
+  return { signer, trustAnchor: new Uint8Array(certificate.raw) }
 }
 
-/** Reads the signer. Creates it if there is none, and replaces one that expires within a year. */
-export async function openSigner(
-  files: FileOperations,
-  directory: string,
-  { authority, now }: { readonly authority: Authority; readonly now: number },
-): Promise<CurrentSigner> {
-  const path = join(directory, 'tsa.pem')
-  const signer = readSigner(path, await readOrCreate(files, path, () => newSignerPem(authority, now)), authority)
-  if (!needsRenewal(signer, authority, now)) return signer
-  const renewed = newSignerPem(authority, now)
-  await replaceFile(files, path, encodeUtf8(renewed))
-  return readSigner(path, renewed, authority)
-}
+const corrupt = (message: string, cause?: unknown): RegistryError => new RegistryError('CORRUPT', message, { cause })
 
-/**
- * True in the certificate's last year, unless the CA expires as soon, and before its first day, if the clock was ahead
- * when it was issued. Never true while the CA itself is not valid, because a new certificate would not be valid either.
- */
-export function needsRenewal(signer: CurrentSigner, authority: Authority, now: number): boolean {
-  if (now < authority.notBefore || now > authority.notAfter) return false
-  return now < signer.notBefore || (signer.notAfter - now < RENEWAL_MS && signer.notAfter < authority.notAfter)
-}
+const missingFile = (missing: string, present: string): RegistryError =>
+  new RegistryError(
+    'CONFIG_ERROR',
+    `${missing} is missing, but ${present} exists: restore it from a backup, or move the directory away to create a new ` +
+      'authority',
+  )
 
 const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 
-const newKeyPem = (key = newKey()): string => key.export({ type: 'pkcs8', format: 'pem' }).toString()
+const pemOf = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString()
 
-function newSignerPem(authority: Authority, now: number): string {
+function newSignerPem(authority: Parameters<typeof issueSigner>[0], now: number): string {
   const key = newKey()
-  const der = issueSigner(authority, createPublicKey(key), now)
-  return newKeyPem(key) + certificateToPem(der)
+  return pemOf(key) + certificateToPem(issueSigner(authority, createPublicKey(key), now))
 }
 
-function readSigner(path: string, pem: string, authority: Authority): CurrentSigner {
+function readSigner(path: string, pem: string, authority: X509Certificate): Omit<Signer, 'issuerName'> {
   const key = readKey(path, pem)
   const certificate = readCertificate(path, pem)
-  if (!certificate.checkPrivateKey(key) || !certificate.verify(authority.certificate.publicKey))
-    throw new RegistryError(
-      'CORRUPT',
+  if (!certificate.checkPrivateKey(key) || !certificate.verify(authority.publicKey))
+    throw corrupt(
       `${path} must contain a key and its certificate, issued by ca.pem: restore it, or remove it to get new ones`,
     )
-  return {
-    key,
-    certificate: new Uint8Array(certificate.raw),
-    issuerName: authorityName(authority.key),
-    serialNumber: new Uint8Array(Buffer.from(certificate.serialNumber, 'hex')),
-    ...validity(certificate),
-  }
+  const serialNumber = new Uint8Array(Buffer.from(certificate.serialNumber, 'hex'))
+  return { key, certificate: new Uint8Array(certificate.raw), serialNumber }
 }
-
-const validity = ({
-  validFrom,
-  validTo,
-}: X509Certificate): { readonly notBefore: number; readonly notAfter: number } => ({
-  notBefore: Date.parse(validFrom),
-  notAfter: Date.parse(validTo),
-})
 
 function readKey(path: string, pem: string): KeyObject {
   try {
     return createPrivateKey(pem)
   } catch {
     // Without the cause, which may contain key material.
-    throw new RegistryError('CORRUPT', `${path} contains no readable private key: restore it from a backup`)
+    throw corrupt(`${path} contains no readable private key: restore it from a backup`)
   }
 }
 
@@ -132,17 +86,13 @@ function readCertificate(path: string, pem: string): X509Certificate {
   try {
     return new X509Certificate(pem)
   } catch (cause) {
-    throw new RegistryError('CORRUPT', `${path} contains no readable certificate: restore it from a backup`, { cause })
+    throw corrupt(`${path} contains no readable certificate: restore it from a backup`, cause)
   }
 }
 
 async function readText(files: FileOperations, path: string): Promise<string | undefined> {
-  try {
-    return decodeUtf8(await files.readFile(path))
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw error
-  }
+  const bytes = await ifExists(files.readFile(path))
+  return bytes && decodeUtf8(bytes)
 }
 
 /** Reads a file, or creates it durably with the text of `make`. Processes that race all return the same text. */

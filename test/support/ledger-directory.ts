@@ -14,6 +14,8 @@ export interface LedgerDirectory {
   readonly clock: ManualClock
   readonly open: (options?: Partial<LocalLedgerOptions>) => Promise<LocalLedger>
   readonly publicKey: () => Promise<KeyObject>
+  /** The same key: 32 bytes. */
+  readonly account: () => Promise<Uint8Array>
   /** The lines of `blocks.jsonl`, without line feeds. */
   readonly lines: () => Promise<readonly string[]>
 }
@@ -22,16 +24,18 @@ export async function ledgerDirectory(t: TestContext): Promise<LedgerDirectory> 
   const directory = join(await temporaryFor(t), 'ledger')
   const blocks = join(directory, 'blocks.jsonl')
   const clock = new ManualClock()
+  const publicKey = async (): Promise<KeyObject> => createPublicKey(await readFile(join(directory, 'ledger.pub')))
   return {
     directory,
     blocks,
     clock,
+    publicKey,
+    account: async () => new Uint8Array((await publicKey()).export({ type: 'spki', format: 'der' })).slice(-32),
     open: async (options = {}) => {
       const ledger = await openLocalLedger(directory, { clock, ...options })
       t.after(() => ledger.close())
       return ledger
     },
-    publicKey: async () => createPublicKey(await readFile(join(directory, 'ledger.pub'))),
     lines: async () => (await readFile(blocks, 'utf8')).split('\n').slice(0, -1),
   }
 }

@@ -21,9 +21,9 @@ import { asBytes, asCount, asHash, asArray, asObject, asString, type UntrustedOb
  * integers in decimal, hashes and nonces in lowercase hex, inputs and signatures in padded base64):
  *
  *     {"version":1,"genesis":G,"blockTimeMs":B,"publicKey":"…","hash":"…","signature":"…"}
- *     {"height":N,"time":M,"previous":"…","transactions":[TRANSACTION,…],"hash":"…","signature":"…"}
+ *     {"height":N,"time":M,"previous":"…","transactions":[TRANSACTION],"hash":"…","signature":"…"}
  *
- * with each TRANSACTION as
+ * with TRANSACTION as
  *
  *     {"hash":"…","nonce":"…","input":"…"}
  *
@@ -34,7 +34,7 @@ import { asBytes, asCount, asHash, asArray, asObject, asString, type UntrustedOb
  *     raw transaction  = T("er1.ledger.tx") ‖ nonce ‖ input
  *     transaction hash = SHA-256(raw transaction)
  *     opening hash     = SHA-256(T("er1.ledger.open") ‖ u64(genesis) ‖ u64(blockTimeMs) ‖ publicKey)
- *     block hash       = SHA-256(T("er1.ledger.block") ‖ u64(height) ‖ u64(time) ‖ previous ‖ transaction hashes)
+ *     block hash       = SHA-256(T("er1.ledger.block") ‖ u64(height) ‖ u64(time) ‖ previous ‖ transaction hash)
  *     signature        = Ed25519(T("er1.ledger.sign") ‖ opening hash or block hash)
  *
  * `publicKey` is the 32 bytes of the Ed25519 key. The last block's hash and signature cover all lines before it.
@@ -49,11 +49,8 @@ export const NONCE_BYTES = 16
 const HEAD_BYTES = TAG_BYTES + NONCE_BYTES
 /** A checkpoint has about 300 bytes. The limit keeps a block's line small enough to read in one piece. */
 export const MAX_INPUT_BYTES = 16_384
-export const MAX_BLOCK_TRANSACTIONS = 256
-/**
- * Upper bound of a line: inputs in base64, plus 256 bytes for the other members of each transaction and of the block.
- */
-export const MAX_LINE_BYTES = (MAX_BLOCK_TRANSACTIONS + 1) * (Math.ceil(MAX_INPUT_BYTES / 3) * 4 + 256)
+/** Upper bound of a line: the input in base64, and 1,024 bytes for all other members. */
+export const MAX_LINE_BYTES = Math.ceil(MAX_INPUT_BYTES / 3) * 4 + 1_024
 
 /** Bytes put on the ledger. Not signed itself: only the ledger's own process can send it, and its block is signed. */
 export interface Transaction {
@@ -85,7 +82,7 @@ export interface LedgerBlock extends Signed {
   readonly time: number
   /** Hash of the block before it, or of the opening. */
   readonly previous: string
-  /** At least one, without duplicates. */
+  /** Exactly one. */
   readonly transactions: readonly Transaction[]
 }
 
@@ -173,9 +170,7 @@ export function parseBlock(line: Uint8Array): LedgerBlock {
     previous: toHex(asHash(members['previous'], 'previous')),
     transactions: asArray(members['transactions'], 'transactions').map(parseTransaction),
   }
-  const { size } = new Set(content.transactions.map(({ hash }) => hash))
-  if (size === 0) throw verificationError('The block has no transactions')
-  if (size !== content.transactions.length) throw verificationError('The block contains a transaction twice')
+  if (content.transactions.length !== 1) throw verificationError('The block must have one transaction')
   const block = { ...content, hash: blockHash(content), signature: base64Of(members, 'signature') }
   assertCanonical(line, formatBlock(block))
   return block

@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
-import { createHash, createPrivateKey, generateKeyPairSync, verify } from 'node:crypto'
+import { createHash, generateKeyPairSync, verify } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { verifyLedger, verifyLedgerBlock } from '../../../adapters/local-ledger/index.ts'
-import { newTransaction, signBlock } from '../../../adapters/local-ledger/signing.ts'
-import { formatBlock } from '../../../core/verify/chain/ledger-block.ts'
-import { TransactionIndex } from '../../../adapters/local-ledger/transaction-index.ts'
-import { encodeUtf8, toHex } from '../../../core/bytes.ts'
+import { verifyLedger } from '../../../adapters/local-ledger/index.ts'
+import { encodeUtf8 } from '../../../core/bytes.ts'
+import { createNoteSigner } from '../../../core/log/note.ts'
+import {
+  assertSigned,
+  blockHash,
+  formatBlock,
+  parseBlock,
+  signedBytes,
+  transactionOf,
+} from '../../../core/verify/chain/ledger-block.ts'
 import { input, ledgerDirectory, send } from '../../support/ledger-directory.ts'
 
 /** SHA-256 of the parts as documented: a text is a tag padded with zeros to 16 bytes, a number is 8 bytes. */
@@ -24,7 +30,7 @@ function hashOf(...parts: readonly (string | number | Uint8Array)[]): Buffer {
 const OPENING_LINE =
   /^\{"version":1,"genesis":\d+,"blockTimeMs":1000,"publicKey":"\w{64}","hash":"\w{64}","signature":"[\w+/]{86}=="\}$/
 const BLOCK_LINE =
-  /^\{"height":\d+,"time":\d+,"previous":"\w{64}","transactions":\[(?:\{"hash":"\w{64}","nonce":"\w{32}","input":"[\w+/]+=*"\},?)+\],"hash":"\w{64}","signature":"[\w+/]{86}=="\}$/
+  /^\{"height":\d+,"time":\d+,"previous":"\w{64}","transactions":\[\{"hash":"\w{64}","nonce":"\w{32}","input":"[\w+/]+=*"\}\],"hash":"\w{64}","signature":"[\w+/]{86}=="\}$/
 
 interface BlockLine {
   readonly height: number
@@ -35,7 +41,7 @@ interface BlockLine {
   readonly signature: string
 }
 
-const fromHex = (text = ''): Buffer => Buffer.from(text, 'hex')
+const bytesOf = (hex = ''): Buffer => Buffer.from(hex, 'hex')
 
 describe('the lines of a ledger', () => {
   test('follow the documented hash and signature formulas', async (t) => {
@@ -51,21 +57,21 @@ describe('the lines of a ledger', () => {
     assert.match(first ?? '', OPENING_LINE)
     for (const line of rest) assert.match(line, BLOCK_LINE)
     const opening = JSON.parse(first ?? '') as { publicKey: string; hash: string; signature: string }
-    assert.equal(opening.hash, hashOf('er1.ledger.open', genesis, 1000, fromHex(opening.publicKey)).toString('hex'))
+    assert.equal(opening.hash, hashOf('er1.ledger.open', genesis, 1000, bytesOf(opening.publicKey)).toString('hex'))
     const key = await publicKey()
-    const signedBytes = (hash: string): Buffer => Buffer.concat([Buffer.from('er1.ledger.sign\0'), fromHex(hash)])
-    assert.ok(verify(null, signedBytes(opening.hash), key, Buffer.from(opening.signature, 'base64')))
+    const signed = (hash: string): Buffer => Buffer.concat([Buffer.from('er1.ledger.sign\0'), bytesOf(hash)])
+    assert.ok(verify(null, signed(opening.hash), key, Buffer.from(opening.signature, 'base64')))
 
     let previous = opening.hash
     for (const line of rest) {
       const block = JSON.parse(line) as BlockLine
       for (const { hash, nonce, input: text } of block.transactions)
-        assert.equal(hash, hashOf('er1.ledger.tx', fromHex(nonce), Buffer.from(text, 'base64')).toString('hex'))
+        assert.equal(hash, hashOf('er1.ledger.tx', bytesOf(nonce), Buffer.from(text, 'base64')).toString('hex'))
       assert.equal(block.previous, previous)
-      const hashes = Buffer.concat(block.transactions.map(({ hash }) => fromHex(hash)))
-      const expected = hashOf('er1.ledger.block', block.height, block.time, fromHex(block.previous), hashes)
+      const hashes = Buffer.concat(block.transactions.map(({ hash }) => bytesOf(hash)))
+      const expected = hashOf('er1.ledger.block', block.height, block.time, bytesOf(block.previous), hashes)
       assert.equal(block.hash, expected.toString('hex'))
-      assert.ok(verify(null, signedBytes(block.hash), key, Buffer.from(block.signature, 'base64')))
+      assert.ok(verify(null, signed(block.hash), key, Buffer.from(block.signature, 'base64')))
       previous = block.hash
     }
 
@@ -76,33 +82,26 @@ describe('the lines of a ledger', () => {
     assert.deepEqual(new Uint8Array(Buffer.from(block.transactions[0]?.input ?? '', 'base64')), checkpoint)
   })
 
-  test('are the proof of a confirmed anchor and verify alone against the public key', async (t) => {
-    const { open, lines, clock, publicKey } = await ledgerDirectory(t)
+  test('are the proof of a confirmed anchor', async (t) => {
+    const { open, lines, clock } = await ledgerDirectory(t)
     const ledger = await open()
-    const checkpoint = input()
-    const { ref } = await send(ledger, checkpoint)
+    const { ref } = await send(ledger)
     clock.set(clock.now() + 10_000)
     const [status] = await ledger.status([{ ref }])
-    assert.ok(status?.state === 'confirmed')
-    assert.deepEqual(Buffer.from(status.proof).toString(), (await lines())[1])
-    const block = verifyLedgerBlock(status.proof, await publicKey())
-    assert.equal(block.hash, status.blockHash)
-    assert.equal(block.height, status.blockNumber)
-    assert.equal(block.time, status.blockTime)
-    assert.deepEqual(
-      block.transactions.map(({ hash, input: bytes }) => [hash, bytes]),
-      [[ref, checkpoint]],
-    )
+    assert.ok(status?.state === 'confirmed' && status.settled)
+    assert.equal(Buffer.from(status.proof).toString(), (await lines())[1])
+    const { hash, height, time } = parseBlock(status.proof)
+    assert.deepEqual([hash, height, time], [status.blockHash, status.blockNumber, status.blockTime])
   })
 
-  test('do not verify with a flipped bit, other members, another form or another key', async (t) => {
-    const { open, lines, publicKey } = await ledgerDirectory(t)
+  test('do not verify with a flipped bit, other members or another form', async (t) => {
+    const { open, lines, account } = await ledgerDirectory(t)
     await send(await open(), new Uint8Array(30))
-    const key = await publicKey()
+    const key = await account()
     const line = encodeUtf8((await lines())[1] ?? '')
-    verifyLedgerBlock(line, key)
+    assertSigned(parseBlock(line), key)
     const assertRejected = (bytes: Uint8Array): void =>
-      assert.throws(() => verifyLedgerBlock(bytes, key), { code: 'VERIFICATION_FAILED' })
+      assert.throws(() => assertSigned(parseBlock(bytes), key), { code: 'VERIFICATION_FAILED' })
     for (let at = 0; at < line.length; at += 1) assertRejected(line.with(at, (line[at] ?? 0) ^ (1 << (at % 8))))
     const text = Buffer.from(line).toString()
     for (const changed of [
@@ -119,27 +118,19 @@ describe('the lines of a ledger', () => {
       '',
     ])
       assertRejected(encodeUtf8(changed))
-    const { publicKey: other } = generateKeyPairSync('ed25519')
-    assert.throws(() => verifyLedgerBlock(line, other), { code: 'VERIFICATION_FAILED' })
-    const { publicKey: otherKind } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    assert.throws(() => verifyLedgerBlock(line, otherKind), { code: 'VERIFICATION_FAILED' })
   })
 })
 
 describe('verifyLedger', () => {
-  test('counts blocks and transactions', async (t) => {
+  test('returns the number of blocks, the last one and its input', async (t) => {
     const { open, blocks, publicKey } = await ledgerDirectory(t)
     const ledger = await open()
     const empty = await verifyLedger(blocks, await publicKey())
-    assert.deepEqual(
-      { ...empty, hash: empty.hash.length },
-      { blocks: 0, transactions: 0, height: 0, hash: 64, newestInput: undefined },
-    )
-    for (let i = 0; i < 5; i += 1) await send(ledger)
-    const { hash, newestInput, ...counts } = await verifyLedger(blocks, await publicKey())
-    assert.deepEqual(counts, { blocks: 5, transactions: 5, height: 5 })
-    assert.match(hash, /^[0-9a-f]{64}$/)
-    assert.ok(newestInput instanceof Uint8Array)
+    assert.deepEqual([empty.blocks, empty.tip.height, empty.newestInput], [0, 0, undefined])
+    const checkpoints = [input(), input(), input()]
+    for (const checkpoint of checkpoints) await send(ledger, checkpoint)
+    const whole = await verifyLedger(blocks, await publicKey())
+    assert.deepEqual([whole.blocks, whole.tip.height, whole.newestInput], [3, 3, checkpoints.at(-1)])
   })
 
   test('names the line that does not verify, also if only its signature is wrong', async (t) => {
@@ -163,8 +154,11 @@ describe('verifyLedger', () => {
       await assert.rejects(verifyLedger(blocks, key), { code: 'VERIFICATION_FAILED', message: lineNumber })
     }
     await writeFile(blocks, `${good.join('\n')}\n`)
-    const { publicKey: other } = generateKeyPairSync('ed25519')
-    await assert.rejects(verifyLedger(blocks, other), { code: 'VERIFICATION_FAILED', message: /Line 1 / })
+    for (const { publicKey: other } of [
+      generateKeyPairSync('ed25519'),
+      generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+    ])
+      await assert.rejects(verifyLedger(blocks, other), { code: 'VERIFICATION_FAILED', message: /Line 1 / })
   })
 })
 
@@ -174,16 +168,14 @@ test('verifyLedger rejects well-signed blocks with a wrong previous hash, height
   clock.set(clock.now() + 5000)
   await send(ledger)
   await ledger.close()
-  const key = createPrivateKey({
-    key: Buffer.concat([fromHex('302e020100300506032b657004220420'), await readFile(join(directory, 'ledger.key'))]),
-    type: 'pkcs8',
-    format: 'der',
-  })
+  const signer = createNoteSigner('ledger', await readFile(join(directory, 'ledger.key')))
   const good = await lines()
-  const last = verifyLedgerBlock(encodeUtf8(good[1] ?? ''), await publicKey())
-  const next = { height: 6, time: last.time, previous: last.hash, transactions: [newTransaction(input())] }
+  const last = parseBlock(encodeUtf8(good[1] ?? ''))
+  const transactions = [transactionOf(new Uint8Array(16), input())]
+  const next = { height: 6, time: last.time, previous: last.hash, transactions }
   const append = async (content: typeof next): Promise<void> => {
-    const line = formatBlock(signBlock(content, key))
+    const hash = blockHash(content)
+    const line = formatBlock({ ...content, hash, signature: signer.sign(signedBytes(hash)) })
     await writeFile(blocks, `${[...good, Buffer.from(line).toString()].join('\n')}\n`)
   }
   await append(next)
@@ -197,19 +189,4 @@ test('verifyLedger rejects well-signed blocks with a wrong previous hash, height
     await assert.rejects(verifyLedger(blocks, await publicKey()), { code: 'VERIFICATION_FAILED', message: reason })
     await assert.rejects(open(), { code: 'CORRUPT', message: reason })
   }
-})
-
-test('the index returns every block of transactions whose hashes have the same prefix', () => {
-  const index = new TransactionIndex()
-  const withSamePrefix = (end: string): string => toHex(new Uint8Array(31).fill(7)) + end
-  for (const [hash, offset] of [
-    [withSamePrefix('00'), 0],
-    [withSamePrefix('01'), 500],
-    [withSamePrefix('02'), 900],
-  ] as const)
-    index.add(hash, offset)
-  assert.deepEqual(index.find(withSamePrefix('01')), [0, 500, 900])
-  assert.deepEqual(index.find('f'.repeat(64)), [])
-  index.add('f'.repeat(64), 7)
-  assert.deepEqual(index.find('f'.repeat(64)), [7])
 })
