@@ -5,20 +5,24 @@ import { isInRange } from '../store/key.ts'
 import { keys } from '../store/keys.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
-import { type CopiedRecord, type RecordSource } from './source.ts'
+import type { CopiedRecord, StreamPart } from './record-stream.ts'
 
 export interface BlobStores {
   readonly from: BlobStore
   readonly to: BlobStore
 }
 
-export interface CopyBlobsHandlers {
+export interface CopyBlobsOptions {
+  /** Whether a file is known to be complete in the target: then it is not read again if it has its recorded size. */
+  isKnown?(fileId: string): boolean
+  /** Called for each file that is complete in the target. */
+  onComplete?(file: FileRecord): void
   /**
    * Called for a file that is not complete in the target, with the reason. `error` is a `SourceDamage` if the source
    * does not have its bytes, else one of the stores failed. The copy ends if it throws.
    */
   onProblem(fileId: string, message: string, error: unknown): void
-  onProgress(stage: 'copy' | 'verify', files: number, bytes: number): void
+  onProgress(files: number, bytes: number): void
   /** Ends the copying of a file, which is a problem then. */
   readonly signal?: AbortSignal
 }
@@ -28,10 +32,8 @@ export class SourceDamage extends Error {}
 
 export interface CopyBlobsReport {
   readonly copied: number
-  /** Files that were in the target before. */
+  /** Files that were complete in the target before. */
   readonly existing: number
-  /** Files that were read again from the target and match their recorded SHA-256. */
-  readonly verified: number
   readonly problems: number
 }
 
@@ -39,119 +41,64 @@ export interface CopyBlobsReport {
 const CONCURRENCY = 4
 
 /**
- * Copies the blob of every file that is not deleted to another store, then reads each of them from the target and
- * verifies its SHA-256. What the target already has is not copied again, so the copy can be interrupted and run again.
+ * Copies the bytes of every file that the target does not have, and verifies the SHA-256 of what it copies and of what
+ * was in the target before: a copy that was interrupted may have left a part of a file. What is there and right is not
+ * copied again, so the copy can be interrupted and run again.
  *
- * The source is only read. No other program may write to either store. A file that fails is reported as a problem and
- * the others continue. Throws what the record store throws.
+ * The source is only read. Programs may write to it: a file that was deleted since is a problem, too. A file that fails
+ * is reported as a problem, and the others continue.
+ *
+ * @param files see `filesOf` and `filesIn`; what it throws is thrown
  */
 export async function copyBlobs(
-  records: RecordStore,
+  files: AsyncGenerator<FileRecord>,
   stores: BlobStores,
-  handlers: CopyBlobsHandlers,
+  options: CopyBlobsOptions,
 ): Promise<CopyBlobsReport> {
-  const copy = new BlobCopy(() => filesIn(records.list(keys.files())), stores, handlers)
-  // The verification replaces what is in the target with the right size, but other bytes.
-  await copy.forEachFile('copy', (file) => copy.copyIfMissing(file, () => true))
-  await copy.forEachFile('verify', (file) => copy.verify(file))
-  return copy.report
-}
-
-/**
- * Copies the bytes of every file in `source` that the target does not have, and verifies the SHA-256 of what it copies
- * and of what was in the target before: a copy that was interrupted may have left a part of a file. Programs may write
- * to the store of the source: a file that was deleted since is a problem, too.
- *
- * @param complete ids of files that are known to be complete in the target: if they have their recorded size, they are
- *   not read again. The ids of all other complete files are added.
- */
-export async function copyMissingBlobs(
-  source: RecordSource,
-  stores: BlobStores,
-  handlers: CopyBlobsHandlers,
-  complete = new Set<string>(),
-): Promise<Omit<CopyBlobsReport, 'verified'>> {
-  const copy = new BlobCopy(() => filesIn(source.records()), stores, handlers)
-  await copy.forEachFile('copy', async (file) => {
-    await copy.copyIfMissing(file, (existing) => complete.has(existing.id) || isIntact(stores.to, existing))
-    complete.add(file.id)
+  const { isKnown, onComplete, onProblem, onProgress, signal } = options
+  const report = { copied: 0, existing: 0, problems: 0 }
+  let [done, bytes] = [0, 0]
+  await forEachConcurrently(files, async (file) => {
+    try {
+      const isThere = await isComplete(file, stores.to, isKnown?.(file.id) === true)
+      if (isThere === undefined) await copyFile(file, stores, signal)
+      else if (!isThere) await replaceFile(file, stores, signal)
+      report[isThere === true ? 'existing' : 'copied'] += 1
+      onComplete?.(file)
+    } catch (error) {
+      report.problems += 1
+      onProblem(file.id, error instanceof Error ? error.message : String(error), error)
+    }
+    onProgress((done += 1), (bytes += file.size))
   })
-  return copy.report
+  return report
 }
 
-/** The ids of the files in `source` that have a blob. */
-export async function fileIdsIn(source: RecordSource): Promise<Set<string>> {
-  const ids = new Set<string>()
-  for await (const { id } of filesIn(source.records())) ids.add(id)
-  return ids
+/** Returns `undefined` if the store does not have the file. If it is known, only its size is compared. */
+async function isComplete(file: FileRecord, to: BlobStore, isKnown: boolean): Promise<boolean | undefined> {
+  const size = await sizeIn(to, file.id)
+  if (size === undefined) return undefined
+  return size === file.size && (isKnown || isIntact(to, file))
 }
 
-type Files = () => AsyncGenerator<FileRecord, void, undefined>
-
-class BlobCopy {
-  readonly report = { copied: 0, existing: 0, verified: 0, problems: 0 }
-  readonly #files: Files
-  readonly #stores: BlobStores
-  readonly #handlers: CopyBlobsHandlers
-  readonly #failed = new Set<string>()
-
-  constructor(files: Files, stores: BlobStores, handlers: CopyBlobsHandlers) {
-    this.#files = files
-    this.#stores = stores
-    this.#handlers = handlers
-  }
-
-  /** Runs `work` for each file that has not failed yet. */
-  forEachFile(stage: 'copy' | 'verify', work: (file: FileRecord) => Promise<void>): Promise<void> {
-    let [files, bytes] = [0, 0]
-    return forEachConcurrently(this.#files(), async (file) => {
-      if (this.#failed.has(file.id)) return
-      try {
-        await work(file)
-      } catch (error) {
-        this.#fail(file.id, error)
-      }
-      files += 1
-      bytes += file.size
-      this.#handlers.onProgress(stage, files, bytes)
-    })
-  }
-
-  #fail(fileId: string, error: unknown): void {
-    this.#failed.add(fileId)
-    this.report.problems += 1
-    this.#handlers.onProblem(fileId, error instanceof Error ? error.message : String(error), error)
-  }
-
-  /** `isComplete`: whether a file that the target holds with its recorded size counts as copied. */
-  async copyIfMissing(
-    file: FileRecord,
-    isComplete: (existing: FileRecord) => boolean | Promise<boolean>,
-  ): Promise<void> {
-    const size = await sizeIn(this.#stores.to, file.id)
-    if (size === file.size && (await isComplete(file))) {
-      this.report.existing += 1
-      return
-    }
-    if (size === undefined) await copyFile(file, this.#stores, this.#handlers.signal)
-    else await replaceFile(file, this.#stores, this.#handlers.signal)
-    this.report.copied += 1
-  }
-
-  async verify(file: FileRecord): Promise<void> {
-    if (!(await isIntact(this.#stores.to, file))) {
-      await replaceFile(file, this.#stores, this.#handlers.signal)
-      if (!(await isIntact(this.#stores.to, file)))
-        throw new Error('Its bytes in the target are not those that were recorded')
-      this.report.copied += 1
-    }
-    this.report.verified += 1
+/** The files in a store that have a blob. */
+export async function* filesOf(records: RecordStore): AsyncGenerator<FileRecord, void, undefined> {
+  for await (const entry of records.list(keys.files())) {
+    const file = fileIn(entry)
+    if (file !== undefined) yield file
   }
 }
 
-async function* filesIn(records: AsyncIterable<CopiedRecord>): AsyncGenerator<FileRecord, void, undefined> {
-  for await (const record of records) {
-    const file = fileIn(record)
+/** The first file on record that has a blob. */
+export async function firstFile(records: RecordStore): Promise<FileRecord | undefined> {
+  for await (const file of filesOf(records)) return file
+  return undefined
+}
+
+/** The files in a stream of `decodeRecords` that have a blob. */
+export async function* filesIn(parts: AsyncIterable<StreamPart>): AsyncGenerator<FileRecord, void, undefined> {
+  for await (const part of parts) {
+    const file = 'key' in part ? fileIn(part) : undefined
     if (file !== undefined) yield file
   }
 }
@@ -170,15 +117,6 @@ export function fileIn(record: CopiedRecord): FileRecord | undefined {
   if (!isInRange(record.key, keys.files())) return undefined
   const file = decodeRecord<FileRecord | DeletedFileRecord>(record)
   return 'deletion' in file || 'content' in file ? undefined : file
-}
-
-/** The first file on record that has a blob. */
-export async function firstFile(records: RecordStore): Promise<FileRecord | undefined> {
-  for await (const entry of records.list(keys.files())) {
-    const file = fileIn(entry)
-    if (file !== undefined) return file
-  }
-  return undefined
 }
 
 async function sizeIn(store: BlobStore, id: string): Promise<number | undefined> {

@@ -1,24 +1,22 @@
 /** Copies a registry from one set of stores to another. */
 export {
   copyBlobs,
-  copyMissingBlobs,
   deletedFiles,
-  fileIdsIn,
   fileIn,
+  filesIn,
+  filesOf,
   firstFile,
   SourceDamage,
   type BlobStores,
-  type CopyBlobsHandlers,
+  type CopyBlobsOptions,
   type CopyBlobsReport,
 } from './blobs.ts'
+export { fillStore, isUnfinishedCopy, type FilledStore } from './fill.ts'
 export {
-  copyRecords,
-  fillStore,
-  type CopyRecordsHandlers,
-  type CopyRecordsReport,
-  type CopyStage,
-  type RecordStores,
-} from './records.ts'
-export { encodeRecords, sourceOfStream, type RecordStreamHandlers } from './record-stream.ts'
-export { sourceOf, treeSizeIn, type CopiedRecord, type RecordSource } from './source.ts'
-export { isUnfinishedCopy } from './target.ts'
+  decodeRecords,
+  encodeRecords,
+  treeSizeIn,
+  type CopiedRecord,
+  type RecordStreamHandlers,
+  type StreamPart,
+} from './record-stream.ts'

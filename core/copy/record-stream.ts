@@ -1,10 +1,13 @@
 import { concatBytes, decodeUtf8, encodeUtf8, readU64, u64 } from '../bytes.ts'
 import { isRegistryError, RegistryError } from '../errors.ts'
-import type { LogAppend } from '../ports/index.ts'
+import { logKeys } from '../log/keys.ts'
+import type { TreeHeadRecord } from '../log/records.ts'
+import type { Entry, Key, LogAppend, Range, RecordSnapshot } from '../ports/index.ts'
 import { LOG_ENTRY_BYTES } from '../store/commit-plan.ts'
 import { openValue, sealValue } from '../store/envelope.ts'
+import { keys } from '../store/keys.ts'
+import { decodeRecord } from '../store/record-codec.ts'
 import { payloadsOfRows, ROW_ENTRIES, rowOf } from '../store/log-rows.ts'
-import { CHUNK_ENTRIES, type CopiedRecord, type RecordSource } from './source.ts'
 
 /**
  * The log and all records of a registry as one stream of bytes, which is the form in which a backup holds them. It can
@@ -33,6 +36,20 @@ const CHUNK_BYTES = 256 * 1024
 /** A frame is never longer: a record is at most one request, and a row of payloads has at most 256 × 16,384 bytes. */
 const MAX_FRAME_BYTES = 512 * 1024 * 1024
 
+/** Every key: keys are printable ASCII. */
+export const ALL_KEYS: Range = { gte: ' ', lt: '\x7f' }
+
+/** Log entries that are read at once: PostgreSQL ends a statement that takes more than 15 s. */
+const READ_ENTRIES = 64 * ROW_ENTRIES
+
+/** Records that describe one store only. */
+const NOT_COPIED: ReadonlySet<Key> = new Set([keys.filling(), logKeys.sealerLease()])
+
+export type CopiedRecord = Pick<Entry, 'key' | 'value'>
+
+/** The log and the records of a store or a snapshot. */
+type StoreReader = Omit<RecordSnapshot, 'close'>
+
 export interface RecordStreamHandlers {
   /** Called for each record, after it was written to the stream. */
   onRecord?(record: CopiedRecord): void
@@ -40,38 +57,50 @@ export interface RecordStreamHandlers {
   onProgress?(done: number): void
 }
 
-/** Writes everything that a source holds as a stream of bytes. */
+/** Writes the log and all records of a store as a stream of bytes, without those that describe one store only. */
 export async function* encodeRecords(
-  source: RecordSource,
+  store: StoreReader,
   handlers: RecordStreamHandlers = {},
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const chunks = new ChunkJoiner()
-  for await (const frame of framesOf(source, handlers)) {
+  for await (const frame of framesOf(store, handlers)) {
     const chunk = chunks.add(frame)
     if (chunk !== undefined) yield chunk
   }
   yield chunks.rest()
 }
 
-async function* framesOf(source: RecordSource, handlers: RecordStreamHandlers): AsyncGenerator<Uint8Array> {
-  const logSize = await source.logSize()
+async function* framesOf(store: StoreReader, handlers: RecordStreamHandlers): AsyncGenerator<Uint8Array> {
+  const logSize = await store.logSize()
   yield frameOf(KIND.head, u64(FORMAT), u64(logSize))
-  let [entries, records] = [0, 0]
-  for await (const appends of source.log()) {
-    for (let at = 0; at < appends.length; at += ROW_ENTRIES) yield logFrame(appends.slice(at, at + ROW_ENTRIES))
-    entries += appends.length
-    handlers.onProgress?.(entries)
+  for (let at = 0; at < logSize;) {
+    const appends = await readAppends(store, at, Math.min(READ_ENTRIES, logSize - at))
+    if (appends.length === 0)
+      throw new RegistryError('CORRUPT', `The log of ${logSize} entries ends at ${at}: check the store with fsck`)
+    for (let row = 0; row < appends.length; row += ROW_ENTRIES) yield logFrame(appends.slice(row, row + ROW_ENTRIES))
+    at += appends.length
+    handlers.onProgress?.(at)
   }
-  if (entries !== logSize)
-    throw new RegistryError('CORRUPT', `The log of ${logSize} entries ends at ${entries}: check the store with fsck`)
-  for await (const record of source.records()) {
-    yield frameOf(KIND.record, u64(record.key.length), encodeUtf8(record.key), record.value)
+  let records = 0
+  for await (const { key, value } of store.list(ALL_KEYS)) {
+    if (NOT_COPIED.has(key)) continue
+    yield frameOf(KIND.record, u64(key.length), encodeUtf8(key), value)
     records += 1
-    handlers.onRecord?.(record)
-    handlers.onProgress?.(entries + records)
+    handlers.onRecord?.({ key, value })
+    handlers.onProgress?.(logSize + records)
   }
   yield frameOf(KIND.end, u64(records))
 }
+
+/** Reads log entries with their payloads. Returns fewer than `count` if the log, or its payloads, end before. */
+async function readAppends(store: StoreReader, from: number, count: number): Promise<readonly LogAppend[]> {
+  const [entries, payloads] = await Promise.all([store.readLog(from, count), store.readPayloads(from, count)])
+  const length = Math.min(payloads.length, entries.length / LOG_ENTRY_BYTES)
+  return payloads.slice(0, length).map((payload, i) => ({ entry: entryAt(entries, i), payload }))
+}
+
+const entryAt = (entries: Uint8Array, index: number): Uint8Array =>
+  entries.subarray(index * LOG_ENTRY_BYTES, (index + 1) * LOG_ENTRY_BYTES)
 
 function logFrame(appends: readonly LogAppend[]): Uint8Array {
   const { entries, payloads } = rowOf(0, appends)
@@ -105,21 +134,35 @@ class ChunkJoiner {
   }
 }
 
+/** The size of the sealed tree in a record, `undefined` if the record is another one. */
+export const treeSizeIn = (record: CopiedRecord): number | undefined =>
+  record.key === logKeys.treeHead() ? decodeRecord<TreeHeadRecord>(record).size : undefined
+
+/** Some log entries, or one record. */
+export type StreamPart = { readonly appends: readonly LogAppend[] } | CopiedRecord
+
 /**
- * The log and the records in a stream that `encodeRecords` wrote. Reads it from the start for each call.
+ * Yields what `encodeRecords` wrote: the log, 1 to 256 entries at a time, then each record in the order of their keys.
  *
- * @param open opens the stream; its bytes may be damaged
- * @throws `CORRUPT` while it is read, if the stream is damaged or ends early; `CONFIG_ERROR` if a newer version wrote
- *   it
+ * @throws RegistryError `CORRUPT` if the stream is damaged or ends early, `CONFIG_ERROR` if a newer version wrote it
  */
-export const sourceOfStream = (open: () => AsyncIterable<Uint8Array>): RecordSource => ({
-  async logSize() {
-    for await (const frame of decodeFrames(open())) return logSizeOf(frame)
-    throw damaged('it is empty')
-  },
-  log: () => logIn(open()),
-  records: () => recordsIn(open()),
-})
+export async function* decodeRecords(stream: AsyncIterable<Uint8Array>): AsyncGenerator<StreamPart, void, undefined> {
+  let logSize: number | undefined
+  let [entries, records, isComplete] = [0, 0, false]
+  for await (const { kind, body } of decodeFrames(stream)) {
+    if (isComplete) throw damaged('it goes on after its end')
+    if (logSize === undefined) logSize = logSizeOf({ kind, body })
+    else if (kind === KIND.log && records === 0) {
+      const appends = appendsIn(body)
+      entries += appends.length
+      yield { appends }
+    } else if (kind === KIND.record) {
+      records += 1
+      yield recordIn(body)
+    } else isComplete = kind === KIND.end && entries === logSize && readU64(body) === records
+  }
+  if (!isComplete) throw damaged('it does not have its whole log and all its records')
+}
 
 interface Frame {
   readonly kind: string
@@ -195,41 +238,13 @@ function logSizeOf({ kind, body }: Frame): number {
   )
 }
 
-async function* logIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly LogAppend[]> {
-  let appends: LogAppend[] = []
-  for await (const { kind, body } of decodeFrames(chunks)) {
-    if (kind === KIND.log) for (const append of appendsIn(body)) appends.push(append)
-    else if (kind !== KIND.head) break
-    if (appends.length < CHUNK_ENTRIES) continue
-    yield appends.slice(0, CHUNK_ENTRIES)
-    appends = appends.slice(CHUNK_ENTRIES)
-  }
-  if (appends.length > 0) yield appends
-}
-
 function appendsIn(body: Uint8Array): readonly LogAppend[] {
   const count = readU64(body)
   const entriesEnd = U64_BYTES + count * LOG_ENTRY_BYTES
   const payloads = payloadsOfRows([{ start: 0, payloads: body.subarray(entriesEnd) }], 0, count)
   if (payloads.length !== count) throw damaged('log entries and payloads differ in number')
-  return payloads.map((payload, i) => {
-    const start = U64_BYTES + i * LOG_ENTRY_BYTES
-    return { entry: body.slice(start, start + LOG_ENTRY_BYTES), payload }
-  })
-}
-
-async function* recordsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<CopiedRecord, undefined> {
-  let records = 0
-  for await (const { kind, body } of decodeFrames(chunks)) {
-    if (kind === KIND.record) {
-      records += 1
-      yield recordIn(body)
-    } else if (kind === KIND.end) {
-      if (readU64(body) === records) return undefined
-      break
-    }
-  }
-  throw damaged('it does not have all its records')
+  const entries = body.subarray(U64_BYTES, entriesEnd)
+  return payloads.map((payload, i) => ({ entry: entryAt(entries, i), payload }))
 }
 
 function recordIn(body: Uint8Array): CopiedRecord {

@@ -8,13 +8,12 @@ import {
 } from '../../adapters/files/index.ts'
 import { ledgerPrefix } from '../../adapters/local-ledger/index.ts'
 import {
-  copyMissingBlobs,
+  copyBlobs,
   deletedFiles,
   encodeRecords,
   fileIn,
   RegistryError,
   SourceDamage,
-  sourceOf,
   treeSizeIn,
   type BlobStore,
   type CopiedRecord,
@@ -28,10 +27,10 @@ import { headsIn } from '../startup/signed-heads.ts'
 import { LEDGER_FILE, missingSecrets, openDataFile, PUBLIC_FILES, readSecretFiles } from './data-files.ts'
 import { assertApart, assertUsable, fileError, newFolder, removeFoldersBut, removeOtherBlobs } from './directory.ts'
 import {
-  filesOfBackup,
+  completeFilesOf,
+  filesOfFolder,
   readManifest,
   RECORDS,
-  recordsIn,
   SECRETS,
   SIGNED_HEAD,
   writeManifest,
@@ -147,7 +146,7 @@ class Backup {
   async write(earlier: Manifest | undefined): Promise<BackupReport> {
     const { to } = this.#request
     const blobs = await openLocalBlobs(join(to, 'blobs'))
-    const complete = await filesOfBackup(to, earlier)
+    const complete = await completeFilesOf(to, earlier)
     let copiedBlobs = 0
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       await removeFoldersBut(to, earlier?.folder)
@@ -213,7 +212,7 @@ class Backup {
       signal.throwIfAborted()
       report({ stage: 'records', done })
     }
-    await this.#add(RECORDS, encodeRecords(sourceOf(snapshot), { onRecord, onProgress }))
+    await this.#add(RECORDS, encodeRecords(snapshot, { onRecord, onProgress }))
     return { logSize: await snapshot.logSize(), treeSize, fileIds, fileBytes }
   }
 
@@ -236,27 +235,29 @@ class Backup {
 
   /**
    * Copies what the backup does not have. `problems`: filled with the reason for each file that is damaged in the
-   * registry. Throws if a store fails. `complete`: see `copyMissingBlobs`.
+   * registry. Throws if a store fails. `complete`: ids of files that the backup has; filled with those that were copied.
    */
   async #copyBlobs(to: BlobStore, problems: Map<string, string>, complete: Set<string>) {
     const { report, signal } = this.#run
-    return copyMissingBlobs(
-      recordsIn(this.#request.to, this.#folder),
+    const files = filesOfFolder(this.#request.to, this.#folder)
+    return copyBlobs(
+      files,
       { from: this.#sources.blobs, to },
       {
+        isKnown: (id) => complete.has(id),
+        onComplete: ({ id }) => complete.add(id),
         onProblem(id, message, error) {
           signal.throwIfAborted()
           // A full disk or a store that cannot be reached: the backup must not replace an earlier one.
           if (!(error instanceof SourceDamage)) throw error
           problems.set(id, message)
         },
-        onProgress(_, done) {
+        onProgress(done) {
           signal.throwIfAborted()
           report({ stage: 'files', done })
         },
         signal,
       },
-      complete,
     )
   }
 

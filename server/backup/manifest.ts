@@ -3,14 +3,7 @@ import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reasonOf, writePrivateFile, type FileDigest } from '../../adapters/files/index.ts'
-import {
-  canonicalJson,
-  fileIdsIn,
-  parseStrictJson,
-  RegistryError,
-  sourceOfStream,
-  type RecordSource,
-} from '../../core/index.ts'
+import { canonicalJson, decodeRecords, filesIn, parseStrictJson, RegistryError } from '../../core/index.ts'
 import { digestFile } from '../file-digest.ts'
 
 /**
@@ -133,19 +126,24 @@ async function problemOf(path: string, { size, sha256 }: FileDigest): Promise<st
 
 const READ_BYTES = 1024 * 1024
 
-/** The log and the records in one folder of a backup. */
-export const recordsIn = (directory: string, folder: string): RecordSource =>
-  sourceOfStream(() => createReadStream(join(directory, folder, RECORDS), { highWaterMark: READ_BYTES }))
+/** Opens the stream of the log and the records in one folder of a backup. */
+export const openRecordStream = (directory: string, folder: string): AsyncIterable<Uint8Array> =>
+  createReadStream(join(directory, folder, RECORDS), { highWaterMark: READ_BYTES })
+
+/** The files of evidences and categories that a backup has according to the records in this folder. */
+export const filesOfFolder = (directory: string, folder: string) =>
+  filesIn(decodeRecords(openRecordStream(directory, folder)))
 
 /** The ids of the files that were complete in a backup when its manifest was written. */
-export async function filesOfBackup(directory: string, backup: Manifest | undefined): Promise<Set<string>> {
-  if (backup === undefined) return new Set()
+export async function completeFilesOf(directory: string, backup: Manifest | undefined): Promise<Set<string>> {
+  const ids = new Set<string>()
+  if (backup === undefined) return ids
   try {
-    const ids = await fileIdsIn(recordsIn(directory, backup.folder))
-    for (const id of backup.damagedBlobs) ids.delete(id)
-    return ids
+    for await (const { id } of filesOfFolder(directory, backup.folder)) ids.add(id)
   } catch {
     // If its records are damaged, no file counts as complete.
     return new Set()
   }
+  for (const id of backup.damagedBlobs) ids.delete(id)
+  return ids
 }

@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { FileSignedHead, ifExists, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
 import {
-  copyMissingBlobs,
+  copyBlobs,
   fillStore,
   fsck,
   RegistryError,
   type BlobStore,
   type Difference,
-  type RecordSource,
   type RecordStore,
   type SignedHead,
 } from '../../core/index.ts'
@@ -21,7 +20,16 @@ import { assertRestored, beginRestore, endRestore } from '../startup/unfinished-
 import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openPostgres } from '../startup/records.ts'
 import { LEDGER_FILE, PUBLIC_FILES, SECRET_FILES } from './data-files.ts'
-import { damagedFiles, fileOf, recordsIn, requireManifest, SECRETS, SIGNED_HEAD, type Manifest } from './manifest.ts'
+import {
+  damagedFiles,
+  fileOf,
+  filesOfFolder,
+  openRecordStream,
+  requireManifest,
+  SECRETS,
+  SIGNED_HEAD,
+  type Manifest,
+} from './manifest.ts'
 import { openSecrets, type SecretFiles } from './secrets.ts'
 
 export interface RestoreHandlers {
@@ -160,7 +168,7 @@ export async function verifyBackup(
     const parts = new OpenParts()
     try {
       const records = await parts.add(openLevel(scratch))
-      await fillStore({ from: backup.records, to: records }, copyHandlers(found))
+      await fillRecords(backup, records, found)
       const signedHead = await backup.signedHead()
       const ledger = await checkLedger(join(backup.folder, 'data', 'ledger'))
       for (const difference of ledger.differences) found.addDifference(difference)
@@ -181,7 +189,6 @@ interface OpenedBackup {
   /** Path of the folder that the manifest describes. */
   readonly folder: string
   readonly manifest: Manifest
-  readonly records: RecordSource
   readonly blobs: BlobStore
   signedHead(): Promise<SignedHead | undefined>
 }
@@ -193,7 +200,6 @@ async function openBackup(directory: string): Promise<OpenedBackup> {
     directory,
     folder,
     manifest,
-    records: recordsIn(directory, manifest.folder),
     blobs: await openLocalBlobs(join(directory, 'blobs'), { readOnly: true }),
     signedHead: () => new FileSignedHead(join(folder, SIGNED_HEAD)).read(),
   }
@@ -252,25 +258,23 @@ function openTarget({ records, postgresUrl }: Config, directory: string): Promis
 }
 
 async function fill(
-  { records, blobs }: OpenedBackup,
+  backup: OpenedBackup,
   to: { readonly records: RecordStore; readonly blobs: BlobStore },
   found: Problems,
 ): Promise<void> {
-  await fillStore({ from: records, to: to.records }, copyHandlers(found))
-  await copyMissingBlobs(
-    records,
-    { from: blobs, to: to.blobs },
+  await fillRecords(backup, to.records, found)
+  await copyBlobs(
+    filesOfFolder(backup.directory, backup.manifest.folder),
+    { from: backup.blobs, to: to.blobs },
     {
       onProblem: (id, message) => found.add(`blob/${id}: ${message}`, id),
-      onProgress: (_, done) => found.handlers.onProgress('files', done),
+      onProgress: (done) => found.handlers.onProgress('files', done),
     },
   )
 }
 
-const copyHandlers = (found: Problems) => ({
-  onDifference: (subject: string, message: string) => found.add(`${subject}: ${message}`),
-  onProgress: (stage: string, done: number) => found.handlers.onProgress(stage, done),
-})
+const fillRecords = ({ directory, manifest }: OpenedBackup, to: RecordStore, found: Problems) =>
+  fillStore(openRecordStream(directory, manifest.folder), to, (done) => found.handlers.onProgress('records', done))
 
 async function check(stores: Parameters<typeof fsck>[0], found: Problems): Promise<void> {
   await fsck(stores, {

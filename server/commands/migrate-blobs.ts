@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import {
   copyBlobs,
+  filesOf,
   RegistryError,
   storedOrigin,
   type BlobStore,
@@ -66,14 +67,26 @@ async function migrate(config: Config, from: BlobLocation, to: BlobLocation): Pr
   }
 }
 
-/** Returns the number of problems. */
+/** Copies the files, then reads each of them from the target. Returns the number of files with problems. */
 async function run(records: RecordStore, stores: BlobStores): Promise<number> {
   const progress = new ProgressLine()
-  const { copied, existing, verified, problems } = await copyBlobs(records, stores, {
-    onProblem: (fileId, message) => progress.print(`${fileId}: ${message}`),
-    onProgress: (stage, files, bytes) => progress.show(`${stage}: ${files} files, ${(bytes / 2 ** 20).toFixed(1)} MiB`),
-  })
+  const failed = new Set<string>()
+  const pass = (stage: string, isKnown: () => boolean) =>
+    copyBlobs(filesOf(records), stores, {
+      isKnown,
+      onProblem(fileId, message) {
+        if (!failed.has(fileId)) progress.print(`${fileId}: ${message}`)
+        failed.add(fileId)
+      },
+      onProgress: (files, bytes) => progress.show(`${stage}: ${files} files, ${(bytes / 2 ** 20).toFixed(1)} MiB`),
+    })
+  const first = await pass('copy', () => true)
+  // Wrong bytes in the target are copied once more.
+  const second = await pass('verify', () => false)
+  const [copied, problems] = [first.copied + second.copied, failed.size]
   const verdict = problems === 0 ? 'all files are in the target' : `${problems} problems`
-  progress.print(`${copied} files copied, ${existing} existed, ${verified} read again and verified: ${verdict}`)
+  progress.print(
+    `${copied} files copied, ${first.existing} existed, ${second.existing} read again and verified: ${verdict}`,
+  )
   return problems
 }

@@ -1,13 +1,22 @@
 import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
-import { reasonOf } from '../../adapters/files/index.ts'
-import { RegistryError, type RecordStore } from '../../core/index.ts'
+import { join, resolve } from 'node:path'
+import { FileSignedHead, reasonOf } from '../../adapters/files/index.ts'
+import {
+  encodeRecords,
+  fillStore,
+  fsck,
+  isUnfinishedCopy,
+  RegistryError,
+  storedOrigin,
+  type RecordStore,
+  type SignedHead,
+} from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { OpenParts } from '../startup/open-parts.ts'
-import { openLevel, openPostgres } from '../startup/records.ts'
+import { openLevel, openPostgres, type SnapshotRecords } from '../startup/records.ts'
 import { DATA_DIR, defineCommand, type FlagValues } from './command.ts'
-import { copyAndCheck } from './copy-and-check.ts'
 import { assertHasRecords } from '../startup/existing.ts'
+import { ProgressLine } from './progress-line.ts'
 
 const flags = {
   from: { value: 'STORE', doc: 'where the records are' },
@@ -23,9 +32,9 @@ export const migrateCommand = defineCommand({
   name: 'migrate',
   usage: ['--from STORE --to STORE [--data-dir DIR]'],
   description: `
-Copies the log and all records to an empty store, compares all of them, and checks the copy as fsck does. The copy can be
-interrupted and run again. Stop all servers of both stores first. No server starts on a target that is not complete. Files
-are copied by migrate-blobs.
+Copies the log and all records to an empty store, and checks the copy as fsck does. Stop all servers of both stores first.
+No server starts on a target that is not complete: after an interruption, empty it, then run the command again. Files are
+copied by migrate-blobs.
 
 A STORE is one of
   level         LevelDB in the data directory
@@ -86,15 +95,77 @@ async function readUrl(path: string, flag: string): Promise<string> {
 /** Returns the number of differences. */
 async function migrate(from: StoreLocation, to: StoreLocation): Promise<number> {
   if ('directory' in from) await assertHasRecords(from.directory)
+  const signedHead = await signedHeadOf([from, to])
   const parts = new OpenParts()
   try {
-    const stores = { from: await parts.add(open(from)), to: await parts.add(open(to)) }
-    const directories = [from, to].flatMap((location) => ('directory' in location ? [location.directory] : []))
-    return await copyAndCheck(stores, directories)
+    const source = await parts.add(open(from))
+    await assertComplete(source)
+    const target = await parts.add(open(to))
+    await copy(source, target)
+    return await check(target, signedHead)
   } finally {
     await parts.close()
   }
 }
 
-const open = (location: StoreLocation): Promise<RecordStore> =>
+const open = (location: StoreLocation): Promise<SnapshotRecords> =>
   'url' in location ? openPostgres(location.url) : openLevel(location.directory)
+
+async function assertComplete(source: RecordStore): Promise<void> {
+  if (await isUnfinishedCopy(source))
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      'The source is an unfinished copy itself: use the store that it was copied from',
+    )
+  if ((await storedOrigin(source)) === undefined)
+    throw new RegistryError('CONFIG_ERROR', 'The source is empty: name the store that holds the registry')
+}
+
+/** The signed head of the first data directory that has one. */
+async function signedHeadOf(locations: readonly StoreLocation[]): Promise<SignedHead | undefined> {
+  for (const location of locations) {
+    const path = 'directory' in location ? join(location.directory, 'signed-head.json') : undefined
+    const head = path === undefined ? undefined : await new FileSignedHead(path).read()
+    if (head !== undefined) return head
+  }
+  return undefined
+}
+
+async function copy(source: SnapshotRecords, target: RecordStore): Promise<void> {
+  const progress = new ProgressLine()
+  const { entries, records } = await fillStore(streamOf(source), target, (done) => progress.show(`copy: ${done}`))
+  progress.print(`${entries} log entries and ${records} records copied`)
+}
+
+/** One state of a store. Ends with `UNAVAILABLE` if a server has appended to its log meanwhile. */
+async function* streamOf(source: SnapshotRecords): AsyncGenerator<Uint8Array> {
+  const snapshot = await source.snapshot()
+  try {
+    yield* encodeRecords(snapshot)
+    if ((await source.logSize()) === (await snapshot.logSize())) return
+  } finally {
+    await snapshot.close()
+  }
+  throw new RegistryError(
+    'UNAVAILABLE',
+    'A server writes to the source: stop all servers of both stores, empty the target, then run the command again',
+  )
+}
+
+/** Returns the number of differences. */
+async function check(target: RecordStore, signedHead: SignedHead | undefined): Promise<number> {
+  const progress = new ProgressLine()
+  const { done, differences } = await fsck(
+    { records: target, ...(signedHead && { signedHead }) },
+    {
+      onDifference: ({ kind, key, message }) => progress.print(`${kind}: ${key}: ${message}`),
+      onProgress: ({ stage, done: count }) => progress.show(`check of ${stage}: ${count}`),
+    },
+  )
+  const verdict =
+    differences === 0 ? 'nothing differs' : `${differences} differences; fsck shows if the source has them`
+  progress.print(
+    `${done.log} log entries, ${done.evidences} events and ${done.indexes} index records checked in the target: ${verdict}`,
+  )
+  return differences
+}

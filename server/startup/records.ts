@@ -47,7 +47,7 @@ export async function openRecords(settings: RecordSettings, options: OpenRecords
     if (await isUnfinishedCopy(opened.records))
       throw new RegistryError(
         'CONFIG_ERROR',
-        'The record store is an unfinished copy of another one: run evidence-registry migrate again until it completes',
+        'The record store is an unfinished copy of another one: empty it, then run evidence-registry migrate again',
       )
     return opened
   } catch (error) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
-import { fillStore, sourceOf } from '../../../core/copy/index.ts'
+import { encodeRecords, fillStore } from '../../../core/copy/index.ts'
 import { fsck, planRepair, repairRecords, type Difference } from '../../../core/fsck/index.ts'
 import type { Entry, Key, RecordStore, Write } from '../../../core/ports/index.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
@@ -87,8 +87,7 @@ describe('the repair of a store', () => {
 
   async function copyOfStore(): Promise<MemoryRecords> {
     const to = new MemoryRecords()
-    const handlers = { onDifference: assert.fail, onProgress: () => undefined }
-    await fillStore({ from: sourceOf(sealed.records), to }, handlers)
+    await fillStore(encodeRecords(sealed.records), to)
     return to
   }
 

@@ -3,11 +3,10 @@ import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { FileSignedHead, ifExists, openCheckpointKeys } from '../../../adapters/files/index.ts'
 import {
-  fileIdsIn,
+  filesOf,
   fsck,
   isRegistryError,
   OPERATOR,
-  sourceOf,
   systemClock,
   type Difference,
   type Logger,
@@ -62,7 +61,8 @@ async function unusedBlobs(directory: string): Promise<readonly string[]> {
   try {
     const stores = { records, blobs, clock: systemClock, logger: silent, opening: 'check' }
     await sweep(stores, { before: Infinity, isAlone: true })
-    const used = await fileIdsIn(sourceOf(records))
+    const used = new Set<string>()
+    for await (const { id } of filesOf(records)) used.add(id)
     const unused = (await blobNames(directory)).filter((name) => !used.has(name))
     return unused.map((name) => `blob/${name}: no record uses it, and no upload intent names it`)
   } finally {
