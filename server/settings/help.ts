@@ -1,4 +1,4 @@
-import { settingRows, type SettingRow } from './table.ts'
+import { flagOf, TOPICS, variableOf } from './schema.ts'
 
 const WIDTH = 100
 
@@ -51,3 +51,27 @@ function wrap(text: string, width: number): readonly string[] {
   }
   return lines
 }
+
+/** A setting as `--help` and the README show it. */
+export interface SettingRow {
+  readonly topic: string
+  readonly variable: string
+  /** `undefined` for a secret. */
+  readonly flag: string | undefined
+  readonly fallback: string
+  readonly accepts: string
+  readonly doc: string
+}
+
+/** Returns a row for each setting, grouped by topic. */
+export const settingRows = (): readonly SettingRow[] =>
+  Object.entries(TOPICS).flatMap(([topic, settings]) =>
+    Object.entries(settings).map(([name, { isSecret, shownDefault, accepts, description }]) => ({
+      topic,
+      variable: variableOf(name),
+      flag: isSecret ? undefined : flagOf(name),
+      fallback: shownDefault,
+      accepts,
+      doc: description,
+    })),
+  )

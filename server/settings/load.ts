@@ -1,18 +1,12 @@
 import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { errnoOf } from '../../adapters/files/index.ts'
 import { parseStrictJson, RegistryError } from '../../core/index.ts'
-import {
-  flagOf,
-  isSecret,
-  parseSetting,
-  settingNames,
-  SETTINGS,
-  variableOf,
-  type Config,
-  type SettingName,
-} from './table.ts'
+import { flagOf, Settings, variableOf, type Config, type SettingName } from './schema.ts'
 
-export { settingRows, type Config, type SettingRow } from './table.ts'
+export { settingRows, type SettingRow } from './help.ts'
+export type { Config } from './schema.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -27,14 +21,50 @@ export interface ConfigSources {
   readonly readFile?: ReadFile
 }
 
-const CONFIG_VARIABLE = 'EVIDENCE_CONFIG'
+const hasProtocol =
+  (...protocols: readonly string[]) =>
+  (value: string): boolean =>
+    URL.canParse(value) && protocols.includes(new URL(value).protocol)
 
-/** The text of a setting, and where it came from, for errors. */
-interface SettingText {
-  readonly source: string
-  readonly value: string
+const isHttpUrl = hasProtocol('http:', 'https:')
+
+const isBaseUrl = (value: string): boolean => {
+  if (!isHttpUrl(value)) return false
+  const { search, hash, username, password } = new URL(value)
+  return [search, hash, username, password].every((part) => part === '')
 }
-type SettingTexts = Partial<Record<SettingName, SettingText>>
+
+const isConfig = new Ajv2020({ strict: true, useDefaults: true })
+  .addVocabulary(['accepts', 'shownDefault', 'isSecret'])
+  .addFormat('http-url', isHttpUrl)
+  .addFormat('base-url', isBaseUrl)
+  .addFormat('postgres-url', hasProtocol('postgres:', 'postgresql:'))
+  .addFormat('origin', (value) => URL.canParse(value) && new URL(value).origin === value)
+  .compile<Config>(Settings)
+
+const settings = Settings.properties
+const settingNames = Object.keys(settings).filter((name): name is SettingName => Object.hasOwn(settings, name))
+
+/** The option that names the configuration file. It has a flag and a variable, as a setting has. */
+const CONFIG = 'config'
+type Name = SettingName | typeof CONFIG
+const names: readonly Name[] = [CONFIG, ...settingNames]
+
+const isSecret = (name: Name): boolean => name !== CONFIG && settings[name].isSecret
+
+/** The type of JSON that a setting has, `undefined` for one of several. */
+function kindOf(name: Name): string | undefined {
+  const schema = name === CONFIG ? { type: 'string' } : settings[name]
+  return 'type' in schema ? schema.type : undefined
+}
+
+/** A value, and where it came from, for errors. The text of a flag or variable is not yet of the setting's type. */
+interface Given {
+  readonly source: string
+  readonly value: unknown
+}
+
+type Giving = readonly [name: Name, given: Given]
 
 /**
  * Loads the configuration. A flag overrides a variable, a variable overrides the file, and the file overrides the
@@ -42,78 +72,89 @@ type SettingTexts = Partial<Record<SettingName, SettingText>>
  * the file, and a value that its setting does not accept.
  */
 export function loadConfig({ args, env, readFile = (path) => readFileSync(path) }: ConfigSources): Config {
-  const flags = parseFlags(args)
-  const variables = readVariables(env, readFile)
-  const fromVariable = env[CONFIG_VARIABLE] ? { source: CONFIG_VARIABLE, value: env[CONFIG_VARIABLE] } : undefined
-  const file = flags.config ?? fromVariable
-  const texts: SettingTexts = { ...(file && readConfigFile(file, readFile)), ...variables, ...flags.texts }
-  const values = settingNames.map((name) => {
-    const text = texts[name]
-    return [name, text === undefined ? SETTINGS[name].fallback : parseSetting(name, text.source, text.value)] as const
-  })
-  return Object.fromEntries(values) as unknown as Config
-}
-
-function parseFlags(args: readonly string[]): { readonly texts: SettingTexts; readonly config?: SettingText } {
-  const texts: SettingTexts = {}
-  let config: SettingText | undefined
-  for (let i = 0; i < args.length; i++) {
-    const [flag, joined] = splitAtEquals(args[i] ?? '')
-    const name = settingNames.find((candidate) => flagOf(candidate) === flag && !isSecret(candidate))
-    if (name === undefined && flag !== '--config') throw unknownFlag(flag)
-    const isSwitch = name !== undefined && SETTINGS[name].isSwitch === true
-    const value = joined ?? (isSwitch ? 'true' : args[++i])
-    if (value === undefined) throw new RegistryError('CONFIG_ERROR', `${flag} needs a value`)
-    if (name === undefined) config = { source: flag, value }
-    else texts[name] = { source: flag, value }
+  const named = new Map<Name, Given>([...readVariables(env, readFile), ...readFlags(args)])
+  const file = named.get(CONFIG)
+  const given = new Map<Name, Given>([...(file === undefined ? [] : readConfigFile(file, readFile)), ...named])
+  const config: Record<string, unknown> = {}
+  for (const name of settingNames) {
+    const value = given.get(name)?.value
+    if (value !== undefined) config[name] = valueOf(name, value)
   }
-  return { texts, ...(config && { config }) }
+  if (isConfig(config)) return config
+  throw wrongSetting(isConfig.errors?.[0]?.instancePath.slice(1) ?? '', given)
 }
 
-function splitAtEquals(arg: string): [string, string | undefined] {
-  const at = arg.indexOf('=')
-  return at === -1 ? [arg, undefined] : [arg.slice(0, at), arg.slice(at + 1)]
+const DECIMAL = /^\d{1,15}(\.\d{1,9})?$/
+
+/** Converts a text to the type of its setting. A text that has another form stays, and the schema refuses it. */
+function valueOf(name: SettingName, value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  const schema = settings[name]
+  const kind = kindOf(name)
+  if (kind === 'array') return value.split(',').map((item) => item.trim())
+  if (kind === 'boolean') return value === 'true' || (value === 'false' ? false : value)
+  if (kind !== 'string') return DECIMAL.test(value) ? Number(value) : value
+  const isUrl = 'format' in schema && schema.format === 'base-url' && URL.canParse(value)
+  return isUrl ? new URL(value).href.replace(/\/+$/, '') : value
 }
 
-function unknownFlag(flag: string): RegistryError {
-  const secret = settingNames.find((name) => flagOf(name) === flag)
-  // Every user of the machine can read a command line.
-  if (secret)
-    return new RegistryError(
-      'CONFIG_ERROR',
-      `${flag} is a secret: set ${variableOf(secret)} or ${variableOf(secret)}_FILE instead`,
-    )
-  const kind = flag.startsWith('-') ? 'flag' : 'command'
-  return new RegistryError('CONFIG_ERROR', `Unknown ${kind} ${flag}; --help lists all of them`)
+function wrongSetting(path: string, given: ReadonlyMap<Name, Given>): RegistryError {
+  const name = settingNames.find((each) => each === path.split('/', 1)[0])
+  if (name === undefined) throw new Error(`A setting without a default is required: ${path}`)
+  const { source = name, value } = given.get(name) ?? {}
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const got = isSecret(name) ? '' : `, got ${JSON.stringify(text.slice(0, 128))}`
+  return new RegistryError('CONFIG_ERROR', `${source} must be ${settings[name].accepts}${got}`)
 }
 
-function readVariables(env: Environment, readFile: ReadFile): SettingTexts {
-  const texts: SettingTexts = {}
-  for (const [variable, value] of Object.entries(env)) {
-    if (!variable.startsWith('EVIDENCE_') || variable === CONFIG_VARIABLE || value === undefined) continue
-    const name = settingNames.find((candidate) => variableOf(candidate) === variable)
-    const secret = settingNames.find((candidate) => isSecret(candidate) && `${variableOf(candidate)}_FILE` === variable)
-    if (name !== undefined) {
-      if (value !== '') texts[name] = { source: variable, value }
-    } else if (secret !== undefined) {
-      if (env[variableOf(secret)])
-        throw new RegistryError('CONFIG_ERROR', `Set ${variableOf(secret)} or ${variable}, not both`)
-      texts[secret] = { source: variable, value: readText(variable, value, readFile).trimEnd() }
-    } else throw new RegistryError('CONFIG_ERROR', `Unknown setting ${variable}; --help lists all of them`)
+const FLAGS = Object.fromEntries(
+  names.map((name) => [flagOf(name).slice(2), { type: kindOf(name) === 'boolean' ? 'boolean' : 'string' }] as const),
+)
+
+function* readFlags(args: readonly string[]): Generator<Giving> {
+  const { tokens } = parseArgs({ args: [...args], options: FLAGS, strict: false, allowPositionals: true, tokens: true })
+  for (const token of tokens) {
+    if (token.kind === 'positional') throw unknown('command', token.value)
+    const source = token.kind === 'option' ? token.rawName : '--'
+    const name = names.find((each) => flagOf(each) === source)
+    if (token.kind !== 'option' || name === undefined) throw unknown('flag', source)
+    if (isSecret(name)) throw secretFlag(source, variableOf(name))
+    const value = token.value ?? (kindOf(name) === 'boolean' ? 'true' : undefined)
+    if (value === undefined) throw new RegistryError('CONFIG_ERROR', `${source} needs a value`)
+    yield [name, { source, value }]
   }
-  return texts
 }
 
-function readConfigFile({ source, value: path }: SettingText, readFile: ReadFile): SettingTexts {
-  const texts: SettingTexts = {}
-  for (const [key, value] of Object.entries(parseConfigFile(source, path, readFile))) {
-    const name = settingNames.find((candidate) => candidate === key)
+const unknown = (kind: string, name: string): RegistryError =>
+  new RegistryError('CONFIG_ERROR', `Unknown ${kind} ${name}; --help lists all of them`)
+
+/** Every user of the machine can read a command line. */
+const secretFlag = (flag: string, variable: string): RegistryError =>
+  new RegistryError('CONFIG_ERROR', `${flag} is a secret: set ${variable} or ${variable}_FILE instead`)
+
+function* readVariables(env: Environment, readFile: ReadFile): Generator<Giving> {
+  for (const [source, value] of Object.entries(env)) {
+    if (!source.startsWith('EVIDENCE_') || value === undefined) continue
+    const variable = (name: Name) =>
+      source === `${variableOf(name)}_FILE` && isSecret(name) ? source : variableOf(name)
+    const name = names.find((each) => variable(each) === source)
+    if (name === undefined) throw unknown('setting', source)
+    if (value === '') continue
+    if (source === variableOf(name)) yield [name, { source, value }]
+    else if (env[variableOf(name)])
+      throw new RegistryError('CONFIG_ERROR', `Set ${variableOf(name)} or ${source}, not both`)
+    else yield [name, { source, value: readText(source, value, readFile).trimEnd() }]
+  }
+}
+
+function* readConfigFile({ source, value }: Given, readFile: ReadFile): Generator<Giving> {
+  const path = String(value)
+  for (const [key, member] of Object.entries(parseConfigFile(source, path, readFile))) {
+    const name = settingNames.find((each) => each === key)
     if (name === undefined)
       throw new RegistryError('CONFIG_ERROR', `${path}: unknown setting ${key.slice(0, 64)}; --help lists all of them`)
-    const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
-    texts[name] = { source: `${path}: ${key}`, value: isScalar ? String(value) : JSON.stringify(value) }
+    yield [name, { source: `${path}: ${key}`, value: member }]
   }
-  return texts
 }
 
 function parseConfigFile(source: string, path: string, readFile: ReadFile): object {

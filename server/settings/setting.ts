@@ -1,108 +1,85 @@
-/** The values that a setting accepts. */
-export interface Accepted<T> {
+import Type, { type TSchema } from '#typebox'
+
+/** A schema of the values that a setting accepts. */
+type Accepted<T extends TSchema = TSchema> = T & {
   /** Completes the sentence "must be …". For `--help`, the README and errors. */
   readonly accepts: string
-  /** Set if a flag without a value means `true`. */
-  readonly isSwitch?: true
-  /** Returns `undefined` for a text that is not accepted. */
-  readonly parse: (text: string) => T | undefined
-}
-
-/** One setting. Its flag, variable and key in the configuration file follow from its name in the table. */
-export interface Setting<T> extends Accepted<T> {
-  readonly doc: string
-  readonly fallback: T
-  /** The fallback in words. */
-  readonly shownFallback: string
-  /** A secret is never shown, has no flag, and can be read from the file that `…_FILE` names. */
-  readonly isSecret: boolean
+  readonly default?: unknown
 }
 
 interface Details {
-  readonly doc: string
-  readonly shownFallback?: string
-  readonly secret?: true
+  /** The default in words. */
+  readonly shownDefault?: string
+  /** A secret is never shown, has no flag, and can be read from the file that `…_FILE` names. */
+  readonly isSecret?: boolean
 }
 
-/** A setting that always has a value. */
-export const setting = <T>(
-  accepted: Accepted<T>,
-  details: Details & { readonly fallback: NoInfer<T> },
-): Setting<T> => ({
-  ...accepted,
-  doc: details.doc,
-  fallback: details.fallback,
-  shownFallback: details.shownFallback ?? String(details.fallback),
-  isSecret: details.secret === true,
+/** A setting that always has a value. Its flag, variable and key in the file follow from its name in the schema. */
+export const setting = <T extends TSchema>(schema: Accepted<T>, description: string, details: Details = {}) => ({
+  ...schema,
+  description,
+  shownDefault: details.shownDefault ?? (String(schema.default) || 'none'),
+  isSecret: details.isSecret === true,
 })
 
-/** A setting that is `undefined` unless it is set. */
-export const optional = <T>(accepted: Accepted<T>, details: Details): Setting<T | undefined> =>
-  setting<T | undefined>(accepted, { shownFallback: 'none', ...details, fallback: undefined })
+/** A setting that is left out unless it is set. */
+export const optional = <T extends TSchema>(schema: Accepted<T>, description: string, details: Details = {}) =>
+  Type.Optional(setting(schema, description, { shownDefault: 'none', ...details }))
 
-export const integer = (min: number, max: number): Accepted<number> => ({
-  accepts: `an integer from ${min} to ${max}`,
-  parse(text) {
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : undefined
-    return value !== undefined && value >= min && value <= max ? value : undefined
-  },
+/** A schema with its default, if it has one. */
+const accepted = <T extends TSchema>(schema: T, accepts: string, standard?: unknown) => ({
+  ...schema,
+  accepts,
+  ...(standard !== undefined && { default: standard }),
 })
 
 export const DAY_MS = 24 * 60 * 60 * 1_000
 
-export const oneOf = <const T extends string>(...values: readonly T[]): Accepted<T> => ({
-  accepts: `one of ${values.join(', ')}`,
-  parse: (text) => values.find((value) => value === text),
-})
+export const integer = (minimum: number, maximum: number, standard?: number) =>
+  accepted(Type.Integer({ minimum, maximum }), `an integer from ${minimum} to ${maximum}`, standard)
 
-export const flag: Accepted<boolean> = {
-  accepts: 'true or false',
-  isSwitch: true,
-  parse: (text) => ({ true: true, false: false })[text],
-}
+/** A number of blocks, or the word by which a chain says that a block stays. */
+export const confirmations = (standard: number) =>
+  accepted(
+    Type.Union([Type.Integer({ minimum: 1, maximum: 100_000 }), Type.Literal('finalized')]),
+    'an integer from 1 to 100000, or finalized',
+    standard,
+  )
 
-/** A text that matches a pattern. */
-export const text = (accepts: string, pattern: RegExp): Accepted<string> => ({
-  accepts,
-  parse: (value) => (pattern.test(value) ? value : undefined),
-})
+export const gwei = (standard: number) =>
+  accepted(
+    Type.Number({ minimum: 1e-9, exclusiveMaximum: 1_000_000 }),
+    'a number above 0 with up to 9 decimals',
+    standard,
+  )
 
-export const path = text('a path', /^[^\0]+$/)
+export const oneOf = <const T extends string>(values: readonly [T, ...T[]], standard: NoInfer<T>) =>
+  accepted(Type.Enum(values), `one of ${values.join(', ')}`, standard)
 
-/** A URL of one of these schemes, as it was written. */
-const urlOf =
-  (...protocols: readonly string[]) =>
-  (value: string): string | undefined =>
-    URL.canParse(value) && protocols.includes(new URL(value).protocol) ? value : undefined
+/** As a flag without a value it is true. */
+export const flag = (standard?: boolean) => accepted(Type.Boolean(), 'true or false', standard)
 
-/** Without credentials, query, fragment, and slashes at its end. */
-export const baseUrl: Accepted<string> = {
-  accepts: 'an http or https URL',
-  parse(value) {
-    if (urlOf('http:', 'https:')(value) === undefined) return undefined
-    const { search, hash, username, password, href } = new URL(value)
-    const isBare = [search, hash, username, password].every((part) => part === '')
-    return isBare ? href.replace(/\/+$/, '') : undefined
-  },
-}
+export const text = (accepts: string, pattern: string, standard?: string) =>
+  accepted(Type.String({ pattern }), accepts, standard)
 
-export const postgresUrl: Accepted<string> = {
-  accepts: 'a URL such as postgres://user:password@host:port/database',
-  parse: urlOf('postgres:', 'postgresql:'),
-}
+export const path = (standard?: string) => text('a path', '^[^\\0]+$', standard)
 
-/** Values separated by commas. A value cannot contain a comma. */
-export const listOf = <T>(accepts: string, parse: (value: string) => T | undefined): Accepted<readonly T[]> => ({
-  accepts: `${accepts}, separated by commas`,
-  parse(joined) {
-    const values = joined.split(',').map((value) => parse(value.trim()))
-    return values.every((value) => value !== undefined) ? values : undefined
-  },
-})
+/** Without credentials, query and fragment. Slashes at its end are removed. */
+export const baseUrl = () => accepted(Type.String({ format: 'base-url' }), 'an http or https URL')
+
+export const postgresUrl = () =>
+  accepted(Type.String({ format: 'postgres-url' }), 'a URL such as postgres://user:password@host:port/database')
+
+/** Texts separated by commas. None of them can contain a comma. */
+const listOf = (items: { readonly format: string } | { readonly pattern: string }, accepts: string, standard?: []) =>
+  accepted(Type.Array(Type.String(items)), `${accepts}, separated by commas`, standard)
+
+export const httpUrls = (standard?: []) => listOf({ format: 'http-url' }, 'http or https URLs', standard)
 
 /** As a browser writes them in `Origin`. */
-export const origins = listOf('origins such as https://app.example', (value) =>
-  URL.canParse(value) && new URL(value).origin === value ? value : undefined,
-)
+export const origins = () => listOf({ format: 'origin' }, 'origins such as https://app.example', [])
 
-export const httpUrls = listOf('http or https URLs', urlOf('http:', 'https:'))
+export const paths = () => listOf({ pattern: '^[^\\0]+$' }, 'paths', [])
+
+export const policies = () =>
+  listOf({ pattern: '^$|^[0-2](\\.\\d+)+$' }, 'dotted object identifiers (or empty: the authority chooses)', [])

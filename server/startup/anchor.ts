@@ -5,7 +5,7 @@ import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
 import { RegistryError, type Anchor, type Clock } from '../../core/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
 import type { Config } from '../settings/load.ts'
-import { variableOf, type SettingName } from '../settings/table.ts'
+import { variableOf, type SettingName } from '../settings/schema.ts'
 
 /** A block takes seconds, and public nodes limit requests. */
 const EVM_POLL_MS = 4_000
@@ -23,8 +23,8 @@ export type AnchorSettings = Pick<
   | 'evmKeystorePassword'
   | 'evmConfirmations'
   | 'evmMaxFeeGwei'
-> &
-  Partial<Pick<Config, 'evmAcceptNoncesBelow'>>
+  | 'evmAcceptNoncesBelow'
+>
 
 /**
  * Opens the anchor of the settings and returns the sealer's options for it, which are empty for `none`. Throws
@@ -49,8 +49,8 @@ export async function anchorOptions(
 async function openEvm(config: AnchorSettings): Promise<Anchor> {
   const evm = await import('../../adapters/evm/index.ts')
   return evm.openEvmAnchor({
-    rpcUrls: required(config, 'evmRpcUrl'),
-    chainId: required(config, 'evmChainId'),
+    rpcUrls: config.evmRpcUrl ?? missing('evmRpcUrl'),
+    chainId: config.evmChainId ?? missing('evmChainId'),
     account: await accountOf(config, evm),
     confirmations: config.evmConfirmations,
     maxFeePerGas: evm.weiOf(config.evmMaxFeeGwei),
@@ -69,8 +69,8 @@ async function accountOf(
       `EVIDENCE_ANCHOR=evm needs either ${variableOf('evmPrivateKey')} (or its _FILE) or ${variableOf('evmKeystore')}`,
     )
   if (evmPrivateKey !== undefined) return accountOfPrivateKey(evmPrivateKey)
-  const json = await readKeystore(required(config, 'evmKeystore'))
-  return accountOfKeystore(json, required(config, 'evmKeystorePassword'))
+  const json = await readKeystore(evmKeystore ?? missing('evmKeystore'))
+  return accountOfKeystore(json, config.evmKeystorePassword ?? missing('evmKeystorePassword'))
 }
 
 async function readKeystore(path: string): Promise<string> {
@@ -83,8 +83,6 @@ async function readKeystore(path: string): Promise<string> {
   }
 }
 
-function required<K extends keyof AnchorSettings & SettingName>(config: AnchorSettings, name: K) {
-  const value = config[name]
-  if (value === undefined) throw new RegistryError('CONFIG_ERROR', `EVIDENCE_ANCHOR=evm needs ${variableOf(name)}`)
-  return value as Exclude<AnchorSettings[K], undefined>
+function missing(name: SettingName): never {
+  throw new RegistryError('CONFIG_ERROR', `EVIDENCE_ANCHOR=evm needs ${variableOf(name)}`)
 }

@@ -1,5 +1,5 @@
 import { createApp, type App } from '../http/app.ts'
-import type { WorkLimits } from '../http/admission.ts'
+import type { WorkLimit, WorkLimits } from '../http/admission.ts'
 import { listen, type RunningServer } from '../http/listen.ts'
 import { reasonOf } from '../../adapters/files/index.ts'
 import { RegistryError, type ScrubStatus } from '../../core/index.ts'
@@ -86,12 +86,17 @@ async function listenForMetrics(
   }
 }
 
+function limitOf(text: string): WorkLimit {
+  const [running = 0, waiting = 0] = text.split('/').map(Number)
+  return { running, waiting }
+}
+
 const workLimitsOf = (config: Config): WorkLimits => ({
-  public: config.limitPublic,
-  validations: config.limitValidations,
-  reads: config.limitReads,
-  lists: config.limitLists,
-  writes: config.limitWrites,
-  uploads: config.limitUploads,
-  downloads: config.limitDownloads,
+  public: limitOf(config.limitPublic),
+  validations: limitOf(config.limitValidations),
+  reads: limitOf(config.limitReads),
+  lists: limitOf(config.limitLists),
+  writes: limitOf(config.limitWrites),
+  uploads: limitOf(config.limitUploads),
+  downloads: limitOf(config.limitDownloads),
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { ERROR_CODES } from '../../core/index.ts'
-import { settingRows, type SettingRow } from '../../server/settings/table.ts'
+import { settingRows, type SettingRow } from '../../server/settings/help.ts'
 
 /**
  * Parts of the documentation that repeat the code are generated from it. To write them again:

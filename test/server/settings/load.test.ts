@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { isRegistryError } from '../../../core/index.ts'
 import { loadConfig, settingRows, type Config } from '../../../server/index.ts'
 import { helpText } from '../../../server/settings/help.ts'
-import { SETTINGS } from '../../../server/settings/table.ts'
+import { Settings } from '../../../server/settings/schema.ts'
 
 interface Sources {
   readonly args?: readonly string[]
@@ -42,44 +42,27 @@ describe('configuration', () => {
       corsOrigins: [],
       dataDir: './data',
       takeOver: false,
-      publicUrl: undefined,
-      operatorKey: undefined,
       records: 'level',
-      postgresUrl: undefined,
       diskReserveBytes: 67_108_864,
       scrubBytesPerSecond: 1_048_576,
       scrubIntervalMs: 86_400_000,
-      secretFile: undefined,
-      checkpointKeys: undefined,
       blobs: 'files',
       smallFileBytes: 4_096,
-      s3Bucket: undefined,
       s3Prefix: 'evidence/',
       adoptBucket: false,
-      s3Endpoint: undefined,
-      s3PathStyle: undefined,
       s3Encryption: 'bucket',
-      s3KmsKeyId: undefined,
       s3Checksums: 'WHEN_REQUIRED',
       logName: 'evidence-registry',
       sealMaxWaitMs: 5_000,
       sealMaxLeaves: 65_536,
       anchor: 'local',
-      anchorIntervalMs: undefined,
-      evmRpcUrl: undefined,
-      evmChainId: undefined,
-      evmPrivateKey: undefined,
-      evmKeystore: undefined,
-      evmKeystorePassword: undefined,
       evmConfirmations: 12,
-      evmAcceptNoncesBelow: undefined,
       evmMaxFeeGwei: 100,
       tsaIntervalMs: 0,
       tsa: 'local',
       tsaUrl: [],
       tsaCa: [],
       tsaPolicy: [],
-      tsaQuorum: undefined,
       tsaRevocation: 'public',
       tsaTimeoutMs: 10_000,
       maxFileBytes: 104_857_600,
@@ -88,23 +71,21 @@ describe('configuration', () => {
       headersTimeoutMs: 20_000,
       shutdownMs: 15_000,
       rateLimitPerMinute: 0,
-      limitPublic: { running: 96, waiting: 928 },
-      limitValidations: { running: 96, waiting: 416 },
-      limitReads: { running: 96, waiting: 928 },
-      limitLists: { running: 16, waiting: 200 },
-      limitWrites: { running: 512, waiting: 512 },
-      limitUploads: { running: 48, waiting: 200 },
-      limitDownloads: { running: 128, waiting: 200 },
+      limitPublic: '96/928',
+      limitValidations: '96/416',
+      limitReads: '96/928',
+      limitLists: '16/200',
+      limitWrites: '512/512',
+      limitUploads: '48/200',
+      limitDownloads: '128/200',
       maxBusyMs: 100,
       maxBodyMemoryBytes: 67_108_864,
       maxUnreadResponseBytes: 134_217_728,
       maxConnections: 10_000,
       uploadMinBytesPerSecond: 500,
       addressLimitPerMinute: 6_000,
-      metricsAddress: undefined,
       trustProxy: false,
       acceptClock: false,
-      adoptHead: undefined,
       readOnly: false,
       logLevel: 'info',
     })
@@ -260,7 +241,7 @@ describe('configuration', () => {
     const rows = settingRows()
     assert.deepEqual(
       rows.map(({ variable }) => variable).toSorted(),
-      Object.keys(SETTINGS)
+      Object.keys(Settings.properties)
         .map((name) => `EVIDENCE_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`)
         .toSorted(),
     )

@@ -1,0 +1,338 @@
+import Type, { type Static } from '#typebox'
+import { MAX_CHECKPOINT_TOKENS } from '../../core/verify/index.ts'
+import { MAX_BODY_MEMORY_BYTES, MAX_BUSY_MS, WORK_LIMITS, type WorkLimit } from '../http/admission.ts'
+import { ADDRESS_LIMIT_PER_MINUTE } from '../http/rate-limit.ts'
+import { MAX_UNREAD_RESPONSE_BYTES } from '../http/unread-responses.ts'
+import {
+  baseUrl,
+  confirmations,
+  DAY_MS,
+  flag,
+  gwei,
+  httpUrls,
+  integer,
+  oneOf,
+  optional,
+  origins,
+  path,
+  paths,
+  policies,
+  postgresUrl,
+  setting,
+  text,
+} from './setting.ts'
+
+const MIB = 1024 * 1024
+/** A size that is not limited in practice. */
+const MAX_BYTES = 2 ** 40
+const SECRET = { isSecret: true }
+
+const server = {
+  port: setting(integer(0, 65_535, 8080), 'TCP port. 0 selects a free port'),
+  host: setting(text('a host name or address', '^[A-Za-z0-9.:_-]+$', '127.0.0.1'), 'Address to listen on'),
+  publicUrl: optional(
+    baseUrl(),
+    'Address of the service for clients, without /api/v1. The OpenAPI document and the text of the first start contain it, and Location its path',
+    { shownDefault: 'the address it listens on' },
+  ),
+  dataDir: setting(path('./data'), 'Directory for records, files, keys and the local ledger'),
+  takeOver: setting(
+    flag(false),
+    'Confirm that the server of another machine, which used this data directory last, has ended for good',
+  ),
+  secretFile: optional(
+    path(),
+    'File with the root secret, at least 32 bytes. The secrets of API keys and file tokens are derived from it',
+    { shownDefault: 'secret in the data directory, created at the first start' },
+  ),
+  checkpointKeys: optional(
+    path(),
+    'Keyring with the keys that sign checkpoints. Servers of shared records need the same keys',
+    { shownDefault: 'checkpoint-keys.json in the data directory, created at the first start' },
+  ),
+  operatorKey: optional(
+    text('16 to 1,024 printable ASCII characters', '^[\\x21-\\x7e]{16,1024}$'),
+    'API key of the operator, who has level A in every company and creates companies. Replaces the previous key',
+    { shownDefault: 'created at the first start', ...SECRET },
+  ),
+  trustProxy: setting(
+    flag(false),
+    'Read client addresses from X-Forwarded-For. Use it only behind your own reverse proxy',
+  ),
+  corsOrigins: setting(
+    origins(),
+    'Origins whose scripts may use the endpoints that need a key. The public ones are open to every origin',
+  ),
+  logLevel: setting(
+    oneOf(['debug', 'info', 'warn', 'error', 'silent'], 'info'),
+    'Least severe log lines that are written',
+  ),
+}
+
+const records = {
+  records: setting(
+    oneOf(['level', 'postgres'], 'level'),
+    'Store for records: LevelDB in the data directory, or a PostgreSQL that several servers can share',
+  ),
+  postgresUrl: optional(postgresUrl(), 'The database for EVIDENCE_RECORDS=postgres', SECRET),
+  diskReserveBytes: setting(
+    integer(0, MAX_BYTES, 64 * MIB),
+    'Size of a file beside LevelDB that is removed if the disk is full, so that the server can start and serve reads. 0: none',
+  ),
+  scrubBytesPerSecond: setting(
+    integer(0, MAX_BYTES, MIB),
+    'How fast the scrub reads all records, log entries and files to find damage. 0 turns it off',
+  ),
+  scrubIntervalMs: setting(
+    integer(0, 366 * DAY_MS, DAY_MS),
+    'Least time between the starts of two passes of the scrub',
+  ),
+}
+
+const files = {
+  blobs: setting(oneOf(['files', 's3'], 'files'), 'Store for files: the data directory, or an S3 bucket'),
+  smallFileBytes: setting(
+    integer(0, 65_536, 4_096),
+    'Files with at most this many bytes are stored in the records, and not as blobs, which is faster. 0: none',
+  ),
+  s3Bucket: optional(
+    text('the name of a bucket', '^[A-Za-z0-9][A-Za-z0-9._:/-]{1,254}$'),
+    'Bucket for files, without versioning. Region and credentials are found as the AWS SDK does it',
+  ),
+  s3Prefix: setting(
+    text('1 to 512 characters of A-Z a-z 0-9 . _ - /', '^[A-Za-z0-9._/-]{1,512}$', 'evidence/'),
+    'Prefix of each key in the bucket. No other program may use keys with this prefix',
+  ),
+  adoptBucket: setting(
+    flag(false),
+    'Accept a bucket that does not name its registry and lacks recorded files, for example after its files were lost',
+  ),
+  s3Endpoint: optional(baseUrl(), 'Address of another service with the S3 protocol', { shownDefault: 'Amazon S3' }),
+  s3PathStyle: optional(flag(), 'Put the name of the bucket into the path instead of the host name', {
+    shownDefault: 'true with an endpoint, else false',
+  }),
+  s3Encryption: setting(
+    oneOf(['bucket', 'AES256', 'aws:kms'], 'bucket'),
+    'Server-side encryption: the default of the bucket, keys of the service, or a key of a key management service',
+  ),
+  s3KmsKeyId: optional(text('the id of a key', '^[\\x21-\\x7e]{1,2048}$'), 'Key for aws:kms', {
+    shownDefault: 'the default key of the account',
+  }),
+  s3Checksums: setting(
+    oneOf(['WHEN_REQUIRED', 'WHEN_SUPPORTED'], 'WHEN_REQUIRED'),
+    'When requests carry the checksums of the AWS SDK, which not every service accepts. Files are always verified by SHA-256',
+  ),
+}
+
+const log = {
+  logName: setting(
+    text('1 to 160 characters of A-Z a-z 0-9 . _ - /', '^[A-Za-z0-9._/-]{1,160}$', 'evidence-registry'),
+    "Name in the log's origin. Fixed at the first start",
+  ),
+  sealMaxWaitMs: setting(integer(1, DAY_MS, 5_000), 'A batch is closed when its oldest event has waited this long'),
+  sealMaxLeaves: setting(integer(1, 1_048_576, 65_536), 'A batch is closed when it has this many entries'),
+  acceptClock: setting(flag(false), 'Confirm that the clock is right although it is behind the last batch'),
+  readOnly: setting(
+    flag(false),
+    'Serve what is recorded, also from a store that lost signed entries. Nothing is written, sealed or signed',
+  ),
+  adoptHead: optional(
+    path(),
+    'signed-head.json of another server or copy. It is used if that of this data directory is missing',
+  ),
+}
+
+const timestamps = {
+  tsa: setting(
+    oneOf(['local', 'rfc3161', 'none'], 'local'),
+    'Timestamp authority for checkpoints: the embedded one (for one server, not for shared records), those of EVIDENCE_TSA_URL, or none',
+  ),
+  tsaUrl: setting(
+    httpUrls([]),
+    'Timestamp authorities (RFC 3161). A URL can contain a name and password, which are sent over https only',
+    SECRET,
+  ),
+  tsaCa: setting(paths(), 'PEM file with the trust anchors of each authority of EVIDENCE_TSA_URL, in the same order', {
+    shownDefault: 'none',
+  }),
+  tsaPolicy: setting(policies(), 'Policy that each authority must use, in the same order', {
+    shownDefault: 'each authority chooses',
+  }),
+  tsaQuorum: optional(integer(1, MAX_CHECKPOINT_TOKENS), 'Number of authorities that must have stamped a checkpoint', {
+    shownDefault: 'more than half of them',
+  }),
+  tsaIntervalMs: setting(
+    integer(0, DAY_MS, 0),
+    'Least time between stamps. 0: the next one begins when the previous one is complete',
+  ),
+  tsaTimeoutMs: setting(integer(1, 600_000, 10_000), 'Time limit for one stamp'),
+  tsaRevocation: setting(
+    oneOf(['none', 'public', 'any'], 'public'),
+    'Where CRLs and OCSP responses are fetched from: nowhere, public addresses, or any address (for a CA in your own network)',
+  ),
+}
+
+const anchors = {
+  anchor: setting(
+    oneOf(['local', 'evm', 'none'], 'local'),
+    'Where checkpoints are anchored: the local ledger (for one server, not for shared records), an EVM chain, or nowhere',
+  ),
+  anchorIntervalMs: optional(
+    integer(0, DAY_MS),
+    'Time between anchors. 0 anchors the newest batch as soon as the previous anchor is confirmed',
+    { shownDefault: '0, on an EVM chain 600000' },
+  ),
+  evmRpcUrl: optional(
+    httpUrls(),
+    'JSON-RPC addresses of nodes of the EVM chain, best of different operators. A node that fails is skipped',
+    SECRET,
+  ),
+  evmChainId: optional(integer(1, 2 ** 48), 'Id of the EVM chain. A node of another chain is not used'),
+  evmPrivateKey: optional(
+    text('64 hex digits', '^(0x)?[0-9a-fA-F]{64}$'),
+    'Private key of the account that signs and pays. Use this account for nothing else',
+    SECRET,
+  ),
+  evmKeystore: optional(
+    path(),
+    'Keystore file of that account (Web3 Secret Storage, version 3), instead of the private key',
+  ),
+  evmKeystorePassword: optional(
+    text('1 to 1,024 characters', '^[^\\0]{1,1024}$'),
+    'Password of the keystore file',
+    SECRET,
+  ),
+  evmConfirmations: setting(
+    confirmations(12),
+    'An anchor is confirmed once this many blocks (including its own) are on top, or once its block is finalized',
+  ),
+  evmAcceptNoncesBelow: optional(
+    integer(0, 2 ** 48),
+    'Confirms that others have sent transactions from the account with nonces below this one. Without it, such a transaction stops anchoring',
+  ),
+  evmMaxFeeGwei: setting(gwei(100), 'Highest fee per gas, including the tip'),
+}
+
+const requests = {
+  maxFileBytes: setting(integer(1, MAX_BYTES, 100 * MIB), 'Size limit of a file'),
+  maxFilesPerRequest: setting(integer(1, 1_000, 20), 'Number of files in one request, and so in one event'),
+  uploadIdleMs: setting(
+    integer(1, 3_600_000, 30_000),
+    'A request is ended if no byte of its body has arrived for this long',
+  ),
+  headersTimeoutMs: setting(
+    integer(1_000, 600_000, 20_000),
+    'The headers of a request must be complete after this time',
+  ),
+  shutdownMs: setting(integer(0, 600_000, 15_000), 'Time for running requests to finish after SIGTERM'),
+  rateLimitPerMinute: setting(
+    integer(0, 10_000_000, 0),
+    'Requests per minute of one source system, or of the operator. 0 means no limit',
+  ),
+}
+
+/** The longest text of a body (`request-body.ts`). With less memory it would always be rejected. */
+const MAX_TEXT_BYTES = 8 * MIB
+
+const workLimit = ({ running, waiting }: WorkLimit, description: string) =>
+  setting(
+    text(
+      'RUNNING/WAITING: two integers, the first from 1 to 100000, the second from 0 to 100000',
+      '^(?:[1-9]\\d{0,4}|100000)/(?:\\d{1,5}|100000)$',
+      `${running}/${waiting}`,
+    ),
+    description,
+  )
+
+/**
+ * What one server does at the same time. Beyond it, requests get 503 with `Retry-After` at once. One key or address can
+ * have two thirds of the places of a class (`admission.ts`).
+ */
+const load = {
+  limitPublic: workLimit(
+    WORK_LIMITS.public,
+    'Requests with neither a key nor a body that run at the same time, and that wait',
+  ),
+  limitValidations: workLimit(
+    WORK_LIMITS.validations,
+    'Requests without a key that have a body, such as POST /merkle/validate, that run at the same time, and that wait',
+  ),
+  limitReads: workLimit(WORK_LIMITS.reads, 'Reads with a key that run at the same time, and that wait'),
+  limitLists: workLimit(
+    WORK_LIMITS.lists,
+    'Lists, bundles and histories of more than 50 events that run at the same time, and that wait',
+  ),
+  limitWrites: workLimit(
+    WORK_LIMITS.writes,
+    'Writes whose body is not a form that run at the same time, and that wait',
+  ),
+  limitUploads: workLimit(
+    WORK_LIMITS.uploads,
+    'Writes whose body is a form, with or without files, that run at the same time, and that wait. With S3, each holds 8 MiB',
+  ),
+  limitDownloads: workLimit(WORK_LIMITS.downloads, 'Downloads of files that run at the same time, and that wait'),
+  maxBusyMs: setting(
+    integer(1, 600_000, MAX_BUSY_MS),
+    'While the process is busy without a pause, it accepts new requests for this long, then rejects them for this long, and so on. Requests without a key are accepted only in the first half of the accepting time',
+  ),
+  maxBodyMemoryBytes: setting(
+    integer(MAX_TEXT_BYTES, MAX_BYTES, MAX_BODY_MEMORY_BYTES),
+    'Bytes of JSON and texts of all request bodies in memory together. Files do not count, because they are streamed',
+  ),
+  maxUnreadResponseBytes: setting(
+    integer(MIB, MAX_BYTES, MAX_UNREAD_RESPONSE_BYTES),
+    'Bytes of responses of 16 KiB or more that their clients have not yet read. One key or address can have a quarter of them, all requests without a key together half. Streamed lists and files do not count',
+  ),
+  maxConnections: setting(
+    integer(1, 1_000_000, 10_000),
+    'Open connections. More are closed at once, so that the stores always have file descriptors. One address can have two thirds of them, unless EVIDENCE_TRUST_PROXY is set',
+    { shownDefault: '10000, or less if the process may not open enough files' },
+  ),
+  uploadMinBytesPerSecond: setting(
+    integer(0, 1_000_000, 500),
+    'A request is ended if its body is slower than this, measured over at least EVIDENCE_UPLOAD_IDLE_MS of waiting',
+  ),
+  addressLimitPerMinute: setting(
+    integer(0, 10_000_000, ADDRESS_LIMIT_PER_MINUTE),
+    'Requests per minute of one address (of IPv6: one /64 network) without a valid key, except those for the policy, the checkpoint and the tiles of the log. 0 means no limit',
+  ),
+  metricsAddress: optional(
+    text('HOST:PORT, such as 127.0.0.1:9464 or [::1]:9464', '^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]):\\d{1,5}$'),
+    'Serves /metrics at another address only, so that it is not public',
+    { shownDefault: 'the address of the service' },
+  ),
+}
+
+/** The settings by topic, in the order of `--help` and the README. */
+export const TOPICS = {
+  Server: server,
+  Records: records,
+  Files: files,
+  Log: log,
+  'Time stamps': timestamps,
+  Anchors: anchors,
+  Requests: requests,
+  Load: load,
+}
+
+/**
+ * All settings by name. `fooBar` is the flag `--foo-bar`, the variable `EVIDENCE_FOO_BAR` and the file's key `fooBar`.
+ */
+export const Settings = Type.Object(
+  { ...server, ...records, ...files, ...log, ...timestamps, ...anchors, ...requests, ...load },
+  { additionalProperties: false },
+)
+
+type Values = Static<typeof Settings>
+
+/** The value of every setting. */
+export type Config = {
+  readonly [K in keyof Values]: object extends Pick<Values, K> ? Values[K] | undefined : Values[K]
+}
+
+export type SettingName = keyof typeof Settings.properties
+
+const words = (name: string): string[] => name.split(/(?=[A-Z])/).map((word) => word.toLowerCase())
+
+export const flagOf = (name: string): string => `--${words(name).join('-')}`
+export const variableOf = (name: string): string => `EVIDENCE_${words(name).join('_').toUpperCase()}`
