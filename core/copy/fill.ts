@@ -21,8 +21,8 @@ export interface FilledStore {
 /**
  * Writes a stream of `encodeRecords` to an empty store. Log positions stay the same, versions are new.
  *
- * A marker in the store says that it is being filled, so that no server opens it. The last commit removes it. A store in
- * which the marker stayed must be emptied before it is filled again.
+ * A marker in the store says that it is being filled, so that no server opens it. The last commit removes it. If the
+ * marker stayed, the store must be emptied before it is filled again.
  *
  * @param onProgress called with the number of log entries and records so far
  * @throws RegistryError `CONFIG_ERROR` if the store is not empty, which is not changed then; what `decodeRecords` and

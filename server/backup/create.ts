@@ -235,7 +235,7 @@ class Backup {
 
   /**
    * Copies what the backup does not have. `problems`: filled with the reason for each file that is damaged in the
-   * registry. Throws if a store fails. `complete`: ids of files that the backup has; filled with those that were copied.
+   * registry. Throws if a store fails. `complete`: ids of files that the backup has. Those that are copied are added.
    */
   async #copyBlobs(to: BlobStore, problems: Map<string, string>, complete: Set<string>) {
     const { report, signal } = this.#run
