@@ -23,7 +23,8 @@ const parameterName = (name) =>
 async function openApiDocument() {
   const { createApp } = await import('../server/index.ts')
   const { openRegistry } = await import('../core/index.ts')
-  const { MemoryBlobs, MemoryRecords, MemorySignedHead } = await import('../adapters/memory/index.ts')
+  const { MemoryBlobs, MemoryCheckpointKeys, MemoryRecords, MemorySignedHead } =
+    await import('../adapters/memory/index.ts')
   const { createSealer, InlineEngine } = await import('../sealer/index.ts')
   const limits = { maxFileBytes: 1, maxFilesPerRequest: 1, uploadIdleMs: 1, rateLimitPerMinute: 0 }
   const publicUrl = () => 'http://localhost'
@@ -32,6 +33,7 @@ async function openApiDocument() {
     blobs: new MemoryBlobs(),
     signedHead: new MemorySignedHead(),
     secret: new Uint8Array(32).fill(1),
+    checkpointSigner: new MemoryCheckpointKeys(),
     sealer: createSealer({ engine: new InlineEngine() }),
   })
   try {

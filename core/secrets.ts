@@ -1,8 +1,8 @@
 import { hkdfSync } from 'node:crypto'
 import { RegistryError } from './errors.ts'
 
-/** What a secret is derived for. The number of a checkpoint key is its generation, from 0. */
-export type SecretPurpose = 'api-key' | 'file-token' | 'idempotency' | 'secret-id' | `checkpoint-key/${number}`
+/** What a secret is derived for. */
+export type SecretPurpose = 'api-key' | 'file-token' | 'idempotency' | 'secret-id'
 
 /** The smallest length of the root secret. */
 export const MIN_SECRET_BYTES = 32

@@ -81,6 +81,22 @@ export async function openCheckpointKeys(path: string, { files = nodeFiles }: Op
 }
 
 /**
+ * Opens a keyring file. Creates it with one random key if it does not exist. If it was lost, the registry refuses the
+ * new key, because the newest key of its log is missing.
+ *
+ * @param path path of the file
+ * @throws RegistryError as `openCheckpointKeys`, except that the file may be missing
+ * @example
+ * ```ts
+ * const checkpointSigner = await openOrCreateCheckpointKeys('data/checkpoint-keys.json')
+ * ```
+ */
+export async function openOrCreateCheckpointKeys(path: string, options: Options = {}): Promise<CheckpointSigner> {
+  if ((await existingKeys(options.files ?? nodeFiles, path)) === undefined) await generateCheckpointKey(path, options)
+  return openCheckpointKeys(path, options)
+}
+
+/**
  * Adds a new random key at the end of a keyring file, durably and in one step. Creates the file (0600) if it does not
  * exist.
  *
@@ -95,8 +111,7 @@ export async function generateCheckpointKey(path: string, options: Options = {})
 }
 
 /**
- * Adds keys to a keyring file: known ones, such as keys that were derived from a root secret before. Creates the file
- * (0600) if it does not exist. Keys that are in the file are not added again.
+ * Adds known keys to a keyring file. Creates the file (0600) if it does not exist. Keys that are in the file are not added again.
  *
  * @param seeds Ed25519 seeds, 32 bytes each
  */

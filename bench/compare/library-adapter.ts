@@ -38,6 +38,8 @@ interface LibraryModules {
   readonly files: {
     openLocalBlobs(path: string): Promise<unknown>
     readonly FileSignedHead: new (path: string) => unknown
+    generateCheckpointKey(path: string): Promise<unknown>
+    openCheckpointKeys(path: string): Promise<unknown>
   }
   readonly sealer: {
     createSealer(options: object): unknown
@@ -61,11 +63,14 @@ async function loadModules(dist: string): Promise<LibraryModules> {
  */
 export async function openEmbeddedCreator(dist: string, directory: string): Promise<EmbeddedCreator> {
   const { core, level, files, sealer } = await loadModules(dist)
+  const keyring = join(directory, 'checkpoint-keys.json')
+  await files.generateCheckpointKey(keyring)
   const registry = await core.openRegistry({
     records: await level.openLevelRecords(join(directory, 'records')),
     blobs: await files.openLocalBlobs(join(directory, 'blobs')),
     signedHead: new files.FileSignedHead(join(directory, 'signed-head.json')),
     secret: new Uint8Array(32).fill(1),
+    checkpointSigner: await files.openCheckpointKeys(keyring),
     sealer: sealer.createSealer({}),
     ...(sealer.EventPool && { eventEngine: new sealer.EventPool() }),
   })

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { FileSignedHead, openLocalBlobs } from '../../adapters/files/index.ts'
+import { MemoryCheckpointKeys } from '../../adapters/memory/index.ts'
 import { openLevelRecords } from '../../adapters/level/index.ts'
 import { openRegistry, type RecordStore, type Registry, type TreeEngine } from '../../core/index.ts'
 import { createSealer, PoolEngine } from '../../sealer/index.ts'
@@ -30,6 +31,7 @@ export async function openSealingRegistry({
     blobs: await openLocalBlobs(join(directory, 'blobs')),
     signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
     secret: new Uint8Array(32).fill(1),
+    checkpointSigner: new MemoryCheckpointKeys([new Uint8Array(32).fill(1)]),
     sealer: createSealer({ engine, maxWaitMs, maxLeaves: BATCH_SIZE }),
   })
 }

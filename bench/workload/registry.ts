@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FileSignedHead, openLocalBlobs } from '../../adapters/files/index.ts'
+import { MemoryCheckpointKeys } from '../../adapters/memory/index.ts'
 import { openLevelRecords } from '../../adapters/level/index.ts'
 import {
   OPERATOR,
@@ -50,6 +51,7 @@ export async function openBenchRegistry({
     blobs: await openLocalBlobs(join(directory, 'blobs')),
     signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
     secret: new Uint8Array(32).fill(1),
+    checkpointSigner: new MemoryCheckpointKeys(),
     sealer: createSealer(options),
     ...(eventEngine && { eventEngine }),
   })

@@ -1,6 +1,6 @@
 import { equalBytes, fromHex, toHex } from '../bytes.ts'
 import { verifyKeyChain } from '../commitment/log-entry.ts'
-import { isSecretOf } from '../log/derived-keys.ts'
+import { secretIdOf } from '../log/identity-record.ts'
 import { logKeys } from '../log/keys.ts'
 import { publicKeyOf } from '../log/note.ts'
 import { decodePayload } from '../log/payload.ts'
@@ -40,7 +40,7 @@ export async function checkIdentity(
   await checkKeyOpenings(check, record)
   if (secret !== undefined)
     check.guard('identity', key, () =>
-      check.expect(isSecretOf(record, secret), 'identity', key, 'It was created with another root secret'),
+      check.expect(record.secretId === secretIdOf(secret), 'identity', key, 'It was created with another root secret'),
     )
   if (checkpointSigner !== undefined) await checkSigner(check, record, checkpointSigner)
   return { origin: record.origin, keys: await checkKeyPositions(check, record) }

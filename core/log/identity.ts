@@ -4,8 +4,7 @@ import { RegistryError, isRegistryError } from '../errors.ts'
 import type { CheckpointSigner, Clock, Commit, LogSigner, RecordStore } from '../ports/index.ts'
 import { putRecord } from '../store/record-codec.ts'
 import { checkpointText } from './checkpoint.ts'
-import { assertSecretOf, derivedSigner, secretIdOf } from './derived-keys.ts'
-import { readIdentity, type StoredIdentity } from './identity-record.ts'
+import { assertSecretOf, readIdentity, secretIdOf, type StoredIdentity } from './identity-record.ts'
 import { logKeys } from './keys.ts'
 import { formatTypedKey, formatNote, parseVerifierKey, publicKeyOf, verifySignature } from './note.ts'
 import { appendControl } from './payload.ts'
@@ -45,8 +44,8 @@ export interface LogIdentityOptions {
   readonly records: RecordStore
   /** The root secret. It is compared with the one of the first start. */
   readonly secret: Uint8Array
-  /** The checkpoint keys. Default: keys that are derived from the root secret. */
-  readonly signer?: CheckpointSigner
+  /** The checkpoint keys. */
+  readonly signer: CheckpointSigner
   /** Nothing will be signed, so the newest key need not be there. Default false. */
   readonly isReadOnly?: boolean
   /**
@@ -67,9 +66,9 @@ export const DEFAULT_LOG_NAME = 'evidence-registry'
  * `CONFIG_ERROR` if the name is not valid or not the stored one, `CORRUPT` if the entry of a key is missing in the log.
  */
 export async function openLogIdentity(options: LogIdentityOptions): Promise<LogIdentity> {
-  const { records, secret, logName, signer = derivedSigner(secret), isReadOnly = false } = options
+  const { records, secret, logName, signer, isReadOnly = false } = options
   if (logName !== undefined) assertLogName(logName)
-  const stored = (await readIdentity(records)) ?? (await createIdentity({ ...options, signer }))
+  const stored = (await readIdentity(records)) ?? (await createIdentity(options))
   assertSecretOf(stored.record, secret)
   const identity = new StoredLogIdentity(records, signer, await openKeyRing(records, stored))
   const storedName = identity.origin.slice(0, identity.origin.lastIndexOf('/'))
@@ -88,7 +87,7 @@ async function createIdentity({
   signer,
   logName = DEFAULT_LOG_NAME,
   clock,
-}: LogIdentityOptions & { readonly signer: CheckpointSigner }): Promise<StoredIdentity> {
+}: LogIdentityOptions): Promise<StoredIdentity> {
   if ((await records.logSize()) > 0) {
     // Another process may have created it meanwhile.
     const other = await readIdentity(records)

@@ -11,8 +11,8 @@ export interface LogIdentityRecord {
   readonly origin: string
   /** Every checkpoint key, oldest first. */
   readonly keys: readonly LogKeyRecord[]
-  /** Identifies the root secret, 32 hex digits. Missing in logs of version 0.1.0. */
-  readonly secretId?: string
+  /** Identifies the root secret, 32 hex digits. */
+  readonly secretId: string
   readonly createdAt: number
 }
 

@@ -149,13 +149,13 @@ async function open(options: RegistryOptions): Promise<Registry> {
 
 /** Opens the log's keys. With shared records, also what this process knows of the other servers. */
 async function openKeys(options: RegistryOptions, records: RecordStore) {
-  const { secret, clock = systemClock, logger = silent, logName, checkpointSigner, readOnly = false } = options
+  const { secret, clock = systemClock, logger = silent, logName, checkpointSigner: signer, readOnly = false } = options
   const identity = await openLogIdentity({
     records,
     secret,
     clock,
     isReadOnly: readOnly,
-    ...(checkpointSigner && { signer: checkpointSigner }),
+    signer,
     ...(logName !== undefined && { logName }),
   })
   const { sharedRecords = false, serverName: name = 'unnamed' } = options

@@ -27,10 +27,10 @@ export interface RegistryOptions {
    */
   readonly secret: Uint8Array
   /**
-   * The keys that sign checkpoints: a keyring file (`openCheckpointKeys` of `evidence-registry/adapters/files`) or a
-   * key management service. Default: keys that are derived from `secret`.
+   * The keys that sign checkpoints: a keyring file (`openOrCreateCheckpointKeys` of `evidence-registry/adapters/files`)
+   * or a key management service.
    */
-  readonly checkpointSigner?: CheckpointSigner
+  readonly checkpointSigner: CheckpointSigner
   /**
    * Removes old values from the files of the record store after files were deleted. Default: `records`, if it can do
    * that.
@@ -87,9 +87,9 @@ const PARTS = {
   blobs: ['put', 'get', 'delete', 'close'],
   sealer: ['start', 'notify', 'sealNow', 'status', 'close'],
   signedHead: ['read', 'write'],
+  checkpointSigner: ['publicKeys', 'sign'],
 } as const
 const OPTIONAL_PARTS = {
-  checkpointSigner: ['publicKeys', 'sign'],
   eraser: ['eraseHistory'],
   eventEngine: ['makeEvidences', 'close'],
   clock: ['now', 'sleep'],

@@ -193,7 +193,7 @@ class Backup {
 
   async #addSecrets(passphrase: string): Promise<void> {
     const files = await readSecretFiles(this.#sources)
-    this.#missingSecrets = await missingSecrets(files, this.#sources)
+    this.#missingSecrets = missingSecrets(files, this.#sources.folders)
     await this.#add(SECRETS, [await sealSecrets(files, passphrase)])
   }
 

@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { derivedKeySeeds, type RecordStore } from '../../core/index.ts'
 import { exists } from '../startup/existing.ts'
 import type { MarkedFolder } from '../startup/folder-markers.ts'
 import type { Config } from '../settings/load.ts'
@@ -42,21 +41,9 @@ const NEEDED_SECRETS: Readonly<Record<MarkedFolder, readonly string[]>> = {
   ledger: ['ledger/ledger.key'],
 }
 
-/**
- * The secret files that a restored registry needs and that are not among `files`. Keys that are derived from the root
- * secret (version 0.1.0) need no keyring.
- */
-export async function missingSecrets(
-  files: SecretFiles,
-  { records, folders }: { readonly records: RecordStore; readonly folders: readonly MarkedFolder[] },
-): Promise<readonly string[]> {
-  const secret = files.get(ROOT_SECRET)
-  const derived = secret === undefined ? [] : await derivedKeySeeds(records, secret)
-  const needed = [
-    ROOT_SECRET,
-    ...(derived.length > 0 ? [] : [KEYRING]),
-    ...folders.flatMap((name) => NEEDED_SECRETS[name]),
-  ]
+/** The secret files that a restored registry with these folders needs and that are not among `files`. */
+export function missingSecrets(files: SecretFiles, folders: readonly MarkedFolder[]): readonly string[] {
+  const needed = [ROOT_SECRET, KEYRING, ...folders.flatMap((name) => NEEDED_SECRETS[name])]
   return needed.filter((path) => !files.has(path))
 }
 

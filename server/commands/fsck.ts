@@ -1,7 +1,6 @@
 import { join, resolve } from 'node:path'
 import { FileSignedHead, openCheckpointKeys, readSecret } from '../../adapters/files/index.ts'
 import {
-  derivedKeySeeds,
   fsck,
   isRegistryError,
   planRepair,
@@ -149,7 +148,7 @@ export async function checkRegistry(
   const parts = new OpenParts()
   try {
     const { records } = await parts.add(openRecords(config), (opened) => opened.records)
-    const { checkpointSigner, missing } = await readKeyring(config, records, secret)
+    const { checkpointSigner, missing } = await readKeyring(config)
     const blobs = skipFiles ? undefined : await parts.add(openBlobs(config, directory))
     const isHeadMissing = signedHead === undefined && (await records.logSize()) > 0
     const stores = { records, knownHeads, attestations, ...(blobs && { blobs }), ...(signedHead && { signedHead }) }
@@ -222,12 +221,11 @@ interface Keyring {
   readonly missing?: string
 }
 
-/** As the secret. Keys that are derived from the secret (version 0.1.0) get their keyring when a server starts. */
-async function readKeyring(config: Config, records: RecordStore, secret: Uint8Array | undefined): Promise<Keyring> {
+/** Reads the keyring. A file that was named must exist. Without the file in the data directory, the check is less complete. */
+async function readKeyring(config: Config): Promise<Keyring> {
   const path = keyringPath(config)
   if (config.checkpointKeys !== undefined || (await exists(path)))
     return { checkpointSigner: await openCheckpointKeys(path) }
-  if (secret !== undefined && (await derivedKeySeeds(records, secret).catch(() => [])).length > 0) return {}
   process.stderr.write(`${path} does not exist: it is not checked that the newest key can sign\n`)
   return { missing: path }
 }

@@ -1,13 +1,7 @@
 import { join, resolve } from 'node:path'
-import { addCheckpointKeys, generateCheckpointKey, openCheckpointKeys } from '../../adapters/files/index.ts'
-import {
-  derivedKeySeeds,
-  derivedSigner,
-  RegistryError,
-  storedOrigin,
-  type CheckpointSigner,
-  type RecordStore,
-} from '../../core/index.ts'
+import { generateCheckpointKey, openCheckpointKeys } from '../../adapters/files/index.ts'
+import { MemoryCheckpointKeys } from '../../adapters/memory/index.ts'
+import { RegistryError, storedOrigin, type CheckpointSigner, type RecordStore } from '../../core/index.ts'
 import { exists } from './existing.ts'
 import type { Config } from '../settings/load.ts'
 
@@ -18,23 +12,21 @@ export const keyringPath = ({ checkpointKeys, dataDir }: Pick<Config, 'checkpoin
 interface KeyringOptions {
   readonly config: Pick<Config, 'checkpointKeys' | 'dataDir' | 'readOnly'>
   readonly records: RecordStore
-  readonly secret: Uint8Array
   /** Other servers may write to the same records. */
   readonly isShared: boolean
 }
 
 /**
  * Opens the keyring. Creates it with a new key for a new registry, unless its records are shared: all servers need the
- * same key. For a registry whose keys were derived from the secret (version 0.1.0), exports these keys into it.
+ * same key. A registry that is read-only needs no keys.
  *
  * Throws `CONFIG_ERROR` or `LOG_KEY_MISMATCH` with the remedy if the keyring is missing.
  */
-export async function openKeyring({ config, records, secret, isShared }: KeyringOptions): Promise<CheckpointSigner> {
+export async function openKeyring({ config, records, isShared }: KeyringOptions): Promise<CheckpointSigner> {
   const path = keyringPath(config)
-  const derived = await derivedKeySeeds(records, secret)
-  if (config.readOnly && !(await exists(path))) return derivedSigner(secret)
-  if (derived.length > 0 && !config.readOnly) await addCheckpointKeys(path, derived)
-  else if (!(await exists(path))) await createKeyring(path, await storedOrigin(records), isShared)
+  const isMissing = !(await exists(path))
+  if (isMissing && config.readOnly) return new MemoryCheckpointKeys([])
+  if (isMissing) await createKeyring(path, await storedOrigin(records), isShared)
   return openCheckpointKeys(path)
 }
 

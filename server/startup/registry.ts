@@ -97,7 +97,7 @@ async function openParts(
     throw new RegistryError('CONFIG_ERROR', 'There is no registry in these records: start the server first')
   await assertBelongsTo(markers, origin)
   const secret = await openSecret(config, directory, origin)
-  const checkpointSigner = await openKeyring({ config, records, secret, isShared })
+  const checkpointSigner = await openKeyring({ config, records, isShared })
   const blobs = await parts.add(openBlobs(config, directory))
   const writeBucketMarker = await checkBucketMarker({ config, records, blobs })
   const instruments = createInstruments()

@@ -16,7 +16,7 @@ describe('deriveSecret', () => {
     // RFC 5869 § 2.2 and § 2.3 for one block of output.
     const reference = (purpose: string): string =>
       hmac(hmac(new Uint8Array(32), root), `evidence-registry/1/${purpose}`, Uint8Array.of(1)).toString('hex')
-    const purposes: readonly SecretPurpose[] = ['api-key', 'file-token', 'checkpoint-key/0', 'checkpoint-key/1']
+    const purposes: readonly SecretPurpose[] = ['api-key', 'file-token', 'idempotency', 'secret-id']
     for (const purpose of purposes) assert.equal(toHex(deriveSecret(root, purpose)), reference(purpose))
     assert.equal(new Set(purposes.map((purpose) => toHex(deriveSecret(root, purpose)))).size, purposes.length)
   })

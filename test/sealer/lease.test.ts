@@ -13,6 +13,7 @@ import { FaultyRecords } from '../support/faulty-records.ts'
 import { ManualClock, settle, until } from '../support/manual-clock.ts'
 import { FIXTURE_SECRET } from '../support/sealer-fixture.ts'
 import { appendsOf } from '../contract/record-store-pair.ts'
+import { testSigner } from '../support/test-signer.ts'
 
 const LEASE_MS = 5_000
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
@@ -81,7 +82,7 @@ describe('several sealers', () => {
     signedHead: SignedHeadKeeper,
     identity?: LogIdentity,
   ): Promise<Sealer> {
-    identity ??= await openLogIdentity({ records, secret: FIXTURE_SECRET, clock })
+    identity ??= await openLogIdentity({ records, secret: FIXTURE_SECRET, clock, signer: testSigner() })
     const sealer = createSealer({ engine: new InlineEngine(), maxWaitMs: 1_000, leaseMs: LEASE_MS })
     t.after(() => sealer.close())
     await sealer.start({ records, signedHead, identity, clock, logger: silent, sharedRecords: true })

@@ -20,6 +20,7 @@ import { FaultyRecords } from '../support/faulty-records.ts'
 import { settle, until } from '../support/manual-clock.ts'
 import { FIXTURE_SECRET, recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
 import { present } from '../support/present.ts'
+import { testSigner } from '../support/test-signer.ts'
 
 const fixtures: SealerFixture[] = []
 
@@ -309,7 +310,7 @@ describe('sealing beside other processes', () => {
     const fixture = await openFixture()
     const sealer = await fixture.start()
     const { records, clock } = fixture
-    const other = await openLogIdentity({ records, clock, secret: FIXTURE_SECRET })
+    const other = await openLogIdentity({ records, clock, secret: FIXTURE_SECRET, signer: testSigner() })
     const added = await other.rotateCheckpointKey()
     await fixture.append(1)
     await sealer.sealNow()

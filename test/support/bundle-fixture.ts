@@ -7,6 +7,7 @@ import { openAuthorities, type LocalAuthorityOptions } from './local-authorities
 import { until } from './manual-clock.ts'
 import { openFixture, Stores, type Fixture } from './registry-fixture.ts'
 import { SyntheticEvm } from './synthetic-evm.ts'
+import { testSigner } from './test-signer.ts'
 
 export interface BundleRegistryOptions {
   /** For the files of the authorities and of the ledger. */
@@ -61,7 +62,7 @@ export async function openBundleRegistry(options: BundleRegistryOptions): Promis
       })
     },
     rotate: async () => {
-      const identity = await openLogIdentity({ records, secret, clock })
+      const identity = await openLogIdentity({ records, secret, clock, signer: testSigner() })
       await identity.rotateCheckpointKey()
     },
     policy: async () => parsePolicy(JSON.stringify(await registry.log.policy())),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { MemoryBlobs, MemorySignedHead } from '../../adapters/memory/index.ts'
+import { MemoryCheckpointKeys, MemoryBlobs, MemorySignedHead } from '../../adapters/memory/index.ts'
 import {
   fsck,
   isRegistryError,
@@ -123,6 +123,7 @@ class Model {
       blobs: new MemoryBlobs(),
       signedHead: new MemorySignedHead(),
       secret: new Uint8Array(32).fill(7),
+      checkpointSigner: new MemoryCheckpointKeys(),
       clock,
       sealer: createSealer({ engine: new InlineEngine(), maxWaitMs: 1e12, pollIntervalMs: 1e12 }),
     })

@@ -22,6 +22,7 @@ import type { DeletedFileRecord, FileRecord } from '../../core/store/records.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { CrashableProcess } from './crashable-process.ts'
 import { ManualClock, settle } from './manual-clock.ts'
+import { testSigner } from './test-signer.ts'
 
 export const COMPANY = 'acme'
 const YEAR_MS = 365 * 24 * 3_600_000
@@ -123,6 +124,7 @@ export async function openFixture({
     blobs: process.blobs,
     signedHead,
     secret,
+    checkpointSigner: testSigner(),
     clock,
     // Most tests are about blobs. `small-files.test.ts` is about the others.
     smallFileBytes: 0,

@@ -6,6 +6,7 @@ import { encodeUtf8 } from '../../core/bytes.ts'
 import { openRegistry, OPERATOR, type Registry, type StagedFile } from '../../core/index.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { ManualClock, until } from './manual-clock.ts'
+import { testSigner } from './test-signer.ts'
 
 /** A registry in memory with real stamps and anchors. */
 export interface SealedRegistry {
@@ -44,6 +45,7 @@ export async function openSealedRegistry(
     blobs,
     signedHead,
     secret,
+    checkpointSigner: testSigner(),
     clock,
     // Tests damage the files in the blob store.
     smallFileBytes: 0,

@@ -7,6 +7,7 @@ import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/ind
 import { compileKernel } from '../../sealer/kernel/kernel.ts'
 import { ManualClock } from './manual-clock.ts'
 import { appendsOf } from '../contract/record-store-pair.ts'
+import { testSigner } from './test-signer.ts'
 
 export const FIXTURE_SECRET = new Uint8Array(32).fill(3)
 
@@ -35,12 +36,12 @@ export class SealerFixture {
   static async open(
     records: RecordStore = new MemoryRecords(),
     signedHead: SignedHeadKeeper = new MemorySignedHead(),
-    signer?: CheckpointSigner,
+    signer: CheckpointSigner = testSigner(),
   ): Promise<SealerFixture> {
     // Compiled in real time, which the manual clock does not wait for.
     await compileKernel()
     const clock = new ManualClock()
-    const identity = await openLogIdentity({ records, secret: FIXTURE_SECRET, clock, ...(signer && { signer }) })
+    const identity = await openLogIdentity({ records, secret: FIXTURE_SECRET, clock, signer })
     return new SealerFixture(records, signedHead, identity)
   }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { TSchema } from 'typebox'
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
-import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
+import { MemoryCheckpointKeys, MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import {
   openRegistry,
   systemClock,
@@ -242,6 +242,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     sealer,
     signedHead: new MemorySignedHead(),
     secret: new Uint8Array(randomBytes(32)),
+    checkpointSigner: new MemoryCheckpointKeys(),
     operatorKey: OPERATOR_KEY,
     smallFileBytes,
     logger,

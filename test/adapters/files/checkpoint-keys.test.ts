@@ -2,12 +2,8 @@ import assert from 'node:assert/strict'
 import { readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import {
-  addCheckpointKeys,
-  generateCheckpointKey,
-  openCheckpointKeys,
-  type FileOperations,
-} from '../../../adapters/files/index.ts'
+import { addCheckpointKeys } from '../../../adapters/files/checkpoint-keys.ts'
+import { generateCheckpointKey, openCheckpointKeys, type FileOperations } from '../../../adapters/files/index.ts'
 import { nodeFiles } from '../../../adapters/files/durable.ts'
 import { assertSame, rejectsWith } from '../../contract/index.ts'
 import { verifySignature } from '../../../core/log/note.ts'

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { MemoryLevel } from 'memory-level'
 import { BY_TEXT, ENTRY_ROWS, PAYLOAD_ROWS, positionKey } from '../../../adapters/level/layout.ts'
 import { LevelRecords } from '../../../adapters/level/index.ts'
-import { MemoryBlobs, MemorySignedHead } from '../../../adapters/memory/index.ts'
+import { MemoryCheckpointKeys, MemoryBlobs, MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { fsck, openRegistry, OPERATOR, RegistryError, type Difference, type RecordStore } from '../../../core/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
@@ -27,6 +27,7 @@ async function openDamageable(t: TestContext): Promise<Fixture> {
     blobs: new MemoryBlobs(),
     signedHead: new MemorySignedHead(),
     secret: new Uint8Array(32).fill(7),
+    checkpointSigner: new MemoryCheckpointKeys(),
     // Nothing is sealed by itself, however long a test takes.
     sealer: createSealer({ engine: new InlineEngine(), maxWaitMs: HOUR_MS, pollIntervalMs: HOUR_MS }),
   })

@@ -13,12 +13,13 @@ import type { RecordStore } from '../../../core/ports/index.ts'
 import { FaultyRecords } from '../../support/faulty-records.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { appendsOf } from '../../contract/record-store-pair.ts'
+import { testSigner } from '../../support/test-signer.ts'
 
 const clock = new ManualClock()
 const secret = new Uint8Array(32).fill(1)
 const root = new Uint8Array(32).fill(2)
 const open = (records: RecordStore, more: { secret?: Uint8Array; logName?: string } = {}): Promise<LogIdentity> =>
-  openLogIdentity({ records, secret, clock, ...more })
+  openLogIdentity({ records, secret, clock, signer: testSigner(), ...more })
 
 async function openingsOf(records: RecordStore, identity: LogIdentity): Promise<readonly Uint8Array[]> {
   const reader = new LogReader(records)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { Level } from 'level'
 import { openReopeningRecords } from '../../../adapters/level/index.ts'
-import { MemoryBlobs, MemorySignedHead } from '../../../adapters/memory/index.ts'
+import { MemoryCheckpointKeys, MemoryBlobs, MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { sha256, toBase64, toHex } from '../../../core/bytes.ts'
 import type { RecordEraser, RecordStore } from '../../../core/index.ts'
 import { openRegistry, OPERATOR } from '../../../core/index.ts'
@@ -29,6 +29,7 @@ async function openOverLevel(t: TestContext, directory: string, clock = new Manu
     signedHead: new MemorySignedHead(),
     sealer: createSealer({ engine: new InlineEngine() }),
     secret: new Uint8Array(32).fill(1),
+    checkpointSigner: new MemoryCheckpointKeys(),
     clock,
   })
   t.after(() => registry.close())

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../../adapters/memory/index.ts'
+import { MemoryCheckpointKeys, MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { openRegistry, type RegistryError, type RegistryOptions } from '../../../core/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
@@ -69,6 +69,7 @@ describe('a registry', () => {
       signedHead: new MemorySignedHead(),
       sealer: createSealer({ engine: new InlineEngine() }),
       secret: new Uint8Array(32),
+      checkpointSigner: new MemoryCheckpointKeys(),
     })
     const [good, bad] = [options(), { ...options(), secret: new Uint8Array(1) }]
     const registry = await openRegistry(good)
@@ -95,6 +96,7 @@ describe('a registry', () => {
       signedHead: new MemorySignedHead(),
       sealer: failing,
       secret: new Uint8Array(32),
+      checkpointSigner: new MemoryCheckpointKeys(),
     })
     await assert.rejects(registry.close(), /the sealer failed/)
     await assert.rejects(records.get(['x']), withCode('CLOSED'))
@@ -108,6 +110,7 @@ describe('a registry', () => {
       signedHead: new MemorySignedHead(),
       sealer: createSealer({ engine: new InlineEngine() }),
       secret: new Uint8Array(32),
+      checkpointSigner: new MemoryCheckpointKeys(),
     })
     const wrong: readonly [string, unknown][] = [
       ['options', undefined],

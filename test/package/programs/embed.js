@@ -1,7 +1,12 @@
 // Creates, updates, deletes a file, seals, and prints what a stranger needs to check it all.
 import { mkdir } from 'node:fs/promises'
 import { fsck, openRegistry, OPERATOR } from 'evidence-registry'
-import { FileSignedHead, openLocalBlobs, readOrCreateSecret } from 'evidence-registry/adapters/files'
+import {
+  FileSignedHead,
+  openLocalBlobs,
+  openOrCreateCheckpointKeys,
+  readOrCreateSecret,
+} from 'evidence-registry/adapters/files'
 import { openLevelRecords } from 'evidence-registry/adapters/level'
 import { createSealer, writeBatchProofs } from 'evidence-registry/sealer'
 
@@ -11,6 +16,7 @@ const registry = await openRegistry({
   blobs: await openLocalBlobs('data/blobs'),
   signedHead: new FileSignedHead('data/signed-head.json'),
   secret: await readOrCreateSecret('data/secret'),
+  checkpointSigner: await openOrCreateCheckpointKeys('data/checkpoint-keys.json'),
   sealer: createSealer(),
 })
 if (typeof fsck !== 'function') throw new Error('fsck is missing')

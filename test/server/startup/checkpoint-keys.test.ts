@@ -6,6 +6,7 @@ import { openLogIdentity } from '../../../core/log/identity.ts'
 import { keyringPath, openKeyring } from '../../../server/startup/checkpoint-keys.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
+import { testSigner } from '../../support/test-signer.ts'
 
 const secret = new Uint8Array(32).fill(1)
 const clock = new ManualClock()
@@ -15,7 +16,7 @@ describe('the keyring of a server', () => {
   it('is created for a new registry, and must be there for an existing one', async (t) => {
     const directory = await temporaryFor(t)
     const records = new MemoryRecords()
-    const options = { config: configOf(directory), records, secret, isShared: false }
+    const options = { config: configOf(directory), records, isShared: false }
     const signer = await openKeyring(options)
     const [key] = await signer.publicKeys()
     assert.deepEqual(await filesBelow(directory), ['checkpoint-keys.json'])
@@ -34,41 +35,18 @@ describe('the keyring of a server', () => {
 
   it('is not created for shared records, because all servers need the same key', async (t) => {
     const directory = await temporaryFor(t)
-    const options = { config: configOf(directory), records: new MemoryRecords(), secret, isShared: true }
+    const options = { config: configOf(directory), records: new MemoryRecords(), isShared: true }
     await assert.rejects(openKeyring(options), { code: 'CONFIG_ERROR', message: /keys generate/ })
     assert.deepEqual(await filesBelow(directory), [])
   })
 
-  it('gets the keys that were derived from the secret, also beside a key that was generated before', async (t) => {
-    for (const isGenerated of [false, true]) {
-      const directory = await temporaryFor(t)
-      const records = new MemoryRecords()
-      const derived = await openLogIdentity({ records, secret, clock })
-      if (isGenerated) await generateCheckpointKey(keyringPath(configOf(directory)))
-      const readOnly = await openKeyring({ config: configOf(directory, true), records, secret, isShared: true })
-      assert.equal((await filesBelow(directory)).length, isGenerated ? 1 : 0, 'nothing is written')
-      assert.ok((await readOnly.publicKeys()).length > 0)
-
-      const signer = await openKeyring({ config: configOf(directory), records, secret, isShared: true })
-      assert.equal((await signer.publicKeys()).length, isGenerated ? 2 : 1)
-      const identity = await openLogIdentity({ records, secret, clock, signer })
-      assert.equal(identity.verifierKey, derived.verifierKey)
-      assert.equal(await identity.signCheckpoint(1, secret), await derived.signCheckpoint(1, secret))
-      if (!isGenerated) continue
-
-      // Once the log has an independent key, the derived one is not exported again.
-      await identity.rotateCheckpointKey()
-      const other = await temporaryFor(t)
-      const lost = openKeyring({ config: configOf(other), records, secret, isShared: true })
-      await assert.rejects(lost, { code: 'LOG_KEY_MISMATCH' })
-    }
-  })
-
-  it('is not searched for with another secret', async (t) => {
+  it('is not needed to read', async (t) => {
     const directory = await temporaryFor(t)
     const records = new MemoryRecords()
-    await openLogIdentity({ records, secret, clock })
-    const wrong = { config: configOf(directory), records, secret: new Uint8Array(32).fill(2), isShared: false }
-    await assert.rejects(openKeyring(wrong), { code: 'LOG_KEY_MISMATCH', message: /root secret/ })
+    await openLogIdentity({ records, secret, clock, signer: testSigner() })
+    const signer = await openKeyring({ config: configOf(directory, true), records, isShared: true })
+    assert.deepEqual(await signer.publicKeys(), [])
+    assert.deepEqual(await filesBelow(directory), [])
+    await openLogIdentity({ records, secret, clock, signer, isReadOnly: true })
   })
 })

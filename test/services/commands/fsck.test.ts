@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { FileSignedHead, openLocalBlobs, readOrCreateSecret } from '../../../adapters/files/index.ts'
+import {
+  FileSignedHead,
+  openLocalBlobs,
+  openOrCreateCheckpointKeys,
+  readOrCreateSecret,
+} from '../../../adapters/files/index.ts'
 import { listAll } from '../../contract/record-store-pair.ts'
 import { openLevelRecords } from '../../../adapters/level/index.ts'
 import { openRegistry, OPERATOR } from '../../../core/index.ts'
@@ -20,6 +25,7 @@ async function dataDirectory(t: TestContext): Promise<{ readonly path: string; r
     blobs: await openLocalBlobs(join(path, 'blobs')),
     signedHead: new FileSignedHead(join(path, 'signed-head.json')),
     secret: await readOrCreateSecret(join(path, 'secret')),
+    checkpointSigner: await openOrCreateCheckpointKeys(join(path, 'checkpoint-keys.json')),
     sealer: createSealer({ engine: new InlineEngine() }),
     smallFileBytes: 0,
   })

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { FileSignedHead, openLocalBlobs, readOrCreateSecret } from '../../../adapters/files/index.ts'
+import {
+  FileSignedHead,
+  openLocalBlobs,
+  openOrCreateCheckpointKeys,
+  readOrCreateSecret,
+} from '../../../adapters/files/index.ts'
 import { openLevelRecords } from '../../../adapters/level/index.ts'
 import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
 import { openRegistry, OPERATOR, type RecordStore } from '../../../core/index.ts'
@@ -22,6 +27,7 @@ async function fill(directory: string, records: RecordStore, ids: readonly strin
     blobs: await openLocalBlobs(join(directory, 'blobs')),
     signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
     secret: await readOrCreateSecret(join(directory, 'secret')),
+    checkpointSigner: await openOrCreateCheckpointKeys(join(directory, 'checkpoint-keys.json')),
     sealer: createSealer({ engine: new InlineEngine() }),
   })
   if ((await records.get([keys.company('acme')]))[0] === undefined)
