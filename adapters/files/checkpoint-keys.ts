@@ -111,7 +111,8 @@ export async function generateCheckpointKey(path: string, options: Options = {})
 }
 
 /**
- * Adds known keys to a keyring file. Creates the file (0600) if it does not exist. Keys that are in the file are not added again.
+ * Adds known keys to a keyring file. Creates the file (0600) if it does not exist. Keys that are in the file are not
+ * added again.
  *
  * @param seeds Ed25519 seeds, 32 bytes each
  */

@@ -221,7 +221,7 @@ interface Keyring {
   readonly missing?: string
 }
 
-/** Reads the keyring. A file that was named must exist. Without the file in the data directory, the check is less complete. */
+/** A file that was named must exist. Without the file in the data directory, the check is less complete. */
 async function readKeyring(config: Config): Promise<Keyring> {
   const path = keyringPath(config)
   if (config.checkpointKeys !== undefined || (await exists(path)))
