@@ -14,7 +14,7 @@ const adapters = ['level', 'files', 'memory', 'local-ledger', 'local-tsa', 'kit'
 const server = ['http', 'contract', 'routes', 'settings', 'client'].map((name) => `server/${name}`)
 const folders = isWhole ? ['core', 'sealer', 'adapters', 'server'] : ['core', 'sealer', ...adapters, ...server]
 const least = isWhole ? { lines: 90, branches: 90 } : { lines: 97, branches: 95 }
-// Suites for the authors of adapters, a program of a README, and what runs when the project is built.
+// What runs when the project is built.
 const excluded = ['sealer/kernel/wat', 'server/ui']
 
 /** Modules of types alone: nothing of them can run. */

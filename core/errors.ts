@@ -62,9 +62,8 @@ export const ERROR_CODES = [
    */
   'UNKNOWN_OUTCOME',
   /**
-   * A write of the store failed, so it accepts no more writes. Reads still work. Fix the cause (a full disk). The
-   * server then opens the store again by itself; an embedding program opens it with `openReopeningRecords`, or
-   * restarts.
+   * A write of the store failed, so it accepts no more writes. Reads still work. Fix the cause (a full disk), and open
+   * the store again. The server ends with exit code 75 once the disk can be written, so that its supervisor starts it.
    */
   'STORE_POISONED',
   /** Another process uses the directory of the store. Stop that process, or use another directory. */

@@ -5,14 +5,19 @@ import { openControlSocket } from './control/server.ts'
 import { helpText } from './settings/help.ts'
 import { loadConfig, type Config } from './settings/load.ts'
 import { describeFailure } from './startup/failure.ts'
+import { EXIT_START_AGAIN, hasRecovered } from './startup/failed-store.ts'
 import { introduceOperator } from './startup/first-start.ts'
 import { createLogger } from './startup/logger.ts'
 import { openConfiguredRegistry } from './startup/registry.ts'
+import { recordsFolderOf } from './startup/records.ts'
 import { startConfiguredScrub } from './startup/scrub.ts'
 import { serve, type RunningService, type ServeOptions } from './startup/serve.ts'
 import { closeOnSignal } from './startup/shutdown.ts'
 
-/** The program that runs the server. Exit codes: 0 after a signal, 1 for a failure, 2 for a wrong setting. */
+/**
+ * The program that runs the server. Exit codes: 0 after a signal, 1 for a failure, 2 for a wrong setting, and 75 if it
+ * must start again (see `hasRecovered`).
+ */
 const [EXIT_FAILURE, EXIT_CONFIG] = [1, 2]
 /** Time for the registry to close, after the time for running requests. */
 const CLOSE_MS = 30_000
@@ -24,13 +29,15 @@ type Log = ReturnType<typeof createLogger>
 
 async function start(config: Config, logger: Log): Promise<void> {
   const opened = await openConfiguredRegistry(config, logger)
-  const { registry } = opened
+  const { registry, isStorePoisoned } = opened
+  const closing = new AbortController()
   let scrub: Scrub | undefined
   const server = await serveOrClose({ config, logger, opened, scrubStatus: () => scrub?.status() })
   const { url, publicUrl } = server
   const control = await openControlSocket({ context: { ...opened, config, logger }, operations: OPERATIONS })
   scrub = await startConfiguredScrub({ config, logger, opened })
   const close = async (): Promise<void> => {
+    closing.abort()
     await control.close()
     await server.close()
     await scrub?.close()
@@ -43,7 +50,11 @@ async function start(config: Config, logger: Log): Promise<void> {
     await close()
     throw error
   }
-  closeOnSignal({ logger, timeoutMs: config.shutdownMs + CLOSE_MS, close })
+  const end = closeOnSignal({ logger, timeoutMs: config.shutdownMs + CLOSE_MS, close })
+  if (isStorePoisoned !== undefined) {
+    const store = { isPoisoned: isStorePoisoned, directory: recordsFolderOf(config.dataDir) }
+    void hasRecovered({ ...store, logger, signal: closing.signal }).then((isBack) => isBack && end(EXIT_START_AGAIN))
+  }
   const { origin, verifierKey } = registry.log
   logger.info({ docs: `${shownUrl}/docs`, url, publicUrl, origin, verifierKey, pid: process.pid }, 'ready')
 }

@@ -16,7 +16,7 @@ export interface OpenLevelOptions extends ClaimOptions {
   readonly database?: (folder: string) => LevelDatabase
   /** Size of LevelDB's write buffer. Default 16 MiB. A program that only writes needs less CPU time with more. */
   readonly writeBufferBytes?: number
-  /** Gets an error line for each read that finds damaged data. Default: none. */
+  /** Gets an error line for a write that fails, and for each read that finds damaged data. Default: none. */
   readonly logger?: Pick<Logger, 'error'>
 }
 

@@ -13,7 +13,7 @@ export interface LevelRecordsOptions {
    * into them are checked for holes. Default 0: only the newest 65,536 entries are.
    */
   readonly walBytes?: number
-  /** Gets an error line for each read that finds damaged data. Default: none. */
+  /** Gets an error line for a write that fails, and for each read that finds damaged data. Default: none. */
   readonly logger?: Pick<Logger, 'error'>
   /** Called with the new head after each group is durable, before its commits resolve. Must not throw. */
   readonly afterGroup?: (head: Head) => void

@@ -19,6 +19,7 @@ import {
   type RecordStore,
   type SnapshotSource,
 } from '../kit/index.ts'
+import { systemAdvice } from '../files/errors.ts'
 import { checkDatabase, type DatabaseState } from './check.ts'
 import { copyDatabase } from './copy.ts'
 import { historyEraser } from './erase.ts'
@@ -107,6 +108,11 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
     return this.#head
   }
 
+  /** Whether a write failed, so that the store accepts no more commits. */
+  get isPoisoned(): boolean {
+    return this.#poison !== undefined
+  }
+
   async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
     this.#assertOpen()
     const reader = this.#reader
@@ -116,11 +122,10 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   }
 
   list(range: Range): AsyncIterable<Entry> {
-    return itemsOf(this.listPages(range))
+    return itemsOf(this.#listPages(range))
   }
 
-  /** As `list`, but yields the entries in pages. */
-  async *listPages(range: Range): AsyncGenerator<readonly Entry[], void, undefined> {
+  async *#listPages(range: Range): AsyncGenerator<readonly Entry[], void, undefined> {
     this.#assertOpen()
     const close = this.#readers.open()
     try {
@@ -236,6 +241,7 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
     } catch (cause) {
       if (isNotOpen(cause)) throw toRegistryError(cause)
       this.#poison = { cause }
+      this.#options.logger?.error({ err: cause }, poisonedMessage(cause))
       throw new RegistryError(
         'UNKNOWN_OUTCOME',
         'A write failed: its data may or may not be there when the record store is opened again',
@@ -279,11 +285,7 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   #assertWritable(): void {
     if (this.#poison === undefined) return
     const { cause } = this.#poison
-    throw new RegistryError(
-      'STORE_POISONED',
-      'An earlier write to the record store failed, so it accepts no more commits: close it and open it again',
-      { cause },
-    )
+    throw new RegistryError('STORE_POISONED', poisonedMessage(cause), { cause })
   }
 
   #assertOpen(): void {
@@ -299,4 +301,9 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
       await this.#options.afterClose?.()
     }
   }
+}
+
+function poisonedMessage(cause: unknown): string {
+  const advice = systemAdvice(cause) ?? 'look at the cause, and check the disk'
+  return `The record store accepts no more writes, because one failed: ${advice}. Then open it again, which checks it`
 }

@@ -79,10 +79,7 @@ export interface AppOptions {
   readonly corsOrigins?: readonly string[]
   /** Counts requests for all servers of one registry. Default: each server counts its own. */
   readonly requestCounter?: RequestCounter
-  /**
-   * Whether the record store rejects writes because an earlier one failed. Default: a failed request tells, and only a
-   * restart ends it.
-   */
+  /** Whether the record store rejects writes because an earlier one failed. Default: the next failed request tells. */
   readonly isStorePoisoned?: () => boolean
   /** Of the scrub of this process: for `/metrics` and `/readyz`. `undefined` before it starts. */
   readonly scrubStatus?: () => ScrubStatus | undefined

@@ -8,7 +8,7 @@ import {
 } from '../../core/index.ts'
 
 /** Failures that a retry does not repair: the process must be restarted, or the operator must act. */
-const FATAL: ReadonlySet<ErrorCode> = new Set([
+const FATAL: ReadonlySet<string> = new Set<ErrorCode>([
   'STORE_POISONED',
   'CORRUPT',
   'LOG_BEHIND_SIGNED',
@@ -55,8 +55,7 @@ export class Health {
 
   /** Notes the failure of a request. A store that accepts no more writes shows it by such a failure. */
   note(error: unknown): void {
-    if (isRegistryError(error, 'CLOSED')) this.#fatal = 'CLOSED'
-    if (isRegistryError(error, 'STORE_POISONED') && this.#isStorePoisoned === undefined) this.#fatal = 'STORE_POISONED'
+    if (isRegistryError(error, 'CLOSED') || isRegistryError(error, 'STORE_POISONED')) this.#fatal = error.code
   }
 
   /** Asks clients to close their connections during the shutdown. */
@@ -91,11 +90,6 @@ export class Health {
     if (this.#isStorePoisoned?.() === true) return 'STORE_POISONED'
     const { currentFailures, writesRefused } = this.#registry.status()
     if (writesRefused === 'CLOCK' || writesRefused === 'NO_SIGNED_HEAD') return writesRefused
-    return currentFailures.find((code) => this.#isFatal(code))
-  }
-
-  /** A poisoned store may have been opened again since. */
-  #isFatal(code: string): boolean {
-    return FATAL.has(code as ErrorCode) && (code !== 'STORE_POISONED' || this.#isStorePoisoned === undefined)
+    return currentFailures.find((code) => FATAL.has(code))
   }
 }

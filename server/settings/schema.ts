@@ -75,10 +75,6 @@ const records = {
     'Store for records: LevelDB in the data directory, or a PostgreSQL that several servers can share',
   ),
   postgresUrl: optional(postgresUrl(), 'The database for EVIDENCE_RECORDS=postgres', SECRET),
-  diskReserveBytes: setting(
-    integer(0, MAX_BYTES, 64 * MIB),
-    'Size of a file beside LevelDB that is removed if the disk is full, so that the server can start and serve reads. 0: none',
-  ),
   scrubBytesPerSecond: setting(
     integer(0, MAX_BYTES, MIB),
     'How fast the scrub reads all records, log entries and files to find damage. 0 turns it off',

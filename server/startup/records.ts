@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import { claimDirectory, makeDirectoryDurably } from '../../adapters/files/index.ts'
+import type { LevelRecords, OpenLevelOptions } from '../../adapters/level/index.ts'
 import {
   isUnfinishedCopy,
   RegistryError,
@@ -25,13 +26,14 @@ export interface OpenedRecords {
 
 export interface OpenRecordsOptions {
   readonly logger?: Logger
-  /** The store is opened again by itself after a failed write, and keeps a reserve of disk space of this size. */
-  readonly reserveBytes?: number
   /** As of `openLevelRecords`. */
   readonly writeBufferBytes?: number
 }
 
 type RecordSettings = Pick<Config, 'records' | 'postgresUrl' | 'dataDir' | 'acceptClock' | 'takeOver'>
+
+/** The folder of the records in a data directory. */
+export const recordsFolderOf = (directory: string): string => join(directory, 'records')
 
 /** Half of how far a clock may be behind the last batch, so a batch of one server never stops writes of another one. */
 const MAX_CLOCK_OFFSET_MS = 30_000
@@ -60,10 +62,7 @@ async function openStore(settings: RecordSettings, options: OpenRecordsOptions):
   const directory = resolve(settings.dataDir)
   const { takeOver } = settings
   if (settings.records !== 'level') return openSharedRecords(settings, directory, options.logger)
-  if (options.reserveBytes === undefined)
-    return { records: await openLevel(directory, { takeOver, ...options }), isShared: false }
-  const { openReopeningRecords } = await import('../../adapters/level/index.ts')
-  const records = await openReopeningRecords(join(directory, 'records'), { takeOver, ...options })
+  const records = await openLevel(directory, { takeOver, ...options })
   return { records, isShared: false, isPoisoned: () => records.isPoisoned }
 }
 
@@ -91,12 +90,9 @@ async function openSharedRecords(
 }
 
 /** Opens the records in a data directory. Loads LevelDB only now. */
-export async function openLevel(
-  directory: string,
-  options: { readonly logger?: Logger; readonly takeOver?: boolean } = {},
-): Promise<SnapshotRecords> {
+export async function openLevel(directory: string, options: OpenLevelOptions = {}): Promise<LevelRecords> {
   const { openLevelRecords } = await import('../../adapters/level/index.ts')
-  return openLevelRecords(join(directory, 'records'), options)
+  return openLevelRecords(recordsFolderOf(directory), options)
 }
 
 export interface OpenPostgresSettings {

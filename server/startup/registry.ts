@@ -88,7 +88,7 @@ async function openParts(
   if (config.readOnly && config.records === 'level') await assertHasRecords(directory)
   // First, because it keeps a second process out of the data directory.
   const { records, isShared, requestCounter, isPoisoned } = await parts.add(
-    openRecords(config, { ...options, logger, reserveBytes: config.diskReserveBytes }),
+    openRecords(config, { ...options, logger }),
     (opened) => opened.records,
   )
   if (!config.readOnly) await discardUnfinishedFiles(directory)

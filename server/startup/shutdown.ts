@@ -20,15 +20,19 @@ export interface ShutdownOptions {
 /**
  * Closes after SIGINT or SIGTERM, and after an error that was not caught. A second signal ends the process at once,
  * which loses nothing that was acknowledged.
+ *
+ * @returns closes without a signal, and ends the process with this exit code
  */
-export function closeOnSignal({ logger, timeoutMs, close }: ShutdownOptions): void {
+export function closeOnSignal({ logger, timeoutMs, close }: ShutdownOptions): (exitCode: number) => void {
   const onTimeout = (delayMs: number): void => logger.error({ delayMs }, 'closing took too long; the process ends now')
+  let exitCode: number | undefined
   const grace = closeWithGrace(
     { delay: timeoutMs, logger: false, onTimeout, skip: ['SIGINT', 'SIGTERM', ...CRASH_SIGNALS] },
     async ({ err }) => {
       if (err !== undefined) logger.error({ err }, 'unexpected error; the server stops')
       await close()
       logger.info({}, 'stopped')
+      if (exitCode !== undefined) process.exit(exitCode)
     },
   )
   let firstAt: number | undefined
@@ -40,4 +44,8 @@ export function closeOnSignal({ logger, timeoutMs, close }: ShutdownOptions): vo
     } else if (performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(1)
   }
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  return (code) => {
+    exitCode = code
+    grace.close()
+  }
 }

@@ -72,6 +72,26 @@ describe('eraseHistory of LevelDB', () => {
     assert.ok(!(await isOnDisk(directory, text)))
   })
 
+  it('poisons the store if its write fails, as any other write', async (t) => {
+    let fails = false
+    const database = (folder: string): LevelDatabase => {
+      const db = uncompressed(folder)
+      const batch = db.batch.bind(db)
+      const failing = () => {
+        const made = batch()
+        if (fails) made.write = () => Promise.reject(new Error('IO error: db/000003.log: No space left on device'))
+        return made
+      }
+      return Object.defineProperty(db, 'batch', { value: failing })
+    }
+    const records = await openLevelRecords(await temporaryFor(t), { database })
+    t.after(() => records.close())
+    await put(records, 'k/1/x', 'text')
+    fails = true
+    await assert.rejects(records.eraseHistory(['k/1/x']), { code: 'UNKNOWN_OUTCOME' })
+    await assert.rejects(records.eraseHistory(['k/1/x']), { code: 'STORE_POISONED' })
+  })
+
   it('reports that it must be called again while a reader is open', async (t) => {
     const { records, directory } = await open(t)
     const text = secretText('old')

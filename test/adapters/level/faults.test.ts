@@ -29,7 +29,7 @@ function faultyLevel(db: LevelDatabase, faults: PlannedFaults): LevelDatabase {
       const fault = faults.write
       delete faults.write
       if (fault !== 'not applied') await write(options ?? {})
-      if (fault !== undefined) throw new Error('IO error: no space left on device')
+      if (fault !== undefined) throw new Error('IO error: db/000003.log: No space left on device')
     }
     return real
   }
@@ -70,13 +70,20 @@ describe('a write that fails', () => {
     it(`and was ${fault} poisons the store until it is opened again`, async () => {
       const db = memoryLevel()
       const faults: PlannedFaults = {}
-      const store = await LevelRecords.open(faultyLevel(db, faults))
+      const lines: string[] = []
+      const logger = { error: (_: object, message: string) => void lines.push(message) }
+      const store = await LevelRecords.open(faultyLevel(db, faults), { logger })
       assert.ok((await put(store, 'a')).ok)
+      assert.ok(!store.isPoisoned)
 
       faults.write = fault
       const group = [put(store, 'b'), put(store, 'c')]
       for (const commit of group) await assert.rejects(commit, { code: 'UNKNOWN_OUTCOME' })
-      for (const key of ['d', 'e']) await assert.rejects(put(store, key), { code: 'STORE_POISONED' })
+      const message = /the disk is full; free some space \(ENOSPC\)/
+      for (const key of ['d', 'e']) await assert.rejects(put(store, key), { code: 'STORE_POISONED', message })
+      assert.ok(store.isPoisoned)
+      assert.equal(lines.length, 1)
+      assert.match(lines.join(), message)
       assert.ok((await keysOf(store)).includes('a'), 'reads still work')
       assert.equal((await store.readLog(0, 1))[0], 'a'.charCodeAt(0))
 

@@ -5,13 +5,7 @@ import { join } from 'node:path'
 import { after, describe } from 'node:test'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
-import {
-  LevelRecords,
-  openLevelRecords,
-  openReopeningRecords,
-  type LevelDatabase,
-} from '../../../adapters/level/index.ts'
-import type { RecordStore } from '../../../core/ports/index.ts'
+import { LevelRecords, openLevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
 import { recordSnapshotContract, recordStoreContract, type OpenedRecordStore } from '../../contract/index.ts'
 
 const ENCODING = { keyEncoding: 'utf8', valueEncoding: 'view' } as const
@@ -44,19 +38,12 @@ describe('the record store on LevelDB', () => {
     for (const directory of directories) await rm(directory, { recursive: true })
   })
 
-  async function openOnDisk(
-    directory: string,
-    open: (path: string) => Promise<RecordStore> = openLevelRecords,
-  ): Promise<OpenedRecordStore> {
+  async function openOnDisk(directory: string): Promise<OpenedRecordStore> {
     return {
-      store: await open(directory),
+      store: await openLevelRecords(directory),
       reopen: () => openOnDisk(directory),
       damage: (key) => damageIn(new Level<string, Uint8Array>(join(directory, 'db'), ENCODING), key),
     }
-  }
-
-  async function openReopening(directory: string): Promise<OpenedRecordStore> {
-    return { ...(await openOnDisk(directory, openReopeningRecords)), reopen: () => openReopening(directory) }
   }
 
   async function newDirectory(): Promise<string> {
@@ -69,6 +56,4 @@ describe('the record store on LevelDB', () => {
 
   recordSnapshotContract('level over memory-level', () => LevelRecords.open(memoryLevel()))
   recordSnapshotContract('level over classic-level', async () => openLevelRecords(await newDirectory()))
-  recordStoreContract('level that reopens', async () => openReopening(await newDirectory()))
-  recordSnapshotContract('level that reopens', async () => openReopeningRecords(await newDirectory()))
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { Level } from 'level'
-import { openReopeningRecords } from '../../../adapters/level/index.ts'
+import { openLevelRecords } from '../../../adapters/level/index.ts'
 import { MemoryCheckpointKeys, MemoryBlobs, MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { sha256, toBase64, toHex } from '../../../core/bytes.ts'
 import type { RecordEraser, RecordStore } from '../../../core/index.ts'
@@ -18,8 +18,7 @@ import { isOnDisk, temporaryFor } from '../../support/temporary.ts'
 const scope = { companyId: 'acme', principal: OPERATOR }
 
 async function openOverLevel(t: TestContext, directory: string, clock = new ManualClock()) {
-  // The store of the server.
-  const records = await openReopeningRecords(directory, {
+  const records = await openLevelRecords(directory, {
     database: (folder) =>
       new Level<string, Uint8Array>(folder, { keyEncoding: 'utf8', valueEncoding: 'view', compression: false }),
   })

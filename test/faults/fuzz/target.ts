@@ -32,7 +32,6 @@ export class Target {
       EVIDENCE_ADDRESS_LIMIT_PER_MINUTE: '0',
       // A slow machine must not be the reason for a 503.
       EVIDENCE_MAX_BUSY_MS: '600000',
-      EVIDENCE_DISK_RESERVE_BYTES: '0',
       EVIDENCE_SMALL_FILE_BYTES: '100',
       EVIDENCE_LOG_LEVEL: 'info',
       FUZZ_MEMORY_FILE: join(directory, 'memory'),

@@ -58,7 +58,6 @@ async function openRegistry() {
   const env = {
     EVIDENCE_DATA_DIR: join(folder, 'data'),
     EVIDENCE_SEAL_MAX_WAIT_MS: '20',
-    EVIDENCE_DISK_RESERVE_BYTES: '0',
   }
   return (await openConfiguredRegistry(loadConfig({ args: [], env }), silent)).registry
 }

@@ -22,15 +22,10 @@ export interface Template {
 
 export const COMPANIES = ['acme', 'beta'] as const
 
-/** Nothing is sealed by itself, and no reserve file is written for each case. */
+/** Nothing is sealed by itself. */
 export const configOf = (directory: string, readOnly = false): Config =>
   loadConfig({
-    args: [
-      `--data-dir=${directory}`,
-      '--seal-max-wait-ms=3600000',
-      '--disk-reserve-bytes=0',
-      ...(readOnly ? ['--read-only'] : []),
-    ],
+    args: [`--data-dir=${directory}`, '--seal-max-wait-ms=3600000', ...(readOnly ? ['--read-only'] : [])],
     env: {},
   })
 

@@ -32,7 +32,7 @@ const SCOPE: Scope = { companyId: COMPANY, principal: OPERATOR }
 export const checkConfig = (directory: string): Config =>
   loadConfig({
     args: [],
-    env: { EVIDENCE_DATA_DIR: directory, EVIDENCE_SEAL_MAX_WAIT_MS: '3600000', EVIDENCE_DISK_RESERVE_BYTES: '0' },
+    env: { EVIDENCE_DATA_DIR: directory, EVIDENCE_SEAL_MAX_WAIT_MS: '3600000' },
   })
 
 /**

@@ -11,7 +11,6 @@ export class FaultServer {
   constructor(directory: string, env: Environment = {}, nodeFlags: readonly string[] = []) {
     const settings = {
       EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
-      EVIDENCE_DISK_RESERVE_BYTES: '0',
       // The load sends small files and others.
       EVIDENCE_SMALL_FILE_BYTES: '4096',
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ErrorCode, WritesRefused } from '../../../core/index.ts'
+import { RegistryError, type ErrorCode, type WritesRefused } from '../../../core/index.ts'
 import { Health } from '../../../server/http/health.ts'
 
 interface State {
@@ -30,12 +30,15 @@ describe('the readiness of a server', () => {
     assert.equal(healthOf({ sealFailures: [] }).problem(), undefined)
   })
 
-  it('ends with the poison of a store that opens again by itself', () => {
-    let isPoisoned = true
-    const health = healthOf({ sealFailures: ['STORE_POISONED'] }, { isStorePoisoned: () => isPoisoned })
-    assert.equal(health.problem(), 'STORE_POISONED')
-    isPoisoned = false
+  it('names a store that accepts no more writes, before a request fails and after', () => {
+    let isPoisoned = false
+    const health = healthOf({}, { isStorePoisoned: () => isPoisoned })
     assert.equal(health.problem(), undefined)
+    isPoisoned = true
+    assert.equal(health.problem(), 'STORE_POISONED')
+    const other = healthOf({})
+    other.note(new RegistryError('STORE_POISONED', 'x'))
+    assert.equal(other.problem(), 'STORE_POISONED')
     assert.equal(healthOf({ sealFailures: ['UNAVAILABLE', 'LOG_BEHIND_SIGNED'] }).problem(), 'LOG_BEHIND_SIGNED')
   })
 

@@ -43,7 +43,6 @@ describe('configuration', () => {
       dataDir: './data',
       takeOver: false,
       records: 'level',
-      diskReserveBytes: 67_108_864,
       scrubBytesPerSecond: 1_048_576,
       scrubIntervalMs: 86_400_000,
       blobs: 'files',

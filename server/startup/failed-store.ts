@@ -1,0 +1,58 @@
+import { open, rm, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from '../../core/index.ts'
+
+/** Tells the supervisor to start the server again (EX_TEMPFAIL of sysexits.h). */
+export const EXIT_START_AGAIN = 75
+/** What an open of LevelDB can write at once: its buffer of 16 MiB as a table, a new log and a manifest. */
+const LEAST_FREE_BYTES = 32 * 1024 * 1024
+
+export interface FailedStoreOptions {
+  /** Whether a write of the record store failed, so that it accepts no more. */
+  readonly isPoisoned: () => boolean
+  /** The folder of the record store. */
+  readonly directory: string
+  readonly logger: Pick<Logger, 'info'>
+  /** Ends the checks. */
+  readonly signal: AbortSignal
+  /** Time between checks. Default: 5,000. */
+  readonly checkMs?: number
+}
+
+/**
+ * Resolves with true once a write of the record store has failed and its disk can be written again: the process must
+ * then start again, because the open of a store checks what it holds. Resolves with false if `signal` ends the checks.
+ */
+export async function hasRecovered(options: FailedStoreOptions): Promise<boolean> {
+  const { isPoisoned, directory, logger, signal, checkMs = 5_000 } = options
+  do {
+    await delay(checkMs, undefined, { signal, ref: false }).catch(() => undefined)
+    if (signal.aborted) return false
+  } while (!isPoisoned() || !(await canWrite(directory)))
+  logger.info(
+    {},
+    `the disk can be written again: the server ends with exit code ${EXIT_START_AGAIN}, to be started again`,
+  )
+  return true
+}
+
+/** Whether the disk has room, and accepts a write. */
+async function canWrite(directory: string): Promise<boolean> {
+  const probe = join(directory, 'probe')
+  try {
+    const { bavail, bsize } = await statfs(directory)
+    if (bavail * bsize < LEAST_FREE_BYTES) return false
+    const file = await open(probe, 'w', 0o600)
+    try {
+      await file.write(new Uint8Array(4_096))
+      await file.sync()
+    } finally {
+      await file.close()
+      await rm(probe)
+    }
+    return true
+  } catch {
+    return false
+  }
+}
