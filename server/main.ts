@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { isRegistryError, type Scrub } from '../core/index.ts'
-import { OPERATIONS } from './control/operations/index.ts'
+import { OPERATIONS } from './control/operations.ts'
 import { openControlSocket } from './control/server.ts'
 import { helpText } from './settings/help.ts'
 import { loadConfig, type Config } from './settings/load.ts'

@@ -1,7 +1,6 @@
 import { generateCheckpointKey } from '../../adapters/files/index.ts'
-import { runOperation } from '../control/run.ts'
-import { listKeysOperation } from '../control/operations/list-keys.ts'
-import { rotateKeysOperation } from '../control/operations/rotate-keys.ts'
+import { runOperation } from '../control/client.ts'
+import { listKeysOperation, rotateKeysOperation } from '../control/operations.ts'
 import type { CheckpointKeyInfo } from '../../core/index.ts'
 import { keyringPath } from '../startup/checkpoint-keys.ts'
 import { CHECKPOINT_KEYS, DATA_DIR, defineCommand, SECRET_FILE, type CommandInput } from './command.ts'
@@ -18,7 +17,7 @@ signs, its state, whether the keyring has its private key, and its verifier key.
   flags,
   success: 'the keys are listed',
   async run(_, config) {
-    const { keys } = await runOperation(listKeysOperation, {}, { config })
+    const keys = await runOperation(listKeysOperation, {}, { config })
     process.stdout.write(keys.map(lineOf).join(''))
     return 0
   },
@@ -55,7 +54,7 @@ Afterwards, publish the policy again: verifiers pin it.`,
   flags,
   success: 'the key is in the log',
   async run(_, config) {
-    const { key } = await runOperation(rotateKeysOperation, {}, { config })
+    const key = await runOperation(rotateKeysOperation, {}, { config })
     process.stdout.write(`from tree size ${key.from} on: ${key.vkey}\n`)
     return 0
   },

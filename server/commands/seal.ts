@@ -1,5 +1,5 @@
-import { runOperation } from '../control/run.ts'
-import { sealOperation } from '../control/operations/seal.ts'
+import { runOperation } from '../control/client.ts'
+import { sealOperation } from '../control/operations.ts'
 import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 
 export const sealCommand = defineCommand({
@@ -13,7 +13,7 @@ command opens the registry itself, with the settings of the server.`,
   success: 'everything is sealed',
   async run(_, config) {
     const { sealedSize, added, checkpoint } = await runOperation(sealOperation, {}, { config })
-    process.stdout.write(`${added} entries sealed, ${sealedSize} in total\n${checkpoint ?? ''}`)
+    process.stdout.write(`${added} entries sealed, ${sealedSize} in total\n${checkpoint}`)
     return 0
   },
 })

@@ -1,77 +1,121 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { request, type IncomingMessage } from 'node:http'
+import type { Static, TSchema } from '#typebox'
 import { errnoOf } from '../../adapters/files/index.ts'
-import { RegistryError } from '../../core/index.ts'
-import {
-  encodeLine,
-  errorOfLine,
-  PROTOCOL_VERSION,
-  readLines,
-  type OperationProgress,
-  type OperationRequest,
-  type ResponseLine,
-} from './protocol.ts'
+import { ERROR_CODES, isRegistryError, RegistryError } from '../../core/index.ts'
+import type { Config } from '../settings/load.ts'
+import { assertHasRecords } from '../startup/existing.ts'
+import { stderrLogger } from '../startup/logger.ts'
+import { openConfiguredRegistry } from '../startup/registry.ts'
+import { controlPath } from './address.ts'
+import type { ControlOperation, OperationProgress, ResponseLine } from './operation.ts'
+
+export interface RunOptions {
+  readonly config: Config
+  readonly onProgress?: (progress: OperationProgress) => void
+}
+
+/**
+ * Runs an operation on the registry of the settings: on the running server of the data directory, through its control
+ * socket. If there is none, opens the registry, runs the operation in this process and closes the registry.
+ *
+ * @throws RegistryError what the operation throws; `STORE_LOCKED` if another process has the registry open and does not
+ *   listen on the socket, `CONFIG_ERROR` if there is no registry
+ */
+export async function runOperation<Args extends TSchema, Result>(
+  operation: ControlOperation<Args, Result>,
+  args: Static<Args>,
+  { config, onProgress = () => undefined }: RunOptions,
+): Promise<Result> {
+  const socket = socketOf(config)
+  if ('path' in socket) {
+    const response = await callServer(socket.path, { name: operation.name, args }, onProgress)
+    // The server ran the same operation.
+    if (response !== undefined) return response.result as Result
+  }
+  try {
+    return await runDirectly(operation, args, { config, onProgress })
+  } catch (error) {
+    if (!isRegistryError(error, 'STORE_LOCKED')) throw error
+    const why = 'path' in socket ? `It does not accept commands on ${socket.path} (yet)` : socket.problem
+    throw new RegistryError('STORE_LOCKED', `${error.message}. ${why}`, { cause: error })
+  }
+}
+
+function socketOf({ dataDir }: Config): { readonly path: string } | { readonly problem: string } {
+  try {
+    return { path: controlPath(dataDir) }
+  } catch (error) {
+    if (!isRegistryError(error, 'CONFIG_ERROR')) throw error
+    return { problem: error.message }
+  }
+}
+
+async function runDirectly<Args extends TSchema, Result>(
+  operation: ControlOperation<Args, Result>,
+  args: Static<Args>,
+  { config, onProgress }: Required<RunOptions>,
+): Promise<Result> {
+  if (config.records === 'level') await assertHasRecords(config.dataDir)
+  const settings = operation.opens === 'read-only' ? { ...config, readOnly: true } : config
+  const opened = await openConfiguredRegistry(settings, stderrLogger, { mustExist: true })
+  try {
+    const context = { ...opened, config: settings, logger: stderrLogger }
+    return await operation.run(context, args, { report: onProgress, signal: new AbortController().signal })
+  } finally {
+    await opened.registry.close()
+  }
+}
 
 /** A socket file without a server: none was started, or it was killed. ENOTDIR: the data directory is a file. */
 const NO_SERVER: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ECONNREFUSED'])
 
 /**
- * Sends a request to the server that listens on a control socket, and waits for its result.
+ * Sends the arguments of an operation to the server that listens on a control socket, and waits for the result.
  *
- * @returns the result; `undefined` if no server listens there
+ * @returns `undefined` if no server listens there
  * @throws RegistryError with the code that the server returned; `UNAVAILABLE` if the socket cannot be used,
  *   `UNKNOWN_OUTCOME` if the server ended meanwhile
  */
 export async function callServer(
-  path: string,
-  request: OperationRequest,
+  socketPath: string,
+  { name, args }: { readonly name: string; readonly args: unknown },
   onProgress: (progress: OperationProgress) => void,
 ): Promise<{ readonly result: unknown } | undefined> {
-  const socket = await connectTo(path)
-  if (socket === undefined) return undefined
+  const call = request({ socketPath, method: 'POST', path: `/${name}`, agent: false }).end(JSON.stringify(args))
   try {
-    socket.write(encodeLine({ v: PROTOCOL_VERSION, ...request }))
-    return await readResult(socket, onProgress)
-  } finally {
-    socket.destroy()
-  }
-}
-
-async function connectTo(path: string): Promise<Socket | undefined> {
-  const socket = connect(path)
-  try {
-    await once(socket, 'connect')
-    return socket
+    const [response] = (await once(call, 'response')) as [IncomingMessage]
+    for await (const line of linesOf(response)) {
+      if ('result' in line) return line
+      if ('progress' in line) onProgress(line.progress)
+      else throw new RegistryError(ERROR_CODES.find((code) => code === line.code) ?? 'INTERNAL', line.error)
+    }
+    throw ended()
   } catch (error) {
+    if (isRegistryError(error)) throw error
     const code = errnoOf(error)
     if (NO_SERVER.has(code)) return undefined
+    if (!(error instanceof Error && 'syscall' in error && error.syscall === 'connect')) throw ended(error)
     const advice = code === 'EACCES' ? 'run the command as the user of the server' : 'restart the server'
-    throw new RegistryError('UNAVAILABLE', `The socket ${path} cannot be used (${code ?? 'unknown'}): ${advice}`, {
-      // Its text would be printed again.
-      cause: String(error),
-    })
+    // Without the cause: its text would be printed again.
+    throw new RegistryError('UNAVAILABLE', `The socket ${socketPath} cannot be used (${code ?? 'unknown'}): ${advice}`)
+  } finally {
+    call.destroy()
   }
 }
 
-async function readResult(
-  socket: Socket,
-  onProgress: (progress: OperationProgress) => void,
-): Promise<{ readonly result: unknown }> {
-  let cause: unknown
-  try {
-    for await (const line of readLines(socket)) {
-      const response: ResponseLine = JSON.parse(line)
-      if ('progress' in response) onProgress(response.progress)
-      else if ('error' in response) throw errorOfLine(response.error)
-      else return response
-    }
-  } catch (error) {
-    if (error instanceof RegistryError) throw error
-    cause = error
+async function* linesOf(response: IncomingMessage): AsyncGenerator<ResponseLine> {
+  let rest = ''
+  for await (const chunk of response.setEncoding('utf8')) {
+    const lines = `${rest}${chunk}`.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) yield JSON.parse(line)
   }
-  throw new RegistryError(
+}
+
+const ended = (cause?: unknown): RegistryError =>
+  new RegistryError(
     'UNKNOWN_OUTCOME',
     'The server ended before the command was done. See its log, then run the command again',
     { cause },
   )
-}

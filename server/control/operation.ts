@@ -1,12 +1,19 @@
+import type { Static, TSchema } from '#typebox'
 import type { Logger } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import type { OpenedRegistry } from '../startup/registry.ts'
-import type { OperationProgress } from './protocol.ts'
 
 /** What an operation works with. */
 export interface ControlContext extends OpenedRegistry {
   readonly config: Config
   readonly logger: Logger
+}
+
+export interface OperationProgress {
+  /** What is done at present, for people. */
+  readonly stage: string
+  /** How much of it is done, in the stage's own unit. */
+  readonly done: number
 }
 
 /** One run of an operation. */
@@ -18,19 +25,24 @@ export interface OperationRun {
 }
 
 /**
- * An operation on an open registry. A running server runs it for a request on its control socket; for a stopped
+ * An operation on an open registry. A running server runs it for `POST /NAME` on its control socket. For a stopped
  * registry the command opens the registry itself and runs the same code.
- *
- * `Args` and `Result` must be JSON, because they may cross the socket.
  */
-export interface ControlOperation<Args, Result> {
+export interface ControlOperation<Args extends TSchema, Result> {
   readonly name: string
   /** How the command opens a stopped registry. With `read-only` nothing is written, sealed or signed. */
   readonly opens: 'read-only' | 'writable'
-  /** Checks arguments that came over the socket, perhaps from a command of another version. `VALIDATION_ERROR` */
-  parse(args: unknown): Args
-  run(context: ControlContext, args: Args, run: OperationRun): Promise<Result>
+  /** The JSON that the request has as its body. A command of another version may send something else. */
+  readonly args: Args
+  /** The result must be JSON, because it may cross the socket. */
+  run(context: ControlContext, args: Static<Args>, run: OperationRun): Promise<Result>
 }
 
-/** Checks the arguments of an operation that has none. */
-export const parseNoArgs = (): Readonly<Record<string, never>> => ({})
+/**
+ * A line of a response. Each has one member: any number of lines tell the progress, the last one has the result or the
+ * error.
+ */
+export type ResponseLine =
+  | { readonly progress: OperationProgress }
+  | { readonly result: unknown }
+  | { readonly error: string; readonly code: string }

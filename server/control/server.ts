@@ -1,18 +1,24 @@
-import { lstat, unlink } from 'node:fs/promises'
 import { once } from 'node:events'
-import { createServer, type Server, type Socket } from 'node:net'
+import { lstat, unlink } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { finished } from 'node:stream/promises'
+import type { TSchema } from '#typebox'
 import { ifExists } from '../../adapters/files/index.ts'
-import { isRegistryError, parseStrictJson, RegistryError, type Logger } from '../../core/index.ts'
+import { isRegistryError, parseStrictJson, RegistryError } from '../../core/index.ts'
+import { statusOf } from '../http/errors.ts'
+import { hasShape } from '../shape.ts'
 import { describeFailure } from '../startup/failure.ts'
 import { controlPath } from './address.ts'
-import type { ControlContext, ControlOperation } from './operation.ts'
-import { encodeLine, MAX_REQUEST_BYTES, PROTOCOL_VERSION, readLines, type ResponseLine } from './protocol.ts'
+import type { ControlContext, ControlOperation, OperationProgress, ResponseLine } from './operation.ts'
 
 /** Only the owner may connect: connecting to a Unix socket takes write permission. */
 const PRIVATE_UMASK = 0o177
 const MAX_CONNECTIONS = 16
-/** Time for a client to send its request. */
-const REQUEST_TIMEOUT_MS = 10_000
+const MAX_BODY_BYTES = 65_536
+/** Time for a client to send its request, and to read the end of the response. */
+const CLIENT_TIMEOUT_MS = 10_000
+
+type Operations = readonly ControlOperation<TSchema, unknown>[]
 
 export interface ControlSocket {
   /** Cancels the operations that run, waits for them, and removes the socket. */
@@ -21,12 +27,14 @@ export interface ControlSocket {
 
 export interface ControlOptions {
   readonly context: ControlContext
-  readonly operations: readonly ControlOperation<unknown, unknown>[]
+  readonly operations: Operations
 }
 
 /**
- * Listens on the control socket of the data directory (mode 0600). Requires that this process owns the directory: a
- * socket that is there was left behind by a process that was killed, and is replaced.
+ * Listens on the control socket of the data directory (mode 0600) for `POST /NAME` with the arguments of an operation
+ * as JSON. The response is lines of JSON (`ResponseLine`). A client that closes the connection cancels the operation.
+ * Requires that this process owns the directory: a socket that is there was left behind by a process that was killed,
+ * and is replaced.
  *
  * A server is useful without it, so a failure is only logged.
  */
@@ -43,13 +51,11 @@ export async function openControlSocket(options: ControlOptions): Promise<Contro
 async function listen(path: string, options: ControlOptions): Promise<ControlSocket> {
   await removeStaleSocket(path)
   const closing = new AbortController()
-  const sockets = new Set<Socket>()
-  /** Operations go on for a while after their client has left, so they are not bound to the sockets. */
+  /** Operations go on for a while after their client has left, so they are not bound to the connections. */
   const running = new Set<Promise<void>>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-    const served = serve(socket, options, closing.signal).finally(() => running.delete(served))
+  const timeouts = { requestTimeout: CLIENT_TIMEOUT_MS, connectionsCheckingInterval: 1_000 }
+  const server = createServer(timeouts, (request, response) => {
+    const served = serve(request, response, options, closing.signal).finally(() => running.delete(served))
     running.add(served)
   })
   server.maxConnections = MAX_CONNECTIONS
@@ -62,7 +68,7 @@ async function listen(path: string, options: ControlOptions): Promise<ControlSoc
       server.close()
       closing.abort(new RegistryError('CLOSED', 'The server stops'))
       await Promise.all(running)
-      for (const socket of sockets) socket.destroySoon()
+      server.closeAllConnections()
       await closed
     },
   }
@@ -88,83 +94,60 @@ async function listenPrivately(server: Server, path: string): Promise<void> {
   await listening
 }
 
-/** Serves one connection. Never throws. */
-async function serve(socket: Socket, { context, operations }: ControlOptions, closing: AbortSignal): Promise<void> {
+/** Serves one request. Never throws. */
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { context, operations }: ControlOptions,
+  closing: AbortSignal,
+): Promise<void> {
   const gone = new AbortController()
-  socket.once('close', () => gone.abort(new RegistryError('CLOSED', 'The client has disconnected')))
+  response.once('close', () => gone.abort(new RegistryError('CLOSED', 'The client has disconnected')))
   // The `close` that follows an error is all that matters.
-  socket.on('error', () => undefined)
+  response.on('error', () => undefined)
   const signal = AbortSignal.any([closing, gone.signal])
-  const send = (line: ResponseLine): void => {
-    if (!socket.destroyed) socket.write(encodeLine(line))
-  }
-  const stop = (): void => void socket.destroy()
-  closing.addEventListener('abort', stop, { once: true })
+  const send = (line: ResponseLine): void => void response.write(`${JSON.stringify(line)}\n`)
+  response.setHeader('Content-Type', 'application/x-ndjson').setHeader('Connection', 'close')
+  const { logger } = context
   try {
-    const { operation, args } = await readRequest(socket, operations)
-    closing.removeEventListener('abort', stop)
+    const { operation, args } = await readRequest(request, operations, signal)
     const startedAt = performance.now()
-    const result = await operation.run(context, args, {
-      signal,
-      report: (progress) => {
-        if (!socket.writableNeedDrain) send({ progress })
-      },
-    })
-    send({ result })
-    context.logger.info(
-      { operation: operation.name, ms: Math.round(performance.now() - startedAt) },
-      'command finished',
-    )
+    const report = (progress: OperationProgress): void => {
+      if (!response.writableNeedDrain) send({ progress })
+    }
+    send({ result: await operation.run(context, args, { signal, report }) })
+    logger.info({ operation: operation.name, ms: Math.round(performance.now() - startedAt) }, 'command finished')
   } catch (error) {
-    send({ error: describeError(error, context.logger, signal) })
-  } finally {
-    closing.removeEventListener('abort', stop)
-    socket.end()
-    // A client that does not close its side must not keep the server from stopping.
-    socket.setTimeout(REQUEST_TIMEOUT_MS, () => socket.destroy())
+    const code = isRegistryError(error) ? error.code : 'INTERNAL'
+    if (!signal.aborted) logger.warn({ err: error, code }, 'command failed')
+    if (!response.headersSent) response.statusCode = statusOf(code)
+    send({ error: describeFailure(error, undefined), code })
   }
+  // A client that does not read must not keep the server from stopping.
+  response.setTimeout(CLIENT_TIMEOUT_MS, () => response.destroy()).end()
+  await finished(response).catch(() => undefined)
 }
 
-interface ParsedRequest {
-  readonly operation: ControlOperation<unknown, unknown>
-  readonly args: unknown
-}
-
-async function readRequest(
-  socket: Socket,
-  operations: readonly ControlOperation<unknown, unknown>[],
-): Promise<ParsedRequest> {
-  socket.setTimeout(REQUEST_TIMEOUT_MS, () => socket.destroy())
-  for await (const line of readLines(socket, MAX_REQUEST_BYTES)) {
-    socket.setTimeout(0)
-    // Nothing more is expected, but without reading, the end of the connection would not be noticed.
-    socket.resume()
-    return parseRequest(line, operations)
-  }
-  throw new RegistryError('CLOSED', 'The client has disconnected')
-}
-
-function parseRequest(line: string, operations: readonly ControlOperation<unknown, unknown>[]): ParsedRequest {
-  const request = parseStrictJson(line)
-  if (typeof request !== 'object' || request === null || !('operation' in request))
-    throw new RegistryError('VALIDATION_ERROR', 'A request on the control socket must name its operation')
-  const { v, operation: name, args }: { v?: unknown; operation?: unknown; args?: unknown } = request
-  if (v !== PROTOCOL_VERSION)
-    throw new RegistryError(
-      'VALIDATION_ERROR',
-      'The server has another version than this command: use the same for both',
-    )
-  const operation = operations.find((each) => each.name === name)
+async function readRequest(request: IncomingMessage, operations: Operations, signal: AbortSignal) {
+  const operation = operations.find(({ name }) => request.method === 'POST' && request.url === `/${name}`)
   if (operation === undefined)
     throw new RegistryError(
       'VALIDATION_ERROR',
       'The running server does not know this command: it has another version, restart it with this one',
     )
-  return { operation, args: operation.parse(args) }
+  const args = parseStrictJson(await readText(request, signal))
+  if (hasShape(operation.args, args)) return { operation, args }
+  throw new RegistryError(
+    'VALIDATION_ERROR',
+    `The running server expects other arguments of ${operation.name}: it has another version, restart it with this one`,
+  )
 }
 
-function describeError(error: unknown, logger: Logger, signal: AbortSignal) {
-  const code = isRegistryError(error) ? error.code : 'INTERNAL'
-  if (!signal.aborted) logger.warn({ err: error, code }, 'command failed')
-  return { code, message: describeFailure(error, undefined) }
+async function readText(request: IncomingMessage, signal: AbortSignal): Promise<string> {
+  // Node watches the time of a request only until its server closes.
+  signal.addEventListener('abort', () => request.complete || request.destroy(), { once: true })
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) if (text.length <= MAX_BODY_BYTES) text += chunk
+  if (text.length <= MAX_BODY_BYTES) return text
+  throw new RegistryError('VALIDATION_ERROR', `A request on the control socket has at most ${MAX_BODY_BYTES} bytes`)
 }

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { stat, writeFile } from 'node:fs/promises'
-import { connect, Server } from 'node:net'
+import { request, Server, type ClientRequest, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
+import Type, { type TSchema } from '#typebox'
 import { RegistryError } from '../../../core/index.ts'
 import { controlPath } from '../../../server/control/address.ts'
 import { callServer } from '../../../server/control/client.ts'
@@ -16,12 +19,12 @@ import { eventually } from '../../support/eventually.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { warningLogger } from '../../support/warning-logger.ts'
 
-type AnyOperation = ControlOperation<unknown, unknown>
+type AnyOperation = ControlOperation<TSchema, unknown>
 
 const operation = (name: string, run: (args: unknown, run: OperationRun) => Promise<unknown>): AnyOperation => ({
   name,
   opens: 'writable',
-  parse: (args) => args,
+  args: Type.Object({ a: Type.Optional(Type.String()) }, { additionalProperties: false }),
   run: (_, args, each) => run(args, each),
 })
 
@@ -49,16 +52,19 @@ async function openFixture(t: TestContext, operations: readonly AnyOperation[], 
 
 const noProgress = (): void => undefined
 
-/** Sends bytes and returns everything that the server sends until it closes the connection. */
-async function exchange(path: string, bytes: string): Promise<string> {
-  const socket = connect(path)
-  let text = ''
-  socket.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  // A server that rejects a long request closes the connection before all of it is sent.
-  socket.on('error', () => undefined)
-  socket.write(bytes)
-  await once(socket, 'close')
-  return text
+/** Sends a request and returns the status and everything that the server sends as the body. */
+async function exchange(socketPath: string, path: string, body: string, method = 'POST') {
+  const call = request({ socketPath, path, method, agent: false }).end(body)
+  const [response] = (await once(call, 'response')) as [IncomingMessage]
+  return { status: response.statusCode, body: await text(response) }
+}
+
+/** Sends a request for an operation, and resolves when the response has begun. */
+async function begin(socketPath: string, path: string): Promise<ClientRequest> {
+  const call = request({ socketPath, path, method: 'POST', agent: false }).end('{}')
+  call.on('error', () => undefined)
+  await once(call, 'response')
+  return call
 }
 
 it('runs an operation with its arguments, and passes on its progress and its result', async (t) => {
@@ -68,7 +74,7 @@ it('runs an operation with its arguments, and passes on its progress and its res
   })
   const { path } = await openFixture(t, [echo])
   const seen: unknown[] = []
-  const response = await callServer(path, { operation: 'echo', args: { a: 'ä\n' } }, (progress) => seen.push(progress))
+  const response = await callServer(path, { name: 'echo', args: { a: 'ä\n' } }, (progress) => seen.push(progress))
   assert.deepEqual(response, { result: { args: { a: 'ä\n' } } })
   assert.deepEqual(seen, [
     { stage: 'count', done: 1 },
@@ -83,14 +89,14 @@ it('only the owner can connect, and closing removes the socket', async (t) => {
   assert.equal(stats.mode & 0o777, 0o600)
   await close()
   await assert.rejects(stat(path), { code: 'ENOENT' })
-  assert.equal(await callServer(path, { operation: 'echo', args: {} }, noProgress), undefined)
+  assert.equal(await callServer(path, { name: 'echo', args: {} }, noProgress), undefined)
 })
 
 it('passes on the code and the text of an error', async (t) => {
   const fail = operation('fail', () => Promise.reject(new RegistryError('CORRUPT', 'restore it')))
   const crash = operation('crash', () => Promise.reject(new TypeError('a defect')))
   const { path } = await openFixture(t, [fail, crash])
-  const call = (name: string) => callServer(path, { operation: name, args: {} }, noProgress)
+  const call = (name: string) => callServer(path, { name, args: {} }, noProgress)
   await assert.rejects(call('fail'), { code: 'CORRUPT', message: 'restore it' })
   await assert.rejects(call('crash'), { code: 'INTERNAL', message: 'a defect' })
   await assert.rejects(call('other'), { code: 'VALIDATION_ERROR', message: /does not know this command/ })
@@ -98,19 +104,23 @@ it('passes on the code and the text of an error', async (t) => {
 
 it('rejects what is not a request', async (t) => {
   const { path } = await openFixture(t, [operation('echo', async () => ({}))])
-  for (const line of [
-    'x\n',
-    '[]\n',
-    '{}\n',
-    '{"operation":"echo","operation":"echo","v":1}\n',
-    '{"operation":"echo"}\n',
-    '{"operation":"echo","v":2}\n',
-    'x'.repeat(70_000),
-  ]) {
-    const text = await exchange(path, line)
-    assert.match(text, /^\{"error":\{"code":"VALIDATION_ERROR","message":"[^\n]*\}\}\n$/, line.slice(0, 80))
+  for (const [url, body, method = 'POST'] of [
+    ['/echo', 'x'],
+    ['/echo', ''],
+    ['/echo', '[]'],
+    ['/echo', '{"a":1}'],
+    ['/echo', '{"b":""}'],
+    ['/echo', '{"a":"","a":""}'],
+    ['/echo', JSON.stringify({ a: 'x'.repeat(70_000) })],
+    ['/other', '{}'],
+    ['/', '{}'],
+    ['/echo', '', 'GET'],
+  ] as const) {
+    const response = await exchange(path, url, body, method)
+    assert.match(response.body, /^\{"error":"[^\n]*","code":"VALIDATION_ERROR"\}\n$/, body.slice(0, 80))
+    assert.equal(response.status, 400)
   }
-  assert.equal(await exchange(path, '{"v":1,"operation":"echo","args":{}}\n'), '{"result":{}}\n')
+  assert.deepEqual(await exchange(path, '/echo', '{}'), { status: 200, body: '{"result":{}}\n' })
 })
 
 it('a client that disconnects cancels its operation', async (t) => {
@@ -120,10 +130,7 @@ it('a client that disconnects cancels its operation', async (t) => {
     await untilAborted(signal).finally(() => (aborted += 1))
   })
   const { path } = await openFixture(t, [wait])
-  const socket = connect(path)
-  socket.write('{"v":1,"operation":"wait","args":{}}\n')
-  await once(socket, 'data')
-  socket.destroy()
+  ;(await begin(path, '/wait')).destroy()
   await eventually(() => aborted === 1)
 })
 
@@ -137,10 +144,7 @@ it('a server that stops waits for the operation of a client that has left', asyn
     await new Promise<void>((resolve) => (end = resolve))
   })
   const { path, close } = await openFixture(t, [wait])
-  const socket = connect(path)
-  socket.write('{"v":1,"operation":"wait","args":{}}\n')
-  await once(socket, 'data')
-  socket.destroy()
+  ;(await begin(path, '/wait')).destroy()
   await eventually(() => isAborted)
   let isClosed = false
   const closed = close().then(() => (isClosed = true))
@@ -157,7 +161,7 @@ it('goes on after a connection that could not be accepted', async (t) => {
   assert.ok(server instanceof Server)
   server.emit('error', new Error('accept ENOMEM'))
   assert.deepEqual(warnings, ['a command could not be accepted'])
-  assert.equal(await exchange(path, '{"v":1,"operation":"echo","args":{}}\n'), '{"result":{}}\n')
+  assert.equal((await exchange(path, '/echo', '{}')).body, '{"result":{}}\n')
 })
 
 it('a server that stops cancels the operations, and does not wait for silent clients', async (t) => {
@@ -166,14 +170,17 @@ it('a server that stops cancels the operations, and does not wait for silent cli
     return untilAborted(signal)
   })
   const { path, close } = await openFixture(t, [wait])
-  const silent = connect(path)
-  await once(silent, 'connect')
-  const silentEnd = once(silent, 'close')
-  silent.resume()
-  const call = callServer(path, { operation: 'wait', args: {} }, () => void close())
+  const silent = ['', 'POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{'].map(async (bytes) => {
+    const socket = connect(path)
+    socket.on('error', () => undefined).resume()
+    await once(socket, 'connect')
+    socket.write(bytes)
+    await once(socket, 'close')
+  })
+  const call = callServer(path, { name: 'wait', args: {} }, () => void close())
   await assert.rejects(call, { code: 'CLOSED' })
   await close()
-  await silentEnd
+  await Promise.all(silent)
 })
 
 it('a server that ends during an operation leaves its outcome unknown', async (t) => {
@@ -184,7 +191,7 @@ it('a server that ends during an operation leaves its outcome unknown', async (t
   server.listen(path)
   await once(server, 'listening')
   t.after(() => server.close())
-  await assert.rejects(callServer(path, { operation: 'seal', args: {} }, noProgress), { code: 'UNKNOWN_OUTCOME' })
+  await assert.rejects(callServer(path, { name: 'seal', args: {} }, noProgress), { code: 'UNKNOWN_OUTCOME' })
 })
 
 it('a file with the name of the socket is not removed, and the server works without the socket', async (t) => {

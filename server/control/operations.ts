@@ -1,0 +1,70 @@
+import Type, { type TSchema } from '#typebox'
+import { createBackup } from '../backup/create.ts'
+import { markedFolders } from '../startup/registry.ts'
+import type { ControlOperation } from './operation.ts'
+
+const define = <Args extends TSchema, Result>(operation: ControlOperation<Args, Result>) => operation
+
+const NO_ARGS = Type.Object({}, { additionalProperties: false })
+
+/** Seals every event that is not sealed yet. */
+export const sealOperation = define({
+  name: 'seal',
+  opens: 'writable',
+  args: NO_ARGS,
+  async run({ registry }, _, { signal }) {
+    const before = registry.status().sealedSize
+    await registry.sealNow(signal)
+    const { sealedSize } = registry.status()
+    // The newest signed checkpoint is the whole note. A log without a batch has none.
+    return { sealedSize, added: sealedSize - before, checkpoint: (await registry.log.latestCheckpoint()) ?? '' }
+  },
+})
+
+/** Lists the checkpoint keys: those of the log, oldest first, then those that only the keyring has. */
+export const listKeysOperation = define({
+  name: 'keys/list',
+  opens: 'read-only',
+  args: NO_ARGS,
+  run: ({ registry }) => registry.checkpointKeys.list(),
+})
+
+/** Puts the next checkpoint key into the log, signed by the current one. */
+export const rotateKeysOperation = define({
+  name: 'keys/rotate',
+  opens: 'writable',
+  args: NO_ARGS,
+  async run({ registry, logger }, _, { signal }) {
+    const key = await registry.checkpointKeys.rotate(signal)
+    logger.info({ vkey: key.vkey, from: key.from }, 'checkpoint key rotated')
+    return key
+  },
+})
+
+/** Backs the registry up. The process that has the registry open writes the backup. */
+export const backupOperation = define({
+  name: 'backup',
+  opens: 'read-only',
+  args: Type.Object(
+    {
+      to: Type.String({ pattern: '^/' }),
+      passphrase: Type.Optional(Type.String()),
+      takeOver: Type.Optional(Type.Boolean()),
+    },
+    { additionalProperties: false },
+  ),
+  run({ registry, stores, config }, request, run) {
+    const { dataDir, secretFile, checkpointKeys } = config
+    const { used: folders } = markedFolders(config)
+    const { origin } = registry.log
+    return createBackup({ ...stores, dataDir, secretFile, checkpointKeys, folders, origin }, request, run)
+  },
+})
+
+/** Everything that a running server does on request of a command. */
+export const OPERATIONS: readonly ControlOperation<TSchema, unknown>[] = [
+  sealOperation,
+  listKeysOperation,
+  rotateKeysOperation,
+  backupOperation,
+]
