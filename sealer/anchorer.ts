@@ -10,7 +10,6 @@ import {
   type CheckpointRecord,
 } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, PreparedAnchor, SealerHost, Version, Write } from '../core/ports/index.ts'
-import { addToFrontierWrites } from './anchor-frontier.ts'
 import {
   anchorWrite,
   confirmedBy,
@@ -235,7 +234,7 @@ export class Anchorer {
         outstanding: null,
         unsettled: settled ? unsettled : [...unsettled, anchor.size],
       },
-      await addToFrontierWrites(this.#host.records, { size: anchor.size, blockNumber }),
+      [{ key: logKeys.confirmedAnchor(anchor.size), value: encodeRecord({ size: anchor.size, blockNumber }) }],
     )
     this.#anchoredSize = confirmedSize
     this.#onDuration('anchor', this.#host.clock.now() - (anchor.transactions[0]?.preparedAt ?? 0))
@@ -259,7 +258,7 @@ export class Anchorer {
     if (review.reorged.length > 0)
       logger.warn(
         { sizes: review.reorged, outstanding: review.head.outstanding },
-        'a chain reorganization removed confirmed anchors: they are sent again, or a later anchor covers them',
+        'a chain reorganization removed blocks of confirmed anchors: the outstanding anchor covers them',
       )
     return true
   }

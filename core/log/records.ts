@@ -174,9 +174,8 @@ export interface AnchorHeadRecord {
 export const NO_ANCHORS: AnchorHeadRecord = { confirmedSize: 0, sentSize: 0, outstanding: null, unsettled: [] }
 
 /**
- * One anchor of the frontier of confirmed anchors. In the frontier, sizes and blocks both ascend: an anchor is left out
- * if a larger one is in the same or a lower block. So the first anchor of a size or a larger one is in the lowest block
- * that covers it.
+ * The block of a confirmed anchor. On one chain, blocks rise with sizes: each anchor is sent after all smaller ones are
+ * confirmed. So the first anchor of a size or a larger one is in the lowest block that covers it.
  */
 export interface ConfirmedAnchorRecord {
   readonly size: number

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { MemoryRecords } from '../../adapters/memory/index.ts'
-import { LogReader } from '../../core/log/reader.ts'
 import { fromBase64 } from '../../core/bytes.ts'
-import { encodeRecord } from '../../core/store/record-codec.ts'
 import { logKeys } from '../../core/log/keys.ts'
-import type { ConfirmedAnchorRecord } from '../../core/log/records.ts'
-import type { RecordStore, Sealer } from '../../core/ports/index.ts'
+import type { AnchorHeadRecord, AnchorRecord, ConfirmedAnchorRecord } from '../../core/log/records.ts'
+import { decodeRecord } from '../../core/store/record-codec.ts'
+import type { Range, RecordStore, Sealer } from '../../core/ports/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
-import { rebuildFrontierWrites, addToFrontierWrites } from '../../sealer/anchor-frontier.ts'
 import { FaultyRecords } from '../support/faulty-records.ts'
 import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
-import { ScriptedChain, type Step } from '../support/scripted-chain.ts'
+import { ScriptedChain } from '../support/scripted-chain.ts'
 import { present } from '../support/present.ts'
 
 const sealerFixtures: SealerFixture[] = []
@@ -41,6 +38,8 @@ async function openAnchorFixture(
   }
   return { sealing, chain, sealer, seal }
 }
+
+const headOf = ({ sealing }: Pick<AnchorFixture, 'sealing'>): Promise<AnchorHeadRecord> => sealing.reader.anchorHead()
 
 /** Mines blocks and lets the sealer poll, until all anchors can be confirmed. */
 async function confirm({ sealing, chain }: Pick<AnchorFixture, 'sealing' | 'chain'>, rounds = 8): Promise<void> {
@@ -93,12 +92,7 @@ describe('anchoring', () => {
     assert.equal((await sealing.reader.anchorHead()).outstanding, 2)
     await confirm(fixture)
     assert.equal(chain.prepared.length, 2)
-    assert.deepEqual(await sealing.reader.anchorHead(), {
-      confirmedSize: 6,
-      sentSize: 6,
-      outstanding: null,
-      unsettled: [2, 6],
-    })
+    assert.deepEqual(await headOf(fixture), { confirmedSize: 6, sentSize: 6, outstanding: null, unsettled: [2, 6] })
     assert.equal((await sealing.reader.anchorCovering(3))?.size, 6)
   })
 
@@ -158,49 +152,21 @@ describe('anchoring', () => {
     assert.equal(sealer.status().failures.seal.count, 0)
   })
 
-  it('pays once if any call fails, before or after it took effect', async () => {
-    for (const step of ['prepare', 'broadcast', 'status'] as const satisfies readonly Step[])
-      for (const fault of ['before', 'after'] as const) {
-        const fixture = await openAnchorFixture()
-        fixture.chain.fail(step, fault)
-        await fixture.seal()
-        await confirm(fixture)
-        assert.equal(fixture.chain.mined, 1, `${step} ${fault}`)
-        assert.equal(fixture.sealer.status().anchoredSize, 2, `${step} ${fault}`)
-      }
-  })
-
-  it('pays once if any commit fails, applied or not, also if a new process continues', async () => {
-    for (const isRestarted of [false, true])
-      for (const fault of ['before', 'after'] as const)
-        // Commits 1 and 2 are the batch and its checkpoint, 3 to 5 prepare, send and confirm the anchor.
-        for (const nth of [3, 4, 5]) {
-          let faulty: FaultyRecords | undefined
-          const fixture = await openAnchorFixture((records) => (faulty = new FaultyRecords(records)))
-          const { sealing, chain, sealer } = fixture
-          faulty?.failCommit(nth, fault)
-          await sealing.append(1)
-          await sealer.sealNow()
-          for (let i = 0; i < 6 && sealer.status().failures.anchor.count === 0; i++) {
-            await sealing.clock.advance(100)
-            chain.mine()
-            await sealing.clock.advance(1_000)
-          }
-          assert.equal(sealer.status().failures.anchor.count, 1)
-          if (isRestarted) {
-            await sealer.close()
-            await sealing.start({ anchor: chain })
-          }
-          await confirm(fixture)
-          assert.equal(chain.mined, 1, `commit ${nth} ${fault}`)
-          assert.deepEqual(await sealing.reader.anchorHead(), {
-            confirmedSize: 2,
-            sentSize: 2,
-            outstanding: null,
-            unsettled: [2],
-          })
-          assert.equal((await sealing.reader.anchor(2))?.transactions.length, 1)
-        }
+  it('pays once if the process ends after a transaction was sent, and before that is recorded', async () => {
+    let faulty: FaultyRecords | undefined
+    const fixture = await openAnchorFixture((records) => (faulty = new FaultyRecords(records)))
+    const { sealing, chain, sealer } = fixture
+    // Commits 1 and 2 are the batch and its checkpoint, 3 stores the prepared anchor.
+    faulty?.failCommit(4, 'before')
+    await fixture.seal()
+    assert.equal((await sealing.reader.anchor(2))?.state, 'prepared')
+    await sealer.close()
+    chain.mine()
+    await sealing.start({ anchor: chain })
+    await confirm(fixture)
+    assert.equal(chain.mined, 1)
+    assert.deepEqual(new Set(chain.broadcasts).size, 1)
+    assert.equal((await sealing.reader.anchor(2))?.state, 'confirmed')
   })
 
   it('sends the same bytes again if the chain dropped them', async () => {
@@ -304,12 +270,7 @@ describe('anchoring', () => {
       chain.prepared.map(({ replaces }) => replaces),
       [[], []],
     )
-    assert.deepEqual(await sealing.reader.anchorHead(), {
-      confirmedSize: 3,
-      sentSize: 3,
-      outstanding: null,
-      unsettled: [3],
-    })
+    assert.deepEqual(await headOf(fixture), { confirmedSize: 3, sentSize: 3, outstanding: null, unsettled: [3] })
   })
 
   it('replaces a stuck transaction when it is old, and keeps both', async () => {
@@ -329,12 +290,7 @@ describe('anchoring', () => {
     assert.equal((await sealing.reader.anchorHead()).sentSize, 2, 'it counts as sent all the time')
     chain.isStuck = false
     await confirm(fixture)
-    assert.deepEqual(await sealing.reader.anchorHead(), {
-      confirmedSize: 2,
-      sentSize: 2,
-      outstanding: null,
-      unsettled: [2],
-    })
+    assert.deepEqual(await headOf(fixture), { confirmedSize: 2, sentSize: 2, outstanding: null, unsettled: [2] })
   })
 
   it('replaces a rejected transaction when it is old, although no node has it', async () => {
@@ -362,12 +318,7 @@ describe('anchoring', () => {
     const ref = (await sealing.reader.anchor(2))?.confirmation?.ref
     chain.reorganize(8)
     await sealing.clock.advance(20_000)
-    assert.deepEqual(await sealing.reader.anchorHead(), {
-      confirmedSize: 0,
-      sentSize: 2,
-      outstanding: 2,
-      unsettled: [],
-    })
+    assert.deepEqual(await headOf(fixture), { confirmedSize: 0, sentSize: 2, outstanding: 2, unsettled: [] })
     const { state, confirmation } = (await sealing.reader.anchor(2)) ?? {}
     assert.deepEqual([state, confirmation], ['sent', undefined])
     assert.deepEqual(await sealing.reader.blockNumbersOf([0, 1]), [undefined, undefined])
@@ -378,7 +329,7 @@ describe('anchoring', () => {
     assert.equal(chain.prepared.length, 1)
   })
 
-  it('records the new block of an anchor that moved, and drops a removed one that a later anchor covers', async () => {
+  it('records the new block of an anchor that moved, and drops a smaller one', async () => {
     const fixture = await openAnchorFixture()
     const { sealing, chain } = fixture
     await fixture.seal()
@@ -397,14 +348,88 @@ describe('anchoring', () => {
     assert.deepEqual([lost?.state, lost?.confirmation], ['lost', undefined])
     assert.deepEqual([moved?.state, moved?.confirmation?.blockNumber], ['confirmed', 6])
     assert.deepEqual(await sealing.reader.blockNumbersOf([0, 1, 2]), [6, 6, 6])
-    assert.deepEqual(await sealing.reader.anchorHead(), {
-      confirmedSize: 3,
-      sentSize: 3,
-      outstanding: null,
-      unsettled: [3],
-    })
+    assert.deepEqual(await headOf(fixture), { confirmedSize: 3, sentSize: 3, outstanding: null, unsettled: [3] })
     assert.equal((await sealing.reader.anchorCovering(1))?.size, 3)
   })
+
+  it('drops a removed anchor that a later one covers, although that is in its block', async () => {
+    const fixture = await openAnchorFixture()
+    const { sealing, chain } = fixture
+    await fixture.seal()
+    chain.mine(3)
+    await sealing.clock.advance(2_000)
+    await fixture.seal()
+    // The next one is confirmed on the new branch before the first is polled again.
+    chain.reorganize(3)
+    chain.mine(3)
+    await sealing.clock.advance(2_000)
+    assert.deepEqual((await headOf(fixture)).unsettled, [2, 3])
+    await sealing.clock.advance(20_000)
+    assert.deepEqual(await headOf(fixture), { confirmedSize: 3, sentSize: 3, outstanding: null, unsettled: [3] })
+    assert.equal((await sealing.reader.anchor(2))?.state, 'lost')
+    assert.equal((await sealing.reader.anchorCovering(2))?.size, 3)
+  })
+
+  it('leaves removed anchors to the outstanding one', async () => {
+    const fixture = await openAnchorFixture()
+    const { sealing, chain } = fixture
+    for (let i = 0; i < 2; i++) {
+      await fixture.seal()
+      await confirm(fixture)
+    }
+    await fixture.seal()
+    assert.equal((await headOf(fixture)).outstanding, 4)
+    const { blockNumber = 0 } = (await sealing.reader.anchor(3))?.confirmation ?? {}
+    chain.reorganize(chain.height - blockNumber + 1)
+    await sealing.clock.advance(20_000)
+    assert.deepEqual(await headOf(fixture), { confirmedSize: 2, sentSize: 4, outstanding: 4, unsettled: [2] })
+    assert.equal((await sealing.reader.anchor(3))?.state, 'lost')
+    await confirm(fixture)
+    assert.deepEqual(await headOf(fixture), { confirmedSize: 4, sentSize: 4, outstanding: null, unsettled: [2, 4] })
+    assert.equal((await sealing.reader.anchorCovering(3))?.size, 4)
+  })
+
+  it('heals after any reorganizations: every confirmed anchor is in its block, and blocks rise with sizes', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.oneof(
+            fc.constant('seal' as const),
+            fc.record({ mine: fc.integer({ min: 1, max: 6 }) }),
+            fc.record({ reorganize: fc.integer({ min: 1, max: 12 }) }),
+          ),
+          { minLength: 3, maxLength: 14 },
+        ),
+        async (actions) => {
+          const fixture = await openAnchorFixture()
+          const { sealing, chain } = fixture
+          for (const action of actions) {
+            if (action === 'seal') await fixture.seal()
+            else if ('mine' in action) chain.mine(action.mine)
+            else chain.reorganize(Math.min(chain.height, action.reorganize))
+            await sealing.clock.advance(2_000)
+          }
+          await fixture.seal()
+          await confirm(fixture, 40)
+          const { size } = await sealing.reader.treeHead()
+          const { confirmedSize, outstanding } = await headOf(fixture)
+          assert.deepEqual([confirmedSize, outstanding], [size, null])
+          const anchors = await listOf<AnchorRecord>(sealing, logKeys.anchorsFrom(0))
+          const confirmed = anchors.filter(({ state }) => state === 'confirmed')
+          const blocks = await listOf<ConfirmedAnchorRecord>(sealing, logKeys.confirmedAnchorsFrom(0))
+          assert.deepEqual(
+            blocks,
+            confirmed.map((anchor) => ({ size: anchor.size, blockNumber: anchor.confirmation?.blockNumber })),
+          )
+          for (const [i, { size: each, blockNumber }] of blocks.entries()) {
+            assert.ok(blockNumber > (blocks[i - 1]?.blockNumber ?? 0), 'blocks rise with sizes')
+            assert.ok(chain.blocksOf(confirmed[i]?.transactions ?? []).includes(blockNumber), `${each} is in its block`)
+          }
+          await sealing.close()
+        },
+      ),
+      { numRuns: 40 },
+    ))
 
   it('no longer polls settled anchors', async () => {
     const fixture = await openAnchorFixture()
@@ -436,7 +461,7 @@ describe('anchoring', () => {
       await sealing.start({ anchor: other })
       await confirm({ sealing, chain: other }, 14)
       const size = isNewer ? 4 : 3
-      assert.deepEqual(await sealing.reader.anchorHead(), {
+      assert.deepEqual(await headOf(fixture), {
         confirmedSize: size,
         sentSize: size,
         outstanding: null,
@@ -474,73 +499,11 @@ describe('anchoring', () => {
   })
 })
 
-describe('the anchor frontier', () => {
-  it('finds the lowest block that covers a size, for anchors confirmed in any order', async () => {
-    const anchor = fc.record({ size: fc.integer({ min: 1, max: 40 }), blockNumber: fc.integer({ min: 1, max: 20 }) })
-    await fc.assert(
-      fc.asyncProperty(fc.uniqueArray(anchor, { selector: ({ size }) => size, maxLength: 20 }), async (anchors) => {
-        const records = new MemoryRecords()
-        for (const each of anchors) await records.commit({ writes: await addToFrontierWrites(records, each) })
-        const reader = new LogReader(records)
-        const positions = Array.from({ length: 41 }, (_, i) => i)
-        const expected = positions.map((position) => {
-          const blocks = anchors.filter(({ size }) => size > position).map(({ blockNumber }) => blockNumber)
-          return blocks.length === 0 ? undefined : Math.min(...blocks)
-        })
-        assert.deepEqual(await reader.blockNumbersOf(positions), expected)
-        const frontier = anchors.filter(
-          ({ size, blockNumber }) => !anchors.some((other) => other.size > size && other.blockNumber <= blockNumber),
-        )
-        assert.deepEqual(
-          new Set((await recordsOf(records, 'ac')).keys()),
-          new Set(frontier.map(({ size }) => logKeys.confirmedAnchor(size))),
-        )
-      }),
-    )
-  })
-
-  it('is the same after a reorganization as a frontier that is built from the start', async () => {
-    const block = fc.integer({ min: 10, max: 30 })
-    const anchor = fc.record({
-      size: fc.integer({ min: 20, max: 60 }),
-      blockNumber: block,
-      now: fc.option(block),
-    })
-    const lower = fc.record({ size: fc.integer({ min: 1, max: 40 }), blockNumber: fc.integer({ min: 1, max: 9 }) })
-    await fc.assert(
-      fc.asyncProperty(
-        fc.uniqueArray(lower, { selector: ({ size }) => size, maxLength: 5 }),
-        fc.uniqueArray(anchor, { selector: ({ size }) => size, minLength: 1, maxLength: 12 }),
-        async (below, anchors) => {
-          const unsettled = anchors.filter(({ size }) => below.every((each) => each.size !== size))
-          fc.pre(unsettled.length > 0)
-          const build = async (all: readonly ConfirmedAnchorRecord[]): Promise<RecordStore> => {
-            const records = new MemoryRecords()
-            for (const { size, blockNumber } of all)
-              await records.commit({ writes: await addToFrontierWrites(records, { size, blockNumber }) })
-            return records
-          }
-          const confirmed = unsettled.flatMap(({ size, now }) => (now === null ? [] : [{ size, blockNumber: now }]))
-          const records = await build([...below, ...unsettled])
-          const sizes = unsettled.map(({ size }) => size)
-          await records.commit({ writes: await rebuildFrontierWrites(records, sizes, confirmed) })
-          const expected = await build([...below, ...confirmed])
-          assert.deepEqual(await recordsOf(records, 'ac'), await recordsOf(expected, 'ac'))
-        },
-      ),
-    )
-  })
-
-  it('is read first by anchorCovering', async () => {
-    const records = new MemoryRecords()
-    await records.commit({ writes: await addToFrontierWrites(records, { size: 10, blockNumber: 7 }) })
-    await records.commit({ writes: [{ key: logKeys.anchor(10), value: encodeRecord({ size: 10 }) }] })
-    const reader = new LogReader(records)
-    assert.equal((await reader.anchorCovering(4))?.size, 10)
-    assert.equal((await reader.anchorCovering(10))?.size, 10)
-    assert.equal(await reader.anchorCovering(11), undefined)
-  })
-})
+async function listOf<T extends object>({ records }: SealerFixture, range: Range): Promise<readonly T[]> {
+  const list: T[] = []
+  for await (const entry of records.list(range)) list.push(decodeRecord<T>(entry))
+  return list
+}
 
 async function rawOf({ reader }: SealerFixture, size: number): Promise<Uint8Array | undefined> {
   const raw = (await reader.anchor(size))?.transactions[0]?.raw

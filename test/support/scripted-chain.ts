@@ -119,6 +119,12 @@ export class ScriptedChain implements Anchor {
     return [...this.#known.values()].filter(({ state }) => state === 'mined').length
   }
 
+  /** The blocks that contain these transactions. */
+  blocksOf(transactions: readonly { readonly ref: string }[]): readonly number[] {
+    const known = transactions.map(({ ref }) => this.#known.get(ref))
+    return known.flatMap((each) => (each?.state === 'mined' ? [each.block] : []))
+  }
+
   #statusOf(transaction: Transaction | undefined): AnchorStatus {
     if (transaction === undefined) return { state: 'unknown' }
     if (transaction.state === 'pending') return { state: 'pending', stuck: this.isStuck }

@@ -5,15 +5,19 @@ import { encodeUtf8, toHex } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { encodeRecord } from '../../../core/store/record-codec.ts'
 import { LogReader } from '../../../core/log/reader.ts'
-import type { Key, RecordStore } from '../../../core/ports/index.ts'
+import type { Key, RecordStore, Write } from '../../../core/ports/index.ts'
 import { emptyRoot } from '../../../core/log/tree/hasher.ts'
 import { consistencyProof, inclusionProof, rootFromNodes } from '../../../core/log/tree/proof.ts'
-import { addToFrontierWrites } from '../../../sealer/anchor-frontier.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { SealerFixture } from '../../support/sealer-fixture.ts'
 import { nodeTable } from '../../support/node-table.ts'
 
 /** Records that count what is read from them. */
+const confirmedAnchor = (size: number, blockNumber: number): Write => ({
+  key: logKeys.confirmedAnchor(size),
+  value: encodeRecord({ size, blockNumber }),
+})
+
 function counting(records: RecordStore): RecordStore & { gets: Key[][]; lists: number; positions: number } {
   const counts = { gets: [] as Key[][], lists: 0, positions: 0 }
   const counted = decorateRecords(records, {
@@ -211,8 +215,7 @@ describe('the log reader', () => {
 
   it('finds the blocks of positions in few reads, whether they are far apart or close together', async () => {
     const records = new MemoryRecords()
-    for (let i = 1; i <= 500; i++)
-      await records.commit({ writes: await addToFrontierWrites(records, { size: 10 * i, blockNumber: i }) })
+    for (let i = 1; i <= 500; i++) await records.commit({ writes: [confirmedAnchor(10 * i, i)] })
     const counter = counting(records)
     const reader = new LogReader(counter)
     const close = Array.from({ length: 4_990 }, (_, i) => i)
@@ -237,8 +240,9 @@ describe('the log reader', () => {
     const records = new MemoryRecords()
     const confirm = async (size: number, blockNumber: number): Promise<void> => {
       const head = encodeRecord({ confirmedSize: size, sentSize: size, outstanding: null })
-      const writes = await addToFrontierWrites(records, { size, blockNumber })
-      await records.commit({ writes: [...writes, { key: logKeys.anchorHead(), value: head }] })
+      await records.commit({
+        writes: [confirmedAnchor(size, blockNumber), { key: logKeys.anchorHead(), value: head }],
+      })
     }
     for (let i = 1; i <= 500; i++) await confirm(10 * i, i)
     const counter = counting(records)
@@ -249,9 +253,8 @@ describe('the log reader', () => {
     counter.lists = 0
     assert.deepEqual(await blocksOf(17, 4_321, 4_335, 19), [2, 433, 434, 2])
     assert.equal(counter.lists, 0)
-    // It covers all anchors in block 100 and above.
-    await confirm(6_000, 100)
-    assert.deepEqual(await blocksOf(17, 4_321, 5_000), [2, 100, 100])
+    await confirm(6_000, 600)
+    assert.deepEqual(await blocksOf(17, 4_321, 5_000), [2, 433, 600])
     // Without a version nothing is kept.
     assert.deepEqual(await reader.blockNumbersOf([17]), [2])
     counter.lists = 0
@@ -261,7 +264,7 @@ describe('the log reader', () => {
 
   it('throws for a confirmed anchor that the store has lost, instead of having none', async () => {
     const records = new MemoryRecords()
-    await records.commit({ writes: await addToFrontierWrites(records, { size: 10, blockNumber: 1 }) })
+    await records.commit({ writes: [confirmedAnchor(10, 1)] })
     const reader = new LogReader(records)
     await assert.rejects(reader.anchorCovering(5), { code: 'CORRUPT' })
     assert.equal(await reader.anchorCovering(11), undefined)
