@@ -7,7 +7,7 @@ import {
   verify,
   type KeyObject,
 } from 'node:crypto'
-import type { Ed25519Signer } from './ed25519-signer.ts'
+import type { Ed25519Signer } from './web.ts'
 
 /**
  * Bytes, hashes and Ed25519 with `node:buffer` and `node:crypto`. Package `imports` resolve `#platform` to this module

@@ -1,7 +1,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
+import { bytesToNumberLE } from '@noble/curves/utils.js'
+import { sha256, sha512 } from '@noble/hashes/sha2.js'
 import { shake256 as nobleShake256 } from '@noble/hashes/sha3.js'
-import type { Ed25519Signer } from './ed25519-signer.ts'
-import { sha256 } from './sha2.ts'
 
 /**
  * Bytes, hashes and Ed25519 without Node, synchronous. WebCrypto is asynchronous, and missing on pages without TLS. The
@@ -52,7 +52,7 @@ export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
 
 // -- hashes
 
-export { sha256 } from './sha2.ts'
+export { sha256 }
 
 /** SHA-256 in lowercase hex. */
 export const sha256Hex = (bytes: Uint8Array): string => toHex(sha256(bytes))
@@ -78,7 +78,32 @@ export const shake256 = (seed: Uint8Array, length: number): Uint8Array => nobleS
 
 // -- Ed25519 (RFC 8032), with raw keys of 32 bytes
 
-export { verifyEd25519 } from './ed25519-web.ts'
+/**
+ * Requires a public key of 32 bytes and a signature of 64 bytes. Checks that R is exactly sB − kA (§ 5.1.7), as OpenSSL
+ * does in Node. `ed25519.verify` multiplies both sides by the cofactor: an attacker's key could then make signatures
+ * that only one of the two platforms accepts.
+ */
+export function verifyEd25519(publicKey: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
+  const { BASE, Fn } = ed25519.Point
+  const [r, s] = [signature.subarray(0, 32), bytesToNumberLE(signature.subarray(32))]
+  if (s >= Fn.ORDER) return false
+  const k = Fn.create(bytesToNumberLE(sha512.create().update(r).update(publicKey).update(bytes).digest()))
+  try {
+    const key = ed25519.Point.fromBytes(publicKey)
+    return equalBytes(BASE.multiplyUnsafe(s).subtract(key.multiplyUnsafe(k)).toBytes(), r)
+  } catch {
+    // The key is not the canonical encoding of a point.
+    return false
+  }
+}
+
+/** An Ed25519 key that can sign. */
+export interface Ed25519Signer {
+  /** Raw, 32 bytes. */
+  readonly publicKey: Uint8Array
+  /** 64 bytes, the same each time. */
+  readonly sign: (bytes: Uint8Array) => Uint8Array
+}
 
 /** Requires a seed of 32 bytes. */
 export const ed25519Signer = (seed: Uint8Array): Ed25519Signer => ({

@@ -13,7 +13,7 @@ export type {
   TimestampClaim,
   Unchecked,
 } from './claims.ts'
-export { BUNDLE_FORMAT, MAX_CHECKPOINT_TOKENS } from './bundle-format.ts'
+export { BUNDLE_FORMAT } from './bundle-format.ts'
 export { MAX_BUNDLE_LENGTH, type ShownAnchor } from './bundle-document.ts'
 export { verifyAnchorProof, type ProvenAnchor } from './chain/anchor-proof.ts'
 export { certificatesFromPem } from './pem.ts'

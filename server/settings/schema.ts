@@ -1,5 +1,5 @@
 import Type, { type Static } from '#typebox'
-import { MAX_CHECKPOINT_TOKENS } from '../../core/verify/index.ts'
+import { MAX_CHECKPOINT_TOKENS } from '../../core/index.ts'
 import { MAX_BODY_MEMORY_BYTES, MAX_BUSY_MS, WORK_LIMITS, type WorkLimit } from '../http/admission.ts'
 import { ADDRESS_LIMIT_PER_MINUTE } from '../http/rate-limit.ts'
 import { MAX_UNREAD_RESPONSE_BYTES } from '../http/unread-responses.ts'

@@ -1,7 +1,8 @@
+import { pow } from '@noble/curves/abstract/modular.js'
+import { bytesToNumberBE, numberToBytesBE } from '@noble/curves/utils.js'
 import { fromBER, Integer, Sequence, type BaseBlock } from 'asn1js'
 import { RSASSAPSSParams } from 'pkijs'
 import { equalBytes } from '../../bytes.ts'
-import { power } from '../../platform/modular.ts'
 import { HASHES } from '../signature-scheme.ts'
 import type { SignatureScheme } from './types.ts'
 
@@ -18,8 +19,10 @@ export function parseRsaKey(der: Uint8Array): RsaKey {
   const [modulus, exponent] = result instanceof Sequence ? result.valueBlock.value : []
   if (offset !== der.length || !(modulus instanceof Integer) || !(exponent instanceof Integer))
     throw new Error('Not an RSAPublicKey')
-  return { modulus: bigEndian(modulus.valueBlock.valueHexView), exponent: bigEndian(exponent.valueBlock.valueHexView) }
+  return { modulus: numberOf(modulus), exponent: numberOf(exponent) }
 }
+
+const numberOf = ({ valueBlock }: Integer): bigint => bytesToNumberBE(valueBlock.valueHexView)
 
 /** What a key that is only for RSA-PSS allows (RFC 4055 § 3.3). `undefined`: everything. */
 export function parsePssLimits(
@@ -44,20 +47,13 @@ export function isRsaSignature(
 ): boolean {
   const bits = modulus.toString(2).length
   const length = Math.ceil(bits / 8)
-  const value = bigEndian(signature)
+  const value = bytesToNumberBE(signature)
   if (signature.length !== length || value >= modulus) return false
-  const encoded = bytesOf(power(value, exponent, modulus), length)
+  const encoded = numberToBytesBE(pow(value, exponent, modulus), length)
   const hashed = digest(message)
   return saltLength === undefined
     ? equalBytes(encoded, pkcs1Encoding(hash, hashed, length))
     : isPssEncoding(encoded, { bits, hashed, saltLength, digest })
-}
-
-const bigEndian = (bytes: Uint8Array): bigint => bytes.reduce((value, byte) => (value << 8n) | BigInt(byte), 0n)
-
-function bytesOf(value: bigint, length: number): Uint8Array {
-  const hex = value.toString(16).padStart(2 * length, '0')
-  return Uint8Array.from({ length }, (_, i) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16))
 }
 
 /** The last byte of each hash's OID, 2.16.840.1.101.3.4.2.x. */

@@ -1,7 +1,8 @@
-import { toHex, fromHex } from '../../bytes.ts'
-import { keccak256, keccak256Bytes } from './keccak.ts'
+import type { ECDSASignature } from '@noble/curves/abstract/weierstrass.js'
+import { secp256k1 } from '@noble/curves/secp256k1.js'
+import { hexToBytes } from '@noble/curves/utils.js'
+import { keccak256 } from './keccak.ts'
 import { decodeRlp, encodeRlp, type RlpItem } from './rlp.ts'
-import { isCanonicalSignature, recoverPublicKey, type RecoverableSignature } from './secp256k1.ts'
 
 /** The content of a raw transaction of type 2 (EIP-1559). */
 export interface ParsedTransaction {
@@ -22,7 +23,7 @@ export interface ParsedTransaction {
   readonly input: string
   /** What the sender signed: `0x` and a Keccak-256. */
   readonly signedHash: string
-  readonly signature: RecoverableSignature
+  readonly signature: ECDSASignature
 }
 
 const TYPE = '0x02'
@@ -46,8 +47,9 @@ function fieldsOf(raw: Uint8Array): ParsedTransaction | undefined {
   const [chainId, nonce, tip, maxFee, gasLimit, to, value, input, accessList, yParity, r, s] = items
   if (items.length !== SIGNED_FIELDS + 3) return undefined
   assertAccessList(accessList)
-  const signature = { r: numberOf(r), s: numberOf(s), yParity: numberOf(yParity) === 1n ? 1 : 0 } as const
-  if (numberOf(yParity) > 1n || !isCanonicalSignature(signature)) return undefined
+  // Throws unless r and s are in 1 … n − 1. Of the two valid values for s, Ethereum accepts only the lower (EIP-2).
+  const signature = new secp256k1.Signature(numberOf(r), numberOf(s), Number(numberOf(yParity)))
+  if (numberOf(yParity) > 1n || signature.hasHighS()) return undefined
   return {
     hash: keccak256(raw),
     chainId: numberOf(chainId),
@@ -65,10 +67,12 @@ function fieldsOf(raw: Uint8Array): ParsedTransaction | undefined {
 
 /** The lowercase address of the account that signed; `undefined` if the signature belongs to no key. */
 export function senderOf({ signedHash, signature }: ParsedTransaction): string | undefined {
-  const key = recoverPublicKey(BigInt(signedHash), signature)
-  if (key === undefined) return undefined
-  const bytes = fromHex([key.x, key.y].map((coordinate) => coordinate.toString(16).padStart(64, '0')).join(''))
-  return bytes && `0x${toHex(keccak256Bytes(bytes).subarray(-20))}`
+  try {
+    const key = signature.recoverPublicKey(hexToBytes(signedHash.slice(2)))
+    return `0x${keccak256(key.toBytes(false).subarray(1)).slice(-40)}`
+  } catch {
+    return undefined
+  }
 }
 
 function listOf(item: RlpItem | undefined): readonly RlpItem[] {

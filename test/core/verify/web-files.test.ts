@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { buildWebVerifier, type WebFiles } from '../../support/web-verifier.ts'
 
 const KIB = 1024
-const MAX_BYTES = 20 * KIB
+const MAX_BYTES = 40 * KIB
 const MAX_BYTES_WITH_TOKENS = 130 * KIB
 
 describe('the verifier for browsers', () => {
@@ -43,10 +43,10 @@ describe('the verifier for browsers', () => {
     )
   })
 
-  it('has at most 20 KiB with gzip, and 130 KiB with the token checks', () => {
+  it('has at most 40 KiB with gzip, and 130 KiB with the token checks', () => {
     const names = files.outputFiles.map(({ path }) => basename(path))
     const [initial, all] = [sizeOf(initialFiles()), sizeOf(names)]
-    assert.ok(initial > 10 * KIB && initial <= MAX_BYTES, `${initial} bytes`)
+    assert.ok(initial > 20 * KIB && initial <= MAX_BYTES, `${initial} bytes`)
     assert.ok(all > initial && all <= MAX_BYTES_WITH_TOKENS, `${all} bytes`)
   })
 
@@ -55,7 +55,7 @@ describe('the verifier for browsers', () => {
     for (const [path, { inputs }] of Object.entries(files.metafile.outputs))
       if (initial.includes(basename(path)))
         assert.deepEqual(
-          Object.keys(inputs).filter((name) => /pkijs|asn1js|@noble/.test(name)),
+          Object.keys(inputs).filter((name) => /pkijs|asn1js/.test(name)),
           [],
         )
   })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { SigningKey } from 'ethers/crypto'
 import { Transaction } from 'ethers/transaction'
 import fc from 'fast-check'
@@ -102,16 +103,15 @@ describe('a raw transaction of type 2', () => {
   test('has another sender, or none, if anything in its signature is changed', () => {
     const parsed = parseTransaction(withItems(() => undefined))
     assert.ok(parsed)
-    const { r, s, yParity } = parsed.signature
+    const { r, s, recovery = 0 } = parsed.signature
     const sender = senderOf(parsed)
-    for (const signature of [
-      { r, s, yParity: yParity === 0 ? 1 : 0 },
-      { r: r + 1n, s, yParity },
-      { r, s: s - 1n, yParity },
-      // No point of the curve has this x coordinate.
-      { r: 5n, s, yParity },
-    ] as const)
-      assert.notEqual(senderOf({ ...parsed, signature }), sender)
-    assert.equal(senderOf({ ...parsed, signature: { r: 5n, s, yParity } }), undefined)
+    const senderWith = (...parts: ConstructorParameters<typeof secp256k1.Signature>): string | undefined =>
+      senderOf({ ...parsed, signature: new secp256k1.Signature(...parts) })
+    assert.equal(senderWith(r, s, recovery), sender)
+    assert.notEqual(senderWith(r, s, 1 - recovery), sender)
+    assert.notEqual(senderWith(r + 1n, s, recovery), sender)
+    assert.notEqual(senderWith(r, s - 1n, recovery), sender)
+    // No point of the curve has this x coordinate.
+    assert.equal(senderWith(5n, s, recovery), undefined)
   })
 })
