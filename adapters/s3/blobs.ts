@@ -9,10 +9,10 @@ import {
   type BlobRange,
   type PutOptions,
 } from '../kit/index.ts'
+import { ObjectBody } from './body.ts'
 import type { BlobBucket, OpenedObject } from './bucket.ts'
 import { toRegistryError, statusOf } from './errors.ts'
 import type { MarkedBlobStore } from './marker.ts'
-import { ObjectBody } from './object-body.ts'
 import { partBytesFor } from './parts.ts'
 import { Upload } from './upload.ts'
 
@@ -36,16 +36,14 @@ interface BlobRequest {
 export class S3Blobs implements MarkedBlobStore {
   readonly #bucket: BlobBucket
   readonly #partBytes: number
-  readonly #isConditional: boolean
   readonly #calls = new BlobCalls()
   #openBodies = 0
   #isDestroyed = false
 
-  /** Takes ownership of the bucket. `isConditional`: the service respects `If-None-Match: *` on puts. */
-  constructor(bucket: BlobBucket, options: { readonly partBytes: number; readonly isConditional: boolean }) {
+  /** Takes ownership of the bucket. */
+  constructor(bucket: BlobBucket, partBytes: number) {
     this.#bucket = bucket
-    this.#partBytes = options.partBytes
-    this.#isConditional = options.isConditional
+    this.#partBytes = partBytes
   }
 
   put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
@@ -66,7 +64,7 @@ export class S3Blobs implements MarkedBlobStore {
 
   readMarker(): Promise<string | undefined> {
     return this.#onMarker(async () => {
-      const object = await this.#bucket.open(MARKER, undefined)
+      const object = await this.#bucket.open(MARKER)
       return object && text(object.body)
     }, 'read')
   }
@@ -75,7 +73,7 @@ export class S3Blobs implements MarkedBlobStore {
     const bytes = new TextEncoder().encode(content)
     return this.#onMarker(async () => {
       try {
-        await this.#bucket.put(MARKER, { bytes, tag: { put: MARKER }, mustBeNew: this.#isConditional })
+        await this.#bucket.put(MARKER, bytes, MARKER)
       } catch (error) {
         // Another server has written it, or is writing it.
         if (statusOf(error) !== 412 && statusOf(error) !== 409) throw error
@@ -102,7 +100,7 @@ export class S3Blobs implements MarkedBlobStore {
     const { maxBytes, signal } = options
     try {
       const partBytes = partBytesFor(maxBytes, this.#partBytes)
-      await new Upload(this.#bucket, key, { partBytes, isConditional: this.#isConditional, signal }).write(hashing)
+      await new Upload(this.#bucket, key, { partBytes, signal }).write(hashing)
       return hashing.digest()
     } catch (error) {
       if (hashing.failure !== undefined) throw hashing.failure.error
@@ -118,63 +116,43 @@ export class S3Blobs implements MarkedBlobStore {
     const { key, range, signal } = request
     signal?.throwIfAborted()
     try {
-      if (range !== undefined && !isValidRange(range)) return await this.#rejectRange(request, range)
-      const object = await this.#bucket.open(key, range, signal)
+      if (range !== undefined && !isValidRange(range)) return await this.#rejectRange(key, range)
+      const object = await this.#open(request)
       return object && this.#bodyOf(request, object)
     } catch (error) {
       signal?.throwIfAborted()
-      if (range !== undefined && statusOf(error) === 416) return this.#rejectRange(request, range)
       throw toRegistryError(error, `Blob ${key} could not be opened`)
     }
   }
 
-  #bodyOf(request: BlobRequest, object: OpenedObject): BlobBody | undefined {
-    const { key, range, signal } = request
-    const { body: stream, size, claim, etag } = object
+  #open({ key, range, signal }: BlobRequest): Promise<OpenedObject | undefined> {
+    return this.#bucket.open(key, range, signal).catch((error: unknown) => {
+      if (range !== undefined && statusOf(error) === 416) return this.#rejectRange(key, range)
+      throw error
+    })
+  }
+
+  #bodyOf({ key, range, signal }: BlobRequest, { body: stream, size }: OpenedObject): BlobBody {
     try {
-      if (claim !== undefined) return discardBody(object)
       if (size === undefined)
         throw new RegistryError('UNAVAILABLE', `The object store did not return the requested range of blob ${key}`)
       if (range !== undefined) assertBlobRange(range, size)
       this.#openBodies += 1
-      const body = new ObjectBody({
-        stream,
-        range: range ?? { start: 0, end: size },
-        signal,
-        reopen: (rest) => this.#reopen({ ...request, range: rest }, etag),
-        onRelease: () => this.#onBodyRelease(),
-      })
-      return { size, body }
+      const onRelease = (): void => this.#onBodyRelease()
+      return { size, body: new ObjectBody(stream, { size: range ? range.end - range.start : size, signal, onRelease }) }
     } catch (error) {
-      discardBody(object)
+      stream.destroy()
       throw error
     }
-  }
-
-  /** Opens the rest of the object that has this ETag. */
-  async #reopen({ key, range, signal }: BlobRequest, etag: string | undefined): Promise<OpenedObject['body']> {
-    const failed = `Reading blob ${key} could not be resumed`
-    const object = await this.#bucket.open(key, range, signal).catch((error: unknown) => {
-      throw toRegistryError(error, failed)
-    })
-    if (object === undefined) throw new RegistryError('UNAVAILABLE', `${failed}: it was deleted meanwhile`)
-    if (object.size !== undefined && object.etag === etag) return object.body
-    discardBody(object)
-    throw new RegistryError('CORRUPT', `${failed}: the object was replaced by another one`)
   }
 
   /**
    * Throws the error for an invalid range, which needs the size of the blob. Returns `undefined` if the blob does not
    * exist.
    */
-  async #rejectRange({ key, signal }: BlobRequest, range: BlobRange): Promise<undefined> {
-    const object = await this.#bucket.open(key, undefined, signal).catch((error: unknown) => {
-      signal?.throwIfAborted()
-      throw toRegistryError(error, `Blob ${key} could not be opened`)
-    })
+  async #rejectRange(key: string, range: BlobRange): Promise<undefined> {
+    const object = await this.#bucket.head(key)
     if (object === undefined) return undefined
-    discardBody(object)
-    if (object.claim !== undefined) return undefined
     assertBlobRange(range, object.size ?? 0)
     throw new RegistryError('UNAVAILABLE', `The object store rejected a valid range of blob ${key}`)
   }
@@ -194,7 +172,3 @@ export class S3Blobs implements MarkedBlobStore {
 /** Whether the range can be sent at all. A service ignores other ranges and returns the whole object. */
 const isValidRange = ({ start, end }: BlobRange): boolean =>
   Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start < end
-
-function discardBody({ body }: OpenedObject): undefined {
-  body.destroy()
-}

@@ -15,35 +15,18 @@ import type { BlobRange } from '../kit/index.ts'
 import { isMissingKey } from './errors.ts'
 import { DEFAULTS, folderOf, type S3Settings } from './settings.ts'
 
-/**
- * Metadata of an object with the id of the put that wrote it: `put` on a blob, `claim` on the empty object that
- * reserves the key of a blob.
- */
-export type WriteTag = { readonly put: string } | { readonly claim: string }
-
-/** What `put` writes. */
-export interface NewObject {
-  readonly bytes: Uint8Array
-  readonly tag: WriteTag
-  /** Fail with status 412 if the key exists. */
-  readonly mustBeNew: boolean
-}
-
 export interface ObjectInfo {
   /** The id of the put that wrote it; `undefined` if another program wrote it. */
   readonly put: string | undefined
-  /** The id of the put that reserved the key with this empty object. */
-  readonly claim: string | undefined
-  readonly etag: string | undefined
   readonly lastModified: Date | undefined
-}
-
-export interface OpenedObject extends ObjectInfo {
   /**
    * Size of the whole object, also for a range; `undefined` if the service did not return it, or returned another
    * range.
    */
   readonly size: number | undefined
+}
+
+export interface OpenedObject extends ObjectInfo {
   readonly body: Readable
 }
 
@@ -81,27 +64,22 @@ export class BlobBucket {
   }
 
   /**
-   * Writes an object with one request. Returns the id of
-   * the version if the bucket keeps versions.
+   * Writes an object with one request. Fails with status 412 if the key exists. Returns the id of the version if the
+   * bucket keeps versions.
+   *
+   * @param id kept in the metadata, see `ObjectInfo.put`
    */
-  async put(key: string, { bytes, tag, mustBeNew }: NewObject): Promise<string | undefined> {
+  async put(key: string, bytes: Uint8Array, id: string): Promise<string | undefined> {
     const { VersionId } = await this.#client.send(
-      new PutObjectCommand({
-        ...this.#locate(key),
-        ...this.#encryption,
-        Body: bytes,
-        ContentLength: bytes.length,
-        ContentType: 'application/octet-stream',
-        Metadata: metadataOf(tag),
-        ...(mustBeNew && { IfNoneMatch: '*' }),
-      }),
+      new PutObjectCommand({ ...this.#create(key, id), Body: bytes, ContentLength: bytes.length, IfNoneMatch: '*' }),
     )
     return VersionId
   }
 
   async head(key: string): Promise<ObjectInfo | undefined> {
     try {
-      return infoOf(await this.#client.send(new HeadObjectCommand(this.#locate(key))))
+      const response = await this.#client.send(new HeadObjectCommand(this.#locate(key)))
+      return infoOf(response, response.ContentLength)
     } catch (error) {
       if (isMissingKey(error)) return undefined
       throw error
@@ -109,7 +87,7 @@ export class BlobBucket {
   }
 
   /** Opens an object. Destroy the body if you do not read it to its end. */
-  async open(key: string, range: BlobRange | undefined, signal?: AbortSignal): Promise<OpenedObject | undefined> {
+  async open(key: string, range?: BlobRange, signal?: AbortSignal): Promise<OpenedObject | undefined> {
     try {
       const response = await this.#client.send(
         new GetObjectCommand({
@@ -122,7 +100,7 @@ export class BlobBucket {
       // Without a listener, a connection that breaks before the body is read would end the process.
       body.on('error', () => undefined)
       const size = range === undefined ? response.ContentLength : sizeIn(response.ContentRange, range)
-      return { ...infoOf(response), size, body }
+      return { ...infoOf(response, size), body }
     } catch (error) {
       if (isMissingKey(error)) return undefined
       throw error
@@ -136,15 +114,8 @@ export class BlobBucket {
     )
   }
 
-  async startUpload(key: string, tag: WriteTag): Promise<StartedUpload> {
-    const { UploadId } = await this.#client.send(
-      new CreateMultipartUploadCommand({
-        ...this.#locate(key),
-        ...this.#encryption,
-        ContentType: 'application/octet-stream',
-        Metadata: metadataOf(tag),
-      }),
-    )
+  async startUpload(key: string, id: string): Promise<StartedUpload> {
+    const { UploadId } = await this.#client.send(new CreateMultipartUploadCommand(this.#create(key, id)))
     if (UploadId === undefined) throw new Error('The object store started an upload but returned no id')
     return { key, uploadId: UploadId }
   }
@@ -206,6 +177,12 @@ export class BlobBucket {
     return { Bucket: this.#bucket, Key: `${this.#prefix}${key}` }
   }
 
+  /** What a request names that begins an object. */
+  #create(key: string, id: string) {
+    const type = { ContentType: 'application/octet-stream', Metadata: { [PUT]: id } }
+    return { ...this.#locate(key), ...this.#encryption, ...type }
+  }
+
   #locateUpload({ key, uploadId }: StartedUpload): { Bucket: string; Key: string; UploadId: string } {
     return { ...this.#locate(key), UploadId: uploadId }
   }
@@ -235,11 +212,8 @@ function clientOf(settings: S3Settings): S3Client {
   })
 }
 
+/** The name of the metadata with the id of the put. */
 const PUT = 'evidence-put'
-const CLAIM = 'evidence-claim'
-
-const metadataOf = (tag: WriteTag): Record<string, string> =>
-  'put' in tag ? { [PUT]: tag.put } : { [CLAIM]: tag.claim }
 
 /** In Node the SDK always returns a stream of Node. */
 function nodeStream(body: unknown): Readable {
@@ -247,16 +221,10 @@ function nodeStream(body: unknown): Readable {
   throw new TypeError('The AWS SDK returned a body that is not a stream of Node')
 }
 
-const infoOf = (response: {
-  Metadata?: Record<string, string> | undefined
-  ETag?: string | undefined
-  LastModified?: Date | undefined
-}): ObjectInfo => ({
-  put: response.Metadata?.[PUT],
-  claim: response.Metadata?.[CLAIM],
-  etag: response.ETag,
-  lastModified: response.LastModified,
-})
+const infoOf = (
+  response: { Metadata?: Record<string, string> | undefined; LastModified?: Date | undefined },
+  size: number | undefined,
+): ObjectInfo => ({ put: response.Metadata?.[PUT], lastModified: response.LastModified, size })
 
 /**
  * Returns the size of the whole object from `bytes FIRST-LAST/SIZE` (RFC 9110 § 14.4), if FIRST-LAST is the requested

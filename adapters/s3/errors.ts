@@ -14,23 +14,8 @@ export const statusOf = (error: unknown): number | undefined =>
 export const isMissingKey = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'NoSuchKey' || error.name === 'NotFound')
 
-/**
- * True if an `If-None-Match` condition failed (412), or another request for the same key was in progress (409, to be
- * retried).
- */
-export const isFailedCondition = (error: unknown): boolean => [409, 412].includes(statusOf(error) ?? 0)
-
-/** True if the service does not implement the request, as some do not implement conditional writes. */
+/** True if the service does not implement the request. */
 export const isNotImplemented = (error: unknown): boolean => statusOf(error) === 501
-
-/**
- * Whether the request may have been applied although it failed: there was no response, or the service was in trouble.
- * 409 and 412 count too: the SDK repeats a request whose response was lost, and then meets its own first attempt.
- */
-export function mayBeApplied(error: unknown): boolean {
-  const status = statusOf(error)
-  return status === undefined || status >= 500 || status === 409 || status === 412
-}
 
 /** Returns `NoSuchBucket (404, request …)`, `ECONNREFUSED` or `TimeoutError`, for example. */
 function reasonOf(error: unknown): string {
@@ -67,7 +52,7 @@ export function toStartError(cause: unknown, failed: string): RegistryError {
   const isTransient =
     status === undefined
       ? cause.name === 'TimeoutError' || ('code' in cause && NETWORK_CODES.test(String(cause.code)))
-      : status >= 500 || status === 429 || status === 408 || status === 409
+      : (status >= 500 && status !== 501) || status === 429 || status === 408 || status === 409
   if (isTransient) return toRegistryError(cause, failed)
   const remedy = /region/i.test(cause.message)
     ? 'set AWS_REGION to the region of the bucket'

@@ -5,9 +5,8 @@ import { assertSettings, type S3Settings } from './settings.ts'
 /**
  * Opens a blob store in an existing bucket. Needs the package `@aws-sdk/client-s3` (`npm install @aws-sdk/client-s3`).
  *
- * It first writes (also with a condition), looks up, reads and deletes an object of its own, so that most wrong setups
- * are detected at the start, and aborts unfinished uploads below the prefix that are older than a day. It does not try
- * a multipart upload.
+ * It first writes, reads and deletes an object of its own, so that most wrong setups are detected at the start, and
+ * aborts unfinished uploads below the prefix that are older than a day. It does not try a multipart upload.
  *
  * @param settings at least the name of the bucket; see `S3Settings`
  * @returns the opened store; close it with `close()`

@@ -151,7 +151,6 @@ const isUploadPart = (url: string): boolean => url.includes('partNumber=')
 /** Matches the requests of the adapter by their purpose. */
 export const REQUESTS = {
   put: ({ method, headers }) => method === 'PUT' && headers['x-amz-meta-evidence-put'] !== undefined,
-  claim: ({ method, headers }) => method === 'PUT' && headers['x-amz-meta-evidence-claim'] !== undefined,
   start: ({ method, url }) => method === 'POST' && /[?&]uploads/.test(url),
   part: ({ method, url }) => method === 'PUT' && isUploadPart(url),
   complete: ({ method, url }) => method === 'POST' && url.includes('uploadId='),
