@@ -10,7 +10,7 @@ export interface FaultRun {
 
 /** One part of the fault harness. */
 export interface FaultPart {
-  readonly name: 'simulation' | 'kill' | 'power-loss' | 'system-calls' | 'tampering' | 'fuzz' | 'mutants'
+  readonly name: 'simulation' | 'kill' | 'power-loss' | 'system-calls' | 'tampering' | 'fuzz'
   /** What must hold, in one sentence; printed in the table. */
   readonly passesWhen: string
   /** How many cases each landing runs, and `--long`. */
@@ -32,4 +32,23 @@ export interface FaultFailure {
   /** With this seed and a count of 1 the case is repeated. */
   readonly seed: number
   readonly message: string
+}
+
+/** What a control found out: a failure, unless what it broke was noticed. */
+export const controlFailures = (seed: number, isNoticed: boolean, broken: string): readonly FaultFailure[] =>
+  isNoticed ? [] : [{ seed, message: `the control, ${broken}, was not noticed` }]
+
+/** Names what was done, if it fails. */
+export async function named<T>(what: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw new Error(what, { cause: error })
+  }
+}
+
+/** A stack with the causes, for the person who reads a failure. */
+export function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return `${error.stack ?? error.message}${error.cause === undefined ? '' : `\n  because: ${textOf(error.cause)}`}`
 }

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import type { FaultFailure, FaultRun } from './part.ts'
+import { textOf, type FaultFailure, type FaultRun } from './part.ts'
 
 /** Cases wait for disks, for blocks of the ledger and for stores that are opened again. */
 const WAITING_CASES = 2
@@ -21,7 +21,7 @@ export async function runCases<T>(
       try {
         results.push(await runCase(own))
       } catch (error) {
-        failures.push({ seed: own, message: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+        failures.push({ seed: own, message: textOf(error) })
       }
       progress(results.length + failures.length)
     }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Bundle } from '../../core/api/bundle.ts'
-import { sha256Of, toHex } from '../../core/bytes.ts'
-import { verifyBundle, type Policy, type TokenVerifier } from '../../core/verify/index.ts'
-import { tokens, type VerifiedToken } from '../../core/verify/tokens.ts'
+import { verifyBundle, type Policy } from '../../core/verify/index.ts'
+import { tokens } from '../../core/verify/tokens.ts'
 import { factsOf } from './bundle-facts.ts'
 import { openBundleRegistry, type BundleRegistryOptions } from './bundle-fixture.ts'
 import { mutate, randomFrom } from './bundle-mutations.ts'
+import { rememberingTokens } from './remembering-tokens.ts'
 
 /** Which bundles are mutated. Each kind has all documents: histories, evidences, files, deleted files, rotated keys. */
 export const KINDS = {
@@ -55,53 +55,6 @@ async function makeBundles(options: BundleRegistryOptions): Promise<Subject> {
   const policy = await registry.policy()
   await registry.close()
   return { bundles, policy }
-}
-
-const MAX_REMEMBERED = 10_000
-
-/**
- * Checks equal tokens only once, because most mutations leave them as they are: 20 times as fast. A repeated check
- * costs the same signature checks.
- */
-export function rememberingTokens(): TokenVerifier {
-  const results = new Map<string, { readonly result: () => VerifiedToken; readonly cost: number }>()
-  const certificates = new Map<string, readonly Uint8Array[]>()
-  return {
-    verifyToken(der, options) {
-      const data = 'data' in options ? options.data : options.digest
-      const pieces = options.validationData.map((piece) => piece.der)
-      const key = toHex(sha256Of(...[der, data, ...options.trustAnchors, ...pieces].map((part) => sha256Of(part))))
-      const known = results.get(key)
-      if (known !== undefined) {
-        for (let i = 0; i < known.cost; i++) options.budget.spend()
-        return known.result()
-      }
-      const usedBefore = options.budget.used
-      const result = attempt(() => tokens.verifyToken(der, options))
-      if (results.size >= MAX_REMEMBERED) results.clear()
-      results.set(key, { result, cost: options.budget.used - usedBefore })
-      return result()
-    },
-    certificatesIn(der) {
-      const key = toHex(sha256Of(der))
-      const known = certificates.get(key) ?? tokens.certificatesIn(der)
-      if (certificates.size >= MAX_REMEMBERED) certificates.clear()
-      certificates.set(key, known)
-      return known
-    },
-  }
-}
-
-/** Runs it now, and returns or throws later what it returned or threw. */
-function attempt<T>(check: () => T): () => T {
-  try {
-    const result = check()
-    return () => result
-  } catch (error) {
-    return () => {
-      throw error
-    }
-  }
 }
 
 export interface MutationRun {

@@ -20,6 +20,7 @@ import { keys } from '../../core/store/keys.ts'
 import { DocumentCheck } from './document-check.ts'
 import { CountingBlobs } from './counting-blobs.ts'
 import { validate } from '../../core/registry/validation.ts'
+import { silentLogger } from './silent-logger.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { BASE_PATH, createApp, createInstruments, listen, type App, type AppOptions } from '../../server/index.ts'
 import { parametersOf, type Endpoint } from '../../server/contract/endpoint.ts'
@@ -208,7 +209,6 @@ export class Service {
   }
 }
 
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 /** Limits of slow clients, unless a test sets its own. They only end a test that hangs. */
 const HANG_MS = 300_000
 
@@ -219,7 +219,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     smallFileBytes = 0,
     wrapRecords = (it) => it,
     wrapBlobs = (it) => it,
-    logger = silent,
+    logger = silentLogger,
     headersTimeoutMs = HANG_MS,
     maxConnections,
     ...app

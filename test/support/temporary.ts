@@ -14,6 +14,16 @@ export const makeTemporary = (): Promise<string> => mkdtemp(join(tmpdir(), 'evid
 export const removeTemporary = (path: string): Promise<void> =>
   rm(path, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 })
 
+/** Creates a folder, passes it to `use`, and removes it. */
+export async function withTemporary<T>(use: (path: string) => Promise<T>): Promise<T> {
+  const path = await makeTemporary()
+  try {
+    return await use(path)
+  } finally {
+    await removeTemporary(path)
+  }
+}
+
 /** Creates a folder that is removed after the test. */
 export async function temporaryFor(t: TestContext): Promise<string> {
   const path = await makeTemporary()

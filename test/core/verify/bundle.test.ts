@@ -10,7 +10,7 @@ import { tokens } from '../../../core/verify/tokens.ts'
 import type { Policy } from '../../../core/verify/policy.ts'
 import { factsOf } from '../../support/bundle-facts.ts'
 import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
-import { rememberingTokens } from '../../support/bundle-mutation-run.ts'
+import { rememberingTokens } from '../../support/remembering-tokens.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 const verify = (bundle: Bundle, options?: VerifyBundleOptions): BundleResult =>

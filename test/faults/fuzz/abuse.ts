@@ -1,8 +1,9 @@
+import fc from 'fast-check'
 import { pick, randomFrom, type Random } from '../../support/bundle-mutations.ts'
 import { eventually } from '../../support/eventually.ts'
 import { END, MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
-import { damagedForm } from './requests.ts'
-import { problemOf } from './send.ts'
+import { damagedForm, formDamage } from '../../support/random-requests/requests.ts'
+import { problemOf } from '../../support/random-requests/send.ts'
 import { OPERATOR_KEY } from './target.ts'
 
 /** Connections that break the rules: each returns what is wrong with the server's behaviour, `undefined` if nothing. */
@@ -61,13 +62,16 @@ async function begin(
   if (kind === 'garbage') return void (await connection.send(Buffer.from(bytesOf(random, 200))))
   if (kind === 'slow head') return void (await connection.send(`POST ${PATH} HTTP/1.1\r\nhost: localhost\r\nx-a: `))
   const form = formOf(seed)
-  const body = kind === 'damaged form' ? damagedForm(form, random) : form
+  const body = kind === 'damaged form' ? damagedForm(form, damageOf(seed)) : form
   const length = Buffer.byteLength(body, 'latin1')
   const headers = { 'x-api-key': OPERATOR_KEY, 'content-type': MULTIPART, 'content-length': length }
   connection.head('POST', PATH, headers)
   const sent = kind === 'damaged form' ? length : Math.floor(random() * length)
   await connection.send(Buffer.from(body, 'latin1').subarray(0, sent))
 }
+
+const damageOf = (seed: number) =>
+  fc.sample(formDamage, { seed, numRuns: 1 })[0] ?? { place: 0, length: 1, instead: '' }
 
 const bytesOf = (random: Random, length: number): readonly number[] =>
   Array.from({ length }, () => Math.floor(random() * 256))

@@ -1,23 +1,28 @@
 import { Agent } from 'node:http'
+import fc from 'fast-check'
 import { pick, randomFrom } from '../../support/bundle-mutations.ts'
 import { DocumentCheck } from '../../support/document-check.ts'
+import { requestsTo, type Operation, type RandomRequest } from '../../support/random-requests/requests.ts'
+import { problemOf, send, type ReceivedResponse } from '../../support/random-requests/send.ts'
+import { createSubject, type Subject } from '../../support/random-requests/source.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
-import type { FaultFailure, FaultPart, FaultResult, FaultRun } from '../part.ts'
+import { textOf, type FaultFailure, type FaultPart, type FaultResult, type FaultRun } from '../part.ts'
 import { abuse, ABUSE_AT_ONCE, ABUSED_SETTINGS, overload } from './abuse.ts'
 import { countUnnoticed } from './control.ts'
-import { createFixture, type Fixture } from './fixture.ts'
-import { requestTo, type FuzzRequest } from './requests.ts'
-import { problemOf, send, type FuzzResponse } from './send.ts'
-import { Target, type Resources } from './target.ts'
+import { OPERATOR_KEY, Target, type Resources } from './target.ts'
 
 /** One case in so many breaks the rules of HTTP, on a server of its own with a small capacity. */
 const ABUSE_EVERY = 20
 /** What a server may hold more at the end than at the middle of a run. It does not depend on the machine. */
 const MAX_GROWTH = { memory: 24 * 1024 * 1024, sockets: 8, descriptors: 64 }
+/** Sockets of an idle server: it listens, serves commands, and Node has its own. */
+const MAX_SOCKETS = 24
 /** A connection that fails is tried again so often: the server may close an idle one at any time. */
 const MAX_TRIES = 3
 /** Overload is tried again so often if nothing was rejected, which takes a machine that stands still for seconds. */
 const MAX_OVERLOADS = 5
+/** Requests in a control: most of them reach their operation, so that the document says what is wrong. */
+const CONTROL_REQUESTS = 10
 
 /** What one run has found. */
 class Findings {
@@ -31,14 +36,12 @@ class Findings {
   }
 
   count(status: number): void {
-    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    const hundreds = Math.floor(status / 100)
+    this.statuses.set(hundreds, (this.statuses.get(hundreds) ?? 0) + 1)
   }
 
   get figures(): string {
-    const classes = [2, 3, 4, 5].map((digit) => {
-      const counts = [...this.statuses].filter(([status]) => Math.floor(status / 100) === digit)
-      return `${counts.reduce((sum, [, count]) => sum + count, 0)} × ${digit}xx`
-    })
+    const classes = [2, 3, 4, 5].map((digit) => `${this.statuses.get(digit) ?? 0} × ${digit}xx`)
     return `${classes.join(', ')}, ${this.abused} broken connections, ${this.rejected} rejected in overloads`
   }
 }
@@ -46,21 +49,24 @@ class Findings {
 /** Sends requests to the operations of the document, and checks each response. */
 class Fuzzer {
   readonly #port: number
-  readonly #fixture: Fixture
+  readonly #subject: Subject
+  readonly #requests = new Map<Operation, fc.Arbitrary<RandomRequest>>()
   readonly #check: DocumentCheck
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-  constructor(port: number, fixture: Fixture) {
+  constructor(port: number, subject: Subject) {
     this.#port = port
-    this.#fixture = fixture
-    this.#check = new DocumentCheck(fixture.document)
+    this.#subject = subject
+    this.#check = new DocumentCheck(subject.document)
   }
 
   async run(seed: number, findings: Findings): Promise<void> {
-    const { operations, source } = this.#fixture
-    const random = randomFrom(seed)
-    const operation = pick(random, operations)
-    const request = requestTo(operation, { ...source, random })
+    const { operations, source } = this.#subject
+    const operation = pick(randomFrom(seed), operations)
+    const requests = this.#requests.get(operation) ?? requestsTo(operation, source)
+    this.#requests.set(operation, requests)
+    const [request] = fc.sample(requests, { seed, numRuns: 1 })
+    if (request === undefined) throw new Error('fast-check made no request')
     try {
       const response = await this.#send(request)
       findings.count(response.status)
@@ -68,12 +74,12 @@ class Fuzzer {
       if (problem !== undefined) throw new Error(`${problem}: ${response.text.slice(0, 300)}`)
       if (request.isRouted) this.#check.check(operation.id, response)
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      findings.fail(seed, `${request.method} ${request.path.slice(0, 300)}\n  ${bodyText(request)}\n  ${reason}`)
+      const { method, path, body = 'no body' } = request
+      findings.fail(seed, `${method} ${path.slice(0, 300)}\n  ${body.toString().slice(0, 300)}\n  ${textOf(error)}`)
     }
   }
 
-  async #send(request: FuzzRequest): Promise<FuzzResponse> {
+  async #send(request: RandomRequest): Promise<ReceivedResponse> {
     for (let tries = 1; ; tries += 1)
       try {
         return await send(this.#port, this.#agent, request)
@@ -86,8 +92,6 @@ class Fuzzer {
     this.#agent.destroy()
   }
 }
-
-const bodyText = ({ body }: FuzzRequest): string => (body === undefined ? 'no body' : body.toString().slice(0, 300))
 
 /** Runs connections at the same time, as many as three times the capacity. */
 async function abuseAll(target: Target, seeds: readonly number[], findings: Findings): Promise<void> {
@@ -109,24 +113,16 @@ async function overloadOnce(target: Target, seed: number, findings: Findings): P
   findings.fail(seed, 'overload: nothing was rejected at three times the capacity')
 }
 
-function compareResources(name: string, middle: Resources, end: Resources, findings: Findings, seed: number): void {
-  for (const [what, limit] of Object.entries(MAX_GROWTH) as [keyof Resources, number][]) {
-    const growth = end[what] - middle[what]
-    if (growth > limit)
-      findings.fail(
-        seed,
-        `${name}: ${what} grew from ${middle[what]} to ${end[what]}, at most ${limit} more is allowed`,
-      )
-  }
-}
-
-/** Requests in a control: most of them reach their operation, so that the document says what is wrong. */
-const CONTROL_REQUESTS = 10
+/** Returns what grew too much. */
+const growthOf = (middle: Resources, end: Resources): readonly string[] =>
+  (['memory', 'sockets', 'descriptors'] as const)
+    .filter((what) => end[what] - middle[what] > MAX_GROWTH[what])
+    .map((what) => `${what} grew from ${middle[what]} to ${end[what]}, at most ${MAX_GROWTH[what]} more is allowed`)
 
 /** Servers that break the promises must be noticed, or the cases prove nothing. */
-async function runControl(fixture: Fixture, seed: number, findings: Findings): Promise<void> {
+async function runControl(subject: Subject, seed: number, findings: Findings): Promise<void> {
   const unnoticed = await countUnnoticed(async (port) => {
-    const fuzzer = new Fuzzer(port, fixture)
+    const fuzzer = new Fuzzer(port, subject)
     const found = new Findings()
     for (let i = 0; i < CONTROL_REQUESTS; i++) await fuzzer.run(i, found)
     fuzzer.close()
@@ -139,21 +135,23 @@ async function runControl(fixture: Fixture, seed: number, findings: Findings): P
 async function run({ count, seed, progress }: FaultRun): Promise<FaultResult> {
   const [plainFolder, abusedFolder] = await Promise.all([makeTemporary(), makeTemporary()])
   const targets: Target[] = []
+  const start = async (folder: string, settings: Parameters<typeof Target.start>[1]): Promise<Target> => {
+    const target = await Target.start(folder, settings)
+    targets.push(target)
+    return target
+  }
   try {
-    const plain = await Target.start(plainFolder, { EVIDENCE_MAX_FILE_BYTES: '1048576' })
-    targets.push(plain)
+    const plain = await start(plainFolder, { EVIDENCE_MAX_FILE_BYTES: '1048576' })
     const findings = new Findings()
-    const fixture = await createFixture(plain)
+    const subject = await createSubject(plain.url, OPERATOR_KEY)
     // Without its limits, which a slow machine could exceed.
-    const unlimited = await Target.start(abusedFolder, {})
-    targets.push(unlimited)
-    await createFixture(unlimited)
+    const unlimited = await start(abusedFolder, {})
+    await createSubject(unlimited.url, OPERATOR_KEY)
     await unlimited.stop()
-    const abused = await Target.start(abusedFolder, ABUSED_SETTINGS)
-    targets.push(abused)
-    await runControl(fixture, seed, findings)
-    const fuzzer = new Fuzzer(plain.port, fixture)
-    const half = async (from: number, to: number): Promise<void> => {
+    const abused = await start(abusedFolder, ABUSED_SETTINGS)
+    await runControl(subject, seed, findings)
+    const fuzzer = new Fuzzer(plain.port, subject)
+    const half = async (from: number, to: number): Promise<readonly Resources[]> => {
       const broken: number[] = []
       for (let i = from; i < to; i++) {
         if ((seed + i) % ABUSE_EVERY === 0) broken.push(seed + i)
@@ -162,23 +160,18 @@ async function run({ count, seed, progress }: FaultRun): Promise<FaultResult> {
       }
       await abuseAll(abused, broken, findings)
       if (count > 1) await overloadOnce(abused, seed, findings)
+      if (to === count) fuzzer.close()
+      return Promise.all([plain.resources(MAX_SOCKETS), abused.resources(MAX_SOCKETS)])
     }
-    await half(0, Math.floor(count / 2))
-    const middle = await Promise.all([plain.resources(MAX_SOCKETS), abused.resources(MAX_SOCKETS)])
-    await half(Math.floor(count / 2), count)
-    fuzzer.close()
-    const end = await Promise.all([plain.resources(MAX_SOCKETS), abused.resources(MAX_SOCKETS)])
-    for (const i of [0, 1] as const)
-      compareResources(['server', 'abused server'][i] ?? '', middle[i], end[i], findings, seed)
+    const middle = await half(0, Math.floor(count / 2))
+    for (const [i, end] of (await half(Math.floor(count / 2), count)).entries())
+      for (const growth of growthOf(middle[i] ?? end, end)) findings.fail(seed, `server ${i + 1}: ${growth}`)
     return { cases: count, failures: findings.failures, figures: findings.figures }
   } finally {
     await Promise.all(targets.map((target) => target.stop()))
     await Promise.all([plainFolder, abusedFolder].map((folder) => removeTemporary(folder)))
   }
 }
-
-/** Sockets of an idle server: it listens, serves commands, and Node has its own. */
-const MAX_SOCKETS = 24
 
 export const part: FaultPart = {
   name: 'fuzz',

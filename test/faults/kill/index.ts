@@ -1,7 +1,7 @@
 import { moduleUrl } from '../../support/repository.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { withTemporary } from '../../support/temporary.ts'
 import { randomFrom, type Random } from '../../support/bundle-mutations.ts'
-import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
+import { controlFailures, named, type FaultPart, type FaultResult, type FaultRun } from '../part.ts'
 import { runCases } from '../run-cases.ts'
 import { checkDirectory } from '../workload/check.ts'
 import { HttpWriter } from '../workload/http-writer.ts'
@@ -26,15 +26,15 @@ export const part: FaultPart = {
 
 async function run(options: FaultRun): Promise<FaultResult> {
   const { results, failures } = await runCases(options, (seed) => runCase(seed, planOf(seed)))
-  const control = await runControl(options.seed)
+  const isNoticed = await isControlNoticed(options.seed)
   const acknowledged = results.reduce((sum, result) => sum + result.acknowledged, 0)
   const reached = new Set(results.flatMap(({ point }) => (point === undefined ? [] : [point.name])))
   return {
     cases: results.length + failures.length,
-    failures: [...failures, ...(control === undefined ? [] : [{ seed: options.seed, message: control }])],
+    failures: [...failures, ...controlFailures(options.seed, isNoticed, 'a server that drops commits')],
     figures:
       `${acknowledged.toLocaleString('en')} writes acknowledged, ${results.length} kills without a loss, ` +
-      `${reached.size} of ${KILL_POINTS.length} named points; the control was noticed: ${control === undefined ? 'yes' : 'no'}`,
+      `${reached.size} of ${KILL_POINTS.length} named points; the control was noticed: ${isNoticed ? 'yes' : 'no'}`,
   }
 }
 
@@ -78,37 +78,29 @@ interface CaseResult {
   readonly point: KillPoint | undefined
 }
 
-async function runCase(seed: number, plan: KillPlan): Promise<CaseResult> {
-  const directory = await makeTemporary()
-  const load = new Load()
-  try {
-    if (plan.phase === 'second start')
-      await loadAndKill(directory, load, { ...plan, seed, phase: 'load', stopAt: undefined })
-    await (plan.phase === 'load' ? loadAndKill(directory, load, { ...plan, seed }) : startAndKill(directory, plan))
-    const problems = await checkDirectory(directory, load.traces)
-    if (problems.length > 0) throw new Error(`${problems.length} problems: ${problems.slice(0, 5).join('; ')}`)
-    return { acknowledged: load.acknowledged, point: plan.point }
-  } catch (error) {
-    throw new Error(`${describe(plan)}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
-  } finally {
-    await removeTemporary(directory)
-  }
-}
+const runCase = (seed: number, plan: KillPlan): Promise<CaseResult> =>
+  named(describe(plan), () =>
+    withTemporary(async (directory) => {
+      const load = new Load()
+      if (plan.phase === 'second start')
+        await loadAndKill(directory, load, { ...plan, seed, phase: 'load', stopAt: undefined })
+      await (plan.phase === 'load' ? loadAndKill(directory, load, { ...plan, seed }) : startAndKill(directory, plan))
+      await checkDirectory(directory, load.traces)
+      return { acknowledged: load.acknowledged, point: plan.point }
+    }),
+  )
 
 function describe({ phase, point, stopAt }: KillPlan): string {
   if (point === undefined || typeof stopAt !== 'object') return `a random moment of the ${phase}`
   return `${stopAt.when} call ${stopAt.nth} of ${point.name}`
 }
 
-const preload = (): readonly string[] => ['--import', moduleUrl('test/faults/kill/stop-at.ts').href]
+const PRELOAD = moduleUrl('test/faults/kill/stop-at.ts').href
 
 function startServer(directory: string, stopAt: KillPlan['stopAt']): FaultServer {
   if (stopAt === undefined) return new FaultServer(directory)
-  return new FaultServer(
-    directory,
-    { STOP_AT: typeof stopAt === 'string' ? stopAt : JSON.stringify(stopAt) },
-    preload(),
-  )
+  const setting = typeof stopAt === 'string' ? stopAt : JSON.stringify(stopAt)
+  return new FaultServer(directory, { STOP_AT: setting }, ['--import', PRELOAD])
 }
 
 /** Starts a server and kills it before it is ready: at a named point, or after a random time. */
@@ -119,27 +111,23 @@ async function startAndKill(directory: string, { stopAt, startMs }: KillPlan): P
   await server.ended()
   clearTimeout(timer)
   if (stopAt !== undefined && performance.now() - startedAt > HANG_MS) throw neverReached(server)
-  assertKilled(server)
+  server.assertKilled()
 }
 
 /** Starts a server, writes, and kills it: at a named point, or after so many acknowledgements. */
 async function loadAndKill(directory: string, load: Load, plan: KillPlan & { readonly seed: number }): Promise<void> {
   const server = startServer(directory, plan.stopAt)
   try {
-    const url = await server.ready()
+    const url = await server.urlIfReady()
     if (url !== undefined) await writeUntilKilled(server, new HttpWriter(url), load, plan)
   } finally {
     server.kill()
     await server.ended()
   }
-  assertKilled(server)
+  server.assertKilled()
 }
 
 const neverReached = ({ output }: FaultServer): Error => new Error(`The named point was never reached: ${output}`)
-
-function assertKilled(server: FaultServer): void {
-  if (!server.isKilled) throw new Error(`The server ended by itself: ${server.output}`)
-}
 
 async function writeUntilKilled(
   server: FaultServer,
@@ -165,16 +153,13 @@ async function writeUntilKilled(
   if (performance.now() > deadline) throw neverReached(server)
 }
 
-/** A server that acknowledges evidences without storing them must be noticed. Returns what is wrong, if anything is. */
-async function runControl(seed: number): Promise<string | undefined> {
-  const directory = await makeTemporary()
-  const load = new Load()
-  try {
-    const plan = { phase: 'load', acknowledged: 20, startMs: 0, seed, stopAt: DROP_EVIDENCES } as const
-    await loadAndKill(directory, load, plan)
-    const problems = await checkDirectory(directory, load.traces).catch((error: unknown) => [String(error)])
-    return problems.length > 0 ? undefined : 'the control, a server that drops commits, was not noticed'
-  } finally {
-    await removeTemporary(directory)
-  }
-}
+/** Whether a server that acknowledges evidences without storing them is noticed. */
+const isControlNoticed = (seed: number): Promise<boolean> =>
+  withTemporary(async (directory) => {
+    const load = new Load()
+    await loadAndKill(directory, load, { phase: 'load', acknowledged: 20, startMs: 0, seed, stopAt: DROP_EVIDENCES })
+    return checkDirectory(directory, load.traces).then(
+      () => false,
+      () => true,
+    )
+  })

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { pick, randomFrom, type Random } from '../../support/bundle-mutations.ts'
 import { programArgs } from '../../support/repository.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { withTemporary } from '../../support/temporary.ts'
 import { Interposer } from '../interposer/index.ts'
-import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
+import { controlFailures, named, type FaultPart, type FaultResult, type FaultRun } from '../part.ts'
 import { runCases } from '../run-cases.ts'
-import { blobNames, checkDirectory } from '../workload/check.ts'
+import { blobNames, checkDirectory, problemsOf } from '../workload/check.ts'
 import { DAMAGES, SimulatedDisk, type Damage } from './disk.ts'
 import { tracesOf } from './marks.ts'
 import { parseTrace, type TraceRecord } from './trace.ts'
@@ -19,8 +19,6 @@ const IMAGES_PER_TRACE = 25
 const WRITES = 30
 /** Images of the control, of which at least one must show a loss. The deletion of a file makes LevelDB write tables. */
 const CONTROL_IMAGES = 8
-const UNUSED_IS_MISSED = 'the control, a file in the blob store that nothing names, was not noticed'
-const CONTROL_IS_LOST = 'the control, LevelDB without sync, lost nothing in any image'
 
 export const part: FaultPart = {
   name: 'power-loss',
@@ -39,15 +37,18 @@ async function runWith(interposer: Interposer, options: FaultRun): Promise<Fault
   const { results, failures } = await runCases(options, async (seed) =>
     runCase(await traces.of(Math.floor(seed / IMAGES_PER_TRACE)), seed),
   )
-  const lost = await countControlLosses(interposer, options.seed)
-  const trace = await traces.of(Math.floor(options.seed / IMAGES_PER_TRACE))
-  const isNoticed = await isUnusedBlobNoticed(trace, options.seed)
-  const controls = [...(lost > 0 ? [] : [CONTROL_IS_LOST]), ...(isNoticed ? [] : [UNUSED_IS_MISSED])]
+  const { seed } = options
+  const lost = await countControlLosses(interposer, seed)
+  const trace = await traces.of(Math.floor(seed / IMAGES_PER_TRACE))
+  const controls = [
+    ...controlFailures(seed, lost > 0, 'LevelDB without sync'),
+    ...controlFailures(seed, await isUnusedBlobNoticed(trace, seed), 'a file in the blob store that nothing names'),
+  ]
   const sum = (count: keyof ImageResult): string =>
     results.reduce((total, each) => total + each[count], 0).toLocaleString('en')
   return {
     cases: results.length + failures.length,
-    failures: [...failures, ...controls.map((message) => ({ seed: options.seed, message }))],
+    failures: [...failures, ...controls],
     figures:
       `${results.length} images with ${sum('acknowledged')} acknowledged writes, 0 lost; ` +
       `${sum('removedBlobs')} files of interrupted uploads and deletions, all found; ` +
@@ -87,20 +88,15 @@ class TraceCache {
   }
 }
 
-async function record(interposer: Interposer, seed: number, variant: Variant): Promise<Trace> {
-  const folder = await makeTemporary()
-  const root = join(folder, 'root')
-  const tracePath = join(folder, 'trace')
-  try {
+const record = (interposer: Interposer, seed: number, variant: Variant): Promise<Trace> =>
+  withTemporary(async (folder) => {
+    const [root, tracePath] = [join(folder, 'root'), join(folder, 'trace')]
     await mkdir(root)
     const args = [...programArgs('test/faults/power-loss/writer.ts'), root, String(seed), String(WRITES), variant]
     const env = { PATH: '', ...interposer.environment({ root, tracePath }) }
     await promisify(execFile)(process.execPath, args, { env })
     return { variant, root, records: parseTrace(await readFile(tracePath)) }
-  } finally {
-    await removeTemporary(folder)
-  }
-}
+  })
 
 interface ImageResult {
   /** Writes that were acknowledged before the power loss. */
@@ -137,24 +133,19 @@ function diskAt(trace: Trace, cut: number): { disk: SimulatedDisk; traces: Retur
  */
 const isTableOrLog = (path: string): boolean => /\.(?:ldb|log)$/.test(path)
 
-async function checkImage(trace: Trace, { cut, damage, random }: PowerLoss): Promise<ImageResult> {
-  const folder = await makeTemporary()
+function checkImage(trace: Trace, { cut, damage, random }: PowerLoss): Promise<ImageResult> {
   const { disk, traces } = diskAt(trace, cut)
   const acknowledged = traces.reduce((sum, each) => sum + each.acknowledged.length, 0)
-  try {
-    await disk.writeImage(folder, damage, random)
-    const data = join(folder, 'data')
-    const blobsBefore = await blobNames(data)
-    const problems = await checkDirectory(data, traces)
-    if (problems.length > 0) throw new Error(`${problems.length} problems: ${problems.slice(0, 5).join('; ')}`)
-    return { acknowledged, removedBlobs: blobsBefore.length - (await blobNames(data)).length }
-  } catch (error) {
-    const point = `after record ${cut} of ${trace.records.length} (${describeRecord(trace, cut)}), ${damage}`
-    const message = `${point}, ${acknowledged} acknowledged: ${error instanceof Error ? error.message : String(error)}`
-    throw new Error(message, { cause: error })
-  } finally {
-    await removeTemporary(folder)
-  }
+  const point = `after record ${cut} of ${trace.records.length} (${describeRecord(trace, cut)}), ${damage}`
+  return named(`${point}, ${acknowledged} acknowledged`, () =>
+    withTemporary(async (folder) => {
+      await disk.writeImage(folder, damage, random)
+      const data = join(folder, 'data')
+      const blobsBefore = await blobNames(data)
+      await checkDirectory(data, traces)
+      return { acknowledged, removedBlobs: blobsBefore.length - (await blobNames(data)).length }
+    }),
+  )
 }
 
 /** Most cuts are immediately before or after a sync, when the most is at stake. */
@@ -193,16 +184,12 @@ async function countControlLosses(interposer: Interposer, seed: number): Promise
 }
 
 /** Whether a file that no record and no upload intent names is reported. */
-async function isUnusedBlobNoticed(trace: Trace, seed: number): Promise<boolean> {
-  const folder = await makeTemporary()
-  const { disk, traces } = diskAt(trace, trace.records.length)
-  const [data, name] = [join(folder, 'data'), 'planted']
-  try {
+const isUnusedBlobNoticed = (trace: Trace, seed: number): Promise<boolean> =>
+  withTemporary(async (folder) => {
+    const { disk, traces } = diskAt(trace, trace.records.length)
+    const [data, name] = [join(folder, 'data'), 'planted']
     await disk.writeImage(folder, 'all of it', randomFrom(seed))
     await mkdir(join(data, 'blobs/content/00'), { recursive: true })
     await writeFile(join(data, 'blobs/content/00', name), '')
-    return (await checkDirectory(data, traces)).some((problem) => problem.includes(name))
-  } finally {
-    await removeTemporary(folder)
-  }
-}
+    return (await problemsOf(data, traces)).some((problem) => problem.includes(name))
+  })

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { loadConfig } from '../../../server/settings/load.ts'
 import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
-import type { Logger } from '../../../core/index.ts'
+import { silentLogger } from '../../support/silent-logger.ts'
 import { createCompany, registryWriter } from '../workload/registry-writer.ts'
 import { Load } from '../workload/load.ts'
 import type { Step } from '../workload/model.ts'
@@ -18,7 +18,6 @@ import { formatMark } from './marks.ts'
 
 const [folder = '', seed = '', count = '', variant = ''] = process.argv.slice(2)
 const WORKERS = 6
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 interface ChainedBatch {
   write: (this: ChainedBatch, options?: object) => Promise<void>
@@ -59,7 +58,7 @@ async function openRegistry() {
     EVIDENCE_DATA_DIR: join(folder, 'data'),
     EVIDENCE_SEAL_MAX_WAIT_MS: '20',
   }
-  return (await openConfiguredRegistry(loadConfig({ args: [], env }), silent)).registry
+  return (await openConfiguredRegistry(loadConfig({ args: [], env }), silentLogger)).registry
 }
 
 const marks = openSync(join(folder, 'marks'), 'w')

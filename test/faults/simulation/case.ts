@@ -21,7 +21,7 @@ export interface Scenario {
 /** What happened in a case. */
 export interface Outcome {
   /** Why a promise is broken. */
-  readonly failure?: string
+  readonly failure?: unknown
   /** Hash of every outside call, every result and the simulated time of each. */
   readonly trace: string
   /** Until the checks began. */
@@ -36,7 +36,7 @@ export async function runCase({ seed, steps, faults, authorities, sabotage }: Sc
   const world = new World(faults, authorities)
   const workload = new Workload(world, randomFrom(seed))
   let calls: readonly OutsideCall[] = []
-  let failure: string | undefined
+  let failure: unknown
   try {
     await workload.begin()
     for (const step of steps) await workload.run(step)
@@ -44,20 +44,14 @@ export async function runCase({ seed, steps, faults, authorities, sabotage }: Sc
     await sabotage?.(world)
     await checkPromises(world, workload)
   } catch (error) {
-    failure = describe(error)
+    failure = error
     await world.close().catch(() => undefined)
   }
   return {
-    ...(failure !== undefined && { failure }),
+    failure,
     trace: world.outside.traceHash(),
     calls,
     faults: world.outside.faults,
     acknowledgements: workload.client.acknowledgements,
   }
-}
-
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const cause = error.cause === undefined ? '' : `\n  because: ${describe(error.cause)}`
-  return `${error.stack ?? error.message}${cause}`
 }

@@ -24,9 +24,9 @@ function uuid(): string {
 const scalarOf = (key: KeyObject): Uint8Array => Buffer.from(key.export({ format: 'jwk' }).d ?? '', 'base64url')
 
 /**
- * Replaces every source of randomness of this thread by one that `seedRandomness` seeds, also for modules that were
+ * Replaces every source of randomness of this process by one that `seedRandomness` seeds, also for modules that were
  * loaded before. ECDSA signatures become deterministic (RFC 6979), because OpenSSL draws a random number for each.
- * Cannot be undone, so it belongs into a thread of its own.
+ * Cannot be undone.
  */
 export function makeDeterministic(): void {
   const { sign } = crypto

@@ -2,9 +2,9 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { eventually } from '../../support/eventually.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { withTemporary } from '../../support/temporary.ts'
 import { Interposer } from '../interposer/index.ts'
-import type { FaultPart, FaultResult, FaultRun } from '../part.ts'
+import { controlFailures, named, type FaultPart, type FaultResult, type FaultRun } from '../part.ts'
 import { runCases } from '../run-cases.ts'
 import { checkDirectory } from '../workload/check.ts'
 import { HttpWriter } from '../workload/http-writer.ts'
@@ -34,16 +34,16 @@ async function run(options: FaultRun): Promise<FaultResult> {
 
 async function runWith(interposer: Interposer, options: FaultRun): Promise<FaultResult> {
   const { results, failures } = await runCases(options, (seed) => runCase(interposer, seed, planOf(seed)))
-  const control = await runControl(interposer, options.seed)
+  const isNoticed = await isControlNoticed(interposer, options.seed)
   const count = (is: (result: CaseResult) => boolean): number => results.filter(is).length
   const acknowledged = results.reduce((sum, result) => sum + result.acknowledged, 0)
   return {
     cases: results.length + failures.length,
-    failures: [...failures, ...(control === undefined ? [] : [{ seed: options.seed, message: control }])],
+    failures: [...failures, ...controlFailures(options.seed, isNoticed, 'a disk that drops writes')],
     figures:
       `${acknowledged.toLocaleString('en')} writes acknowledged, 0 lost in ${results.length} cases, in ` +
       `${count(({ hits }) => hits > 0)} of which a call failed; ${count(({ isRefused }) => isRefused)} starts refused; ` +
-      `the control was noticed: ${control === undefined ? 'yes' : 'no'}`,
+      `the control was noticed: ${isNoticed ? 'yes' : 'no'}`,
   }
 }
 
@@ -55,55 +55,14 @@ interface CaseResult {
   readonly isRefused: boolean
 }
 
-/** The files of one case. */
-class CaseFiles {
-  readonly folder: string
-  readonly data: string
-  /** Calls fail while it exists. */
-  readonly switchPath: string
-  readonly hitsPath: string
-
-  constructor(folder: string) {
-    this.folder = folder
-    this.data = join(folder, 'data')
-    this.switchPath = join(folder, 'switch')
-    this.hitsPath = join(folder, 'hits')
-  }
-
-  async hits(): Promise<number> {
-    const text = await readFile(this.hitsPath, 'utf8').catch(() => '')
-    return text.split('\n').length - 1
-  }
-
-  switchOn(): Promise<void> {
-    return writeFile(this.switchPath, '')
-  }
-
-  switchOff(): Promise<void> {
-    return rm(this.switchPath, { force: true })
-  }
-}
-
-async function runCase(interposer: Interposer, seed: number, plan: FaultPlan): Promise<CaseResult> {
-  const files = new CaseFiles(await makeTemporary())
-  const load = new Load()
-  try {
-    const result = await new Case({ interposer, files, load, plan, seed }).run()
-    const problems = await checkDirectory(files.data, load.traces)
-    if (problems.length > 0) throw new Error(`${problems.length} problems: ${problems.slice(0, 5).join('; ')}`)
-    return result
-  } catch (error) {
-    throw new Error(`${describePlan(plan)}: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    })
-  } finally {
-    await removeTemporary(files.folder)
-  }
-}
+const runCase = (interposer: Interposer, seed: number, plan: FaultPlan): Promise<CaseResult> =>
+  named(describePlan(plan), () =>
+    withTemporary((folder) => new Case({ interposer, folder, load: new Load(), plan, seed }).run()),
+  )
 
 interface CaseOptions {
   readonly interposer: Interposer
-  readonly files: CaseFiles
+  readonly folder: string
   readonly load: Load
   readonly plan: FaultPlan
   readonly seed: number
@@ -111,35 +70,41 @@ interface CaseOptions {
 
 class Case {
   readonly #options: CaseOptions
+  readonly #data: string
+  /** Calls fail while it exists. */
+  readonly #switchPath: string
+  readonly #hitsPath: string
 
   constructor(options: CaseOptions) {
     this.#options = options
+    this.#data = join(options.folder, 'data')
+    this.#switchPath = join(options.folder, 'switch')
+    this.#hitsPath = join(options.folder, 'hits')
   }
 
   async run(): Promise<CaseResult> {
-    const { files, plan, load } = this.#options
+    const { plan, load } = this.#options
     if (plan.phase === 'second start') await this.#writeAndKill(this.#start(false))
     const isRefused = plan.phase === 'writing' ? await this.#failWhileWriting() : await this.#failStart()
-    return { acknowledged: load.acknowledged, hits: await files.hits(), isRefused }
+    await checkDirectory(this.#data, load.traces)
+    const hits = await readFile(this.#hitsPath, 'utf8').catch(() => '')
+    return { acknowledged: load.acknowledged, hits: hits.split('\n').length - 1, isRefused }
   }
 
   #start(hasFault: boolean): FaultServer {
-    const { interposer, files, plan } = this.#options
-    if (!hasFault) return new FaultServer(files.data)
-    const { switchPath, hitsPath } = files
-    return new FaultServer(
-      files.data,
-      interposer.environment({ root: files.data, fault: plan.fault, switchPath, hitsPath }),
-    )
+    const { interposer, plan } = this.#options
+    const [root, switchPath, hitsPath] = [this.#data, this.#switchPath, this.#hitsPath]
+    const env = hasFault ? interposer.environment({ root, fault: plan.fault, switchPath, hitsPath }) : {}
+    return new FaultServer(root, env)
   }
 
   /** A start whose calls fail becomes ready, or ends and says why. Returns whether it ended. */
   async #failStart(): Promise<boolean> {
-    await this.#options.files.switchOn()
+    await writeFile(this.#switchPath, '')
     const server = this.#start(true)
     if (await this.#writeIfReady(server)) return false
     this.#assertWords(server)
-    if (server.server.child.exitCode === null) throw new Error(`The server crashed: ${server.output}`)
+    if (server.child.exitCode === null) throw new Error(`The server crashed: ${server.output}`)
     return true
   }
 
@@ -150,28 +115,28 @@ class Case {
   /** Writes if the server becomes ready, and kills it in any case. Returns false if it ended before it was ready. */
   async #writeIfReady(server: FaultServer): Promise<boolean> {
     try {
-      const url = await server.ready()
+      const url = await server.urlIfReady()
       if (url === undefined) return false
       await this.#write(server, new HttpWriter(url), WRITES_BEFORE)
     } finally {
       server.kill()
       await server.ended()
     }
-    if (!server.isKilled) throw new Error(`The server ended by itself: ${server.output}`)
+    server.assertKilled()
     return true
   }
 
   async #failWhileWriting(): Promise<boolean> {
-    const { files, plan } = this.#options
+    const { plan } = this.#options
     const server = this.#start(true)
     let outcomes: HttpWriter['outcomes'] = new Map()
     try {
-      const url = await server.ready()
+      const url = await server.urlIfReady()
       if (url === undefined) throw new Error(`The server did not start: ${server.output}`)
       const writer = new HttpWriter(url)
       outcomes = writer.outcomes
       await this.#write(server, writer, WRITES_BEFORE)
-      await files.switchOn()
+      await writeFile(this.#switchPath, '')
       await this.#write(server, writer, WRITES_DURING)
       assertOutcomes(server, outcomes)
       if (plan.recovers) await this.#expectRecovery(server, writer)
@@ -179,7 +144,7 @@ class Case {
       server.kill()
       await server.ended()
     }
-    if (!server.isKilled) throw new Error(`The server ended by itself: ${server.output}`)
+    server.assertKilled()
     if ([...outcomes.keys()].some((outcome) => outcome.startsWith('503'))) this.#assertWords(server)
     return false
   }
@@ -205,8 +170,8 @@ class Case {
 
   /** Once the calls work again, the server writes again, without a restart. */
   async #expectRecovery(server: FaultServer, writer: HttpWriter): Promise<void> {
-    const { load, files } = this.#options
-    await files.switchOff()
+    const { load } = this.#options
+    await rm(this.#switchPath)
     const before = load.acknowledged
     await eventually(
       async () => {
@@ -230,10 +195,11 @@ function assertOutcomes(server: FaultServer, outcomes: HttpWriter['outcomes']): 
 const isExpected = (outcome: string): boolean =>
   outcome.startsWith('2') || outcome === '503 UNAVAILABLE' || outcome === '503 UNKNOWN_OUTCOME'
 
-/** A disk that drops writes of the database and reports success. Returns what is wrong, if it was not noticed. */
-async function runControl(interposer: Interposer, seed: number): Promise<string | undefined> {
+/** Whether a disk that drops writes of the database and reports success is noticed. */
+function isControlNoticed(interposer: Interposer, seed: number): Promise<boolean> {
   const fault = { call: 'write', errno: 0, nth: 20, count: 1_000_000, pattern: '/records/db/' } as const
-  const plan: FaultPlan = { phase: 'writing', error: 'EIO', fault, recovers: false }
-  const outcome = await runCase(interposer, seed, plan).catch((error: unknown) => String(error))
-  return typeof outcome === 'string' ? undefined : 'the control, a disk that drops writes, was not noticed'
+  return runCase(interposer, seed, { phase: 'writing', error: 'EIO', fault, recovers: false }).then(
+    () => false,
+    () => true,
+  )
 }

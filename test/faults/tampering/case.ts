@@ -1,10 +1,9 @@
-import { isRegistryError, type Difference } from '../../../core/index.ts'
+import { isRegistryError } from '../../../core/index.ts'
 import type { Policy } from '../../../core/verify/index.ts'
-import { checkRegistry, type Output } from '../../../server/commands/fsck.ts'
 import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
+import { silentLogger } from '../../support/silent-logger.ts'
 import { readEverything, type Readings } from './readings.ts'
-import { silentLogger } from './silent-logger.ts'
-import { configOf } from './template.ts'
+import { checkConfig, fsckReport } from '../workload/check.ts'
 
 export interface ExaminationOptions {
   readonly policy: Policy
@@ -29,7 +28,7 @@ export interface Examination {
 export async function examine(directory: string, options: ExaminationOptions): Promise<Examination> {
   const refusal = await withRegistry(directory, options.readOnly, () => undefined)
   if (refusal !== undefined) return { ...refusal, reported: [] }
-  const reported = await reportOf(directory)
+  const reported = await fsckReport(directory)
   if (reported.length > 0 && !options.readAlways) return { reported }
   return { reported, ...(await readingsOf(directory, options)) }
 }
@@ -58,7 +57,7 @@ async function withRegistry(
 ): Promise<{ readonly refusal: string } | undefined> {
   let opened: Opened
   try {
-    opened = await openConfiguredRegistry(configOf(directory, readOnly), silentLogger)
+    opened = await openConfiguredRegistry(checkConfig(directory, readOnly), silentLogger)
   } catch (error) {
     if (!isRegistryError(error)) throw error
     return { refusal: error.code }
@@ -69,23 +68,4 @@ async function withRegistry(
     await opened.registry.close()
   }
   return undefined
-}
-
-async function reportOf(directory: string): Promise<readonly string[]> {
-  const reported: string[] = []
-  const output: Output = {
-    difference: ({ kind, key, message }: Difference) => void reported.push(`${kind}: ${key}: ${message}`),
-    progress() {},
-    result() {},
-    repair() {},
-    note() {},
-    advice() {},
-  }
-  try {
-    await checkRegistry(configOf(directory), { skipFiles: false, repair: false }, output)
-  } catch (error) {
-    if (!isRegistryError(error)) throw error
-    reported.push(`fsck: ${error.code}`)
-  }
-  return reported
 }

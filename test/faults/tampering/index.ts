@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { pick, randomFrom, type Random } from '../../support/bundle-mutations.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { withTemporary } from '../../support/temporary.ts'
 import type { FaultFailure, FaultPart, FaultResult, FaultRun } from '../part.ts'
 import { runCases } from '../run-cases.ts'
 import { examine } from './case.ts'
@@ -115,10 +115,9 @@ async function runControl(original: Original, seed: number, tally: Tally): Promi
   })
 }
 
-async function run(options: FaultRun): Promise<FaultResult> {
-  const { count, seed, long } = options
-  const root = await makeTemporary()
-  try {
+const run = (options: FaultRun): Promise<FaultResult> =>
+  withTemporary(async (root) => {
+    const { count, seed, long } = options
     const [small, bulk] = await Promise.all([
       createOriginal(join(root, 'small'), 12),
       createOriginal(join(root, 'bulk'), 250),
@@ -133,10 +132,7 @@ async function run(options: FaultRun): Promise<FaultResult> {
       await runCase(original, own, i % COMPARED_EVERY === 0, tally)
     })
     return { cases: count, failures: [...tally.failures, ...failures], figures: tally.figures }
-  } finally {
-    await removeTemporary(root)
-  }
-}
+  })
 
 export const part: FaultPart = {
   name: 'tampering',

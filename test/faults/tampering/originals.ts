@@ -2,10 +2,11 @@ import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parsePolicy } from '../../../core/verify/index.ts'
 import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
+import { silentLogger } from '../../support/silent-logger.ts'
+import { checkConfig } from '../workload/check.ts'
 import { readingsOf, type ExaminationOptions } from './case.ts'
 import type { Readings } from './readings.ts'
-import { silentLogger } from './silent-logger.ts'
-import { configOf, createTemplate, type Template } from './template.ts'
+import { createTemplate, type Template } from './template.ts'
 
 /** A template with the readings of the clean store, and the policy that a verifier has pinned. */
 export interface Original {
@@ -30,7 +31,7 @@ export async function createOriginal(root: string, bulk: number): Promise<Origin
     }
   }
   return withCopy(async (directory) => {
-    const { registry } = await openConfiguredRegistry(configOf(directory), silentLogger)
+    const { registry } = await openConfiguredRegistry(checkConfig(directory), silentLogger)
     const policy = parsePolicy(JSON.stringify(await registry.log.policy()))
     await registry.close()
     const options = { policy, sampled: /^bulk/ }

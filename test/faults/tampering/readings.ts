@@ -3,7 +3,7 @@ import { isRegistryError, OPERATOR, type EvidenceSummary, type Registry, type Sc
 import { TILE_WIDTH } from '../../../core/log/index.ts'
 import { verifyBundle, verifyLog, type Policy } from '../../../core/verify/index.ts'
 import { checkProof } from '../../support/proof-by-hand.ts'
-import { cachedTokens } from './cached-tokens.ts'
+import { rememberingTokens } from '../../support/remembering-tokens.ts'
 import { COMPANIES } from './template.ts'
 
 /**
@@ -28,7 +28,7 @@ export interface Readings {
   readonly failed: readonly string[]
 }
 
-const tokens = cachedTokens()
+const tokens = rememberingTokens()
 
 const DAMAGE_CODES: ReadonlySet<string> = new Set(['CORRUPT', 'UNAVAILABLE', 'STORE_POISONED', 'LOG_KEY_MISMATCH'])
 const PAGE = 1_000

@@ -2,11 +2,11 @@ import { cp, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OPERATOR, type Registry, type Scope, type StagedFile } from '../../../core/index.ts'
 import { generateCheckpointKey } from '../../../adapters/files/index.ts'
-import { loadConfig, type Config } from '../../../server/settings/load.ts'
 import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
 import { eventually } from '../../support/eventually.ts'
+import { silentLogger } from '../../support/silent-logger.ts'
+import { checkConfig } from '../workload/check.ts'
 import { storedRows } from './record-changes.ts'
-import { silentLogger } from './silent-logger.ts'
 
 /** The data directories that every case starts from. */
 export interface Template {
@@ -21,13 +21,6 @@ export interface Template {
 }
 
 export const COMPANIES = ['acme', 'beta'] as const
-
-/** Nothing is sealed by itself. */
-export const configOf = (directory: string, readOnly = false): Config =>
-  loadConfig({
-    args: [`--data-dir=${directory}`, '--seal-max-wait-ms=3600000', ...(readOnly ? ['--read-only'] : [])],
-    env: {},
-  })
 
 /**
  * Creates the directories below `root`.
@@ -61,7 +54,7 @@ async function copyOf(directory: string, copy: string): Promise<string> {
 }
 
 async function withRegistry(directory: string, use: (registry: Registry) => Promise<void>): Promise<void> {
-  const { registry } = await openConfiguredRegistry(configOf(directory), silentLogger)
+  const { registry } = await openConfiguredRegistry(checkConfig(directory), silentLogger)
   try {
     await use(registry)
   } finally {

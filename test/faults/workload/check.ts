@@ -1,54 +1,47 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { FileSignedHead, ifExists, openCheckpointKeys } from '../../../adapters/files/index.ts'
-import {
-  filesOf,
-  fsck,
-  isRegistryError,
-  OPERATOR,
-  systemClock,
-  type Difference,
-  type Logger,
-  type Registry,
-  type Scope,
-} from '../../../core/index.ts'
+import { ifExists } from '../../../adapters/files/index.ts'
+import { filesOf, isRegistryError, OPERATOR, systemClock, type Registry, type Scope } from '../../../core/index.ts'
+import { sweep } from '../../../core/store/blob-lifecycle.ts'
 import { parsePolicy, verifyBundle, type Policy } from '../../../core/verify/index.ts'
-import { createAttestationVerifier } from '../../../server/commands/attestations.ts'
-import { checkFiles } from '../../../server/commands/fsck-files.ts'
+import { checkRegistry, type Output } from '../../../server/commands/fsck.ts'
 import { loadConfig, type Config } from '../../../server/settings/load.ts'
 import { openFileBlobs } from '../../../server/startup/blobs.ts'
-import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
 import { openLevel } from '../../../server/startup/records.ts'
-import { sweep } from '../../../core/store/blob-lifecycle.ts'
+import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
+import { silentLogger } from '../../support/silent-logger.ts'
 import { filesBelow } from '../../support/temporary.ts'
 import { COMPANY } from './http-writer.ts'
 import { describeState, type EvidenceState, type EvidenceTrace } from './model.ts'
 
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 const SCOPE: Scope = { companyId: COMPANY, principal: OPERATOR }
 
 /** Settings with which a data directory is checked: batches are sealed only by `sealNow`. */
-export const checkConfig = (directory: string): Config =>
-  loadConfig({
-    args: [],
-    env: { EVIDENCE_DATA_DIR: directory, EVIDENCE_SEAL_MAX_WAIT_MS: '3600000' },
-  })
+export const checkConfig = (directory: string, readOnly = false): Config => {
+  const env = { EVIDENCE_DATA_DIR: directory, EVIDENCE_SEAL_MAX_WAIT_MS: '3600000' }
+  return loadConfig({ args: readOnly ? ['--read-only'] : [], env })
+}
 
 /**
  * Opens a data directory as the server does, after whatever happened to it, and checks that every acknowledged write is
  * there with its bytes and its proof, that each evidence is in a state that the load can have produced, and that fsck
  * finds no difference. Returns the problems, none of which may occur. Throws if the registry does not open.
  */
-export async function checkDirectory(directory: string, traces: readonly EvidenceTrace[]): Promise<readonly string[]> {
-  const { registry } = await openConfiguredRegistry(checkConfig(directory), silent)
+export async function problemsOf(directory: string, traces: readonly EvidenceTrace[]): Promise<readonly string[]> {
+  const { registry } = await openConfiguredRegistry(checkConfig(directory), silentLogger)
   let problems: readonly string[]
   try {
-    problems = await checkRegistry(registry, traces)
+    problems = await checkContents(registry, traces)
   } finally {
     await registry.close()
   }
-  return [...problems, ...(await fsckDirectory(directory)), ...(await unusedBlobs(directory))]
+  return [...problems, ...(await fsckReport(directory)), ...(await unusedBlobs(directory))]
+}
+
+/** Throws if `problemsOf` finds one. */
+export async function checkDirectory(directory: string, traces: readonly EvidenceTrace[]): Promise<void> {
+  const problems = await problemsOf(directory, traces)
+  if (problems.length > 0) throw new Error(`${problems.length} problems: ${problems.slice(0, 5).join('; ')}`)
 }
 
 /**
@@ -59,7 +52,7 @@ async function unusedBlobs(directory: string): Promise<readonly string[]> {
   const records = await openLevel(directory)
   const blobs = await openFileBlobs(directory)
   try {
-    const stores = { records, blobs, clock: systemClock, logger: silent, opening: 'check' }
+    const stores = { records, blobs, clock: systemClock, logger: silentLogger, opening: 'check' }
     await sweep(stores, { before: Infinity, isAlone: true })
     const used = new Set<string>()
     for await (const { id } of filesOf(records)) used.add(id)
@@ -78,7 +71,7 @@ export async function blobNames(directory: string): Promise<readonly string[]> {
 }
 
 /** Checks what an open registry holds. */
-export async function checkRegistry(registry: Registry, traces: readonly EvidenceTrace[]): Promise<readonly string[]> {
+async function checkContents(registry: Registry, traces: readonly EvidenceTrace[]): Promise<readonly string[]> {
   const problems: string[] = []
   await registry.sealNow()
   const policy = parsePolicy(JSON.stringify(await registry.log.policy()))
@@ -92,7 +85,7 @@ export async function checkRegistry(registry: Registry, traces: readonly Evidenc
 }
 
 /** What is wrong with a state, if anything is. */
-export function mismatch(trace: EvidenceTrace, state: EvidenceState | undefined): string | undefined {
+function mismatch(trace: EvidenceTrace, state: EvidenceState | undefined): string | undefined {
   const actual = describeState(state)
   const correct = trace.correctStates.map(describeState)
   if (correct.includes(actual)) return undefined
@@ -129,30 +122,22 @@ async function checkProof(registry: Registry, policy: Policy, externalId: string
 }
 
 /** Runs fsck on a data directory that is not in use. Returns its differences as texts. */
-export async function fsckDirectory(directory: string): Promise<readonly string[]> {
-  const config = checkConfig(directory)
-  const { differences, ledgerHeads, stampedHeads } = await checkFiles(directory)
-  const found: Difference[] = [...differences]
-  const attestations = await createAttestationVerifier(config, directory, {
-    ledgerHeads,
-    stampedHeads,
-    onUnknown: (authority) => void found.push({ kind: 'stamp', key: authority, message: 'The authority is unknown' }),
-  })
-  const signedHead = await new FileSignedHead(join(directory, 'signed-head.json')).read()
-  const checkpointSigner = await openCheckpointKeys(join(directory, 'checkpoint-keys.json'))
-  const secret = new Uint8Array(await readFile(join(directory, 'secret')))
-  const records = await openLevel(directory)
-  const blobs = await openFileBlobs(directory)
-  try {
-    const knownHeads = [...ledgerHeads, ...stampedHeads]
-    const stores = { records, blobs, secret, checkpointSigner, knownHeads, attestations }
-    await fsck(
-      { ...stores, ...(signedHead && { signedHead }) },
-      { onDifference: (difference) => void found.push(difference) },
-    )
-  } finally {
-    await blobs.close()
-    await records.close()
+export async function fsckReport(directory: string): Promise<readonly string[]> {
+  const reported: string[] = []
+  const ignore = (): void => undefined
+  const output: Output = {
+    difference: ({ kind, key, message }) => void reported.push(`fsck: ${kind}: ${key}: ${message}`),
+    progress: ignore,
+    result: ignore,
+    repair: ignore,
+    note: ignore,
+    advice: ignore,
   }
-  return found.map(({ kind, key, message }) => `fsck: ${kind}: ${key}: ${message}`)
+  try {
+    await checkRegistry(checkConfig(directory), { skipFiles: false, repair: false }, output)
+  } catch (error) {
+    if (!isRegistryError(error)) throw error
+    reported.push(`fsck: ${error.code}`)
+  }
+  return reported
 }

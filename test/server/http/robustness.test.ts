@@ -1,96 +1,38 @@
 import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { parametersOf, type Endpoint } from '../../../server/contract/endpoint.ts'
-import { formOf } from '../../support/form.ts'
-import { ENDPOINTS, startService, type CallOptions, type Company, type Service } from '../../support/service.ts'
+import { DocumentCheck } from '../../support/document-check.ts'
+import { requestsTo } from '../../support/random-requests/requests.ts'
+import { send } from '../../support/random-requests/send.ts'
+import { createSubject, type Subject } from '../../support/random-requests/source.ts'
+import { ENDPOINTS, OPERATOR_KEY, startService, type Service } from '../../support/service.ts'
 
-/** Valid values, nearly valid values, and values that break careless code. */
-const text = fc.oneof(
-  fc.constantFrom(
-    '',
-    'x',
-    '.',
-    '..',
-    '0',
-    'true',
-    '{}',
-    '[]',
-    'null',
-    '__proto__',
-    'constructor',
-    'a/b',
-    '%00',
-    '\u0000',
-    '\ud800',
-    '01890a5d-ac96-774b-bcce-b302099a8057',
-    'ab'.repeat(32),
-  ),
-  fc.string({ unit: 'binary', maxLength: 20 }),
-)
-const value = fc.oneof(text, fc.jsonValue({ maxDepth: 4 }))
-
-/** The names of an object schema's properties. */
-const propertiesOf = (schema: { readonly properties?: object } | undefined): readonly string[] =>
-  Object.keys(schema?.properties ?? {})
-
-const namesOf = ({ body, query }: Endpoint): { fields: readonly string[]; queries: readonly string[] } => ({
-  fields: [...propertiesOf(body?.schema), ...(body?.form?.slots.map(({ name }) => name) ?? []), 'evidences', 'unknown'],
-  queries: [...propertiesOf(query), 'unknown'],
-})
-
-/** A request that is nearly valid. */
-function requestFor(endpoint: Endpoint): fc.Arbitrary<CallOptions> {
-  const { fields, queries } = namesOf(endpoint)
-  const dictionary = <T>(names: readonly string[], values: fc.Arbitrary<T>) =>
-    fc.dictionary(fc.constantFrom(...names), values, { maxKeys: 6 })
-  const file = fc.tuple(
-    fc.constantFrom(...fields),
-    fc.string({ maxLength: 8 }),
-    fc.string({ maxLength: 20 }),
-    fc.constantFrom('text/plain', 'image/png', 'x'),
-  )
-  const form = fc
-    .tuple(dictionary(fields, text), fc.array(file, { maxLength: 3 }))
-    .map(([texts, files]) => ({ form: formOf(texts, files) }))
-  const json = dictionary(fields, value).map((body) => ({ json: JSON.stringify(body) }))
-  const body =
-    endpoint.body === undefined ? fc.constant({}) : endpoint.body.form === undefined ? json : fc.oneof(json, form)
-  const segment = text.filter((part) => part.isWellFormed() && part !== '' && part !== '.' && part !== '..')
-  const params = fc.record(
-    Object.fromEntries(
-      parametersOf(endpoint.path)
-        .filter((name) => name !== 'COMPANY_ID')
-        .map((name) => [name, segment]),
-    ),
-  )
-  const query = dictionary(queries, text)
-  return fc.tuple(body, params, query).map(([sent, path, asked]) => ({
-    ...sent,
-    params: { COMPANY_ID: 'acme', ...path },
-    query: asked,
-  }))
-}
-
-describe('arbitrary requests', () => {
+describe('random requests', () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   let service: Service
-  let company: Company
+  let subject: Subject
+  let check: DocumentCheck
   before(async () => {
     service = await startService({ sealMaxWaitMs: 3_600_000 })
-    company = await service.company('acme')
+    subject = await createSubject(service.url, OPERATOR_KEY)
+    check = new DocumentCheck(subject.document)
   })
-  after(() => service.close())
+  after(async () => {
+    agent.destroy()
+    await service.close()
+  })
 
-  for (const endpoint of ENDPOINTS.values())
-    it(`${endpoint.id} responds in its own shapes and never fails`, async () => {
-      await fc.assert(
-        fc.asyncProperty(requestFor(endpoint), async (options) => {
-          // `call` checks the shape of every response.
-          const { status, text: said } = await service.call(endpoint.id, { key: company.keys.A, ...options })
-          assert.ok(status < 500, `${status} ${said}`)
-        }),
-        { numRuns: 25 },
-      )
+  for (const { id } of ENDPOINTS.values())
+    it(`get a response of ${id} that the document describes, and no 5xx`, async () => {
+      const operation = subject.operations.find((each) => each.id === id)
+      assert.ok(operation)
+      const respondsRightly = fc.asyncProperty(requestsTo(operation, subject.source), async (request) => {
+        const response = await send(service.port, agent, request)
+        assert.ok(response.status < 500, `${response.status} ${response.text}`)
+        if (request.isRouted) check.check(id, response)
+      })
+      await fc.assert(respondsRightly, { numRuns: 25 })
       assert.deepEqual(await service.unfinished(), [])
     })
 })

@@ -1,7 +1,7 @@
 import { request, type Agent } from 'node:http'
-import type { FuzzRequest } from './requests.ts'
+import type { RandomRequest } from './requests.ts'
 
-export interface FuzzResponse {
+export interface ReceivedResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -10,7 +10,11 @@ export interface FuzzResponse {
 }
 
 /** Sends a request as it is: `fetch` would change paths such as `/%2e%2e/`. Throws if the connection fails. */
-export function send(port: number, agent: Agent, { method, path, headers, body }: FuzzRequest): Promise<FuzzResponse> {
+export function send(
+  port: number,
+  agent: Agent,
+  { method, path, headers, body }: RandomRequest,
+): Promise<ReceivedResponse> {
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { 'content-length': String(body.length) }
     const sent = request({ host: '127.0.0.1', port, agent, method, path, headers: { ...headers, ...length } })
@@ -27,7 +31,7 @@ export function send(port: number, agent: Agent, { method, path, headers, body }
   })
 }
 
-function responseOf(status: number, raw: readonly string[], bytes: Buffer): FuzzResponse {
+function responseOf(status: number, raw: readonly string[], bytes: Buffer): ReceivedResponse {
   const headers = new Headers()
   for (let i = 0; i + 1 < raw.length; i += 2) headers.append(raw[i] ?? '', raw[i + 1] ?? '')
   const text = bytes.toString('utf8')
